@@ -1,0 +1,118 @@
+import type { Kind, Contact } from "./state.ts";
+import type { ReleasedBy } from "./event.ts";
+import type { Terms } from "./terms.ts";
+import type { Instant } from "./time.ts";
+
+/** What somebody wants. Fields a caller may leave out are null; the rules say which are needed. */
+export type Command =
+  | Create
+  | InstallLicense
+  | Register
+  | Borrow
+  | Unregister
+  | UnregisterAll
+  | RegisterFeature
+  | ReleaseFeature
+  | ReleaseAllFeatures
+  | AddConsumption
+  | AddFeatureConsumption
+  | CountRefusals;
+
+export interface Create {
+  readonly type: "Create";
+  readonly kind: Kind;
+}
+
+export interface InstallLicense {
+  readonly type: "InstallLicense";
+  readonly license: number;
+  readonly terms: Terms;
+}
+
+/** How a caller names the license it means. */
+export interface Aim {
+  readonly product: string | null;
+  readonly licenseId: number | null;
+}
+
+export interface Register extends Aim {
+  readonly type: "Register";
+  readonly user: string | null;
+  readonly contact: Contact;
+}
+
+export interface Borrow extends Aim {
+  readonly type: "Borrow";
+  readonly user: string | null;
+  readonly contact: Contact;
+  /** Null: as long as allowed. */
+  readonly until: Instant | null;
+  readonly once: Once | null;
+}
+
+export interface Unregister extends Aim {
+  readonly type: "Unregister";
+  readonly user: string | null;
+  readonly by: ReleasedBy;
+  readonly peer: string;
+}
+
+export interface UnregisterAll {
+  readonly type: "UnregisterAll";
+  /** Null: of every product. */
+  readonly product: string | null;
+  readonly peer: string;
+}
+
+export interface RegisterFeature extends Aim {
+  readonly type: "RegisterFeature";
+  readonly user: string | null;
+  readonly feature: string | null;
+}
+
+export interface ReleaseFeature extends Aim {
+  readonly type: "ReleaseFeature";
+  readonly user: string | null;
+  readonly feature: string | null;
+}
+
+export interface ReleaseAllFeatures {
+  readonly type: "ReleaseAllFeatures";
+}
+
+/** A count to add, and limits the caller sets for this call; they can only tighten the license's. */
+export interface Count {
+  readonly user: string | null;
+  readonly peer: string;
+  readonly count: number;
+  readonly allowOverages: boolean | null;
+  readonly maxOverages: number | null;
+  readonly once: Once | null;
+}
+
+export interface AddConsumption extends Aim, Count {
+  readonly type: "AddConsumption";
+}
+
+export interface AddFeatureConsumption extends Aim, Count {
+  readonly type: "AddFeatureConsumption";
+  readonly feature: string | null;
+}
+
+export interface CountRefusals {
+  readonly type: "CountRefusals";
+  readonly refusals: readonly Refusals[];
+}
+
+export interface Refusals {
+  readonly product: string | null;
+  readonly code: string;
+  readonly count: number;
+  readonly users: readonly string[];
+}
+
+/** Do it at most once under this key; the fingerprint tells one command from another. */
+export interface Once {
+  readonly key: string;
+  readonly fingerprint: string;
+}

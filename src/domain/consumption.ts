@@ -1,0 +1,140 @@
+import type { AddConsumption, Count } from "./command.ts";
+import { decided, type Decision } from "./decision.ts";
+import type { ConsumptionAdded } from "./event.ts";
+import type { Fault } from "./fault.ts";
+import { recall, remember } from "./idempotency.ts";
+import { licensesOf, missingFields, validOf } from "./licenses.ts";
+import { limits } from "./limits.ts";
+import { no, type Result } from "./result.ts";
+import { holding } from "./slots.ts";
+import type { Counter, License, State } from "./state.ts";
+import type { ConsumptionTerms } from "./terms.ts";
+import { nextBoundary, type Instant } from "./time.ts";
+
+export interface ConsumptionOutcome {
+  readonly license: number;
+  readonly total: number;
+}
+
+export function decideAddConsumption(
+  state: State,
+  command: AddConsumption,
+  at: Instant,
+): Result<Decision<ConsumptionOutcome>, Fault> {
+  const missing = missingFields(state, command, {});
+  if (missing.length > 0) return no({ code: "missing_parameters", fields: missing });
+  const earlier = recall<ConsumptionOutcome>(state, "add_consumption", command, command.user, at);
+  if (earlier !== null) return earlier;
+
+  const licenses = licensesOf(state, command);
+  if (!licenses.ok) return licenses;
+  const valid = validOf(licenses.value, at);
+  if (!valid.ok) return valid;
+  const counting = valid.value.filter(({ terms }) => terms.consumption !== null);
+  if (counting.length === 0) return no({ code: "license_not_consumption" });
+
+  const chosen = chooseCounter(mine(counting, command.user, at), command, at);
+  if ("refused" in chosen) {
+    return no(
+      chosen.refused === "negative"
+        ? { code: "negative_not_allowed", total: chosen.total, allowed: chosen.allowed }
+        : { code: "license_not_enough_consumptions", left: chosen.left },
+    );
+  }
+  const { license, ...counted } = chosen;
+  const { user, peer, count } = command;
+  const outcome = { license: license.id, total: counted.total };
+  const event: ConsumptionAdded = {
+    type: "ConsumptionAdded",
+    at,
+    license: license.id,
+    user,
+    peer,
+    count,
+    ...counted,
+  };
+  // Zero counts nothing, and nothing is what gets written.
+  const events = count === 0 ? [] : [event];
+  const kept = remember(state, "add_consumption", command, user, outcome, at);
+  return decided([...events, ...kept], outcome);
+}
+
+/** The total as it counts now: zero from the instant its period ended, event or not. */
+export const totalAt = ({ total, resetAt }: Counter, at: Instant): number =>
+  resetAt !== null && at >= resetAt ? 0 : total;
+
+/** The end of the period that `at` lies in. */
+export function resetAfter(
+  terms: ConsumptionTerms | null,
+  counter: Counter,
+  at: Instant,
+): Instant | null {
+  if (terms?.period == null) return null;
+  // Within one period the boundary is known; the calendar is asked once a period, not once a call.
+  if (counter.resetAt !== null && at < counter.resetAt) return counter.resetAt;
+  return nextBoundary(terms.period, at);
+}
+
+/** What may still be counted, with overage as far as license and caller allow it. */
+export function allowance(terms: ConsumptionTerms, { allowOverages, maxOverages }: Limit): number {
+  if (terms.max === null) return limits.total;
+  const overages = allowOverages === false ? 0 : Math.min(terms.overages, maxOverages ?? Infinity);
+  return Math.min(terms.max + overages, limits.total);
+}
+
+type Limit = Pick<Count, "allowOverages" | "maxOverages">;
+
+/** A license the user sits on is the one that counts for them; without, any that can take it all. */
+export function mine(
+  licenses: readonly License[],
+  user: string | null,
+  at: Instant,
+): readonly License[] {
+  if (user === null) return licenses;
+  const held = licenses.filter(({ pool }) => holding(pool, user, at) !== null);
+  return held.length === 0 ? licenses : held.slice(0, 1);
+}
+
+interface Counted {
+  readonly license: License;
+  readonly total: number;
+  readonly resetAt: Instant | null;
+}
+
+type NotCounted =
+  | { readonly refused: "enough"; readonly left: number }
+  | { readonly refused: "negative"; readonly total: number; readonly allowed: boolean };
+
+/** What a license counts by: its own terms and counter, or those of one of its features. */
+type CounterOf = (license: License) => { terms: ConsumptionTerms | null; counter: Counter } | null;
+
+const ofLicense: CounterOf = ({ terms, counter }) => ({ terms: terms.consumption, counter });
+
+/** The first license that can take all of the count (it is never split), or what would have fitted. */
+export function chooseCounter(
+  licenses: readonly License[],
+  command: Limit & Pick<Count, "count">,
+  at: Instant,
+  counterOf: CounterOf = ofLicense,
+): Counted | NotCounted {
+  const { count } = command;
+  let refusal: NotCounted | null = null;
+  for (const license of licenses) {
+    const { terms, counter } = counterOf(license) ?? {};
+    if (terms == null || counter === undefined) continue;
+    const before = totalAt(counter, at);
+    const total = before + count;
+    if (count < 0 && (!terms.negative || total < 0)) {
+      refusal ??= { refused: "negative", total: before, allowed: terms.negative };
+      continue;
+    }
+    const most = allowance(terms, command);
+    if (count <= 0 || total <= most) {
+      return { license, total, resetAt: resetAfter(terms, counter, at) };
+    }
+    const left = Math.max(0, most - before);
+    if (refusal?.refused !== "enough") refusal = { refused: "enough", left };
+    else refusal = { refused: "enough", left: Math.max(refusal.left, left) };
+  }
+  return refusal ?? { refused: "enough", left: 0 };
+}

@@ -1,0 +1,179 @@
+import { resetAfter, totalAt } from "./consumption.ts";
+import type { Event, KeyRemembered, LicenseInstalled, RefusalsCounted } from "./event.ts";
+import { limits } from "./limits.ts";
+import {
+  emptyPool,
+  type Counter,
+  type Feature,
+  type FeatureRegistration,
+  type License,
+  type Pool,
+  type Registration,
+  type State,
+} from "./state.ts";
+import { withdrawn, type FeatureTerms } from "./terms.ts";
+import { later, latest, type Instant } from "./time.ts";
+
+/**
+ * The only code that changes State, and it holds no rules: what an event says happened, happened.
+ * Replaying a journal through it gives the state that was serving.
+ */
+export function evolve(state: State, event: Event): void {
+  state.mark = latest(state.mark, event.at);
+  switch (event.type) {
+    case "Created":
+      state.kind = event.kind;
+      state.createdAt = event.at;
+      return;
+    case "LicenseInstalled":
+      return install(state, event);
+    case "SlotTaken": {
+      const { user, slot, end, contact, at } = event;
+      state.nextSlot = Math.max(state.nextSlot, slot + 1);
+      const { pool } = licenseOf(state, event.license);
+      return put(pool, { slot, user, registeredAt: at, end, contact, borrowedUntil: null });
+    }
+    case "SlotRenewed": {
+      const { pool } = licenseOf(state, event.license);
+      const held = holderOf(pool, event.user);
+      move(pool, held, event.end);
+      if (event.contact !== undefined) held.contact = event.contact;
+      if (held.borrowedUntil !== null && held.borrowedUntil <= event.at) held.borrowedUntil = null;
+      return;
+    }
+    case "SlotBorrowed": {
+      const { pool } = licenseOf(state, event.license);
+      const held = holderOf(pool, event.user);
+      move(pool, held, event.end);
+      held.contact = event.contact;
+      held.borrowedUntil = event.until;
+      return;
+    }
+    case "SlotReleased":
+    case "SlotExpired":
+      return drop(licenseOf(state, event.license).pool, event.user);
+    case "FeatureTaken": {
+      const { user, slot, end, at } = event;
+      state.nextSlot = Math.max(state.nextSlot, slot + 1);
+      return put(featureOf(state, event).pool, { slot, user, registeredAt: at, end });
+    }
+    case "FeatureRenewed": {
+      const { pool } = featureOf(state, event);
+      return move(pool, holderOf(pool, event.user), event.end);
+    }
+    case "FeatureReleased":
+    case "FeatureExpired":
+      return drop(featureOf(state, event).pool, event.user);
+    case "ConsumptionAdded":
+      return count(licenseOf(state, event.license).counter, event);
+    case "FeatureConsumptionAdded":
+      return count(featureOf(state, event).counter, event);
+    case "KeyRemembered":
+      return rememberKey(state, event);
+    case "RefusalsCounted":
+      return countRefusals(state, event);
+  }
+}
+
+function install(state: State, { at, license: id, terms }: LicenseInstalled): void {
+  const installed = state.licenses.get(id);
+  if (installed === undefined) {
+    const license: License = {
+      id,
+      addedAt: at,
+      terms,
+      counter: { total: 0, resetAt: null },
+      pool: emptyPool<Registration>(),
+      features: new Map(terms.features.map((feature) => [feature.code, newFeature(feature)])),
+    };
+    state.licenses.set(id, license);
+    const others = state.products.get(terms.product) ?? [];
+    state.products.set(terms.product, [license, ...others]);
+    return;
+  }
+  installed.terms = terms;
+  startPeriod(installed.counter, terms.consumption, at);
+  for (const feature of installed.features.values()) feature.terms = withdrawn(feature.terms);
+  for (const named of terms.features) {
+    const feature = installed.features.get(named.code);
+    if (feature === undefined) installed.features.set(named.code, newFeature(named));
+    else {
+      feature.terms = named;
+      startPeriod(feature.counter, named.consumption, at);
+    }
+  }
+}
+
+const newFeature = (terms: FeatureTerms): Feature => ({
+  terms,
+  counter: { total: 0, resetAt: null },
+  pool: emptyPool<FeatureRegistration>(),
+});
+
+/** The total stays; when it resets next is for the new terms to say. */
+function startPeriod(counter: Counter, terms: FeatureTerms["consumption"], at: Instant): void {
+  const total = totalAt(counter, at);
+  count(counter, { total, resetAt: resetAfter(terms, { total, resetAt: null }, at) });
+}
+
+function count(counter: Counter, { total, resetAt }: Readonly<Counter>): void {
+  counter.total = total;
+  counter.resetAt = resetAt;
+}
+
+function put<T extends FeatureRegistration>(pool: Pool<T>, registration: T): void {
+  if (pool.holders.has(registration.user)) throw new Error("a slot was taken twice by one user");
+  pool.holders.set(registration.user, registration);
+  pool.ends.add(registration);
+}
+
+function move<T extends FeatureRegistration>(pool: Pool<T>, held: T, end: Instant): void {
+  pool.ends.remove(held);
+  held.end = end;
+  pool.ends.add(held);
+}
+
+function drop<T extends FeatureRegistration>(pool: Pool<T>, user: string): void {
+  pool.ends.remove(holderOf(pool, user));
+  pool.holders.delete(user);
+}
+
+function rememberKey(state: State, { key, at, fingerprint, outcome }: KeyRemembered): void {
+  // Deleted first, so that the order of the map stays the order of time.
+  state.remembered.delete(key);
+  state.remembered.set(key, { at, fingerprint, outcome });
+  let dropped = 0;
+  for (const [old, { at: since }] of state.remembered) {
+    const tooMany = state.remembered.size > limits.idempotencyKeys;
+    const tooOld = at >= later(since, limits.idempotencyAge);
+    if (dropped === limits.idempotencyDropped || !(tooMany || tooOld)) return;
+    state.remembered.delete(old);
+    dropped += 1;
+  }
+}
+
+function countRefusals(state: State, { product, code, count, at }: RefusalsCounted): void {
+  const key = JSON.stringify([product, code]);
+  const before = state.refusals.get(key);
+  if (before === undefined && state.refusals.size >= limits.refusalTotals) return;
+  state.refusals.set(key, { product, code, count: (before?.count ?? 0) + count, lastAt: at });
+}
+
+function licenseOf(state: State, id: number): License {
+  const license = state.licenses.get(id);
+  if (license === undefined)
+    throw new Error(`an event names license ${id}, which is not installed`);
+  return license;
+}
+
+function featureOf(state: State, event: { license: number; feature: string }): Feature {
+  const feature = licenseOf(state, event.license).features.get(event.feature);
+  if (feature === undefined) throw new Error("an event names a feature its license does not have");
+  return feature;
+}
+
+function holderOf<T extends FeatureRegistration>(pool: Pool<T>, user: string): T {
+  const held = pool.holders.get(user);
+  if (held === undefined) throw new Error("an event names a user who holds no slot");
+  return held;
+}

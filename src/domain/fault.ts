@@ -1,0 +1,32 @@
+import type { Instant } from "./time.ts";
+
+/** Every way the rules say no, each with the facts that would help the caller. */
+export type Fault =
+  | { readonly code: "missing_parameters"; readonly fields: readonly string[] }
+  | { readonly code: "unknown_product" }
+  | { readonly code: "license_not_found" }
+  | { readonly code: "license_not_enabled" }
+  | { readonly code: "license_not_active"; readonly start: Instant }
+  | {
+      readonly code: "license_expired";
+      readonly what: "license" | "feature";
+      readonly end: Instant;
+    }
+  | {
+      readonly code: "floating_not_available";
+      readonly slots: number;
+      /** Null: no slot is in use, the license simply has none. */
+      readonly nextFree: Instant | null;
+    }
+  | { readonly code: "user_not_registered" }
+  | { readonly code: "license_borrow_not_allowed" }
+  | { readonly code: "borrow_until_not_valid"; readonly latest: Instant }
+  | { readonly code: "early_return_not_allowed"; readonly until: Instant }
+  | { readonly code: "license_not_consumption" }
+  | { readonly code: "license_not_enough_consumptions"; readonly left: number }
+  | { readonly code: "negative_not_allowed"; readonly total: number; readonly allowed: boolean }
+  | { readonly code: "invalid_license_feature_code" }
+  | { readonly code: "unsupported_product_feature" }
+  | { readonly code: "feature_not_floating" }
+  | { readonly code: "feature_not_enough_consumptions"; readonly left: number }
+  | { readonly code: "idempotency_key_reused" };

@@ -1,0 +1,208 @@
+import type {
+  AddFeatureConsumption,
+  Aim,
+  RegisterFeature,
+  ReleaseAllFeatures,
+  ReleaseFeature,
+} from "./command.ts";
+import { chooseCounter, mine } from "./consumption.ts";
+import { decided, type Decision } from "./decision.ts";
+import type { Event, FeatureConsumptionAdded, FeatureExpired } from "./event.ts";
+import type { Fault } from "./fault.ts";
+import { recall, remember } from "./idempotency.ts";
+import { licensesOf, missingFields, validOf } from "./licenses.ts";
+import { no, ok, type Result } from "./result.ts";
+import { holding, slotsInUse } from "./slots.ts";
+import type { Feature, FeatureRegistration, License, State } from "./state.ts";
+import { later, MINUTE, type Instant } from "./time.ts";
+
+export interface FeatureOutcome {
+  readonly license: number;
+  readonly feature: string;
+}
+
+/** Takes a slot of a floating feature, or keeps it: the feature's own heartbeat. */
+export function decideRegisterFeature(
+  state: State,
+  command: RegisterFeature,
+  at: Instant,
+): Result<Decision<FeatureOutcome>, Fault> {
+  const aimed = aimAt(state, command);
+  if (!aimed.ok) return aimed;
+  const { user, feature: code, licenses } = aimed.value;
+  const valid = validOf(licenses, at);
+  if (!valid.ok) return valid;
+  const held = valid.value.filter(({ pool }) => holding(pool, user, at) !== null);
+  if (held.length === 0) return no({ code: "user_not_registered" });
+  const found = usable(held, code, at);
+  if (!found.ok) return found;
+  const { license, feature } = found.value;
+  const { floating } = feature.terms;
+  if (floating === null) return no({ code: "feature_not_floating" });
+
+  const outcome = { license: license.id, feature: code };
+  const end = later(at, floating.timeoutMinutes * MINUTE);
+  const named = { at, license: license.id, feature: code, user, end };
+  if (holding(feature.pool, user, at) !== null) {
+    return decided([{ type: "FeatureRenewed", ...named }], outcome);
+  }
+  if (slotsInUse(feature.pool, at) >= floating.slots) {
+    const nextFree = feature.pool.ends.nextEnd(at);
+    return no({ code: "floating_not_available", slots: floating.slots, nextFree });
+  }
+  const ended = feature.pool.holders.get(user);
+  const own = ended === undefined ? [] : [featureExpired(license.id, code, ended)];
+  return decided([...own, { type: "FeatureTaken", slot: state.nextSlot, ...named }], outcome);
+}
+
+export function decideReleaseFeature(
+  state: State,
+  command: ReleaseFeature,
+  at: Instant,
+): Result<Decision<FeatureOutcome>, Fault> {
+  const aimed = aimAt(state, command);
+  if (!aimed.ok) return aimed;
+  const { user, feature: code, licenses } = aimed.value;
+  if (!licenses.some(({ features }) => features.has(code))) {
+    return no({ code: "invalid_license_feature_code" });
+  }
+  for (const license of licenses) {
+    const feature = license.features.get(code);
+    const held = feature === undefined ? null : holding(feature.pool, user, at);
+    if (held === null) continue;
+    const { slot } = held;
+    const event: Event = {
+      type: "FeatureReleased",
+      at,
+      license: license.id,
+      feature: code,
+      user,
+      slot,
+      by: "user",
+    };
+    return decided([event], { license: license.id, feature: code });
+  }
+  return no({ code: "user_not_registered" });
+}
+
+export function decideReleaseAllFeatures(
+  state: State,
+  _command: ReleaseAllFeatures,
+  at: Instant,
+): Result<Decision<{ readonly released: number }>, Fault> {
+  const events: Event[] = [];
+  for (const { id, features } of state.licenses.values()) {
+    for (const [feature, { pool }] of features) {
+      for (const { user, slot, end } of pool.holders.values()) {
+        if (end <= at) continue;
+        events.push({ type: "FeatureReleased", at, license: id, feature, user, slot, by: "admin" });
+      }
+    }
+  }
+  return decided(events, { released: events.length });
+}
+
+export interface FeatureConsumptionOutcome extends FeatureOutcome {
+  readonly total: number;
+}
+
+export function decideAddFeatureConsumption(
+  state: State,
+  command: AddFeatureConsumption,
+  at: Instant,
+): Result<Decision<FeatureConsumptionOutcome>, Fault> {
+  const { feature: code, user, peer, count } = command;
+  const missing = missingFields(state, command, { feature: code });
+  if (code === null || missing.length > 0) {
+    return no({ code: "missing_parameters", fields: missing });
+  }
+  // The feature is part of what was asked, and a key may be used once for each.
+  const keyed = { product: command.product, once: command.once };
+  const route = "add_feature_consumption";
+  const earlier = recall<FeatureConsumptionOutcome>(state, route, keyed, user, at);
+  if (earlier !== null) return earlier;
+
+  const licenses = licensesOf(state, command);
+  if (!licenses.ok) return licenses;
+  const valid = validOf(licenses.value, at);
+  if (!valid.ok) return valid;
+  const found = usable(valid.value, code, at);
+  if (!found.ok) return found;
+  const counting = valid.value.filter((license) => counterOf(license, code, at) !== null);
+  if (counting.length === 0) return no({ code: "unsupported_product_feature" });
+
+  const chosen = chooseCounter(mine(counting, user, at), command, at, (license) =>
+    counterOf(license, code, at),
+  );
+  if ("refused" in chosen) {
+    return no(
+      chosen.refused === "negative"
+        ? { code: "negative_not_allowed", total: chosen.total, allowed: chosen.allowed }
+        : { code: "feature_not_enough_consumptions", left: chosen.left },
+    );
+  }
+  const { license, ...counted } = chosen;
+  const outcome = { license: license.id, feature: code, total: counted.total };
+  const event: FeatureConsumptionAdded = {
+    type: "FeatureConsumptionAdded",
+    at,
+    license: license.id,
+    feature: code,
+    user,
+    peer,
+    count,
+    ...counted,
+  };
+  const events = count === 0 ? [] : [event];
+  return decided([...events, ...remember(state, route, keyed, user, outcome, at)], outcome);
+}
+
+export const featureExpired = (
+  license: number,
+  feature: string,
+  { user, slot, end }: FeatureRegistration,
+): FeatureExpired => ({ type: "FeatureExpired", at: end, license, feature, user, slot });
+
+interface Aimed {
+  readonly user: string;
+  readonly feature: string;
+  readonly licenses: readonly License[];
+}
+
+function aimAt(
+  state: State,
+  command: Aim & { readonly user: string | null; readonly feature: string | null },
+): Result<Aimed, Fault> {
+  const { user, feature } = command;
+  const missing = missingFields(state, command, { user, feature });
+  if (user === null || feature === null || missing.length > 0) {
+    return no({ code: "missing_parameters", fields: missing });
+  }
+  const licenses = licensesOf(state, command);
+  return licenses.ok ? ok({ user, feature, licenses: licenses.value }) : licenses;
+}
+
+/** The first license with this feature, unless the feature has ended everywhere. */
+function usable(
+  licenses: readonly License[],
+  code: string,
+  at: Instant,
+): Result<{ readonly license: License; readonly feature: Feature }, Fault> {
+  let fault: Fault = { code: "invalid_license_feature_code" };
+  for (const license of licenses) {
+    const feature = license.features.get(code);
+    if (feature === undefined) continue;
+    const { expires } = feature.terms;
+    if (expires === null || at < expires) return ok({ license, feature });
+    fault = { code: "license_expired", what: "feature", end: expires };
+  }
+  return no(fault);
+}
+
+function counterOf(license: License, code: string, at: Instant) {
+  const feature = license.features.get(code);
+  if (feature === undefined) return null;
+  const { consumption, expires } = feature.terms;
+  if (consumption === null || (expires !== null && at >= expires)) return null;
+  return { terms: consumption, counter: feature.counter };
+}

@@ -1,0 +1,51 @@
+import type { Event } from "./event.ts";
+import { slotsInUse } from "./slots.ts";
+import type { FeatureRegistration, Pool, State } from "./state.ts";
+import type { ConsumptionTerms } from "./terms.ts";
+import type { Instant } from "./time.ts";
+
+/**
+ * What must hold right after an event was applied. It judges the event that grants, never the state
+ * alone: a license renewed with fewer slots than are held is over its limit and yet lent nothing.
+ */
+export function assertGranted(state: State, event: Event): void {
+  if (!("license" in event)) return;
+  const license = state.licenses.get(event.license);
+  assert(license !== undefined, "an event was applied to a license that is not there");
+  const feature = "feature" in event ? license.features.get(event.feature) : undefined;
+  switch (event.type) {
+    case "SlotTaken":
+      return assertRoom(license.pool, license.terms.slots, event.at);
+    case "SlotBorrowed":
+      assert(license.terms.borrowHours !== null, "a slot was borrowed that cannot be");
+      assert(event.at < event.until, "a slot was borrowed into the past");
+      assert(event.until <= event.end, "a borrowed slot ends before its borrow");
+      return;
+    case "FeatureTaken":
+      return assertRoom(feature?.pool, feature?.terms.floating?.slots ?? 0, event.at);
+    case "ConsumptionAdded":
+      return assertCounted(license.terms.consumption, event);
+    case "FeatureConsumptionAdded":
+      return assertCounted(feature?.terms.consumption, event);
+    default:
+      return;
+  }
+}
+
+function assertRoom(pool: Pool<FeatureRegistration> | undefined, slots: number, at: Instant): void {
+  assert(pool !== undefined && slotsInUse(pool, at) <= slots, "more slots lent than there are");
+}
+
+function assertCounted(
+  terms: ConsumptionTerms | null | undefined,
+  { count, total }: { readonly count: number; readonly total: number },
+): void {
+  assert(terms != null, "consumption was counted on a license that does not count");
+  assert(Number.isSafeInteger(total) && total >= 0, "a total left the range of counts");
+  const most = terms.max === null ? Infinity : terms.max + terms.overages;
+  assert(count <= 0 || total <= most, "more consumption counted than the license has");
+}
+
+function assert(held: boolean, broken: string): asserts held {
+  if (!held) throw new Error(`invariant broken: ${broken}`);
+}

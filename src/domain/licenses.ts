@@ -1,0 +1,76 @@
+import type { Aim, InstallLicense } from "./command.ts";
+import type { LicenseInstalled } from "./event.ts";
+import type { Fault } from "./fault.ts";
+import { decided, type Decision } from "./decision.ts";
+import { no, ok, type Result } from "./result.ts";
+import type { License, State } from "./state.ts";
+import { endOf } from "./terms.ts";
+import type { Instant } from "./time.ts";
+
+export function decideInstallLicense(
+  state: State,
+  { license, terms }: InstallLicense,
+  at: Instant,
+): Result<Decision<{ readonly license: number }>, Fault> {
+  const installed = state.licenses.get(license);
+  // An id belongs to one product for good: registrations and totals under it are that product's.
+  if (installed && installed.terms.product !== terms.product) {
+    return no({ code: "license_not_found" });
+  }
+  const event: LicenseInstalled = { type: "LicenseInstalled", at, license, terms };
+  return decided([event], { license });
+}
+
+/** Why nothing may be granted on this license at this instant; null when it may. */
+export function invalidity({ terms }: License, at: Instant): Fault | null {
+  if (!terms.enabled) return { code: "license_not_enabled" };
+  if (terms.start !== null && at < terms.start) {
+    return { code: "license_not_active", start: terms.start };
+  }
+  const end = endOf(terms);
+  if (end !== null && at >= end) return { code: "license_expired", what: "license", end };
+  return null;
+}
+
+/**
+ * The fields that are needed but absent, all of them at once. A product may be left out while only
+ * one is installed.
+ */
+export function missingFields(
+  state: State,
+  { product }: Pick<Aim, "product">,
+  needed: Readonly<Record<string, string | null>>,
+): string[] {
+  const missing = Object.keys(needed).filter((field) => needed[field] === null);
+  if (product === null && state.products.size > 1) missing.push("product");
+  return missing;
+}
+
+/** The licenses a call may mean, the most recently added first. */
+export function licensesOf(
+  state: State,
+  { product, licenseId }: Aim,
+): Result<readonly License[], Fault> {
+  if (state.products.size === 0) return no({ code: "license_not_found" });
+  const licenses =
+    product === null ? state.products.values().next().value : state.products.get(product);
+  if (licenses === undefined) return no({ code: "unknown_product" });
+  if (licenseId === null) return ok(licenses);
+  const chosen = licenses.filter(({ id }) => id === licenseId);
+  return chosen.length === 0 ? no({ code: "license_not_found" }) : ok(chosen);
+}
+
+/** Those of `licenses` that are valid; with none, why the most recently added one is not. */
+export function validOf(
+  licenses: readonly License[],
+  at: Instant,
+): Result<readonly License[], Fault> {
+  const valid: License[] = [];
+  let reason: Fault = { code: "license_not_found" };
+  for (const license of licenses) {
+    const fault = invalidity(license, at);
+    if (fault === null) valid.push(license);
+    else if (license === licenses[0]) reason = fault;
+  }
+  return valid.length === 0 ? no(reason) : ok(valid);
+}

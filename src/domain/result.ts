@@ -1,0 +1,11 @@
+/** A refusal is an ordinary value; only a bug is thrown. */
+export type Result<T, F> = { readonly ok: true; readonly value: T } | No<F>;
+
+interface No<F> {
+  readonly ok: false;
+  readonly fault: F;
+}
+
+export const ok = <T>(value: T): Result<T, never> => ({ ok: true, value });
+
+export const no = <F>(fault: F): No<F> => ({ ok: false, fault });

@@ -1,0 +1,32 @@
+declare const unit: unique symbol;
+
+/** Milliseconds since 1970 UTC. Every end in Berth is exclusive: a thing is held while now < end. */
+export type Instant = number & { readonly [unit]: "instant" };
+
+export const SECOND = 1_000;
+export const MINUTE = 60 * SECOND;
+export const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
+
+export const instant = (milliseconds: number): Instant => milliseconds as Instant;
+
+export const later = (from: Instant, milliseconds: number): Instant => instant(from + milliseconds);
+
+export const latest = (a: Instant, b: Instant): Instant => (a > b ? a : b);
+
+export const earliest = (a: Instant, b: Instant): Instant => (a < b ? a : b);
+
+/** How often a consumption total starts again at zero. */
+export type Period = "daily" | "weekly" | "monthly" | "annually";
+
+/** The first UTC boundary after `at`: midnight, Monday, the 1st, 1 January. */
+export function nextBoundary(period: Period, at: Instant): Instant {
+  if (period === "daily") return instant((Math.floor(at / DAY) + 1) * DAY);
+  const day = Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO("UTC").startOfDay();
+  const boundary = {
+    weekly: () => day.add({ days: 8 - day.dayOfWeek }),
+    monthly: () => day.with({ day: 1 }).add({ months: 1 }),
+    annually: () => day.with({ month: 1, day: 1 }).add({ years: 1 }),
+  }[period]();
+  return instant(boundary.epochMilliseconds);
+}

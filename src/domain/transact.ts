@@ -1,0 +1,62 @@
+import type { Command } from "./command.ts";
+import { decide, type OutcomeOf } from "./decide.ts";
+import type { Event } from "./event.ts";
+import { evolve } from "./evolve.ts";
+import type { Fault } from "./fault.ts";
+import { featureExpired } from "./features.ts";
+import { assertGranted } from "./invariants.ts";
+import { limits } from "./limits.ts";
+import { no, ok, type Result } from "./result.ts";
+import { expired } from "./slots.ts";
+import type { State } from "./state.ts";
+import type { Instant } from "./time.ts";
+
+export interface Transacted<O> {
+  /**
+   * What to journal, a line each. The last one is the command's own and holds all its events, so
+   * that a cut never leaves half a command; before it, slots of others that ran out meanwhile.
+   */
+  readonly lines: readonly (readonly Event[])[];
+  readonly outcome: O;
+}
+
+/** Decide, apply, check. A refusal changes nothing; a broken invariant throws. */
+export function transact<C extends Command>(
+  state: State,
+  command: C,
+  at: Instant,
+): Result<Transacted<OutcomeOf<C>>, Fault> {
+  const decided = decide(state, command, at);
+  if (!decided.ok) return no(decided.fault);
+  const { events, outcome } = decided.value;
+  if (events.length === 0) return ok({ lines: [], outcome });
+  const lines = [...overdue(state, events, at), events];
+  for (const line of lines) {
+    for (const event of line) {
+      evolve(state, event);
+      assertGranted(state, event);
+    }
+  }
+  return ok({ lines, outcome });
+}
+
+/** Expiries waiting on the licenses this command touches, but for those it writes or undoes itself. */
+function overdue(state: State, events: readonly Event[], at: Instant): Event[][] {
+  const touched = new Set(events.flatMap((event) => ("license" in event ? [event.license] : [])));
+  const own = new Set(events.flatMap((event) => ("slot" in event ? [event.slot] : [])));
+  const lines: Event[][] = [];
+  const room = (): number => limits.expiriesPerCommand - lines.length;
+  for (const id of touched) {
+    const license = state.licenses.get(id);
+    if (license === undefined) continue;
+    for (const ended of license.pool.ends.ended(at, room())) {
+      if (!own.has(ended.slot)) lines.push([expired(id, ended)]);
+    }
+    for (const [code, { pool }] of license.features) {
+      for (const ended of pool.ends.ended(at, room())) {
+        if (!own.has(ended.slot)) lines.push([featureExpired(id, code, ended)]);
+      }
+    }
+  }
+  return lines;
+}

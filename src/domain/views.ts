@@ -1,0 +1,83 @@
+import { totalAt } from "./consumption.ts";
+import { invalidity } from "./licenses.ts";
+import { slotsInUse } from "./slots.ts";
+import type { Feature, License, Registration, State } from "./state.ts";
+import { endOf, type FeatureTerms, type Terms } from "./terms.ts";
+import type { Instant } from "./time.ts";
+
+/**
+ * What a reader sees of the state at one instant: plain copies, since the state moves on while an
+ * answer waits for the disk.
+ */
+export interface LicenseView {
+  readonly id: number;
+  readonly addedAt: Instant;
+  readonly terms: Terms;
+  readonly active: boolean;
+  readonly expired: boolean;
+  /** Null: it grants; else the code of the refusal it would give. */
+  readonly refusal: string | null;
+  readonly slotsInUse: number;
+  readonly total: number;
+  readonly features: readonly FeatureView[];
+}
+
+export interface FeatureView {
+  readonly terms: FeatureTerms;
+  readonly slotsInUse: number;
+  readonly total: number;
+}
+
+export function viewLicense(license: License, at: Instant): LicenseView {
+  const { id, addedAt, terms, counter, pool, features } = license;
+  const end = endOf(terms);
+  return {
+    id,
+    addedAt,
+    terms,
+    active: terms.start === null || at >= terms.start,
+    expired: end !== null && at >= end,
+    refusal: invalidity(license, at)?.code ?? null,
+    slotsInUse: slotsInUse(pool, at),
+    total: totalAt(counter, at),
+    features: [...features.values()].map((feature) => viewFeature(feature, at)),
+  };
+}
+
+export function viewFeature({ terms, counter, pool }: Feature, at: Instant): FeatureView {
+  return { terms, slotsInUse: slotsInUse(pool, at), total: totalAt(counter, at) };
+}
+
+export interface RegistrationView extends Readonly<Registration> {
+  readonly license: number;
+  readonly product: string;
+  readonly features: readonly string[];
+}
+
+/** Who holds what at this instant, the longest held first. */
+export function viewRegistrations(
+  state: State,
+  product: string | null,
+  at: Instant,
+): RegistrationView[] {
+  const found: RegistrationView[] = [];
+  for (const { id, terms, pool, features } of state.licenses.values()) {
+    if (product !== null && terms.product !== product) continue;
+    for (const held of pool.holders.values()) {
+      if (held.end <= at) continue;
+      const using = [...features].filter(([, feature]) => {
+        const end = feature.pool.holders.get(held.user)?.end;
+        return end !== undefined && at < end;
+      });
+      const borrowed = held.borrowedUntil !== null && at < held.borrowedUntil;
+      found.push({
+        ...held,
+        borrowedUntil: borrowed ? held.borrowedUntil : null,
+        license: id,
+        product: terms.product,
+        features: using.map(([code]) => code),
+      });
+    }
+  }
+  return found.sort((a, b) => a.slot - b.slot);
+}
