@@ -1,0 +1,132 @@
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fdatasync,
+  fsync,
+  ftruncateSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import { flock } from "./flock.ts";
+
+/**
+ * The file system as the store uses it: one method per system call that matters, so that every one
+ * of them can be made to fail. A path that is not there reads as null; everything else throws.
+ */
+export interface Disk {
+  list(folder: string): string[];
+  read(path: string): Uint8Array<ArrayBuffer> | null;
+  stat(path: string): Stat | null;
+  /** Opens for appending; a new file is made for its owner alone (0600). */
+  open(path: string): OpenFile;
+  rename(from: string, to: string): void;
+  link(from: string, to: string): void;
+  remove(path: string): void;
+  makeFolder(path: string): void;
+  setMode(path: string, mode: number): void;
+  /** Makes the names in a folder durable: what was created, renamed or removed there. */
+  syncFolder(folder: string): Promise<void>;
+  /** Null when another process holds it; the lock ends with this process at the latest. */
+  lock(path: string): FileLock | null;
+}
+
+export interface Stat {
+  readonly mode: number;
+  readonly uid: number;
+  readonly size: number;
+}
+
+export interface OpenFile {
+  /** One system call: may write less than it was given, and then says so instead of throwing. */
+  write(bytes: Uint8Array): number;
+  truncate(size: number): void;
+  /** Both syncs run off the main thread. */
+  sync(): Promise<void>;
+  syncData(): Promise<void>;
+  close(): void;
+}
+
+export interface FileLock {
+  /** Leaves a note in the lock file for whoever finds it held. */
+  note(text: string): void;
+  release(): void;
+}
+
+export const realDisk: Disk = {
+  list: (folder) => absentAs([], () => readdirSync(folder)),
+  read: (path) => absentAs(null, () => new Uint8Array(readFileSync(path))),
+  stat: (path) =>
+    absentAs(null, () => {
+      const { mode, uid, size } = statSync(path);
+      return { mode: mode & 0o777, uid, size };
+    }),
+  open: (path) => openedFile(openSync(path, "a", 0o600)),
+  rename: renameSync,
+  link: linkSync,
+  remove: (path) => rmSync(path),
+  makeFolder: (path) => {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+  },
+  setMode: chmodSync,
+  async syncFolder(folder) {
+    const fd = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY);
+    try {
+      await inThread((done) => fsync(fd, done));
+    } finally {
+      closeSync(fd);
+    }
+  },
+  lock(path) {
+    const fd = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
+    if (!flock(fd)) {
+      closeSync(fd);
+      return null;
+    }
+    return {
+      note(text) {
+        ftruncateSync(fd, 0);
+        writeSync(fd, text, 0);
+      },
+      release: () => closeSync(fd),
+    };
+  },
+};
+
+function openedFile(fd: number): OpenFile {
+  return {
+    write: (bytes) => writeSync(fd, bytes),
+    truncate: (size) => ftruncateSync(fd, size),
+    sync: () => inThread((done) => fsync(fd, done)),
+    syncData: () => inThread((done) => fdatasync(fd, done)),
+    close: () => closeSync(fd),
+  };
+}
+
+function inThread(start: (done: (error: Error | null) => void) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    start((error) => (error ? reject(error) : resolve()));
+  });
+}
+
+function absentAs<T>(absent: T, look: () => T): T {
+  try {
+    return look();
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return absent;
+    throw error;
+  }
+}
+
+/** The kernel's word for what went wrong (`ENOSPC`, `EIO`, …), if that is what this error is. */
+export function errorCode(error: unknown): string | null {
+  if (!(error instanceof Error) || !("code" in error)) return null;
+  return typeof error.code === "string" ? error.code : null;
+}

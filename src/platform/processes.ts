@@ -1,0 +1,22 @@
+import { readFileSync } from "node:fs";
+import { errorCode } from "./disk.ts";
+
+/** Ends a process at once; one that is gone already is fine. */
+export function stopProcess(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    if (errorCode(error) !== "ESRCH") throw error;
+  }
+}
+
+/** "process 4711 (berth serve --data /srv/berth)", as far as it can be told. */
+export function nameOfProcess(pid: number | null): string {
+  if (pid === null) return "another process";
+  try {
+    const line = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").join(" ").trim();
+    return line === "" ? `process ${pid}` : `process ${pid} (${line})`;
+  } catch {
+    return `process ${pid}`;
+  }
+}

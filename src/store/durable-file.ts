@@ -1,0 +1,98 @@
+import { dirname } from "node:path";
+import type { Adapter } from "lowdb";
+import { errorCode, type Disk } from "../platform/disk.ts";
+import { writeAll } from "./files.ts";
+
+/** The file is there and is not what was written. */
+export class FileDamaged extends Error {
+  override readonly name = "FileDamaged";
+}
+
+/**
+ * lowdb's adapter for `state.json`. lowdb's own never syncs: a power cut loses the file. This one
+ * writes a new file, syncs it, renames it over the old one and syncs the folder, so that the name
+ * always leads to one whole state. The old file can be kept under another name.
+ *
+ * The file is plain JSON with one row a line, and its last member is the SHA-256 of all before it.
+ */
+export class DurableFile implements Adapter<unknown> {
+  readonly #disk: Disk;
+  readonly #path: string;
+  /** Where the file that gets replaced stays reachable; null: nowhere. */
+  keepAs: string | null = null;
+
+  constructor(disk: Disk, path: string) {
+    this.#disk = disk;
+    this.#path = path;
+  }
+
+  /** Null only when there is no file: lowdb would take an empty or damaged one for "use defaults". */
+  async read(): Promise<unknown> {
+    const bytes = this.#disk.read(this.#path);
+    return bytes === null ? null : decode(bytes);
+  }
+
+  async write(data: unknown): Promise<void> {
+    const fresh = `${this.#path}.new`;
+    if (this.#disk.stat(fresh) !== null) this.#disk.remove(fresh);
+    const file = this.#disk.open(fresh);
+    try {
+      for (const chunk of encode(data as object)) writeAll(file, chunk);
+      await file.sync();
+    } finally {
+      file.close();
+    }
+    if (this.keepAs !== null) linkOnce(this.#disk, this.#path, this.keepAs);
+    this.#disk.rename(fresh, this.#path);
+    await this.#disk.syncFolder(dirname(this.#path));
+  }
+}
+
+const ROWS_PER_CHUNK = 1_000;
+
+/** In chunks: a million registrations as one string would take more memory than the server does. */
+function* encode(data: object): Generator<Uint8Array> {
+  const hash = new Bun.CryptoHasher("sha256");
+  const hashed = (text: string): Uint8Array => {
+    const bytes = Buffer.from(text);
+    hash.update(bytes);
+    return bytes;
+  };
+  yield hashed("{\n");
+  for (const [name, value] of Object.entries(data)) {
+    if (!Array.isArray(value)) {
+      yield hashed(`${JSON.stringify(name)}:${JSON.stringify(value)},\n`);
+      continue;
+    }
+    yield hashed(`${JSON.stringify(name)}:[`);
+    for (let start = 0; start < value.length; start += ROWS_PER_CHUNK) {
+      const rows = value.slice(start, start + ROWS_PER_CHUNK).map((row) => JSON.stringify(row));
+      yield hashed(`${start === 0 ? "" : ","}\n${rows.join(",\n")}`);
+    }
+    yield hashed("],\n");
+  }
+  yield Buffer.from(`"sum":"${hash.digest("hex")}"\n}\n`);
+}
+
+const TAIL = /^"sum":"([0-9a-f]{64})"\n\}\n$/;
+const TAIL_LENGTH = 64 + '"sum":""\n}\n'.length;
+
+function decode(bytes: Uint8Array<ArrayBuffer>): unknown {
+  const end = Math.max(0, bytes.length - TAIL_LENGTH);
+  const text = new TextDecoder();
+  const sum = TAIL.exec(text.decode(bytes.subarray(end)))?.[1];
+  const hash = new Bun.CryptoHasher("sha256").update(bytes.subarray(0, end)).digest("hex");
+  if (sum !== hash) {
+    throw new FileDamaged(bytes.length === 0 ? "is empty" : "does not match its checksum");
+  }
+  return JSON.parse(text.decode(bytes));
+}
+
+function linkOnce(disk: Disk, from: string, to: string): void {
+  try {
+    disk.link(from, to);
+  } catch (error) {
+    // An interrupted checkpoint left the same link behind.
+    if (errorCode(error) !== "EEXIST") throw error;
+  }
+}

@@ -1,0 +1,41 @@
+import { join } from "node:path";
+import type { Disk, OpenFile } from "../platform/disk.ts";
+
+/** The names in a data folder. */
+export const STATE = "state.json";
+export const HISTORY = "history";
+export const FOLDER_LOCK = "lock";
+export const CHECKPOINT_LOCK = "checkpoint.lock";
+
+export const segmentName = (firstSeq: number): string => `journal-${firstSeq}.jsonl`;
+
+/** A checkpoint kept beside the current one, named by the last line it covers. */
+export const generationName = (covers: number): string => `state-${covers}.json`;
+
+export interface Numbered {
+  readonly number: number;
+  readonly path: string;
+}
+
+/** Journal segments by their first seq, in order. */
+export const segmentsIn = (disk: Disk, folder: string): Numbered[] =>
+  numbered(disk, folder, /^journal-([1-9]\d{0,15})\.jsonl$/);
+
+/** Kept generations by what they cover, oldest first. */
+export const generationsIn = (disk: Disk, folder: string): Numbered[] =>
+  numbered(disk, folder, /^state-(0|[1-9]\d{0,15})\.json$/);
+
+function numbered(disk: Disk, folder: string, pattern: RegExp): Numbered[] {
+  const found: Numbered[] = [];
+  for (const name of disk.list(folder)) {
+    const digits = pattern.exec(name)?.[1];
+    if (digits !== undefined) found.push({ number: Number(digits), path: join(folder, name) });
+  }
+  return found.sort((a, b) => a.number - b.number);
+}
+
+/** Writes all of it: a full disk shows as a short count first and only then as an error. */
+export function writeAll(file: OpenFile, bytes: Uint8Array): void {
+  let written = 0;
+  while (written < bytes.length) written += file.write(bytes.subarray(written));
+}

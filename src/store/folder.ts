@@ -1,0 +1,131 @@
+import { join } from "node:path";
+import { emptyState, type Kind } from "../domain/state.ts";
+import type { Instant } from "../domain/time.ts";
+import type { Disk, FileLock } from "../platform/disk.ts";
+import {
+  generationName,
+  generationsIn,
+  HISTORY,
+  segmentName,
+  segmentsIn,
+  STATE,
+  writeAll,
+} from "./files.ts";
+import { encodeLine, firstHead, scan } from "./journal.ts";
+import { load, wayBack, type Loaded } from "./load.ts";
+import { endOrphanCheckpoint, lockFolder } from "./lock.ts";
+import { FolderRefused } from "./refusal.ts";
+import { encodeSnapshot } from "./snapshot.ts";
+import { StateFile } from "./state-file.ts";
+
+export interface OpenedFolder extends Loaded {
+  readonly lock: FileLock;
+}
+
+export interface FolderOptions {
+  readonly disk: Disk;
+  readonly folder: string;
+  /** What the folder must be; null takes either. */
+  readonly kind: Kind | null;
+  /** Whether a folder that holds nothing yet is made into one. */
+  readonly create: boolean;
+  readonly uid: number;
+  readonly now: () => Instant;
+}
+
+/** Takes the folder for this process and decides whether what it holds can be served. */
+export async function openFolder(options: FolderOptions): Promise<OpenedFolder> {
+  const { disk, folder, kind, create } = options;
+  if (create) disk.makeFolder(folder);
+  else if (disk.stat(folder) === null) throw notThere(folder);
+  const notes = closeToOthers(disk, folder, options.uid);
+  const lock = lockFolder(disk, folder);
+  try {
+    await endOrphanCheckpoint(disk, folder);
+    const loaded = (await load(disk, folder)) ?? (await firstStart(options));
+    const found = loaded.state.kind;
+    if (kind !== null && kind !== found) throw wrongKind(folder, kind, found);
+    return { ...loaded, lock, notes: [...notes, ...loaded.notes] };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+const OTHERS = 0o077;
+
+function closeToOthers(disk: Disk, folder: string, uid: number): string[] {
+  const stat = disk.stat(folder);
+  if (stat === null || (stat.mode & OTHERS) === 0) return [];
+  const mode = stat.mode.toString(8).padStart(4, "0");
+  if (stat.uid !== uid) {
+    throw new FolderRefused(
+      `${folder} can be read by others (mode ${mode}) and belongs to another user (uid ${stat.uid})`,
+      `as its owner: chmod 700 ${folder}`,
+    );
+  }
+  disk.setMode(folder, 0o700);
+  return [`${folder} could be read by others (mode ${mode}); it is closed to them now (0700)`];
+}
+
+/**
+ * Journal first, then state: with no state, a journal that holds no more than `Created` can only be
+ * a first start that was interrupted, and is begun again.
+ */
+async function firstStart(options: FolderOptions): Promise<Loaded> {
+  const { disk, folder, kind, create } = options;
+  const segments = segmentsIn(disk, folder);
+  const leftover = segments.length === 1 && segments[0]?.number === 1 ? segments[0] : null;
+  const begun = leftover !== null && holdsOnlyCreated(disk, leftover.path);
+  if (generationsIn(disk, folder).length > 0 || (segments.length > 0 && !begun)) {
+    const path = join(folder, STATE);
+    throw new FolderRefused(
+      `${path} is missing beside its journal`,
+      await wayBack(disk, folder, path),
+    );
+  }
+  if (!create || kind === null) throw notThere(folder);
+  if (leftover !== null) disk.remove(leftover.path);
+  await makeFolder(disk, folder, kind, options.now());
+  const loaded = await load(disk, folder);
+  if (loaded === null) throw new Error("a data folder was made and is not there");
+  return loaded;
+}
+
+async function makeFolder(disk: Disk, folder: string, kind: Kind, at: Instant): Promise<void> {
+  disk.makeFolder(join(folder, HISTORY));
+  const journal = disk.open(join(folder, segmentName(1)));
+  try {
+    const { text } = encodeLine(firstHead, null, at, [{ type: "Created", at, kind }]);
+    writeAll(journal, Buffer.from(text));
+    await journal.sync();
+  } finally {
+    journal.close();
+  }
+  await disk.syncFolder(folder);
+  const empty = encodeSnapshot(emptyState(kind), firstHead, { file: null, length: 0 });
+  await new StateFile(disk, folder).write(empty, null);
+  // Kept from the start, so that there is always a generation to go back to.
+  disk.link(join(folder, STATE), join(folder, generationName(0)));
+  await disk.syncFolder(folder);
+}
+
+function holdsOnlyCreated(disk: Disk, path: string): boolean {
+  const types: string[] = [];
+  scan(disk.read(path) ?? new Uint8Array(), firstHead, ({ events }) => {
+    types.push(...events.map(({ type }) => type));
+  });
+  return types.length === 0 || (types.length === 1 && types[0] === "Created");
+}
+
+function notThere(folder: string): FolderRefused {
+  return new FolderRefused(`${folder} is not a data folder`, "name another one with --data DIR");
+}
+
+function wrongKind(folder: string, wanted: Kind, found: Kind): FolderRefused {
+  const command = { site: "berth serve", demo: "berth demo" };
+  return new FolderRefused(
+    `${folder} was made by ${command[found]} and cannot be used by ${command[wanted]}`,
+    `name another folder with --data DIR, or run ${command[found]}`,
+  );
+}

@@ -1,0 +1,152 @@
+import { errorCode, type OpenFile } from "../platform/disk.ts";
+import { writeAll } from "./files.ts";
+
+/** Why nothing can be made durable: no room for now, or a disk that cannot be trusted any more. */
+export interface StorageFault {
+  readonly code: "storage_full" | "storage_failed";
+}
+
+export class StorageError extends Error {
+  override readonly name = "StorageError";
+  readonly fault: StorageFault;
+
+  constructor(fault: StorageFault, cause: unknown) {
+    super(fault.code, { cause });
+    this.fault = fault;
+  }
+}
+
+const NO_ROOM = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
+
+interface Batch {
+  readonly texts: string[];
+  readonly firstSeq: number;
+  readonly done: PromiseWithResolvers<void>;
+}
+
+interface Switch {
+  readonly open: () => Promise<OpenFile>;
+  readonly done: PromiseWithResolvers<void>;
+}
+
+/**
+ * One write and one sync for everybody who waits. While a batch is being synced the next one
+ * gathers; it is written only after that sync returned. After a failure nothing is ever retried:
+ * what the kernel still holds of a failed write is not known.
+ */
+export class GroupCommit {
+  #file: OpenFile;
+  #durableBytes: number;
+  #gathering: Batch | null = null;
+  #writing: Batch | null = null;
+  #failure: StorageError | null = null;
+  #switch: Switch | null = null;
+  #running = false;
+  readonly #onFailure: (error: StorageError) => void;
+
+  constructor(file: OpenFile, size: number, onFailure: (error: StorageError) => void) {
+    this.#file = file;
+    this.#durableBytes = size;
+    this.#onFailure = onFailure;
+  }
+
+  /** How much of the current file is known to be on disk. */
+  get durableBytes(): number {
+    return this.#durableBytes;
+  }
+
+  /** The first seq of the batch that is gathering; null when the next line begins one. */
+  get gatheringFrom(): number | null {
+    return this.#gathering?.firstSeq ?? null;
+  }
+
+  append(seq: number, text: string): void {
+    if (this.#failure !== null) throw this.#failure;
+    if (this.#gathering === null) {
+      const done = Promise.withResolvers<void>();
+      // Whoever waits hears of a failure; a batch nobody waits for must not end the process.
+      done.promise.catch(() => {});
+      this.#gathering = { texts: [], firstSeq: seq, done };
+      // Not at once: whoever else speaks in this turn of the event loop shares the sync.
+      if (!this.#running) setImmediate(() => void this.#run());
+    }
+    this.#gathering.texts.push(text);
+  }
+
+  /** Resolves when everything appended so far is on disk; null when it already is. */
+  settled(): Promise<void> | null {
+    if (this.#failure !== null) return Promise.reject(this.#failure);
+    return (this.#gathering ?? this.#writing)?.done.promise ?? null;
+  }
+
+  /** Goes on in another file, from the next batch on; `open` runs while nothing is being written. */
+  switchTo(open: () => Promise<OpenFile>): Promise<void> {
+    if (this.#failure !== null) return Promise.reject(this.#failure);
+    const done = Promise.withResolvers<void>();
+    this.#switch = { open, done };
+    void this.#run();
+    return done.promise;
+  }
+
+  close(): void {
+    this.#file.close();
+  }
+
+  async #run(): Promise<void> {
+    if (this.#running) return;
+    this.#running = true;
+    while (this.#failure === null && (this.#switch !== null || this.#gathering !== null)) {
+      if (this.#switch !== null) await this.#changeFile(this.#switch);
+      else await this.#writeBatch();
+    }
+    this.#running = false;
+  }
+
+  async #changeFile({ open, done }: Switch): Promise<void> {
+    this.#switch = null;
+    try {
+      const file = await open();
+      this.#file.close();
+      this.#file = file;
+      this.#durableBytes = 0;
+      done.resolve();
+    } catch (error) {
+      // The file in use is as good as before.
+      done.reject(error);
+    }
+  }
+
+  async #writeBatch(): Promise<void> {
+    const batch = this.#gathering;
+    if (batch === null) return;
+    this.#gathering = null;
+    this.#writing = batch;
+    const bytes = Buffer.from(batch.texts.join(""));
+    try {
+      writeAll(this.#file, bytes);
+    } catch (error) {
+      return this.#fail(
+        NO_ROOM.has(errorCode(error) ?? "") ? "storage_full" : "storage_failed",
+        error,
+      );
+    }
+    try {
+      await this.#file.syncData();
+    } catch (error) {
+      // Even for want of room: the kernel may have dropped what it could not write.
+      return this.#fail("storage_failed", error);
+    }
+    this.#durableBytes += bytes.length;
+    this.#writing = null;
+    batch.done.resolve();
+  }
+
+  #fail(code: StorageFault["code"], cause: unknown): void {
+    const failure = new StorageError({ code }, cause);
+    this.#failure = failure;
+    this.#writing?.done.reject(failure);
+    this.#gathering?.done.reject(failure);
+    this.#switch?.done.reject(failure);
+    this.#onFailure(failure);
+  }
+}

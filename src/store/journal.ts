@@ -1,0 +1,143 @@
+import { isAudited, type Event } from "../domain/event.ts";
+import type { Instant } from "../domain/time.ts";
+import { GENESIS, sha256 } from "../platform/hash.ts";
+
+/**
+ * One command's events as one line of the journal. Its last member, `sum`, is the SHA-256 of
+ * everything before it: the line's checksum, and what the next line's `prev` points back to.
+ */
+export interface Line {
+  readonly seq: number;
+  /** The first seq of the batch this line was written and synced with. */
+  readonly from: number;
+  readonly at: Instant;
+  /** A chain of its own through the lines an auditor keeps; absent on renewals. */
+  readonly audit_seq?: number;
+  readonly audit_prev?: string;
+  readonly events: readonly Event[];
+  readonly prev: string;
+  readonly sum: string;
+}
+
+/** Where the two chains stand. */
+export interface Head {
+  readonly seq: number;
+  readonly sum: string;
+  readonly auditSeq: number;
+  readonly auditSum: string;
+}
+
+export const firstHead: Head = { seq: 0, sum: GENESIS, auditSeq: 0, auditSum: GENESIS };
+
+/** The text of the next line (with its line feed) and the head after it. */
+export function encodeLine(
+  head: Head,
+  from: number | null,
+  at: Instant,
+  events: readonly Event[],
+): { readonly text: string; readonly head: Head } {
+  const seq = head.seq + 1;
+  const audited = events.some(isAudited);
+  const content = JSON.stringify({
+    seq,
+    from: from ?? seq,
+    at,
+    ...(audited && { audit_seq: head.auditSeq + 1, audit_prev: head.auditSum }),
+    events,
+    prev: head.sum,
+  }).slice(0, -1);
+  const sum = sha256(content);
+  return { text: `${content},"sum":"${sum}"}\n`, head: advance(head, seq, sum, audited) };
+}
+
+const advance = (head: Head, seq: number, sum: string, audited: boolean): Head => ({
+  seq,
+  sum,
+  auditSeq: audited ? head.auditSeq + 1 : head.auditSeq,
+  auditSum: audited ? sum : head.auditSum,
+});
+
+const SUM = /^,"sum":"([0-9a-f]{64})"\}$/;
+const SUM_LENGTH = `,"sum":"${GENESIS}"}`.length;
+
+/** Null when the bytes are not exactly what `encodeLine` makes. */
+export function decodeLine(bytes: Uint8Array<ArrayBuffer>): Line | null {
+  const end = bytes.length - SUM_LENGTH;
+  if (end <= 0) return null;
+  const sum = SUM.exec(text(bytes.subarray(end)))?.[1];
+  if (sum === undefined || sha256(bytes.subarray(0, end)) !== sum) return null;
+  // The checksum is right, so this is what was written: parsing cannot surprise us.
+  return JSON.parse(text(bytes)) as Line;
+}
+
+const text = (bytes: Uint8Array): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("utf8");
+
+/** The head after `line`, or null when the line does not continue the chain. */
+export function follow(head: Head, line: Line): Head | null {
+  if (line.seq !== head.seq + 1 || line.prev !== head.sum || line.from > line.seq) return null;
+  const audited = line.audit_seq !== undefined;
+  if (audited && (line.audit_seq !== head.auditSeq + 1 || line.audit_prev !== head.auditSum)) {
+    return null;
+  }
+  return advance(head, line.seq, line.sum, audited);
+}
+
+export interface Damage {
+  readonly offset: number;
+  /** The seq that should have stood there. */
+  readonly seq: number;
+  /** True when this cannot be the torn tail of the last, unsynced batch. */
+  readonly inside: boolean;
+}
+
+export interface Scan {
+  readonly head: Head;
+  /** Where the last good line ends. */
+  readonly end: number;
+  readonly damage: Damage | null;
+}
+
+const LF = 10;
+
+/** Walks a segment from `head` on, handing over each good line with its raw bytes. */
+export function scan(
+  bytes: Uint8Array<ArrayBuffer>,
+  start: Head,
+  each: (line: Line, raw: Uint8Array<ArrayBuffer>) => void,
+): Scan {
+  let head = start;
+  let offset = 0;
+  while (offset < bytes.length) {
+    const feed = bytes.indexOf(LF, offset);
+    const line = feed < 0 ? null : decodeLine(bytes.subarray(offset, feed));
+    const next = line && follow(head, line);
+    if (line === null || next === null) {
+      const seq = head.seq + 1;
+      // A whole line that does not chain was never the end of an interrupted write.
+      const inside = line !== null || laterBatchFollows(bytes, feed, seq);
+      return { head, end: offset, damage: { offset, seq, inside } };
+    }
+    each(line, bytes.subarray(offset, feed + 1));
+    head = next;
+    offset = feed + 1;
+  }
+  return { head, end: offset, damage: null };
+}
+
+/**
+ * Lines of one unsynced batch may reach the disk out of order, so good lines behind a bad one prove
+ * nothing by themselves. But a batch is written only after the one before it was synced: a good
+ * line of a batch that began after the bad line means the bad line had been safe on disk once.
+ */
+function laterBatchFollows(bytes: Uint8Array<ArrayBuffer>, feed: number, seq: number): boolean {
+  let from = feed;
+  while (from >= 0 && from + 1 < bytes.length) {
+    const to = bytes.indexOf(LF, from + 1);
+    if (to < 0) return false;
+    const line = decodeLine(bytes.subarray(from + 1, to));
+    if (line !== null && line.from > seq) return true;
+    from = to;
+  }
+  return false;
+}

@@ -1,0 +1,50 @@
+import { join } from "node:path";
+import type { Disk, FileLock } from "../platform/disk.ts";
+import { nameOfProcess, stopProcess } from "../platform/processes.ts";
+import { CHECKPOINT_LOCK, FOLDER_LOCK } from "./files.ts";
+
+/** Another process works on the folder; nothing is wrong with it. */
+export class FolderBusy extends Error {
+  override readonly name = "FolderBusy";
+}
+
+/** One process per data folder: two servers on one state would lend every slot twice. */
+export function lockFolder(disk: Disk, folder: string): FileLock {
+  const path = join(folder, FOLDER_LOCK);
+  const lock = disk.lock(path);
+  if (lock === null) {
+    throw new FolderBusy(`${folder} is in use by ${nameOfProcess(noted(disk, path))}`);
+  }
+  lock.note(String(process.pid));
+  return lock;
+}
+
+/** Held while a checkpoint is made, with the pid of who makes it. */
+export function lockCheckpoint(disk: Disk, folder: string): FileLock | null {
+  const lock = disk.lock(join(folder, CHECKPOINT_LOCK));
+  lock?.note(String(process.pid));
+  return lock;
+}
+
+const PATIENCE = 10_000;
+const STEP = 10;
+
+/**
+ * A checkpoint outlives a server that was killed, and would go on changing the folder under its
+ * successor. Called with the folder's lock held: nobody else can have started one since.
+ */
+export async function endOrphanCheckpoint(disk: Disk, folder: string): Promise<void> {
+  for (let waited = 0; waited < PATIENCE; waited += STEP) {
+    const lock = lockCheckpoint(disk, folder);
+    if (lock !== null) return lock.release();
+    const pid = noted(disk, join(folder, CHECKPOINT_LOCK));
+    if (pid !== null) stopProcess(pid);
+    await Bun.sleep(STEP);
+  }
+  throw new FolderBusy(`a checkpoint of ${folder} does not end`);
+}
+
+function noted(disk: Disk, path: string): number | null {
+  const text = new TextDecoder().decode(disk.read(path) ?? new Uint8Array());
+  return /^[1-9]\d{0,9}$/.test(text) ? Number(text) : null;
+}

@@ -1,0 +1,13 @@
+/**
+ * The data folder is not what it should be, and no program should guess what is meant. `hint` is
+ * the command that helps; the process ends with exit code 78.
+ */
+export class FolderRefused extends Error {
+  readonly hint: string;
+
+  constructor(message: string, hint: string) {
+    super(message);
+    this.name = "FolderRefused";
+    this.hint = hint;
+  }
+}

@@ -1,0 +1,195 @@
+import { Type, type Static } from "@sinclair/typebox";
+import { TypeCompiler, type TypeCheck } from "@sinclair/typebox/compiler";
+import {
+  emptyPool,
+  emptyState,
+  type Counter,
+  type Feature,
+  type License,
+  type Registration,
+  type State,
+} from "../domain/state.ts";
+import type { FeatureTerms, Terms } from "../domain/terms.ts";
+import type { Instant } from "../domain/time.ts";
+import type { Head } from "./journal.ts";
+
+/** Raised by one with every change to what follows; older ones are migrated, newer ones refused. */
+export const FORMAT = 1;
+
+const At = Type.Unsafe<Instant>(Type.Integer());
+const MaybeAt = Type.Union([At, Type.Null()]);
+const Hash = Type.String({ pattern: "^[0-9a-f]{64}$" });
+const Seq = Type.Integer({ minimum: 0 });
+const CounterRow = Type.Object({ total: Type.Integer(), resetAt: MaybeAt });
+const ContactRow = Type.Object({
+  hostname: Type.String(),
+  ip: Type.String(),
+  info: Type.String(),
+  peer: Type.String(),
+});
+
+/** What `state.json` holds: the state as rows, and the place in the journal it stands at. */
+export const Snapshot = Type.Object({
+  format: Type.Literal(FORMAT),
+  kind: Type.Union([Type.Literal("site"), Type.Literal("demo")]),
+  createdAt: At,
+  mark: At,
+  nextSlot: Seq,
+  /** The last journal line this covers; always the end of a closed segment. */
+  covers: Type.Object({ seq: Seq, sum: Hash }),
+  /** The audit chain up to there, and the file it was last written to. */
+  audit: Type.Object({
+    seq: Seq,
+    sum: Hash,
+    file: Type.Union([Type.String(), Type.Null()]),
+    length: Seq,
+  }),
+  licenses: Type.Array(
+    Type.Object({
+      id: Seq,
+      addedAt: At,
+      terms: Type.Unsafe<Terms>(Type.Object({ product: Type.String(), slots: Seq })),
+      counter: CounterRow,
+    }),
+  ),
+  features: Type.Array(
+    Type.Object({
+      license: Seq,
+      terms: Type.Unsafe<FeatureTerms>(Type.Object({ code: Type.String() })),
+      counter: CounterRow,
+    }),
+  ),
+  registrations: Type.Array(
+    Type.Object({
+      license: Seq,
+      user: Type.String(),
+      slot: Seq,
+      registeredAt: At,
+      end: At,
+      borrowedUntil: MaybeAt,
+      contact: ContactRow,
+    }),
+  ),
+  featureRegistrations: Type.Array(
+    Type.Object({
+      license: Seq,
+      feature: Type.String(),
+      user: Type.String(),
+      slot: Seq,
+      registeredAt: At,
+      end: At,
+    }),
+  ),
+  remembered: Type.Array(
+    Type.Object({
+      key: Type.String(),
+      at: At,
+      fingerprint: Type.String(),
+      outcome: Type.Unknown(),
+    }),
+  ),
+  refusals: Type.Array(
+    Type.Object({
+      product: Type.Union([Type.String(), Type.Null()]),
+      code: Type.String(),
+      count: Seq,
+      lastAt: At,
+    }),
+  ),
+});
+
+export type Snapshot = Static<typeof Snapshot>;
+
+let compiled: TypeCheck<typeof Snapshot> | null = null;
+
+/** Compiled on first use: a command that reads no state does not pay for it. */
+export const snapshotCheck = (): TypeCheck<typeof Snapshot> =>
+  (compiled ??= TypeCompiler.Compile(Snapshot));
+
+export type HistoryEnd = Pick<Snapshot["audit"], "file" | "length">;
+
+export function encodeSnapshot(state: State, head: Head, history: HistoryEnd): Snapshot {
+  const { kind, createdAt, mark, nextSlot } = state;
+  const rows: Pick<Snapshot, "licenses" | "features" | "registrations" | "featureRegistrations"> = {
+    licenses: [],
+    features: [],
+    registrations: [],
+    featureRegistrations: [],
+  };
+  // By product and newest first within it: reading the rows back in order keeps that order.
+  for (const license of [...state.products.values()].flat()) {
+    const { id, addedAt, terms, counter, pool, features } = license;
+    rows.licenses.push({ id, addedAt, terms, counter });
+    for (const held of pool.holders.values()) rows.registrations.push({ license: id, ...held });
+    for (const feature of features.values()) {
+      rows.features.push({ license: id, terms: feature.terms, counter: feature.counter });
+      for (const held of feature.pool.holders.values()) {
+        rows.featureRegistrations.push({ license: id, feature: feature.terms.code, ...held });
+      }
+    }
+  }
+  return {
+    format: FORMAT,
+    kind,
+    createdAt,
+    mark,
+    nextSlot,
+    covers: { seq: head.seq, sum: head.sum },
+    audit: { seq: head.auditSeq, sum: head.auditSum, ...history },
+    ...rows,
+    remembered: [...state.remembered].map(([key, done]) => ({ key, ...done })),
+    refusals: [...state.refusals.values()],
+  };
+}
+
+export function decodeSnapshot(snapshot: Snapshot): State {
+  const state = emptyState(snapshot.kind);
+  state.createdAt = snapshot.createdAt;
+  state.mark = snapshot.mark;
+  state.nextSlot = snapshot.nextSlot;
+  for (const { id, addedAt, terms, counter } of snapshot.licenses) {
+    const license: License = {
+      id,
+      addedAt,
+      terms,
+      counter: counterOf(counter),
+      pool: emptyPool<Registration>(),
+      features: new Map(),
+    };
+    state.licenses.set(id, license);
+    state.products.set(terms.product, [...(state.products.get(terms.product) ?? []), license]);
+  }
+  for (const { license, terms, counter } of snapshot.features) {
+    const feature: Feature = { terms, counter: counterOf(counter), pool: emptyPool() };
+    found(state.licenses.get(license)).features.set(terms.code, feature);
+  }
+  for (const { license, ...held } of snapshot.registrations) {
+    const { pool } = found(state.licenses.get(license));
+    pool.holders.set(held.user, held);
+    pool.ends.add(held);
+  }
+  for (const { license, feature, ...held } of snapshot.featureRegistrations) {
+    const { pool } = found(found(state.licenses.get(license)).features.get(feature));
+    pool.holders.set(held.user, held);
+    pool.ends.add(held);
+  }
+  for (const { key, ...done } of snapshot.remembered) state.remembered.set(key, done);
+  for (const total of snapshot.refusals) {
+    state.refusals.set(JSON.stringify([total.product, total.code]), total);
+  }
+  return state;
+}
+
+export const headOf = ({ covers, audit }: Snapshot): Head => ({
+  seq: covers.seq,
+  sum: covers.sum,
+  auditSeq: audit.seq,
+  auditSum: audit.sum,
+});
+
+const counterOf = ({ total, resetAt }: Counter): Counter => ({ total, resetAt });
+
+function found<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error("a row names a license or feature that is not there");
+  return value;
+}

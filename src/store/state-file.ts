@@ -1,0 +1,51 @@
+import { join } from "node:path";
+import { Low } from "lowdb";
+import type { Disk } from "../platform/disk.ts";
+import { DurableFile, FileDamaged } from "./durable-file.ts";
+import { generationName, STATE } from "./files.ts";
+import { FORMAT, snapshotCheck, type Snapshot } from "./snapshot.ts";
+
+/** `state.json`: all license state as of the last checkpoint, owned by lowdb. */
+export class StateFile {
+  readonly path: string;
+  readonly #folder: string;
+  readonly #adapter: DurableFile;
+  readonly #low: Low<unknown>;
+
+  constructor(disk: Disk, folder: string, name: string = STATE) {
+    this.path = join(folder, name);
+    this.#folder = folder;
+    this.#adapter = new DurableFile(disk, this.path);
+    this.#low = new Low<unknown>(this.#adapter, null);
+  }
+
+  /** Null when there is none; throws FileDamaged or FormatUnknown for one that cannot be used. */
+  async read(): Promise<Snapshot | null> {
+    this.#low.data = null;
+    await this.#low.read();
+    const data = this.#low.data;
+    if (data === null) return null;
+    const format = (data as { format?: unknown }).format;
+    if (typeof format === "number" && format > FORMAT) throw new FormatUnknown(format);
+    const check = snapshotCheck();
+    if (!check.Check(data)) throw new FileDamaged("does not have the shape of a state");
+    return data;
+  }
+
+  /** Replaces the file durably; the one before stays as the generation it covers. */
+  async write(snapshot: Snapshot, before: Snapshot | null): Promise<void> {
+    this.#adapter.keepAs =
+      before === null ? null : join(this.#folder, generationName(before.covers.seq));
+    this.#low.data = snapshot;
+    await this.#low.write();
+  }
+}
+
+/** Written by a newer Berth than this one. */
+export class FormatUnknown extends Error {
+  override readonly name = "FormatUnknown";
+
+  constructor(format: number) {
+    super(`has format ${format}; this berth knows formats up to ${FORMAT}`);
+  }
+}

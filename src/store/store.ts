@@ -1,0 +1,253 @@
+import { dirname, join } from "node:path";
+import type { Command } from "../domain/command.ts";
+import type { OutcomeOf } from "../domain/decide.ts";
+import type { Fault } from "../domain/fault.ts";
+import { no, ok, type Result } from "../domain/result.ts";
+import type { Kind, State } from "../domain/state.ts";
+import { latest, type Instant } from "../domain/time.ts";
+import { transact } from "../domain/transact.ts";
+import type { Disk, FileLock } from "../platform/disk.ts";
+import { STATE, segmentName, writeAll } from "./files.ts";
+import { openFolder, type OpenedFolder } from "./folder.ts";
+import { GroupCommit, StorageError, type StorageFault } from "./group-commit.ts";
+import { encodeLine, type Head } from "./journal.ts";
+import { load, type Loaded } from "./load.ts";
+
+export interface StoreOptions {
+  readonly disk: Disk;
+  readonly folder: string;
+  readonly kind: Kind | null;
+  readonly create: boolean;
+  readonly clock: () => Instant;
+  /** Folds all segments before the one that begins with `open`; rejects with the reason it could not. */
+  readonly checkpoint: (folder: string, open: number) => Promise<void>;
+  /** The disk failed for good: answer those who wait, then end the process. Replay is the repair. */
+  readonly onFatal: (error: Error) => void;
+  readonly uid?: number;
+}
+
+export interface StoreHealth {
+  /** Null: changes are accepted. */
+  readonly fault: StorageFault | null;
+  readonly notes: readonly string[];
+  readonly checkpointError: string | null;
+  readonly seq: number;
+  readonly auditSeq: number;
+  readonly journalBytes: number;
+}
+
+const MIB = 1024 * 1024;
+const SMALLEST_SEGMENT = 8 * MIB;
+const LARGEST_SEGMENT = 64 * MIB;
+const OLDEST_SEGMENT = 60 * 60 * 1_000;
+const TICK = 1_000;
+const PROBE_BYTES = 256 * 1024;
+
+/**
+ * The single writer. A command is decided and applied in one synchronous step, its line is appended,
+ * and nothing is answered, reads and refusals included, before everything it could have seen is on
+ * disk.
+ */
+export class Store {
+  readonly #options: StoreOptions;
+  readonly #lock: FileLock;
+  #state: State;
+  #head: Head;
+  #segment: string;
+  #segmentSince = performance.now();
+  #commit: GroupCommit;
+  #fault: StorageFault | null = null;
+  #notes: readonly string[];
+  #recovering: Promise<void> | null = null;
+  #checkpointing: Promise<void> | null = null;
+  #checkpointError: string | null = null;
+  readonly #ticking: Timer;
+
+  static async open(options: StoreOptions): Promise<Store> {
+    const { disk, folder, kind, create, clock } = options;
+    const uid = options.uid ?? process.getuid?.() ?? 0;
+    const opened = await openFolder({ disk, folder, kind, create, uid, now: clock });
+    return new Store(options, opened);
+  }
+
+  private constructor(options: StoreOptions, opened: OpenedFolder) {
+    this.#options = options;
+    this.#lock = opened.lock;
+    this.#notes = opened.notes;
+    this.#state = opened.state;
+    this.#head = opened.head;
+    this.#segment = opened.segment.path;
+    this.#commit = this.#startCommit(opened);
+    this.#ticking = setInterval(() => void this.#tick(), TICK);
+    this.#ticking.unref();
+  }
+
+  /** `view` picks what the answer needs, in the same instant as the change. */
+  async transact<C extends Command, T>(
+    command: C,
+    view: (state: State, outcome: OutcomeOf<C>, at: Instant) => T,
+  ): Promise<Result<T, Fault | StorageFault>> {
+    if (this.#fault !== null) return no(this.#fault);
+    const at = this.#now();
+    let answer: Result<T, Fault>;
+    try {
+      const done = transact(this.#state, command, at);
+      if (done.ok) for (const events of done.value.lines) this.#append(events, at);
+      answer = done.ok ? ok(view(this.#state, done.value.outcome, at)) : done;
+    } catch (bug) {
+      // Memory may hold half of what the journal does not: go back to what the disk says.
+      this.#fault = { code: "storage_failed" };
+      this.#recover();
+      throw bug;
+    }
+    return this.#settled(answer);
+  }
+
+  async read<T>(view: (state: State, at: Instant) => T): Promise<Result<T, StorageFault>> {
+    if (this.#recovering !== null) await this.#recovering;
+    return this.#settled(ok(view(this.#state, this.#now())));
+  }
+
+  health(): StoreHealth {
+    return {
+      fault: this.#fault,
+      notes: this.#notes,
+      checkpointError: this.#checkpointError,
+      seq: this.#head.seq,
+      auditSeq: this.#head.auditSeq,
+      journalBytes: this.#commit.durableBytes,
+    };
+  }
+
+  /** After a clean stop `state.json` holds everything. */
+  async close(): Promise<void> {
+    clearInterval(this.#ticking);
+    await this.#recovering;
+    await this.#commit.settled()?.catch(() => {});
+    await this.#checkpointing;
+    if (this.#fault === null && this.#commit.durableBytes > 0) await this.checkpoint();
+    this.#commit.close();
+    this.#lock.release();
+  }
+
+  /** Rotates to a new segment and folds the closed ones; a failure is told by `health`. */
+  checkpoint(): Promise<void> {
+    this.#checkpointing ??= this.#rotateAndFold().finally(() => {
+      this.#checkpointing = null;
+    });
+    return this.#checkpointing;
+  }
+
+  async #rotateAndFold(): Promise<void> {
+    const { disk, folder } = this.#options;
+    try {
+      let open = 0;
+      await this.#commit.switchTo(async () => {
+        open = this.#commit.gatheringFrom ?? this.#head.seq + 1;
+        const path = join(folder, segmentName(open));
+        const file = disk.open(path);
+        await disk.syncFolder(folder);
+        this.#segment = path;
+        return file;
+      });
+      this.#segmentSince = performance.now();
+      await this.#options.checkpoint(folder, open);
+      this.#checkpointError = null;
+    } catch (error) {
+      this.#checkpointError = error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  /** Time never runs behind an event that was written. */
+  #now(): Instant {
+    return latest(this.#options.clock(), this.#state.mark);
+  }
+
+  #append(events: Parameters<typeof encodeLine>[3], at: Instant): void {
+    const { text, head } = encodeLine(this.#head, this.#commit.gatheringFrom, at, events);
+    this.#commit.append(head.seq, text);
+    this.#head = head;
+  }
+
+  async #settled<T, F>(answer: Result<T, F>): Promise<Result<T, F | StorageFault>> {
+    const syncing = this.#commit.settled();
+    if (syncing === null) return answer;
+    try {
+      await syncing;
+      return answer;
+    } catch (error) {
+      if (error instanceof StorageError) return no(error.fault);
+      throw error;
+    }
+  }
+
+  #startCommit({ segment }: Loaded): GroupCommit {
+    const file = this.#options.disk.open(segment.path);
+    return new GroupCommit(file, segment.size, (error) => {
+      this.#fault = error.fault;
+      if (error.fault.code === "storage_full") this.#recover();
+      else this.#options.onFatal(error);
+    });
+  }
+
+  /** Memory is ahead of the disk: wait out what is being written, then start again from there. */
+  #recover(): void {
+    this.#recovering ??= this.#reload()
+      .catch((error: unknown) => {
+        this.#fault = { code: "storage_failed" };
+        this.#options.onFatal(error instanceof Error ? error : new Error(String(error)));
+      })
+      .finally(() => {
+        this.#recovering = null;
+      });
+  }
+
+  async #reload(): Promise<void> {
+    const { disk, folder } = this.#options;
+    await this.#commit.settled()?.catch(() => {});
+    const durable = this.#commit.durableBytes;
+    this.#commit.close();
+    const file = disk.open(this.#segment);
+    file.truncate(durable);
+    file.close();
+    const loaded = await load(disk, folder);
+    if (loaded === null) throw new Error(`${join(folder, STATE)} is gone`);
+    this.#state = loaded.state;
+    this.#head = loaded.head;
+    this.#segment = loaded.segment.path;
+    this.#commit = this.#startCommit(loaded);
+    if (this.#fault?.code !== "storage_full") this.#fault = null;
+  }
+
+  async #tick(): Promise<void> {
+    if (this.#fault?.code === "storage_full") return this.#probe();
+    const { disk, folder } = this.#options;
+    const size = this.#commit.durableBytes;
+    const age = performance.now() - this.#segmentSince;
+    if (this.#checkpointing !== null || this.#fault !== null || size < 1) return;
+    // A large state is worth a longer journal: half of it written again is as much as it should cost.
+    const state = size < SMALLEST_SEGMENT ? 0 : (disk.stat(join(folder, STATE))?.size ?? 0);
+    const due = Math.min(Math.max(SMALLEST_SEGMENT, state / 2), LARGEST_SEGMENT);
+    if (size >= due || age >= OLDEST_SEGMENT) await this.checkpoint();
+  }
+
+  /** Is there room again? Asked with a real write, synced: free space is not always what it says. */
+  async #probe(): Promise<void> {
+    if (this.#recovering !== null) return;
+    const { disk } = this.#options;
+    const path = join(dirname(this.#segment), "probe");
+    try {
+      const file = disk.open(path);
+      try {
+        writeAll(file, new Uint8Array(PROBE_BYTES));
+        await file.sync();
+      } finally {
+        file.close();
+        disk.remove(path);
+      }
+      this.#fault = null;
+    } catch {
+      this.#fault = { code: "storage_full" };
+    }
+  }
+}
