@@ -76,7 +76,7 @@ export function resetAfter(
 }
 
 /** What may still be counted, with overage as far as license and caller allow it. */
-export function allowance(terms: ConsumptionTerms, { allowOverages, maxOverages }: Limit): number {
+function allowance(terms: ConsumptionTerms, { allowOverages, maxOverages }: Limit): number {
   if (terms.max === null) return limits.total;
   const overages = allowOverages === false ? 0 : Math.min(terms.overages, maxOverages ?? Infinity);
   return Math.min(terms.max + overages, limits.total);

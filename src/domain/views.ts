@@ -23,6 +23,8 @@ export interface LicenseView {
 }
 
 export interface FeatureView {
+  /** Its place among the license's features; features are never taken off that list. */
+  readonly id: number;
   readonly terms: FeatureTerms;
   readonly slotsInUse: number;
   readonly total: number;
@@ -40,12 +42,19 @@ export function viewLicense(license: License, at: Instant): LicenseView {
     refusal: invalidity(license, at)?.code ?? null,
     slotsInUse: slotsInUse(pool, at),
     total: totalAt(counter, at),
-    features: [...features.values()].map((feature) => viewFeature(feature, at)),
+    features: [...features.values()].map((feature, index) => viewOf(feature, index + 1, at)),
   };
 }
 
-export function viewFeature({ terms, counter, pool }: Feature, at: Instant): FeatureView {
-  return { terms, slotsInUse: slotsInUse(pool, at), total: totalAt(counter, at) };
+/** Null when the license has no such feature. */
+export function viewFeature({ features }: License, code: string, at: Instant): FeatureView | null {
+  const feature = features.get(code);
+  const place = [...features.keys()].indexOf(code);
+  return feature === undefined ? null : viewOf(feature, place + 1, at);
+}
+
+function viewOf({ terms, counter, pool }: Feature, id: number, at: Instant): FeatureView {
+  return { id, terms, slotsInUse: slotsInUse(pool, at), total: totalAt(counter, at) };
 }
 
 export interface RegistrationView extends Readonly<Registration> {
@@ -79,5 +88,5 @@ export function viewRegistrations(
       });
     }
   }
-  return found.sort((a, b) => a.slot - b.slot);
+  return found.toSorted((a, b) => a.slot - b.slot);
 }

@@ -31,7 +31,7 @@ function numbered(disk: Disk, folder: string, pattern: RegExp): Numbered[] {
     const digits = pattern.exec(name)?.[1];
     if (digits !== undefined) found.push({ number: Number(digits), path: join(folder, name) });
   }
-  return found.sort((a, b) => a.number - b.number);
+  return found.toSorted((a, b) => a.number - b.number);
 }
 
 /** Writes all of it: a full disk shows as a short count first and only then as an error. */

@@ -76,7 +76,7 @@ async function readState(disk: Disk, folder: string): Promise<Snapshot | null> {
 /** The one command that brings back the checkpoint before the damaged one, and what it would cost. */
 export async function wayBack(disk: Disk, folder: string, path: string): Promise<string> {
   const segments = segmentsIn(disk, folder);
-  for (const { number, path: kept } of generationsIn(disk, folder).reverse()) {
+  for (const { number, path: kept } of generationsIn(disk, folder).toReversed()) {
     const usable = await isUsable(disk, folder, number);
     if (!usable) continue;
     const whole = segments.some((segment) => segment.number === number + 1);

@@ -10,13 +10,13 @@ export class StateFile {
   readonly path: string;
   readonly #folder: string;
   readonly #adapter: DurableFile;
-  readonly #low: Low<unknown>;
+  readonly #low: Low;
 
   constructor(disk: Disk, folder: string, name: string = STATE) {
     this.path = join(folder, name);
     this.#folder = folder;
     this.#adapter = new DurableFile(disk, this.path);
-    this.#low = new Low<unknown>(this.#adapter, null);
+    this.#low = new Low(this.#adapter, null);
   }
 
   /** Null when there is none; throws FileDamaged or FormatUnknown for one that cannot be used. */

@@ -108,6 +108,11 @@ export class Store {
     return this.#settled(ok(view(this.#state, this.#now())));
   }
 
+  /** A look that does not wait for the disk: never for what goes into an answer. */
+  peek<T>(view: (state: State) => T): T {
+    return view(this.#state);
+  }
+
   health(): StoreHealth {
     return {
       fault: this.#fault,

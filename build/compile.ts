@@ -1,0 +1,48 @@
+// Makes build/out/berth: the one file an operator copies.
+import { mkdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+
+const root = join(import.meta.dir, "..");
+const out = join(root, "build", "out");
+const binary = join(out, "berth");
+
+mkdirSync(out, { recursive: true });
+// Under another name first: a binary that is running cannot be written over, but it can be replaced.
+const fresh = `${binary}.new`;
+const { exitCode } = Bun.spawnSync(
+  [
+    process.execPath,
+    "build",
+    "--compile",
+    "--bytecode",
+    "--format=esm",
+    "--sourcemap",
+    // Elysia reads its handlers' sources: minified ones break it, so --minify stays off.
+    '--define=process.env.NODE_ENV="production"',
+    `--define=BERTH_COMMIT=${JSON.stringify(commit())}`,
+    // Otherwise the binary would run what it finds in the folder it is started from.
+    "--no-compile-autoload-dotenv",
+    "--no-compile-autoload-bunfig",
+    `--outfile=${fresh}`,
+    join(root, "src", "main.ts"),
+  ],
+  { cwd: root, stdio: ["ignore", "ignore", "inherit"] },
+);
+if (exitCode !== 0) {
+  rmSync(fresh, { force: true });
+  process.exit(exitCode);
+}
+renameSync(fresh, binary);
+// The binary carries its map inside; the copy beside it is of no use.
+rmSync(`${fresh}.map`, { force: true });
+const mib = (statSync(binary).size / 1024 / 1024).toFixed(0);
+process.stdout.write(`${binary} (${mib} MiB)\n`);
+
+/** A source folder without git still builds; it only cannot say what it was built from. */
+function commit(): string {
+  const git = Bun.spawnSync(["git", "rev-parse", "--short=12", "HEAD"], {
+    cwd: root,
+    stderr: "ignore",
+  });
+  return git.exitCode === 0 ? git.stdout.toString().trim() : "unknown";
+}

@@ -1,0 +1,147 @@
+import { readFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import {
+  Misuse,
+  parseConfig,
+  resolveOptions,
+  type ConfigFile,
+  type Environment,
+  type Option,
+  type Value,
+} from "../platform/options.ts";
+import { FolderBusy } from "../store/lock.ts";
+import { FolderRefused } from "../store/refusal.ts";
+import { DONE, FAILED, Failure, MISUSED, NEEDS_OPERATOR, type Command } from "./command.ts";
+import { checkpointCommand } from "./commands/checkpoint.ts";
+import { configCommand } from "./commands/config.ts";
+import { demo } from "./commands/demo.ts";
+import { release } from "./commands/release.ts";
+import { serve } from "./commands/serve.ts";
+import { slots } from "./commands/slots.ts";
+import { status } from "./commands/status.ts";
+import { versionCommand } from "./commands/version.ts";
+import { option } from "./options.ts";
+import { print, printError } from "./terminal.ts";
+import { commandUsage, usage } from "./usage.ts";
+
+export const commands: readonly Command[] = [
+  serve,
+  demo,
+  status,
+  slots,
+  release,
+  configCommand,
+  versionCommand,
+  checkpointCommand,
+];
+
+/** Runs one command line and says how it went; the exit code is the process's. */
+export async function run(argv: readonly string[], environment: Environment): Promise<number> {
+  try {
+    return await dispatch(argv, environment);
+  } catch (error) {
+    return report(error);
+  }
+}
+
+async function dispatch(argv: readonly string[], environment: Environment): Promise<number> {
+  const [name, ...rest] = argv;
+  if (name === undefined || name === "help" || name === "--help" || name === "-h") {
+    const about = commands.find((command) => command.name === rest[0]);
+    print(about === undefined ? usage(commands) : commandUsage(about));
+    return DONE;
+  }
+  const wanted = name === "--version" || name === "-v" ? "version" : name;
+  const command = commands.find((candidate) => candidate.name === wanted);
+  if (command === undefined) {
+    throw new Misuse(`there is no command ${name}`, "berth help lists the commands");
+  }
+  const { flags, words } = parse(command, rest);
+  if (flags["help"] === true) {
+    print(commandUsage(command));
+    return DONE;
+  }
+  const file = readConfig(flags, environment);
+  const values = resolveOptions(command.options, flags, environment, file);
+  return command.run({ values, words, environment });
+}
+
+type Flags = Readonly<Record<string, Value | undefined>>;
+
+function parse(command: Command, argv: readonly string[]): { flags: Flags; words: string[] } {
+  const options = Object.fromEntries(
+    command.options.map(({ name, type }) => [
+      name,
+      {
+        type: type === "boolean" ? ("boolean" as const) : ("string" as const),
+        multiple: type === "list",
+      },
+    ]),
+  );
+  const hint = `berth ${command.name} --help shows what it takes`;
+  try {
+    const { values, positionals } = parseArgs({
+      args: [...argv],
+      options: { ...options, help: { type: "boolean", short: "h" } },
+      allowPositionals: true,
+      strict: true,
+    });
+    const expected = command.arguments?.length ?? 0;
+    if (positionals.length > expected) throw new Misuse("there are more words than it takes", hint);
+    return { flags: splitLists(command.options, values), words: positionals };
+  } catch (error) {
+    if (error instanceof Misuse) throw error;
+    throw new Misuse(error instanceof Error ? firstSentence(error.message) : String(error), hint);
+  }
+}
+
+/** `--product A --product B` and `--product A,B` say the same, as in the environment. */
+function splitLists(options: readonly Option[], flags: Flags): Flags {
+  const lists = new Set(options.filter(({ type }) => type === "list").map(({ name }) => name));
+  return Object.fromEntries(
+    Object.entries(flags).map(([name, value]) => [
+      name,
+      lists.has(name) && Array.isArray(value) ? value.flatMap((part) => part.split(",")) : value,
+    ]),
+  );
+}
+
+const firstSentence = (text: string): string => {
+  const sentence = text.split(". ")[0] ?? text;
+  return sentence.charAt(0).toLowerCase() + sentence.slice(1);
+};
+
+const settings = Object.values(option).filter((one: Option) => one.setting);
+
+function readConfig(flags: Flags, environment: Environment): ConfigFile | null {
+  const path = flags["config"] ?? environment["BERTH_CONFIG"];
+  if (typeof path !== "string" || path === "") return null;
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch {
+    throw new Misuse(`the configuration file ${path} cannot be read`, "check --config");
+  }
+  return parseConfig(path, text, settings);
+}
+
+function report(error: unknown): number {
+  if (error instanceof Misuse) {
+    printError(error.message, error.hint);
+    return MISUSED;
+  }
+  if (error instanceof Failure) {
+    printError(error.message, error.hint);
+    return FAILED;
+  }
+  if (error instanceof FolderRefused) {
+    printError(error.message, error.hint);
+    return NEEDS_OPERATOR;
+  }
+  if (error instanceof FolderBusy) {
+    printError(error.message, "stop that process, or name another folder with --data DIR");
+    return FAILED;
+  }
+  printError(error instanceof Error ? (error.stack ?? error.message) : String(error), "");
+  return FAILED;
+}

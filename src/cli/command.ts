@@ -1,0 +1,49 @@
+import type { Environment, Option, Resolved } from "../platform/options.ts";
+
+/** One row of the command table: help, completions and dispatch are all made of these. */
+export interface Command {
+  readonly name: string;
+  readonly summary: string;
+  readonly options: readonly Option[];
+  readonly examples?: readonly string[];
+  /** Started by Berth itself, not by people. */
+  readonly hidden?: boolean;
+  /** Words after the name; none unless it says so. */
+  readonly arguments?: readonly string[];
+  readonly run: (given: Given) => Promise<number>;
+}
+
+export interface Given {
+  readonly values: ReadonlyMap<string, Resolved>;
+  readonly words: readonly string[];
+  readonly environment: Environment;
+}
+
+export const DONE = 0;
+export const FAILED = 1;
+export const MISUSED = 2;
+/** The data folder needs an operator; a service manager should not try again. */
+export const NEEDS_OPERATOR = 78;
+
+export function stringOf({ values }: Given, name: string): string | null {
+  const value = values.get(name)?.value;
+  return typeof value === "string" ? value : null;
+}
+
+export function listOf({ values }: Given, name: string): readonly string[] {
+  const value = values.get(name)?.value;
+  return Array.isArray(value) ? (value as readonly string[]) : [];
+}
+
+export const isSet = ({ values }: Given, name: string): boolean => values.get(name)?.value === true;
+
+/** It was understood and could not be done: exit code 1. */
+export class Failure extends Error {
+  override readonly name = "Failure";
+  readonly hint: string;
+
+  constructor(message: string, hint: string) {
+    super(message);
+    this.hint = hint;
+  }
+}

@@ -1,0 +1,39 @@
+import { resolve } from "node:path";
+import type { RegistrationReply } from "../../http/routes/admin.ts";
+import { DONE, isSet, stringOf, type Command } from "../command.ts";
+import { option } from "../options.ts";
+import { reach } from "../reach.ts";
+import { print, printJson, table } from "../terminal.ts";
+
+export const slots: Command = {
+  name: "slots",
+  summary: "who holds what",
+  options: [option.data, option.product, option.config, option.json],
+  examples: ["berth slots --product CAD", "berth slots --json"],
+  run(given) {
+    const product = stringOf(given, "product");
+    const query = product === null ? "" : `?product=${encodeURIComponent(product)}`;
+    return reach(resolve(stringOf(given, "data") ?? ""), async (call) => {
+      const path = `/api/admin/v1/registrations${query}`;
+      const held = (await call("GET", path)) as RegistrationReply[];
+      if (isSet(given, "json")) printJson(held);
+      else print(held.length === 0 ? "no slot is taken" : text(held));
+      return DONE;
+    });
+  },
+};
+
+function text(held: readonly RegistrationReply[]): string {
+  const header = ["PRODUCT", "USER", "HOST", "FROM", "SINCE", "UNTIL", "BORROWED", "FEATURES"];
+  const rows = held.map((slot) => [
+    slot.product,
+    slot.user,
+    slot.os_hostname || "-",
+    slot.peer,
+    slot.registered_at,
+    slot.expires_at,
+    slot.borrowed_until === null ? "no" : "yes",
+    slot.features.join(", ") || "-",
+  ]);
+  return table([header, ...rows]);
+}

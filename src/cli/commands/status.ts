@@ -1,0 +1,53 @@
+import { resolve } from "node:path";
+import type { StatusReply } from "../../http/routes/admin.ts";
+import { DONE, isSet, stringOf, type Command } from "../command.ts";
+import { option } from "../options.ts";
+import { reach } from "../reach.ts";
+import { print, printJson, table } from "../terminal.ts";
+
+export const status: Command = {
+  name: "status",
+  summary: "licenses, slots and disk of a running server or a data folder",
+  options: [option.data, option.config, option.json],
+  run(given) {
+    const folder = resolve(stringOf(given, "data") ?? "");
+    return reach(folder, async (call) => {
+      const reply = (await call("GET", "/api/admin/v1/status")) as StatusReply;
+      if (isSet(given, "json")) printJson(reply);
+      else print(text(folder, reply));
+      return DONE;
+    });
+  },
+};
+
+function text(
+  folder: string,
+  { version, kind, pid, now, storage, licenses, refusals }: StatusReply,
+): string {
+  const running = pid === process.pid ? "no server is running" : `served by process ${pid}`;
+  const { fault, checkpoint_error, notes, seq, audit_seq } = storage;
+  const facts = [
+    ["berth", version],
+    ["data", `${folder} (${kind}), ${running}`],
+    ["clock", now],
+    ["disk", fault ?? `ok, ${seq} changes written, ${audit_seq} of them on record`],
+    ...(checkpoint_error === null ? [] : [["checkpoint", checkpoint_error]]),
+    ...notes.map((note) => ["note", note]),
+  ];
+  const rows = licenses.map((license) => [
+    license.product,
+    String(license.license_id),
+    license.license_type,
+    `${license.floating_slots_in_use}/${license.floating_users}`,
+    `${license.total_consumptions}/${license.max_consumptions ?? "-"}`,
+    license.validity_period ?? "never",
+    license.refusal ?? "ok",
+  ]);
+  const header = ["PRODUCT", "LICENSE", "TYPE", "SLOTS", "CONSUMED", "ENDS", "STATE"];
+  const denied = refusals.map(({ product, code, count }) => [product ?? "-", code, String(count)]);
+  return [
+    table(facts),
+    rows.length === 0 ? "no licenses yet" : table([header, ...rows]),
+    ...(denied.length === 0 ? [] : [table([["PRODUCT", "REFUSED", "TIMES"], ...denied])]),
+  ].join("\n\n");
+}

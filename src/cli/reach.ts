@@ -1,0 +1,63 @@
+import { existsSync, statSync } from "node:fs";
+import { createApp } from "../http/app.ts";
+import { socketGate } from "../http/gate.ts";
+import { openAppliance, socketIn } from "./appliance.ts";
+import { Failure } from "./command.ts";
+
+/** Calls the administration of one appliance, running or not. */
+export type Call = (method: "GET" | "POST", path: string, body?: object) => Promise<unknown>;
+
+/**
+ * Talks to the running server through its socket; with none, opens the folder under its lock and
+ * asks the same routes there. Never both ways at once.
+ */
+export async function reach<T>(folder: string, use: (call: Call) => Promise<T>): Promise<T> {
+  becomeOwner(folder);
+  const socket = socketIn(folder);
+  if (existsSync(socket) && (await answers(socket))) {
+    return use(caller((request) => fetch(request, { unix: socket })));
+  }
+  const operations = await openAppliance({ folder, kind: null, create: false });
+  try {
+    const app = createApp({ operations, gate: socketGate });
+    return await use(caller((request) => app.handle(request)));
+  } finally {
+    await operations.close();
+  }
+}
+
+async function answers(unix: string): Promise<boolean> {
+  try {
+    await fetch("http://berth/api/v4/health", { unix });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const caller =
+  (send: (request: Request) => Promise<Response>): Call =>
+  async (method, path, body) => {
+    const request = new Request(`http://appliance${path}`, {
+      method,
+      ...(body && {
+        body: JSON.stringify(body),
+        headers: { "content-type": "application/json" },
+      }),
+    });
+    const response = await send(request);
+    const reply: unknown = await response.json();
+    if (response.ok) return reply;
+    const { code, message } = reply as { readonly code: string; readonly message: string };
+    throw new Failure(`${message} (${code})`, "");
+  };
+
+/** What root writes into a service's folder, the service could no longer read. */
+function becomeOwner(folder: string): void {
+  if (process.getuid?.() !== 0 || !existsSync(folder)) return;
+  const { uid, gid } = statSync(folder);
+  if (uid === 0) return;
+  process.setgroups?.([]);
+  process.setgid?.(gid);
+  process.setuid?.(uid);
+}

@@ -1,0 +1,105 @@
+import { isIP } from "node:net";
+import type { Kind } from "../domain/state.ts";
+import { listen, listenOnSocket, type Listening } from "../http/server.ts";
+import type { Operations } from "../operations/operations.ts";
+import { errorCode } from "../platform/disk.ts";
+import { networkMatcher, parseNetwork, siteNetworks } from "../platform/networks.ts";
+import { Misuse } from "../platform/options.ts";
+import { openAppliance, socketIn } from "./appliance.ts";
+import { DONE, Failure, listOf, stringOf, type Given } from "./command.ts";
+import { printWarning } from "./terminal.ts";
+
+export interface Server {
+  readonly operations: Operations;
+  /** The address applications use, as a URL. */
+  readonly url: string;
+  readonly folder: string;
+}
+
+/** Opens the folder, listens, lets `ready` speak, and runs until it is told to stop. */
+export async function serveFolder(
+  given: Given,
+  folder: string,
+  kind: Kind,
+  prepare: (operations: Operations) => Promise<void>,
+  ready: (server: Server) => Promise<void>,
+): Promise<number> {
+  const stopped = whenTold();
+  const { host, port } = hostAndPort(stringOf(given, "listen") ?? "");
+  const isClient = clientNetworks(listOf(given, "client-networks"));
+  const operations = await openAppliance({ folder, kind, create: true });
+  const listeners: Listening[] = [];
+  try {
+    for (const note of operations.health().notes) printWarning(note);
+    await prepare(operations);
+    const adminOpen = kind === "demo";
+    const plain = bound(host, port, () => listen({ operations, host, port, isClient, adminOpen }));
+    listeners.push(plain);
+    const socket = openSocket(operations, folder);
+    if (socket !== null) listeners.push(socket);
+    await ready({ operations, url: plain.address, folder });
+    await stopped;
+  } finally {
+    await Promise.all(listeners.map((listener) => listener.stop()));
+    await operations.close();
+  }
+  return DONE;
+}
+
+function whenTold(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => resolve());
+  });
+}
+
+function hostAndPort(text: string): { readonly host: string; readonly port: number } {
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:\s]+)):(\d{1,5})$/.exec(text);
+  const host = match?.[1] ?? match?.[2];
+  const port = Number(match?.[3]);
+  if (host === undefined || port > 65_535 || (match?.[1] !== undefined && isIP(host) !== 6)) {
+    throw new Misuse(
+      "--listen must be HOST:PORT",
+      "for example --listen 0.0.0.0:8080, or [::]:8080",
+    );
+  }
+  return { host, port };
+}
+
+function clientNetworks(networks: readonly string[]): (address: string) => boolean {
+  if (networks.length === 0) return siteNetworks();
+  const wrong = networks.find((network) => parseNetwork(network) === null);
+  if (wrong !== undefined) {
+    throw new Misuse(`--client-networks: ${wrong} is not a network`, "for example 10.1.0.0/16");
+  }
+  return networkMatcher(networks);
+}
+
+function bound(host: string, port: number, start: () => Listening): Listening {
+  try {
+    return start();
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === "EADDRINUSE") {
+      throw new Failure(
+        `port ${port} on ${host} is in use`,
+        "choose another with --listen HOST:PORT",
+      );
+    }
+    if (code === "EACCES" || code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
+      throw new Failure(`cannot listen on ${host}:${port} (${code})`, "check --listen HOST:PORT");
+    }
+    throw error;
+  }
+}
+
+/** The longest path a unix socket can have, its closing zero counted. */
+const SOCKET_PATH = 107;
+
+function openSocket(operations: Operations, folder: string): Listening | null {
+  const path = socketIn(folder);
+  if (Buffer.byteLength(path) <= SOCKET_PATH) return listenOnSocket(operations, path);
+  printWarning(
+    `${folder} is too long a path for a socket: other berth commands cannot reach this server`,
+  );
+  return null;
+}

@@ -1,0 +1,88 @@
+import { Elysia, NotFoundError } from "elysia";
+import type { Operations } from "../operations/operations.ts";
+import { log } from "../platform/log.ts";
+import { faultOf, refused, type AnyFault } from "./faults.ts";
+import { addressOf, admit, type Gate } from "./gate.ts";
+import { openapi } from "./openapi.ts";
+import { addConsumption } from "./routes/add-consumption.ts";
+import { addFeatureConsumption } from "./routes/add-feature-consumption.ts";
+import { admin } from "./routes/admin.ts";
+import { borrow } from "./routes/borrow.ts";
+import type { RouteDeps } from "./routes/deps.ts";
+import { featureRegister } from "./routes/feature-register.ts";
+import { featureRelease } from "./routes/feature-release.ts";
+import { health } from "./routes/health.ts";
+import { license } from "./routes/license.ts";
+import { page } from "./routes/page.ts";
+import { register } from "./routes/register.ts";
+import { unregister } from "./routes/unregister.ts";
+import { unregisterAll } from "./routes/unregister-all.ts";
+
+export interface AppDeps {
+  readonly operations: Operations;
+  readonly gate: Gate;
+}
+
+/** The whole HTTP side as a value: it never listens, so tests call it as a server would. */
+export function createApp({ operations, gate }: AppDeps) {
+  const peerOf = (request: Request): string => addressOf(gate, request) ?? "unknown";
+  const deps: RouteDeps = { operations, peerOf };
+  const app = new Elysia({ normalize: false })
+    // Before routing, so that nothing exists that the gate does not know.
+    .onRequest(({ request, set }) => {
+      set.headers["cache-control"] = "no-store";
+      set.headers["x-content-type-options"] = "nosniff";
+      set.headers["x-request-id"] = nextRequestId();
+      admit(gate, request, pathOf(request.url));
+    })
+    .onError({ as: "global" }, ({ error, set }) => answer(error, set))
+    .use(page())
+    .use(health(deps))
+    .use(register(deps))
+    .use(borrow(deps))
+    .use(unregister(deps))
+    .use(unregisterAll(deps))
+    .use(addConsumption(deps))
+    .use(addFeatureConsumption(deps))
+    .use(featureRegister(deps))
+    .use(featureRelease(deps))
+    .use(license(deps))
+    .use(admin(deps));
+  let document: object | null = null;
+  return app.get("/api/v4/openapi.json", () => (document ??= openapi(app)));
+}
+
+interface Set {
+  status?: number | string;
+  headers: Record<string, string | number | undefined>;
+}
+
+/**
+ * The one place where anything thrown becomes an answer. What is not a fault is a bug: the caller
+ * learns that there was one, and only the log learns which.
+ */
+function answer(error: unknown, set: Set): object {
+  const fault: AnyFault =
+    faultOf(error) ??
+    (error instanceof NotFoundError ? { code: "not_found" } : { code: "internal_error" });
+  if (fault.code === "internal_error") {
+    log.error("internal error", { request: set.headers["x-request-id"], error });
+  }
+  if (fault.code === "method_not_allowed") set.headers["allow"] = fault.allow.join(", ");
+  if (fault.code === "unauthorized") set.headers["www-authenticate"] = "Bearer";
+  const body = refused(fault);
+  set.status = body.status;
+  return body;
+}
+
+/** The path as it was sent: not decoded, not folded, so that it is in the table or it is not. */
+function pathOf(url: string): string {
+  const start = url.indexOf("/", url.indexOf("//") + 2);
+  const query = url.indexOf("?", start);
+  return start < 0 ? "/" : url.slice(start, query < 0 ? undefined : query);
+}
+
+const boot = crypto.randomUUID().slice(0, 8);
+let requests = 0;
+
+const nextRequestId = (): string => `${boot}-${(requests += 1)}`;

@@ -1,0 +1,46 @@
+import type { TSchema } from "@sinclair/typebox";
+import { statusOf, type Code } from "./faults.ts";
+
+interface Description {
+  readonly summary: string;
+  readonly description?: string;
+  /** What a success looks like; left out for an empty one. */
+  readonly reply?: TSchema;
+  /** For the replies that are a word of plain text. */
+  readonly text?: string;
+  readonly query?: TSchema;
+  /** The refusals a caller should be ready for, besides those any request can get. */
+  readonly refuses?: readonly Code[];
+  readonly idempotent?: boolean;
+}
+
+/** A route's page in the OpenAPI document, kept beside the route. */
+export function describe({
+  summary,
+  description,
+  reply,
+  text,
+  query,
+  refuses = [],
+  idempotent,
+}: Description) {
+  const content =
+    text === undefined
+      ? reply && { "application/json": { schema: reply } }
+      : { "text/plain": { schema: { type: "string" as const, const: text } } };
+  const byStatus = Map.groupBy(refuses, statusOf);
+  return {
+    detail: {
+      summary,
+      ...(description !== undefined && { description }),
+      ...(query !== undefined && { query }),
+      ...(idempotent === true && { idempotent }),
+      responses: {
+        200: { description: "Done, and on disk", ...(content && { content }) },
+        ...Object.fromEntries(
+          [...byStatus].map(([status, codes]) => [status, { description: codes.join(", ") }]),
+        ),
+      },
+    },
+  };
+}

@@ -1,0 +1,189 @@
+import { ParseError, ValidationError } from "elysia";
+import type { Fault } from "../domain/fault.ts";
+import type { Result } from "../domain/result.ts";
+import type { Instant } from "../domain/time.ts";
+import type { StorageFault } from "../operations/operations.ts";
+import { rfc3339 } from "./timestamps.ts";
+
+/** Every way a request itself can be wrong, before any rule is asked. */
+export type WireFault =
+  | { readonly code: "invalid_json" }
+  | { readonly code: "body_not_object" }
+  | { readonly code: "unsupported_media_type" }
+  | { readonly code: "too_large"; readonly bytes: number }
+  | { readonly code: "too_complex" }
+  | { readonly code: "invalid_type"; readonly fields: readonly string[] }
+  | { readonly code: "invalid_number"; readonly field: string }
+  | { readonly code: "invalid_boolean"; readonly field: string }
+  | { readonly code: "invalid_timestamp"; readonly field: string }
+  | { readonly code: "invalid_characters"; readonly field: string }
+  | { readonly code: "invalid_parameter"; readonly field: string }
+  | { readonly code: "too_long"; readonly field: string; readonly bytes: number }
+  | { readonly code: "not_found" }
+  | { readonly code: "method_not_allowed"; readonly allow: readonly string[] }
+  | { readonly code: "wrong_host" }
+  | { readonly code: "cross_site" }
+  | { readonly code: "forbidden" }
+  | { readonly code: "unauthorized" }
+  | { readonly code: "internal_error" };
+
+export type AnyFault = Fault | StorageFault | WireFault;
+export type Code = AnyFault["code"];
+
+/** What every refusal looks like, on every path. */
+export interface Refused {
+  readonly status: number;
+  readonly code: Code;
+  readonly message: string;
+}
+
+/** Thrown to leave a handler with a fault; the one `onError` turns it into its answer. */
+class Refusal extends Error {
+  override readonly name = "Refusal";
+  readonly fault: AnyFault;
+
+  constructor(fault: AnyFault) {
+    super(fault.code);
+    this.fault = fault;
+  }
+}
+
+export function refuse(fault: AnyFault): never {
+  throw new Refusal(fault);
+}
+
+export function unwrap<T>(result: Result<T, AnyFault>): T {
+  return result.ok ? result.value : refuse(result.fault);
+}
+
+/** The fault behind anything thrown; null when it is a bug of ours. */
+export function faultOf(error: unknown): AnyFault | null {
+  if (error instanceof Refusal) return error.fault;
+  if (error instanceof ParseError) return faultOf(error.cause);
+  if (error instanceof ValidationError) {
+    const fields = new Set(error.all.map((issue) => ("path" in issue ? issue.path.slice(1) : "")));
+    return { code: "invalid_type", fields: [...fields] };
+  }
+  return null;
+}
+
+export function refused(fault: AnyFault): Refused {
+  const row = FAULTS[fault.code] as Row<Code>;
+  return { status: row.status, code: fault.code, message: row.say(fault) };
+}
+
+export const statusOf = (code: Code): number => FAULTS[code].status;
+
+type Named<C extends Code> = Extract<AnyFault, { readonly code: C }>;
+
+interface Row<C extends Code> {
+  readonly status: number;
+  /** Says what would help. Never echoes what was sent, never quotes an exception. */
+  readonly say: (fault: [Named<C>] extends [never] ? AnyFault : Named<C>) => string;
+}
+
+/** One row per fault. A fault added to the rules without its row here does not compile. */
+const FAULTS: { readonly [C in Code]: Row<C> } = {
+  invalid_json: { status: 400, say: () => "the body is not valid JSON in UTF-8" },
+  body_not_object: { status: 400, say: () => "the body must be a JSON object" },
+  unsupported_media_type: {
+    status: 415,
+    say: () => "send the body as application/json in UTF-8, not compressed",
+  },
+  too_large: { status: 413, say: ({ bytes }) => `the body may have at most ${bytes} bytes` },
+  too_complex: { status: 400, say: () => "the body may nest 8 levels and hold 64 keys at most" },
+  invalid_type: { status: 400, say: ({ fields }) => `${list(fields)} must be a string` },
+  invalid_number: {
+    status: 400,
+    say: ({ field }) => `${field} must be a whole number in plain digits, up to 1000000000000`,
+  },
+  invalid_boolean: { status: 400, say: ({ field }) => `${field} must be true or false` },
+  invalid_timestamp: {
+    status: 400,
+    say: ({ field }) => `${field} must be an RFC 3339 time such as 2026-03-01T12:00:00Z`,
+  },
+  invalid_characters: {
+    status: 400,
+    say: ({ field }) => `${field} holds control, invisible or direction-changing characters`,
+  },
+  invalid_parameter: { status: 400, say: ({ field }) => `${field} is not valid here` },
+  too_long: { status: 400, say: ({ field, bytes }) => `${field} may have at most ${bytes} bytes` },
+  not_found: { status: 404, say: () => "there is nothing at this path" },
+  method_not_allowed: { status: 405, say: ({ allow }) => `this path answers ${list(allow)} only` },
+  wrong_host: {
+    status: 421,
+    say: () => "call this server by its address, by localhost or by its own name",
+  },
+  cross_site: { status: 403, say: () => "requests from other sites' pages are not accepted" },
+  forbidden: { status: 403, say: () => "this network may not call the server" },
+  unauthorized: {
+    status: 401,
+    say: () => "administration is open on the machine itself only",
+  },
+  internal_error: { status: 500, say: () => "a fault of the server's own; its log has the cause" },
+
+  missing_parameters: { status: 400, say: ({ fields }) => `${list(fields)} must be given` },
+  unknown_product: { status: 400, say: () => "no license is installed for this product" },
+  license_not_found: { status: 400, say: () => "no such license is installed" },
+  license_not_enabled: { status: 400, say: () => "the license is disabled" },
+  license_not_active: {
+    status: 400,
+    say: ({ start }) => `the license begins at ${rfc3339(start)}`,
+  },
+  license_expired: {
+    status: 400,
+    say: ({ what, end }) => `the ${what} ended at ${rfc3339(end)}`,
+  },
+  floating_not_available: {
+    status: 400,
+    say: ({ slots, nextFree }) => noSlot(slots, nextFree),
+  },
+  user_not_registered: { status: 400, say: () => "the user holds no such slot" },
+  license_borrow_not_allowed: { status: 400, say: () => "the license does not allow borrowing" },
+  borrow_until_not_valid: {
+    status: 400,
+    say: ({ latest }) =>
+      `a slot can be borrowed from now on until ${rfc3339(latest)} at the latest`,
+  },
+  early_return_not_allowed: {
+    status: 400,
+    say: ({ until }) => `the license keeps a borrowed slot taken until ${rfc3339(until)}`,
+  },
+  license_not_consumption: { status: 400, say: () => "the license does not count consumption" },
+  license_not_enough_consumptions: {
+    status: 400,
+    say: ({ left }) => `nothing was counted: ${left} more can be counted on the license`,
+  },
+  negative_not_allowed: {
+    status: 400,
+    say: ({ allowed, total }) =>
+      allowed
+        ? `nothing was counted: at most ${total} can be taken back`
+        : "nothing was counted: the license does not allow counting down",
+  },
+  invalid_license_feature_code: { status: 400, say: () => "the license has no such feature" },
+  unsupported_product_feature: { status: 400, say: () => "the feature does not count consumption" },
+  feature_not_floating: { status: 400, say: () => "the feature is not floating" },
+  feature_not_enough_consumptions: {
+    status: 400,
+    say: ({ left }) => `nothing was counted: ${left} more can be counted on the feature`,
+  },
+  idempotency_key_reused: {
+    status: 409,
+    say: () => "this Idempotency-Key was used for another command; take a new one",
+  },
+  storage_full: {
+    status: 503,
+    say: () => "the disk is full: nothing was changed, try again when there is room",
+  },
+  storage_failed: { status: 503, say: () => "the disk failed: nothing can be promised, try again" },
+};
+
+function noSlot(slots: number, nextFree: Instant | null): string {
+  const taken = slots === 1 ? "the only slot is taken" : `all ${slots} slots are taken`;
+  if (slots === 0) return "the license has no slots";
+  return nextFree === null ? taken : `${taken}; the next one comes free by ${rfc3339(nextFree)}`;
+}
+
+const list = (words: readonly string[]): string =>
+  words.length < 2 ? (words[0] ?? "") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;

@@ -1,0 +1,163 @@
+import { Type, type TObject } from "@sinclair/typebox";
+import type { Instant } from "../domain/time.ts";
+import { refuse } from "./faults.ts";
+import { parseTimestamp, ZERO_TIME } from "./timestamps.ts";
+
+/**
+ * The contract's fields: every one is a string and optional by shape. Which are needed, and what
+ * their text must look like, is read here; a few may also arrive as JSON numbers or booleans.
+ */
+const field = (description: string, more: { tolerates?: "integer" | "boolean" } = {}) =>
+  Type.Optional(Type.String({ description, ...more }));
+
+const COUNT = "A whole number in decimal digits; a JSON integer is understood too.";
+
+export const fields = {
+  product: field("Product code. May be left out while only one product is installed."),
+  user: field("Who the slot is for: an opaque name, compared in Unicode NFC, case-sensitive."),
+  os_hostname: field("Host name of the user's machine."),
+  ip_local: field("The machine's own address as it knows it."),
+  user_info: field("Free text, up to 4 KiB."),
+  borrowed_until: field("End of the borrow, RFC 3339. Left out: the longest allowed."),
+  license_id: field(`One license of the product, by its id. ${COUNT}`, { tolerates: "integer" }),
+  feature: field("Feature code."),
+  consumptions: field(`How many to add; 1 when left out. ${COUNT}`, { tolerates: "integer" }),
+  max_overages: field(`Tightens the license's own overage for this call. ${COUNT}`, {
+    tolerates: "integer",
+  }),
+  allow_overages: field("false: no overage for this call. A JSON boolean is understood too.", {
+    tolerates: "boolean",
+  }),
+} as const;
+
+/** A body brought to the names and types of its schema; keys the schema does not know are dropped. */
+export function matchFields(schema: TObject, raw: Readonly<Record<string, unknown>>): object {
+  const matched: Record<string, unknown> = Object.create(null);
+  const keys = Object.keys(raw);
+  let exact = 0;
+  for (const name of Object.keys(schema.properties)) {
+    if (!Object.hasOwn(raw, name)) continue;
+    exact += 1;
+    set(matched, schema, name, raw[name]);
+  }
+  // Only when something was not matched to the letter can it be a variant in another case.
+  if (exact === keys.length) return matched;
+  for (const name of Object.keys(schema.properties)) {
+    if (Object.hasOwn(raw, name)) continue;
+    const variant = keys.find((key) => key.toLowerCase() === name);
+    if (variant !== undefined) set(matched, schema, name, raw[variant]);
+  }
+  return matched;
+}
+
+function set(
+  matched: Record<string, unknown>,
+  schema: TObject,
+  name: string,
+  value: unknown,
+): void {
+  // Null and absent are the same.
+  if (value === null) return;
+  const tolerates: unknown = schema.properties[name]?.["tolerates"];
+  const asText =
+    (tolerates === "integer" && typeof value === "number" && Number.isInteger(value)) ||
+    (tolerates === "boolean" && typeof value === "boolean");
+  matched[name] = asText ? String(value) : value;
+}
+
+const IDENTIFIER_BYTES = 256;
+const INFO_BYTES = 4 * 1024;
+
+/** Control, zero-width and direction-changing characters, line separators. */
+const UNSEEN = /[\p{Cc}\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/u;
+const UNSEEN_IN_TEXT =
+  /(?![\t\n\r])[\p{Cc}\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/u;
+
+/** An opaque name in NFC; "" when absent. */
+export function text(name: string, value: string | undefined): string {
+  if (value === undefined || value === "") return "";
+  return checked(name, value, IDENTIFIER_BYTES, UNSEEN);
+}
+
+/** A name that must be there to be used: empty is absent. */
+export function identifier(name: string, value: string | undefined): string | null {
+  return text(name, value) || null;
+}
+
+export function freeText(name: string, value: string | undefined): string {
+  return value === undefined ? "" : checked(name, value, INFO_BYTES, UNSEEN_IN_TEXT);
+}
+
+function checked(field: string, value: string, bytes: number, unseen: RegExp): string {
+  if (!value.isWellFormed() || unseen.test(value)) refuse({ code: "invalid_characters", field });
+  const composed = value.normalize("NFC");
+  if (composed.length > bytes || Buffer.byteLength(composed) > bytes) {
+    refuse({ code: "too_long", field, bytes });
+  }
+  return composed;
+}
+
+const NUMBER = /^(?:0|-?[1-9]\d{0,12})$/;
+const LARGEST = 1_000_000_000_000;
+
+/** Null when absent or empty. */
+function integer(field: string, value: string | undefined): number | null {
+  if (value === undefined || value === "") return null;
+  const number = NUMBER.test(value) ? Number(value) : Number.NaN;
+  if (!(Math.abs(number) <= LARGEST)) refuse({ code: "invalid_number", field });
+  return number;
+}
+
+/** License ids are larger than counts: any whole number that JSON can carry exactly. */
+export function licenseId(value: string | undefined): number | null {
+  if (value === undefined || value === "") return null;
+  const number = /^(?:0|[1-9]\d{0,15})$/.test(value) ? Number(value) : Number.NaN;
+  if (!Number.isSafeInteger(number)) refuse({ code: "invalid_number", field: "license_id" });
+  return number;
+}
+
+/** Empty is a count that is not one; absent is 1. */
+export function consumptions(value: string | undefined): number {
+  if (value === undefined) return 1;
+  return (
+    integer("consumptions", value) ?? refuse({ code: "invalid_number", field: "consumptions" })
+  );
+}
+
+/** Negative or empty is "not given". */
+export function maxOverages(value: string | undefined): number | null {
+  const number = integer("max_overages", value);
+  return number === null || number < 0 ? null : number;
+}
+
+export function boolean(field: string, value: string | undefined): boolean | null {
+  switch (value?.toLowerCase()) {
+    case undefined:
+    case "":
+      return null;
+    case "true":
+    case "1":
+      return true;
+    case "false":
+    case "0":
+      return false;
+    default:
+      return refuse({ code: "invalid_boolean", field });
+  }
+}
+
+/** Null when absent, empty or the zero time. */
+export function timestamp(field: string, value: string | undefined): Instant | null {
+  if (value === undefined || value === "") return null;
+  const at = parseTimestamp(value) ?? refuse({ code: "invalid_timestamp", field });
+  return at === ZERO_TIME ? null : at;
+}
+
+/** 1 to 64 visible ASCII characters; null when the header is not there. */
+export function idempotencyKey(request: Request): string | null {
+  const key = request.headers.get("idempotency-key");
+  if (key !== null && !/^[!-~]{1,64}$/.test(key)) {
+    refuse({ code: "invalid_parameter", field: "Idempotency-Key" });
+  }
+  return key;
+}

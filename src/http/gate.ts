@@ -1,0 +1,89 @@
+import { isLoopback, normalAddress } from "../platform/networks.ts";
+import { refuse } from "./faults.ts";
+import { isPage, routes, type Method, type Plane } from "./planes.ts";
+
+/** How a listener's requests are judged. */
+export interface Gate {
+  /** The socket's peer; null when it cannot be told. */
+  readonly peerOf: (request: Request) => string | null;
+  /** The unix socket: guarded by its file mode, so whoever speaks through it is an operator. */
+  readonly trusted: boolean;
+  readonly isClient: (address: string) => boolean;
+  /** A demo is for trying: administration is open to whoever may be a client. */
+  readonly adminOpen: boolean;
+  /** Names this server goes by, besides addresses and localhost. */
+  readonly names: readonly string[];
+}
+
+/** For whoever can open the appliance's socket, or its folder itself. */
+export const socketGate: Gate = {
+  peerOf: () => null,
+  trusted: true,
+  isClient: () => true,
+  adminOpen: true,
+  names: [],
+};
+
+/**
+ * Lets a request pass to its handler or refuses it: is there such a route, was the server called by
+ * its own name, is another site's page behind this, may this network call, may it administer.
+ */
+export function admit(gate: Gate, request: Request, path: string): void {
+  const route = routes.get(path);
+  if (route === undefined) return refuse({ code: "not_found" });
+  const plane = Object.hasOwn(route, request.method) ? route[request.method as Method] : undefined;
+  if (plane === undefined) {
+    return refuse({ code: "method_not_allowed", allow: Object.keys(route) });
+  }
+  if (gate.trusted) return;
+  const { headers } = request;
+  checkHost(gate, headers, plane);
+  if (isCrossSite(headers, path)) refuse({ code: "cross_site" });
+  const peer = addressOf(gate, request);
+  if (peer === null || !gate.isClient(peer)) return refuse({ code: "forbidden" });
+  if (plane === "client" || gate.adminOpen) return;
+  if (!isLoopback(peer) || isForwarded(headers)) refuse({ code: "unauthorized" });
+}
+
+/** Read once at entry, in one spelling; what a proxy claims about somebody else counts for nothing. */
+export function addressOf({ peerOf, trusted }: Gate, request: Request): string | null {
+  if (trusted) return "socket";
+  const peer = peerOf(request);
+  return peer === null ? null : normalAddress(peer);
+}
+
+const HOST = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_.])?))(?::\d{1,5})?$/i;
+
+/**
+ * Applications may use any DNS alias. A browser and an administrator may not: a foreign name that
+ * leads here is how a web page reaches a server it has no business with.
+ */
+function checkHost({ names }: Gate, headers: Headers, plane: Plane): void {
+  const match = HOST.exec(headers.get("host") ?? "");
+  if (match === null) return refuse({ code: "wrong_host" });
+  const fromBrowser = headers.has("origin") || headers.has("sec-fetch-site");
+  if (plane === "client" && !fromBrowser) return;
+  const [, bracketed, plain = ""] = match;
+  const name = plain.toLowerCase().replace(/\.$/, "");
+  if (bracketed !== undefined || normalAddress(plain) !== null) return;
+  if (name !== "localhost" && !names.includes(name)) refuse({ code: "wrong_host" });
+}
+
+function isCrossSite(headers: Headers, path: string): boolean {
+  const navigation = headers.get("sec-fetch-mode") === "navigate";
+  if (navigation && isPage(path)) return false;
+  if (navigation) return true;
+  const site = headers.get("sec-fetch-site");
+  if (site !== null && site !== "same-origin" && site !== "none") return true;
+  const origin = headers.get("origin");
+  return origin !== null && origin.toLowerCase() !== `http://${headers.get("host")}`.toLowerCase();
+}
+
+const FORWARDING = ["forwarded", "x-real-ip", "via"];
+
+/** Somebody stands between: the peer's address is the proxy's, not the caller's. */
+function isForwarded(headers: Headers): boolean {
+  if (FORWARDING.some((name) => headers.has(name))) return true;
+  for (const name of headers.keys()) if (name.startsWith("x-forwarded-")) return true;
+  return false;
+}

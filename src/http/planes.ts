@@ -1,0 +1,40 @@
+/**
+ * Who may call what. Client: applications, from the site's networks. Admin: the operator. Every
+ * route is listed here with its plane; one that is missing answers 404 even if it exists.
+ */
+export type Plane = "client" | "admin";
+
+export type Method = "GET" | "POST" | "HEAD";
+
+type Route = Readonly<Partial<Record<Method, Plane>>>;
+
+const ROUTES: Readonly<Record<string, Route>> = {
+  "/": { GET: "client", HEAD: "client" },
+  "/api/v4/health": { GET: "client", HEAD: "client" },
+  "/api/v4/openapi.json": { GET: "client" },
+
+  "/api/v4/register": { POST: "client" },
+  "/api/v4/borrow": { POST: "client" },
+  "/api/v4/unregister": { POST: "client" },
+  "/api/v4/add_consumption": { POST: "client" },
+  "/api/v4/add_feature_consumption": { POST: "client" },
+  "/api/v4/featureRegister": { POST: "client" },
+  "/api/v4/check_license_feature": { GET: "client", POST: "client" },
+  "/api/v4/featureRelease": { POST: "client" },
+  "/api/v4/feature_release": { POST: "client" },
+  "/api/v4/license": { GET: "client" },
+
+  "/api/v4/unregister/all": { GET: "admin", POST: "admin" },
+  "/api/v4/featureRelease/all": { GET: "admin" },
+  "/api/v4/feature_release/all": { GET: "admin" },
+
+  "/api/admin/v1/status": { GET: "admin" },
+  "/api/admin/v1/licenses": { GET: "admin" },
+  "/api/admin/v1/registrations": { GET: "admin" },
+  "/api/admin/v1/registrations/release": { POST: "admin" },
+};
+
+export const routes: ReadonlyMap<string, Route> = new Map(Object.entries(ROUTES));
+
+/** The only pages: a link to them from anywhere is an ordinary way in. */
+export const isPage = (path: string): boolean => path === "/";

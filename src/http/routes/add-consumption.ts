@@ -1,0 +1,58 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import { jsonBody } from "../body.ts";
+import { describe } from "../describe.ts";
+import { unwrap } from "../faults.ts";
+import { fields, identifier } from "../fields.ts";
+import { consumption } from "../license-object.ts";
+import { ConsumptionReply, countFields, countOf } from "./count.ts";
+import type { RouteDeps } from "./deps.ts";
+
+const Body = Type.Object(
+  { product: fields.product, ...countFields },
+  {
+    examples: [{ product: "DEMO", consumptions: "1", max_overages: "10", allow_overages: "true" }],
+  },
+);
+
+export const addConsumption = ({ operations, peerOf }: RouteDeps) =>
+  new Elysia({ name: "add-consumption" }).post(
+    "/api/v4/add_consumption",
+    async ({ body, request }): Promise<typeof ConsumptionReply.static> => {
+      const { total, view } = unwrap(
+        await operations.addConsumption({
+          product: identifier("product", body.product),
+          ...countOf(body, request, peerOf(request)),
+        }),
+      );
+      const { consumption: terms } = view.terms;
+      return {
+        license_id: view.id,
+        max_consumptions: terms?.max ?? null,
+        ...consumption(terms, total),
+      };
+    },
+    {
+      ...jsonBody(Body),
+      ...describe({
+        summary: "Add license consumption for a product",
+        description:
+          "Counts all of it or nothing. Overage limits sent here can only tighten the license's.",
+        reply: ConsumptionReply,
+        idempotent: true,
+        refuses: [
+          "missing_parameters",
+          "invalid_number",
+          "unknown_product",
+          "license_not_found",
+          "license_not_active",
+          "license_not_enabled",
+          "license_expired",
+          "license_not_consumption",
+          "license_not_enough_consumptions",
+          "negative_not_allowed",
+          "idempotency_key_reused",
+        ],
+      }),
+    },
+  );

@@ -1,0 +1,59 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import { jsonBody } from "../body.ts";
+import { describe } from "../describe.ts";
+import { unwrap } from "../faults.ts";
+import { fields, identifier } from "../fields.ts";
+import { consumption } from "../license-object.ts";
+import { countFields, countOf, FeatureConsumptionReply } from "./count.ts";
+import type { RouteDeps } from "./deps.ts";
+
+const Body = Type.Object(
+  { product: fields.product, feature: fields.feature, ...countFields },
+  { examples: [{ product: "DEMO", feature: "EXPORT", consumptions: "1" }] },
+);
+
+export const addFeatureConsumption = ({ operations, peerOf }: RouteDeps) =>
+  new Elysia({ name: "add-feature-consumption" }).post(
+    "/api/v4/add_feature_consumption",
+    async ({ body, request }): Promise<typeof FeatureConsumptionReply.static> => {
+      const { license, total, view } = unwrap(
+        await operations.addFeatureConsumption({
+          product: identifier("product", body.product),
+          feature: identifier("feature", body.feature),
+          ...countOf(body, request, peerOf(request)),
+        }),
+      );
+      const { consumption: terms, code } = view.terms;
+      return {
+        license_id: license,
+        feature: code,
+        max_consumption: terms?.max ?? null,
+        max_consumptions: terms?.max ?? null,
+        ...consumption(terms, total),
+      };
+    },
+    {
+      ...jsonBody(Body),
+      ...describe({
+        summary: "Add consumption of a feature",
+        description: "Counts all of it or nothing.",
+        reply: FeatureConsumptionReply,
+        idempotent: true,
+        refuses: [
+          "missing_parameters",
+          "invalid_number",
+          "unknown_product",
+          "license_not_found",
+          "license_not_active",
+          "license_not_enabled",
+          "license_expired",
+          "invalid_license_feature_code",
+          "unsupported_product_feature",
+          "feature_not_enough_consumptions",
+          "negative_not_allowed",
+          "idempotency_key_reused",
+        ],
+      }),
+    },
+  );

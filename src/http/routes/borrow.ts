@@ -1,0 +1,80 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import { jsonBody } from "../body.ts";
+import { describe } from "../describe.ts";
+import { unwrap } from "../faults.ts";
+import { fields, idempotencyKey, identifier, licenseId, timestamp } from "../fields.ts";
+import type { RouteDeps } from "./deps.ts";
+import { contactFields, contactOf, slotReply, SlotReply } from "./slot-reply.ts";
+
+const Body = Type.Object(
+  {
+    product: fields.product,
+    user: fields.user,
+    ...contactFields,
+    borrowed_until: fields.borrowed_until,
+    license_id: fields.license_id,
+  },
+  {
+    examples: [
+      {
+        product: "DEMO",
+        user: "ada",
+        os_hostname: "ws-17",
+        ip_local: "10.0.0.17",
+        user_info: "",
+        borrowed_until: "2027-01-31T18:00:00Z",
+      },
+    ],
+  },
+);
+
+const Reply = Type.Composite([
+  SlotReply,
+  Type.Object({
+    max_borrow_time: Type.Union([Type.Integer({ description: "Hours." }), Type.Null()]),
+  }),
+]);
+
+export const borrow = ({ operations, peerOf }: RouteDeps) =>
+  new Elysia({ name: "borrow" }).post(
+    "/api/v4/borrow",
+    async ({ body, request }): Promise<typeof Reply.static> => {
+      const slot = unwrap(
+        await operations.borrow({
+          product: identifier("product", body.product),
+          user: identifier("user", body.user),
+          licenseId: licenseId(body.license_id),
+          contact: contactOf(body, peerOf(request)),
+          until: timestamp("borrowed_until", body.borrowed_until),
+          idempotencyKey: idempotencyKey(request),
+        }),
+      );
+      return { ...slotReply(slot), max_borrow_time: slot.view.terms.borrowHours };
+    },
+    {
+      ...jsonBody(Body),
+      ...describe({
+        summary: "Borrow a license slot for a user",
+        description:
+          "Holds the slot until a date, without heartbeats. Registers the user if needed; borrowing " +
+          "again moves the end; unregister gives the slot back early.",
+        reply: Reply,
+        idempotent: true,
+        refuses: [
+          "missing_parameters",
+          "invalid_timestamp",
+          "unknown_product",
+          "license_not_found",
+          "license_not_active",
+          "license_not_enabled",
+          "license_expired",
+          "floating_not_available",
+          "license_borrow_not_allowed",
+          "borrow_until_not_valid",
+          "early_return_not_allowed",
+          "idempotency_key_reused",
+        ],
+      }),
+    },
+  );

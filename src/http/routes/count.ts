@@ -1,0 +1,50 @@
+import { Type } from "@sinclair/typebox";
+import {
+  boolean,
+  consumptions,
+  fields,
+  idempotencyKey,
+  identifier,
+  licenseId,
+  maxOverages,
+} from "../fields.ts";
+
+/** What both kinds of counting take besides what they count. */
+export const countFields = {
+  consumptions: fields.consumptions,
+  max_overages: fields.max_overages,
+  allow_overages: fields.allow_overages,
+  user: fields.user,
+  license_id: fields.license_id,
+};
+
+type CountBody = { readonly [K in keyof typeof countFields]?: string };
+
+export const countOf = (body: CountBody, request: Request, peer: string) => ({
+  user: identifier("user", body.user),
+  licenseId: licenseId(body.license_id),
+  count: consumptions(body.consumptions),
+  maxOverages: maxOverages(body.max_overages),
+  allowOverages: boolean("allow_overages", body.allow_overages),
+  idempotencyKey: idempotencyKey(request),
+  peer,
+});
+
+const count = Type.Union([Type.Integer(), Type.Null()]);
+
+export const ConsumptionReply = Type.Object({
+  license_id: Type.Integer(),
+  max_consumptions: count,
+  total_consumptions: Type.Integer(),
+  allow_overages: Type.Boolean(),
+  max_overages: Type.Integer(),
+  reset_consumption: Type.Boolean(),
+  consumption_period: Type.Union([Type.String(), Type.Null()]),
+  allow_unlimited_consumptions: Type.Boolean(),
+  allow_negative_consumptions: Type.Boolean(),
+});
+
+export const FeatureConsumptionReply = Type.Composite([
+  ConsumptionReply,
+  Type.Object({ feature: Type.String(), max_consumption: count }),
+]);

@@ -1,0 +1,64 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import { jsonBody } from "../body.ts";
+import { describe } from "../describe.ts";
+import { unwrap } from "../faults.ts";
+import { fields, identifier, licenseId } from "../fields.ts";
+import { featureObject, FeatureObject } from "../license-object.ts";
+import { readQuery } from "../query.ts";
+import type { RouteDeps } from "./deps.ts";
+import { contactFields, contactOf } from "./slot-reply.ts";
+
+const Body = Type.Object(
+  {
+    product: fields.product,
+    feature: fields.feature,
+    user: fields.user,
+    ...contactFields,
+    license_id: fields.license_id,
+  },
+  { examples: [{ product: "DEMO", feature: "RENDER", user: "ada" }] },
+);
+
+type Asked = { readonly [K in keyof typeof Body.static]?: string };
+
+const page = {
+  summary: "Take a slot of a floating feature",
+  description:
+    "The user must hold a slot of the license. Calling again keeps the slot: the feature's heartbeat.",
+  reply: FeatureObject,
+  refuses: [
+    "missing_parameters",
+    "unknown_product",
+    "license_not_found",
+    "license_expired",
+    "user_not_registered",
+    "invalid_license_feature_code",
+    "feature_not_floating",
+    "floating_not_available",
+  ] as const,
+};
+
+/** One act under three names; clients use any of them. */
+export const featureRegister = ({ operations, peerOf }: RouteDeps) => {
+  const take = async (asked: Asked, request: Request) => {
+    // The holder's host is known from the license's slot; here it is read only to be judged.
+    contactOf(asked, peerOf(request));
+    const taken = await operations.registerFeature({
+      product: identifier("product", asked.product),
+      feature: identifier("feature", asked.feature),
+      user: identifier("user", asked.user),
+      licenseId: licenseId(asked.license_id),
+    });
+    return featureObject(unwrap(taken));
+  };
+  const posted = { ...jsonBody(Body), ...describe(page) };
+  return new Elysia({ name: "feature-register" })
+    .post("/api/v4/featureRegister", ({ body, request }) => take(body, request), posted)
+    .post("/api/v4/check_license_feature", ({ body, request }) => take(body, request), posted)
+    .get(
+      "/api/v4/check_license_feature",
+      ({ request }) => take(readQuery(Body, request), request),
+      describe({ ...page, query: Body }),
+    );
+};

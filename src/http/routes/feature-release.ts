@@ -1,0 +1,56 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import { jsonBody } from "../body.ts";
+import { describe } from "../describe.ts";
+import { unwrap } from "../faults.ts";
+import { fields, identifier, licenseId } from "../fields.ts";
+import type { RouteDeps } from "./deps.ts";
+
+const Body = Type.Object(
+  {
+    product: fields.product,
+    feature: fields.feature,
+    user: fields.user,
+    license_id: fields.license_id,
+  },
+  { examples: [{ product: "DEMO", feature: "RENDER", user: "ada" }] },
+);
+
+/** One act under two names, each with its "all". */
+export const featureRelease = ({ operations }: RouteDeps) => {
+  const release = async (body: typeof Body.static): Promise<string> => {
+    unwrap(
+      await operations.releaseFeature({
+        product: identifier("product", body.product),
+        feature: identifier("feature", body.feature),
+        user: identifier("user", body.user),
+        licenseId: licenseId(body.license_id),
+      }),
+    );
+    return "feature_released";
+  };
+  const releaseAll = async (): Promise<Response> => {
+    unwrap(await operations.releaseAllFeatures());
+    return new Response(null);
+  };
+  const one = {
+    ...jsonBody(Body),
+    ...describe({
+      summary: "Give back a slot of a floating feature",
+      text: "feature_released",
+      refuses: [
+        "missing_parameters",
+        "unknown_product",
+        "license_not_found",
+        "invalid_license_feature_code",
+        "user_not_registered",
+      ],
+    }),
+  };
+  const all = describe({ summary: "Give back every slot of every floating feature" });
+  return new Elysia({ name: "feature-release" })
+    .post("/api/v4/featureRelease", ({ body }) => release(body), one)
+    .post("/api/v4/feature_release", ({ body }) => release(body), one)
+    .get("/api/v4/featureRelease/all", releaseAll, all)
+    .get("/api/v4/feature_release/all", releaseAll, all);
+};

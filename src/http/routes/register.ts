@@ -1,0 +1,52 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import { jsonBody } from "../body.ts";
+import { describe } from "../describe.ts";
+import { unwrap } from "../faults.ts";
+import { fields, identifier, licenseId } from "../fields.ts";
+import type { RouteDeps } from "./deps.ts";
+import { contactFields, contactOf, slotReply, SlotReply } from "./slot-reply.ts";
+
+const Body = Type.Object(
+  { product: fields.product, user: fields.user, ...contactFields, license_id: fields.license_id },
+  {
+    examples: [
+      { product: "DEMO", user: "ada", os_hostname: "ws-17", ip_local: "10.0.0.17", user_info: "" },
+    ],
+  },
+);
+
+export const register = ({ operations, peerOf }: RouteDeps) =>
+  new Elysia({ name: "register" }).post(
+    "/api/v4/register",
+    async ({ body, request }) =>
+      slotReply(
+        unwrap(
+          await operations.register({
+            product: identifier("product", body.product),
+            user: identifier("user", body.user),
+            licenseId: licenseId(body.license_id),
+            contact: contactOf(body, peerOf(request)),
+          }),
+        ),
+      ),
+    {
+      ...jsonBody(Body),
+      ...describe({
+        summary: "Register a user for a product",
+        description:
+          "Takes a slot. Registering again is the heartbeat: it keeps the slot, renews its end, and " +
+          "neither fails for a full pool nor touches a borrow.",
+        reply: SlotReply,
+        refuses: [
+          "missing_parameters",
+          "unknown_product",
+          "license_not_found",
+          "license_not_active",
+          "license_not_enabled",
+          "license_expired",
+          "floating_not_available",
+        ],
+      }),
+    },
+  );

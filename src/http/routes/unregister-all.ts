@@ -1,0 +1,36 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import { jsonBody } from "../body.ts";
+import { describe } from "../describe.ts";
+import { unwrap } from "../faults.ts";
+import { fields, identifier } from "../fields.ts";
+import { readQuery } from "../query.ts";
+import type { RouteDeps } from "./deps.ts";
+
+const Body = Type.Object({ product: fields.product }, { examples: [{ product: "DEMO" }] });
+
+const page = {
+  summary: "Give back every slot",
+  description:
+    "Of one product, or of all. Borrowed slots that their license keeps until their end stay.",
+  refuses: ["unknown_product"] as const,
+};
+
+/** Two ways to say the same; clients use either. */
+export const unregisterAll = ({ operations, peerOf }: RouteDeps) => {
+  const release = async (product: string | undefined, request: Request): Promise<Response> => {
+    const asked = { product: identifier("product", product), peer: peerOf(request) };
+    unwrap(await operations.unregisterAll(asked));
+    return new Response(null);
+  };
+  return new Elysia({ name: "unregister-all" })
+    .get(
+      "/api/v4/unregister/all",
+      ({ request }) => release(readQuery(Body, request).product, request),
+      describe({ ...page, query: Body }),
+    )
+    .post("/api/v4/unregister/all", ({ body, request }) => release(body.product, request), {
+      ...jsonBody(Body, { emptyAllowed: true }),
+      ...describe(page),
+    });
+};

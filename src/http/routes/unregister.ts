@@ -1,0 +1,44 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import { jsonBody } from "../body.ts";
+import { describe } from "../describe.ts";
+import { unwrap } from "../faults.ts";
+import { fields, identifier, licenseId } from "../fields.ts";
+import type { RouteDeps } from "./deps.ts";
+
+const Body = Type.Object(
+  { product: fields.product, user: fields.user, license_id: fields.license_id },
+  { examples: [{ product: "DEMO", user: "ada" }] },
+);
+
+export const unregister = ({ operations, peerOf }: RouteDeps) =>
+  new Elysia({ name: "unregister" }).post(
+    "/api/v4/unregister",
+    async ({ body, request }) => {
+      unwrap(
+        await operations.unregister({
+          product: identifier("product", body.product),
+          user: identifier("user", body.user),
+          licenseId: licenseId(body.license_id),
+          by: "user",
+          peer: peerOf(request),
+        }),
+      );
+      return "user_unregistered";
+    },
+    {
+      ...jsonBody(Body),
+      ...describe({
+        summary: "Give a slot back",
+        description: "Also returns a borrowed slot early, where the license allows it.",
+        text: "user_unregistered",
+        refuses: [
+          "missing_parameters",
+          "unknown_product",
+          "license_not_found",
+          "user_not_registered",
+          "early_return_not_allowed",
+        ],
+      }),
+    },
+  );

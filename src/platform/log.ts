@@ -1,0 +1,24 @@
+type Facts = Readonly<Record<string, unknown>>;
+
+/** JSON lines on stderr, one an event, for whoever collects them. */
+export const log = {
+  info: (message: string, facts: Facts = {}): void => write("info", message, facts),
+  warn: (message: string, facts: Facts = {}): void => write("warn", message, facts),
+  error: (message: string, facts: Facts = {}): void => write("error", message, facts),
+};
+
+function write(level: string, message: string, facts: Facts): void {
+  const line = JSON.stringify({ time: new Date().toISOString(), level, message, ...facts }, plain);
+  process.stderr.write(`${visible(line)}\n`);
+}
+
+/** Errors have no fields of their own that JSON would show. */
+const plain = (_key: string, value: unknown): unknown =>
+  value instanceof Error ? { error: value.message, stack: value.stack, cause: value.cause } : value;
+
+/** JSON leaves separators and direction marks as they are; a log line must not break or turn round. */
+const visible = (line: string): string =>
+  line.replaceAll(
+    /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );

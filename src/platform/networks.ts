@@ -1,0 +1,70 @@
+import { BlockList, isIP } from "node:net";
+import { networkInterfaces } from "node:os";
+
+/** Loopback, private and link-local networks: where an isolated site's clients live. */
+const PRIVATE = [
+  "127.0.0.0/8",
+  "10.0.0.0/8",
+  "172.16.0.0/12",
+  "192.168.0.0/16",
+  "169.254.0.0/16",
+  "::1/128",
+  "fc00::/7",
+  "fe80::/10",
+];
+
+/** An address as one spelling: no `::ffff:` form, no zone. Null when it is no address. */
+export function normalAddress(address: string): string | null {
+  const plain = address
+    .toLowerCase()
+    .replace(/^::ffff:(?=\d+\.)/, "")
+    .replace(/%.*$/, "");
+  return isIP(plain) === 0 ? null : plain;
+}
+
+export const isLoopback = (address: string): boolean =>
+  address === "::1" || (address.startsWith("127.") && isIP(address) === 4);
+
+/** Tells whether an address lies in one of `networks` (CIDR, or single addresses). */
+export function networkMatcher(networks: readonly string[]): (address: string) => boolean {
+  const list = new BlockList();
+  for (const network of networks) {
+    const parsed = parseNetwork(network);
+    if (parsed === null) throw new Error(`not a network: ${network}`);
+    list.addSubnet(parsed.address, parsed.bits, parsed.family);
+  }
+  return (address) => list.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+}
+
+export function parseNetwork(network: string) {
+  const [address = "", bits] = network.split("/");
+  const family = isIP(address);
+  if (family === 0) return null;
+  const most = family === 6 ? 128 : 32;
+  if (bits !== undefined && !/^\d{1,3}$/.test(bits)) return null;
+  const prefix = bits === undefined ? most : Number(bits);
+  if (prefix > most) return null;
+  return { address, bits: prefix, family: family === 6 ? ("ipv6" as const) : ("ipv4" as const) };
+}
+
+const REFRESH = 30_000;
+
+/** Private networks and every subnet of this machine's interfaces, as they are now. */
+export function siteNetworks(): (address: string) => boolean {
+  let matches = networkMatcher(PRIVATE);
+  let until = 0;
+  return (address) => {
+    const now = performance.now();
+    if (now >= until) {
+      matches = networkMatcher([...PRIVATE, ...ownSubnets()]);
+      until = now + REFRESH;
+    }
+    return matches(address);
+  };
+}
+
+function ownSubnets(): string[] {
+  return Object.values(networkInterfaces()).flatMap((addresses) =>
+    (addresses ?? []).flatMap(({ cidr }) => (cidr === null ? [] : [cidr])),
+  );
+}

@@ -1,0 +1,127 @@
+import { dirname, isAbsolute, join, resolve } from "node:path";
+import { isCompiled } from "./version.ts";
+
+/** Something that can be set: by flag, by its environment twin and, where it is a setting, by file. */
+export interface Option {
+  readonly name: string;
+  readonly type: "string" | "boolean" | "list";
+  readonly help: string;
+  readonly value?: string;
+  /** Kept in a configuration file as well; the key there is the name with underscores. */
+  readonly setting?: boolean;
+  readonly fallback?: (environment: Environment) => string | undefined;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export type Value = string | boolean | readonly string[];
+
+export interface Resolved {
+  readonly value: Value;
+  /** Where it came from, in words. */
+  readonly from: string;
+}
+
+/** Something was said that makes no sense: exit code 2. */
+export class Misuse extends Error {
+  override readonly name = "Misuse";
+  readonly hint: string;
+
+  constructor(message: string, hint: string) {
+    super(message);
+    this.hint = hint;
+  }
+}
+
+export const twinOf = ({ name }: Option): string => `BERTH_${snake(name).toUpperCase()}`;
+
+const snake = (name: string): string => name.replaceAll("-", "_");
+
+/** Flags before the environment before the file before the default. */
+export function resolveOptions(
+  options: readonly Option[],
+  flags: Readonly<Record<string, Value | undefined>>,
+  environment: Environment,
+  file: ConfigFile | null,
+): Map<string, Resolved> {
+  const resolved = new Map<string, Resolved>();
+  for (const option of options) {
+    const found = lookUp(option, flags, environment, file);
+    if (found !== null) resolved.set(option.name, found);
+  }
+  return resolved;
+}
+
+function lookUp(
+  option: Option,
+  flags: Readonly<Record<string, Value | undefined>>,
+  environment: Environment,
+  file: ConfigFile | null,
+): Resolved | null {
+  const flag = flags[option.name];
+  if (flag !== undefined) return { value: flag, from: `--${option.name}` };
+  const twin = twinOf(option);
+  const variable = environment[twin];
+  if (variable !== undefined && variable !== "")
+    return { value: typed(option, variable), from: twin };
+  const kept = file?.values.get(snake(option.name));
+  if (file !== null && kept !== undefined) return { value: kept, from: file.path };
+  const fallback = option.fallback?.(environment);
+  return fallback === undefined ? null : { value: typed(option, fallback), from: "default" };
+}
+
+function typed(option: Option, text: string): Value {
+  if (option.type === "list") return text.split(",").map((part) => part.trim());
+  if (option.type === "string") return text;
+  if (/^(1|true|yes)$/i.test(text)) return true;
+  if (/^(0|false|no)$/i.test(text)) return false;
+  throw new Misuse(`${twinOf(option)} must be true or false`, "unset it, or set it to true");
+}
+
+export interface ConfigFile {
+  readonly path: string;
+  readonly values: ReadonlyMap<string, Value>;
+}
+
+/** A TOML file of settings. A key nobody knows is a mistake somebody should hear about. */
+export function parseConfig(path: string, text: string, options: readonly Option[]): ConfigFile {
+  const known = new Map(options.filter(({ setting }) => setting).map((o) => [snake(o.name), o]));
+  const values = new Map<string, Value>();
+  for (const [key, value] of Object.entries(parseToml(path, text))) {
+    const option = known.get(key);
+    if (option === undefined) {
+      throw new Misuse(
+        `${path}: unknown key ${key}`,
+        `known keys: ${[...known.keys()].join(", ")}`,
+      );
+    }
+    if (!fits(option, value))
+      throw new Misuse(`${path}: ${key} must be a ${option.type}`, option.help);
+    values.set(key, value);
+  }
+  return { path, values };
+}
+
+function parseToml(path: string, text: string): object {
+  try {
+    return Bun.TOML.parse(text);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Misuse(
+      `${path} is not valid TOML: ${reason}`,
+      "see berth config --help for the keys",
+    );
+  }
+}
+
+function fits(option: Option, value: unknown): value is Value {
+  if (option.type !== "list") return typeof value === option.type;
+  return Array.isArray(value) && value.every((part) => typeof part === "string");
+}
+
+/** Never the working folder: the same command must mean the same data wherever it is typed. */
+export function defaultDataFolder({ STATE_DIRECTORY }: Environment): string {
+  if (STATE_DIRECTORY !== undefined && isAbsolute(STATE_DIRECTORY)) return STATE_DIRECTORY;
+  const home = isCompiled ? dirname(process.execPath) : resolve(import.meta.dir, "..", "..");
+  return join(home, "data");
+}

@@ -1,0 +1,20 @@
+import { join } from "node:path";
+import manifest from "../../package.json";
+
+/** Set by build/compile.ts; not there when run from the sources. */
+declare const BERTH_COMMIT: string | undefined;
+
+export const version: string = manifest.version;
+
+export const commit: string | null = typeof BERTH_COMMIT === "string" ? BERTH_COMMIT : null;
+
+export const isCompiled: boolean = commit !== null;
+
+export const runtime = `bun ${Bun.version}`;
+
+export const target = `${process.platform}-${process.arch}`;
+
+/** How to start this very program again. */
+export const ownCommand: readonly string[] = isCompiled
+  ? [process.execPath]
+  : [process.execPath, join(import.meta.dir, "..", "main.ts")];
