@@ -42,7 +42,9 @@ export async function openAppliance({
   return new Operations(store);
 }
 
-/** Folding needs the whole state a second time in memory: a process of its own gives it all back. */
+/**
+ * Folding needs the whole state a second time in memory: a process of its own gives it all back.
+ */
 async function checkpointInChild(folder: string, open: number): Promise<void> {
   const child = Bun.spawn([...ownCommand, "checkpoint", folder, String(open)], {
     stdin: "ignore",

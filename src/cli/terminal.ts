@@ -1,4 +1,7 @@
-/** The only module that prints. Facts go to stdout, everything said to a person about a failure to stderr. */
+/**
+ * The only module that prints. Facts go to stdout, everything said to a person about a failure to
+ * stderr.
+ */
 
 export function print(text = ""): void {
   process.stdout.write(`${text}\n`);
@@ -38,7 +41,9 @@ export function table(rows: readonly (readonly string[])[]): string {
 const padded = (cell: string, width: number): string =>
   cell + " ".repeat(Math.max(0, width - Bun.stringWidth(cell)));
 
-/** Names and notes come from elsewhere: nothing in them may move the cursor or turn the text round. */
+/**
+ * Names and notes come from elsewhere: nothing in them may move the cursor or turn the text round.
+ */
 const visible = (text: string): string =>
   text.replaceAll(/[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu, (char) =>
     char === "\n" ? char : `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,

@@ -80,7 +80,9 @@ export interface ReleaseAllFeatures {
   readonly type: "ReleaseAllFeatures";
 }
 
-/** A count to add, and limits the caller sets for this call; they can only tighten the license's. */
+/**
+ * A count to add, and limits the caller sets for this call; they can only tighten the license's.
+ */
 export interface Count {
   readonly user: string | null;
   readonly peer: string;

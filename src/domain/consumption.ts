@@ -84,7 +84,9 @@ function allowance(terms: ConsumptionTerms, { allowOverages, maxOverages }: Limi
 
 type Limit = Pick<Count, "allowOverages" | "maxOverages">;
 
-/** A license the user sits on is the one that counts for them; without, any that can take it all. */
+/**
+ * A license the user sits on is the one that counts for them; without, any that can take it all.
+ */
 export function mine(
   licenses: readonly License[],
   user: string | null,
@@ -110,7 +112,9 @@ type CounterOf = (license: License) => { terms: ConsumptionTerms | null; counter
 
 const ofLicense: CounterOf = ({ terms, counter }) => ({ terms: terms.consumption, counter });
 
-/** The first license that can take all of the count (it is never split), or what would have fitted. */
+/**
+ * The first license that can take all of the count (it is never split), or what would have fitted.
+ */
 export function chooseCounter(
   licenses: readonly License[],
   command: Limit & Pick<Count, "count">,

@@ -1,3 +1,4 @@
+import { decideBorrow } from "./borrow.ts";
 import type { Command } from "./command.ts";
 import { decideAddConsumption, type ConsumptionOutcome } from "./consumption.ts";
 import { decided, type Decision } from "./decision.ts";
@@ -13,13 +14,9 @@ import {
 import { decideInstallLicense } from "./licenses.ts";
 import { decideCountRefusals } from "./refusals.ts";
 import type { Result } from "./result.ts";
-import {
-  decideBorrow,
-  decideRegister,
-  decideUnregister,
-  decideUnregisterAll,
-  type SlotOutcome,
-} from "./slots.ts";
+import { decideRegister } from "./register.ts";
+import type { SlotOutcome } from "./slots.ts";
+import { decideUnregister, decideUnregisterAll } from "./unregister.ts";
 import type { State } from "./state.ts";
 import type { Instant } from "./time.ts";
 

@@ -2,7 +2,9 @@ import type { Contact, Kind } from "./state.ts";
 import type { Terms } from "./terms.ts";
 import type { Instant } from "./time.ts";
 
-/** What happened, in the past tense. State, journal, audit record and page are all made of these. */
+/**
+ * What happened, in the past tense. State, journal, audit record and page are all made of these.
+ */
 export type Event =
   | Created
   | LicenseInstalled
@@ -121,7 +123,10 @@ export interface KeyRemembered extends Happened<"KeyRemembered"> {
   readonly outcome: unknown;
 }
 
-/** Refusals of one code for one product since the last such event; no product: none that is installed. */
+/**
+ * Refusals of one code for one product since the last such event; no product: none that is
+ * installed.
+ */
 export interface RefusalsCounted extends Happened<"RefusalsCounted"> {
   readonly product: string | null;
   readonly code: string;

@@ -59,11 +59,18 @@ export class ExpiryIndex<T extends Ending> {
     return found;
   }
 
-  /** When the next one ends that has not ended yet. */
-  nextEnd(now: Instant): Instant | null {
+  /** When the n-th of those ends that have not ended yet; null when there are fewer. */
+  nthEnd(n: number, now: Instant): Instant | null {
     const probe = justAfter(now);
-    const chunk = this.#chunks[this.#chunkOf(probe)];
-    return chunk?.[placeOf(chunk, probe)]?.end ?? null;
+    let at = this.#chunkOf(probe);
+    let chunk = this.#chunks[at];
+    let place = chunk === undefined ? 0 : placeOf(chunk, probe) + n - 1;
+    while (chunk !== undefined && place >= chunk.length) {
+      place -= chunk.length;
+      at += 1;
+      chunk = this.#chunks[at];
+    }
+    return chunk?.[place]?.end ?? null;
   }
 
   /** The first chunk whose last item is not before `item`. */

@@ -15,7 +15,7 @@ export type Fault =
   | {
       readonly code: "floating_not_available";
       readonly slots: number;
-      /** Null: no slot is in use, the license simply has none. */
+      /** Null: the license has no slots to give. */
       readonly nextFree: Instant | null;
     }
   | { readonly code: "user_not_registered" }

@@ -12,7 +12,7 @@ import type { Fault } from "./fault.ts";
 import { recall, remember } from "./idempotency.ts";
 import { licensesOf, missingFields, validOf } from "./licenses.ts";
 import { no, ok, type Result } from "./result.ts";
-import { holding, slotsInUse } from "./slots.ts";
+import { holding, nextFreeAt, slotsInUse } from "./slots.ts";
 import type { Feature, FeatureRegistration, License, State } from "./state.ts";
 import { later, MINUTE, type Instant } from "./time.ts";
 
@@ -47,7 +47,7 @@ export function decideRegisterFeature(
     return decided([{ type: "FeatureRenewed", ...named }], outcome);
   }
   if (slotsInUse(feature.pool, at) >= floating.slots) {
-    const nextFree = feature.pool.ends.nextEnd(at);
+    const nextFree = nextFreeAt(feature.pool, floating.slots, at);
     return no({ code: "floating_not_available", slots: floating.slots, nextFree });
   }
   const ended = feature.pool.holders.get(user);
@@ -116,7 +116,6 @@ export function decideAddFeatureConsumption(
   if (code === null || missing.length > 0) {
     return no({ code: "missing_parameters", fields: missing });
   }
-  // The feature is part of what was asked, and a key may be used once for each.
   const keyed = { product: command.product, once: command.once };
   const route = "add_feature_consumption";
   const earlier = recall<FeatureConsumptionOutcome>(state, route, keyed, user, at);

@@ -1,7 +1,7 @@
 import type { Event } from "./event.ts";
 import { slotsInUse } from "./slots.ts";
 import type { FeatureRegistration, Pool, State } from "./state.ts";
-import type { ConsumptionTerms } from "./terms.ts";
+import { canBorrow, type ConsumptionTerms } from "./terms.ts";
 import type { Instant } from "./time.ts";
 
 /**
@@ -17,7 +17,7 @@ export function assertGranted(state: State, event: Event): void {
     case "SlotTaken":
       return assertRoom(license.pool, license.terms.slots, event.at);
     case "SlotBorrowed":
-      assert(license.terms.borrowHours !== null, "a slot was borrowed that cannot be");
+      assert(canBorrow(license.terms), "a slot was borrowed that cannot be");
       assert(event.at < event.until, "a slot was borrowed into the past");
       assert(event.until <= event.end, "a borrowed slot ends before its borrow");
       return;

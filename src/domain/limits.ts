@@ -2,7 +2,9 @@ import { DAY, SECOND } from "./time.ts";
 
 /** Every bound a rule relies on, in one place. */
 export const limits = {
-  /** A clock on the other side may run ahead a little; a borrow this far past its cap gets the cap. */
+  /**
+   * A clock on the other side may run ahead a little; a borrow this far past its cap gets the cap.
+   */
   borrowSkew: 60 * SECOND,
   /** Written with one command, so that a site's Monday morning does not wait for its weekend. */
   expiriesPerCommand: 64,
@@ -11,7 +13,9 @@ export const limits = {
   /** Old keys dropped with one new one: more than come in, few enough not to be felt. */
   idempotencyDropped: 16,
   refusalUsers: 20,
-  /** Products and codes that refusals are totalled for; a caller cannot grow the state by guessing. */
+  /**
+   * Products and codes that refusals are totalled for; a caller cannot grow the state by guessing.
+   */
   refusalTotals: 1_000,
   total: Number.MAX_SAFE_INTEGER,
 } as const;

@@ -19,7 +19,7 @@ export interface Terms {
   readonly graceHours: number | null;
   readonly slots: number;
   readonly timeoutMinutes: number;
-  /** Null: slots of this license cannot be borrowed. */
+  /** Null or 0: slots of this license cannot be borrowed. */
   readonly borrowHours: number | null;
   /** False: a borrowed slot stays taken until its end, whoever asks. */
   readonly earlyReturn: boolean;
@@ -49,12 +49,17 @@ export interface FeatureTerms {
   readonly consumption: ConsumptionTerms | null;
 }
 
+export const canBorrow = ({ borrowHours }: Terms): boolean => (borrowHours ?? 0) > 0;
+
 /** The instant from which nothing is granted any more, grace included; null when there is none. */
 export function endOf({ validUntil, graceHours }: Terms): Instant | null {
   return validUntil === null ? null : later(validUntil, (graceHours ?? 0) * HOUR);
 }
 
-/** A feature the renewed license no longer names: whoever holds a slot keeps it, nothing is granted. */
+/**
+ * A feature the renewed license no longer names: whoever holds a slot keeps it, nothing is
+ * granted.
+ */
 export function withdrawn(terms: FeatureTerms): FeatureTerms {
   const { floating, consumption } = terms;
   return {

@@ -40,7 +40,9 @@ export function transact<C extends Command>(
   return ok({ lines, outcome });
 }
 
-/** Expiries waiting on the licenses this command touches, but for those it writes or undoes itself. */
+/**
+ * Expiries waiting on the licenses this command touches, but for those it writes or undoes itself.
+ */
 function overdue(state: State, events: readonly Event[], at: Instant): Event[][] {
   const touched = new Set(events.flatMap((event) => ("license" in event ? [event.license] : [])));
   const own = new Set(events.flatMap((event) => ("slot" in event ? [event.slot] : [])));

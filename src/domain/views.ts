@@ -1,6 +1,6 @@
 import { totalAt } from "./consumption.ts";
 import { invalidity } from "./licenses.ts";
-import { slotsInUse } from "./slots.ts";
+import { borrowEndOf, slotsInUse } from "./slots.ts";
 import type { Feature, License, Registration, State } from "./state.ts";
 import { endOf, type FeatureTerms, type Terms } from "./terms.ts";
 import type { Instant } from "./time.ts";
@@ -78,10 +78,9 @@ export function viewRegistrations(
         const end = feature.pool.holders.get(held.user)?.end;
         return end !== undefined && at < end;
       });
-      const borrowed = held.borrowedUntil !== null && at < held.borrowedUntil;
       found.push({
         ...held,
-        borrowedUntil: borrowed ? held.borrowedUntil : null,
+        borrowedUntil: borrowEndOf(held, at),
         license: id,
         product: terms.product,
         features: using.map(([code]) => code),

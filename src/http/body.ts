@@ -88,7 +88,9 @@ function parse(bytes: Uint8Array): unknown {
   }
 }
 
-/** At most 8 levels and 64 keys, told without recursion: the nesting is the attacker's to choose. */
+/**
+ * At most 8 levels and 64 keys, told without recursion: the nesting is the attacker's to choose.
+ */
 function isSimple(value: object): boolean {
   let level: object[] = [value];
   let keys = 0;

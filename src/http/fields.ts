@@ -30,7 +30,9 @@ export const fields = {
   }),
 } as const;
 
-/** A body brought to the names and types of its schema; keys the schema does not know are dropped. */
+/**
+ * A body brought to the names and types of its schema; keys the schema does not know are dropped.
+ */
 export function matchFields(schema: TObject, raw: Readonly<Record<string, unknown>>): object {
   const matched: Record<string, unknown> = Object.create(null);
   const keys = Object.keys(raw);

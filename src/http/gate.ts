@@ -45,7 +45,9 @@ export function admit(gate: Gate, request: Request, path: string): void {
   if (!isLoopback(peer) || isForwarded(headers)) refuse({ code: "unauthorized" });
 }
 
-/** Read once at entry, in one spelling; what a proxy claims about somebody else counts for nothing. */
+/**
+ * Read once at entry, in one spelling; what a proxy claims about somebody else counts for nothing.
+ */
 export function addressOf({ peerOf, trusted }: Gate, request: Request): string | null {
   if (trusted) return "socket";
   const peer = peerOf(request);

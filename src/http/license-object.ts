@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import type { ConsumptionTerms, FeatureTerms } from "../domain/terms.ts";
+import { canBorrow, type ConsumptionTerms, type FeatureTerms } from "../domain/terms.ts";
 import type { Instant } from "../domain/time.ts";
 import type { FeatureView, LicenseView } from "../domain/views.ts";
 import { rfc3339OrNull } from "./timestamps.ts";
@@ -102,7 +102,7 @@ export function licenseObject(view: LicenseView, held: Held | null): typeof Lice
     floating_users: terms.slots,
     floating_timeout: terms.timeoutMinutes,
     floating_in_use_devices: view.slotsInUse,
-    can_borrow: terms.borrowHours !== null,
+    can_borrow: canBorrow(terms),
     max_borrow_time: terms.borrowHours,
     borrowed_until: rfc3339OrNull(held?.borrowedUntil ?? null),
     is_borrowed: held !== null && held.borrowedUntil !== null,

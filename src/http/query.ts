@@ -1,7 +1,10 @@
 import type { Static, TObject } from "@sinclair/typebox";
 import { matchFields } from "./fields.ts";
 
-/** The query's parameters under the names of the schema, whatever their case; the last of two counts. */
+/**
+ * The query's parameters under the names of the schema, whatever their case; the last of two
+ * counts.
+ */
 export function readQuery<S extends TObject>(schema: S, request: Request): Partial<Static<S>> {
   const start = request.url.indexOf("?");
   if (start < 0) return {};

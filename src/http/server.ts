@@ -18,7 +18,10 @@ export interface PlainListener {
   readonly adminOpen: boolean;
 }
 
-/** Larger bodies are refused by us, in JSON, before they are read; the runtime's own refusal is empty. */
+/**
+ * Larger bodies are refused by us, in JSON, before they are read; the runtime's own refusal is
+ * empty.
+ */
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 const DRAIN = 5_000;
 const IDLE_SECONDS = 60;
@@ -44,11 +47,17 @@ export function listen({ operations, host, port, isClient, adminOpen }: PlainLis
   return { address: urlOf(host, server.port ?? port), stop: () => drain(server) };
 }
 
-/** For the command line on the same machine. Called with the folder's lock held: a socket there is stale. */
+/**
+ * For the command line on the same machine. Called with the folder's lock held: a socket there is
+ * stale.
+ */
 export function listenOnSocket(operations: Operations, path: string): Listening {
-  const app = createApp({ operations, gate: socketGate });
+  // Made when somebody speaks: most starts are not followed by a command.
+  let app: ReturnType<typeof createApp> | null = null;
+  const fetch = (request: Request) =>
+    (app ??= createApp({ operations, gate: socketGate })).fetch(request);
   if (existsSync(path)) unlinkSync(path);
-  const server = Bun.serve({ unix: path, maxRequestBodySize: NO_LIMIT, fetch: app.fetch });
+  const server = Bun.serve({ unix: path, maxRequestBodySize: NO_LIMIT, fetch });
   chmodSync(path, 0o600);
   return {
     address: path,

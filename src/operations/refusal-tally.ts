@@ -9,8 +9,8 @@ interface Bucket {
 }
 
 /**
- * Refusals since the last time somebody asked: counted by product and code, with the last few users,
- * so that a thousand denied clients become one line of the record and not a thousand.
+ * Refusals since the last time somebody asked: counted by product and code, with the last few
+ * users, so that a thousand denied clients become one line of the record and not a thousand.
  */
 export class RefusalTally {
   readonly #buckets = new Map<string, Bucket>();

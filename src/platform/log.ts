@@ -16,7 +16,9 @@ function write(level: string, message: string, facts: Facts): void {
 const plain = (_key: string, value: unknown): unknown =>
   value instanceof Error ? { error: value.message, stack: value.stack, cause: value.cause } : value;
 
-/** JSON leaves separators and direction marks as they are; a log line must not break or turn round. */
+/**
+ * JSON leaves separators and direction marks as they are; a log line must not break or turn round.
+ */
 const visible = (line: string): string =>
   line.replaceAll(
     /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g,

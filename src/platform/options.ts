@@ -1,7 +1,9 @@
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { isCompiled } from "./version.ts";
 
-/** Something that can be set: by flag, by its environment twin and, where it is a setting, by file. */
+/**
+ * Something that can be set: by flag, by its environment twin and, where it is a setting, by file.
+ */
 export interface Option {
   readonly name: string;
   readonly type: "string" | "boolean" | "list";

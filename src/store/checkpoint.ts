@@ -46,7 +46,9 @@ async function fold(disk: Disk, folder: string, before: Snapshot, open: number):
   return encodeSnapshot(state, head, await history.close());
 }
 
-/** Keeps the checkpoint before this one and the journal since: all that a bad new file would need. */
+/**
+ * Keeps the checkpoint before this one and the journal since: all that a bad new file would need.
+ */
 async function dropOld(disk: Disk, folder: string, before: Snapshot): Promise<void> {
   for (const { number, path } of generationsIn(disk, folder)) {
     if (number < before.covers.seq) disk.remove(path);

@@ -26,7 +26,9 @@ export class DurableFile implements Adapter<unknown> {
     this.#path = path;
   }
 
-  /** Null only when there is no file: lowdb would take an empty or damaged one for "use defaults". */
+  /**
+   * Null only when there is no file: lowdb would take an empty or damaged one for "use defaults".
+   */
   async read(): Promise<unknown> {
     const bytes = this.#disk.read(this.#path);
     return bytes === null ? null : decode(bytes);

@@ -79,7 +79,9 @@ export class GroupCommit {
     return (this.#gathering ?? this.#writing)?.done.promise ?? null;
   }
 
-  /** Goes on in another file, from the next batch on; `open` runs while nothing is being written. */
+  /**
+   * Goes on in another file, from the next batch on; `open` runs while nothing is being written.
+   */
   switchTo(open: () => Promise<OpenFile>): Promise<void> {
     if (this.#failure !== null) return Promise.reject(this.#failure);
     const done = Promise.withResolvers<void>();

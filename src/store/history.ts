@@ -62,7 +62,9 @@ export class History {
     return file;
   }
 
-  /** A clock set back can lead into a month that already has a file; then the name is told apart. */
+  /**
+   * A clock set back can lead into a month that already has a file; then the name is told apart.
+   */
   #freeName(month: string, auditSeq: number): string {
     const name = `${month}.jsonl`;
     const path = join(this.#folder, name);

@@ -73,7 +73,9 @@ async function readState(disk: Disk, folder: string): Promise<Snapshot | null> {
   }
 }
 
-/** The one command that brings back the checkpoint before the damaged one, and what it would cost. */
+/**
+ * The one command that brings back the checkpoint before the damaged one, and what it would cost.
+ */
 export async function wayBack(disk: Disk, folder: string, path: string): Promise<string> {
   const segments = segmentsIn(disk, folder);
   for (const { number, path: kept } of generationsIn(disk, folder).toReversed()) {

@@ -19,9 +19,14 @@ export interface StoreOptions {
   readonly kind: Kind | null;
   readonly create: boolean;
   readonly clock: () => Instant;
-  /** Folds all segments before the one that begins with `open`; rejects with the reason it could not. */
+  /**
+   * Folds all segments before the one that begins with `open`; rejects with the reason it could
+   * not.
+   */
   readonly checkpoint: (folder: string, open: number) => Promise<void>;
-  /** The disk failed for good: answer those who wait, then end the process. Replay is the repair. */
+  /**
+   * The disk failed for good: answer those who wait, then end the process. Replay is the repair.
+   */
   readonly onFatal: (error: Error) => void;
   readonly uid?: number;
 }
@@ -44,9 +49,9 @@ const TICK = 1_000;
 const PROBE_BYTES = 256 * 1024;
 
 /**
- * The single writer. A command is decided and applied in one synchronous step, its line is appended,
- * and nothing is answered, reads and refusals included, before everything it could have seen is on
- * disk.
+ * The single writer. A command is decided and applied in one synchronous step, its line is
+ * appended, and nothing is answered, reads and refusals included, before everything it could have
+ * seen is on disk.
  */
 export class Store {
   readonly #options: StoreOptions;
@@ -230,13 +235,16 @@ export class Store {
     const size = this.#commit.durableBytes;
     const age = performance.now() - this.#segmentSince;
     if (this.#checkpointing !== null || this.#fault !== null || size < 1) return;
-    // A large state is worth a longer journal: half of it written again is as much as it should cost.
+    // A large state is worth a longer journal: half of it written again is as much as it should
+    // cost.
     const state = size < SMALLEST_SEGMENT ? 0 : (disk.stat(join(folder, STATE))?.size ?? 0);
     const due = Math.min(Math.max(SMALLEST_SEGMENT, state / 2), LARGEST_SEGMENT);
     if (size >= due || age >= OLDEST_SEGMENT) await this.checkpoint();
   }
 
-  /** Is there room again? Asked with a real write, synced: free space is not always what it says. */
+  /**
+   * Is there room again? Asked with a real write, synced: free space is not always what it says.
+   */
   async #probe(): Promise<void> {
     if (this.#recovering !== null) return;
     const { disk } = this.#options;

@@ -1,0 +1,79 @@
+import type { Borrow } from "./command.ts";
+import { decided } from "./decision.ts";
+import type { Event } from "./event.ts";
+import type { Fault } from "./fault.ts";
+import { recall, remember } from "./idempotency.ts";
+import { missingFields } from "./licenses.ts";
+import { limits } from "./limits.ts";
+import { no, ok, type Result } from "./result.ts";
+import {
+  borrowEndOf,
+  findSlot,
+  ownExpiry,
+  slotOf,
+  taken,
+  type SlotDecision,
+  type SlotOutcome,
+} from "./slots.ts";
+import type { License, State } from "./state.ts";
+import { canBorrow, endOf } from "./terms.ts";
+import { earliest, HOUR, later, latest, MINUTE, type Instant } from "./time.ts";
+
+/** Registers the user if needed; borrowing again moves the end. */
+export function decideBorrow(state: State, command: Borrow, at: Instant): SlotDecision {
+  const { user, contact } = command;
+  const missing = missingFields(state, command, { user });
+  if (user === null || missing.length > 0) {
+    return no({ code: "missing_parameters", fields: missing });
+  }
+  const earlier = recall<SlotOutcome>(state, "borrow", command, user, at);
+  if (earlier !== null) return earlier;
+
+  const found = findSlot(state, command, user, at, ({ terms }) => canBorrow(terms));
+  if (!found.ok) return found;
+  const { license, held } = found.value;
+  const current = held === null ? null : borrowEndOf(held, at);
+  const until = borrowEnd(license, command.until, current, at);
+  if (!until.ok) return until;
+
+  const registered = slotOf(state, found.value, user, contact, at);
+  const outcome = {
+    ...registered,
+    end: latest(later(at, license.terms.timeoutMinutes * MINUTE), until.value),
+    borrowedUntil: until.value,
+  };
+  const events: Event[] = held === null ? [...ownExpiry(license, user), taken(registered, at)] : [];
+  events.push({
+    type: "SlotBorrowed",
+    at,
+    license: license.id,
+    user,
+    slot: outcome.slot,
+    until: until.value,
+    end: outcome.end,
+    contact,
+    early: current !== null && until.value < current,
+  });
+  return decided([...events, ...remember(state, "borrow", command, user, outcome, at)], outcome);
+}
+
+function borrowEnd(
+  { terms }: License,
+  asked: Instant | null,
+  current: Instant | null,
+  at: Instant,
+): Result<Instant, Fault> {
+  const cap = later(at, (terms.borrowHours ?? 0) * HOUR);
+  const licenseEnd = endOf(terms);
+  const longest = licenseEnd === null ? cap : earliest(cap, licenseEnd);
+  // A renewed license may allow less than what was lent before; asking for the longest keeps it.
+  if (asked === null) return ok(current === null ? longest : latest(longest, current));
+  if (asked <= at || asked > later(longest, limits.borrowSkew)) {
+    return no({ code: "borrow_until_not_valid", latest: longest });
+  }
+  const until = earliest(asked, longest);
+  if (!terms.earlyReturn && current !== null && until < current) {
+    return no({ code: "early_return_not_allowed", until: current });
+  }
+  return ok(until);
+}

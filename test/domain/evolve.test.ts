@@ -1,0 +1,156 @@
+import { describe, expect, test } from "bun:test";
+import { isAudited, type Event, type RefusalsCounted } from "../../src/domain/event.ts";
+import { evolve } from "../../src/domain/evolve.ts";
+import { limits } from "../../src/domain/limits.ts";
+import {
+  borrowed,
+  CONTACT,
+  dump,
+  feature,
+  given,
+  hours,
+  installed,
+  minutes,
+  MONDAY,
+  replayed,
+  taken,
+} from "../support/scenario.ts";
+
+const holder = (events: readonly Event[], user: string) =>
+  replayed(events).licenses.get(1)?.pool.holders.get(user);
+
+const mesh = feature("mesh", { floating: { slots: 1, timeoutMinutes: 5 } });
+const named = { at: minutes(1), license: 1, user: "ada" } as const;
+
+const renewedAt = (at: number): Event => {
+  return { type: "SlotRenewed", license: 1, user: "ada", at: minutes(at), end: minutes(99) };
+};
+
+describe("an event", () => {
+  test("of creation says what the folder is for and since when", () => {
+    const state = replayed([{ type: "Created", at: MONDAY, kind: "demo" }]);
+    expect(state).toMatchObject({ kind: "demo", createdAt: MONDAY, mark: MONDAY });
+  });
+
+  test("moves the mark forward and never back", () => {
+    const state = replayed([installed(1, {}, hours(2)), taken("ada", { at: hours(1) })]);
+    expect(state.mark).toBe(hours(2));
+  });
+
+  test("with a slot's number moves the next one past it", () => {
+    const events = [installed(1, { features: [mesh] }), taken("ada", { slot: 7 })];
+    expect(replayed(events).nextSlot).toBe(8);
+    const second = taken("bob", { slot: 3 });
+    expect(replayed([...events, second]).nextSlot).toBe(8);
+    const of = { license: 1, feature: "mesh", user: "ada", end: minutes(5) };
+    const used: Event = { type: "FeatureTaken", at: MONDAY, slot: 9, ...of };
+    expect(replayed([...events, used]).nextSlot).toBe(10);
+  });
+
+  test("of taking and borrowing says all there is of a registration", () => {
+    const contact = { ...CONTACT, hostname: "laptop" };
+    const events = [installed(1), taken("ada"), { ...borrowed("ada", hours(8)), contact }];
+    expect(holder(events, "ada")).toEqual({
+      slot: 1,
+      user: "ada",
+      registeredAt: MONDAY,
+      end: hours(8),
+      contact,
+      borrowedUntil: hours(8),
+    });
+  });
+
+  test("of renewal moves the end, and the contact only where it is named", () => {
+    const history = [installed(1), taken("ada")];
+    const renewed: Event = { type: "SlotRenewed", ...named, end: minutes(31) };
+    expect(holder([...history, renewed], "ada")).toMatchObject({
+      end: minutes(31),
+      contact: CONTACT,
+    });
+    const contact = { ...CONTACT, ip: "10.0.0.9" };
+    expect(holder([...history, { ...renewed, contact }], "ada")).toMatchObject({ contact });
+  });
+
+  test("of renewal ends a borrow from its end on, and not before", () => {
+    const history = [installed(1), taken("ada"), borrowed("ada", minutes(10))];
+    expect(holder([...history, renewedAt(9)], "ada")?.borrowedUntil).toBe(minutes(10));
+    expect(holder([...history, renewedAt(10)], "ada")?.borrowedUntil).toBeNull();
+  });
+
+  test("of release or expiry leaves nothing of the registration behind", () => {
+    const plain = dump(replayed([installed(1), taken("ada"), taken("bob", { slot: 2 })]));
+    const gone: Event = { type: "SlotExpired", ...named, slot: 1 };
+    const returned: Event = { ...gone, type: "SlotReleased", by: "user", peer: "", early: false };
+    for (const event of [gone, returned]) {
+      const state = replayed([installed(1), taken("ada"), taken("bob", { slot: 2 }), event]);
+      expect(state.licenses.get(1)?.pool.holders.has("ada")).toBe(false);
+      expect(state.licenses.get(1)?.pool.ends.countEnded(hours(9))).toBe(1);
+      expect(dump(state)).not.toEqual(plain);
+    }
+  });
+
+  test("about what is not there is a broken journal, and throws", () => {
+    const state = replayed([installed(1, { features: [mesh] }), taken("ada")]);
+    const gone: Event = { type: "SlotExpired", ...named, slot: 1 };
+    expect(() => evolve(state, { ...gone, license: 2 })).toThrow("license 2");
+    expect(() => evolve(state, { ...gone, user: "toString" })).toThrow("holds no slot");
+    expect(() => evolve(state, taken("ada", { slot: 2 }))).toThrow("twice");
+    const used: Event = { ...gone, type: "FeatureExpired", feature: "constructor" };
+    expect(() => evolve(state, used)).toThrow("feature");
+  });
+});
+
+const refused = (product: string | null, code: string, count = 1): RefusalsCounted => {
+  return { type: "RefusalsCounted", at: MONDAY, product, code, count, users: [] };
+};
+
+const totals = (events: readonly Event[]) => [...replayed(events).refusals.values()];
+
+describe("refusals", () => {
+  test("are summed by product and code, with when it last happened", () => {
+    const events = [refused("cad", "full", 2), refused(null, "full"), refused("cad", "ended")];
+    const later = { ...refused("cad", "full", 3), at: hours(1) };
+    expect(totals([...events, later])).toEqual([
+      { product: "cad", code: "full", count: 5, lastAt: hours(1) },
+      { product: null, code: "full", count: 1, lastAt: MONDAY },
+      { product: "cad", code: "ended", count: 1, lastAt: MONDAY },
+    ]);
+  });
+
+  test("of no product are not those of a product of that name", () => {
+    expect(totals([refused(null, "full"), refused("null", "full")])).toHaveLength(2);
+  });
+
+  test("are totalled for a thousand kinds; more are let go, those known still count", () => {
+    const kinds = Array.from({ length: limits.refusalTotals }, (_, i) => refused(`p${i}`, "full"));
+    const state = replayed([...kinds, refused("new", "full"), refused("p0", "full")]);
+    expect(state.refusals.size).toBe(1_000);
+    expect([...state.refusals.values()][0]?.count).toBe(2);
+  });
+
+  test("are recorded one by one, with the last twenty users each", () => {
+    const users = Array.from({ length: 25 }, (_, i) => `u${i}`);
+    given(installed(1))
+      .at(MONDAY)
+      .when({
+        type: "CountRefusals",
+        refusals: [
+          { product: "cad", code: "full", count: 30, users },
+          { product: null, code: "unknown", count: 1, users: [] },
+        ],
+      })
+      .records(
+        { ...refused("cad", "full", 30), users: users.slice(5) },
+        { ...refused(null, "unknown"), users: [] },
+      )
+      .answers(null);
+  });
+});
+
+test("the auditor's record holds everything but renewals", () => {
+  const renewed: Event = { type: "SlotRenewed", ...named, end: minutes(31) };
+  expect(isAudited(renewed)).toBe(false);
+  expect(isAudited({ ...renewed, type: "FeatureRenewed", feature: "mesh" })).toBe(false);
+  expect(isAudited(taken("ada"))).toBe(true);
+  expect(isAudited(borrowed("ada", hours(8)))).toBe(true);
+});

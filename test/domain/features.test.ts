@@ -1,0 +1,206 @@
+import { describe, test } from "bun:test";
+import {
+  before,
+  consumeFeature,
+  counting,
+  feature,
+  given,
+  install,
+  installed,
+  minutes,
+  MONDAY,
+  register,
+  registerFeature,
+  releaseFeature,
+  taken,
+} from "../support/scenario.ts";
+
+const mesh = feature("mesh", { floating: { slots: 1, timeoutMinutes: 10 } });
+
+describe("registering a feature", () => {
+  const registered = given(installed(1, { features: [mesh, feature("help")] }))
+    .at(MONDAY)
+    .did(register("ada"), register("bob"));
+  const used = registered.at(MONDAY).did(registerFeature("ada", "mesh"));
+
+  test("takes one of its own slots for its own timeout", () => {
+    registered
+      .at(MONDAY)
+      .when(registerFeature("ada", "mesh"))
+      .records({
+        type: "FeatureTaken",
+        at: MONDAY,
+        license: 1,
+        feature: "mesh",
+        user: "ada",
+        slot: 3,
+        end: minutes(10),
+      })
+      .answers({ license: 1, feature: "mesh" });
+  });
+
+  test("needs a slot of the license that is held now", () => {
+    const fault = { code: "user_not_registered" } as const;
+    registered.at(MONDAY).when(registerFeature("eve", "mesh")).refuses(fault);
+    registered.at(minutes(30)).when(registerFeature("ada", "mesh")).refuses(fault);
+    const last = before(minutes(30));
+    registered.at(last).when(registerFeature("ada", "mesh")).records({ type: "FeatureTaken" });
+  });
+
+  test("is the heartbeat for who has it, in a full pool too", () => {
+    used
+      .at(before(minutes(10)))
+      .when(registerFeature("ada", "mesh"))
+      .records({ type: "FeatureRenewed", user: "ada", end: before(minutes(20)) });
+  });
+
+  test("waits for the end of somebody else's, which comes at that very instant", () => {
+    used
+      .at(before(minutes(10)))
+      .when(registerFeature("bob", "mesh"))
+      .refuses({ code: "floating_not_available", slots: 1, nextFree: minutes(10) });
+    used
+      .at(minutes(10))
+      .when(registerFeature("bob", "mesh"))
+      .expires({ type: "FeatureExpired", at: minutes(10), feature: "mesh", user: "ada", slot: 3 })
+      .records({ type: "FeatureTaken", user: "bob", slot: 4 });
+  });
+
+  test("after its end writes the own one off and takes another", () => {
+    used
+      .at(minutes(10))
+      .when(registerFeature("ada", "mesh"))
+      .expires()
+      .records(
+        { type: "FeatureExpired", at: minutes(10), user: "ada", slot: 3 },
+        { type: "FeatureTaken", user: "ada", slot: 4 },
+      );
+  });
+
+  test("knows only the codes of the license, and only floating ones", () => {
+    for (const code of ["toString", "__proto__", "Mesh"]) {
+      registered
+        .at(MONDAY)
+        .when(registerFeature("ada", code))
+        .refuses({ code: "invalid_license_feature_code" });
+    }
+    const fault = { code: "feature_not_floating" } as const;
+    registered.at(MONDAY).when(registerFeature("ada", "help")).refuses(fault);
+  });
+
+  test("needs user and feature, and names both", () => {
+    given(...registered.events, installed(2, { product: "cam" }))
+      .at(MONDAY)
+      .when(registerFeature(null, null, { product: null }))
+      .refuses({ code: "missing_parameters", fields: ["user", "feature", "product"] });
+  });
+
+  test("ends with the license", () => {
+    given(installed(1, { features: [mesh], validUntil: minutes(5) }), taken("ada"))
+      .at(minutes(5))
+      .when(registerFeature("ada", "mesh"))
+      .refuses({ code: "license_expired", what: "license", end: minutes(5) });
+  });
+
+  test("ends at the feature's own date, where it has one", () => {
+    const ending = given(
+      installed(1, { features: [{ ...mesh, expires: minutes(5) }] }),
+      taken("ada"),
+    );
+    const last = before(minutes(5));
+    ending.at(last).when(registerFeature("ada", "mesh")).records({ type: "FeatureTaken" });
+    ending
+      .at(minutes(5))
+      .when(registerFeature("ada", "mesh"))
+      .refuses({ code: "license_expired", what: "feature", end: minutes(5) });
+  });
+
+  test("goes to the license the user sits on, not to the newest", () => {
+    given(installed(1, { features: [mesh] }), installed(2, { features: [mesh] }), taken("ada"))
+      .at(MONDAY)
+      .when(registerFeature("ada", "mesh"))
+      .records({ type: "FeatureTaken", license: 1 });
+  });
+});
+
+describe("releasing a feature", () => {
+  const used = given(installed(1, { features: [mesh] }))
+    .at(MONDAY)
+    .did(register("ada"), registerFeature("ada", "mesh"));
+
+  test("frees its slot and keeps the license's", () => {
+    used
+      .at(MONDAY)
+      .when(releaseFeature("ada", "mesh"))
+      .records({ type: "FeatureReleased", feature: "mesh", user: "ada", slot: 2, by: "user" })
+      .answers({ license: 1, feature: "mesh" });
+    const freed = used.at(MONDAY).did(releaseFeature("ada", "mesh"), register("bob"));
+    freed.at(MONDAY).when(registerFeature("bob", "mesh")).records({ type: "FeatureTaken" });
+  });
+
+  test("is for who has it now", () => {
+    const fault = { code: "user_not_registered" } as const;
+    used.at(MONDAY).when(releaseFeature("bob", "mesh")).refuses(fault);
+    used.at(minutes(10)).when(releaseFeature("ada", "mesh")).refuses(fault);
+    const code = "constructor";
+    used
+      .at(MONDAY)
+      .when(releaseFeature("ada", code))
+      .refuses({ code: "invalid_license_feature_code" });
+    used
+      .at(MONDAY)
+      .when(releaseFeature("ada", null))
+      .refuses({ code: "missing_parameters", fields: ["feature"] });
+  });
+
+  test("of all frees those held at that instant", () => {
+    const later = used.at(minutes(5)).did(register("bob"), releaseFeature("ada", "mesh"));
+    const held = later.at(minutes(6)).did(registerFeature("bob", "mesh"));
+    held
+      .at(before(minutes(16)))
+      .when({ type: "ReleaseAllFeatures" })
+      .records({ type: "FeatureReleased", user: "bob", by: "admin" })
+      .answers({ released: 1 });
+    held.at(minutes(16)).when({ type: "ReleaseAllFeatures" }).records().answers({ released: 0 });
+  });
+});
+
+describe("a feature the renewed license no longer names", () => {
+  const prints = feature("prints", { consumption: counting({ max: null }) });
+  const renewed = given(installed(1, { features: [mesh, prints] }))
+    .at(MONDAY)
+    .did(register("ada"), register("bob"), registerFeature("ada", "mesh"), install(1));
+
+  test("stays with who holds it", () => {
+    const kept = { type: "FeatureRenewed", user: "ada" } as const;
+    renewed.at(minutes(1)).when(registerFeature("ada", "mesh")).records(kept);
+  });
+
+  test("is granted to nobody else and counts no more", () => {
+    const freed = renewed.at(minutes(1)).did(releaseFeature("ada", "mesh"));
+    freed
+      .at(minutes(1))
+      .when(registerFeature("bob", "mesh"))
+      .refuses({ code: "floating_not_available", slots: 0, nextFree: null });
+    renewed
+      .at(minutes(1))
+      .when(consumeFeature("prints", 1))
+      .refuses({ code: "feature_not_enough_consumptions", left: 0 });
+  });
+
+  test("names no instant at which it comes free, for none does", () => {
+    renewed
+      .at(minutes(1))
+      .when(registerFeature("bob", "mesh"))
+      .refuses({ code: "floating_not_available", slots: 0, nextFree: null });
+  });
+
+  test("comes back with a license that names it again", () => {
+    renewed
+      .at(minutes(1))
+      .did(install(1, { features: [{ ...mesh, floating: { slots: 2, timeoutMinutes: 10 } }] }))
+      .at(minutes(2))
+      .when(registerFeature("bob", "mesh"))
+      .records({ type: "FeatureTaken", user: "bob" });
+  });
+});

@@ -1,0 +1,223 @@
+import { describe, expect, test } from "bun:test";
+import type { Event } from "../../src/domain/event.ts";
+import { evolve } from "../../src/domain/evolve.ts";
+import { limits } from "../../src/domain/limits.ts";
+import { instant, later, type Instant } from "../../src/domain/time.ts";
+import {
+  before,
+  borrow,
+  consume,
+  consumeFeature,
+  counting,
+  feature,
+  given,
+  hours,
+  installed,
+  minutes,
+  MONDAY,
+  replayed,
+  unregister,
+} from "../support/scenario.ts";
+
+const once = { key: "k", fingerprint: "f" };
+const license = installed(1, {
+  consumption: counting({ max: 10 }),
+  features: [feature("prints", { consumption: counting({ max: 10 }) })],
+});
+const counted = given(license).at(MONDAY).did(consume(3, { once }));
+
+describe("a command with a key", () => {
+  test("is written together with its key and outcome, in one line", () => {
+    given(license)
+      .at(MONDAY)
+      .when(consume(3, { once }))
+      .records(
+        { type: "ConsumptionAdded", total: 3 },
+        { type: "KeyRemembered", at: MONDAY, fingerprint: "f", outcome: { license: 1, total: 3 } },
+      );
+  });
+
+  test("done again counts nothing twice and answers as the first time", () => {
+    const since = counted.at(hours(1)).did(consume(2));
+    since.at(hours(2)).when(consume(3, { once })).records().answers({ license: 1, total: 3 });
+  });
+
+  test("done again is answered although the license is used up or has ended", () => {
+    const ending = installed(1, { consumption: counting({ max: 3 }), validUntil: hours(1) });
+    const used = given(ending).at(MONDAY).did(consume(3, { once }));
+    used.at(minutes(1)).when(consume(3, { once })).records().answers({ total: 3 });
+    used.at(hours(2)).when(consume(3, { once })).records().answers({ total: 3 });
+  });
+
+  test("is refused for another command under the same key", () => {
+    counted
+      .at(hours(1))
+      .when(consume(4, { once: { key: "k", fingerprint: "other" } }))
+      .refuses({ code: "idempotency_key_reused" });
+  });
+
+  test("is another one under another key", () => {
+    counted
+      .at(hours(1))
+      .when(consume(3, { once: { key: "K", fingerprint: "f" } }))
+      .records({ type: "ConsumptionAdded", total: 6 }, { type: "KeyRemembered" });
+  });
+
+  test("is remembered for zero too, which counts nothing", () => {
+    given(license)
+      .at(MONDAY)
+      .when(consume(0, { once }))
+      .records({ type: "KeyRemembered", outcome: { license: 1, total: 0 } });
+  });
+
+  test("is forgotten when it was refused", () => {
+    const short = { code: "license_not_enough_consumptions", left: 10 } as const;
+    const free = given(license);
+    free.at(MONDAY).when(consume(11, { once })).refuses(short);
+    free.at(MONDAY).when(consume(5, { once })).records(
+      { type: "ConsumptionAdded" },
+      {
+        type: "KeyRemembered",
+      },
+    );
+  });
+
+  test("without one is done as often as it is sent", () => {
+    const twice = given(license).at(MONDAY).did(consume(3), consume(3));
+    twice.at(MONDAY).when(consume(3)).records({ type: "ConsumptionAdded", total: 9 });
+  });
+});
+
+describe("a key", () => {
+  test("is kept for 24 hours, and not a millisecond longer", () => {
+    counted
+      .at(before(hours(24)))
+      .when(consume(3, { once }))
+      .records();
+    const again = counted.at(hours(24));
+    again
+      .when(consume(4, { once: { key: "k", fingerprint: "other" } }))
+      .records({ type: "ConsumptionAdded", total: 7 }, { type: "KeyRemembered", at: hours(24) });
+  });
+
+  test("used again after that counts from then on", () => {
+    const again = counted.at(hours(24)).did(consume(3, { once }));
+    again
+      .at(before(hours(48)))
+      .when(consume(3, { once }))
+      .records()
+      .answers({ total: 6 });
+  });
+
+  test("belongs to one user, and to nobody is a user of its own", () => {
+    for (const user of ["ada", "null"]) {
+      counted
+        .at(hours(1))
+        .when(consume(3, { once, user }))
+        .records({ type: "ConsumptionAdded" }, { type: "KeyRemembered" });
+    }
+  });
+
+  test("is not mixed up with another by what stands between its parts", () => {
+    const used = given(license)
+      .at(MONDAY)
+      .did(consume(1, { user: "ada", once: { key: "b,c", fingerprint: "f" } }));
+    used
+      .at(MONDAY)
+      .when(consume(1, { user: "ada,b", once: { key: "c", fingerprint: "f" } }))
+      .records({ type: "ConsumptionAdded", total: 2 }, { type: "KeyRemembered" });
+  });
+
+  test("belongs to one route", () => {
+    counted
+      .at(hours(1))
+      .when(consumeFeature("prints", 1, { once: { key: "k", fingerprint: "other" } }))
+      .records({ type: "FeatureConsumptionAdded" }, { type: "KeyRemembered" });
+  });
+
+  test("belongs to one product, left out or named", () => {
+    const named = consume(3, { once, product: "cad" });
+    const left = consume(3, { once, product: null });
+    const free = given(license);
+    free.at(MONDAY).did(named).at(hours(1)).when(left).records().answers({ total: 3 });
+    free.at(MONDAY).did(left).at(hours(1)).when(named).records().answers({ total: 3 });
+    const cam = installed(2, { product: "cam", consumption: counting() });
+    given(...counted.events, cam)
+      .at(hours(1))
+      .when(consume(3, { once, product: "cam" }))
+      .records({ type: "ConsumptionAdded", license: 2 }, { type: "KeyRemembered" });
+  });
+});
+
+describe("on the other calls", () => {
+  test("a feature is counted once, and another one under its key is another command", () => {
+    const used = given(license)
+      .at(MONDAY)
+      .did(consumeFeature("prints", 2, { once }));
+    used
+      .at(hours(1))
+      .when(consumeFeature("prints", 2, { once }))
+      .records()
+      .answers({ license: 1, feature: "prints", total: 2 });
+    used
+      .at(hours(1))
+      .when(consumeFeature("mesh", 2, { once: { key: "k", fingerprint: "other" } }))
+      .refuses({ code: "idempotency_key_reused" });
+  });
+
+  test("a borrow is done once, and stays given back", () => {
+    const lent = given(license)
+      .at(MONDAY)
+      .did(borrow("ada", hours(8), { once }));
+    lent
+      .at(minutes(1))
+      .did(unregister("ada"))
+      .at(minutes(2))
+      .when(borrow("ada", hours(8), { once }))
+      .records()
+      .answers({ slot: 1, user: "ada", end: hours(8), borrowedUntil: hours(8) });
+    lent
+      .at(minutes(1))
+      .when(borrow("ada", hours(9), { once: { key: "k", fingerprint: "other" } }))
+      .refuses({ code: "idempotency_key_reused" });
+  });
+});
+
+const key = (name: string, at: Instant): Event => {
+  return { type: "KeyRemembered", at, key: name, fingerprint: "f", outcome: null };
+};
+
+const many = (count: number) => Array.from({ length: count }, (_, i) => key(`${i}`, instant(i)));
+
+describe("what is remembered", () => {
+  test("is the newest 100,000 keys", () => {
+    const state = replayed(many(limits.idempotencyKeys));
+    expect(state.remembered.has("0")).toBe(true);
+    evolve(state, key("new", instant(limits.idempotencyKeys)));
+    expect(state.remembered.size).toBe(100_000);
+    expect([...state.remembered.keys()].slice(0, 2)).toEqual(["1", "2"]);
+    expect(state.remembered.has("new")).toBe(true);
+  });
+
+  test("loses what is older than a day, a few with each new one, the oldest first", () => {
+    const state = replayed(many(20));
+    evolve(state, key("soon", instant(limits.idempotencyAge - 1)));
+    expect(state.remembered.size).toBe(21);
+    evolve(state, key("a", later(instant(100), limits.idempotencyAge)));
+    expect([...state.remembered.keys()]).toEqual(["16", "17", "18", "19", "soon", "a"]);
+    evolve(state, key("b", later(instant(100), limits.idempotencyAge)));
+    expect([...state.remembered.keys()]).toEqual(["soon", "a", "b"]);
+  });
+
+  test("loses a key at exactly a day", () => {
+    const state = replayed([key("old", instant(5)), key("older", instant(6))]);
+    evolve(state, key("new", later(instant(5), limits.idempotencyAge)));
+    expect([...state.remembered.keys()]).toEqual(["older", "new"]);
+  });
+
+  test("keeps the order of time when a key comes again", () => {
+    const again = key("0", instant(9));
+    const state = replayed([...many(3), again]);
+    expect([...state.remembered.keys()]).toEqual(["1", "2", "0"]);
+  });
+});

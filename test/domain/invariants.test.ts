@@ -1,0 +1,80 @@
+import { describe, expect, test } from "bun:test";
+import type { ConsumptionAdded, Event } from "../../src/domain/event.ts";
+import { assertGranted } from "../../src/domain/invariants.ts";
+import {
+  borrowed,
+  counting,
+  feature,
+  hours,
+  installed,
+  MONDAY,
+  replayed,
+  taken,
+} from "../support/scenario.ts";
+
+/** Applies all, then judges the last. */
+const judge = (...events: readonly Event[]) => {
+  const last = events.at(-1);
+  if (last === undefined) throw new Error("nothing to judge");
+  const state = replayed(events);
+  return expect(() => assertGranted(state, last));
+};
+
+const added = (count: number, total: number): ConsumptionAdded => {
+  const event = { at: MONDAY, license: 1, user: null, peer: "", count, total, resetAt: null };
+  return { type: "ConsumptionAdded", ...event };
+};
+
+const mesh = (slots: number) => feature("mesh", { floating: { slots, timeoutMinutes: 5 } });
+
+const counted = (total: number): Event => {
+  return { ...added(1, total), type: "FeatureConsumptionAdded", feature: "prints" };
+};
+
+describe("the guard behind the rules", () => {
+  test("throws on a slot more than the license has, and not on its last", () => {
+    judge(installed(1, { slots: 1 }), taken("ada")).not.toThrow();
+    const second = taken("bob", { slot: 2 });
+    judge(installed(1, { slots: 1 }), taken("ada"), second).toThrow("more slots lent");
+  });
+
+  test("does not blame a license for having been renewed smaller", () => {
+    judge(installed(1), taken("ada"), installed(1, { slots: 0 })).not.toThrow();
+  });
+
+  test("throws on a feature slot more than there are, or where it does not float", () => {
+    const of = { at: MONDAY, license: 1, feature: "mesh", slot: 2, user: "ada", end: hours(1) };
+    const used: Event = { type: "FeatureTaken", ...of };
+    judge(installed(1, { features: [mesh(1)] }), used).not.toThrow();
+    judge(installed(1, { features: [mesh(0)] }), used).toThrow("more slots lent");
+    judge(installed(1, { features: [feature("mesh")] }), used).toThrow("more slots lent");
+  });
+
+  test("throws on a borrow that cannot be, lies in the past or outlasts its slot", () => {
+    const lent = [installed(1), taken("ada")] as const;
+    judge(...lent, borrowed("ada", hours(8))).not.toThrow();
+    const never = installed(1, { borrowHours: null });
+    judge(never, taken("ada"), borrowed("ada", hours(8))).toThrow("cannot be");
+    judge(...lent, { ...borrowed("ada", MONDAY), end: hours(1) }).toThrow("into the past");
+    judge(...lent, { ...borrowed("ada", hours(8)), end: hours(7) }).toThrow("before its borrow");
+  });
+
+  test("throws on a count past the limit, below zero, or beyond exact numbers", () => {
+    const counts = installed(1, { consumption: counting({ max: 10, overages: 2 }) });
+    judge(counts, added(1, 12)).not.toThrow();
+    judge(counts, added(1, 13)).toThrow("more consumption");
+    judge(counts, added(-1, 13)).not.toThrow();
+    judge(counts, added(-1, 0)).not.toThrow();
+    judge(counts, added(-1, -1)).toThrow("left the range");
+    const unlimited = installed(1, { consumption: counting({ max: null }) });
+    judge(unlimited, added(1, Number.MAX_SAFE_INTEGER)).not.toThrow();
+    judge(unlimited, added(1, Number.MAX_SAFE_INTEGER + 1)).toThrow("left the range");
+    judge(installed(1), added(1, 1)).toThrow("does not count");
+  });
+
+  test("throws on a feature counted past its limit", () => {
+    const prints = feature("prints", { consumption: counting({ max: 10 }) });
+    judge(installed(1, { features: [prints] }), counted(10)).not.toThrow();
+    judge(installed(1, { features: [prints] }), counted(11)).toThrow("more consumption");
+  });
+});

@@ -1,0 +1,119 @@
+import { expect, test } from "bun:test";
+import * as fc from "fast-check";
+import type { AddConsumption, Register } from "../../src/domain/command.ts";
+import type { Instant } from "../../src/domain/time.ts";
+import { viewLicense } from "../../src/domain/views.ts";
+import { dump, replayed } from "../support/scenario.ts";
+import { held, limitOf, totalOf, type LicenseModel, type Model } from "./model.ts";
+import { serve, story, type Step } from "./stories.ts";
+
+/** In every story, at every step; the model judges each event besides. */
+function always(check: (step: Step) => void, numRuns = 150): void {
+  fc.assert(
+    fc.property(story, (told) => {
+      for (const step of serve(told)) check(step);
+    }),
+    { numRuns, interruptAfterTimeLimit: 3_000 },
+  );
+}
+
+test("no event ever grants more than its license has, or takes what nobody gave back", () => {
+  // Slots, borrows, features and totals: all of it is the model's to judge, event by event.
+  always((step) => {
+    step.run();
+    for (const [id, license] of step.state.licenses) {
+      const view = viewLicense(license, step.at);
+      const model = step.model.license(id);
+      expect(view.slotsInUse).toBe(held(model, step.at));
+      const { consumption } = license.terms;
+      if (consumption !== null)
+        expect(view.total).toBe(totalOf(model, consumption.period, step.at));
+    }
+  }, 400);
+});
+
+test("replaying all that was written gives the state that served", () => {
+  fc.assert(
+    fc.property(story, (told) => {
+      const steps = [...serve(told)];
+      for (const step of steps) step.run();
+      const [last] = steps;
+      expect(last && dump(replayed(last.written))).toEqual(last && dump(last.state));
+    }),
+    { interruptAfterTimeLimit: 3_000 },
+  );
+});
+
+test("a refusal changes nothing", () => {
+  always(({ state, run }) => {
+    const was = dump(state);
+    if (!run().ok) expect(dump(state)).toEqual(was);
+  }, 60);
+});
+
+test("installing takes nothing from anybody", () => {
+  always(({ command, model, at, run }) => {
+    const before = [...model.licenses.values()].map((license) => held(license, at));
+    run();
+    if (command.type !== "InstallLicense") return;
+    const after = [...model.licenses.values()].map((license) => held(license, at));
+    expect(after.slice(0, before.length)).toEqual(before);
+  });
+});
+
+test("a holder's heartbeat is never refused for a full pool, nor anybody's while one is free", () => {
+  always(({ command, model, at, run }) => {
+    if (command.type !== "Register") return void run();
+    const meant = meantBy(command, model, at);
+    const holds = meant.some((license) => endFor(license, command) > at);
+    const free = meant.some((license) => !license.full(at));
+    const result = run();
+    const refused = !result.ok && result.fault.code === "floating_not_available";
+    if (meant.length > 0) expect(refused).toBe(!holds && !free);
+    if (holds || free) expect(result.ok).toBe(true);
+  });
+});
+
+test("a heartbeat neither shortens nor cancels a borrow", () => {
+  always(({ command, state, model, at, run }) => {
+    if (command.type !== "Register") return void run();
+    const lent = meantBy(command, model, at)
+      .map((license) => license.holders.get(command.user ?? "")?.until ?? 0)
+      .filter((until) => until > at);
+    run();
+    const kept = [...state.licenses.values()]
+      .map(({ pool }) => pool.holders.get(command.user ?? ""))
+      .filter((holder) => holder !== undefined && holder.end >= (holder.borrowedUntil ?? 0))
+      .map((holder) => holder?.borrowedUntil ?? 0);
+    for (const until of lent) expect<number[]>(kept).toContain(until);
+  });
+});
+
+test("what fits a license in full is counted, and nothing else is", () => {
+  always(({ command, model, at, run }) => {
+    if (command.type !== "AddConsumption" || command.user !== null || command.count <= 0) {
+      return void run();
+    }
+    const fits = meantBy(command, model, at).some((license) => takes(license, command, at));
+    const result = run();
+    expect(result.ok).toBe(fits);
+  });
+});
+
+/** The valid licenses of the product a caller named, or the one license. */
+function meantBy(command: Register | AddConsumption, model: Model, at: Instant): LicenseModel[] {
+  const { product, licenseId } = command;
+  const valid = model.validOf(product ?? "", at);
+  return valid.filter((license) => licenseId === null || license === model.licenses.get(licenseId));
+}
+
+const endFor = ({ holders }: LicenseModel, { user }: Register): number =>
+  holders.get(user ?? "")?.end ?? 0;
+
+function takes(license: LicenseModel, command: AddConsumption, at: Instant): boolean {
+  const { consumption } = license.terms;
+  if (consumption === null) return false;
+  const asked = command.allowOverages === false ? 0 : (command.maxOverages ?? Infinity);
+  const most = limitOf({ ...consumption, overages: Math.min(consumption.overages, asked) });
+  return totalOf(license, consumption.period, at) + command.count <= most;
+}

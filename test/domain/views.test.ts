@@ -1,0 +1,127 @@
+import { describe, expect, test } from "bun:test";
+import type { Terms } from "../../src/domain/terms.ts";
+import type { Instant } from "../../src/domain/time.ts";
+import { transact } from "../../src/domain/transact.ts";
+import { viewFeature, viewLicense, viewRegistrations } from "../../src/domain/views.ts";
+import {
+  before,
+  borrow,
+  consume,
+  consumeFeature,
+  counting,
+  feature,
+  given,
+  hours,
+  installed,
+  minutes,
+  MONDAY,
+  register,
+  registerFeature,
+  replayed,
+  taken,
+  utc,
+} from "../support/scenario.ts";
+
+const mesh = feature("mesh", { floating: { slots: 1, timeoutMinutes: 5 } });
+const prints = feature("prints", { consumption: counting({ period: "daily" }) });
+
+const seen = (history: ReturnType<typeof given>, at: Instant) => {
+  const license = replayed(history.events).licenses.get(1);
+  if (license === undefined) throw new Error("no license");
+  return viewLicense(license, at);
+};
+
+const shown = (differing: Partial<Terms>, at: Instant) => {
+  const { active, expired, refusal } = seen(given(installed(1, differing)), at);
+  return { active, expired, refusal };
+};
+
+describe("a license as it is seen", () => {
+  test("is active from its start and expired from its end, grace included", () => {
+    const plain = { active: true, expired: false, refusal: null };
+    expect(shown({}, MONDAY)).toEqual(plain);
+    const start = { start: hours(1) };
+    const early = { active: false, expired: false, refusal: "license_not_active" };
+    expect(shown(start, before(hours(1)))).toEqual(early);
+    expect(shown(start, hours(1))).toEqual(plain);
+    const end = { validUntil: hours(1), graceHours: 1 };
+    expect(shown(end, before(hours(2)))).toEqual(plain);
+    const over = { active: true, expired: true, refusal: "license_expired" };
+    expect(shown(end, hours(2))).toEqual(over);
+    const off = { active: true, expired: false, refusal: "license_not_enabled" };
+    expect(shown({ enabled: false }, MONDAY)).toEqual(off);
+  });
+
+  test("shows slots and totals as they count at that instant", () => {
+    const consumption = counting({ period: "daily" });
+    const used = given(installed(1, { consumption, features: [mesh, prints] }))
+      .at(MONDAY)
+      .did(
+        consume(3),
+        consumeFeature("prints", 2),
+        register("ada"),
+        registerFeature("ada", "mesh"),
+      );
+    const counts = (at: Instant) => {
+      const { slotsInUse, total, features } = seen(used, at);
+      return [slotsInUse, total, ...features.map((shown) => [shown.slotsInUse, shown.total])];
+    };
+    expect(counts(before(minutes(5)))).toEqual([1, 3, [1, 0], [0, 2]]);
+    expect(counts(minutes(5))).toEqual([1, 3, [0, 0], [0, 2]]);
+    expect(counts(minutes(30))).toEqual([0, 3, [0, 0], [0, 2]]);
+    expect(counts(utc("2026-03-03T00:00:00Z"))).toEqual([0, 0, [0, 0], [0, 0]]);
+  });
+});
+
+test("a feature is seen by its code, under its place, or not at all", () => {
+  const state = replayed([installed(1, { features: [mesh, prints] })]);
+  const license = state.licenses.get(1);
+  if (license === undefined) throw new Error("no license");
+  const all = viewLicense(license, MONDAY).features;
+  expect(all.map(({ id, terms }) => [id, terms.code])).toEqual([
+    [1, "mesh"],
+    [2, "prints"],
+  ]);
+  expect(viewFeature(license, "prints", MONDAY)).toEqual(all[1] ?? null);
+  expect(viewFeature(license, "constructor", MONDAY)).toBeNull();
+});
+
+describe("the registrations as they are seen", () => {
+  const history = given(
+    installed(1, { features: [mesh, prints] }),
+    installed(2, { product: "cam" }),
+    taken("bob", { license: 2, slot: 1, end: hours(9) }),
+  )
+    .at(MONDAY)
+    .did(borrow("ada", minutes(10)), registerFeature("ada", "mesh"));
+  const list = (product: string | null, at: Instant) =>
+    viewRegistrations(replayed(history.events), product, at);
+
+  const users = (product: string | null, at: Instant) => list(product, at).map((r) => r.user);
+
+  test("are those held at that instant, the longest held first, of one product or all", () => {
+    expect(users(null, MONDAY)).toEqual(["bob", "ada"]);
+    expect(users("cad", MONDAY)).toEqual(["ada"]);
+    expect(users("toString", MONDAY)).toEqual([]);
+    expect(users(null, before(minutes(30)))).toEqual(["bob", "ada"]);
+    expect(users(null, minutes(30))).toEqual(["bob"]);
+  });
+
+  const at = (moment: Instant) => list("cad", moment)[0];
+
+  test("name license, product, the features in use and the borrow while it lasts", () => {
+    expect(at(MONDAY)).toMatchObject({ license: 1, product: "cad", slot: 2, features: ["mesh"] });
+    expect(at(before(minutes(5)))?.features).toEqual(["mesh"]);
+    expect(at(minutes(5))?.features).toEqual([]);
+    expect(at(before(minutes(10)))?.borrowedUntil).toBe(minutes(10));
+    expect(at(minutes(10))?.borrowedUntil).toBeNull();
+  });
+
+  test("are copies, which stay as they were when the state moves on", () => {
+    const state = replayed(history.events);
+    const [shown] = viewRegistrations(state, "cad", MONDAY);
+    transact(state, register("ada"), minutes(20));
+    expect(shown?.end).toBe(minutes(30));
+    expect(viewRegistrations(state, "cad", minutes(20))[0]?.end).toBe(minutes(50));
+  });
+});

@@ -1,0 +1,275 @@
+// Stories about the rules: given what happened, at an instant, when somebody wants something, this is
+// recorded or that is refused. Every story also checks, unasked, that a refusal changed nothing and
+// that replaying what was recorded gives the state that served.
+import { expect } from "bun:test";
+import type * as commands from "../../src/domain/command.ts";
+import type { Command } from "../../src/domain/command.ts";
+import type { OutcomeOf } from "../../src/domain/decide.ts";
+import type { Event, LicenseInstalled, SlotBorrowed, SlotTaken } from "../../src/domain/event.ts";
+import { evolve } from "../../src/domain/evolve.ts";
+import type { Fault } from "../../src/domain/fault.ts";
+import {
+  emptyState,
+  type FeatureRegistration,
+  type License,
+  type Pool,
+  type State,
+} from "../../src/domain/state.ts";
+import type { ConsumptionTerms, FeatureTerms, Terms } from "../../src/domain/terms.ts";
+import { HOUR, instant, later, MINUTE, type Instant } from "../../src/domain/time.ts";
+import { transact } from "../../src/domain/transact.ts";
+
+/** An event of which a test names only what it is about. */
+export type EventLike = { [E in Event as E["type"]]: Pick<E, "type"> & Partial<E> }[Event["type"]];
+
+export interface History {
+  readonly events: readonly Event[];
+  at(moment: Instant | string): Moment;
+}
+
+export interface Moment {
+  when<C extends Command>(command: C): Told<C>;
+  /** The history goes on with what these commands recorded, all at this moment. */
+  did(...commands: readonly Command[]): History;
+}
+
+export interface Told<C extends Command> {
+  /** The command's own line, event by event; with none, that nothing was written. */
+  records(...events: readonly EventLike[]): Told<C>;
+  /** The lines before the command's own: what ran out meanwhile. */
+  expires(...events: readonly EventLike[]): Told<C>;
+  answers(outcome: Partial<OutcomeOf<C>>): Told<C>;
+  refuses(fault: Fault): void;
+}
+
+export function given(...events: readonly Event[]): History {
+  return {
+    events,
+    at: (moment) => {
+      const at = typeof moment === "string" ? utc(moment) : moment;
+      return {
+        when: (command) => tell(events, command, at),
+        did: (...steps) => given(...steps.reduce((past, step) => grown(past, step, at), events)),
+      };
+    },
+  };
+}
+
+function tell<C extends Command>(events: readonly Event[], command: C, at: Instant): Told<C> {
+  const state = replayed(events);
+  const before = dump(state);
+  const result = transact(state, command, at);
+  const lines = result.ok ? result.value.lines : [];
+  if (result.ok) expect(dump(replayed([...events, ...lines.flat()]))).toEqual(dump(state));
+  else expect(dump(state)).toEqual(before);
+  const granted = () => {
+    if (!result.ok) throw new Error(`refused: ${JSON.stringify(result.fault)}`);
+    return result.value;
+  };
+  const told: Told<C> = {
+    records: (...wanted) => {
+      const { lines } = granted();
+      if (wanted.length === 0) expect(lines).toEqual([]);
+      expectEvents(lines.at(-1) ?? [], wanted);
+      return told;
+    },
+    expires: (...wanted) => {
+      const earlier = granted().lines.slice(0, -1);
+      expect(earlier.every((line) => line.length === 1)).toBe(true);
+      expectEvents(earlier.flat(), wanted);
+      return told;
+    },
+    answers: (wanted) => {
+      const { outcome } = granted();
+      expect(outcome).toEqual(wanted === null ? wanted : { ...outcome, ...wanted });
+      return told;
+    },
+    refuses: (fault) => expect(result).toEqual({ ok: false, fault }),
+  };
+  return told;
+}
+
+function expectEvents(got: readonly Event[], wanted: readonly EventLike[]): void {
+  // A named field has to be there as named; the rest of the event is its own affair.
+  expect(got).toEqual(
+    got.map((event, place) => Object.assign({}, event, wanted[place]) as typeof event),
+  );
+  expect(got.map(({ type }) => type)).toEqual(wanted.map(({ type }) => type));
+}
+
+function grown(past: readonly Event[], command: Command, at: Instant): readonly Event[] {
+  const result = transact(replayed(past), command, at);
+  if (!result.ok) throw new Error(`history was refused: ${JSON.stringify(result.fault)}`);
+  return [...past, ...result.value.lines.flat()];
+}
+
+export function replayed(events: readonly Event[]): State {
+  const state = emptyState("site");
+  for (const event of events) evolve(state, event);
+  return state;
+}
+
+/** All there is in a state, as plain data that can be compared, in the order it is kept. */
+export const dump = (state: State) => ({
+  ...state,
+  licenses: [...state.licenses].map(([id, license]) => [id, dumpLicense(license)]),
+  products: [...state.products].map(([code, all]) => [code, all.map(({ id }) => id)]),
+  remembered: [...state.remembered],
+  refusals: [...state.refusals],
+});
+
+const dumpLicense = ({ counter, pool, features, ...license }: License) => ({
+  ...license,
+  counter: { ...counter },
+  pool: dumpPool(pool),
+  features: [...features].map(([code, feature]) => [
+    code,
+    { terms: feature.terms, counter: { ...feature.counter }, pool: dumpPool(feature.pool) },
+  ]),
+});
+
+const dumpPool = <T extends FeatureRegistration>({ holders, ends }: Pool<T>) => ({
+  holders: [...holders].map(([user, held]) => [user, { ...held }]),
+  ends: ends.ended(instant(Infinity), Infinity).map(({ slot, end }) => [slot, end]),
+});
+
+export const utc = (iso: string): Instant => instant(Temporal.Instant.from(iso).epochMilliseconds);
+
+/** When every story begins: nine in the morning, UTC, of 2 March 2026. */
+export const MONDAY = utc("2026-03-02T09:00:00Z");
+
+export const minutes = (count: number): Instant => later(MONDAY, count * MINUTE);
+export const hours = (count: number): Instant => later(MONDAY, count * HOUR);
+export const before = (moment: Instant): Instant => later(moment, -1);
+
+export const CONTACT = { hostname: "desk", ip: "10.0.0.7", info: "", peer: "10.0.0.7" };
+
+/** Two slots, half an hour, lent for a day and given back at will; counts nothing. */
+export const terms = (differing: Partial<Terms> = {}): Terms => ({
+  product: "cad",
+  productName: "CAD",
+  licenseKey: null,
+  type: "perpetual",
+  customer: null,
+  metadata: null,
+  trial: false,
+  enabled: true,
+  start: null,
+  validUntil: null,
+  maintenanceUntil: null,
+  graceHours: null,
+  slots: 2,
+  timeoutMinutes: 30,
+  borrowHours: 24,
+  earlyReturn: true,
+  consumption: null,
+  features: [],
+  ...differing,
+});
+
+export const counting = (differing: Partial<ConsumptionTerms> = {}): ConsumptionTerms => ({
+  max: 10,
+  overages: 0,
+  negative: false,
+  period: null,
+  ...differing,
+});
+
+export const feature = (code: string, differing: Partial<FeatureTerms> = {}): FeatureTerms => ({
+  code,
+  name: code,
+  metadata: null,
+  expires: null,
+  floating: null,
+  consumption: null,
+  ...differing,
+});
+
+export const installed = (
+  license: number,
+  differing: Partial<Terms> = {},
+  at: Instant = MONDAY,
+): LicenseInstalled => ({ type: "LicenseInstalled", at, license, terms: terms(differing) });
+
+export const taken = (user: string, differing: Partial<SlotTaken> = {}): SlotTaken => {
+  const at = differing.at ?? MONDAY;
+  const end = later(at, 30 * MINUTE);
+  return { type: "SlotTaken", at, license: 1, user, slot: 1, end, contact: CONTACT, ...differing };
+};
+
+export const borrowed = (user: string, until: Instant, slot = 1): SlotBorrowed => {
+  const named = { at: MONDAY, license: 1, user, slot };
+  return { type: "SlotBorrowed", ...named, until, end: until, contact: CONTACT, early: false };
+};
+
+const AIM = { product: "cad", licenseId: null };
+
+/** A command that differs from the plain one in what a test is about. */
+type Differing<C extends Command> = Partial<Omit<C, "type">>;
+
+export const install = (
+  license: number,
+  differing: Partial<Terms> = {},
+): commands.InstallLicense => ({
+  type: "InstallLicense",
+  license,
+  terms: terms(differing),
+});
+
+export const register = (
+  user: string | null,
+  differing: Differing<commands.Register> = {},
+): commands.Register => ({ type: "Register", ...AIM, user, contact: CONTACT, ...differing });
+
+export const borrow = (
+  user: string | null,
+  until: Instant | null = null,
+  differing: Differing<commands.Borrow> = {},
+): commands.Borrow => {
+  const plain = { ...AIM, user, until, contact: CONTACT, once: null };
+  return { type: "Borrow", ...plain, ...differing };
+};
+
+export const unregister = (
+  user: string | null,
+  differing: Differing<commands.Unregister> = {},
+): commands.Unregister => {
+  return { type: "Unregister", ...AIM, user, by: "user", peer: "10.0.0.7", ...differing };
+};
+
+export const unregisterAll = (product: string | null = null): commands.UnregisterAll => ({
+  type: "UnregisterAll",
+  product,
+  peer: "10.0.0.1",
+});
+
+export const registerFeature = (
+  user: string | null,
+  code: string | null,
+  differing: Differing<commands.RegisterFeature> = {},
+): commands.RegisterFeature => {
+  return { type: "RegisterFeature", ...AIM, user, feature: code, ...differing };
+};
+
+export const releaseFeature = (
+  user: string | null,
+  code: string | null,
+  differing: Differing<commands.ReleaseFeature> = {},
+): commands.ReleaseFeature => {
+  return { type: "ReleaseFeature", ...AIM, user, feature: code, ...differing };
+};
+
+const COUNT = { user: null, peer: "10.0.0.7", allowOverages: null, maxOverages: null, once: null };
+
+export const consume = (
+  count: number,
+  differing: Differing<commands.AddConsumption> = {},
+): commands.AddConsumption => ({ type: "AddConsumption", ...AIM, ...COUNT, count, ...differing });
+
+export const consumeFeature = (
+  code: string | null,
+  count: number,
+  differing: Differing<commands.AddFeatureConsumption> = {},
+): commands.AddFeatureConsumption => {
+  return { type: "AddFeatureConsumption", ...AIM, ...COUNT, feature: code, count, ...differing };
+};
