@@ -24,7 +24,7 @@ import { option } from "./options.ts";
 import { print, printError } from "./terminal.ts";
 import { commandUsage, usage } from "./usage.ts";
 
-export const commands: readonly Command[] = [
+const commands: readonly Command[] = [
   serve,
   demo,
   status,

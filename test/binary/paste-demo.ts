@@ -1,0 +1,27 @@
+// Starts the compiled demo and gives every curl line it prints to a shell, twice, from another
+// folder: what a reader does with them. Needs curl, and installs it where it is missing and may.
+import { tmpdir } from "node:os";
+import { startBinary } from "../support/binary.ts";
+
+if (Bun.which("curl") === null) {
+  const installed = Bun.spawnSync(["sh", "-c", "apt-get update && apt-get install -y curl"]);
+  if (installed.exitCode !== 0) {
+    process.stderr.write("curl is missing: apt-get install curl\n");
+    process.exit(1);
+  }
+}
+
+const OPERATIONS = 4;
+const server = await startBinary("demo", "--listen", "127.0.0.1:0");
+const lines = server.output.split("\n").filter((line) => line.startsWith("curl "));
+let wrong = lines.length === OPERATIONS ? 0 : 1;
+for (const line of [...lines, ...lines]) {
+  const pasted = Bun.spawnSync(["sh", "-c", `${line} -o /dev/null -w '%{http_code}'`], {
+    cwd: tmpdir(),
+  });
+  const status = pasted.stdout.toString();
+  if (status !== "200") wrong += 1;
+  process.stdout.write(`${status} ${line.slice(0, 72)}…\n`);
+}
+await server.stop();
+process.exit(wrong === 0 ? 0 : 1);
