@@ -1,0 +1,132 @@
+import { describe, expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { buildBinary, startBinary } from "../support/binary.ts";
+import { makeSite } from "../support/site-folder.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+const LISTEN = ["--listen", "127.0.0.1:0"];
+
+const post = (url: string, path: string, body: object): Promise<Response> =>
+  fetch(`${url}/api/v4/${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+
+const run = (...words: string[]) => Bun.spawnSync([buildBinary(), ...words], { cwd: "/", env: {} });
+
+describe("a clean stop", () => {
+  test("answers what is under way, ends with 0 and leaves everything in state.json", async () => {
+    const folder = tempFolder();
+    await makeSite(folder, 1, { product: "cad", slots: 40 });
+    const server = await startBinary("serve", "--data", folder, ...LISTEN);
+    const asked = Array.from({ length: 30 }, (_, index) =>
+      post(server.url, "register", { product: "cad", user: `user-${index}` }),
+    );
+    await asked[0];
+    const code = server.stop();
+    const answered = await Promise.allSettled(asked);
+    expect(await code).toBe(0);
+
+    const state = JSON.parse(readFileSync(join(folder, "state.json"), "utf8")) as {
+      covers: { seq: number };
+      registrations: { user: string }[];
+    };
+    const acknowledged = answered.flatMap((answer, index) =>
+      answer.status === "fulfilled" && answer.value.status === 200 ? [`user-${index}`] : [],
+    );
+    const kept = state.registrations.map(({ user }) => user);
+    expect(acknowledged.length).toBeGreaterThan(0);
+    expect(acknowledged.filter((user) => !kept.includes(user))).toEqual([]);
+
+    const next = join(folder, `journal-${state.covers.seq + 1}.jsonl`);
+    expect(statSync(next).size).toBe(0);
+    expect(existsSync(join(folder, "berth.sock"))).toBe(false);
+  });
+
+  test("the folder starts again where it stopped", async () => {
+    const folder = tempFolder();
+    await makeSite(folder, 1, { product: "cad" });
+    const first = await startBinary("serve", "--data", folder, ...LISTEN);
+    expect((await post(first.url, "register", { user: "ada" })).status).toBe(200);
+    await first.stop();
+    const second = await startBinary("serve", "--data", folder, ...LISTEN);
+    const slots = await fetch(`${second.url}/api/admin/v1/registrations`);
+    expect(await slots.json()).toMatchObject([{ product: "cad", user: "ada" }]);
+    await second.stop();
+  });
+});
+
+describe("one process per folder and port", () => {
+  test("a second server on the folder is refused and told who holds it", async () => {
+    const folder = tempFolder();
+    const server = await startBinary("serve", "--data", folder, ...LISTEN);
+    const second = run("serve", "--data", folder, ...LISTEN);
+    expect(second.exitCode).toBe(1);
+    expect(second.stderr.toString()).toContain(`process ${server.pid} (`);
+    await server.stop();
+  });
+
+  test("a second server on the port is refused, and its folder is left in order", async () => {
+    const [folder, other] = [tempFolder(), tempFolder()];
+    const server = await startBinary("serve", "--data", folder, ...LISTEN);
+    const second = run("serve", "--data", other, "--listen", new URL(server.url).host);
+    expect(second.exitCode).toBe(1);
+    expect(second.stderr.toString()).toMatch(/^berth: error: port \d+ on 127\.0\.0\.1 is in use$/m);
+    expect((await fetch(`${server.url}/api/v4/health`)).status).toBe(200);
+    await server.stop();
+    const third = await startBinary("serve", "--data", other, ...LISTEN);
+    expect(await third.stop()).toBe(0);
+  });
+});
+
+describe("the command line", () => {
+  test("reaches a running server through its socket, and a stopped folder directly", async () => {
+    const folder = tempFolder();
+    await makeSite(folder, 1, { product: "cad" });
+    const server = await startBinary("serve", "--data", folder, ...LISTEN);
+    await post(server.url, "register", { user: "ada", os_hostname: "ws-17" });
+    await post(server.url, "register", { user: "bob" });
+    expect(run("release", "--data", folder, "--user", "bob").exitCode).toBe(0);
+    const running = JSON.parse(
+      run("slots", "--data", folder, "--json").stdout.toString(),
+    ) as object[];
+    expect(running).toMatchObject([{ user: "ada", os_hostname: "ws-17", peer: "127.0.0.1" }]);
+    const status = JSON.parse(
+      run("status", "--data", folder, "--json").stdout.toString(),
+    ) as object;
+    expect(status).toMatchObject({ pid: server.pid, kind: "site" });
+    await server.stop();
+
+    expect(JSON.parse(run("slots", "--data", folder, "--json").stdout.toString())).toEqual(running);
+    const refused = run("release", "--data", folder, "--user", "bob");
+    expect([refused.exitCode, refused.stderr.toString()]).toEqual([
+      1,
+      "berth: error: the user holds no such slot (user_not_registered)\n",
+    ]);
+  });
+
+  test("what a reader of a stopped folder leaves behind is what it found", async () => {
+    const folder = tempFolder();
+    await makeSite(folder, 1, { product: "cad" });
+    const names = readdirSync(folder);
+    const state = readFileSync(join(folder, "state.json"), "utf8");
+    expect(run("status", "--data", folder).exitCode).toBe(0);
+    expect(readFileSync(join(folder, "state.json"), "utf8")).toBe(state);
+    expect(readdirSync(folder)).toEqual(names);
+  });
+
+  test("a folder that needs an operator is exit code 78, with the command that helps", async () => {
+    const folder = tempFolder();
+    await makeSite(folder, 1, { product: "cad" });
+    writeFileSync(join(folder, "state.json"), "");
+    const refused = run("serve", "--data", folder, ...LISTEN);
+    expect(refused.exitCode).toBe(78);
+    const hint = /^berth: hint: (cp -p .*) \(nothing is lost/m.exec(refused.stderr.toString())?.[1];
+    expect(Bun.spawnSync(["sh", "-c", hint ?? "false"]).exitCode).toBe(0);
+    const server = await startBinary("serve", "--data", folder, ...LISTEN);
+    expect((await post(server.url, "register", { user: "ada" })).status).toBe(200);
+    await server.stop();
+  });
+});
