@@ -1,4 +1,5 @@
-import type { Environment, Option, Resolved } from "../platform/options.ts";
+import { resolve } from "node:path";
+import { Misuse, type Environment, type Option, type Resolved } from "../platform/options.ts";
 
 /** One row of the command table: help, completions and dispatch are all made of these. */
 export interface Command {
@@ -28,6 +29,13 @@ export const NEEDS_OPERATOR = 78;
 export function stringOf({ values }: Given, name: string): string | null {
   const value = values.get(name)?.value;
   return typeof value === "string" ? value : null;
+}
+
+/** The data folder, as a full path. An empty name would mean the working folder, which it never is. */
+export function dataFolder(given: Given): string {
+  const folder = stringOf(given, "data");
+  if (folder === null || folder === "") throw new Misuse("--data must name a folder", "");
+  return resolve(folder);
 }
 
 export function listOf({ values }: Given, name: string): readonly string[] {

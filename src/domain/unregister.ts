@@ -23,15 +23,17 @@ export function decideUnregister(
   if (!licenses.ok) return licenses;
 
   const events: Event[] = [];
+  let count = 0;
   for (const license of licenses.value) {
     const held = holding(license.pool, user, at);
     if (held === null) continue;
     const until = lockedUntil(license, held, at);
     if (until !== null) return no({ code: "early_return_not_allowed", until });
     events.push(...released(license, held, by, peer, at));
+    count += 1;
   }
-  if (events.length === 0) return no({ code: "user_not_registered" });
-  return decided(events, { released: 1 });
+  if (count === 0) return no({ code: "user_not_registered" });
+  return decided(events, { released: count });
 }
 
 /** Frees every slot that may be freed; those whose license forbids an early return stay. */

@@ -3,7 +3,7 @@ import { evolve } from "../domain/evolve.ts";
 import type { State } from "../domain/state.ts";
 import type { Disk } from "../platform/disk.ts";
 import { FileDamaged } from "./durable-file.ts";
-import { generationsIn, segmentsIn, writeAll, type Numbered } from "./files.ts";
+import { generationName, generationsIn, segmentsIn, writeAll, type Numbered } from "./files.ts";
 import { scan, type Damage, type Head } from "./journal.ts";
 import { FolderRefused } from "./refusal.ts";
 import { decodeSnapshot, headOf, type Snapshot } from "./snapshot.ts";
@@ -92,7 +92,7 @@ export async function wayBack(disk: Disk, folder: string, path: string): Promise
 
 async function isUsable(disk: Disk, folder: string, covers: number): Promise<boolean> {
   try {
-    const kept = new StateFile(disk, folder, `state-${covers}.json`);
+    const kept = new StateFile(disk, folder, generationName(covers));
     return (await kept.read())?.covers.seq === covers;
   } catch {
     return false;

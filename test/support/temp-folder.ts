@@ -11,7 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** In memory where the system offers that: no test here pulls a plug, and a thousand starts are quick. */
+/** In memory where that is offered: no test here pulls a plug, and a thousand starts are quick. */
 const ROOT = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
 /** A real folder, gone when the test is over. */
@@ -21,7 +21,7 @@ export function tempFolder(): string {
   return folder;
 }
 
-/** What a kill would leave behind: the files as they are now, in a folder that nobody has locked. */
+/** What a kill would leave behind: the files as they are now, in a folder nobody has locked. */
 export function copyOf(folder: string): string {
   const copy = join(tempFolder(), "data");
   cpSync(folder, copy, { recursive: true, preserveTimestamps: true });
@@ -31,7 +31,7 @@ export function copyOf(folder: string): string {
 /** Every file below a folder with its mode and bytes, to tell whether anything was touched. */
 export function contentsOf(folder: string): Record<string, string> {
   const found: Record<string, string> = { ".": modeOf(folder) };
-  for (const name of readdirSync(folder, { recursive: true }).map(String).sort()) {
+  for (const name of readdirSync(folder, { recursive: true }).map(String).toSorted()) {
     const path = join(folder, name);
     const bytes = statSync(path).isDirectory() ? "" : readFileSync(path).toString("latin1");
     found[name] = `${modeOf(path)} ${bytes}`;

@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { DAY } from "../../domain/time.ts";
 import type { Operations } from "../../operations/operations.ts";
 import { Misuse } from "../../platform/options.ts";
 import { version } from "../../platform/version.ts";
-import { Failure, listOf, stringOf, type Command } from "../command.ts";
+import { dataFolder, Failure, listOf, type Command } from "../command.ts";
 import { demoLicenseId, demoTerms } from "../demo-license.ts";
 import { option } from "../options.ts";
 import { serveFolder, type Server } from "../serving.ts";
@@ -25,8 +25,8 @@ export const demo: Command = {
         "for example --product CAD",
       );
     }
-    const kept = stringOf(given, "data");
-    const folder = kept === null ? mkdtempSync(join(tmpdir(), "berth-demo-")) : resolve(kept);
+    const kept = given.values.has("data") ? dataFolder(given) : null;
+    const folder = kept ?? mkdtempSync(join(tmpdir(), "berth-demo-"));
     try {
       return await serveFolder(
         given,

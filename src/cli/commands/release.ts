@@ -1,6 +1,5 @@
-import { resolve } from "node:path";
 import { Misuse } from "../../platform/options.ts";
-import { DONE, isSet, stringOf, type Command } from "../command.ts";
+import { DONE, dataFolder, isSet, stringOf, type Command } from "../command.ts";
 import { option } from "../options.ts";
 import { reach } from "../reach.ts";
 import { print, printJson } from "../terminal.ts";
@@ -14,7 +13,7 @@ export const release: Command = {
     const product = stringOf(given, "product");
     const user = stringOf(given, "user");
     if (user === null) throw new Misuse("--user must be given", "berth slots shows who holds what");
-    return reach(resolve(stringOf(given, "data") ?? ""), async (call) => {
+    return reach(dataFolder(given), async (call) => {
       const reply = await call("POST", "/api/admin/v1/registrations/release", { product, user });
       if (isSet(given, "json")) printJson(reply);
       else print(`the slot of ${user} is free`);

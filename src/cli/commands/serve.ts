@@ -1,6 +1,5 @@
-import { resolve } from "node:path";
 import { version } from "../../platform/version.ts";
-import { listOf, stringOf, type Command, type Given } from "../command.ts";
+import { dataFolder, listOf, stringOf, type Command, type Given } from "../command.ts";
 import { option } from "../options.ts";
 import { serveFolder, type Server } from "../serving.ts";
 import { print, table } from "../terminal.ts";
@@ -11,7 +10,7 @@ export const serve: Command = {
   options: [option.data, option.listen, option.clientNetworks, option.config],
   examples: ["berth serve --data /srv/berth", "berth serve --listen 10.1.0.5:8080"],
   run(given) {
-    const folder = resolve(stringOf(given, "data") ?? "");
+    const folder = dataFolder(given);
     return serveFolder(given, folder, "site", nothingToPrepare, (server) => banner(server, given));
   },
 };

@@ -1,6 +1,5 @@
-import { resolve } from "node:path";
 import type { RegistrationReply } from "../../http/routes/admin.ts";
-import { DONE, isSet, stringOf, type Command } from "../command.ts";
+import { DONE, dataFolder, isSet, stringOf, type Command } from "../command.ts";
 import { option } from "../options.ts";
 import { reach } from "../reach.ts";
 import { print, printJson, table } from "../terminal.ts";
@@ -13,7 +12,7 @@ export const slots: Command = {
   run(given) {
     const product = stringOf(given, "product");
     const query = product === null ? "" : `?product=${encodeURIComponent(product)}`;
-    return reach(resolve(stringOf(given, "data") ?? ""), async (call) => {
+    return reach(dataFolder(given), async (call) => {
       const path = `/api/admin/v1/registrations${query}`;
       const held = (await call("GET", path)) as RegistrationReply[];
       if (isSet(given, "json")) printJson(held);

@@ -1,6 +1,5 @@
-import { resolve } from "node:path";
 import type { StatusReply } from "../../http/routes/admin.ts";
-import { DONE, isSet, stringOf, type Command } from "../command.ts";
+import { DONE, dataFolder, isSet, type Command } from "../command.ts";
 import { option } from "../options.ts";
 import { reach } from "../reach.ts";
 import { print, printJson, table } from "../terminal.ts";
@@ -10,7 +9,7 @@ export const status: Command = {
   summary: "licenses, slots and disk of a running server or a data folder",
   options: [option.data, option.config, option.json],
   run(given) {
-    const folder = resolve(stringOf(given, "data") ?? "");
+    const folder = dataFolder(given);
     return reach(folder, async (call) => {
       const reply = (await call("GET", "/api/admin/v1/status")) as StatusReply;
       if (isSet(given, "json")) printJson(reply);
