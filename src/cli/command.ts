@@ -31,7 +31,7 @@ export function stringOf({ values }: Given, name: string): string | null {
   return typeof value === "string" ? value : null;
 }
 
-/** The data folder, as a full path. An empty name would mean the working folder, which it never is. */
+/** As a full path. An empty name would mean the working folder, which it never is. */
 export function dataFolder(given: Given): string {
   const folder = stringOf(given, "data");
   if (folder === null || folder === "") throw new Misuse("--data must name a folder", "");
