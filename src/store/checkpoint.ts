@@ -19,8 +19,8 @@ export async function checkpoint(disk: Disk, folder: string, open: number): Prom
     const file = new StateFile(disk, folder);
     const before = await file.read();
     if (before === null) throw new Error(`${file.path} is not there`);
-    if (before.covers.seq < open - 1)
-      await file.write(await fold(disk, folder, before, open), before);
+    if (before.covers.seq >= open - 1) return;
+    await file.write(await fold(disk, folder, before, open), before);
     await dropOld(disk, folder, before);
   } finally {
     lock.release();

@@ -87,7 +87,11 @@ function decode(bytes: Uint8Array<ArrayBuffer>): unknown {
   if (sum !== hash) {
     throw new FileDamaged(bytes.length === 0 ? "is empty" : "does not match its checksum");
   }
-  return JSON.parse(text.decode(bytes));
+  try {
+    return JSON.parse(text.decode(bytes));
+  } catch {
+    throw new FileDamaged("is not JSON");
+  }
 }
 
 function linkOnce(disk: Disk, from: string, to: string): void {

@@ -37,7 +37,7 @@ export interface FolderOptions {
 export async function openFolder(options: FolderOptions): Promise<OpenedFolder> {
   const { disk, folder, kind, create } = options;
   if (create) disk.makeFolder(folder);
-  else if (disk.stat(folder) === null) throw notThere(folder);
+  else if (isEmpty(disk, folder)) throw notThere(folder);
   const notes = closeToOthers(disk, folder, options.uid);
   const lock = lockFolder(disk, folder);
   try {
@@ -51,6 +51,11 @@ export async function openFolder(options: FolderOptions): Promise<OpenedFolder> 
     throw error;
   }
 }
+
+const isEmpty = (disk: Disk, folder: string): boolean =>
+  disk.stat(join(folder, STATE)) === null &&
+  segmentsIn(disk, folder).length === 0 &&
+  generationsIn(disk, folder).length === 0;
 
 const OTHERS = 0o077;
 
@@ -106,8 +111,7 @@ async function makeFolder(disk: Disk, folder: string, kind: Kind, at: Instant): 
   const empty = encodeSnapshot(emptyState(kind), firstHead, { file: null, length: 0 });
   await new StateFile(disk, folder).write(empty, null);
   // Kept from the start, so that there is always a generation to go back to.
-  disk.link(join(folder, STATE), join(folder, generationName(0)));
-  await disk.syncFolder(folder);
+  await new StateFile(disk, folder, generationName(0)).write(empty, null);
 }
 
 function holdsOnlyCreated(disk: Disk, path: string): boolean {

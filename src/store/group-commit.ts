@@ -42,6 +42,8 @@ export class GroupCommit {
   #failure: StorageError | null = null;
   #switch: Switch | null = null;
   #running = false;
+  #closed = false;
+  #switching: Promise<void> | null = null;
   readonly #onFailure: (error: StorageError) => void;
 
   constructor(file: OpenFile, size: number, onFailure: (error: StorageError) => void) {
@@ -86,12 +88,23 @@ export class GroupCommit {
     if (this.#failure !== null) return Promise.reject(this.#failure);
     const done = Promise.withResolvers<void>();
     this.#switch = { open, done };
+    this.#switching = done.promise
+      .catch(() => {})
+      .finally(() => {
+        this.#switching = null;
+      });
     void this.#run();
     return done.promise;
   }
 
   close(): void {
-    this.#file.close();
+    if (!this.#closed) this.#file.close();
+    this.#closed = true;
+  }
+
+  /** Resolves when no other file is being opened. */
+  get quiet(): Promise<void> | null {
+    return this.#switching;
   }
 
   async #run(): Promise<void> {
@@ -113,8 +126,9 @@ export class GroupCommit {
       this.#durableBytes = 0;
       done.resolve();
     } catch (error) {
-      // The file in use is as good as before.
       done.reject(error);
+      // A failed sync is fatal here too; else the file in use is as good as before.
+      if (error instanceof StorageError) this.#fail(error.fault.code, error.cause);
     }
   }
 

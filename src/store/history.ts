@@ -17,6 +17,8 @@ export class History {
   readonly #recorded: number;
   #end: HistoryEnd;
   #open: OpenFile | null = null;
+  /** Begun by this fold. */
+  readonly #mine = new Set<string>();
 
   constructor(disk: Disk, folder: string, end: HistoryEnd, recorded: number) {
     this.#disk = disk;
@@ -49,6 +51,7 @@ export class History {
     this.#disk.makeFolder(this.#folder);
     if (this.#end.file?.startsWith(month) === true) return this.#carryOn(this.#end);
     const name = this.#freeName(month, auditSeq);
+    this.#mine.add(name);
     this.#end = { file: name, length: 0 };
     return this.#disk.open(join(this.#folder, name));
   }
@@ -71,11 +74,11 @@ export class History {
     const bytes = this.#disk.read(path);
     if (bytes === null) return name;
     const first = decodeLine(bytes.subarray(0, Math.max(0, bytes.indexOf(10))));
-    if (first?.audit_seq !== undefined && first.audit_seq <= this.#recorded) {
-      return `${month}-${auditSeq}.jsonl`;
-    }
-    this.#disk.remove(path);
-    return name;
+    const kept = first?.audit_seq !== undefined && first.audit_seq <= this.#recorded;
+    const free = kept || this.#mine.has(name) ? `${month}-${auditSeq}.jsonl` : name;
+    const leftover = join(this.#folder, free);
+    if (this.#disk.stat(leftover) !== null) this.#disk.remove(leftover);
+    return free;
   }
 
   async #finish(): Promise<void> {

@@ -115,7 +115,7 @@ export function scan(
     if (line === null || next === null) {
       const seq = head.seq + 1;
       // A whole line that does not chain was never the end of an interrupted write.
-      const inside = line !== null || laterBatchFollows(bytes, feed, seq);
+      const inside = line !== null || laterBatchFollows(bytes, offset, seq);
       return { head, end: offset, damage: { offset, seq, inside } };
     }
     each(line, bytes.subarray(offset, feed + 1));
@@ -130,14 +130,18 @@ export function scan(
  * nothing by themselves. But a batch is written only after the one before it was synced: a good
  * line of a batch that began after the bad line means the bad line had been safe on disk once.
  */
-function laterBatchFollows(bytes: Uint8Array<ArrayBuffer>, feed: number, seq: number): boolean {
-  let from = feed;
-  while (from >= 0 && from + 1 < bytes.length) {
-    const to = bytes.indexOf(LF, from + 1);
+function laterBatchFollows(bytes: Uint8Array<ArrayBuffer>, offset: number, seq: number): boolean {
+  // By how a line begins, not by where the one before ends: its line feed may be what is damaged.
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  let from = buffer.indexOf(BEGIN, offset + 1);
+  while (from >= 0) {
+    const to = bytes.indexOf(LF, from);
     if (to < 0) return false;
-    const line = decodeLine(bytes.subarray(from + 1, to));
+    const line = decodeLine(bytes.subarray(from, to));
     if (line !== null && line.from > seq) return true;
-    from = to;
+    from = buffer.indexOf(BEGIN, from + 1);
   }
   return false;
 }
+
+const BEGIN = '{"seq":';

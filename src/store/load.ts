@@ -3,7 +3,14 @@ import { evolve } from "../domain/evolve.ts";
 import type { State } from "../domain/state.ts";
 import type { Disk } from "../platform/disk.ts";
 import { FileDamaged } from "./durable-file.ts";
-import { generationName, generationsIn, segmentsIn, writeAll, type Numbered } from "./files.ts";
+import {
+  generationName,
+  generationsIn,
+  segmentsIn,
+  STATE,
+  writeAll,
+  type Numbered,
+} from "./files.ts";
 import { scan, type Damage, type Head } from "./journal.ts";
 import { FolderRefused } from "./refusal.ts";
 import { decodeSnapshot, headOf, type Snapshot } from "./snapshot.ts";
@@ -16,13 +23,15 @@ export interface Loaded {
   readonly segment: Numbered & { readonly size: number };
   /** What an operator should hear about. */
   readonly notes: readonly string[];
+  /** Closed segments lie beyond the state: the checkpoint after them failed or was interrupted. */
+  readonly unfolded: boolean;
 }
 
 /** Reads `state.json` and replays the journal from there on; null when there is no state yet. */
 export async function load(disk: Disk, folder: string): Promise<Loaded | null> {
   const snapshot = await readState(disk, folder);
   if (snapshot === null) return null;
-  const state = decodeSnapshot(snapshot);
+  const state = await rowsOf(disk, folder, snapshot);
   let head = headOf(snapshot);
   const segments = segmentsIn(disk, folder).filter(({ number }) => number > head.seq);
   const notes: string[] = [];
@@ -51,7 +60,7 @@ export async function load(disk: Disk, folder: string): Promise<Loaded | null> {
   }
   const newest = segments.at(-1);
   if (newest === undefined) throw gap(folder, head.seq + 1, null);
-  return { state, head, segment: { ...newest, size }, notes };
+  return { state, head, segment: { ...newest, size }, notes, unfolded: segments.length > 1 };
 }
 
 async function readState(disk: Disk, folder: string): Promise<Snapshot | null> {
@@ -73,6 +82,15 @@ async function readState(disk: Disk, folder: string): Promise<Snapshot | null> {
   }
 }
 
+async function rowsOf(disk: Disk, folder: string, snapshot: Snapshot): Promise<State> {
+  try {
+    return decodeSnapshot(snapshot);
+  } catch (error) {
+    const path = join(folder, STATE);
+    throw new FolderRefused(`${path} ${String(error)}`, await wayBack(disk, folder, path));
+  }
+}
+
 /**
  * The one command that brings back the checkpoint before the damaged one, and what it would cost.
  */
@@ -85,7 +103,7 @@ export async function wayBack(disk: Disk, folder: string, path: string): Promise
     const cost = whole
       ? "nothing is lost, the journal has every change since"
       : `every change after ${number} is lost`;
-    return `cp -p ${quoted(kept)} ${quoted(path)} (${cost})`;
+    return `cp -p ${quoted(kept)} ${quoted(path)} # ${cost}`;
   }
   return "no earlier generation is left in this folder; bring one back from a backup";
 }

@@ -20,10 +20,17 @@ export function lockFolder(disk: Disk, folder: string): FileLock {
 }
 
 /** Held while a checkpoint is made, with the pid of who makes it. */
-export function lockCheckpoint(disk: Disk, folder: string): FileLock | null {
+export function lockCheckpoint(disk: Disk, folder: string): Pick<FileLock, "release"> | null {
   const lock = disk.lock(join(folder, CHECKPOINT_LOCK));
-  lock?.note(String(process.pid));
-  return lock;
+  if (lock === null) return null;
+  lock.note(String(process.pid));
+  return {
+    release() {
+      // A pid left behind would be somebody else's one day.
+      lock.note("");
+      lock.release();
+    },
+  };
 }
 
 const PATIENCE = 10_000;
@@ -35,10 +42,10 @@ const STEP = 10;
  */
 export async function endOrphanCheckpoint(disk: Disk, folder: string): Promise<void> {
   for (let waited = 0; waited < PATIENCE; waited += STEP) {
-    const lock = lockCheckpoint(disk, folder);
+    const lock = disk.lock(join(folder, CHECKPOINT_LOCK));
     if (lock !== null) return lock.release();
     const pid = noted(disk, join(folder, CHECKPOINT_LOCK));
-    if (pid !== null) stopProcess(pid);
+    if (pid !== null && pid !== process.pid) stopProcess(pid);
     await Bun.sleep(STEP);
   }
   throw new FolderBusy(`a checkpoint of ${folder} does not end`);

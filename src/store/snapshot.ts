@@ -135,7 +135,7 @@ export function encodeSnapshot(state: State, head: Head, history: HistoryEnd): S
     mark,
     nextSlot,
     covers: { seq: head.seq, sum: head.sum },
-    audit: { seq: head.auditSeq, sum: head.auditSum, ...history },
+    audit: { seq: head.auditSeq, sum: head.auditSum, file: history.file, length: history.length },
     ...rows,
     remembered: [...state.remembered].map(([key, done]) => ({ key, ...done })),
     refusals: [...state.refusals.values()],

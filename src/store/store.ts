@@ -66,6 +66,7 @@ export class Store {
   #recovering: Promise<void> | null = null;
   #checkpointing: Promise<void> | null = null;
   #checkpointError: string | null = null;
+  #unfolded: boolean;
   readonly #ticking: Timer;
 
   static async open(options: StoreOptions): Promise<Store> {
@@ -82,6 +83,7 @@ export class Store {
     this.#state = opened.state;
     this.#head = opened.head;
     this.#segment = opened.segment.path;
+    this.#unfolded = opened.unfolded;
     this.#commit = this.#startCommit(opened);
     this.#ticking = setInterval(() => void this.#tick(), TICK);
     this.#ticking.unref();
@@ -110,6 +112,7 @@ export class Store {
 
   async read<T>(view: (state: State, at: Instant) => T): Promise<Result<T, StorageFault>> {
     if (this.#recovering !== null) await this.#recovering;
+    if (this.#fault?.code === "storage_failed") return no(this.#fault);
     return this.#settled(ok(view(this.#state, this.#now())));
   }
 
@@ -135,7 +138,8 @@ export class Store {
     await this.#recovering;
     await this.#commit.settled()?.catch(() => {});
     await this.#checkpointing;
-    if (this.#fault === null && this.#commit.durableBytes > 0) await this.checkpoint();
+    const behind = this.#commit.durableBytes > 0 || this.#unfolded;
+    if (this.#fault === null && behind) await this.checkpoint();
     this.#commit.close();
     this.#lock.release();
   }
@@ -156,12 +160,19 @@ export class Store {
         open = this.#commit.gatheringFrom ?? this.#head.seq + 1;
         const path = join(folder, segmentName(open));
         const file = disk.open(path);
-        await disk.syncFolder(folder);
+        try {
+          await disk.syncFolder(folder);
+        } catch (error) {
+          file.close();
+          throw new StorageError({ code: "storage_failed" }, error);
+        }
         this.#segment = path;
         return file;
       });
       this.#segmentSince = performance.now();
+      this.#unfolded = true;
       await this.#options.checkpoint(folder, open);
+      this.#unfolded = false;
       this.#checkpointError = null;
     } catch (error) {
       this.#checkpointError = error instanceof Error ? error.message : String(error);
@@ -204,6 +215,7 @@ export class Store {
   #recover(): void {
     this.#recovering ??= this.#reload()
       .catch((error: unknown) => {
+        if (error instanceof StorageError) return;
         this.#fault = { code: "storage_failed" };
         this.#options.onFatal(error instanceof Error ? error : new Error(String(error)));
       })
@@ -214,7 +226,10 @@ export class Store {
 
   async #reload(): Promise<void> {
     const { disk, folder } = this.#options;
-    await this.#commit.settled()?.catch(() => {});
+    await this.#commit.quiet;
+    await this.#commit.settled()?.catch((error: unknown) => {
+      if (error instanceof StorageError && error.fault.code === "storage_failed") throw error;
+    });
     const durable = this.#commit.durableBytes;
     this.#commit.close();
     const file = disk.open(this.#segment);

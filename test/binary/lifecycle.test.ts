@@ -123,7 +123,9 @@ describe("the command line", () => {
     writeFileSync(join(folder, "state.json"), "");
     const refused = run("serve", "--data", folder, ...LISTEN);
     expect(refused.exitCode).toBe(78);
-    const hint = /^berth: hint: (cp -p .*) \(nothing is lost/m.exec(refused.stderr.toString())?.[1];
+    const hint = /^berth: hint: (cp -p .* # nothing is lost.*)$/m.exec(
+      refused.stderr.toString(),
+    )?.[1];
     expect(Bun.spawnSync(["sh", "-c", hint ?? "false"]).exitCode).toBe(0);
     const server = await startBinary("serve", "--data", folder, ...LISTEN);
     expect((await post(server.url, "register", { user: "ada" })).status).toBe(200);

@@ -1,0 +1,250 @@
+// The rows of the start-up table about the folder itself, and a first start interrupted anywhere.
+import { describe, expect, onTestFinished, test } from "bun:test";
+import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { encodeLine, firstHead } from "../../src/store/journal.ts";
+import { FolderBusy } from "../../src/store/lock.ts";
+import { diskError, failAt, FaultyDisk, isWaiting } from "../support/faulty-disk.ts";
+import {
+  done,
+  licensedSite,
+  openSite,
+  refusalOf,
+  startIn,
+  stateOf,
+} from "../support/licensed-store.ts";
+import { MONDAY, register } from "../support/scenario.ts";
+import { contentsOf, copyOf, modeOf, tempFolder } from "../support/temp-folder.ts";
+
+const newFolder = (): string => join(tempFolder(), "data");
+
+/** The folder's lock or the checkpoint's, held by a process of its own. */
+async function heldByOther(which: "folder" | "checkpoint", folder: string) {
+  const script = join(import.meta.dir, "..", "support", "hold-lock.ts");
+  const child = Bun.spawn([process.execPath, script, which, folder], { stdout: "pipe" });
+  onTestFinished(() => child.kill("SIGKILL"));
+  const { value } = await child.stdout.getReader().read();
+  expect(Buffer.from(value ?? []).toString()).toBe("held\n");
+  return child;
+}
+
+describe("a first start", () => {
+  test("makes a folder that starts again as the same", async () => {
+    const folder = newFolder();
+    const first = await startIn(folder, { kind: "demo" });
+    expect(first).toMatchObject({ seq: 1, notes: [], state: { kind: "demo", createdAt: MONDAY } });
+    expect(await startIn(folder, { kind: "demo" })).toEqual(first);
+  });
+
+  test("makes everything for its owner alone", async () => {
+    const { store, folder } = await licensedSite();
+    await store.checkpoint();
+    const modes = Object.entries(contentsOf(folder)).map(([name]) => [
+      name,
+      modeOf(join(folder, name)),
+    ]);
+    for (const [name = "", mode] of modes) {
+      expect([name, mode]).toEqual([name, name === "." || name === "history" ? "700" : "600"]);
+    }
+    expect(modes.length).toBeGreaterThan(8);
+  });
+
+  test("has its journal on disk before there is a state to say so", async () => {
+    const disk = new FaultyDisk();
+    await startIn(newFolder(), { disk });
+    expect(disk.log("write", "sync", "syncFolder", "link", "rename").slice(0, 3)).toEqual([
+      "write journal-1.jsonl",
+      "sync journal-1.jsonl",
+      "syncFolder data",
+    ]);
+    expect(disk.log("rename", "syncFolder").slice(1, 3)).toEqual([
+      "rename state.json",
+      "syncFolder data",
+    ]);
+  });
+
+  test("that is interrupted at any call begins again", async () => {
+    let interrupted = 0;
+    for (let place = 1; ; place += 1) {
+      const folder = newFolder();
+      const disk = new FaultyDisk();
+      failAt(disk, place, "EIO");
+      const failed = await startIn(folder, { disk }).then(
+        () => false,
+        () => true,
+      );
+      const { state, seq } = await startIn(folder);
+      expect({ kind: state.kind, createdAt: state.createdAt, seq }).toEqual({
+        kind: "site",
+        createdAt: MONDAY,
+        seq: 1,
+      });
+      if (!failed) break;
+      interrupted += 1;
+    }
+    expect(interrupted).toBeGreaterThan(20);
+  });
+
+  const created = encodeLine(firstHead, null, MONDAY, [
+    { type: "Created", at: MONDAY, kind: "site" },
+  ]);
+  const leftovers: Record<string, Record<string, string>> = {
+    "an empty journal": { "journal-1.jsonl": "" },
+    "a torn journal": { "journal-1.jsonl": created.text.slice(0, 50) },
+    "a journal of zeros": { "journal-1.jsonl": "\0".repeat(created.text.length) },
+    "a lone Created": { "journal-1.jsonl": created.text },
+    "half a new state": { "journal-1.jsonl": created.text, "state.json.new": '{\n"format":1,' },
+    "half a new state and no journal": { "state.json.new": "{" },
+  };
+  for (const [name, files] of Object.entries(leftovers)) {
+    test(`that left ${name} behind begins again`, async () => {
+      const folder = newFolder();
+      mkdirSync(folder, { mode: 0o700 });
+      for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, file), text);
+      const { seq, notes } = await startIn(folder);
+      expect({ seq, notes }).toEqual({ seq: 1, notes: [] });
+      const { store } = await openSite({ folder });
+      await store.checkpoint();
+      expect(existsSync(join(folder, "state.json.new"))).toBe(false);
+    });
+  }
+});
+
+describe("without leave to create", () => {
+  test("a missing folder is refused and not made", async () => {
+    const folder = newFolder();
+    expect((await refusalOf(folder, { create: false })).message).toBe(
+      `${folder} is not a data folder`,
+    );
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  test("an empty folder is refused and stays as it is", async () => {
+    const folder = tempFolder();
+    chmodSync(folder, 0o755);
+    expect((await refusalOf(folder, { create: false })).message).toBe(
+      `${folder} is not a data folder`,
+    );
+    expect(readdirSync(folder)).toEqual([]);
+    expect(modeOf(folder)).toBe("755");
+  });
+
+  test("a folder that is one is opened", async () => {
+    const folder = newFolder();
+    const made = await startIn(folder);
+    expect(await startIn(folder, { create: false })).toEqual(made);
+  });
+});
+
+describe("the kind of a folder", () => {
+  for (const [made, wanted, name] of [
+    ["demo", "site", "a demo's folder under serve"],
+    ["site", "demo", "a site's folder under demo"],
+  ] as const) {
+    test(`${name} is refused`, async () => {
+      const folder = newFolder();
+      await startIn(folder, { kind: made });
+      const before = contentsOf(folder);
+      const { message, hint } = await refusalOf(folder, { kind: wanted });
+      const [maker, asker] = made === "demo" ? ["demo", "serve"] : ["serve", "demo"];
+      expect(message).toBe(
+        `${folder} was made by berth ${maker} and cannot be used by berth ${asker}`,
+      );
+      expect(hint).toContain("--data");
+      expect(contentsOf(folder)).toEqual(before);
+      expect((await startIn(folder, { kind: null })).state.kind).toBe(made);
+    });
+  }
+});
+
+describe("another process", () => {
+  test("that holds the folder is named, and keeps it", async () => {
+    const folder = newFolder();
+    await startIn(folder);
+    const child = await heldByOther("folder", folder);
+    const before = contentsOf(folder);
+    const busy = await startIn(folder).catch((error: unknown) => error);
+    expect(busy).toBeInstanceOf(FolderBusy);
+    expect(String(busy)).toContain(`${folder} is in use by process ${child.pid} (`);
+    expect(String(busy)).toContain("hold-lock.ts");
+    expect(contentsOf(folder)).toEqual(before);
+    child.kill("SIGKILL");
+    await child.exited;
+    expect((await startIn(folder)).seq).toBe(1);
+  });
+
+  test("is not needed to be busy: a store holds its folder until it is closed", async () => {
+    const site = await openSite();
+    expect(startIn(site.folder)).rejects.toThrow(`is in use by process ${process.pid} (`);
+    await site.stop();
+    expect((await startIn(site.folder)).seq).toBe(1);
+  });
+
+  test("that still makes a checkpoint for a server long gone is ended", async () => {
+    const folder = newFolder();
+    await startIn(folder);
+    const child = await heldByOther("checkpoint", folder);
+    expect((await startIn(folder)).seq).toBe(1);
+    await child.exited;
+    expect(child.signalCode).toBe("SIGKILL");
+  });
+
+  test("is left alone when all that is left of it is a number in the lock file", async () => {
+    const folder = newFolder();
+    await startIn(folder);
+    const bystander = Bun.spawn(["sleep", "30"]);
+    onTestFinished(() => bystander.kill("SIGKILL"));
+    writeFileSync(join(folder, "checkpoint.lock"), String(bystander.pid));
+    await startIn(folder);
+    expect(await isWaiting(bystander.exited)).toBe(true);
+  });
+
+  test("is not kept out by a start that failed", async () => {
+    const folder = newFolder();
+    await startIn(folder);
+    const disk = new FaultyDisk();
+    disk.rule = ({ name, path }) => {
+      if (name === "read" && path.endsWith("state.json")) throw diskError("EIO");
+    };
+    expect(startIn(folder, { disk })).rejects.toThrow("EIO");
+    expect((await startIn(folder)).seq).toBe(1);
+  });
+});
+
+describe("a folder readable by others", () => {
+  test("is closed to them when it is ours, and that is said", async () => {
+    const { store, folder } = await licensedSite();
+    await done(store, register("ada"));
+    const copy = copyOf(folder);
+    chmodSync(copy, 0o755);
+    const { state, notes } = await startIn(copy);
+    expect(notes).toEqual([
+      `${copy} could be read by others (mode 0755); it is closed to them now (0700)`,
+    ]);
+    expect(modeOf(copy)).toBe("700");
+    expect(state).toEqual(await stateOf(store));
+    expect((await startIn(copy)).notes).toEqual([]);
+  });
+
+  test("is refused when it is another user's", async () => {
+    const folder = newFolder();
+    await startIn(folder);
+    chmodSync(folder, 0o750);
+    const disk = new FaultyDisk();
+    disk.seen = (path, stat) => (path === folder ? { ...stat, uid: 4711 } : stat);
+    const before = contentsOf(folder);
+    const { message, hint } = await refusalOf(folder, { disk, uid: 4712 });
+    expect(message).toContain("mode 0750");
+    expect(message).toContain("uid 4711");
+    expect(hint).toContain("chmod 700");
+    expect(contentsOf(folder)).toEqual(before);
+  });
+
+  test("is not one that is closed, whoever owns it", async () => {
+    const folder = newFolder();
+    await startIn(folder);
+    const disk = new FaultyDisk();
+    disk.seen = (_path, stat) => ({ ...stat, uid: 4711 });
+    expect((await startIn(folder, { disk, uid: 4712 })).notes).toEqual([]);
+  });
+});

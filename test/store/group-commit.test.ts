@@ -1,0 +1,186 @@
+import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { GroupCommit, type StorageError } from "../../src/store/group-commit.ts";
+import { diskError, failAt, FaultyDisk, isWaiting, until } from "../support/faulty-disk.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+function started() {
+  const disk = new FaultyDisk();
+  const path = join(tempFolder(), "one");
+  const failures: StorageError[] = [];
+  const commit = new GroupCommit(disk.open(path), 0, (error) => failures.push(error));
+  return { disk, path, commit, failures, text: () => readFileSync(path, "utf8") };
+}
+
+/** The promise a caller who speaks now would wait for. */
+const settled = (commit: GroupCommit): Promise<void> => commit.settled() ?? Promise.resolve();
+
+const codeOf = (promise: Promise<unknown>): Promise<string> =>
+  promise.then(
+    () => "no error",
+    (error: StorageError) => error.fault.code,
+  );
+
+describe("a batch", () => {
+  test("is one write and one sync for everybody who speaks in one turn", async () => {
+    const { disk, commit, text } = started();
+    for (const seq of [1, 2, 3]) commit.append(seq, `${seq}\n`);
+    await commit.settled();
+    expect(text()).toBe("1\n2\n3\n");
+    expect(disk.log("write", "syncData")).toEqual(["write one", "syncData one"]);
+    expect(commit.durableBytes).toBe(6);
+    expect(commit.settled()).toBeNull();
+  });
+
+  test("is settled only when its sync returned", async () => {
+    const { disk, commit } = started();
+    const syncs = disk.hold("syncData");
+    commit.append(1, "1\n");
+    const waiting = settled(commit);
+    await until(() => syncs.waiting === 1);
+    expect(await isWaiting(waiting)).toBe(true);
+    expect(commit.durableBytes).toBe(0);
+    syncs.letOne();
+    await waiting;
+    expect(commit.durableBytes).toBe(2);
+  });
+
+  test("is written only after the sync of the one before returned", async () => {
+    const { disk, commit, text } = started();
+    const syncs = disk.hold("syncData");
+    commit.append(1, "1\n");
+    expect(commit.gatheringFrom).toBe(1);
+    const first = settled(commit);
+    await until(() => syncs.waiting === 1);
+    expect(commit.gatheringFrom).toBeNull();
+    commit.append(2, "2\n");
+    commit.append(3, "3\n");
+    expect(commit.gatheringFrom).toBe(2);
+    const second = settled(commit);
+    expect(await isWaiting(second)).toBe(true);
+    expect(text()).toBe("1\n");
+    syncs.letOne();
+    await first;
+    await until(() => syncs.waiting === 1);
+    expect(await isWaiting(second)).toBe(true);
+    expect(text()).toBe("1\n2\n3\n");
+    syncs.letOne();
+    await second;
+    expect(disk.log("write", "syncData")).toEqual([
+      "write one",
+      "syncData one",
+      "write one",
+      "syncData one",
+    ]);
+  });
+
+  test("is written whole, however little the disk takes at a time", async () => {
+    const { disk, commit, text } = started();
+    disk.longestWrite = 3;
+    const line = `${"ä".repeat(50)}\n`;
+    commit.append(1, line);
+    await commit.settled();
+    expect(text()).toBe(line);
+    expect(commit.durableBytes).toBe(Buffer.byteLength(line));
+  });
+});
+
+describe("another file", () => {
+  test("is taken up between batches, and only the later ones go there", async () => {
+    const { disk, path, commit, text } = started();
+    const syncs = disk.hold("syncData");
+    commit.append(1, "1\n");
+    await until(() => syncs.waiting === 1);
+    commit.append(2, "2\n");
+    let opened = false;
+    const switched = commit.switchTo(async () => {
+      opened = true;
+      return disk.open(`${path}-more`);
+    });
+    expect(await isWaiting(switched)).toBe(true);
+    expect(opened).toBe(false);
+    syncs.end();
+    await switched;
+    await commit.settled();
+    expect(text()).toBe("1\n");
+    expect(readFileSync(`${path}-more`, "utf8")).toBe("2\n");
+    expect(commit.durableBytes).toBe(2);
+    expect(disk.log("close")).toEqual(["close one"]);
+  });
+
+  test("that cannot be opened leaves the one in use as good as before", async () => {
+    const { commit, text, failures } = started();
+    expect(commit.switchTo(() => Promise.reject(diskError("ENOSPC")))).rejects.toThrow("ENOSPC");
+    commit.append(1, "1\n");
+    await commit.settled();
+    expect(text()).toBe("1\n");
+    expect(failures).toEqual([]);
+  });
+});
+
+describe("a failure", () => {
+  const kinds = [
+    ["a sync that fails with EIO", "syncData", "EIO", "storage_failed"],
+    ["a sync that fails for want of room", "syncData", "ENOSPC", "storage_failed"],
+    ["a write that fails with EIO", "write", "EIO", "storage_failed"],
+    ["a write that fails for a reason nobody knows", "write", "EWHAT", "storage_failed"],
+    ["a write without room", "write", "ENOSPC", "storage_full"],
+    ["a write over quota", "write", "EDQUOT", "storage_full"],
+    ["a write past the largest file", "write", "EFBIG", "storage_full"],
+  ] as const;
+  for (const [name, call, code, fault] of kinds) {
+    test(`${name} is ${fault} for all who wait, told once and never tried again`, async () => {
+      const { disk, path, commit, failures } = started();
+      const syncs = disk.hold("syncData");
+      commit.append(1, "1\n");
+      await until(() => syncs.waiting === 1);
+      syncs.letOne();
+      await commit.settled();
+      // Once only: a second try would find nothing wrong.
+      failAt(disk, 1, code, call);
+      commit.append(2, "2\n");
+      commit.append(3, "3\n");
+      const all = [settled(commit), settled(commit)];
+      expect(await Promise.all(all.map(codeOf))).toEqual([fault, fault]);
+      expect(failures.map((error) => error.fault.code)).toEqual([fault]);
+      expect(String(failures[0]?.cause)).toContain(code);
+      disk.heal();
+      const before = disk.calls.length;
+      expect(await codeOf(settled(commit))).toBe(fault);
+      expect(await codeOf(commit.switchTo(async () => disk.open(`${path}-more`)))).toBe(fault);
+      expect(() => commit.append(4, "4\n")).toThrow(fault);
+      await Bun.sleep(5);
+      expect(disk.calls).toHaveLength(before);
+      expect(commit.durableBytes).toBe(2);
+    });
+  }
+
+  test("reaches those who gathered behind the batch that failed", async () => {
+    const { disk, path, commit, failures, text } = started();
+    const syncs = disk.hold("syncData");
+    commit.append(1, "1\n");
+    const first = codeOf(settled(commit));
+    await until(() => syncs.waiting === 1);
+    commit.append(2, "2\n");
+    const second = codeOf(settled(commit));
+    const third = codeOf(commit.switchTo(async () => disk.open(`${path}-more`)));
+    syncs.letOne(diskError("EIO"));
+    expect(await Promise.all([first, second, third])).toEqual([
+      "storage_failed",
+      "storage_failed",
+      "storage_failed",
+    ]);
+    expect(failures).toHaveLength(1);
+    expect(text()).toBe("1\n");
+  });
+
+  test("of a batch that nobody waits for does not end the process", async () => {
+    const { disk, commit, failures } = started();
+    disk.rule = ({ name }) => {
+      if (name === "syncData") throw diskError("EIO");
+    };
+    commit.append(1, "1\n");
+    await until(() => failures.length === 1);
+  });
+});

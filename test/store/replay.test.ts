@@ -1,0 +1,103 @@
+// The two properties that carry the store: a snapshot is the state, and a replay is the state that
+// was serving.
+import { describe, expect, test } from "bun:test";
+import * as fc from "fast-check";
+import { Value } from "@sinclair/typebox/value";
+import { emptyState } from "../../src/domain/state.ts";
+import { later } from "../../src/domain/time.ts";
+import { transact } from "../../src/domain/transact.ts";
+import { realDisk } from "../../src/platform/disk.ts";
+import { firstHead, type Head } from "../../src/store/journal.ts";
+import { decodeSnapshot, encodeSnapshot, headOf, Snapshot } from "../../src/store/snapshot.ts";
+import { StateFile } from "../../src/store/state-file.ts";
+import { asked, dumped, openSite, startIn, stateOf } from "../support/licensed-store.ts";
+import { randomSteps, type Step } from "../support/random-commands.ts";
+import { MONDAY } from "../support/scenario.ts";
+import { copyOf, tempFolder } from "../support/temp-folder.ts";
+
+function lived(steps: readonly Step[]) {
+  const state = emptyState("site");
+  let now = MONDAY;
+  for (const { after, command } of steps) {
+    now = later(now, after);
+    transact(state, command, now);
+  }
+  return state;
+}
+
+const HEAD: Head = { seq: 7, sum: "ab".repeat(32), auditSeq: 5, auditSum: "cd".repeat(32) };
+
+describe("a snapshot", () => {
+  test("is the state, whatever happened to it", () => {
+    fc.assert(
+      fc.property(randomSteps(60), (steps) => {
+        const state = lived(steps);
+        const snapshot = encodeSnapshot(state, HEAD, { file: "2026-03.jsonl", length: 9 });
+        const read: unknown = JSON.parse(JSON.stringify(snapshot));
+        if (!Value.Check(Snapshot, read)) throw new Error("not the shape of a state");
+        expect(dumped(decodeSnapshot(read))).toEqual(dumped(state));
+        expect(headOf(read)).toEqual(HEAD);
+        expect(read.audit).toMatchObject({ file: "2026-03.jsonl", length: 9 });
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test("comes back from its file, with more rows than are written at once", async () => {
+    const steps = fc.sample(randomSteps(40), { numRuns: 1, seed: 7 })[0] ?? [];
+    const state = lived(steps);
+    for (let place = 0; place < 2_500; place += 1) {
+      state.remembered.set(`key ${place}`, { at: MONDAY, fingerprint: "f", outcome: { place } });
+    }
+    const file = new StateFile(realDisk, tempFolder());
+    await file.write(encodeSnapshot(state, firstHead, { file: null, length: 0 }), null);
+    const read = await file.read();
+    if (read === null) throw new Error("no state");
+    expect(dumped(decodeSnapshot(read))).toEqual(dumped(state));
+  });
+
+  test("shares nothing with the state it was made of that the state changes", () => {
+    const state = lived(fc.sample(randomSteps(40), { numRuns: 1, seed: 8 })[0] ?? []);
+    const snapshot = encodeSnapshot(state, HEAD, { file: null, length: 0 });
+    const copy = dumped(decodeSnapshot(snapshot));
+    const other = decodeSnapshot(snapshot);
+    for (const { counter } of other.licenses.values()) counter.total += 1;
+    expect(dumped(state)).toEqual(copy);
+  });
+});
+
+describe("a replay", () => {
+  test("is the state that was serving, with and without checkpoints in between", async () => {
+    const life = fc.array(
+      fc.record({ steps: randomSteps(12), ending: fc.constantFrom("kill", "checkpoint", "stop") }),
+      { minLength: 1, maxLength: 3 },
+    );
+    await fc.assert(
+      fc.asyncProperty(life, async (chapters) => {
+        let site = await openSite();
+        let now = MONDAY;
+        for (const { steps, ending } of chapters) {
+          for (const { after, command } of steps) {
+            now = later(now, after);
+            site.clock.now = now;
+            const answer = asked(site.store, command);
+            if (after > 0) await answer;
+          }
+          const state = await stateOf(site.store);
+          const copy = copyOf(site.folder);
+          expect(await startIn(copy)).toMatchObject({ state, notes: [] });
+          if (ending === "checkpoint") await site.store.checkpoint();
+          else {
+            if (ending === "stop") await site.stop();
+            site = await openSite({ folder: ending === "stop" ? site.folder : copy });
+            site.clock.now = now;
+          }
+          expect(await stateOf(site.store)).toEqual(state);
+          expect(site.store.health().checkpointError).toBeNull();
+        }
+        expect((await startIn(copyOf(site.folder))).state).toEqual(await stateOf(site.store));
+      }),
+      { numRuns: 40 },
+    );
+  });
+});

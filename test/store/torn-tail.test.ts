@@ -1,0 +1,176 @@
+// The first row of the start-up table: damage in the last batch of the newest segment.
+import { describe, expect, test } from "bun:test";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { realDisk } from "../../src/platform/disk.ts";
+import { FaultyDisk } from "../support/faulty-disk.ts";
+import {
+  done,
+  doneTogether,
+  dumped,
+  granted,
+  licensedSite,
+  linesIn,
+  openSite,
+  segmentNames,
+  startIn,
+  stateOf,
+  type Dumped,
+} from "../support/licensed-store.ts";
+import { register } from "../support/scenario.ts";
+import { contentsOf, copyOf, modeOf } from "../support/temp-folder.ts";
+
+interface Killed {
+  readonly folder: string;
+  readonly path: string;
+  readonly bytes: Buffer<ArrayBuffer>;
+  /** Where the lines of the last batch begin, and where it ends. */
+  readonly offsets: readonly number[];
+  /** The state before the last batch, and after each of its lines. */
+  readonly states: readonly Dumped[];
+}
+
+/** Killed after a last batch of three lines, in the newer of two segments. */
+async function killed(): Promise<Killed> {
+  const { store, folder } = await licensedSite();
+  await done(store, register("ada"));
+  await store.checkpoint();
+  await done(store, register("bob"));
+  const states = [await stateOf(store)];
+  const last = ["cem", "dua", "eve"].map((user) => store.transact(register(user), dumped));
+  for (const answer of last) states.push(granted(await answer));
+  const copy = copyOf(folder);
+  const path = join(copy, segmentNames(copy).at(-1) ?? "");
+  const lines = linesIn(path);
+  expect(lines.map(({ line }) => line.seq - line.from)).toEqual([0, 0, 1, 2]);
+  const bytes = readFileSync(path);
+  const offsets = [...lines.slice(1).map(({ offset }) => offset), bytes.length];
+  return { folder: copy, path, bytes, offsets, states };
+}
+
+/** How many lines of the last batch end at or before this byte. */
+const wholeLines = ({ offsets }: Killed, at: number): number =>
+  offsets.slice(1).filter((end) => end <= at).length;
+
+const tornCopy = (path: string, end: number): string => `${path}.${end}.torn`;
+
+describe("a torn tail in the last batch", () => {
+  test("is cut from the first bad line, wherever the write ended; the rest starts", async () => {
+    const site = await killed();
+    const { folder, path, bytes, offsets, states } = site;
+    const disk = new FaultyDisk();
+    disk.syncs = false;
+    for (let at = offsets[0] ?? 0; at <= bytes.length; at += 1) {
+      writeFileSync(path, bytes.subarray(0, at));
+      const { state, notes } = await startIn(folder, { disk });
+      const whole = wholeLines(site, at);
+      const end = offsets[whole] ?? 0;
+      expect(state).toEqual(states[whole] as Dumped);
+      expect(readFileSync(path)).toEqual(bytes.subarray(0, end));
+      if (end === at) expect(notes).toEqual([]);
+      else {
+        expect(notes).toHaveLength(1);
+        expect(readFileSync(tornCopy(path, end))).toEqual(bytes.subarray(end, at));
+      }
+    }
+  });
+
+  test("is told once: the next start is clean", async () => {
+    const { folder, path, bytes, offsets } = await killed();
+    writeFileSync(path, bytes.subarray(0, bytes.length - 1));
+    const first = await startIn(folder);
+    const cut = bytes.length - 1 - (offsets[2] ?? 0);
+    const torn = tornCopy(path, offsets[2] ?? 0);
+    expect(first.notes).toEqual([
+      `${path} ended in an interrupted write: ${cut} bytes that were never answered are now in ${torn}`,
+    ]);
+    expect(modeOf(torn)).toBe("600");
+    const before = contentsOf(folder);
+    const second = await startIn(folder);
+    expect(second).toEqual({ ...first, notes: [] });
+    expect(contentsOf(folder)).toEqual(before);
+  });
+
+  test("is told by health", async () => {
+    const { folder, path, bytes } = await killed();
+    writeFileSync(path, bytes.subarray(0, bytes.length - 1));
+    const { store } = await openSite({ folder });
+    expect(store.health().notes).toEqual([expect.stringContaining(path)]);
+  });
+
+  test("is safe in its copy before it is cut", async () => {
+    const { folder, path, bytes, offsets } = await killed();
+    writeFileSync(path, bytes.subarray(0, bytes.length - 1));
+    const disk = new FaultyDisk();
+    await startIn(folder, { disk });
+    const segment = segmentNames(folder).at(-1) ?? "";
+    const torn = `${segment}.${offsets[2]}.torn`;
+    const calls = disk.log("write", "truncate", "sync", "syncFolder");
+    expect(calls.slice(calls.indexOf(`write ${torn}`))).toEqual([
+      `write ${torn}`,
+      `sync ${torn}`,
+      `truncate ${segment}`,
+      `sync ${segment}`,
+      "syncFolder data",
+    ]);
+  });
+
+  test("may be any line of the batch, for they reach the disk in any order", async () => {
+    const { folder, path, bytes, offsets, states } = await killed();
+    for (const bad of [0, 1, 2]) {
+      const [from = 0, to = 0] = offsets.slice(bad);
+      writeFileSync(path, Buffer.from(bytes).fill(0, from, to));
+      const { state, notes } = await startIn(folder);
+      expect(state).toEqual(states[bad] as Dumped);
+      expect(notes).toHaveLength(1);
+      expect(readFileSync(path)).toEqual(bytes.subarray(0, from));
+    }
+  });
+
+  test("may be zeros that the file grew by, or noise", async () => {
+    const { folder, path, bytes, states } = await killed();
+    for (const tail of [Buffer.alloc(4096), Buffer.from("\n"), Buffer.from("{}\n{}\n")]) {
+      writeFileSync(path, Buffer.concat([bytes, tail]));
+      expect((await startIn(folder)).state).toEqual(states.at(-1) as Dumped);
+      expect(readFileSync(path)).toEqual(bytes);
+      expect(readFileSync(tornCopy(path, bytes.length))).toEqual(tail);
+    }
+  });
+
+  test("may be all of a segment just begun", async () => {
+    const { store, folder } = await licensedSite();
+    await store.checkpoint();
+    const before = await stateOf(store);
+    await doneTogether(store, register("ada"), register("bob"));
+    const copy = copyOf(folder);
+    const path = join(copy, segmentNames(copy).at(-1) ?? "");
+    writeFileSync(path, readFileSync(path).subarray(0, 9));
+    expect((await startIn(copy)).state).toEqual(before);
+    expect(readFileSync(path)).toHaveLength(0);
+  });
+
+  test("leaves a journal that goes on where the good lines end", async () => {
+    const { folder, path, bytes, offsets } = await killed();
+    writeFileSync(path, bytes.subarray(0, (offsets[1] ?? 0) + 9));
+    const site = await openSite({ folder });
+    await done(site.store, register("zoe"));
+    const state = await stateOf(site.store);
+    expect((await startIn(copyOf(folder))).state).toEqual(state);
+    expect(realDisk.read(path)?.subarray(0, offsets[1])).toEqual(
+      new Uint8Array(bytes.subarray(0, offsets[1])),
+    );
+  });
+
+  test("that cannot be kept is not cut", async () => {
+    const { folder, path, bytes, offsets } = await killed();
+    const torn = bytes.subarray(0, bytes.length - 1);
+    writeFileSync(path, torn);
+    const disk = new FaultyDisk();
+    disk.room = 5;
+    expect(startIn(folder, { disk })).rejects.toThrow("ENOSPC");
+    expect(readFileSync(path)).toEqual(torn);
+    const { notes } = await startIn(folder);
+    expect(notes).toHaveLength(1);
+    expect(existsSync(tornCopy(path, offsets[2] ?? 0))).toBe(true);
+  });
+});

@@ -1,0 +1,170 @@
+// A store on a real folder, in the way the server opens it, except that checkpoints run in this
+// process: the child process belongs to the tests of the binary.
+import { expect, onTestFinished } from "bun:test";
+import { readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import type { Command } from "../../src/domain/command.ts";
+import type { OutcomeOf } from "../../src/domain/decide.ts";
+import type { Fault } from "../../src/domain/fault.ts";
+import type { Result } from "../../src/domain/result.ts";
+import type { State } from "../../src/domain/state.ts";
+import type { Instant } from "../../src/domain/time.ts";
+import { realDisk } from "../../src/platform/disk.ts";
+import { checkpoint } from "../../src/store/checkpoint.ts";
+import { segmentsIn } from "../../src/store/files.ts";
+import { openFolder, type FolderOptions } from "../../src/store/folder.ts";
+import type { StorageFault } from "../../src/store/group-commit.ts";
+import { decodeLine, type Line } from "../../src/store/journal.ts";
+import { FolderRefused } from "../../src/store/refusal.ts";
+import { Store, type StoreOptions } from "../../src/store/store.ts";
+import { FaultyDisk } from "./faulty-disk.ts";
+import { counting, dump, feature, install, MONDAY } from "./scenario.ts";
+import { tempFolder } from "./temp-folder.ts";
+
+export interface Site {
+  readonly folder: string;
+  readonly store: Store;
+  readonly clock: { now: Instant };
+  /** What the store said before it gave up. */
+  readonly fatal: readonly Error[];
+  /** A clean stop; it comes with the end of the test at the latest. */
+  readonly stop: () => Promise<void>;
+}
+
+export async function openSite(differing: Partial<StoreOptions> = {}): Promise<Site> {
+  const clock = { now: MONDAY };
+  const fatal: Error[] = [];
+  const options: StoreOptions = {
+    disk: realDisk,
+    folder: differing.folder ?? join(tempFolder(), "data"),
+    kind: "site",
+    create: true,
+    clock: () => clock.now,
+    checkpoint: (folder, open) => checkpoint(realDisk, folder, open),
+    onFatal: (error) => fatal.push(error),
+    ...differing,
+  };
+  const store = await Store.open(options);
+  let stopping: Promise<void> | null = null;
+  const stop = (): Promise<void> => (stopping ??= store.close());
+  onTestFinished(async () => {
+    if (options.disk instanceof FaultyDisk) options.disk.heal();
+    await stop();
+    if (options.disk instanceof FaultyDisk) expect(options.disk.misused).toEqual([]);
+  });
+  return { folder: options.folder, store, clock, fatal, stop };
+}
+
+/** License 1 for `cad`: fifty slots, counted use, a feature with slots and one that counts. */
+export const INSTALL_CAD = install(1, {
+  slots: 50,
+  consumption: counting({ max: null }),
+  features: [
+    feature("view", { floating: { slots: 9, timeoutMinutes: 30 } }),
+    feature("plot", { consumption: counting({ max: null }) }),
+  ],
+});
+
+export async function licensedSite(differing: Partial<StoreOptions> = {}): Promise<Site> {
+  const site = await openSite(differing);
+  await done(site.store, INSTALL_CAD);
+  return site;
+}
+
+/** What came of a command, as the caller hears it. */
+export const asked = <C extends Command>(
+  store: Store,
+  command: C,
+): Promise<Result<OutcomeOf<C>, Fault | StorageFault>> =>
+  store.transact(command, (_state, outcome) => outcome);
+
+/** A command that is meant to be granted. */
+export async function done<C extends Command>(store: Store, command: C): Promise<OutcomeOf<C>> {
+  return granted(await asked(store, command));
+}
+
+/** Commands of one turn of the event loop: one batch, a line each. */
+export async function doneTogether(store: Store, ...commands: readonly Command[]): Promise<void> {
+  await Promise.all(commands.map((command) => done(store, command)));
+}
+
+export function granted<T>(result: Result<T, unknown>): T {
+  if (!result.ok) throw new Error(`refused: ${JSON.stringify(result.fault)}`);
+  return result.value;
+}
+
+export type Dumped = ReturnType<typeof dumped>;
+
+/** The whole state as plain data; licenses by id, since nothing depends on how they are kept. */
+export const dumped = (state: State) => {
+  const { licenses, ...rest } = dump(state);
+  return { ...rest, licenses: licenses.toSorted(([a], [b]) => Number(a) - Number(b)) };
+};
+
+export const stateOf = async (store: Store): Promise<Dumped> => granted(await store.read(dumped));
+
+export interface Found {
+  readonly state: Dumped;
+  readonly seq: number;
+  readonly notes: readonly string[];
+}
+
+/** Opens a folder as a starting server does, looks at what it holds, and lets go of it. */
+export async function startIn(
+  folder: string,
+  differing: Partial<FolderOptions> = {},
+): Promise<Found> {
+  const { state, head, notes, lock } = await openFolder({
+    disk: realDisk,
+    folder,
+    kind: "site",
+    create: true,
+    uid: process.getuid?.() ?? 0,
+    now: () => MONDAY,
+    ...differing,
+  });
+  lock.release();
+  return { state: dumped(state), seq: head.seq, notes };
+}
+
+export async function refusalOf(
+  folder: string,
+  differing: Partial<FolderOptions> = {},
+): Promise<FolderRefused> {
+  try {
+    await startIn(folder, differing);
+  } catch (error) {
+    if (error instanceof FolderRefused) return error;
+    throw error;
+  }
+  throw new Error(`${folder} was not refused`);
+}
+
+export interface RawLine {
+  readonly line: Line;
+  readonly raw: Buffer;
+  readonly offset: number;
+}
+
+/** The lines of a journal or history file, each with its line feed. */
+export function linesIn(path: string): RawLine[] {
+  const bytes = readFileSync(path);
+  const found: RawLine[] = [];
+  for (let offset = 0; offset < bytes.length;) {
+    const end = bytes.indexOf(10, offset) + 1;
+    if (end === 0) throw new Error(`${path} does not end with a line`);
+    const line = decodeLine(new Uint8Array(bytes.subarray(offset, end - 1)));
+    if (line === null) throw new Error(`${path} has a bad line at ${offset}`);
+    found.push({ line, raw: bytes.subarray(offset, end), offset });
+    offset = end;
+  }
+  return found;
+}
+
+/** The journal files of a folder by name, oldest first. */
+export const segmentNames = (folder: string): string[] =>
+  segmentsIn(realDisk, folder).map(({ path }) => basename(path));
+
+/** Every line of the journal that is still there. */
+export const journalOf = (folder: string): RawLine[] =>
+  segmentsIn(realDisk, folder).flatMap(({ path }) => linesIn(path));
