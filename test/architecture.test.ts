@@ -116,7 +116,8 @@ describe("the house is tidy", () => {
   });
 
   test("only the terminal and the log write to the process's streams", () => {
-    const writers = sources.filter(({ text }) => /process\.std(?:out|err)/.test(codeOf(text)));
+    const streams = /process\.std(?:out|err)|\bSTDOUT\b/;
+    const writers = sources.filter(({ text }) => streams.test(codeOf(text)));
     expect(writers.map(({ path }) => path)).toEqual(["src/cli/terminal.ts", "src/platform/log.ts"]);
   });
 });

@@ -34,7 +34,9 @@ export function stringOf({ values }: Given, name: string): string | null {
 /** As a full path. An empty name would mean the working folder, which it never is. */
 export function dataFolder(given: Given): string {
   const folder = stringOf(given, "data");
-  if (folder === null || folder === "") throw new Misuse("--data must name a folder", "");
+  if (folder === null || folder === "") {
+    throw new Misuse("--data must name a folder", "for example --data /srv/berth");
+  }
   return resolve(folder);
 }
 

@@ -1,10 +1,13 @@
+import { writeSync } from "node:fs";
+import { errorCode } from "../platform/disk.ts";
+
 /**
  * The only module that prints. Facts go to stdout, everything said to a person about a failure to
  * stderr.
  */
 
 export function print(text = ""): void {
-  process.stdout.write(`${text}\n`);
+  write(STDOUT, `${text}\n`);
 }
 
 export function printJson(value: unknown): void {
@@ -12,12 +15,32 @@ export function printJson(value: unknown): void {
 }
 
 export function printError(message: string, hint: string): void {
-  process.stderr.write(`berth: error: ${visible(message)}\n`);
-  if (hint !== "") process.stderr.write(`berth: hint: ${visible(hint)}\n`);
+  write(STDERR, `berth: error: ${visible(message)}\n`);
+  if (hint !== "") write(STDERR, `berth: hint: ${visible(hint)}\n`);
 }
 
 export function printWarning(message: string): void {
-  process.stderr.write(`berth: warning: ${visible(message)}\n`);
+  write(STDERR, `berth: warning: ${visible(message)}\n`);
+}
+
+const STDOUT = 1;
+const STDERR = 2;
+
+/** To the end, at once: the process may be about to exit, and a pipe holds only so much. */
+function write(stream: number, text: string): void {
+  const bytes = Buffer.from(text);
+  let written = 0;
+  while (written < bytes.length) {
+    try {
+      written += writeSync(stream, bytes, written);
+    } catch (error) {
+      const code = errorCode(error);
+      // Nobody reads any more: there is nobody left to tell.
+      if (code === "EPIPE") return;
+      if (code !== "EAGAIN") throw error;
+      Bun.sleepSync(1);
+    }
+  }
 }
 
 /** Columns as wide as their widest cell, the last one as long as it is. */

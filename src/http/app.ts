@@ -1,6 +1,7 @@
 import { Elysia, NotFoundError } from "elysia";
 import type { Operations } from "../operations/operations.ts";
 import { log } from "../platform/log.ts";
+import { describe } from "./describe.ts";
 import { faultOf, refused, type AnyFault } from "./faults.ts";
 import { addressOf, admit, type Gate } from "./gate.ts";
 import { openapi } from "./openapi.ts";
@@ -27,7 +28,11 @@ export interface AppDeps {
 export function createApp({ operations, gate }: AppDeps) {
   const peerOf = (request: Request): string => addressOf(gate, request) ?? "unknown";
   const deps: RouteDeps = { operations, peerOf };
-  const app = new Elysia({ normalize: false })
+  const app = new Elysia({
+    normalize: false,
+    // Else a server named in three letters, on port 80, would have no paths.
+    handler: { standardHostname: false },
+  })
     // Before routing, so that nothing exists that the gate does not know.
     .onRequest(({ request, set }) => {
       set.headers["cache-control"] = "no-store";
@@ -49,7 +54,11 @@ export function createApp({ operations, gate }: AppDeps) {
     .use(license(deps))
     .use(admin(deps));
   let document: object | null = null;
-  return app.get("/api/v4/openapi.json", () => (document ??= openapi(app)));
+  return app.get(
+    "/api/v4/openapi.json",
+    () => (document ??= openapi(app)),
+    describe({ summary: "This document" }),
+  );
 }
 
 interface Set {

@@ -61,11 +61,12 @@ const HOST = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_.])?))(?::\
  * leads here is how a web page reaches a server it has no business with.
  */
 function checkHost({ names }: Gate, headers: Headers, plane: Plane): void {
-  const match = HOST.exec(headers.get("host") ?? "");
-  if (match === null) return refuse({ code: "wrong_host" });
+  const [whole, bracketed, plain = ""] = HOST.exec(headers.get("host") ?? "") ?? [];
+  if (whole === undefined || (bracketed !== undefined && normalAddress(bracketed) === null)) {
+    return refuse({ code: "wrong_host" });
+  }
   const fromBrowser = headers.has("origin") || headers.has("sec-fetch-site");
   if (plane === "client" && !fromBrowser) return;
-  const [, bracketed, plain = ""] = match;
   const name = plain.toLowerCase().replace(/\.$/, "");
   if (bracketed !== undefined || normalAddress(plain) !== null) return;
   if (name !== "localhost" && !names.includes(name)) refuse({ code: "wrong_host" });

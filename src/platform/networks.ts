@@ -37,9 +37,9 @@ export function networkMatcher(networks: readonly string[]): (address: string) =
 }
 
 export function parseNetwork(network: string) {
-  const [address = "", bits] = network.split("/");
+  const [address = "", bits, ...more] = network.split("/");
   const family = isIP(address);
-  if (family === 0) return null;
+  if (family === 0 || more.length > 0) return null;
   const most = family === 6 ? 128 : 32;
   if (bits !== undefined && !/^\d{1,3}$/.test(bits)) return null;
   const prefix = bits === undefined ? most : Number(bits);
