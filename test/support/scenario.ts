@@ -91,9 +91,7 @@ function tell<C extends Command>(events: readonly Event[], command: C, at: Insta
 
 function expectEvents(got: readonly Event[], wanted: readonly EventLike[]): void {
   // A named field has to be there as named; the rest of the event is its own affair.
-  expect(got).toEqual(
-    got.map((event, place) => Object.assign({}, event, wanted[place]) as typeof event),
-  );
+  expect(got).toEqual(got.map((event, place) => Object.assign({}, event, wanted[place])));
   expect(got.map(({ type }) => type)).toEqual(wanted.map(({ type }) => type));
 }
 
