@@ -1,14 +1,14 @@
 // Makes build/out/berth: the one file an operator copies.
 import { mkdirSync, renameSync, rmSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 const root = join(import.meta.dir, "..");
 const out = join(root, "build", "out");
 const binary = join(out, "berth");
 
 mkdirSync(out, { recursive: true });
-// Under another name first: a binary that is running cannot be written over, but it can be replaced.
-const fresh = `${binary}.new`;
+// In another folder first: a binary that is running cannot be written over, but it can be replaced.
+const fresh = join(out, "new", "berth");
 const { exitCode } = Bun.spawnSync(
   [
     process.execPath,
@@ -29,12 +29,12 @@ const { exitCode } = Bun.spawnSync(
   { cwd: root, stdio: ["ignore", "ignore", "inherit"] },
 );
 if (exitCode !== 0) {
-  rmSync(fresh, { force: true });
+  rmSync(dirname(fresh), { recursive: true, force: true });
   process.exit(exitCode);
 }
 renameSync(fresh, binary);
 // The binary carries its map inside; the copy beside it is of no use.
-rmSync(`${fresh}.map`, { force: true });
+rmSync(dirname(fresh), { recursive: true });
 const mib = (statSync(binary).size / 1024 / 1024).toFixed(0);
 process.stdout.write(`${binary} (${mib} MiB)\n`);
 

@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import type { Kind } from "../domain/state.ts";
 import { Operations } from "../operations/operations.ts";
-import { wallClock } from "../platform/clock.ts";
+import { carriedClock } from "../platform/clock.ts";
 import { realDisk } from "../platform/disk.ts";
 import { log } from "../platform/log.ts";
+import { becomeOwnerOf } from "../platform/owner.ts";
 import { ownCommand } from "../platform/version.ts";
 import { Store } from "../store/store.ts";
 import { FAILED } from "./command.ts";
@@ -27,12 +28,13 @@ export async function openAppliance({
   kind,
   create,
 }: ApplianceOptions): Promise<Operations> {
+  becomeOwnerOf(folder);
   const store = await Store.open({
     disk: realDisk,
     folder,
     kind,
     create,
-    clock: wallClock,
+    clock: carriedClock(),
     checkpoint: checkpointInChild,
     onFatal(error) {
       log.error("the disk failed; stopping, the next start replays what is safe", { error });

@@ -4,11 +4,13 @@ import {
   Misuse,
   parseConfig,
   resolveOptions,
+  strangers,
   type ConfigFile,
   type Environment,
   type Option,
   type Value,
 } from "../platform/options.ts";
+import { errorCode } from "../platform/disk.ts";
 import { FolderBusy } from "../store/lock.ts";
 import { FolderRefused } from "../store/refusal.ts";
 import { DONE, FAILED, Failure, MISUSED, NEEDS_OPERATOR, type Command } from "./command.ts";
@@ -20,8 +22,8 @@ import { serve } from "./commands/serve.ts";
 import { slots } from "./commands/slots.ts";
 import { status } from "./commands/status.ts";
 import { versionCommand } from "./commands/version.ts";
-import { option } from "./options.ts";
-import { print, printError } from "./terminal.ts";
+import { option } from "./flags.ts";
+import { print, printError, printWarning } from "./terminal.ts";
 import { commandUsage, usage } from "./usage.ts";
 
 const commands: readonly Command[] = [
@@ -47,23 +49,28 @@ export async function run(argv: readonly string[], environment: Environment): Pr
 async function dispatch(argv: readonly string[], environment: Environment): Promise<number> {
   const [name, ...rest] = argv;
   if (name === undefined || name === "help" || name === "--help" || name === "-h") {
-    const about = commands.find((command) => command.name === rest[0]);
-    print(about === undefined ? usage(commands) : commandUsage(about));
+    print(rest[0] === undefined ? usage(commands) : commandUsage(named(rest[0])));
     return DONE;
   }
   const wanted = name === "--version" || name === "-v" ? "version" : name;
-  const command = commands.find((candidate) => candidate.name === wanted);
-  if (command === undefined) {
-    throw new Misuse(`there is no command ${name}`, "berth help lists the commands");
-  }
+  const command = named(wanted);
   const { flags, words } = parse(command, rest);
   if (flags["help"] === true) {
     print(commandUsage(command));
     return DONE;
   }
+  for (const name of strangers(environment, Object.values(option))) {
+    printWarning(`the environment holds ${name}, which berth does not know`);
+  }
   const file = readConfig(flags, environment);
   const values = resolveOptions(command.options, flags, environment, file);
   return command.run({ values, words, environment });
+}
+
+function named(name: string): Command {
+  const command = commands.find((candidate) => candidate.name === name);
+  if (command !== undefined) return command;
+  throw new Misuse(`there is no command ${name}`, "berth help lists the commands");
 }
 
 type Flags = Readonly<Record<string, Value | undefined>>;
@@ -140,6 +147,11 @@ function report(error: unknown): number {
   }
   if (error instanceof FolderBusy) {
     printError(error.message, "stop that process, or name another folder with --data DIR");
+    return FAILED;
+  }
+  const code = errorCode(error);
+  if (error instanceof Error && code !== null) {
+    printError(firstSentence(error.message), "check the path, its owner, and the room on its disk");
     return FAILED;
   }
   printError(error instanceof Error ? (error.stack ?? error.message) : String(error), "");

@@ -1,4 +1,3 @@
-import { resolve } from "node:path";
 import { Misuse, type Environment, type Option, type Resolved } from "../platform/options.ts";
 
 /** One row of the command table: help, completions and dispatch are all made of these. */
@@ -31,13 +30,13 @@ export function stringOf({ values }: Given, name: string): string | null {
   return typeof value === "string" ? value : null;
 }
 
-/** As a full path. An empty name would mean the working folder, which it never is. */
+/** A full path. An empty name would mean the working folder, which it never is. */
 export function dataFolder(given: Given): string {
   const folder = stringOf(given, "data");
   if (folder === null || folder === "") {
     throw new Misuse("--data must name a folder", "for example --data /srv/berth");
   }
-  return resolve(folder);
+  return folder;
 }
 
 export function listOf({ values }: Given, name: string): readonly string[] {

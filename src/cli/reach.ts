@@ -1,6 +1,7 @@
-import { existsSync, statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { createApp } from "../http/app.ts";
 import { socketGate } from "../http/gate.ts";
+import { becomeOwnerOf } from "../platform/owner.ts";
 import { openAppliance, socketIn } from "./appliance.ts";
 import { Failure } from "./command.ts";
 
@@ -12,7 +13,7 @@ export type Call = (method: "GET" | "POST", path: string, body?: object) => Prom
  * asks the same routes there. Never both ways at once.
  */
 export async function reach<T>(folder: string, use: (call: Call) => Promise<T>): Promise<T> {
-  becomeOwner(folder);
+  becomeOwnerOf(folder);
   const socket = socketIn(folder);
   if (existsSync(socket) && (await answers(socket))) {
     return use(caller((request) => fetch(request, { unix: socket })));
@@ -51,13 +52,3 @@ const caller =
     const { code, message } = reply as { readonly code: string; readonly message: string };
     throw new Failure(`${message} (${code})`, "");
   };
-
-/** What root writes into a service's folder, the service could no longer read. */
-function becomeOwner(folder: string): void {
-  if (process.getuid?.() !== 0 || !existsSync(folder)) return;
-  const { uid, gid } = statSync(folder);
-  if (uid === 0) return;
-  process.setgroups?.([]);
-  process.setgid?.(gid);
-  process.setuid?.(uid);
-}

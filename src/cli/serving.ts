@@ -1,13 +1,12 @@
-import { isIP } from "node:net";
 import type { Kind } from "../domain/state.ts";
-import { listen, listenOnSocket, type Listening } from "../http/server.ts";
+import { listen, listenOnSocket, probe, type Listening } from "../http/server.ts";
 import type { Operations } from "../operations/operations.ts";
 import { errorCode } from "../platform/disk.ts";
-import { networkMatcher, parseNetwork, siteNetworks } from "../platform/networks.ts";
-import { Misuse } from "../platform/options.ts";
+import { networkMatcher, siteNetworks } from "../platform/networks.ts";
 import { openAppliance, socketIn } from "./appliance.ts";
 import { DONE, Failure, listOf, stringOf, type Given } from "./command.ts";
-import { printWarning } from "./terminal.ts";
+import { parseListen } from "./listen.ts";
+import { print, printWarning } from "./terminal.ts";
 
 export interface Server {
   readonly operations: Operations;
@@ -25,8 +24,10 @@ export async function serveFolder(
   ready: (server: Server) => Promise<void>,
 ): Promise<number> {
   const stopped = whenTold();
-  const { host, port } = hostAndPort(stringOf(given, "listen") ?? "");
+  const { host, port } = parseListen(stringOf(given, "listen") ?? "") ?? { host: "", port: 0 };
   const isClient = clientNetworks(listOf(given, "client-networks"));
+  // A port that cannot be had must not leave a new data folder behind.
+  if (port !== 0) await bound(host, port, () => probe(host, port)).stop();
   const operations = await openAppliance({ folder, kind, create: true });
   const listeners: Listening[] = [];
   try {
@@ -39,10 +40,12 @@ export async function serveFolder(
     if (socket !== null) listeners.push(socket);
     await ready({ operations, url: plain.address, folder });
     await stopped;
+    print("stopping");
   } finally {
     await Promise.all(listeners.map((listener) => listener.stop()));
     await operations.close();
   }
+  print("stopped");
   return DONE;
 }
 
@@ -52,27 +55,8 @@ function whenTold(): Promise<void> {
   });
 }
 
-function hostAndPort(text: string): { readonly host: string; readonly port: number } {
-  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:\s]+)):(\d{1,5})$/.exec(text);
-  const host = match?.[1] ?? match?.[2];
-  const port = Number(match?.[3]);
-  if (host === undefined || port > 65_535 || (match?.[1] !== undefined && isIP(host) !== 6)) {
-    throw new Misuse(
-      "--listen must be HOST:PORT",
-      "for example --listen 0.0.0.0:8080, or [::]:8080",
-    );
-  }
-  return { host, port };
-}
-
-function clientNetworks(networks: readonly string[]): (address: string) => boolean {
-  if (networks.length === 0) return siteNetworks();
-  const wrong = networks.find((network) => parseNetwork(network) === null);
-  if (wrong !== undefined) {
-    throw new Misuse(`--client-networks: ${wrong} is not a network`, "for example 10.1.0.0/16");
-  }
-  return networkMatcher(networks);
-}
+const clientNetworks = (networks: readonly string[]): ((address: string) => boolean) =>
+  networks.length === 0 ? siteNetworks() : networkMatcher(networks);
 
 function bound(host: string, port: number, start: () => Listening): Listening {
   try {

@@ -19,6 +19,9 @@ import type { License, State } from "./state.ts";
 import { canBorrow, endOf } from "./terms.ts";
 import { earliest, HOUR, later, latest, MINUTE, type Instant } from "./time.ts";
 
+/** What is kept of a borrow under its key; user and contact come again with the repeat. */
+type KeptBorrow = Omit<SlotOutcome, "user" | "contact">;
+
 /** Registers the user if needed; borrowing again moves the end. */
 export function decideBorrow(state: State, command: Borrow, at: Instant): SlotDecision {
   const { user, contact } = command;
@@ -26,8 +29,10 @@ export function decideBorrow(state: State, command: Borrow, at: Instant): SlotDe
   if (user === null || missing.length > 0) {
     return no({ code: "missing_parameters", fields: missing });
   }
-  const earlier = recall<SlotOutcome>(state, "borrow", command, user, at);
-  if (earlier !== null) return earlier;
+  const earlier = recall<KeptBorrow>(state, "borrow", command, user, at);
+  if (earlier !== null) {
+    return earlier.ok ? decided([], { ...earlier.value.outcome, user, contact }) : earlier;
+  }
 
   const found = findSlot(state, command, user, at, ({ terms }) => canBorrow(terms));
   if (!found.ok) return found;
@@ -54,7 +59,8 @@ export function decideBorrow(state: State, command: Borrow, at: Instant): SlotDe
     contact,
     early: current !== null && until.value < current,
   });
-  return decided([...events, ...remember(state, "borrow", command, user, outcome, at)], outcome);
+  const { user: _user, contact: _contact, ...kept } = outcome;
+  return decided([...events, ...remember(state, "borrow", command, user, kept, at)], outcome);
 }
 
 function borrowEnd(

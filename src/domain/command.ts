@@ -68,16 +68,19 @@ export interface RegisterFeature extends Aim {
   readonly type: "RegisterFeature";
   readonly user: string | null;
   readonly feature: string | null;
+  readonly peer: string;
 }
 
 export interface ReleaseFeature extends Aim {
   readonly type: "ReleaseFeature";
   readonly user: string | null;
   readonly feature: string | null;
+  readonly peer: string;
 }
 
 export interface ReleaseAllFeatures {
   readonly type: "ReleaseAllFeatures";
+  readonly peer: string;
 }
 
 /**

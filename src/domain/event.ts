@@ -86,6 +86,7 @@ interface OfFeature<T extends string> extends OfHolder<T> {
 export interface FeatureTaken extends OfFeature<"FeatureTaken"> {
   readonly slot: number;
   readonly end: Instant;
+  readonly peer: string;
 }
 
 export interface FeatureRenewed extends OfFeature<"FeatureRenewed"> {
@@ -95,6 +96,7 @@ export interface FeatureRenewed extends OfFeature<"FeatureRenewed"> {
 export interface FeatureReleased extends OfFeature<"FeatureReleased"> {
   readonly slot: number;
   readonly by: ReleasedBy;
+  readonly peer: string;
 }
 
 export interface FeatureExpired extends OfFeature<"FeatureExpired"> {
@@ -134,7 +136,11 @@ export interface RefusalsCounted extends Happened<"RefusalsCounted"> {
   readonly users: readonly string[];
 }
 
-/** Renewals would drown the record; everything else is kept for the auditor. */
-export function isAudited({ type }: Event): boolean {
-  return type !== "SlotRenewed" && type !== "FeatureRenewed";
+/**
+ * Renewals would drown the record; everything else is kept for the auditor, and so is a renewal
+ * from somewhere else than before.
+ */
+export function isAudited(event: Event): boolean {
+  if (event.type === "SlotRenewed") return event.contact !== undefined;
+  return event.type !== "FeatureRenewed";
 }

@@ -14,6 +14,7 @@ import { licensesOf, missingFields, validOf } from "./licenses.ts";
 import { no, ok, type Result } from "./result.ts";
 import { holding, nextFreeAt, slotsInUse } from "./slots.ts";
 import type { Feature, FeatureRegistration, License, State } from "./state.ts";
+import type { FeatureTerms } from "./terms.ts";
 import { later, MINUTE, type Instant } from "./time.ts";
 
 export interface FeatureOutcome {
@@ -36,24 +37,49 @@ export function decideRegisterFeature(
   if (held.length === 0) return no({ code: "user_not_registered" });
   const found = usable(held, code, at);
   if (!found.ok) return found;
-  const { license, feature } = found.value;
-  const { floating } = feature.terms;
-  if (floating === null) return no({ code: "feature_not_floating" });
+  const floating = found.value.flatMap(({ license, feature }) => {
+    const terms = feature.terms.floating;
+    return terms === null ? [] : [{ license, feature, terms }];
+  });
+  const [first] = floating;
+  if (first === undefined) return no({ code: "feature_not_floating" });
 
-  const outcome = { license: license.id, feature: code };
-  const end = later(at, floating.timeoutMinutes * MINUTE);
-  const named = { at, license: license.id, feature: code, user, end };
-  if (holding(feature.pool, user, at) !== null) {
-    return decided([{ type: "FeatureRenewed", ...named }], outcome);
+  const using = floating.find(({ feature }) => holding(feature.pool, user, at) !== null);
+  if (using !== undefined) {
+    const renewed = seatOf(using, code, user, at);
+    return decided([{ type: "FeatureRenewed", ...renewed }], outcomeOf(using, code));
   }
-  if (slotsInUse(feature.pool, at) >= floating.slots) {
-    const nextFree = nextFreeAt(feature.pool, floating.slots, at);
-    return no({ code: "floating_not_available", slots: floating.slots, nextFree });
+  const room = floating.find(({ feature, terms }) => slotsInUse(feature.pool, at) < terms.slots);
+  if (room === undefined) {
+    const { slots } = first.terms;
+    const nextFree = nextFreeAt(first.feature.pool, slots, at);
+    return no({ code: "floating_not_available", slots, nextFree });
   }
-  const ended = feature.pool.holders.get(user);
-  const own = ended === undefined ? [] : [featureExpired(license.id, code, ended)];
-  return decided([...own, { type: "FeatureTaken", slot: state.nextSlot, ...named }], outcome);
+  const ended = room.feature.pool.holders.get(user);
+  const own = ended === undefined ? [] : [featureExpired(room.license.id, code, ended)];
+  const slot = state.nextSlot;
+  const taken = { ...seatOf(room, code, user, at), slot, peer: command.peer };
+  return decided([...own, { type: "FeatureTaken", ...taken }], outcomeOf(room, code));
 }
+
+interface FloatingSeat {
+  readonly license: License;
+  readonly terms: NonNullable<FeatureTerms["floating"]>;
+}
+
+const outcomeOf = ({ license }: FloatingSeat, feature: string): FeatureOutcome => ({
+  license: license.id,
+  feature,
+});
+
+/** What taking and keeping a feature's slot have in common. */
+const seatOf = ({ license, terms }: FloatingSeat, feature: string, user: string, at: Instant) => ({
+  at,
+  license: license.id,
+  feature,
+  user,
+  end: later(at, terms.timeoutMinutes * MINUTE),
+});
 
 export function decideReleaseFeature(
   state: State,
@@ -79,6 +105,7 @@ export function decideReleaseFeature(
       user,
       slot,
       by: "user",
+      peer: command.peer,
     };
     return decided([event], { license: license.id, feature: code });
   }
@@ -87,7 +114,7 @@ export function decideReleaseFeature(
 
 export function decideReleaseAllFeatures(
   state: State,
-  _command: ReleaseAllFeatures,
+  { peer }: ReleaseAllFeatures,
   at: Instant,
 ): Result<Decision<{ readonly released: number }>, Fault> {
   const events: Event[] = [];
@@ -95,7 +122,8 @@ export function decideReleaseAllFeatures(
     for (const [feature, { pool }] of features) {
       for (const { user, slot, end } of pool.holders.values()) {
         if (end <= at) continue;
-        events.push({ type: "FeatureReleased", at, license: id, feature, user, slot, by: "admin" });
+        const named = { license: id, feature, user, slot };
+        events.push({ type: "FeatureReleased", at, ...named, by: "admin", peer });
       }
     }
   }
@@ -181,21 +209,22 @@ function aimAt(
   return licenses.ok ? ok({ user, feature, licenses: licenses.value }) : licenses;
 }
 
-/** The first license with this feature, unless the feature has ended everywhere. */
+/** The licenses with this feature, unless the feature has ended in all of them. */
 function usable(
   licenses: readonly License[],
   code: string,
   at: Instant,
-): Result<{ readonly license: License; readonly feature: Feature }, Fault> {
+): Result<readonly { readonly license: License; readonly feature: Feature }[], Fault> {
+  const found: { license: License; feature: Feature }[] = [];
   let fault: Fault = { code: "invalid_license_feature_code" };
   for (const license of licenses) {
     const feature = license.features.get(code);
     if (feature === undefined) continue;
     const { expires } = feature.terms;
-    if (expires === null || at < expires) return ok({ license, feature });
-    fault = { code: "license_expired", what: "feature", end: expires };
+    if (expires === null || at < expires) found.push({ license, feature });
+    else fault = { code: "license_expired", what: "feature", end: expires };
   }
-  return no(fault);
+  return found.length === 0 ? no(fault) : ok(found);
 }
 
 function counterOf(license: License, code: string, at: Instant) {

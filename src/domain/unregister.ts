@@ -74,7 +74,7 @@ function released(
     const using = holding(pool, user, at);
     if (using === null) continue;
     const named = { license: license.id, feature, user, slot: using.slot };
-    features.push({ type: "FeatureReleased", at, ...named, by });
+    features.push({ type: "FeatureReleased", at, ...named, by, peer });
   }
   const early = borrowEndOf(held, at) !== null;
   const event: SlotReleased = {

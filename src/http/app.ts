@@ -3,7 +3,7 @@ import type { Operations } from "../operations/operations.ts";
 import { log } from "../platform/log.ts";
 import { describe } from "./describe.ts";
 import { faultOf, refused, type AnyFault } from "./faults.ts";
-import { addressOf, admit, type Gate } from "./gate.ts";
+import { admit, type Gate } from "./gate.ts";
 import { openapi } from "./openapi.ts";
 import { addConsumption } from "./routes/add-consumption.ts";
 import { addFeatureConsumption } from "./routes/add-feature-consumption.ts";
@@ -26,7 +26,8 @@ export interface AppDeps {
 
 /** The whole HTTP side as a value: it never listens, so tests call it as a server would. */
 export function createApp({ operations, gate }: AppDeps) {
-  const peerOf = (request: Request): string => addressOf(gate, request) ?? "unknown";
+  const peers = new WeakMap<Request, string>();
+  const peerOf = (request: Request): string => peers.get(request) ?? "unknown";
   const deps: RouteDeps = { operations, peerOf };
   const app = new Elysia({
     normalize: false,
@@ -38,7 +39,7 @@ export function createApp({ operations, gate }: AppDeps) {
       set.headers["cache-control"] = "no-store";
       set.headers["x-content-type-options"] = "nosniff";
       set.headers["x-request-id"] = nextRequestId();
-      admit(gate, request, pathOf(request.url));
+      peers.set(request, admit(gate, request, pathOf(request.url)));
     })
     .onError({ as: "global" }, ({ error, set }) => answer(error, set))
     .use(page())

@@ -1,5 +1,5 @@
 import type { TObject } from "@sinclair/typebox";
-import { refuse } from "./faults.ts";
+import { faultOf, Refusal, refuse } from "./faults.ts";
 import { matchFields } from "./fields.ts";
 
 const KIB = 1024;
@@ -25,7 +25,7 @@ export function jsonBody<S extends TObject>(schema: S, rules: BodyRules = {}) {
 }
 
 async function readObject(request: Request, rules: BodyRules): Promise<Record<string, unknown>> {
-  const bytes = await readBytes(request, BODY_BYTES);
+  const bytes = await readBytes(request, BODY_BYTES).catch(orRefuse);
   if (bytes.length === 0 && rules.emptyAllowed === true) return {};
   if (!isJson(request.headers)) refuse({ code: "unsupported_media_type" });
   const value = parse(bytes);
@@ -42,7 +42,14 @@ function isJson(headers: Headers): boolean {
   if (encoding !== null && encoding.toLowerCase() !== "identity") return false;
   const type = headers.get("content-type");
   if (type === "application/json") return true;
-  return /^application\/json\s*(?:;\s*charset\s*=\s*(?:utf-8|"utf-8")\s*)?;?\s*$/i.test(type ?? "");
+  const [kind = "", ...parameters] = (type ?? "").toLowerCase().split(";");
+  return kind.trim() === "application/json" && parameters.every(isUtf8);
+}
+
+/** Of a content type's parameters, the one we have an opinion on. */
+function isUtf8(parameter: string): boolean {
+  const [name = "", value = ""] = parameter.split("=").map((part) => part.trim());
+  return name !== "charset" || value === "utf-8" || value === '"utf-8"';
 }
 
 async function readBytes(request: Request, limit: number): Promise<Uint8Array<ArrayBuffer>> {
@@ -55,6 +62,11 @@ async function readBytes(request: Request, limit: number): Promise<Uint8Array<Ar
     return bytes;
   }
   return readStream(request.body, limit);
+}
+
+/** A body that does not come to its end is the caller's doing, not a bug of ours. */
+function orRefuse(error: unknown): never {
+  throw faultOf(error) === null ? new Refusal({ code: "invalid_json" }) : error;
 }
 
 /** Without a declared length the body is counted as it comes, and never held past its limit. */

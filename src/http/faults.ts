@@ -13,11 +13,11 @@ export type WireFault =
   | { readonly code: "too_large"; readonly bytes: number }
   | { readonly code: "too_complex" }
   | { readonly code: "invalid_type"; readonly fields: readonly string[] }
-  | { readonly code: "invalid_number"; readonly field: string }
+  | { readonly code: "invalid_number"; readonly field: string; readonly most: number }
   | { readonly code: "invalid_boolean"; readonly field: string }
   | { readonly code: "invalid_timestamp"; readonly field: string }
   | { readonly code: "invalid_characters"; readonly field: string }
-  | { readonly code: "invalid_parameter"; readonly field: string }
+  | { readonly code: "invalid_parameter"; readonly field: string; readonly expected: string }
   | { readonly code: "too_long"; readonly field: string; readonly bytes: number }
   | { readonly code: "not_found" }
   | { readonly code: "method_not_allowed"; readonly allow: readonly string[] }
@@ -38,7 +38,7 @@ export interface Refused {
 }
 
 /** Thrown to leave a handler with a fault; the one `onError` turns it into its answer. */
-class Refusal extends Error {
+export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly fault: AnyFault;
 
@@ -95,7 +95,7 @@ const FAULTS: { readonly [C in Code]: Row<C> } = {
   invalid_type: { status: 400, say: ({ fields }) => `${list(fields)} must be a string` },
   invalid_number: {
     status: 400,
-    say: ({ field }) => `${field} must be a whole number in plain digits, up to 1000000000000`,
+    say: ({ field, most }) => `${field} must be a whole number in plain digits, up to ${most}`,
   },
   invalid_boolean: { status: 400, say: ({ field }) => `${field} must be true or false` },
   invalid_timestamp: {
@@ -106,7 +106,7 @@ const FAULTS: { readonly [C in Code]: Row<C> } = {
     status: 400,
     say: ({ field }) => `${field} holds control, invisible or direction-changing characters`,
   },
-  invalid_parameter: { status: 400, say: ({ field }) => `${field} is not valid here` },
+  invalid_parameter: { status: 400, say: ({ field, expected }) => `${field} must be ${expected}` },
   too_long: { status: 400, say: ({ field, bytes }) => `${field} may have at most ${bytes} bytes` },
   not_found: { status: 404, say: () => "there is nothing at this path" },
   method_not_allowed: { status: 405, say: ({ allow }) => `this path answers ${list(allow)} only` },
@@ -124,7 +124,7 @@ const FAULTS: { readonly [C in Code]: Row<C> } = {
 
   missing_parameters: { status: 400, say: ({ fields }) => `${list(fields)} must be given` },
   unknown_product: { status: 400, say: () => "no license is installed for this product" },
-  license_not_found: { status: 400, say: () => "no such license is installed" },
+  license_not_found: { status: 400, say: () => "no license is installed that fits the request" },
   license_not_enabled: { status: 400, say: () => "the license is disabled" },
   license_not_active: {
     status: 400,
@@ -138,7 +138,10 @@ const FAULTS: { readonly [C in Code]: Row<C> } = {
     status: 400,
     say: ({ slots, nextFree }) => noSlot(slots, nextFree),
   },
-  user_not_registered: { status: 400, say: () => "the user holds no such slot" },
+  user_not_registered: {
+    status: 400,
+    say: () => "the user holds no such slot",
+  },
   license_borrow_not_allowed: { status: 400, say: () => "the license does not allow borrowing" },
   borrow_until_not_valid: {
     status: 400,

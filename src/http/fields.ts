@@ -38,42 +38,34 @@ export function matchFields(schema: TObject, raw: Readonly<Record<string, unknow
   const keys = Object.keys(raw);
   let exact = 0;
   for (const name of Object.keys(schema.properties)) {
-    if (!Object.hasOwn(raw, name)) continue;
+    if (!Object.hasOwn(raw, name) || raw[name] === null) continue;
     exact += 1;
-    set(matched, schema, name, raw[name]);
+    matched[name] = asText(schema, name, raw[name]);
   }
-  // Only when something was not matched to the letter can it be a variant in another case.
+  // Null and absent are the same, so only what is left over can be a variant in another case.
   if (exact === keys.length) return matched;
   for (const name of Object.keys(schema.properties)) {
-    if (Object.hasOwn(raw, name)) continue;
-    const variant = keys.find((key) => key.toLowerCase() === name);
-    if (variant !== undefined) set(matched, schema, name, raw[variant]);
+    if (name in matched) continue;
+    const variant = keys.find((key) => key.toLowerCase() === name && raw[key] !== null);
+    if (variant !== undefined) matched[name] = asText(schema, name, raw[variant]);
   }
   return matched;
 }
 
-function set(
-  matched: Record<string, unknown>,
-  schema: TObject,
-  name: string,
-  value: unknown,
-): void {
-  // Null and absent are the same.
-  if (value === null) return;
+function asText(schema: TObject, name: string, value: unknown): unknown {
   const tolerates: unknown = schema.properties[name]?.["tolerates"];
-  const asText =
+  const understood =
     (tolerates === "integer" && typeof value === "number" && Number.isInteger(value)) ||
     (tolerates === "boolean" && typeof value === "boolean");
-  matched[name] = asText ? String(value) : value;
+  return understood ? String(value) : value;
 }
 
 const IDENTIFIER_BYTES = 256;
 const INFO_BYTES = 4 * 1024;
 
-/** Control, zero-width and direction-changing characters, line separators. */
-const UNSEEN = /[\p{Cc}\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/u;
-const UNSEEN_IN_TEXT =
-  /(?![\t\n\r])[\p{Cc}\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/u;
+/** Control characters, everything Unicode says to show nothing for, line separators. */
+const UNSEEN = /[\p{Cc}\p{DI}\u2028\u2029]/u;
+const UNSEEN_IN_TEXT = /(?![\t\n\r])[\p{Cc}\p{DI}\u2028\u2029]/u;
 
 /** An opaque name in NFC; "" when absent. */
 export function text(name: string, value: string | undefined): string {
@@ -106,7 +98,7 @@ const LARGEST = 1_000_000_000_000;
 function integer(field: string, value: string | undefined): number | null {
   if (value === undefined || value === "") return null;
   const number = NUMBER.test(value) ? Number(value) : Number.NaN;
-  if (!(Math.abs(number) <= LARGEST)) refuse({ code: "invalid_number", field });
+  if (!(Math.abs(number) <= LARGEST)) refuse({ code: "invalid_number", field, most: LARGEST });
   return number;
 }
 
@@ -114,7 +106,9 @@ function integer(field: string, value: string | undefined): number | null {
 export function licenseId(value: string | undefined): number | null {
   if (value === undefined || value === "") return null;
   const number = /^(?:0|[1-9]\d{0,15})$/.test(value) ? Number(value) : Number.NaN;
-  if (!Number.isSafeInteger(number)) refuse({ code: "invalid_number", field: "license_id" });
+  if (!Number.isSafeInteger(number)) {
+    refuse({ code: "invalid_number", field: "license_id", most: Number.MAX_SAFE_INTEGER });
+  }
   return number;
 }
 
@@ -122,7 +116,8 @@ export function licenseId(value: string | undefined): number | null {
 export function consumptions(value: string | undefined): number {
   if (value === undefined) return 1;
   return (
-    integer("consumptions", value) ?? refuse({ code: "invalid_number", field: "consumptions" })
+    integer("consumptions", value) ??
+    refuse({ code: "invalid_number", field: "consumptions", most: LARGEST })
   );
 }
 
@@ -159,7 +154,8 @@ export function timestamp(field: string, value: string | undefined): Instant | n
 export function idempotencyKey(request: Request): string | null {
   const key = request.headers.get("idempotency-key");
   if (key !== null && !/^[!-~]{1,64}$/.test(key)) {
-    refuse({ code: "invalid_parameter", field: "Idempotency-Key" });
+    const expected = "1 to 64 visible ASCII characters";
+    refuse({ code: "invalid_parameter", field: "Idempotency-Key", expected });
   }
   return key;
 }

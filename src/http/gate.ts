@@ -27,31 +27,25 @@ export const socketGate: Gate = {
 /**
  * Lets a request pass to its handler or refuses it: is there such a route, was the server called by
  * its own name, is another site's page behind this, may this network call, may it administer.
+ * Returns the address it came from, read once, in one spelling; what a proxy claims about somebody
+ * else counts for nothing.
  */
-export function admit(gate: Gate, request: Request, path: string): void {
+export function admit(gate: Gate, request: Request, path: string): string {
   const route = routes.get(path);
   if (route === undefined) return refuse({ code: "not_found" });
   const plane = Object.hasOwn(route, request.method) ? route[request.method as Method] : undefined;
   if (plane === undefined) {
     return refuse({ code: "method_not_allowed", allow: Object.keys(route) });
   }
-  if (gate.trusted) return;
+  if (gate.trusted) return "socket";
   const { headers } = request;
   checkHost(gate, headers, plane);
   if (isCrossSite(headers, path)) refuse({ code: "cross_site" });
-  const peer = addressOf(gate, request);
+  const peer = normalAddress(gate.peerOf(request) ?? "");
   if (peer === null || !gate.isClient(peer)) return refuse({ code: "forbidden" });
-  if (plane === "client" || gate.adminOpen) return;
-  if (!isLoopback(peer) || isForwarded(headers)) refuse({ code: "unauthorized" });
-}
-
-/**
- * Read once at entry, in one spelling; what a proxy claims about somebody else counts for nothing.
- */
-export function addressOf({ peerOf, trusted }: Gate, request: Request): string | null {
-  if (trusted) return "socket";
-  const peer = peerOf(request);
-  return peer === null ? null : normalAddress(peer);
+  const open = plane === "client" || gate.adminOpen;
+  if (!open && (!isLoopback(peer) || isForwarded(headers))) refuse({ code: "unauthorized" });
+  return peer;
 }
 
 const HOST = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_.])?))(?::\d{1,5})?$/i;
@@ -78,8 +72,11 @@ function isCrossSite(headers: Headers, path: string): boolean {
   if (navigation) return true;
   const site = headers.get("sec-fetch-site");
   if (site !== null && site !== "same-origin" && site !== "none") return true;
+  const own = `http://${headers.get("host")}`.toLowerCase();
+  const referer = headers.get("referer");
+  if (referer !== null && !`${referer.toLowerCase()}/`.startsWith(`${own}/`)) return true;
   const origin = headers.get("origin");
-  return origin !== null && origin.toLowerCase() !== `http://${headers.get("host")}`.toLowerCase();
+  return origin !== null && origin.toLowerCase() !== own;
 }
 
 const FORWARDING = ["forwarded", "x-real-ip", "via"];

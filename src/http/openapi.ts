@@ -1,4 +1,4 @@
-import type { TObject } from "@sinclair/typebox";
+import type { TObject, TSchema } from "@sinclair/typebox";
 import type { AnyElysia } from "elysia";
 import { version } from "../platform/version.ts";
 import { routes } from "./planes.ts";
@@ -54,7 +54,7 @@ function operation(
     ...Object.entries(query?.properties ?? {}).map(([name, schema]) => ({
       name,
       in: "query",
-      schema,
+      schema: plain(schema),
     })),
     ...(idempotent === true ? [IDEMPOTENCY_KEY] : []),
   ];
@@ -66,12 +66,22 @@ function operation(
     parameters,
     ...(body && {
       requestBody: {
-        content: { "application/json": { schema: body, example: body["examples"]?.[0] } },
+        content: { "application/json": { schema: shown(body), example: body["examples"]?.[0] } },
       },
     }),
     responses: { ...withShape(responses ?? {}), default: REFUSED },
   };
 }
+
+/** The contract's fields as optional strings; what more is understood is told in prose. */
+const shown = ({ properties }: TObject): object => ({
+  type: "object",
+  properties: Object.fromEntries(
+    Object.entries(properties).map(([name, schema]) => [name, plain(schema)]),
+  ),
+});
+
+const plain = ({ type, description }: TSchema): object => ({ type, description });
 
 const withShape = (responses: Readonly<Record<string, object>>): object =>
   Object.fromEntries(

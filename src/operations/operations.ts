@@ -7,6 +7,7 @@ import type {
   InstallLicense,
   Register,
   RegisterFeature,
+  ReleaseAllFeatures,
   ReleaseFeature,
   Unregister,
   UnregisterAll,
@@ -110,9 +111,9 @@ export class Operations {
     return this.#do({ type: "ReleaseFeature", ...asked }, asked, asDecided);
   }
 
-  releaseAllFeatures(): Answer<{ readonly released: number }> {
+  releaseAllFeatures(asked: Asked<ReleaseAllFeatures>): Answer<OutcomeOf<ReleaseAllFeatures>> {
     const nobody = { product: null, user: null };
-    return this.#do({ type: "ReleaseAllFeatures" }, nobody, asDecided);
+    return this.#do({ type: "ReleaseAllFeatures", ...asked }, nobody, asDecided);
   }
 
   addConsumption({
@@ -185,7 +186,7 @@ export class Operations {
       createdAt,
       health: this.#store.health(),
       licenses: [...licenses.values()].map((license) => viewLicense(license, now)),
-      refusals: [...refusals.values()],
+      refusals: [...refusals.values()].toSorted((a, b) => b.count - a.count),
     }));
   }
 
@@ -210,16 +211,25 @@ export class Operations {
   }
 
   #note(code: string, product: string | null, user: string | null): void {
-    const known = product !== null && this.#store.peek(({ products }) => products.has(product));
-    this.#refusals.note(known ? product : null, code, user);
+    this.#refusals.note(this.#store.peek(installedProduct(product)), code, user);
   }
 
   async #countRefusals(): Promise<void> {
     const refusals = this.#refusals.take();
     if (refusals.length === 0) return;
-    await this.#store.transact({ type: "CountRefusals", refusals }, () => null);
+    const counted = await this.#store.transact({ type: "CountRefusals", refusals }, () => null);
+    if (!counted.ok) this.#refusals.putBack(refusals);
   }
 }
+
+/** The product a caller means, if there is such a one; leaving it out means the only one. */
+const installedProduct =
+  (product: string | null) =>
+  ({ products }: State): string | null => {
+    if (product !== null) return products.has(product) ? product : null;
+    const [only, ...others] = products.keys();
+    return only !== undefined && others.length === 0 ? only : null;
+  };
 
 const asDecided = <O>(_state: State, outcome: O): O => outcome;
 

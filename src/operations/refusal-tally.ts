@@ -17,18 +17,32 @@ export class RefusalTally {
 
   /** `product` must be one that is installed, or null: callers' guesses do not become buckets. */
   note(product: string | null, code: string, user: string | null): void {
-    const key = JSON.stringify([product, code]);
-    let bucket = this.#buckets.get(key);
-    if (bucket === undefined) {
-      bucket = { product, code, count: 0, users: [] };
-      this.#buckets.set(key, bucket);
-    }
+    const bucket = this.#bucket(product, code);
     bucket.count += 1;
     if (user === null) return;
     const known = bucket.users.indexOf(user);
     if (known >= 0) bucket.users.splice(known, 1);
     bucket.users.push(user);
     if (bucket.users.length > limits.refusalUsers) bucket.users.shift();
+  }
+
+  /** What could not be written down yet counts with the next. */
+  putBack(refusals: readonly Refusals[]): void {
+    for (const { product, code, count, users } of refusals) {
+      const bucket = this.#bucket(product, code);
+      bucket.count += count;
+      bucket.users.unshift(...users);
+      bucket.users.splice(0, bucket.users.length - limits.refusalUsers);
+    }
+  }
+
+  #bucket(product: string | null, code: string): Bucket {
+    const key = JSON.stringify([product, code]);
+    const known = this.#buckets.get(key);
+    if (known !== undefined) return known;
+    const bucket: Bucket = { product, code, count: 0, users: [] };
+    this.#buckets.set(key, bucket);
+    return bucket;
   }
 
   /** Empties the tally. */

@@ -11,7 +11,17 @@ export interface Option {
   readonly value?: string;
   /** Kept in a configuration file as well; the key there is the name with underscores. */
   readonly setting?: boolean;
+  /** A path: relative to the working folder, or to the file it stands in. */
+  readonly path?: boolean;
   readonly fallback?: (environment: Environment) => string | undefined;
+  /** What is wrong with a value; null when it is fine. */
+  readonly check?: (value: Value) => Wrong | null;
+}
+
+export interface Wrong {
+  /** Words that finish "--name …". */
+  readonly wrong: string;
+  readonly hint: string;
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -49,7 +59,14 @@ export function resolveOptions(
   const resolved = new Map<string, Resolved>();
   for (const option of options) {
     const found = lookUp(option, flags, environment, file);
-    if (found !== null) resolved.set(option.name, found);
+    if (found === null) continue;
+    const wrong = option.check?.(found.value) ?? null;
+    if (wrong !== null) {
+      const { from } = found;
+      const subject = from.startsWith("--") ? from : `${from}: ${option.name}`;
+      throw new Misuse(`${subject} ${wrong.wrong}`, wrong.hint);
+    }
+    resolved.set(option.name, found);
   }
   return resolved;
 }
@@ -61,16 +78,23 @@ function lookUp(
   file: ConfigFile | null,
 ): Resolved | null {
   const flag = flags[option.name];
-  if (flag !== undefined) return { value: flag, from: `--${option.name}` };
+  if (flag !== undefined) return { value: placed(option, flag, "."), from: `--${option.name}` };
   const twin = twinOf(option);
   const variable = environment[twin];
-  if (variable !== undefined && variable !== "")
-    return { value: typed(option, variable), from: twin };
+  if (variable !== undefined && variable !== "") {
+    return { value: placed(option, typed(option, variable), "."), from: twin };
+  }
   const kept = file?.values.get(snake(option.name));
-  if (file !== null && kept !== undefined) return { value: kept, from: file.path };
+  if (file !== null && kept !== undefined) {
+    return { value: placed(option, kept, dirname(file.path)), from: file.path };
+  }
   const fallback = option.fallback?.(environment);
   return fallback === undefined ? null : { value: typed(option, fallback), from: "default" };
 }
+
+/** A full path, so that it means the same wherever it is used; an empty one stays what it is. */
+const placed = ({ path }: Option, value: Value, folder: string): Value =>
+  path === true && typeof value === "string" && value !== "" ? resolve(folder, value) : value;
 
 function typed(option: Option, text: string): Value {
   if (option.type === "list") return text.split(",").map((part) => part.trim());
@@ -89,11 +113,12 @@ export interface ConfigFile {
 export function parseConfig(path: string, text: string, options: readonly Option[]): ConfigFile {
   const known = new Map(options.filter(({ setting }) => setting).map((o) => [snake(o.name), o]));
   const values = new Map<string, Value>();
-  for (const [key, value] of Object.entries(parseToml(path, text))) {
+  for (const [written, value] of Object.entries(parseToml(path, text))) {
+    const key = snake(written);
     const option = known.get(key);
     if (option === undefined) {
       throw new Misuse(
-        `${path}: unknown key ${key}`,
+        `${path}: unknown key ${written}`,
         `known keys: ${[...known.keys()].join(", ")}`,
       );
     }
@@ -119,6 +144,12 @@ function parseToml(path: string, text: string): object {
 function fits(option: Option, value: unknown): value is Value {
   if (option.type !== "list") return typeof value === option.type;
   return Array.isArray(value) && value.every((part) => typeof part === "string");
+}
+
+/** Variables that look like ours and mean nothing: most likely a typing mistake. */
+export function strangers(environment: Environment, options: readonly Option[]): string[] {
+  const known = new Set(options.map(twinOf));
+  return Object.keys(environment).filter((name) => /^BERTH_/.test(name) && !known.has(name));
 }
 
 /** Never the working folder: the same command must mean the same data wherever it is typed. */

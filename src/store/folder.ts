@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { emptyState, type Kind } from "../domain/state.ts";
-import type { Instant } from "../domain/time.ts";
+import { instant, type Instant } from "../domain/time.ts";
 import type { Disk, FileLock } from "../platform/disk.ts";
 import {
   generationName,
@@ -30,14 +30,17 @@ export interface FolderOptions {
   /** Whether a folder that holds nothing yet is made into one. */
   readonly create: boolean;
   readonly uid: number;
-  readonly now: () => Instant;
+  readonly now: (mark: Instant) => Instant;
 }
 
 /** Takes the folder for this process and decides whether what it holds can be served. */
 export async function openFolder(options: FolderOptions): Promise<OpenedFolder> {
   const { disk, folder, kind, create } = options;
   if (create) disk.makeFolder(folder);
-  else if (isEmpty(disk, folder)) throw notThere(folder);
+  if (isEmpty(disk, folder)) {
+    if (!create) throw notThere(folder);
+    if (isSomebodysElse(disk, folder)) throw notOurs(folder);
+  }
   const notes = closeToOthers(disk, folder, options.uid);
   const lock = lockFolder(disk, folder);
   try {
@@ -57,11 +60,19 @@ const isEmpty = (disk: Disk, folder: string): boolean =>
   segmentsIn(disk, folder).length === 0 &&
   generationsIn(disk, folder).length === 0;
 
+/** What may lie in a folder that was made for us, before we have been there. */
+const HARMLESS = /^(?:lost\+found|\..*|demo|state\.json\.new|berth\.sock|.*\.lock|lock|history)$/;
+
+/** To close such a folder to others, or to fill it, would be a surprise to whoever uses it. */
+const isSomebodysElse = (disk: Disk, folder: string): boolean =>
+  disk.list(folder).some((name) => !HARMLESS.test(name));
+
 const OTHERS = 0o077;
 
 function closeToOthers(disk: Disk, folder: string, uid: number): string[] {
   const stat = disk.stat(folder);
   if (stat === null || (stat.mode & OTHERS) === 0) return [];
+  const held = !isEmpty(disk, folder);
   const mode = stat.mode.toString(8).padStart(4, "0");
   if (stat.uid !== uid) {
     throw new FolderRefused(
@@ -70,6 +81,8 @@ function closeToOthers(disk: Disk, folder: string, uid: number): string[] {
     );
   }
   disk.setMode(folder, 0o700);
+  // With nothing in it, nobody could have read anything.
+  if (!held) return [];
   return [`${folder} could be read by others (mode ${mode}); it is closed to them now (0700)`];
 }
 
@@ -91,7 +104,7 @@ async function firstStart(options: FolderOptions): Promise<Loaded> {
   }
   if (!create || kind === null) throw notThere(folder);
   if (leftover !== null) disk.remove(leftover.path);
-  await makeFolder(disk, folder, kind, options.now());
+  await makeFolder(disk, folder, kind, options.now(instant(0)));
   const loaded = await load(disk, folder);
   if (loaded === null) throw new Error("a data folder was made and is not there");
   return loaded;
@@ -124,6 +137,13 @@ function holdsOnlyCreated(disk: Disk, path: string): boolean {
 
 function notThere(folder: string): FolderRefused {
   return new FolderRefused(`${folder} is not a data folder`, "name another one with --data DIR");
+}
+
+function notOurs(folder: string): FolderRefused {
+  return new FolderRefused(
+    `${folder} holds other files and is not a data folder`,
+    "name a new or an empty folder with --data DIR",
+  );
 }
 
 function wrongKind(folder: string, wanted: Kind, found: Kind): FolderRefused {

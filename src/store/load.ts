@@ -97,13 +97,9 @@ async function rowsOf(disk: Disk, folder: string, snapshot: Snapshot): Promise<S
 export async function wayBack(disk: Disk, folder: string, path: string): Promise<string> {
   const segments = segmentsIn(disk, folder);
   for (const { number, path: kept } of generationsIn(disk, folder).toReversed()) {
-    const usable = await isUsable(disk, folder, number);
-    if (!usable) continue;
     const whole = segments.some((segment) => segment.number === number + 1);
-    const cost = whole
-      ? "nothing is lost, the journal has every change since"
-      : `every change after ${number} is lost`;
-    return `cp -p ${quoted(kept)} ${quoted(path)} # ${cost}`;
+    if (!whole || !(await isUsable(disk, folder, number))) continue;
+    return `cp -p ${quoted(kept)} ${quoted(path)} # nothing is lost, the journal has every change since`;
   }
   return "no earlier generation is left in this folder; bring one back from a backup";
 }

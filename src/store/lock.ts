@@ -45,7 +45,8 @@ export async function endOrphanCheckpoint(disk: Disk, folder: string): Promise<v
     const lock = disk.lock(join(folder, CHECKPOINT_LOCK));
     if (lock !== null) return lock.release();
     const pid = noted(disk, join(folder, CHECKPOINT_LOCK));
-    if (pid !== null && pid !== process.pid) stopProcess(pid);
+    // The note may be an earlier holder's, and the pid somebody else's by now.
+    if (pid !== null && nameOfProcess(pid).includes("checkpoint")) stopProcess(pid);
     await Bun.sleep(STEP);
   }
   throw new FolderBusy(`a checkpoint of ${folder} does not end`);

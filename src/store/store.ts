@@ -18,7 +18,8 @@ export interface StoreOptions {
   readonly folder: string;
   readonly kind: Kind | null;
   readonly create: boolean;
-  readonly clock: () => Instant;
+  /** Given the newest instant on record, which time never runs behind. */
+  readonly clock: (mark: Instant) => Instant;
   /**
    * Folds all segments before the one that begins with `open`; rejects with the reason it could
    * not.
@@ -181,7 +182,7 @@ export class Store {
 
   /** Time never runs behind an event that was written. */
   #now(): Instant {
-    return latest(this.#options.clock(), this.#state.mark);
+    return latest(this.#options.clock(this.#state.mark), this.#state.mark);
   }
 
   #append(events: Parameters<typeof encodeLine>[3], at: Instant): void {

@@ -43,7 +43,7 @@ describe("an event", () => {
     const second = taken("bob", { slot: 3 });
     expect(replayed([...events, second]).nextSlot).toBe(8);
     const of = { license: 1, feature: "mesh", user: "ada", end: minutes(5) };
-    const used: Event = { type: "FeatureTaken", at: MONDAY, slot: 9, ...of };
+    const used: Event = { type: "FeatureTaken", peer: "10.0.0.9", at: MONDAY, slot: 9, ...of };
     expect(replayed([...events, used]).nextSlot).toBe(10);
   });
 

@@ -158,10 +158,14 @@ describe("releasing a feature", () => {
     const held = later.at(minutes(6)).did(registerFeature("bob", "mesh"));
     held
       .at(before(minutes(16)))
-      .when({ type: "ReleaseAllFeatures" })
+      .when({ type: "ReleaseAllFeatures", peer: "10.0.0.9" })
       .records({ type: "FeatureReleased", user: "bob", by: "admin" })
       .answers({ released: 1 });
-    held.at(minutes(16)).when({ type: "ReleaseAllFeatures" }).records().answers({ released: 0 });
+    held
+      .at(minutes(16))
+      .when({ type: "ReleaseAllFeatures", peer: "10.0.0.9" })
+      .records()
+      .answers({ released: 0 });
   });
 });
 

@@ -44,7 +44,7 @@ describe("the guard behind the rules", () => {
 
   test("throws on a feature slot more than there are, or where it does not float", () => {
     const of = { at: MONDAY, license: 1, feature: "mesh", slot: 2, user: "ada", end: hours(1) };
-    const used: Event = { type: "FeatureTaken", ...of };
+    const used: Event = { type: "FeatureTaken", peer: "10.0.0.9", ...of };
     judge(installed(1, { features: [mesh(1)] }), used).not.toThrow();
     judge(installed(1, { features: [mesh(0)] }), used).toThrow("more slots lent");
     judge(installed(1, { features: [feature("mesh")] }), used).toThrow("more slots lent");

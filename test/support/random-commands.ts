@@ -84,7 +84,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   fc
     .record({ user, code, product })
     .map((told) => releaseFeature(told.user, told.code, { product: told.product })),
-  fc.constant<Command>({ type: "ReleaseAllFeatures" }),
+  fc.constant<Command>({ type: "ReleaseAllFeatures", peer: "10.0.0.9" }),
   {
     weight: 2,
     arbitrary: fc

@@ -246,7 +246,7 @@ export const registerFeature = (
   code: string | null,
   differing: Differing<commands.RegisterFeature> = {},
 ): commands.RegisterFeature => {
-  return { type: "RegisterFeature", ...AIM, user, feature: code, ...differing };
+  return { type: "RegisterFeature", peer: CONTACT.peer, ...AIM, user, feature: code, ...differing };
 };
 
 export const releaseFeature = (
@@ -254,7 +254,7 @@ export const releaseFeature = (
   code: string | null,
   differing: Differing<commands.ReleaseFeature> = {},
 ): commands.ReleaseFeature => {
-  return { type: "ReleaseFeature", ...AIM, user, feature: code, ...differing };
+  return { type: "ReleaseFeature", peer: CONTACT.peer, ...AIM, user, feature: code, ...differing };
 };
 
 const COUNT = { user: null, peer: "10.0.0.7", allowOverages: null, maxOverages: null, once: null };

@@ -1,5 +1,5 @@
 import { DONE, isSet, type Command } from "../command.ts";
-import { option } from "../options.ts";
+import { option } from "../flags.ts";
 import { print, printJson, table } from "../terminal.ts";
 
 export const configCommand: Command = {

@@ -7,7 +7,7 @@ import { Misuse } from "../../platform/options.ts";
 import { version } from "../../platform/version.ts";
 import { dataFolder, Failure, listOf, type Command } from "../command.ts";
 import { demoLicenseId, demoTerms } from "../demo-license.ts";
-import { option } from "../options.ts";
+import { option } from "../flags.ts";
 import { serveFolder, type Server } from "../serving.ts";
 import { print, table } from "../terminal.ts";
 

@@ -1,6 +1,6 @@
 import { Misuse } from "../../platform/options.ts";
 import { DONE, dataFolder, isSet, stringOf, type Command } from "../command.ts";
-import { option } from "../options.ts";
+import { option } from "../flags.ts";
 import { reach } from "../reach.ts";
 import { print, printJson } from "../terminal.ts";
 

@@ -1,6 +1,6 @@
 import { version } from "../../platform/version.ts";
 import { dataFolder, listOf, stringOf, type Command, type Given } from "../command.ts";
-import { option } from "../options.ts";
+import { option } from "../flags.ts";
 import { serveFolder, type Server } from "../serving.ts";
 import { print, table } from "../terminal.ts";
 

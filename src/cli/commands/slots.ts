@@ -1,6 +1,6 @@
 import type { RegistrationReply } from "../../http/routes/admin.ts";
 import { DONE, dataFolder, isSet, stringOf, type Command } from "../command.ts";
-import { option } from "../options.ts";
+import { option } from "../flags.ts";
 import { reach } from "../reach.ts";
 import { print, printJson, table } from "../terminal.ts";
 

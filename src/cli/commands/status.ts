@@ -1,6 +1,6 @@
 import type { StatusReply } from "../../http/routes/admin.ts";
 import { DONE, dataFolder, isSet, type Command } from "../command.ts";
-import { option } from "../options.ts";
+import { option } from "../flags.ts";
 import { reach } from "../reach.ts";
 import { print, printJson, table } from "../terminal.ts";
 
@@ -29,7 +29,7 @@ function text(
     ["berth", version],
     ["data", `${folder} (${kind}), ${running}`],
     ["clock", now],
-    ["disk", fault ?? `ok, ${seq} changes written, ${audit_seq} of them on record`],
+    ["disk", fault ?? `ok; changes written: ${seq}, on record: ${audit_seq}`],
     ...(checkpoint_error === null ? [] : [["checkpoint", checkpoint_error]]),
     ...notes.map((note) => ["note", note]),
   ];

@@ -1,6 +1,6 @@
 import { commit, runtime, target, version } from "../../platform/version.ts";
 import { DONE, isSet, type Command } from "../command.ts";
-import { option } from "../options.ts";
+import { option } from "../flags.ts";
 import { print, printJson } from "../terminal.ts";
 
 export const versionCommand: Command = {

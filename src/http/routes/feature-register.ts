@@ -43,12 +43,13 @@ const page = {
 export const featureRegister = ({ operations, peerOf }: RouteDeps) => {
   const take = async (asked: Asked, request: Request) => {
     // The holder's host is known from the license's slot; here it is read only to be judged.
-    contactOf(asked, peerOf(request));
+    const { peer } = contactOf(asked, peerOf(request));
     const taken = await operations.registerFeature({
       product: identifier("product", asked.product),
       feature: identifier("feature", asked.feature),
       user: identifier("user", asked.user),
       licenseId: licenseId(asked.license_id),
+      peer,
     });
     return featureObject(unwrap(taken));
   };

@@ -17,20 +17,21 @@ const Body = Type.Object(
 );
 
 /** One act under two names, each with its "all". */
-export const featureRelease = ({ operations }: RouteDeps) => {
-  const release = async (body: typeof Body.static): Promise<string> => {
+export const featureRelease = ({ operations, peerOf }: RouteDeps) => {
+  const release = async (body: typeof Body.static, request: Request): Promise<string> => {
     unwrap(
       await operations.releaseFeature({
         product: identifier("product", body.product),
         feature: identifier("feature", body.feature),
         user: identifier("user", body.user),
         licenseId: licenseId(body.license_id),
+        peer: peerOf(request),
       }),
     );
     return "feature_released";
   };
-  const releaseAll = async (): Promise<Response> => {
-    unwrap(await operations.releaseAllFeatures());
+  const releaseAll = async ({ request }: { readonly request: Request }): Promise<Response> => {
+    unwrap(await operations.releaseAllFeatures({ peer: peerOf(request) }));
     return new Response(null);
   };
   const one = {
@@ -49,8 +50,8 @@ export const featureRelease = ({ operations }: RouteDeps) => {
   };
   const all = describe({ summary: "Give back every slot of every floating feature" });
   return new Elysia({ name: "feature-release" })
-    .post("/api/v4/featureRelease", ({ body }) => release(body), one)
-    .post("/api/v4/feature_release", ({ body }) => release(body), one)
+    .post("/api/v4/featureRelease", ({ body, request }) => release(body, request), one)
+    .post("/api/v4/feature_release", ({ body, request }) => release(body, request), one)
     .get("/api/v4/featureRelease/all", releaseAll, all)
     .get("/api/v4/feature_release/all", releaseAll, all);
 };

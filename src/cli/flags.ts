@@ -1,4 +1,21 @@
-import { defaultDataFolder, type Option } from "../platform/options.ts";
+import { parseNetwork } from "../platform/networks.ts";
+import { defaultDataFolder, type Option, type Value, type Wrong } from "../platform/options.ts";
+import { parseListen } from "./listen.ts";
+
+const listenCheck = (value: Value): Wrong | null =>
+  parseListen(String(value)) !== null
+    ? null
+    : {
+        wrong: "must be HOST:PORT, with a port up to 65535",
+        hint: "for example 0.0.0.0:8080, or [::]:8080",
+      };
+
+const networksCheck = (value: Value): Wrong | null => {
+  const wrong = [value].flat().find((network) => parseNetwork(String(network)) === null);
+  return wrong === undefined
+    ? null
+    : { wrong: `must hold networks; ${wrong} is not a network`, hint: "for example 10.1.0.0/16" };
+};
 
 /** Every flag there is, each described once. */
 export const option = {
@@ -8,6 +25,7 @@ export const option = {
     value: "DIR",
     help: "the data folder",
     setting: true,
+    path: true,
     fallback: defaultDataFolder,
   },
   demoData: {
@@ -15,6 +33,7 @@ export const option = {
     type: "string",
     value: "DIR",
     help: "keep the demo's state here; without it, a temporary folder that is removed at the end",
+    path: true,
   },
   listen: {
     name: "listen",
@@ -23,6 +42,7 @@ export const option = {
     help: "where applications reach it",
     setting: true,
     fallback: () => "0.0.0.0:8080",
+    check: listenCheck,
   },
   demoListen: {
     name: "listen",
@@ -30,6 +50,7 @@ export const option = {
     value: "HOST:PORT",
     help: "where applications reach it",
     fallback: () => "127.0.0.1:8080",
+    check: listenCheck,
   },
   clientNetworks: {
     name: "client-networks",
@@ -37,6 +58,7 @@ export const option = {
     value: "CIDR",
     help: "networks that may call; instead of the private ones and this machine's own",
     setting: true,
+    check: networksCheck,
   },
   config: { name: "config", type: "string", value: "FILE", help: "settings, as TOML" },
   product: { name: "product", type: "string", value: "CODE", help: "of this product only" },

@@ -1,0 +1,186 @@
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { RegistrationReply, StatusReply } from "../../src/http/routes/admin.ts";
+import { berth, done, doneJson, start, type Running } from "../support/berth.ts";
+import { modeOf, tempFolder } from "../support/temp-folder.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(30_000);
+
+const folderOf = ({ banner }: Running): string => /^ {2}data +(\S+)/m.exec(banner)?.[1] ?? "";
+
+/** A line as a shell would take it apart: quotes of one kind, no expansion anywhere. */
+function shellWords(line: string): string[] {
+  expect(line).not.toMatch(/["\\$`](?=[^']*$)/);
+  return [...line.matchAll(/(?:'[^']*'|[^\s'])+/g)].map(([word]) => word.replaceAll("'", ""));
+}
+
+function requestOf(line: string): [url: string, init: RequestInit] {
+  const [curl, ...words] = shellWords(line);
+  expect(curl).toBe("curl");
+  const headers: Record<string, string> = {};
+  let method = "GET";
+  let body = "";
+  let url = "";
+  for (let place = 0; place < words.length; place += 1) {
+    const word = words[place] ?? "";
+    const value = (): string => words[(place += 1)] ?? "";
+    if (word === "-sS") continue;
+    else if (word === "-X") method = value();
+    else if (word === "-d") body = value();
+    else if (word === "-H") {
+      const [name = "", text = ""] = value().split(": ");
+      headers[name] = text;
+    } else url = word;
+  }
+  return [url, { method, headers, ...(method === "POST" && { body }) }];
+}
+
+describe("the curl lines of the banner", () => {
+  test("are one for each operation, and each answers 200, twice", async () => {
+    const demo = await start(["demo"]);
+    const lines = demo.banner.split("\n").filter((line) => line.startsWith("curl "));
+    expect(lines.map((line) => new URL(requestOf(line)[0]).pathname)).toEqual([
+      "/api/v4/register",
+      "/api/v4/borrow",
+      "/api/v4/add_consumption",
+      "/api/v4/add_feature_consumption",
+    ]);
+    for (const line of [...lines, ...lines]) {
+      const response = await fetch(...requestOf(line));
+      expect([line, response.status, await response.json()]).toEqual([
+        line,
+        200,
+        expect.objectContaining({ license_id: expect.any(Number) as number }),
+      ]);
+    }
+    const held = await doneJson<RegistrationReply[]>(["slots", "--data", folderOf(demo)]);
+    expect(held.map(({ user, product }) => [user, product])).toEqual([
+      ["ada", "DEMO"],
+      ["grace", "DEMO"],
+    ]);
+    const { licenses } = await doneJson<StatusReply>(["status", "--data", folderOf(demo)]);
+    expect(licenses).toMatchObject([{ total_consumptions: 2, max_consumptions: 100 }]);
+  });
+
+  test("may be pasted into a shell as they are", async () => {
+    const demo = await start(["demo"]);
+    const lines = demo.banner.split("\n").filter((line) => line.startsWith("curl "));
+    const script = lines.map((line) => `${line} -o /dev/null -w '%{http_code}\\n'`).join("\n");
+    if (Bun.which("curl") === null) return;
+    const shell = Bun.spawnSync(["sh", "-c", `${script}\n${script}`], { cwd: "/" });
+    expect(shell.stdout.toString().trim().split("\n")).toEqual(Array(8).fill("200"));
+  });
+});
+
+test("the demo license has what the page says", async () => {
+  const demo = await start(["demo"]);
+  const response = await fetch(`${demo.url}/api/v4/license`);
+  expect(await response.json()).toMatchObject({
+    license_type: "consumption",
+    product_details: { short_code: "DEMO" },
+    floating_users: 5,
+    floating_timeout: 15,
+    max_borrow_time: 8_760,
+    max_consumptions: 100,
+    max_overages: 10,
+    product_features: [
+      { code: "RENDER", is_floating: true, floating_users: 2 },
+      { code: "EXPORT", feature_type: "consumption", max_consumption: 50 },
+    ],
+  });
+});
+
+test("the banner says that administration is open, and it is", async () => {
+  const demo = await start(["demo"]);
+  expect(demo.banner).toContain("administration is open to the same networks");
+  const forwarded = { headers: { "x-forwarded-for": "10.0.0.1" } };
+  expect((await fetch(`${demo.url}/api/admin/v1/status`, forwarded)).status).toBe(200);
+});
+
+describe("without --data", () => {
+  test.each(["SIGTERM", "SIGINT"] as const)("its folder is gone after %s", async (signal) => {
+    const tmp = tempFolder();
+    const demo = await start(["demo"], { env: { TMPDIR: tmp } });
+    const folder = folderOf(demo);
+    expect(folder).toStartWith(join(tmp, "berth-demo-"));
+    expect(existsSync(join(folder, "state.json"))).toBe(true);
+    expect(modeOf(folder)).toBe("700");
+    expect((await demo.post("register", { user: "ada" })).status).toBe(200);
+    expect(await demo.stop(signal)).toEqual({ code: 0, stderr: "" });
+    expect(readdirSync(tmp)).toEqual([]);
+  });
+
+  test("its folder is gone too when it could not listen", async () => {
+    const tmp = tempFolder();
+    const other = await start(["demo"]);
+    const { host, port } = new URL(other.url);
+    const said = await berth(["demo", "--listen", host], { env: { TMPDIR: tmp } });
+    expect([said.code, said.stdout]).toEqual([1, ""]);
+    expect(said.stderr).toContain(`berth: error: port ${port} on 127.0.0.1 is in use\n`);
+    expect(said.stderr).toContain("berth: hint: choose another with --listen");
+    expect(readdirSync(tmp)).toEqual([]);
+  });
+});
+
+describe("with --data", () => {
+  test("state stays between starts, and nothing is installed twice", async () => {
+    const data = join(tempFolder(), "data");
+    const first = await start(["demo", "--data", data]);
+    expect((await first.post("add_consumption", { consumptions: "7" })).status).toBe(200);
+    const before = await doneJson<StatusReply>(["status", "--data", data]);
+    expect((await first.stop()).code).toBe(0);
+    const second = await start(["demo"], { env: { BERTH_DATA: data } });
+    const { licenses, storage } = await doneJson<StatusReply>(["status", "--data", data]);
+    expect(licenses).toMatchObject([{ product: "DEMO", total_consumptions: 7 }]);
+    expect(storage.seq).toBe(before.storage.seq);
+    expect((await second.stop()).code).toBe(0);
+  });
+
+  test("after SIGTERM state.json holds everything", async () => {
+    const data = join(tempFolder(), "data");
+    const demo = await start(["demo", "--data", data]);
+    expect((await demo.post("register", { user: "ada-of-the-state" })).status).toBe(200);
+    const { storage } = await doneJson<StatusReply>(["status", "--data", data]);
+    expect(await demo.stop()).toEqual({ code: 0, stderr: "" });
+    const state = readFileSync(join(data, "state.json"), "utf8");
+    expect(state).toContain("ada-of-the-state");
+    const journals = readdirSync(data).filter((name) => name.startsWith("journal-"));
+    const open = `journal-${storage.seq + 1}.jsonl`;
+    expect(journals).toContain(open);
+    expect(readFileSync(join(data, open), "utf8")).toBe("");
+    expect(existsSync(join(data, "berth.sock"))).toBe(false);
+  });
+
+  test("each --product adds the same under another code", async () => {
+    const data = join(tempFolder(), "data");
+    const products = ["--product", "CAD", "--product", "CAM,PDM", "--product", "CAD"];
+    const demo = await start(["demo", "--data", data, ...products]);
+    const { licenses } = await doneJson<StatusReply>(["status", "--data", data]);
+    expect(licenses.map(({ product, floating_users }) => [product, floating_users])).toEqual(
+      ["DEMO", "CAD", "CAM", "PDM"].map((product) => [product, 5]),
+    );
+    expect((await demo.post("register", { user: "ada", product: "CAM" })).status).toBe(200);
+    expect((await demo.post("register", { user: "ada" })).status).toBe(400);
+  });
+});
+
+test("a list that is longer than a pipe arrives whole, however slowly it is read", async () => {
+  const data = join(tempFolder(), "data");
+  const products = Array.from({ length: 9 }, (_, place) => `P${place}`);
+  const demo = await start(["demo", "--data", data, "--product", products.join(",")]);
+  const user_info = "x".repeat(4_000);
+  for (const product of products) {
+    for (const user of ["a", "b", "c", "d"]) {
+      expect((await demo.post("register", { product, user, user_info })).status).toBe(200);
+    }
+  }
+  const main = join(import.meta.dir, "..", "..", "src", "main.ts");
+  const script = `"${process.execPath}" "${main}" slots --json --data "${data}" | (sleep 0.4; cat)`;
+  const shell = Bun.spawn(["sh", "-c", script], { stdout: "pipe", stderr: "pipe" });
+  const text = await shell.stdout.text();
+  expect(text.length).toBeGreaterThan(140_000);
+  expect(JSON.parse(text) as unknown[]).toHaveLength(36);
+  expect(await done(["slots", "--data", data])).toContain("P8");
+});

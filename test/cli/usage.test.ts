@@ -1,0 +1,135 @@
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { readdirSync } from "node:fs";
+import manifest from "../../package.json";
+import { berth, done, doneJson } from "../support/berth.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(30_000);
+
+const FLAGS: Readonly<Record<string, readonly string[]>> = {
+  serve: ["data", "listen", "client-networks", "config"],
+  demo: ["listen", "data", "product"],
+  status: ["data", "config", "json"],
+  slots: ["data", "product", "config", "json"],
+  release: ["data", "product", "user", "config", "json"],
+  config: ["data", "listen", "client-networks", "config", "json"],
+  version: ["json"],
+};
+const COMMANDS = Object.keys(FLAGS);
+
+describe("berth alone", () => {
+  test("prints short usage with examples, and that is no failure", async () => {
+    const { code, stdout, stderr } = await berth([]);
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toContain("usage: berth COMMAND");
+    expect(stdout).toContain("examples:");
+    expect(stdout.split("\n").length).toBeLessThan(30);
+    for (const name of COMMANDS) expect(stdout).toMatch(new RegExp(`^  ${name}  +\\S`, "m"));
+    expect(stdout).not.toContain("checkpoint");
+  });
+
+  test("says the same to those who ask for help", async () => {
+    const [plain, ...asked] = await Promise.all(
+      [[], ["help"], ["--help"], ["-h"]].map((words) => done(words)),
+    );
+    for (const text of asked) expect(text).toBe(plain ?? "");
+  });
+});
+
+test.each(COMMANDS)("berth %s has help, with every flag and its twin", async (name) => {
+  const text = await done([name, "--help"]);
+  expect(text).toContain(`usage: berth ${name}`);
+  const flags = [...text.matchAll(/^ {2}--(\S+)( .*)$/gm)];
+  expect(flags.map(([, flag = ""]) => flag)).toEqual([...(FLAGS[name] ?? [])]);
+  for (const [, flag = "", about = ""] of flags) {
+    expect(about).toContain(`(BERTH_${flag.replaceAll("-", "_").toUpperCase()}`);
+  }
+});
+
+test("help for a command may be asked for in three ways", async () => {
+  const asked = [
+    ["serve", "--help"],
+    ["help", "serve"],
+    ["serve", "--data", "x", "-h"],
+  ];
+  const [text = "", ...others] = await Promise.all(asked.map((words) => done(words)));
+  for (const other of others) expect(other).toBe(text);
+});
+
+describe("version", () => {
+  test("is told with the runtime and the target", async () => {
+    const asked = await Promise.all(["version", "--version", "-v"].map((word) => done([word])));
+    for (const text of asked) {
+      expect(text).toBe(
+        `berth ${manifest.version} (from source, bun ${Bun.version}, ${process.platform}-${process.arch})\n`,
+      );
+    }
+  });
+
+  test("is told as JSON", async () => {
+    const facts = {
+      version: manifest.version,
+      commit: null,
+      runtime: `bun ${Bun.version}`,
+      target: `${process.platform}-${process.arch}`,
+    };
+    expect(await doneJson<object>(["version"])).toEqual(facts);
+    const environment = { env: { BERTH_JSON: "true" } };
+    expect(JSON.parse(await done(["version"], environment)) as object).toEqual(facts);
+  });
+});
+
+describe("misuse is exit code 2, with an error and a hint, and leaves no trace", () => {
+  const MISUSES: readonly [string, readonly string[], string, string][] = [
+    ["an unknown command", ["sevre"], "there is no command sevre", "berth help"],
+    ["a flag before the command", ["--data", "x", "serve"], "there is no command --data", "help"],
+    ["an unknown flag", ["serve", "--lisen", "x"], "--lisen", "berth serve --help"],
+    ["a flag of another command", ["status", "--listen", "x:1"], "--listen", "berth status --help"],
+    ["a flag without its value", ["serve", "--data"], "--data", "berth serve --help"],
+    ["a value for a flag that takes none", ["version", "--json=x"], "--json", "version --help"],
+    ["a word too many", ["status", "x"], "more words", "berth status --help"],
+    ["no port", ["serve", "--data", "d", "--listen", "8080"], "HOST:PORT", "0.0.0.0:8080"],
+    ["an empty address", ["serve", "--data", "d", "--listen", ""], "HOST:PORT", "0.0.0.0:8080"],
+    ["a large port", ["demo", "--listen", "127.0.0.1:65536"], "HOST:PORT", "0.0.0.0:8080"],
+    ["a bare IPv6", ["demo", "--listen", "::1:8080"], "HOST:PORT", "[::]:8080"],
+    [
+      "no network",
+      ["serve", "--data", "d", "--client-networks", "10.0.0.0/8,ten"],
+      "ten is not a network",
+      "10.1.0.0/16",
+    ],
+    ["a product with a space", ["demo", "--product", "A B"], "--product", "--product CAD"],
+    ["a release of nobody", ["release", "--data", "d"], "--user must be given", "berth slots"],
+    ["no configuration file", ["config", "--config", "nowhere"], "nowhere", "--config"],
+    [
+      "an empty data folder's name",
+      ["serve", "--data", "", "--listen", "127.0.0.1:0"],
+      "--data",
+      "--data",
+    ],
+  ];
+
+  test.each(MISUSES)("%s", async (_what, words, error, hint) => {
+    const cwd = tempFolder();
+    const { code, stdout, stderr } = await Promise.race([
+      berth(words, { cwd }),
+      Bun.sleep(3_000).then(() => ({ code: -1, stdout: "", stderr: "it runs" })),
+    ]);
+    expect([code, stdout]).toEqual([2, ""]);
+    const [said = "", hinted = "", ...rest] = stderr.split("\n");
+    expect(said).toMatch(/^berth: error: [^A-Z]/);
+    expect(said).toContain(error);
+    expect(hinted).toStartWith("berth: hint: ");
+    expect(hinted).toContain(hint);
+    expect(rest).toEqual([""]);
+    expect(readdirSync(cwd)).toEqual([]);
+  });
+
+  test("a name that would move the cursor is shown harmlessly", async () => {
+    const { code, stderr } = await berth(["\u001b[31mred\u202e"]);
+    expect(code).toBe(2);
+    expect(stderr).not.toContain("\u001b");
+    expect(stderr).not.toContain("\u202e");
+  });
+});

@@ -1,0 +1,122 @@
+import { describe, expect, test } from "bun:test";
+import manifest from "../../package.json";
+import { expectOk, expectRefusal, expectUnchanged, openAppliance } from "../support/api.ts";
+import { minutes } from "../support/scenario.ts";
+
+const RELEASE = "/api/admin/v1/registrations/release";
+
+describe("status", () => {
+  test("tells version, clock, storage and every license", async () => {
+    const site = await openAppliance({
+      licenses: { 1: { consumption: null }, 2: { enabled: false, product: "cam" } },
+    });
+    expectOk(await site.register({ user: "ada", product: "cad" }));
+    site.clock.now = minutes(1);
+    const { storage, ...status } = expectOk(await site.status());
+    expect(status).toEqual({
+      version: manifest.version,
+      kind: "site",
+      pid: process.pid,
+      now: "2026-03-02T09:01:00.000Z",
+      created_at: "2026-03-02T09:00:00.000Z",
+      licenses: [
+        {
+          license_id: 1,
+          product: "cad",
+          license_type: "perpetual",
+          validity_period: null,
+          refusal: null,
+          floating_users: 2,
+          floating_slots_in_use: 1,
+          max_consumptions: null,
+          total_consumptions: 0,
+        },
+        {
+          license_id: 2,
+          product: "cam",
+          license_type: "perpetual",
+          validity_period: null,
+          refusal: "license_not_enabled",
+          floating_users: 2,
+          floating_slots_in_use: 0,
+          max_consumptions: null,
+          total_consumptions: 0,
+        },
+      ],
+      refusals: [],
+    });
+    expect(storage).toMatchObject({ fault: null, checkpoint_error: null, notes: [] });
+    expect(storage.seq).toBe(site.written());
+    expect(storage.journal_bytes).toBeGreaterThan(0);
+  });
+});
+
+describe("licenses", () => {
+  test("shows every license as GET license does", async () => {
+    const site = await openAppliance({ licenses: { 1: {}, 2: { product: "cam" } } });
+    const shown = expectOk(await site.licenses());
+    expect(shown).toEqual([
+      expectOk(await site.license("?product=cad")),
+      expectOk(await site.license("?product=cam")),
+    ]);
+  });
+
+  test("with none installed it is an empty list", async () => {
+    const site = await openAppliance({ licenses: {} });
+    expect(expectOk(await site.licenses())).toEqual([]);
+  });
+});
+
+describe("registrations", () => {
+  test("are those that hold a slot now, of one product or of all, the longest held first", async () => {
+    const site = await openAppliance({ licenses: { 1: {}, 2: { product: "cam" } } });
+    expectOk(await site.register({ user: "gone", product: "cad" }));
+    site.clock.now = minutes(29);
+    expectOk(await site.register({ user: "bob", product: "cam" }));
+    expectOk(await site.register({ user: "ada", product: "cad" }));
+    site.clock.now = minutes(30);
+    const users = async (query: string): Promise<string[]> =>
+      expectOk(await site.registrations(query)).map(({ user }) => user);
+    expect(await users("")).toEqual(["bob", "ada"]);
+    expect(await users("?product=cad")).toEqual(["ada"]);
+    expect(await users("?Product=cam")).toEqual(["bob"]);
+    expect(await users("?product=")).toEqual(["bob", "ada"]);
+  });
+
+  test("of an unknown product are refused", async () => {
+    const site = await openAppliance();
+    expectRefusal(await site.registrations("?product=cam"), 400, "unknown_product");
+  });
+});
+
+describe("release", () => {
+  test("frees one user's slot", async () => {
+    const site = await openAppliance();
+    expectOk(await site.register({ user: "ada" }));
+    expectOk(await site.borrow({ user: "bob" }));
+    expect(expectOk(await site.post(RELEASE, { product: "cad", user: "bob" }))).toEqual({
+      released: 1,
+    });
+    expect(await site.holders()).toEqual(["ada"]);
+  });
+
+  test("takes null for a product that is left out", async () => {
+    const site = await openAppliance();
+    expectOk(await site.register({ user: "ada" }));
+    expectOk(await site.post(RELEASE, { product: null, user: "ada" }));
+    expect(await site.holders()).toEqual([]);
+  });
+
+  test.each<[string, Record<string, unknown>]>([
+    ["missing_parameters", {}],
+    ["user_not_registered", { user: "bob" }],
+    ["unknown_product", { user: "ada", product: "cam" }],
+    ["license_not_found", { user: "ada", license_id: "9" }],
+    ["invalid_type", { user: 7 }],
+  ])("is refused with %s for %j", async (code, fields) => {
+    const site = await openAppliance();
+    expectOk(await site.register({ user: "ada" }));
+    await expectUnchanged(site, 400, code, () => site.post(RELEASE, fields));
+    expect(await site.holders()).toEqual(["ada"]);
+  });
+});

@@ -1,0 +1,175 @@
+import { describe, expect, test } from "bun:test";
+import {
+  expectOk,
+  expectRefusal,
+  expectUnchanged,
+  openAppliance,
+  type License,
+} from "../support/api.ts";
+import { before, hours, minutes } from "../support/scenario.ts";
+
+const LATEST = "2026-03-03T09:00:00.000Z";
+
+test("a borrow is answered with register's reply and max_borrow_time", async () => {
+  const site = await openAppliance();
+  const ada = { product: "cad", user: "ada", os_hostname: "ws-17", ip_local: "::1", user_info: "" };
+  const asked = { ...ada, borrowed_until: "2026-03-02T20:00:00+01:00" };
+  const { license_json, ...slot } = expectOk(await site.borrow(asked));
+  expect(slot).toEqual({
+    ...ada,
+    license_id: 1,
+    registered_at: "2026-03-02T09:00:00.000Z",
+    expires_at: "2026-03-02T19:00:00.000Z",
+    borrowed_until: "2026-03-02T19:00:00.000Z",
+    is_borrowed: true,
+    floating_timeout: 30,
+    floating_users: 2,
+    floating_slots_in_use: 1,
+    lease: null,
+    max_borrow_time: 24,
+  });
+  expect(JSON.parse(license_json) as License).toMatchObject({
+    can_borrow: true,
+    max_borrow_time: 24,
+    borrowed_until: "2026-03-02T19:00:00.000Z",
+    is_borrowed: true,
+    floating_in_use_devices: 1,
+  });
+});
+
+test("a borrowed slot is held without heartbeats until its end, and free from there on", async () => {
+  const site = await openAppliance({ licenses: { 1: { slots: 1 } } });
+  expectOk(await site.borrow({ user: "ada", borrowed_until: "2026-03-02T19:00:00Z" }));
+  site.clock.now = before(hours(10));
+  expectRefusal(await site.register({ user: "bob" }), 400, "floating_not_available");
+  const [held] = expectOk(await site.registrations());
+  expect(held).toMatchObject({ user: "ada", borrowed_until: "2026-03-02T19:00:00.000Z" });
+  site.clock.now = hours(10);
+  expectOk(await site.register({ user: "bob" }));
+  expect(await site.holders()).toEqual(["bob"]);
+});
+
+describe("the longest allowed is lent", () => {
+  test.each([
+    ["absent", {}],
+    ["null", { borrowed_until: null }],
+    ["empty", { borrowed_until: "" }],
+    ["the zero time", { borrowed_until: "0001-01-01T00:00:00Z" }],
+    ["the zero time with a fraction", { borrowed_until: "0001-01-01T00:00:00.000Z" }],
+    ["the cap itself", { borrowed_until: LATEST }],
+    ["59.999 s past the cap", { borrowed_until: "2026-03-03T09:00:59.999Z" }],
+    ["60 s past the cap", { borrowed_until: "2026-03-03T09:01:00Z" }],
+  ])("when borrowed_until is %s", async (_what, fields) => {
+    const site = await openAppliance();
+    expect(expectOk(await site.borrow({ user: "ada", ...fields })).borrowed_until).toBe(LATEST);
+  });
+
+  test("but not past the license's end", async () => {
+    const site = await openAppliance({ licenses: { 1: { validUntil: hours(5) } } });
+    const { borrowed_until } = expectOk(await site.borrow({ user: "ada" }));
+    expect(borrowed_until).toBe("2026-03-02T14:00:00.000Z");
+  });
+});
+
+test("an end before the heartbeat's own keeps the slot until the heartbeat's", async () => {
+  const site = await openAppliance();
+  const slot = expectOk(await site.borrow({ user: "ada", borrowed_until: "2026-03-02T09:10:00Z" }));
+  expect(slot).toMatchObject({
+    borrowed_until: "2026-03-02T09:10:00.000Z",
+    expires_at: "2026-03-02T09:30:00.000Z",
+  });
+});
+
+test("borrowing again moves the end, both ways", async () => {
+  const site = await openAppliance();
+  for (const until of ["12", "20", "11"].map((hour) => `2026-03-02T${hour}:00:00.000Z`)) {
+    expectOk(await site.borrow({ user: "ada", borrowed_until: until }));
+    const [held, ...others] = expectOk(await site.registrations());
+    expect(held).toMatchObject({ borrowed_until: until, expires_at: until });
+    expect(others).toEqual([]);
+  }
+});
+
+describe("a borrow is refused", () => {
+  test.each([
+    ["now", "2026-03-02T09:00:00Z"],
+    ["the past", "2020-01-01T00:00:00Z"],
+    ["60.001 s past the cap", "2026-03-03T09:01:00.001Z"],
+    ["the year 9999", "9999-12-31T23:59:59Z"],
+  ])("for %s, telling the latest end allowed", async (_what, borrowed_until) => {
+    const site = await openAppliance();
+    const message = await expectUnchanged(site, 400, "borrow_until_not_valid", () =>
+      site.borrow({ user: "ada", borrowed_until }),
+    );
+    expect(message).toContain(LATEST);
+    expect(await site.holders()).toEqual([]);
+  });
+
+  test("past the license's end, never silently cut", async () => {
+    const site = await openAppliance({ licenses: { 1: { validUntil: hours(5) } } });
+    const message = await expectUnchanged(site, 400, "borrow_until_not_valid", () =>
+      site.borrow({ user: "ada", borrowed_until: "2026-03-02T15:00:00Z" }),
+    );
+    expect(message).toContain("2026-03-02T14:00:00.000Z");
+  });
+
+  test("where the license does not lend", async () => {
+    const site = await openAppliance({ licenses: { 1: { borrowHours: null } } });
+    await expectUnchanged(site, 400, "license_borrow_not_allowed", () =>
+      site.borrow({ user: "ada" }),
+    );
+  });
+
+  test("when every slot is taken, but not to somebody who has one", async () => {
+    const site = await openAppliance({ licenses: { 1: { slots: 1 } } });
+    expectOk(await site.register({ user: "ada" }));
+    const message = await expectUnchanged(site, 400, "floating_not_available", () =>
+      site.borrow({ user: "bob" }),
+    );
+    expect(message).toBe(
+      "the only slot is taken; the next one comes free by 2026-03-02T09:30:00.000Z",
+    );
+    expectOk(await site.borrow({ user: "ada" }));
+  });
+
+  test("without a user", async () => {
+    const site = await openAppliance();
+    await expectUnchanged(site, 400, "missing_parameters", () => site.borrow({}));
+  });
+});
+
+describe("where an early return is not allowed", () => {
+  const kept = { licenses: { 1: { earlyReturn: false } } };
+  const UNTIL = "2026-03-02T19:00:00.000Z";
+
+  test("the end can only move later", async () => {
+    const site = await openAppliance(kept);
+    expectOk(await site.borrow({ user: "ada", borrowed_until: UNTIL }));
+    const message = await expectUnchanged(site, 400, "early_return_not_allowed", () =>
+      site.borrow({ user: "ada", borrowed_until: "2026-03-02T18:59:59Z" }),
+    );
+    expect(message).toContain(UNTIL);
+    expectOk(await site.borrow({ user: "ada", borrowed_until: "2026-03-02T19:00:01Z" }));
+  });
+
+  test("nobody gives it back before its end, an admin neither", async () => {
+    const site = await openAppliance(kept);
+    expectOk(await site.borrow({ user: "ada", borrowed_until: UNTIL }));
+    await expectUnchanged(site, 400, "early_return_not_allowed", () =>
+      site.unregister({ user: "ada" }),
+    );
+    await expectUnchanged(site, 400, "early_return_not_allowed", () =>
+      site.post("/api/admin/v1/registrations/release", { user: "ada" }),
+    );
+    expectOk(await site.get("/api/v4/unregister/all"));
+    expect(await site.holders()).toEqual(["ada"]);
+  });
+
+  test("a registration that is not borrowed is given back as ever", async () => {
+    const site = await openAppliance(kept);
+    expectOk(await site.register({ user: "ada" }));
+    site.clock.now = minutes(1);
+    expectOk(await site.unregister({ user: "ada" }));
+    expect(await site.holders()).toEqual([]);
+  });
+});

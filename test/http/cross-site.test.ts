@@ -1,0 +1,134 @@
+import { describe, expect, test } from "bun:test";
+import { socketGate } from "../../src/http/gate.ts";
+import { expectOk, expectRefusal, openAppliance, type Sent } from "../support/api.ts";
+
+const HOST = "127.0.0.1:8080";
+
+const FOREIGN: readonly Sent[] = [
+  { origin: "http://evil.example" },
+  { origin: "null" },
+  { origin: "" },
+  { origin: `https://${HOST}` },
+  { origin: "http://127.0.0.1" },
+  { origin: "http://127.0.0.1:8081" },
+  { origin: `http://${HOST}.evil.example` },
+  { origin: `http://${HOST}/` },
+  { origin: "http://localhost:8080" },
+  { origin: `http://${HOST}, http://evil.example` },
+  { "sec-fetch-site": "cross-site" },
+  { "sec-fetch-site": "same-site" },
+  { "sec-fetch-site": "" },
+  { "sec-fetch-site": "anything" },
+  { "sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors" },
+  { "sec-fetch-site": "cross-site", origin: `http://${HOST}` },
+  { "sec-fetch-site": "same-origin", origin: "http://evil.example" },
+  // All that an image tells of where it stands, on a plain address in the local network.
+  { referer: "http://evil.example/" },
+  { referer: `http://${HOST}.evil.example/` },
+];
+
+const OWN: readonly Sent[] = [
+  {},
+  { origin: `http://${HOST}` },
+  { origin: `HTTP://${HOST}` },
+  { "sec-fetch-site": "same-origin" },
+  { "sec-fetch-site": "none" },
+  { "sec-fetch-site": "same-origin", "sec-fetch-mode": "cors", origin: `http://${HOST}` },
+  // Node's fetch sends this alone.
+  { "sec-fetch-mode": "cors" },
+  { "sec-fetch-mode": "no-cors" },
+  { referer: `http://${HOST}/` },
+];
+
+test.each(FOREIGN)("another site's page is kept out: %j", async (headers) => {
+  const site = await openAppliance();
+  const written = site.written();
+  expectRefusal(await site.register({ user: "ada" }, headers), 403, "cross_site");
+  expectRefusal(await site.get("/api/v4/license", headers), 403, "cross_site");
+  expectRefusal(await site.get("/api/v4/unregister/all", headers), 403, "cross_site");
+  expectRefusal(await site.get("/api/v4/health", headers), 403, "cross_site");
+  expectRefusal(await site.get("/", headers), 403, "cross_site");
+  expect(site.written()).toBe(written);
+});
+
+test.each(OWN)("our own page and programs are let in: %j", async (headers) => {
+  const site = await openAppliance();
+  expectOk(await site.register({ user: "ada" }, headers));
+  expectOk(await site.get("/api/admin/v1/status", headers));
+  expectOk(await site.get("/", headers));
+});
+
+describe("a navigation", () => {
+  const SITES = ["none", "same-origin", "same-site", "cross-site"];
+
+  test.each(SITES)("to the page is let through from %s", async (from) => {
+    const site = await openAppliance();
+    const headers = { "sec-fetch-mode": "navigate", "sec-fetch-site": from };
+    expectOk(await site.get("/", headers));
+  });
+
+  test.each(SITES)("to anything else is refused from %s", async (from) => {
+    const site = await openAppliance();
+    const headers = { "sec-fetch-mode": "navigate", "sec-fetch-site": from };
+    for (const path of ["license", "health", "openapi.json", "unregister/all"]) {
+      expectRefusal(await site.get(`/api/v4/${path}`, headers), 403, "cross_site");
+    }
+    expectRefusal(await site.register({ user: "ada" }, headers), 403, "cross_site");
+    expect(await site.holders()).toEqual([]);
+  });
+
+  test("that says nothing of where it comes from is refused as well", async () => {
+    const site = await openAppliance();
+    const headers = { "sec-fetch-mode": "navigate" };
+    expectRefusal(await site.get("/api/v4/unregister/all", headers), 403, "cross_site");
+    expectOk(await site.get("/", headers));
+  });
+});
+
+describe("the order of the checks", () => {
+  const everything = { host: "evil.example", origin: "http://foreign.example" };
+
+  test("path and method, host, site, network, credential", async () => {
+    const site = await openAppliance();
+    site.peer = "203.0.113.9";
+    const admin = "/api/admin/v1/status";
+    expectRefusal(await site.get("/nothing", everything), 404, "not_found");
+    expectRefusal(
+      await site.send("PUT", admin, { headers: everything }),
+      405,
+      "method_not_allowed",
+    );
+    expectRefusal(await site.get(admin, everything), 421, "wrong_host");
+    const named = { ...everything, host: HOST };
+    expectRefusal(await site.get(admin, named), 403, "cross_site");
+    expectRefusal(await site.get(admin), 403, "forbidden");
+    site.peer = "10.0.0.1";
+    expectRefusal(await site.get(admin), 401, "unauthorized");
+    site.peer = "127.0.0.1";
+    expectOk(await site.get(admin));
+  });
+
+  test("the body is not looked at before the gate is passed", async () => {
+    const site = await openAppliance();
+    site.peer = "203.0.113.9";
+    const raw = { body: "x".repeat(100_000), headers: { "content-type": "text/plain" } };
+    expectRefusal(await site.send("POST", "/api/v4/register", raw), 403, "forbidden");
+  });
+});
+
+describe("the socket", () => {
+  test("asks neither for a name nor for an address, and is an operator's", async () => {
+    const site = await openAppliance({ gate: socketGate });
+    const headers = { host: "berth", origin: "http://evil.example" };
+    expectOk(await site.get("/api/admin/v1/status", headers));
+    expectOk(await site.register({ user: "ada" }));
+    const [held] = expectOk(await site.registrations());
+    expect(held?.peer).toBe("socket");
+  });
+
+  test("has the same paths and methods", async () => {
+    const site = await openAppliance({ gate: socketGate });
+    expectRefusal(await site.get("/nothing"), 404, "not_found");
+    expectRefusal(await site.get("/api/v4/register"), 405, "method_not_allowed");
+  });
+});

@@ -1,0 +1,260 @@
+// What the values of a request may be. Text, numbers, booleans, times: each field by its own rule.
+import { describe, expect, test } from "bun:test";
+import { expectOk, expectUnchanged, openAppliance, type Fields } from "../support/api.ts";
+
+const RELEASE = "/api/admin/v1/registrations/release";
+
+/** Every field of every call that takes a body. */
+const TEXT = ["product", "user"];
+const CONTACT = ["os_hostname", "ip_local", "user_info"];
+const COUNT = ["consumptions", "max_overages", "allow_overages", "user", "license_id"];
+const CALLS: Readonly<Record<string, readonly string[]>> = {
+  register: [...TEXT, ...CONTACT, "license_id"],
+  borrow: [...TEXT, ...CONTACT, "borrowed_until", "license_id"],
+  unregister: [...TEXT, "license_id"],
+  "unregister/all": ["product"],
+  add_consumption: ["product", ...COUNT],
+  add_feature_consumption: ["product", "feature", ...COUNT],
+  featureRegister: [...TEXT, "feature", ...CONTACT, "license_id"],
+  check_license_feature: [...TEXT, "feature", ...CONTACT, "license_id"],
+  featureRelease: [...TEXT, "feature", "license_id"],
+  feature_release: [...TEXT, "feature", "license_id"],
+  [RELEASE]: [...TEXT, "license_id"],
+};
+const EVERY_FIELD = Object.entries(CALLS).flatMap(([call, names]) =>
+  names.map((name): [string, string] => [call, name]),
+);
+
+const INTEGERS = new Set(["license_id", "consumptions", "max_overages"]);
+
+describe.each(EVERY_FIELD)("%s: %s", (call, field) => {
+  test("a value of another type is refused, naming the field and not the value", async () => {
+    const site = await openAppliance();
+    const values: unknown[] = [1.5, [], ["s3cret"], {}, { s3cret: 1 }];
+    if (!INTEGERS.has(field)) values.push(7_777);
+    if (field !== "allow_overages") values.push(true);
+    for (const value of values) {
+      const message = await expectUnchanged(site, 400, "invalid_type", () =>
+        site.post(call, { [field]: value }),
+      );
+      expect(message).toContain(field);
+      expect(message).not.toContain("s3cret");
+      expect(message).not.toContain("7777");
+    }
+  });
+
+  test("null is the same as absent", async () => {
+    const site = await openAppliance();
+    const [absent, absentBody] = await site.post(call, {});
+    const [response, body] = await site.post(call, { [field]: null });
+    // Consumption left out is one, so that counting twice differs in the total alone.
+    expect(response.status).toBe(absent.status);
+    expect(Object.keys(Object(body))).toEqual(Object.keys(Object(absentBody)));
+  });
+});
+
+test("all fields of a wrong type are named at once", async () => {
+  const site = await openAppliance();
+  const message = await expectUnchanged(site, 400, "invalid_type", () =>
+    site.register({ user: 1, product: [], ip_local: false }),
+  );
+  for (const name of ["user", "product", "ip_local"]) expect(message).toContain(name);
+});
+
+const NOT_NUMBERS = [
+  "1e3",
+  "0x10",
+  "5.0",
+  "+5",
+  "007",
+  " 5 ",
+  "NaN",
+  "\u0663",
+  "-0",
+  "9007199254740993",
+  "5 ",
+  "5\n",
+  "--5",
+  "- 5",
+  "1_000",
+  "1,000",
+  "Infinity",
+  "0b1",
+  "1000000000001",
+  "true",
+  "ten",
+];
+
+describe("a count", () => {
+  test.each([...NOT_NUMBERS, "", "-1000000000001"])("%j is no number", async (text) => {
+    const site = await openAppliance();
+    for (const call of ["add_consumption", "add_feature_consumption"]) {
+      const message = await expectUnchanged(site, 400, "invalid_number", () =>
+        site.post(call, { feature: "plot", consumptions: text }),
+      );
+      expect(message).toContain("consumptions");
+    }
+  });
+
+  test.each(NOT_NUMBERS)("%j is no limit of overages either", async (text) => {
+    const site = await openAppliance();
+    const message = await expectUnchanged(site, 400, "invalid_number", () =>
+      site.addConsumption({ max_overages: text }),
+    );
+    expect(message).toContain("max_overages");
+  });
+
+  test.each([1e12 + 1, -1e12 - 1, 1e21, Number.MAX_SAFE_INTEGER])(
+    "the JSON integer %d is too large",
+    async (number) => {
+      const site = await openAppliance();
+      await expectUnchanged(site, 400, "invalid_number", () =>
+        site.addConsumption({ consumptions: number }),
+      );
+    },
+  );
+
+  test.each<[unknown, string]>([
+    ["1000000000000", "license_not_enough_consumptions"],
+    [1e12, "license_not_enough_consumptions"],
+    ["-1000000000000", "negative_not_allowed"],
+    [-1e12, "negative_not_allowed"],
+  ])("%j is still a number", async (consumptions, code) => {
+    const site = await openAppliance();
+    await expectUnchanged(site, 400, code, () => site.addConsumption({ consumptions }));
+  });
+});
+
+describe("a license id", () => {
+  test.each([...NOT_NUMBERS.filter((text) => text !== "1000000000001"), "-1", "9007199254740992"])(
+    "%j is no id",
+    async (license_id) => {
+      const site = await openAppliance();
+      await expectUnchanged(site, 400, "invalid_number", () =>
+        site.register({ user: "ada", license_id }),
+      );
+    },
+  );
+
+  test("the largest there can be is found", async () => {
+    const id = Number.MAX_SAFE_INTEGER;
+    const site = await openAppliance({ licenses: { [id]: {} } });
+    for (const license_id of [id, String(id), "", null]) {
+      expect(expectOk(await site.register({ user: "ada", license_id })).license_id).toBe(id);
+    }
+  });
+});
+
+test.each(["yes", "no", "2", "-1", "01", " true", "t", "null", "TRUE1"])(
+  "allow_overages %j is no boolean",
+  async (allow_overages) => {
+    const site = await openAppliance();
+    const message = await expectUnchanged(site, 400, "invalid_boolean", () =>
+      site.addConsumption({ allow_overages }),
+    );
+    expect(message).toContain("allow_overages");
+  },
+);
+
+describe("a time", () => {
+  test.each([
+    ["2026-02-30T12:00:00Z"],
+    ["2026-13-01T12:00:00Z"],
+    ["2026-03-02T24:00:00Z"],
+    ["2026-03-02T12:60:00Z"],
+    ["2026-03-02T12:00:60Z"],
+    ["2026-12-31T23:59:60Z"],
+    ["2026-03-02T12:00:00"],
+    ["2026-03-02"],
+    ["2026-03-02T12:00Z"],
+    ["20260302T120000Z"],
+    ["2026-03-02T12:00:00+01"],
+    ["2026-03-02T12:00:00+0100"],
+    ["2026-03-02T12:00:00+24:00"],
+    ["2026-03-02T12:00:00+01:00:00"],
+    ["2026-03-02T12:00:00\u221201:00"],
+    ["+002026-03-02T12:00:00Z"],
+    ["2026-03-02T12:00:00Z[UTC]"],
+    ["2026-03-02T12:00:00Z[u-ca=iso8601]"],
+    ["2026-03-02T12:00:00.Z"],
+    ["2026-03-02T12:00:00.0123456789Z"],
+    ["2026-03-02T12:00:00,5Z"],
+    ["2026-03-02  12:00:00Z"],
+    [" 2026-03-02T12:00:00Z"],
+    ["2026-03-02T12:00:00Z\n"],
+    ["Mon, 02 Mar 2026 12:00:00 GMT"],
+    ["1772452800"],
+    ["tomorrow"],
+    ["\u0662026-03-02T12:00:00Z"],
+  ])("%j is none", async (borrowed_until) => {
+    const site = await openAppliance();
+    const message = await expectUnchanged(site, 400, "invalid_timestamp", () =>
+      site.borrow({ user: "ada", borrowed_until }),
+    );
+    expect(message).toContain("borrowed_until");
+  });
+
+  test.each([
+    ["2026-03-02T12:00:00Z", "12:00:00.000"],
+    ["2026-03-02t12:00:00z", "12:00:00.000"],
+    ["2026-03-02 12:00:00Z", "12:00:00.000"],
+    ["2026-03-02T12:00:00.5Z", "12:00:00.500"],
+    ["2026-03-02T12:00:00.123456789Z", "12:00:00.123"],
+    ["2026-03-02T13:30:00+01:30", "12:00:00.000"],
+    ["2026-03-01T23:00:00-13:00", "12:00:00.000"],
+    ["2026-03-02T12:00:00-00:00", "12:00:00.000"],
+    ["2026-03-03T00:00:00+12:00", "12:00:00.000"],
+  ])("%j is stored and shown in UTC", async (borrowed_until, time) => {
+    const site = await openAppliance();
+    const slot = expectOk(await site.borrow({ user: "ada", borrowed_until }));
+    expect(slot.borrowed_until).toBe(`2026-03-02T${time}Z`);
+    const [held] = expectOk(await site.registrations());
+    expect(held?.borrowed_until).toBe(`2026-03-02T${time}Z`);
+  });
+});
+
+/** Four bytes a character: 64 of them are 256 bytes. */
+const SHIP = "\u{1f6a2}";
+const NAMES = [...EVERY_FIELD].filter(([, name]) =>
+  [...TEXT, "feature", "os_hostname", "ip_local"].includes(name),
+);
+
+describe.each(NAMES)("the length of %s: %s", (call, field) => {
+  test("257 bytes are too many, 256 are not, however few characters they are", async () => {
+    const site = await openAppliance();
+    for (const name of ["x".repeat(257), `${SHIP.repeat(64)}x`, "\u00e9".repeat(129)]) {
+      const message = await expectUnchanged(site, 400, "too_long", () =>
+        site.post(call, { [field]: name }),
+      );
+      expect(message).toContain(field);
+      expect(message).toContain("256");
+    }
+    for (const name of ["x".repeat(256), SHIP.repeat(64), "\u00e9".repeat(128)]) {
+      const [, body] = await site.post<Fields>(call, { [field]: name });
+      expect(body["code"]).not.toBe("too_long");
+    }
+  });
+});
+
+test("a name of 256 bytes holds a slot under all of its bytes", async () => {
+  const site = await openAppliance();
+  const user = SHIP.repeat(64);
+  expect(expectOk(await site.register({ user })).user).toBe(user);
+  expect(await site.holders()).toEqual([user]);
+});
+
+test("length is told in NFC, as names are kept", async () => {
+  const site = await openAppliance();
+  expectOk(await site.register({ user: "e\u0301".repeat(128) }));
+  expect(await site.holders()).toEqual(["\u00e9".repeat(128)]);
+});
+
+test("user_info may have 4 KiB, and no more", async () => {
+  const site = await openAppliance();
+  const info = SHIP.repeat(1_024);
+  expect(expectOk(await site.register({ user: "ada", user_info: info })).user_info).toBe(info);
+  const message = await expectUnchanged(site, 400, "too_long", () =>
+    site.register({ user: "ada", user_info: `${info}x` }),
+  );
+  expect(message).toContain("4096");
+});

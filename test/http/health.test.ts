@@ -1,0 +1,66 @@
+import { expect, test } from "bun:test";
+import { expectOk, expectRefusal, openAppliance } from "../support/api.ts";
+import { diskError, FaultyDisk } from "../support/faulty-disk.ts";
+import { before, MONDAY } from "../support/scenario.ts";
+
+const HEALTH = "/api/v4/health";
+
+/** Until it says so or there was time enough. */
+async function eventually(holds: () => boolean): Promise<void> {
+  for (let tries = 0; tries < 300 && !holds(); tries += 1) await Bun.sleep(10);
+  expect(holds()).toBe(true);
+}
+
+test("a server that can write says that it is well", async () => {
+  const site = await openAppliance();
+  expect(expectOk(await site.get(HEALTH))).toEqual({ status: "ok" });
+});
+
+test("HEAD asks the same without a body", async () => {
+  const site = await openAppliance();
+  const [response, body] = await site.send("HEAD", HEALTH);
+  expect([response.status, body]).toEqual([200, ""]);
+});
+
+test("a full disk is 503 storage_full, nothing is counted, and room again makes it well", async () => {
+  const disk = new FaultyDisk();
+  const site = await openAppliance({ disk });
+  disk.room = 0;
+  expectRefusal(await site.addConsumption({}), 503, "storage_full");
+  expectRefusal(await site.get(HEALTH), 503, "storage_full");
+  expectRefusal(await site.register({ user: "ada" }), 503, "storage_full");
+  const [head, body] = await site.send("HEAD", HEALTH);
+  expect([head.status, body]).toEqual([503, ""]);
+  expect(expectOk(await site.license())).toMatchObject({
+    total_consumptions: 0,
+    floating_in_use_devices: 0,
+  });
+  expect(expectOk(await site.status()).storage.fault).toBe("storage_full");
+  disk.heal();
+  await eventually(() => site.operations.health().fault === null);
+  expectOk(await site.get(HEALTH));
+  expect(expectOk(await site.addConsumption({})).total_consumptions).toBe(1);
+});
+
+test("a failed sync is 503 storage_failed for the change it was for and for all that follow", async () => {
+  const disk = new FaultyDisk();
+  const site = await openAppliance({ disk });
+  disk.rule = ({ name }) => {
+    if (name === "syncData" || name === "sync") throw diskError("EIO");
+  };
+  expectRefusal(await site.register({ user: "ada" }), 503, "storage_failed");
+  expectRefusal(await site.get(HEALTH), 503, "storage_failed");
+  disk.heal();
+  expectRefusal(await site.register({ user: "ada" }), 503, "storage_failed");
+});
+
+test("a clock set back does not take time back from a slot", async () => {
+  const site = await openAppliance();
+  expectOk(await site.register({ user: "ada" }));
+  site.clock.now = before(MONDAY);
+  const { registered_at, expires_at } = expectOk(await site.register({ user: "bob" }));
+  expect([registered_at, expires_at]).toEqual([
+    "2026-03-02T09:00:00.000Z",
+    "2026-03-02T09:30:00.000Z",
+  ]);
+});

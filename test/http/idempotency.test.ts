@@ -1,0 +1,181 @@
+import { describe, expect, test } from "bun:test";
+import {
+  expectOk,
+  expectRefusal,
+  expectUnchanged,
+  openAppliance,
+  type Answer,
+  type Appliance,
+  type Fields,
+  type Sent,
+} from "../support/api.ts";
+import { before, hours, minutes } from "../support/scenario.ts";
+
+const key = (value: string): Sent => ({ "idempotency-key": value });
+
+type Act = (site: Appliance, fields: Fields, headers: Sent) => Promise<Answer<unknown>>;
+
+interface Keyed {
+  readonly act: Act;
+  readonly plain: Fields;
+  readonly other: Fields;
+}
+
+const ROUTES: readonly [string, Keyed][] = [
+  [
+    "add_consumption",
+    {
+      act: (site, fields, headers) => site.addConsumption(fields, headers),
+      plain: { consumptions: "2" },
+      other: { consumptions: "3" },
+    },
+  ],
+  [
+    "add_feature_consumption",
+    {
+      act: (site, fields, headers) => site.addFeatureConsumption(fields, headers),
+      plain: { feature: "plot", consumptions: "1" },
+      other: { feature: "plot", consumptions: "2" },
+    },
+  ],
+  [
+    "borrow",
+    {
+      act: (site, fields, headers) => site.borrow(fields, headers),
+      plain: { user: "ada", borrowed_until: "2026-03-02T12:00:00Z" },
+      other: { user: "ada", borrowed_until: "2026-03-02T13:00:00Z" },
+    },
+  ],
+];
+
+describe.each(ROUTES)("%s", (_route, { act, plain, other }) => {
+  test("the same key with the same command gives the same outcome and writes nothing more", async () => {
+    const site = await openAppliance();
+    const first = expectOk(await act(site, plain, key("k")));
+    const written = site.written();
+    expect(expectOk(await act(site, plain, key("k")))).toEqual(first);
+    expect(site.written()).toBe(written);
+  });
+
+  test("the same key at the same moment counts once", async () => {
+    const site = await openAppliance();
+    const written = site.written();
+    const both = await Promise.all([act(site, plain, key("k")), act(site, plain, key("k"))]);
+    const [first, second] = both.map(expectOk);
+    expect(second).toEqual(first);
+    expect(site.written()).toBe(written + 1);
+  });
+
+  test("the same key with another command is 409 and changes nothing", async () => {
+    const site = await openAppliance();
+    expectOk(await act(site, plain, key("k")));
+    await expectUnchanged(site, 409, "idempotency_key_reused", () => act(site, other, key("k")));
+    expectOk(await act(site, other, key("k2")));
+  });
+
+  test("without a key, or under another, it is done again", async () => {
+    const site = await openAppliance();
+    expectOk(await act(site, plain, key("k")));
+    for (const headers of [{}, key("K")]) {
+      const written = site.written();
+      expectOk(await act(site, plain, headers));
+      expect(site.written()).toBeGreaterThan(written);
+    }
+  });
+
+  test("a key is kept for 24 hours and no longer", async () => {
+    const site = await openAppliance();
+    expectOk(await act(site, plain, key("k")));
+    site.clock.now = before(hours(24));
+    await expectUnchanged(site, 409, "idempotency_key_reused", () => act(site, other, key("k")));
+    site.clock.now = hours(24);
+    const [response] = await act(site, other, key("k"));
+    // A borrow's end has passed by then; what matters is that the key no longer stands in the way.
+    expect(response.status).not.toBe(409);
+  });
+
+  test("a key may have 64 visible characters", async () => {
+    const site = await openAppliance();
+    expectOk(await act(site, plain, key("!~".repeat(32))));
+  });
+
+  test.each([
+    ["65 characters", "k".repeat(65)],
+    ["a space in it", "a b"],
+    ["a letter past ASCII", "caf\u00e9"],
+    ["nothing in it", ""],
+  ])("a key with %s is refused", async (_what, value) => {
+    const site = await openAppliance();
+    const message = await expectUnchanged(site, 400, "invalid_parameter", () =>
+      act(site, plain, key(value)),
+    );
+    expect(message).toContain("Idempotency-Key");
+  });
+
+  test("two keys in one request are refused", async () => {
+    const site = await openAppliance();
+    const headers = new Headers({ host: "127.0.0.1", "content-type": "application/json" });
+    headers.append("idempotency-key", "a");
+    headers.append("idempotency-key", "b");
+    const joined = Object.fromEntries(headers);
+    await expectUnchanged(site, 400, "invalid_parameter", () => act(site, plain, joined));
+  });
+});
+
+test("refusals are not kept: the same key may succeed later", async () => {
+  const site = await openAppliance();
+  const asked = { consumptions: "12", max_overages: "0" };
+  expectRefusal(await site.addConsumption(asked, key("k")), 400, "license_not_enough_consumptions");
+  expectOk(await site.addConsumption({ consumptions: "1" }, key("k")));
+});
+
+test("a key stands for one route, product and user", async () => {
+  const site = await openAppliance();
+  expectOk(await site.addConsumption({ consumptions: "1" }, key("k")));
+  expectOk(await site.addFeatureConsumption({ feature: "plot" }, key("k")));
+  expectOk(await site.borrow({ user: "ada" }, key("k")));
+  expectOk(await site.borrow({ user: "bob" }, key("k")));
+  const again = expectOk(await site.addConsumption({ user: "ada", consumptions: "2" }, key("k")));
+  expect(again.total_consumptions).toBe(3);
+  const named = expectOk(
+    await site.addConsumption({ product: "cad", consumptions: "1" }, key("k")),
+  );
+  expect(named.total_consumptions).toBe(1);
+});
+
+test("a key that was used for one product does not stand for another", async () => {
+  const site = await openAppliance({ licenses: { 1: {}, 2: { product: "cam" } } });
+  expectOk(await site.borrow({ user: "ada", product: "cad" }, key("k")));
+  expectOk(await site.borrow({ user: "ada", product: "cam" }, key("k")));
+  const held = expectOk(await site.registrations());
+  expect(held.map(({ product }) => product)).toEqual(["cad", "cam"]);
+});
+
+test("the same command said in other words is the same command", async () => {
+  const site = await openAppliance();
+  const first = expectOk(await site.addConsumption({ consumptions: "2" }, key("k")));
+  for (const said of [
+    { consumptions: 2 },
+    { CONSUMPTIONS: "2", more: 1 },
+    { consumptions: "2", user: "" },
+  ]) {
+    expect(expectOk(await site.addConsumption(said, key("k")))).toEqual(first);
+  }
+});
+
+test("register takes no key: a heartbeat may be sent as often as one likes", async () => {
+  const site = await openAppliance();
+  expectOk(await site.register({ user: "ada" }, key("k")));
+  site.clock.now = minutes(5);
+  const { expires_at } = expectOk(await site.register({ user: "ada" }, key("k")));
+  expect(expires_at).toBe("2026-03-02T09:35:00.000Z");
+});
+
+test("a key outlives a restart", async () => {
+  const site = await openAppliance();
+  const first = expectOk(await site.addConsumption({ consumptions: "2" }, key("k")));
+  await site.stop();
+  const next = await openAppliance({ folder: site.folder, licenses: {} });
+  expect(expectOk(await next.addConsumption({ consumptions: "2" }, key("k")))).toEqual(first);
+  expect(expectOk(await next.license()).total_consumptions).toBe(2);
+});

@@ -1,0 +1,158 @@
+import { expect, test } from "bun:test";
+import { expectOk, expectUnchanged, openAppliance } from "../support/api.ts";
+import { counting, feature, hours, minutes, utc } from "../support/scenario.ts";
+
+test("a license is shown with every field, as the vendor set it", async () => {
+  const site = await openAppliance({
+    licenses: {
+      7: {
+        productName: "CAD Pro",
+        licenseKey: "KEY-1",
+        type: "consumption",
+        customer: "Initech",
+        metadata: "m",
+        trial: true,
+        start: utc("2026-01-01T00:00:00Z"),
+        validUntil: utc("2027-01-01T00:00:00Z"),
+        maintenanceUntil: utc("2026-06-01T00:00:00Z"),
+        graceHours: 48,
+        consumption: counting({ max: 10, overages: 2, negative: true, period: "weekly" }),
+        features: [feature("plot", { consumption: counting({ max: null }), expires: hours(1) })],
+      },
+    },
+  });
+  const { product_features, ...license } = expectOk(await site.license());
+  expect(license).toEqual({
+    id: 7,
+    license_key: "KEY-1",
+    license_type: "consumption",
+    product_details: { product_name: "CAD Pro", short_code: "cad" },
+    customer: "Initech",
+    metadata: "m",
+    custom_fields: [],
+    start_date: "2026-01-01T00:00:00.000Z",
+    validity_period: "2027-01-01T00:00:00.000Z",
+    maintenance_period: "2026-06-01T00:00:00.000Z",
+    is_trial: true,
+    allow_grace_period: true,
+    grace_period: 48,
+    license_active: true,
+    license_enabled: true,
+    is_expired: false,
+    is_floating: true,
+    is_floating_cloud: false,
+    floating_users: 2,
+    floating_timeout: 30,
+    floating_in_use_devices: 0,
+    can_borrow: true,
+    max_borrow_time: 24,
+    borrowed_until: null,
+    is_borrowed: false,
+    max_activations: null,
+    times_activated: null,
+    max_transfers: null,
+    transfer_count: null,
+    prevent_vm: false,
+    max_consumptions: 10,
+    total_consumptions: 0,
+    max_overages: 2,
+    allow_overages: true,
+    allow_unlimited_consumptions: false,
+    allow_negative_consumptions: true,
+    reset_consumption: true,
+    consumption_period: "weekly",
+    is_air_gapped: false,
+    policy_id: null,
+  });
+  expect(product_features).toEqual([
+    {
+      id: 1,
+      code: "plot",
+      name: "plot",
+      feature_type: "consumption",
+      expiry_date: "2026-03-02T10:00:00.000Z",
+      metadata: null,
+      is_floating: false,
+      is_floating_cloud: false,
+      floating_users: null,
+      floating_timeout: null,
+      floating_in_use_devices: 0,
+      max_consumption: null,
+      total_consumptions: 0,
+      max_overages: 0,
+      allow_overages: false,
+      allow_unlimited_consumptions: true,
+      allow_negative_consumptions: false,
+      reset_consumption: false,
+      consumption_period: null,
+    },
+  ]);
+});
+
+test("looking takes no slot and writes nothing", async () => {
+  const site = await openAppliance();
+  const written = site.written();
+  expectOk(await site.license());
+  expect(await site.holders()).toEqual([]);
+  expect(site.written()).toBe(written);
+});
+
+test("slots and totals are those of this very moment", async () => {
+  const site = await openAppliance();
+  expectOk(await site.register({ user: "ada" }));
+  expectOk(await site.addConsumption({ consumptions: "4" }));
+  expect(expectOk(await site.license())).toMatchObject({
+    floating_in_use_devices: 1,
+    total_consumptions: 4,
+  });
+  site.clock.now = minutes(30);
+  expect(expectOk(await site.license()).floating_in_use_devices).toBe(0);
+});
+
+test.each([
+  ["before its start", { start: minutes(1) }, { license_active: false, is_expired: false }],
+  ["after its end", { validUntil: minutes(0) }, { license_active: true, is_expired: true }],
+  ["in its grace", { validUntil: minutes(0), graceHours: 1 }, { is_expired: false }],
+  ["disabled", { enabled: false }, { license_enabled: false }],
+])("a license %s is still shown, as what it is", async (_what, terms, shown) => {
+  const site = await openAppliance({ licenses: { 1: terms } });
+  expect(expectOk(await site.license())).toMatchObject(shown);
+});
+
+test.each([
+  ["the most recently added", "?product=cad", 2],
+  ["the one that is named", "?product=cad&license_id=1", 1],
+  ["the named one in any case of the key", "?Product=cad&LICENSE_ID=1", 1],
+  ["the last of two values", "?license_id=1&product=x&license_id=2&product=cad", 2],
+  ["the first of two variants of a key", "?License_Id=1&LICENSE_ID=2&product=cad", 1],
+  ["whatever else is in the query", "?product=cad&__proto__=x&constructor=y&user=z", 2],
+  ["an encoded name", "?product=c%61d", 2],
+])("shown is %s", async (_what, query, id) => {
+  const site = await openAppliance({ licenses: { 1: {}, 2: {}, 3: { product: "cam" } } });
+  expect(expectOk(await site.license(query)).id).toBe(id);
+});
+
+test("a valid license is shown before a newer one that is not", async () => {
+  const site = await openAppliance({ licenses: { 1: {}, 2: { enabled: false } } });
+  expect(expectOk(await site.license()).id).toBe(1);
+});
+
+test.each([
+  ["missing_parameters", ""],
+  ["unknown_product", "?product=__proto__"],
+  ["license_not_found", "?product=cad&license_id=3"],
+  ["license_not_found", "?product=cad&license_id=9007199254740991"],
+  ["invalid_number", "?product=cad&license_id=9007199254740993"],
+  ["invalid_number", "?product=cad&license_id=-1"],
+  ["invalid_number", "?product=cad&license_id=1e0"],
+  ["invalid_characters", "?product=cad%00"],
+  ["too_long", `?product=${"x".repeat(257)}`],
+])("%s is the answer to %j", async (code, query) => {
+  const site = await openAppliance({ licenses: { 1: {}, 3: { product: "cam" } } });
+  await expectUnchanged(site, 400, code, () => site.license(query));
+});
+
+test("with nothing installed there is no license to be found", async () => {
+  const site = await openAppliance({ licenses: {} });
+  await expectUnchanged(site, 400, "license_not_found", () => site.license());
+});

@@ -1,0 +1,265 @@
+import { describe, expect, test } from "bun:test";
+import { FormatRegistry, type TSchema } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+import manifest from "../../package.json";
+import { routes } from "../../src/http/planes.ts";
+import { expectOk, openAppliance, type Answer, type Appliance } from "../support/api.ts";
+import { counting, feature, hours } from "../support/scenario.ts";
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly required?: boolean;
+  readonly schema: { readonly type: string };
+}
+
+interface Operation {
+  readonly operationId: string;
+  readonly summary?: string;
+  readonly parameters: readonly Parameter[];
+  readonly requestBody?: {
+    readonly required?: boolean;
+    readonly content: Readonly<Record<string, Content>>;
+  };
+  readonly responses: Readonly<Record<string, { readonly content?: Record<string, Content> }>>;
+}
+
+interface Content {
+  readonly schema: {
+    readonly type: string;
+    readonly const?: string;
+    readonly required?: readonly string[];
+    readonly properties?: Readonly<Record<string, { readonly type: string }>>;
+  };
+  readonly example?: Readonly<Record<string, unknown>>;
+}
+
+interface Document {
+  readonly openapi: string;
+  readonly info: { readonly version: string };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+}
+
+const documentOf = async (site: Appliance): Promise<Document> =>
+  expectOk(await site.get<Document>("/api/v4/openapi.json"));
+
+const operationsOf = ({ paths }: Document): [string, Operation][] =>
+  Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, one]): [string, Operation] => [
+      `${method.toUpperCase()} ${path}`,
+      one,
+    ]),
+  );
+
+test("the document lists exactly the routes of the table", async () => {
+  const document = await documentOf(await openAppliance());
+  const listed = [...routes].flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method} ${path}`),
+  );
+  expect(
+    operationsOf(document)
+      .map(([route]) => route)
+      .toSorted(),
+  ).toEqual(listed.filter((route) => !route.startsWith("HEAD ")).toSorted());
+});
+
+test("it is OpenAPI 3, of this version, the same each time", async () => {
+  const site = await openAppliance();
+  const document = await documentOf(site);
+  expect(document.openapi).toStartWith("3.");
+  expect(document.info.version).toBe(manifest.version);
+  expect(await documentOf(site)).toEqual(document);
+});
+
+test("every operation has a summary, an id of its own and the refusal as its default", async () => {
+  const operations = operationsOf(await documentOf(await openAppliance()));
+  for (const [route, { summary, responses }] of operations) {
+    expect([route, summary]).toEqual([route, expect.stringMatching(/./)]);
+    expect([route, responses]).toEqual([
+      route,
+      expect.objectContaining({ 200: expect.anything(), default: expect.anything() }),
+    ]);
+  }
+  const ids = operations.map(([, { operationId }]) => operationId);
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+/** The contract's fields, said once more; what they are used for besides is ours to add. */
+const FIELDS: Readonly<Record<string, readonly string[]>> = {
+  "POST /api/v4/register": ["product", "user", "os_hostname", "ip_local", "user_info"],
+  "POST /api/v4/borrow": [
+    "product",
+    "user",
+    "os_hostname",
+    "ip_local",
+    "user_info",
+    "borrowed_until",
+  ],
+  "POST /api/v4/add_consumption": ["product", "consumptions", "max_overages", "allow_overages"],
+  "POST /api/v4/add_feature_consumption": ["product", "feature", "consumptions"],
+  "POST /api/v4/unregister": ["product", "user", "license_id"],
+  "POST /api/v4/unregister/all": ["product"],
+  "POST /api/v4/featureRegister": [
+    "product",
+    "feature",
+    "user",
+    "os_hostname",
+    "ip_local",
+    "user_info",
+  ],
+  "POST /api/v4/featureRelease": ["product", "feature", "user"],
+};
+
+test("every request field is an optional string", async () => {
+  const operations = operationsOf(await documentOf(await openAppliance()));
+  for (const [route, { parameters, requestBody }] of operations) {
+    expect([route, requestBody !== undefined]).toEqual([route, route.startsWith("POST ")]);
+    for (const { required, schema } of parameters) {
+      expect([route, required ?? false, schema.type]).toEqual([route, false, "string"]);
+    }
+    if (requestBody === undefined) continue;
+    expect(Object.keys(requestBody.content)).toEqual(["application/json"]);
+    const schema = requestBody.content["application/json"]?.schema;
+    expect(requestBody.required ?? false).toBe(false);
+    expect([route, schema?.type, schema?.required ?? []]).toEqual([route, "object", []]);
+    for (const [name, { type }] of Object.entries(schema?.properties ?? {})) {
+      expect([route, name, type]).toEqual([route, name, "string"]);
+    }
+  }
+});
+
+test.each(Object.entries(FIELDS))("%s shows all fields of the contract", async (route, names) => {
+  const operations = new Map(operationsOf(await documentOf(await openAppliance())));
+  const content = operations.get(route)?.requestBody?.content["application/json"];
+  expect(Object.keys(content?.schema.properties ?? {})).toEqual(expect.arrayContaining([...names]));
+});
+
+test("every example is answered as the document says", async () => {
+  const site = await openAppliance({
+    licenses: {
+      1: {
+        product: "DEMO",
+        borrowHours: 24 * 365 * 2,
+        consumption: counting({ overages: 10 }),
+        features: [
+          feature("RENDER", { floating: { slots: 2, timeoutMinutes: 15 } }),
+          feature("EXPORT", { consumption: counting() }),
+        ],
+      },
+    },
+  });
+  const examples = operationsOf(await documentOf(site)).flatMap(([route, { requestBody }]) => {
+    const example = requestBody?.content["application/json"]?.example;
+    return example === undefined ? [] : [[route.slice("POST ".length), example] as const];
+  });
+  expect(examples.length).toBeGreaterThan(6);
+  for (const [path, example] of examples) {
+    expectOk(await site.register({ user: "ada" }));
+    if (/release$/i.test(path)) expectOk(await site.post("featureRegister", example));
+    expectOk(await site.post(path, example));
+  }
+});
+
+describe("the documented reply is the real one", () => {
+  type Ask = (site: Appliance) => Promise<Answer<unknown>>;
+  const ada = { user: "ada", product: "cad" };
+  const view = { ...ada, feature: "view" };
+  const REPLIES: Readonly<Record<string, Ask>> = {
+    "GET /api/v4/health": (site) => site.get("/api/v4/health"),
+    "POST /api/v4/register": (site) => site.register(ada),
+    "POST /api/v4/borrow": (site) => site.borrow(ada),
+    "POST /api/v4/add_consumption": (site) => site.addConsumption(ada),
+    "POST /api/v4/add_feature_consumption": (site) =>
+      site.addFeatureConsumption({ ...ada, feature: "plot" }),
+    "POST /api/v4/featureRegister": (site) => site.featureRegister(view),
+    "POST /api/v4/check_license_feature": (site) => site.post("check_license_feature", view),
+    "GET /api/v4/check_license_feature": (site) =>
+      site.get("/api/v4/check_license_feature?user=ada&product=cad&feature=view"),
+    "GET /api/v4/license": (site) => site.license("?product=cad"),
+    "GET /api/admin/v1/status": (site) => site.status(),
+    "GET /api/admin/v1/licenses": (site) => site.licenses(),
+    "GET /api/admin/v1/registrations": (site) => site.registrations(),
+    "POST /api/admin/v1/registrations/release": (site) =>
+      site.post("/api/admin/v1/registrations/release", ada),
+  };
+  const TEXTS: Readonly<Record<string, Ask>> = {
+    "POST /api/v4/unregister": (site) => site.unregister(ada),
+    "POST /api/v4/featureRelease": (site) => site.featureRelease(view),
+    "POST /api/v4/feature_release": (site) => site.post("feature_release", view),
+  };
+  const EMPTY = [
+    "GET /",
+    "GET /api/v4/openapi.json",
+    "GET /api/v4/unregister/all",
+    "POST /api/v4/unregister/all",
+    "GET /api/v4/featureRelease/all",
+    "GET /api/v4/feature_release/all",
+  ];
+
+  async function inUse(): Promise<Appliance> {
+    const site = await openAppliance({
+      licenses: {
+        1: {
+          consumption: counting({ max: null, period: "daily" }),
+          validUntil: hours(90),
+          features: [
+            feature("view", { floating: { slots: 3, timeoutMinutes: 10 }, expires: hours(9) }),
+            feature("plot", { consumption: counting() }),
+          ],
+        },
+        2: { product: "cam", consumption: null, borrowHours: null },
+      },
+    });
+    expectOk(await site.borrow({ ...ada, user: "bob" }));
+    expectOk(await site.register(ada));
+    expectOk(await site.featureRegister(view));
+    return site;
+  }
+
+  test("every operation is in one of these lists", async () => {
+    const operations = operationsOf(await documentOf(await openAppliance()));
+    const known = [...Object.keys(REPLIES), ...Object.keys(TEXTS), ...EMPTY];
+    expect(operations.map(([route]) => route).toSorted()).toEqual(known.toSorted());
+  });
+
+  test.each(Object.entries(REPLIES))("%s", async (route, ask) => {
+    FormatRegistry.Set("date-time", (text) => TIME.test(text));
+    const site = await inUse();
+    const reply = expectOk(await ask(site));
+    const schema = schemaOf(site, route);
+    expect([...Value.Errors(schema, reply)].map(({ path, message }) => [path, message])).toEqual(
+      [],
+    );
+    expect(Value.Check(schema, reply)).toBe(true);
+    // Nothing that the document does not mention, either.
+    expect(Value.Clean(schema, structuredClone(reply))).toEqual(reply);
+    const shown = new Map(operationsOf(await documentOf(site))).get(route)?.responses["200"];
+    const content: unknown = shown?.content?.["application/json"]?.schema;
+    expect(content).toEqual(JSON.parse(JSON.stringify(schema)));
+  });
+
+  test.each(Object.entries(TEXTS))("%s", async (route, ask) => {
+    const site = await inUse();
+    const shown = new Map(operationsOf(await documentOf(site))).get(route)?.responses["200"];
+    const word: unknown = shown?.content?.["text/plain"]?.schema.const;
+    expect(word).toBe(expectOk(await ask(site)));
+  });
+
+  test.each(EMPTY)("%s documents no body", async (route) => {
+    const shown = new Map(operationsOf(await documentOf(await openAppliance()))).get(route);
+    expect(shown?.responses["200"]?.content).toBeUndefined();
+  });
+});
+
+/** The schema itself, as the document was made from it. */
+function schemaOf({ app }: Appliance, route: string): TSchema {
+  const found = app.routes.find(({ method, path }) => `${method} ${path}` === route);
+  const { detail } = (found?.hooks ?? {}) as {
+    detail?: { responses?: { 200?: { content?: Record<string, { schema: TSchema }> } } };
+  };
+  const schema = detail?.responses?.[200]?.content?.["application/json"]?.schema;
+  if (schema === undefined) throw new Error(`${route} documents no reply`);
+  return schema;
+}

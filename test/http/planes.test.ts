@@ -1,0 +1,106 @@
+import { describe, expect, test } from "bun:test";
+import { Elysia } from "elysia";
+import { routes, type Plane } from "../../src/http/planes.ts";
+import { expectRefusal, openAppliance, type Answer } from "../support/api.ts";
+
+/** The table of security.md, said once more: a route that changes its plane has to change it here. */
+const EXPECTED: Readonly<Record<string, Plane>> = {
+  "GET /": "client",
+  "HEAD /": "client",
+  "GET /api/v4/health": "client",
+  "HEAD /api/v4/health": "client",
+  "GET /api/v4/openapi.json": "client",
+  "POST /api/v4/register": "client",
+  "POST /api/v4/borrow": "client",
+  "POST /api/v4/unregister": "client",
+  "POST /api/v4/add_consumption": "client",
+  "POST /api/v4/add_feature_consumption": "client",
+  "POST /api/v4/featureRegister": "client",
+  "GET /api/v4/check_license_feature": "client",
+  "POST /api/v4/check_license_feature": "client",
+  "POST /api/v4/featureRelease": "client",
+  "POST /api/v4/feature_release": "client",
+  "GET /api/v4/license": "client",
+  "GET /api/v4/unregister/all": "admin",
+  "POST /api/v4/unregister/all": "admin",
+  "GET /api/v4/featureRelease/all": "admin",
+  "GET /api/v4/feature_release/all": "admin",
+  "GET /api/admin/v1/status": "admin",
+  "GET /api/admin/v1/licenses": "admin",
+  "GET /api/admin/v1/registrations": "admin",
+  "POST /api/admin/v1/registrations/release": "admin",
+};
+
+const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"];
+
+const table = [...routes].flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, plane]) => [`${method} ${path}`, plane] as const),
+);
+
+const codeOf = ([, body]: Answer<unknown>): unknown =>
+  typeof body === "object" && body !== null && "code" in body ? body.code : null;
+
+test("the table holds these routes on these planes and no others", () => {
+  expect(Object.fromEntries(table)).toEqual(EXPECTED);
+});
+
+test("every administrative path is on the admin plane", () => {
+  const open = table.filter(
+    ([route, plane]) => plane === "client" && /\/all$|\/api\/admin\//.test(route),
+  );
+  expect(open).toEqual([]);
+});
+
+test("every route of the app is in the table, and all of the table is in the app", async () => {
+  const { app } = await openAppliance();
+  const served = app.routes.map(({ method, path }) => `${method} ${path}`);
+  const listed = table.map(([route]) => route).filter((route) => !route.startsWith("HEAD "));
+  expect(served.toSorted()).toEqual(listed.toSorted());
+});
+
+test("a route that exists but is missing from the table is 404", async () => {
+  const site = await openAppliance();
+  site.app.use(new Elysia({ name: "forgotten" }).get("/api/v4/forgotten", () => "open"));
+  expectRefusal(await site.get("/api/v4/forgotten"), 404, "not_found");
+});
+
+describe.each([...routes])("%s", (path, methods) => {
+  test("answers the methods of the table, and 405 with Allow to every other", async () => {
+    const site = await openAppliance();
+    const allow = Object.keys(methods);
+    for (const method of METHODS) {
+      const answer = await site.send(method, path);
+      if (allow.includes(method)) {
+        expect([method, answer[0].status]).not.toEqual([method, 405]);
+        expect(answer[0].status).not.toBe(404);
+        continue;
+      }
+      const [{ headers }] = answer;
+      if (method !== "HEAD") expectRefusal(answer, 405, "method_not_allowed");
+      expect([method, answer[0].status]).toEqual([method, 405]);
+      expect(headers.get("allow")?.split(", ").toSorted()).toEqual(allow.toSorted());
+    }
+  });
+
+  test("is on its plane: the site's network gets past the gate, or it does not", async () => {
+    const site = await openAppliance();
+    for (const [method, plane] of Object.entries(methods)) {
+      const at = (peer: string | null): Promise<Answer<unknown>> => {
+        site.peer = peer;
+        return site.send(method, path);
+      };
+      const gated = async (peer: string | null): Promise<number> => (await at(peer))[0].status;
+      expect(await gated("203.0.113.9")).toBe(403);
+      expect(await gated(null)).toBe(403);
+      expect([401, 403]).not.toContain(await gated("127.0.0.1"));
+      const inside = await at("10.1.2.3");
+      if (plane === "admin") {
+        expectRefusal(inside, 401, "unauthorized");
+        expect(inside[0].headers.get("www-authenticate")).toBe("Bearer");
+      } else {
+        expect([401, 403]).not.toContain(inside[0].status);
+        expect(codeOf(inside)).not.toBe("unauthorized");
+      }
+    }
+  });
+});

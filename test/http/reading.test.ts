@@ -1,0 +1,275 @@
+// How a body is read, before any rule is asked: every case goes to every route that takes one.
+import { describe, expect, test } from "bun:test";
+import { routes } from "../../src/http/planes.ts";
+import {
+  expectOk,
+  expectRefusal,
+  expectUnchanged,
+  openAppliance,
+  type Appliance,
+  type Raw,
+  type Sent,
+} from "../support/api.ts";
+
+const JSON_TYPE = { "content-type": "application/json" };
+const KIB = 1024;
+
+const POSTS = [...routes].filter(([, methods]) => "POST" in methods).map(([path]) => path);
+
+const post = (site: Appliance, body: Raw["body"], headers: Sent = JSON_TYPE) =>
+  site.send("POST", "/api/v4/register", { ...(body !== undefined && { body }), headers });
+
+const gzipped = Bun.gzipSync(Buffer.from('{"user":"ada"}'));
+
+/** `depth` objects, one in the other, the outermost with a user in it. */
+const nested = (depth: number): string =>
+  `{"user":"ada","x":${'{"x":'.repeat(depth - 2)}{}${"}".repeat(depth - 1)}`;
+
+const withKeys = (count: number): string =>
+  JSON.stringify({
+    user: "ada",
+    ...Object.fromEntries(Array.from({ length: count - 1 }, (_, place) => [`k${place}`, 1])),
+  });
+
+const ofBytes = (bytes: number): string => {
+  const empty = JSON.stringify({ user: "ada", x: "" });
+  return JSON.stringify({ user: "ada", x: "y".repeat(bytes - empty.length) });
+};
+
+const streamed = (text: string): ReadableStream<Uint8Array> =>
+  new ReadableStream({
+    start(controller) {
+      const bytes = Buffer.from(text);
+      for (let at = 0; at < bytes.length; at += 10_000) {
+        controller.enqueue(new Uint8Array(bytes.subarray(at, at + 10_000)));
+      }
+      controller.close();
+    },
+  });
+
+describe("a body is JSON", () => {
+  test.each([
+    "application/json",
+    "application/json;charset=utf-8",
+    "application/json; charset=UTF-8",
+    'application/json; charset="utf-8"',
+    "Application/JSON",
+    "application/json;",
+  ])("as %p", async (type) => {
+    const site = await openAppliance();
+    expectOk(await post(site, '{"user":"ada"}', { "content-type": type }));
+    expect(await site.holders()).toEqual(["ada"]);
+  });
+
+  test("without regard to Accept", async () => {
+    const site = await openAppliance();
+    for (const accept of ["text/html", "application/jwt", "nonsense", "*/*;q=0"]) {
+      expectOk(await site.register({ user: "ada" }, { accept }));
+    }
+  });
+
+  test("with an encoding that is none", async () => {
+    const site = await openAppliance();
+    expectOk(await site.register({ user: "ada" }, { "content-encoding": "identity" }));
+  });
+});
+
+/** What is no JSON object, and what it is called. */
+const UNREADABLE: readonly [string, number, string, Raw][] = [
+  ["no content type", 415, "unsupported_media_type", { body: '{"user":"ada"}' }],
+  ...[
+    "text/plain",
+    "text/plain;charset=utf-8",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=x",
+    "application/json; charset=iso-8859-1",
+    "application/json; charset=utf-16",
+    "application/json-patch+json",
+    "application/jsonp",
+    "text/json",
+    "text/plain, application/json",
+    "text/plain; application/json",
+  ].map((type): [string, number, string, Raw] => [
+    `content type ${type}`,
+    415,
+    "unsupported_media_type",
+    { body: '{"user":"ada"}', headers: { "content-type": type } },
+  ]),
+  ["a form", 415, "unsupported_media_type", { body: new URLSearchParams({ user: "ada" }) }],
+  ...["gzip", "br", "deflate", "GZIP", "identity, gzip"].map(
+    (encoding): [string, number, string, Raw] => [
+      `content encoding ${encoding}`,
+      415,
+      "unsupported_media_type",
+      { body: gzipped, headers: { ...JSON_TYPE, "content-encoding": encoding } },
+    ],
+  ),
+  ["compressed bytes called JSON", 400, "invalid_json", { body: gzipped, headers: JSON_TYPE }],
+  ...[
+    ["broken JSON", "{"],
+    ["a trailing comma", '{"user":"ada",}'],
+    ["single quotes", "{'user':'ada'}"],
+    ["two objects", '{"user":"ada"}{}'],
+    ["NaN", '{"user":"ada","x":NaN}'],
+    ["a comment", '{"user":"ada"/**/}'],
+    ["a bare form", "user=ada"],
+    ["only white space", "  \n"],
+    ["30,000 levels that never end", '{"x":' + "[".repeat(30_000)],
+  ].map(([what = "", body = ""]): [string, number, string, Raw] => [
+    what,
+    400,
+    "invalid_json",
+    { body, headers: JSON_TYPE },
+  ]),
+  ...[
+    ["a lone continuation byte", [0x80]],
+    ["an overlong slash", [0xc0, 0xaf]],
+    ["a surrogate", [0xed, 0xa0, 0x80]],
+    ["half a character", [0xe2, 0x82]],
+    ["Latin-1", [0xe9]],
+  ].map(([what, bytes]): [string, number, string, Raw] => [
+    `invalid UTF-8: ${String(what)}`,
+    400,
+    "invalid_json",
+    {
+      body: Buffer.concat([
+        Buffer.from('{"user":"'),
+        Buffer.from(bytes as number[]),
+        Buffer.from('"}'),
+      ]),
+      headers: JSON_TYPE,
+    },
+  ]),
+  ...["[]", '[{"user":"ada"}]', '"ada"', "null", "true", "5", '""'].map(
+    (body): [string, number, string, Raw] => [
+      `the JSON value ${body}`,
+      400,
+      "body_not_object",
+      { body, headers: JSON_TYPE },
+    ],
+  ),
+  ["nine levels", 400, "too_complex", { body: nested(9), headers: JSON_TYPE }],
+  [
+    "nine levels of lists",
+    400,
+    "too_complex",
+    { body: `{"x":${"[".repeat(8)}${"]".repeat(8)}}`, headers: JSON_TYPE },
+  ],
+  ["65 keys", 400, "too_complex", { body: withKeys(65), headers: JSON_TYPE }],
+  [
+    "65 keys in two levels",
+    400,
+    "too_complex",
+    { body: `{"x":${withKeys(64)}}`, headers: JSON_TYPE },
+  ],
+  [
+    "30,000 levels",
+    400,
+    "too_complex",
+    { body: `{"x":${"[".repeat(30_000)}${"]".repeat(30_000)}}`, headers: JSON_TYPE },
+  ],
+  [
+    "10,000 levels of objects",
+    400,
+    "too_complex",
+    { body: '{"x":'.repeat(10_000) + "1" + "}".repeat(10_000), headers: JSON_TYPE },
+  ],
+  ["64 KiB and one", 413, "too_large", { body: ofBytes(64 * KIB + 1), headers: JSON_TYPE }],
+  [
+    "64 KiB and one of no content type",
+    413,
+    "too_large",
+    { body: "x".repeat(64 * KIB + 1), headers: { "content-length": String(64 * KIB + 1) } },
+  ],
+];
+
+test.each(UNREADABLE)(
+  "%s is %d %s on every route that takes a body",
+  async (_what, status, code, raw) => {
+    const site = await openAppliance();
+    for (const path of POSTS) {
+      await expectUnchanged(site, status, code, () => site.send("POST", path, raw));
+    }
+  },
+);
+
+describe("an empty body", () => {
+  const mayBeEmpty = new Set(["/api/v4/unregister/all"]);
+
+  test.each(POSTS.filter((path) => !mayBeEmpty.has(path)))("is no object on %s", async (path) => {
+    const site = await openAppliance();
+    for (const raw of [{}, { body: "" }]) {
+      await expectUnchanged(site, 415, "unsupported_media_type", () =>
+        site.send("POST", path, raw),
+      );
+      await expectUnchanged(site, 400, "invalid_json", () =>
+        site.send("POST", path, { ...raw, headers: JSON_TYPE }),
+      );
+    }
+  });
+
+  test.each([...mayBeEmpty])("is {} on %s, whatever it is called", async (path) => {
+    const site = await openAppliance();
+    for (const raw of [{}, { body: "" }]) {
+      expectOk(await site.send("POST", path, raw));
+      expectOk(await site.send("POST", path, { ...raw, headers: JSON_TYPE }));
+      expectOk(
+        await site.send("POST", path, { ...raw, headers: { "content-type": "text/plain" } }),
+      );
+    }
+  });
+});
+
+describe("the limits themselves are allowed", () => {
+  test.each([
+    ["eight levels", nested(8)],
+    ["64 keys", withKeys(64)],
+    ["64 KiB", ofBytes(64 * KIB)],
+    ["a list of 10,000", JSON.stringify({ user: "ada", x: Array(10_000).fill(1) })],
+  ])("%s", async (_what, body) => {
+    const site = await openAppliance();
+    expectOk(await post(site, body));
+    expect(await site.holders()).toEqual(["ada"]);
+  });
+});
+
+const length = (bytes: number): Sent => ({ ...JSON_TYPE, "content-length": String(bytes) });
+
+describe("64 KiB is the most", () => {
+  test.each([64 * KIB, 64 * KIB + 1])("%d bytes: declared, streamed or both", async (bytes) => {
+    const text = ofBytes(bytes);
+    for (const [body, headers] of [
+      [text, length(bytes)],
+      [text, JSON_TYPE],
+      [streamed(text), JSON_TYPE],
+      [streamed(text), length(bytes)],
+    ] as const) {
+      const site = await openAppliance();
+      const answer = await post(site, body, headers);
+      if (bytes <= 64 * KIB) expectOk(answer);
+      else expect(expectRefusal(answer, 413, "too_large")).toContain("65536");
+      expect(await site.holders()).toEqual(bytes <= 64 * KIB ? ["ada"] : []);
+    }
+  });
+
+  test("a length that was a lie does not help", async () => {
+    const site = await openAppliance();
+    const text = ofBytes(64 * KIB + 1);
+    await expectUnchanged(site, 413, "too_large", () => post(site, text, length(10)));
+  });
+
+  test("a body without end is not read to its end", async () => {
+    const site = await openAppliance();
+    let pulled = 0;
+    const endless = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        pulled += 1;
+        controller.enqueue(new Uint8Array(KIB).fill(32));
+        // Without end as far as a reader can tell; a reader with no limit must not take the machine.
+        if (pulled === 1_000) controller.close();
+      },
+    });
+    await expectUnchanged(site, 413, "too_large", () => post(site, endless));
+    expect(pulled).toBeLessThan(80);
+  });
+});

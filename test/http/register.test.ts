@@ -1,0 +1,201 @@
+import { describe, expect, test } from "bun:test";
+import {
+  expectOk,
+  expectRefusal,
+  expectUnchanged,
+  openAppliance,
+  type License,
+} from "../support/api.ts";
+import { before, hours, minutes } from "../support/scenario.ts";
+
+const ADA = {
+  product: "cad",
+  user: "ada",
+  os_hostname: "ws-17",
+  ip_local: "10.0.0.17",
+  user_info: "second floor",
+};
+
+test("a registration is answered with every field of the contract and no other", async () => {
+  const site = await openAppliance();
+  const { license_json, ...slot } = expectOk(await site.register(ADA));
+  expect(slot).toEqual({
+    ...ADA,
+    license_id: 1,
+    registered_at: "2026-03-02T09:00:00.000Z",
+    expires_at: "2026-03-02T09:30:00.000Z",
+    borrowed_until: null,
+    is_borrowed: false,
+    floating_timeout: 30,
+    floating_users: 2,
+    floating_slots_in_use: 1,
+    lease: null,
+  });
+  expect(license_json).toBeString();
+});
+
+test("license_json is the license object as a string, the caller's own slot in it", async () => {
+  const site = await openAppliance();
+  const { license_json } = expectOk(await site.register(ADA));
+  const license = JSON.parse(license_json) as License;
+  expect(license).toEqual(expectOk(await site.license()));
+  expect(license.floating_in_use_devices).toBe(1);
+});
+
+test("the slot is held under what the caller said, with the address it came from", async () => {
+  const site = await openAppliance();
+  site.peer = "10.0.0.99";
+  expectOk(await site.register(ADA));
+  site.peer = "127.0.0.1";
+  expect(expectOk(await site.registrations())).toEqual([
+    {
+      ...ADA,
+      license_id: 1,
+      peer: "10.0.0.99",
+      registered_at: "2026-03-02T09:00:00.000Z",
+      expires_at: "2026-03-02T09:30:00.000Z",
+      borrowed_until: null,
+      features: [],
+    },
+  ]);
+});
+
+test("only the user is needed while one product is installed", async () => {
+  const site = await openAppliance();
+  const slot = expectOk(await site.register({ user: "ada" }));
+  expect(slot).toMatchObject({ product: "cad", os_hostname: "", ip_local: "", user_info: "" });
+  expect(expectOk(await site.register({ user: "bob", product: "" })).product).toBe("cad");
+});
+
+describe("registering again", () => {
+  test("keeps the one slot and renews its end", async () => {
+    const site = await openAppliance();
+    expectOk(await site.register(ADA));
+    site.clock.now = minutes(20);
+    const again = expectOk(await site.register(ADA));
+    expect(again).toMatchObject({
+      registered_at: "2026-03-02T09:00:00.000Z",
+      expires_at: "2026-03-02T09:50:00.000Z",
+      floating_slots_in_use: 1,
+    });
+    expect(await site.holders()).toEqual(["ada"]);
+  });
+
+  test("does not fail because the pool is full, while a third user does", async () => {
+    const site = await openAppliance();
+    expectOk(await site.register({ user: "ada" }));
+    site.clock.now = minutes(1);
+    expectOk(await site.register({ user: "bob" }));
+    const message = await expectUnchanged(site, 400, "floating_not_available", () =>
+      site.register({ user: "cleo" }),
+    );
+    expect(message).toBe(
+      "all 2 slots are taken; the next one comes free by 2026-03-02T09:30:00.000Z",
+    );
+    expect(expectOk(await site.register({ user: "ada" })).floating_slots_in_use).toBe(2);
+    expect(await site.holders()).toEqual(["ada", "bob"]);
+  });
+
+  test("neither shortens nor cancels a borrow", async () => {
+    const site = await openAppliance();
+    const until = "2026-03-02T19:00:00.000Z";
+    expectOk(await site.borrow({ user: "ada", borrowed_until: until }));
+    const slot = expectOk(await site.register({ user: "ada" }));
+    expect(slot).toMatchObject({ borrowed_until: until, is_borrowed: true, expires_at: until });
+    const license = JSON.parse(slot.license_json) as License;
+    expect(license).toMatchObject({ borrowed_until: until, is_borrowed: true });
+  });
+});
+
+test("a slot is taken until its last millisecond and free for the next caller from its end", async () => {
+  const site = await openAppliance({ licenses: { 1: { slots: 1 } } });
+  expectOk(await site.register({ user: "ada" }));
+  site.clock.now = before(minutes(30));
+  expectRefusal(await site.register({ user: "bob" }), 400, "floating_not_available");
+  site.clock.now = minutes(30);
+  expectOk(await site.register({ user: "bob" }));
+  expect(await site.holders()).toEqual(["bob"]);
+});
+
+describe("which license", () => {
+  const two = { 1: { slots: 1 }, 2: { slots: 1 } };
+
+  test("the most recently added with a free slot, then the other", async () => {
+    const site = await openAppliance({ licenses: two });
+    expect(expectOk(await site.register({ user: "ada" })).license_id).toBe(2);
+    expect(expectOk(await site.register({ user: "bob" })).license_id).toBe(1);
+    expect(expectOk(await site.register({ user: "bob" })).license_id).toBe(1);
+  });
+
+  test.each(["1", 1])("the one named by license_id %p", async (license_id) => {
+    const site = await openAppliance({ licenses: two });
+    expect(expectOk(await site.register({ user: "ada", license_id })).license_id).toBe(1);
+  });
+
+  test("another product's license is not found", async () => {
+    const site = await openAppliance({ licenses: { 1: {}, 2: { product: "cam" } } });
+    await expectUnchanged(site, 400, "license_not_found", () =>
+      site.register({ user: "ada", product: "cad", license_id: "2" }),
+    );
+  });
+});
+
+describe("a registration is refused", () => {
+  test("naming all that is missing at once", async () => {
+    const site = await openAppliance({ licenses: { 1: {}, 2: { product: "cam" } } });
+    const message = await expectUnchanged(site, 400, "missing_parameters", () => site.register({}));
+    expect(message).toBe("user and product must be given");
+    expect(expectRefusal(await site.register({ user: "ada" }), 400, "missing_parameters")).toBe(
+      "product must be given",
+    );
+  });
+
+  test.each(["", null])("for an empty user (%p)", async (user) => {
+    const site = await openAppliance();
+    await expectUnchanged(site, 400, "missing_parameters", () => site.register({ user }));
+  });
+
+  test("where no license is installed", async () => {
+    const site = await openAppliance({ licenses: {} });
+    await expectUnchanged(site, 400, "license_not_found", () => site.register({ user: "ada" }));
+  });
+
+  test.each(["CAD", "cad ", "__proto__", "constructor", "toString"])(
+    "for the unknown product %p",
+    async (product) => {
+      const site = await openAppliance();
+      await expectUnchanged(site, 400, "unknown_product", () =>
+        site.register({ user: "ada", product }),
+      );
+    },
+  );
+
+  test("before the license begins, telling when", async () => {
+    const site = await openAppliance({ licenses: { 1: { start: minutes(1) } } });
+    const message = await expectUnchanged(site, 400, "license_not_active", () =>
+      site.register({ user: "ada" }),
+    );
+    expect(message).toContain("2026-03-02T09:01:00.000Z");
+    site.clock.now = minutes(1);
+    expectOk(await site.register({ user: "ada" }));
+  });
+
+  test("from the end of validity and grace on, the heartbeat too", async () => {
+    const site = await openAppliance({
+      licenses: { 1: { validUntil: hours(1), graceHours: 1, timeoutMinutes: 600 } },
+    });
+    expectOk(await site.register({ user: "ada" }));
+    site.clock.now = before(hours(2));
+    expectOk(await site.register({ user: "ada" }));
+    site.clock.now = hours(2);
+    const message = await expectUnchanged(site, 400, "license_expired", () =>
+      site.register({ user: "ada" }),
+    );
+    expect(message).toContain("2026-03-02T11:00:00.000Z");
+  });
+
+  test("where the license is disabled", async () => {
+    const site = await openAppliance({ licenses: { 1: { enabled: false } } });
+    await expectUnchanged(site, 400, "license_not_enabled", () => site.register({ user: "ada" }));
+  });
+});

@@ -1,0 +1,134 @@
+import { describe, expect, test } from "bun:test";
+import { networkInterfaces } from "node:os";
+import {
+  isLoopback,
+  networkMatcher,
+  normalAddress,
+  parseNetwork,
+  siteNetworks,
+} from "../../src/platform/networks.ts";
+
+test.each([
+  ["127.0.0.1", "127.0.0.1"],
+  ["::ffff:127.0.0.1", "127.0.0.1"],
+  ["::FFFF:10.0.0.1", "10.0.0.1"],
+  ["::1", "::1"],
+  ["FE80::1", "fe80::1"],
+  ["fe80::1%eth0", "fe80::1"],
+  ["2001:DB8::1", "2001:db8::1"],
+  ["", null],
+  ["localhost", null],
+  ["127.0.0.1:80", null],
+  ["127.1", null],
+  ["0x7f.0.0.1", null],
+  ["::ffff:127.0.0.1.evil", null],
+  ["::ffff:256.0.0.1", null],
+  ["127.0.0.1, 10.0.0.1", null],
+])("the one spelling of %j is %j", (address, normal) => {
+  expect(normalAddress(address)).toBe(normal);
+});
+
+test.each([
+  ["127.0.0.1", true],
+  ["127.255.255.254", true],
+  ["::1", true],
+  ["128.0.0.1", false],
+  ["126.255.255.255", false],
+  ["10.0.0.1", false],
+  ["::2", false],
+  ["127.evil.example", false],
+  ["127.", false],
+  ["", false],
+])("loopback is said of %j: %p", (address, loopback) => {
+  expect(isLoopback(address)).toBe(loopback);
+});
+
+describe("a network", () => {
+  test.each([
+    ["10.0.0.0/8", { address: "10.0.0.0", bits: 8, family: "ipv4" }],
+    ["10.1.2.3", { address: "10.1.2.3", bits: 32, family: "ipv4" }],
+    ["0.0.0.0/0", { address: "0.0.0.0", bits: 0, family: "ipv4" }],
+    ["fd00::/8", { address: "fd00::", bits: 8, family: "ipv6" }],
+    ["::1", { address: "::1", bits: 128, family: "ipv6" }],
+    ["::/0", { address: "::", bits: 0, family: "ipv6" }],
+  ] as const)("%s is read", (network, parsed) => {
+    expect(parseNetwork(network)).toEqual(parsed);
+  });
+
+  test.each([
+    "",
+    "10.0.0.0/",
+    "10.0.0.0/33",
+    "10.0.0.0/-1",
+    "10.0.0.0/8.5",
+    "10.0.0.0/0x8",
+    "10.0.0.0/ 8",
+    "10.0.0.0/8/9",
+    "10.0.0/8",
+    "::/129",
+    "::1/1000",
+    "localhost",
+    "10.0.0.0-10.0.0.9",
+    " 10.0.0.0/8",
+  ])("%j is none", (network) => {
+    expect(parseNetwork(network)).toBeNull();
+  });
+});
+
+describe("a matcher", () => {
+  const matches = networkMatcher(["10.1.0.0/16", "192.0.2.7", "fd00:1::/32"]);
+
+  test.each([
+    ["10.1.0.0", true],
+    ["10.1.255.255", true],
+    ["10.0.255.255", false],
+    ["10.2.0.0", false],
+    ["192.0.2.7", true],
+    ["192.0.2.8", false],
+    ["fd00:1::1", true],
+    ["fd00:1:ffff::1", true],
+    ["fd00:2::1", false],
+    ["127.0.0.1", false],
+    ["::1", false],
+  ])("tells of %s: %p", (address, inside) => {
+    expect(matches(address)).toBe(inside);
+  });
+
+  test("takes a network with host bits for the network it is in", () => {
+    expect(networkMatcher(["10.1.2.3/8"])("10.9.9.9")).toBe(true);
+  });
+
+  test("of no networks matches nothing", () => {
+    expect(networkMatcher([])("127.0.0.1")).toBe(false);
+  });
+
+  test("is not made of nonsense", () => {
+    expect(() => networkMatcher(["10.0.0.0/99"])).toThrow("not a network");
+  });
+});
+
+describe("a site's networks", () => {
+  const isClient = siteNetworks();
+
+  test.each(
+    "127.0.0.1 10.0.0.0 10.255.255.255 172.16.0.0 172.31.255.255 192.168.0.1 169.254.9.9 ::1 fc00::1 fdff::1 fe80::1 febf::1".split(
+      " ",
+    ),
+  )("hold %s", (address) => {
+    expect(isClient(address)).toBe(true);
+  });
+
+  test.each(
+    "9.255.255.255 11.0.0.0 172.15.255.255 172.32.0.0 192.167.255.255 192.169.0.0 169.253.0.1 203.0.113.1 0.0.0.0 :: ::2 fec0::1 2001:db8::1 fbff::1".split(
+      " ",
+    ),
+  )("do not hold %s", (address) => {
+    expect(isClient(address)).toBe(false);
+  });
+
+  test("hold every address of this machine", () => {
+    for (const { address } of Object.values(networkInterfaces()).flatMap((all) => all ?? [])) {
+      expect([address, isClient(normalAddress(address) ?? "")]).toEqual([address, true]);
+    }
+  });
+});

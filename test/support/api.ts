@@ -1,0 +1,200 @@
+// The HTTP side over the real operations and a real folder, called as a server would call it. One
+// typed method per call of the contract, each giving the response and what it says.
+import { expect, onTestFinished } from "bun:test";
+import { join } from "node:path";
+import type { Static } from "@sinclair/typebox";
+import type { Terms } from "../../src/domain/terms.ts";
+import type { Instant } from "../../src/domain/time.ts";
+import { createApp } from "../../src/http/app.ts";
+import type { Gate } from "../../src/http/gate.ts";
+import type { FeatureObject, LicenseObject } from "../../src/http/license-object.ts";
+import type { RegistrationReply, StatusReply } from "../../src/http/routes/admin.ts";
+import type { ConsumptionReply, FeatureConsumptionReply } from "../../src/http/routes/count.ts";
+import type { SlotReply } from "../../src/http/routes/slot-reply.ts";
+import { Operations } from "../../src/operations/operations.ts";
+import { realDisk, type Disk } from "../../src/platform/disk.ts";
+import { siteNetworks } from "../../src/platform/networks.ts";
+import { checkpoint } from "../../src/store/checkpoint.ts";
+import { Store } from "../../src/store/store.ts";
+import { granted } from "./licensed-store.ts";
+import { counting, feature, MONDAY, terms } from "./scenario.ts";
+import { tempFolder } from "./temp-folder.ts";
+
+export type Answer<T> = readonly [response: Response, body: T];
+export type Fields = Readonly<Record<string, unknown>>;
+export type Sent = Readonly<Record<string, string>>;
+export type Slot = Static<typeof SlotReply>;
+export type Borrowed = Slot & { readonly max_borrow_time: number | null };
+export type License = Static<typeof LicenseObject>;
+export type Feature = Static<typeof FeatureObject>;
+export type Counted = Static<typeof ConsumptionReply>;
+export type FeatureCounted = Static<typeof FeatureConsumptionReply>;
+
+export interface Raw {
+  readonly headers?: Sent;
+  readonly body?: RequestInit["body"];
+}
+
+/** Two slots for half an hour, lent for a day; ten uses and two over; a feature of each kind. */
+const CAD: Partial<Terms> = {
+  consumption: counting({ max: 10, overages: 2 }),
+  features: [
+    feature("view", { floating: { slots: 1, timeoutMinutes: 10 } }),
+    feature("plot", { consumption: counting({ max: 5 }) }),
+    feature("skin"),
+  ],
+};
+
+export interface ApplianceOptions {
+  /** By license id. One license, `CAD`, unless told otherwise. */
+  readonly licenses?: Readonly<Record<number, Partial<Terms>>>;
+  readonly gate?: Partial<Gate>;
+  readonly disk?: Disk;
+  readonly folder?: string;
+}
+
+export async function openAppliance(options: ApplianceOptions = {}): Promise<Appliance> {
+  const { licenses = { 1: CAD }, gate = {}, disk = realDisk } = options;
+  const folder = options.folder ?? join(tempFolder(), "data");
+  const clock = { now: MONDAY };
+  const store = await Store.open({
+    disk,
+    folder,
+    kind: "site",
+    create: true,
+    clock: () => clock.now,
+    checkpoint: (of, open) => checkpoint(realDisk, of, open),
+    onFatal: () => {},
+  });
+  const operations = new Operations(store);
+  const appliance = new Appliance(operations, clock, folder, gate);
+  onTestFinished(() => appliance.stop());
+  for (const [id, differing] of Object.entries(licenses)) {
+    granted(
+      await operations.installLicense({ license: Number(id), terms: { ...terms(differing) } }),
+    );
+  }
+  return appliance;
+}
+
+export class Appliance {
+  readonly operations: Operations;
+  readonly clock: { now: Instant };
+  readonly folder: string;
+  readonly app: ReturnType<typeof createApp>;
+  /** Where the next request comes from; null when that cannot be told. */
+  peer: string | null = "127.0.0.1";
+  #stopping: Promise<void> | null = null;
+
+  constructor(
+    operations: Operations,
+    clock: { now: Instant },
+    folder: string,
+    gate: Partial<Gate> = {},
+  ) {
+    this.operations = operations;
+    this.clock = clock;
+    this.folder = folder;
+    this.app = createApp({
+      operations,
+      gate: {
+        peerOf: () => this.peer,
+        trusted: false,
+        isClient: siteNetworks(),
+        adminOpen: false,
+        names: ["appliance"],
+        ...gate,
+      },
+    });
+  }
+
+  register = (fields: Fields, headers?: Sent) => this.post<Slot>("register", fields, headers);
+  borrow = (fields: Fields, headers?: Sent) => this.post<Borrowed>("borrow", fields, headers);
+  unregister = (fields: Fields) => this.post<string>("unregister", fields);
+  addConsumption = (fields: Fields, headers?: Sent) =>
+    this.post<Counted>("add_consumption", fields, headers);
+  addFeatureConsumption = (fields: Fields, headers?: Sent) =>
+    this.post<FeatureCounted>("add_feature_consumption", fields, headers);
+  featureRegister = (fields: Fields) => this.post<Feature>("featureRegister", fields);
+  featureRelease = (fields: Fields) => this.post<string>("featureRelease", fields);
+  license = (query = "") => this.get<License>(`/api/v4/license${query}`);
+  status = () => this.get<StatusReply>("/api/admin/v1/status");
+  licenses = () => this.get<License[]>("/api/admin/v1/licenses");
+  registrations = (query = "") =>
+    this.get<RegistrationReply[]>(`/api/admin/v1/registrations${query}`);
+
+  get<T = unknown>(path: string, headers: Sent = {}): Promise<Answer<T>> {
+    return this.send<T>("GET", path, { headers });
+  }
+
+  post<T = unknown>(operation: string, fields: Fields, headers: Sent = {}): Promise<Answer<T>> {
+    const path = operation.startsWith("/") ? operation : `/api/v4/${operation}`;
+    return this.send<T>("POST", path, {
+      body: JSON.stringify(fields),
+      headers: { "content-type": "application/json", accept: "application/json", ...headers },
+    });
+  }
+
+  /** As it would be on the wire; only a Host of our own is put there when none is given. */
+  async send<T = unknown>(method: string, path: string, raw: Raw = {}): Promise<Answer<T>> {
+    const request = new Request(`http://appliance${path}`, {
+      method,
+      headers: { host: "127.0.0.1:8080", ...raw.headers },
+      ...(raw.body !== undefined && { body: raw.body }),
+    });
+    const response = await this.app.handle(request);
+    const text = await response.text();
+    const isJson = response.headers.get("content-type")?.startsWith("application/json") === true;
+    return [response, (isJson && text !== "" ? JSON.parse(text) : text) as T];
+  }
+
+  /** Who holds a slot, asked behind the gate's back. */
+  async holders(): Promise<string[]> {
+    return granted(await this.operations.registrations(null)).map(({ user }) => user);
+  }
+
+  /** How often anything was written: a refusal leaves it as it is. */
+  written(): number {
+    return this.operations.health().seq;
+  }
+
+  stop(): Promise<void> {
+    return (this.#stopping ??= this.operations.close());
+  }
+}
+
+/** The reply, once it is certain that there is one; else the refusal is in the failure's message. */
+export function expectOk<T>([response, body]: Answer<T>): T {
+  expect([response.status, body]).toEqual([200, body]);
+  return body;
+}
+
+export interface Refused {
+  readonly status: number;
+  readonly code: string;
+  readonly message: string;
+}
+
+/** Three fields and no more, the same status twice; gives the message. */
+export function expectRefusal([response, body]: Answer<unknown>, status: number, code: string) {
+  const { message } = body as Refused;
+  expect(body).toEqual({ status, code, message });
+  expect(message).toBeString();
+  expect(message).not.toBe("");
+  expect(response.status).toBe(status);
+  expect(response.headers.get("content-type")).toStartWith("application/json");
+  return message;
+}
+
+/** Refused, and nothing was written for it. */
+export async function expectUnchanged(
+  appliance: Appliance,
+  status: number,
+  code: string,
+  act: () => Promise<Answer<unknown>>,
+): Promise<string> {
+  const before = appliance.written();
+  const message = expectRefusal(await act(), status, code);
+  expect(appliance.written()).toBe(before);
+  return message;
+}

@@ -1,0 +1,90 @@
+// The command line run from the sources, as a process of its own, with an environment of its own.
+import { onTestFinished } from "bun:test";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const MAIN = join(import.meta.dir, "..", "..", "src", "main.ts");
+
+export interface Said {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Around {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+const spawn = (words: readonly string[], { env = {}, cwd = tmpdir() }: Around) =>
+  Bun.spawn([process.execPath, MAIN, ...words], {
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+    cwd,
+    env: { PATH: process.env["PATH"] ?? "", HOME: tmpdir(), TMPDIR: tmpdir(), ...env },
+  });
+
+/** Runs one command to its end. */
+export async function berth(words: readonly string[], around: Around = {}): Promise<Said> {
+  const child = spawn(words, around);
+  const [code, stdout, stderr] = await Promise.all([
+    child.exited,
+    child.stdout.text(),
+    child.stderr.text(),
+  ]);
+  return { code, stdout, stderr };
+}
+
+/** A command that is meant to be done; what it printed. */
+export async function done(words: readonly string[], around: Around = {}): Promise<string> {
+  const said = await berth(words, around);
+  if (said.code !== 0) throw new Error(`exit ${said.code}: ${said.stderr}${said.stdout}`);
+  return said.stdout;
+}
+
+export const doneJson = async <T>(words: readonly string[], around: Around = {}): Promise<T> =>
+  JSON.parse(await done([...words, "--json"], around)) as T;
+
+export interface Running {
+  readonly url: string;
+  readonly pid: number;
+  /** All it printed until it was ready. */
+  readonly banner: string;
+  /** Tells it to stop; how it ended and what it complained of. */
+  stop(signal?: "SIGTERM" | "SIGINT"): Promise<{ readonly code: number; readonly stderr: string }>;
+  post(operation: string, fields: object): Promise<Response>;
+}
+
+/** Starts a server and waits until it says `ready`; it is gone at the end of the test at the latest. */
+export async function start(words: readonly string[], around: Around = {}): Promise<Running> {
+  const child = spawn([...words, "--listen", "127.0.0.1:0"], around);
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    await child.exited;
+  });
+  const complaints = child.stderr.text();
+  let banner = "";
+  const decoder = new TextDecoder();
+  for await (const chunk of child.stdout) {
+    banner += decoder.decode(chunk, { stream: true });
+    if (/^ready$/m.test(banner)) break;
+  }
+  const url = /http:\/\/[\d.]+:\d+/.exec(banner)?.[0];
+  if (url === undefined) throw new Error(`it is not ready: ${banner}${await complaints}`);
+  return {
+    url,
+    pid: child.pid,
+    banner,
+    async stop(signal = "SIGTERM") {
+      child.kill(signal);
+      return { code: await child.exited, stderr: await complaints };
+    },
+    post: (operation, fields) =>
+      fetch(`${url}/api/v4/${operation}`, {
+        method: "POST",
+        body: JSON.stringify(fields),
+        headers: { "content-type": "application/json" },
+      }),
+  };
+}
