@@ -70,10 +70,11 @@ export function listenOnSocket(operations: Operations, path: string): Listening 
 
 /** Takes an address and gives it back: can it be had? */
 export function probe(host: string, port: number): Listening {
-  const fetch = (): Response => new Response(null, { status: 503 });
-  const server = Bun.serve({ hostname: host, port, reusePort: false, fetch });
+  const server = Bun.serve({ hostname: host, port, reusePort: false, fetch: notYet });
   return { address: urlOf(host, port), stop: () => server.stop(true) };
 }
+
+const notYet = (): Response => new Response(null, { status: 503 });
 
 /** Lets requests under way finish, but not for ever: an open stream would hold the server up. */
 async function drain(server: Bun.Server<unknown>): Promise<void> {

@@ -149,7 +149,7 @@ function fits(option: Option, value: unknown): value is Value {
 /** Variables that look like ours and mean nothing: most likely a typing mistake. */
 export function strangers(environment: Environment, options: readonly Option[]): string[] {
   const known = new Set(options.map(twinOf));
-  return Object.keys(environment).filter((name) => /^BERTH_/.test(name) && !known.has(name));
+  return Object.keys(environment).filter((name) => name.startsWith("BERTH_") && !known.has(name));
 }
 
 /** Never the working folder: the same command must mean the same data wherever it is typed. */

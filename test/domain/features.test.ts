@@ -17,6 +17,32 @@ import {
 
 const mesh = feature("mesh", { floating: { slots: 1, timeoutMinutes: 10 } });
 
+describe("registering a feature of two licenses the user sits on", () => {
+  const both = given(installed(1, { features: [mesh] }), installed(2, { features: [mesh] }))
+    .at(MONDAY)
+    .did(register("ada", { licenseId: 1 }), register("ada", { licenseId: 2 }))
+    .at(MONDAY)
+    .did(register("bob", { licenseId: 1 }), register("bob", { licenseId: 2 }))
+    .at(MONDAY)
+    .did(registerFeature("ada", "mesh"));
+
+  test("takes the slot that is free, wherever it is", () => {
+    both
+      .at(MONDAY)
+      .when(registerFeature("bob", "mesh"))
+      .records({ type: "FeatureTaken", user: "bob", license: 1 });
+  });
+
+  test("keeps the slot that is held, wherever it is", () => {
+    both
+      .at(MONDAY)
+      .did(registerFeature("bob", "mesh"))
+      .at(minutes(1))
+      .when(registerFeature("bob", "mesh"))
+      .records({ type: "FeatureRenewed", user: "bob", license: 1 });
+  });
+});
+
 describe("registering a feature", () => {
   const registered = given(installed(1, { features: [mesh, feature("help")] }))
     .at(MONDAY)

@@ -76,6 +76,15 @@ describe("a body is JSON", () => {
 
 /** What is no JSON object, and what it is called. */
 const UNREADABLE: readonly [string, number, string, Raw][] = [
+  [
+    "a content type of thousands of spaces",
+    415,
+    "unsupported_media_type",
+    {
+      body: '{"user":"ada"}',
+      headers: { "content-type": `application/json${" ".repeat(15_000)}x` },
+    },
+  ],
   ["no content type", 415, "unsupported_media_type", { body: '{"user":"ada"}' }],
   ...[
     "text/plain",
@@ -192,6 +201,19 @@ test.each(UNREADABLE)(
     }
   },
 );
+
+test("an upload whose sender goes away is the sender's doing, not a bug of ours", async () => {
+  const site = await openAppliance();
+  const pull = (controller: ReadableStreamDefaultController): void => {
+    controller.error(new Error("the connection was closed"));
+  };
+  await expectUnchanged(site, 400, "invalid_json", () =>
+    site.send("POST", "/api/v4/register", {
+      body: new ReadableStream({ pull }),
+      headers: JSON_TYPE,
+    }),
+  );
+});
 
 describe("an empty body", () => {
   const mayBeEmpty = new Set(["/api/v4/unregister/all"]);

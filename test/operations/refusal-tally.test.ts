@@ -28,6 +28,19 @@ describe("a tally", () => {
     expect(tally.take()).toEqual([{ product: "cad", code: "a", count: 1, users: ["bob"] }]);
   });
 
+  test("takes back what could not be written down, before what came since", () => {
+    const tally = new RefusalTally();
+    for (let place = 0; place < 15; place += 1) tally.note("cad", "a", `early-${place}`);
+    const taken = tally.take();
+    for (let place = 0; place < 15; place += 1) tally.note("cad", "a", `late-${place}`);
+    tally.putBack(taken);
+    const [bucket] = tally.take();
+    expect(bucket?.count).toBe(30);
+    expect(bucket?.users).toHaveLength(20);
+    expect(bucket?.users.slice(-15)).toEqual(Array.from({ length: 15 }, (_, at) => `late-${at}`));
+    expect(bucket?.users[0]).toBe("early-10");
+  });
+
   test("names each user once, the latest last", () => {
     const tally = new RefusalTally();
     for (const user of ["ada", "bob", "ada"]) tally.note("cad", "a", user);

@@ -136,6 +136,26 @@ describe("without leave to create", () => {
   });
 });
 
+describe("a folder that somebody else uses", () => {
+  test("is neither filled nor closed", async () => {
+    const folder = tempFolder();
+    chmodSync(folder, 0o755);
+    writeFileSync(join(folder, "notes.txt"), "mine");
+    const before = contentsOf(folder);
+    const { message, hint } = await refusalOf(folder);
+    expect(message).toBe(`${folder} holds other files and is not a data folder`);
+    expect(hint).toContain("--data DIR");
+    expect(contentsOf(folder)).toEqual(before);
+  });
+
+  test("may hold what every new disk or repository does", async () => {
+    const folder = tempFolder();
+    writeFileSync(join(folder, ".gitkeep"), "");
+    mkdirSync(join(folder, "lost+found"));
+    expect((await startIn(folder)).notes).toEqual([]);
+  });
+});
+
 describe("the kind of a folder", () => {
   for (const [made, wanted, name] of [
     ["demo", "site", "a demo's folder under serve"],
