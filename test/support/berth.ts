@@ -1,5 +1,6 @@
 // The command line run from the sources, as a process of its own, with an environment of its own.
 import { onTestFinished } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -56,12 +57,16 @@ export interface Running {
   post(operation: string, fields: object): Promise<Response>;
 }
 
-/** Starts a server and waits until it says `ready`; it is gone at the end of the test at the latest. */
+/** Starts a server and waits until it is `ready`; it is gone with the end of the test at the latest. */
 export async function start(words: readonly string[], around: Around = {}): Promise<Running> {
-  const child = spawn([...words, "--listen", "127.0.0.1:0"], around);
+  // A demo that is killed leaves its temporary folder behind: it goes with this one.
+  const scratch = mkdtempSync(join(tmpdir(), "berth-scratch-"));
+  const env = { TMPDIR: scratch, ...around.env };
+  const child = spawn([...words, "--listen", "127.0.0.1:0"], { ...around, env });
   onTestFinished(async () => {
     child.kill("SIGKILL");
     await child.exited;
+    rmSync(scratch, { recursive: true, force: true });
   });
   const complaints = child.stderr.text();
   let banner = "";
