@@ -67,16 +67,15 @@ function checkHost({ names }: Gate, headers: Headers, plane: Plane): void {
 }
 
 function isCrossSite(headers: Headers, path: string): boolean {
-  const navigation = headers.get("sec-fetch-mode") === "navigate";
-  if (navigation && isPage(path)) return false;
-  if (navigation) return true;
+  if (headers.get("sec-fetch-mode") === "navigate") return !isPage(path);
   const site = headers.get("sec-fetch-site");
   if (site !== null && site !== "same-origin" && site !== "none") return true;
   const own = `http://${headers.get("host")}`.toLowerCase();
-  const referer = headers.get("referer");
-  if (referer !== null && !`${referer.toLowerCase()}/`.startsWith(`${own}/`)) return true;
   const origin = headers.get("origin");
-  return origin !== null && origin.toLowerCase() !== own;
+  if (origin !== null && origin.toLowerCase() !== own) return true;
+  // All that an image from elsewhere tells on a plain address; a link to the page may tell it too.
+  const referer = headers.get("referer");
+  return referer !== null && !isPage(path) && !`${referer.toLowerCase()}/`.startsWith(`${own}/`);
 }
 
 const FORWARDING = ["forwarded", "x-real-ip", "via"];
