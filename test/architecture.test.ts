@@ -21,7 +21,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 /** Packages, by the only folders that may know them. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   elysia: ["http"],
+  jose: ["license"],
   lowdb: ["store"],
+  qr: ["license"],
   "@sinclair/typebox": ["http", "store", "license"],
 };
 

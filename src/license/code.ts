@@ -1,0 +1,132 @@
+/**
+ * Codes that fit a phone call: Crockford Base32 in rows of up to 19 symbols and a check symbol,
+ * shown as four groups of five. The check catches every wrong symbol, every swap of neighbours and
+ * every exchange of full rows, and tells which row to read again.
+ */
+
+const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+const ROW = 19;
+const GROUP = 5;
+
+/** Letters that are heard or read as digits. */
+const READ_AS = new Map([
+  ["I", "1"],
+  ["L", "1"],
+  ["O", "0"],
+]);
+
+export type CodeFault =
+  | { readonly wrong: "length" }
+  /** Counted from 1, as a person counts. */
+  | { readonly wrong: "row"; readonly row: number };
+
+export type Decoded =
+  | { readonly ok: true; readonly bytes: Uint8Array<ArrayBuffer> }
+  | { readonly ok: false; readonly fault: CodeFault };
+
+/** The first `bits` bits of `bytes`, as rows of groups. */
+export function encodeCode(bytes: Uint8Array, bits: number): string {
+  const symbols = toSymbols(bytes, bits);
+  const rows: string[] = [];
+  for (let start = 0; start < symbols.length; start += ROW) {
+    const row = symbols.slice(start, start + ROW);
+    const text = [...row, checkOf(row, rows.length + 1)].map((value) => ALPHABET[value]).join("");
+    rows.push(text.replaceAll(new RegExp(`.{${GROUP}}(?=.)`, "g"), "$&-"));
+  }
+  return rows.join("\n");
+}
+
+/** Case, white space and dashes do not matter. Exactly `bits` bits must come out. */
+export function decodeCode(code: string, bits: number): Decoded {
+  const read = canonicalSymbols(code);
+  const count = Math.ceil(bits / 5);
+  if (read.length !== count + Math.ceil(count / ROW)) return wrongLength;
+  const symbols: number[] = [];
+  for (let start = 0, row = 1; start < read.length; start += ROW + 1, row += 1) {
+    const values = valuesOf(read.slice(start, start + ROW + 1));
+    const check = values.pop();
+    if (values.includes(-1) || check !== checkOf(values, row)) {
+      return { ok: false, fault: { wrong: "row", row } };
+    }
+    symbols.push(...values);
+  }
+  const bytes = toBytes(symbols, bits);
+  return bytes === null ? wrongLength : { ok: true, bytes };
+}
+
+/** The symbols as they count: what a signature over a code covers, however the code was typed. */
+export const canonicalSymbols = (code: string): string =>
+  code
+    // Whatever a mail program or a word processor makes of a dash or a space.
+    .replaceAll(/[\s\p{Pd}\p{Cf}\u2212]/gu, "")
+    .replaceAll(/[a-z]/g, (char) => char.toUpperCase())
+    .replaceAll(/[ILO]/g, (char) => READ_AS.get(char) ?? char);
+
+/** Bytes as symbols without checks: for names that are shown and never typed. */
+export const toCrockford = (bytes: Uint8Array, bits: number): string =>
+  toSymbols(bytes, bits)
+    .map((value) => ALPHABET[value])
+    .join("");
+
+/** Null when the text is not exactly that. */
+export function fromCrockford(text: string, bits: number): Uint8Array<ArrayBuffer> | null {
+  const values = valuesOf(text);
+  if (values.includes(-1) || values.length !== Math.ceil(bits / 5)) return null;
+  return toBytes(values, bits);
+}
+
+const valuesOf = (text: string): number[] => Array.from(text, (char) => ALPHABET.indexOf(char));
+
+const wrongLength: Decoded = { ok: false, fault: { wrong: "length" } };
+
+function toSymbols(bytes: Uint8Array, bits: number): number[] {
+  const symbols: number[] = [];
+  for (let at = 0; at < bits; at += 5) {
+    let value = 0;
+    for (let bit = at; bit < at + 5; bit += 1) {
+      value = (value << 1) | (bit < bits ? ((bytes[bit >> 3] ?? 0) >> (7 - (bit & 7))) & 1 : 0);
+    }
+    symbols.push(value);
+  }
+  return symbols;
+}
+
+/** Null when the padding is not zero: one code must have one spelling. */
+function toBytes(symbols: readonly number[], bits: number): Uint8Array<ArrayBuffer> | null {
+  const bytes = new Uint8Array(Math.ceil(bits / 8));
+  for (const [index, value] of symbols.entries()) {
+    for (let bit = 0; bit < 5; bit += 1) {
+      if (((value >> (4 - bit)) & 1) === 0) continue;
+      const at = index * 5 + bit;
+      if (at >= bits) return null;
+      bytes[at >> 3] = (bytes[at >> 3] ?? 0) | (1 << (7 - (at & 7)));
+    }
+  }
+  return bytes;
+}
+
+/** Powers of x in GF(32) with x⁵ + x² + 1. */
+const POWERS = (() => {
+  const powers = [1];
+  for (let i = 1; i < 31; i += 1) powers.push(timesX(powers[i - 1] ?? 0));
+  return powers;
+})();
+
+function timesX(value: number): number {
+  const shifted = value << 1;
+  return shifted & 32 ? (shifted ^ 0b100101) & 31 : shifted;
+}
+
+function times(a: number, b: number): number {
+  let product = 0;
+  for (let bit = 0, shifted = a; bit < 5; bit += 1, shifted = timesX(shifted)) {
+    if ((b >> bit) & 1) product ^= shifted;
+  }
+  return product;
+}
+
+/** Σ xⁱ·sᵢ + x²⁰·row, symbols and rows counted from 1. */
+function checkOf(symbols: readonly number[], row: number): number {
+  const weighed = symbols.map((symbol, index) => times(POWERS[index + 1] ?? 0, symbol));
+  return weighed.reduce((sum, part) => sum ^ part, times(POWERS[20] ?? 0, row & 31));
+}

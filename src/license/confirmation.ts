@@ -1,0 +1,147 @@
+import { importJWK } from "jose";
+import { decodeCode, canonicalSymbols, encodeCode, fromCrockford, type CodeFault } from "./code.ts";
+import { no, ok, type Result } from "../domain/result.ts";
+import { instant, DAY, type Instant } from "../domain/time.ts";
+import { CODE_KINDS, splitKind, withKind } from "./kinds.ts";
+import { publicPart, type PrivateKey, type PublicKey } from "./keys.ts";
+
+/**
+ * The two codes of the air-gap loop. Out goes an activation code: who asks, once, from which
+ * hardware. Back comes a confirmation code: the vendor's signature over just that, a policy and a
+ * license key, with an end and a serial of its own.
+ */
+
+const ACTIVATION_BITS = 165;
+const CONFIRMATION_BITS = 544;
+const SIGNATURE_BYTES = 64;
+const ID_BITS = 80;
+
+export interface Activation {
+  readonly appliance: string;
+  /** 5 bytes, hex. */
+  readonly nonce: string;
+  /** The first 5 bytes of the hardware id, hex. */
+  readonly hardwarePrefix: string;
+  readonly weak: boolean;
+}
+
+const kindOf = (weak: boolean): number =>
+  weak ? CODE_KINDS.weakActivation : CODE_KINDS.activation;
+
+export function encodeActivation({ appliance, nonce, hardwarePrefix, weak }: Activation): string {
+  const id = fromCrockford(appliance, ID_BITS);
+  if (id === null) throw new Error("an appliance id has 16 symbols");
+  const rest = Buffer.concat([id, Buffer.from(nonce, "hex"), Buffer.from(hardwarePrefix, "hex")]);
+  return encodeCode(withKind(kindOf(weak), rest), ACTIVATION_BITS);
+}
+
+export function decodeActivation(code: string): Result<Activation, CodeFault> {
+  const decoded = decodeCode(code, ACTIVATION_BITS);
+  if (!decoded.ok) return no(decoded.fault);
+  const { kind, rest: hex } = splitKind(decoded.bytes);
+  const weak = kind === CODE_KINDS.weakActivation;
+  if (!weak && kind !== CODE_KINDS.activation) return no({ wrong: "row", row: 1 });
+  return ok({
+    appliance: canonicalSymbols(code).slice(1, 17),
+    nonce: hex.slice(20, 30),
+    hardwarePrefix: hex.slice(30, 40),
+    weak,
+  });
+}
+
+/** Everything the vendor's signature covers. */
+export interface Confirmed {
+  readonly activation: Activation;
+  readonly licenseKey: string;
+  /** SHA-256 of the compact policy document, hex. */
+  readonly policyHash: string;
+  /** As it was typed; empty: none. */
+  readonly initializationCode: string;
+}
+
+export interface Confirmation {
+  /** Null: as in the policy. */
+  readonly validUntil: Instant | null;
+  readonly serial: number;
+  /** The code's 68 bytes, hex: what a lease's chain points to. */
+  readonly bytes: string;
+}
+
+export async function confirm(
+  confirmed: Confirmed,
+  { validUntil, serial }: Omit<Confirmation, "bytes">,
+  key: PrivateKey,
+): Promise<string> {
+  const days = validUntil === null ? 0 : validUntil / DAY;
+  if (!isDay(days) && validUntil !== null)
+    throw new RangeError("a code ends on a day, 1970 to 2149");
+  const tail = Buffer.alloc(4);
+  tail.writeUInt16BE(days, 0);
+  tail.writeUInt16BE(serial, 2);
+  const signed = await crypto.subtle.sign(
+    "Ed25519",
+    await cryptoKey(key),
+    message(confirmed, tail),
+  );
+  return encodeCode(Buffer.concat([new Uint8Array(signed), tail]), CONFIRMATION_BITS);
+}
+
+const isDay = (days: number): boolean => Number.isInteger(days) && days > 0 && days <= 0xffff;
+
+/** Reads a code; whose it is and what for is asked with `isConfirmedBy`. */
+export function decodeConfirmation(code: string): Result<Confirmation, CodeFault> {
+  const decoded = decodeCode(code, CONFIRMATION_BITS);
+  if (!decoded.ok) return no(decoded.fault);
+  const tail = Buffer.from(decoded.bytes).subarray(SIGNATURE_BYTES);
+  const days = tail.readUInt16BE(0);
+  return ok({
+    validUntil: days === 0 ? null : instant(days * DAY),
+    serial: tail.readUInt16BE(2),
+    bytes: Buffer.from(decoded.bytes).toString("hex"),
+  });
+}
+
+/** The code in its one spelling. */
+export const encodeConfirmation = ({ bytes }: Confirmation): string =>
+  encodeCode(Buffer.from(bytes, "hex"), CONFIRMATION_BITS);
+
+export async function isConfirmedBy(
+  confirmed: Confirmed,
+  { bytes }: Confirmation,
+  key: PublicKey,
+): Promise<boolean> {
+  const all = Buffer.from(bytes, "hex");
+  const text = message(confirmed, all.subarray(SIGNATURE_BYTES));
+  const signature = new Uint8Array(all.subarray(0, SIGNATURE_BYTES));
+  return crypto.subtle.verify("Ed25519", await cryptoKey(publicPart(key)), signature, text);
+}
+
+/** A list of items, each as its length and its bytes: no two lists have the same text. */
+function message(confirmed: Confirmed, tail: Uint8Array): Uint8Array<ArrayBuffer> {
+  const { activation, licenseKey, policyHash, initializationCode } = confirmed;
+  const items = [
+    Buffer.from("berth-confirm-v1"),
+    fromCrockford(activation.appliance, ID_BITS) ?? new Uint8Array(),
+    Buffer.from(activation.hardwarePrefix, "hex"),
+    Buffer.from(activation.nonce, "hex"),
+    Buffer.from(licenseKey.normalize("NFC")),
+    Buffer.from(policyHash, "hex"),
+    Buffer.from(canonicalSymbols(initializationCode)),
+    tail,
+  ];
+  return new Uint8Array(
+    Buffer.concat(
+      items.flatMap((item) => {
+        const length = Buffer.alloc(4);
+        length.writeUInt32BE(item.length);
+        return [length, item];
+      }),
+    ),
+  );
+}
+
+async function cryptoKey(key: PublicKey): Promise<CryptoKey> {
+  const imported = await importJWK(key, "EdDSA");
+  if (imported instanceof Uint8Array) throw new Error("a key pair was read as a secret");
+  return imported;
+}

@@ -1,0 +1,96 @@
+import { base64url, CompactSign, compactVerify, importJWK } from "jose";
+import { no, ok, type Result } from "../domain/result.ts";
+import { idOf, parsePublicKey, publicPart, type PrivateKey, type PublicKey } from "./keys.ts";
+
+/** What crosses the gap, each under a name of its own; one is never taken for another. */
+export const KINDS = ["trust", "request", "license", "policy", "lease", "receipt", "time"] as const;
+
+export type Kind = (typeof KINDS)[number];
+
+/** Far more than any of them needs, far less than would hurt. */
+const MAX_DOCUMENT = 48 * 1024;
+
+export type DocumentFault =
+  | "is too large"
+  | "is not a signed document"
+  | "is another kind of document"
+  | "is not signed by the key it should be";
+
+export interface Header {
+  readonly kind: Kind;
+  /** Whose key signed it, by the signer's own word: a hint where to look, never a proof. */
+  readonly kid: string;
+}
+
+/** Signs a payload as a compact JWS, so that any JWT library can check it. */
+export async function signDocument(kind: Kind, payload: object, key: PrivateKey): Promise<string> {
+  return new CompactSign(new TextEncoder().encode(JSON.stringify(payload)))
+    .setProtectedHeader({ alg: "EdDSA", typ: typOf(kind), kid: idOf(key) })
+    .sign(await importJWK(key, "EdDSA"));
+}
+
+/** Verifies first, and parses exactly what was verified. */
+export async function verifyDocument(
+  kind: Kind,
+  text: string,
+  key: PublicKey,
+): Promise<Result<unknown, DocumentFault>> {
+  const header = readHeader(text);
+  if (!header.ok) return header;
+  if (header.value.kind !== kind) return no("is another kind of document");
+  // A weak key "signs" anything; it must not come this far, and if it does, no further.
+  if (parsePublicKey(key) === null) return no("is not signed by the key it should be");
+  try {
+    const options = { algorithms: ["EdDSA"] };
+    const { payload } = await compactVerify(
+      text,
+      await importJWK(publicPart(key), "EdDSA"),
+      options,
+    );
+    return ok(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(payload)));
+  } catch {
+    return no("is not signed by the key it should be");
+  }
+}
+
+/** What a document says it is; nothing of it is to be believed yet. */
+export function readHeader(text: string): Result<Header, DocumentFault> {
+  if (text.length > MAX_DOCUMENT) return no("is too large");
+  const parts = text.split(".");
+  if (parts.length !== 3 || !parts.every(isCanonical)) return no("is not a signed document");
+  const header = parseObject(parts[0] ?? "");
+  const { alg, typ, kid, ...more } = header ?? {};
+  const kind = KINDS.find((one) => typOf(one) === typ);
+  // No other member means anything to us, and one we do not know may mean that we should stop.
+  const strange = Object.keys(more).length > 0;
+  if (alg !== "EdDSA" || kind === undefined || typeof kid !== "string" || strange) {
+    return no("is not a signed document");
+  }
+  return ok({ kind, kid });
+}
+
+/** For showing what somebody holds; says nothing about who signed it. */
+export const unverifiedPayload = (text: string): unknown => parseObject(text.split(".")[1] ?? "");
+
+const typOf = (kind: Kind): string => `berth-${kind}+jwt`;
+
+/** A signature's last character has 16 spellings that decode alike; we take one. */
+function isCanonical(part: string): boolean {
+  if (!/^[A-Za-z0-9_-]+$/.test(part)) return false;
+  // One character more than whole bytes need: no bytes are written so, and the decoder throws.
+  if (part.length % 4 === 1) return false;
+  return base64url.encode(base64url.decode(part)) === part;
+}
+
+function parseObject(part: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(
+      new TextDecoder("utf-8", { fatal: true }).decode(base64url.decode(part)),
+    );
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null;
+  } catch {
+    return null;
+  }
+}

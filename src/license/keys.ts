@@ -1,0 +1,78 @@
+import { base64url, exportJWK, generateKeyPair } from "jose";
+import { Type, type Static } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+import { toCrockford } from "./code.ts";
+
+/** Ed25519 and nothing else, as JSON Web Keys. */
+export const PublicKey = Type.Object({
+  kty: Type.Literal("OKP"),
+  crv: Type.Literal("Ed25519"),
+  x: Type.String({ pattern: "^[A-Za-z0-9_-]{43}$" }),
+});
+
+export type PublicKey = Static<typeof PublicKey>;
+
+export interface PrivateKey extends PublicKey {
+  readonly d: string;
+}
+
+export async function makeKey(): Promise<PrivateKey> {
+  const { privateKey } = await generateKeyPair("EdDSA", { crv: "Ed25519", extractable: true });
+  const { x = "", d = "" } = await exportJWK(privateKey);
+  return { kty: "OKP", crv: "Ed25519", x, d };
+}
+
+export const publicPart = ({ kty, crv, x }: PublicKey): PublicKey => ({ kty, crv, x });
+
+/** Null for anything but a whole, canonically written key that is good for signing. */
+export function parsePublicKey(value: unknown): PublicKey | null {
+  if (!Value.Check(PublicKey, value)) return null;
+  const bytes = base64url.decode(value.x);
+  const whole = bytes.length === 32 && base64url.encode(bytes) === value.x;
+  return whole && !isLowOrder(bytes) ? publicPart(value) : null;
+}
+
+export function parsePrivateKey(value: unknown): PrivateKey | null {
+  const key = parsePublicKey(value);
+  const d = (value as { d?: unknown } | null)?.d;
+  return key !== null && typeof d === "string" && /^[A-Za-z0-9_-]{43}$/.test(d)
+    ? { ...key, d }
+    : null;
+}
+
+const ID_BITS = 80;
+const FINGERPRINT_BITS = 100;
+
+/** Who a key belongs to, in 16 characters: the first 80 bits of SHA-256 of the public key. */
+export const idOf = (key: PublicKey): string => toCrockford(digestOf(key), ID_BITS);
+
+/** The same, longer and in groups: to be compared by voice. */
+export const fingerprintOf = (key: PublicKey): string =>
+  toCrockford(digestOf(key), FINGERPRINT_BITS).replaceAll(/.{5}(?=.)/g, "$&-");
+
+export const rawKey = ({ x }: PublicKey): Uint8Array<ArrayBuffer> =>
+  new Uint8Array(base64url.decode(x));
+
+const digestOf = (key: PublicKey): Uint8Array =>
+  new Bun.CryptoHasher("sha256").update(rawKey(key)).digest();
+
+/**
+ * Points whose signatures say nothing: with one of these as a key, one signature fits any text. The
+ * sign bit is left out of the comparison; the list holds the y of every such point and its
+ * spellings past the field's prime.
+ */
+const LOW_ORDER = new Set([
+  "0000000000000000000000000000000000000000000000000000000000000000",
+  "0100000000000000000000000000000000000000000000000000000000000000",
+  "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+  "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+  "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+  "edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+  "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+]);
+
+function isLowOrder(bytes: Uint8Array): boolean {
+  const y = Buffer.from(bytes);
+  y[31] = (y[31] ?? 0) & 0x7f;
+  return LOW_ORDER.has(y.toString("hex"));
+}

@@ -1,0 +1,40 @@
+import { Type, type Static } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+import { no, ok, type Result } from "../domain/result.ts";
+import { signDocument, unverifiedPayload, verifyDocument, type DocumentFault } from "./document.ts";
+import { idOf, parsePublicKey, PublicKey, type PrivateKey } from "./keys.ts";
+
+/** A license given back: proof for the vendor that its serials never serve again. */
+export const Receipt = Type.Object(
+  {
+    appliance: Type.String(),
+    /** The key it is signed with; its id is the appliance's. */
+    jwk: PublicKey,
+    license_id: Type.Integer({ minimum: 1 }),
+    serial: Type.Integer({ minimum: 1 }),
+    vendor: Type.String(),
+    product: Type.String(),
+    removed_at: Type.String(),
+    total_consumptions: Type.Integer({ minimum: 0 }),
+    borrows: Type.Array(Type.String()),
+  },
+  { additionalProperties: false },
+);
+
+export type Receipt = Static<typeof Receipt>;
+
+export const signReceipt = (receipt: Receipt, key: PrivateKey): Promise<string> =>
+  signDocument("receipt", receipt, key);
+
+/** A receipt is signed with the key it names: nobody gives back what another appliance holds. */
+export async function verifyReceipt(
+  document: string,
+): Promise<Result<Receipt, DocumentFault | "is not a receipt">> {
+  const claimed = unverifiedPayload(document) as { jwk?: unknown } | null;
+  const key = parsePublicKey(claimed?.jwk);
+  if (key === null) return no("is not a receipt");
+  const verified = await verifyDocument("receipt", document, key);
+  if (!verified.ok) return verified;
+  const whole = Value.Check(Receipt, verified.value) && verified.value.appliance === idOf(key);
+  return whole ? ok(verified.value) : no("is not a receipt");
+}

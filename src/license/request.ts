@@ -1,0 +1,81 @@
+import { Type, type Static } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+import { no, ok, type Result } from "../domain/result.ts";
+import {
+  readHeader,
+  signDocument,
+  unverifiedPayload,
+  verifyDocument,
+  type DocumentFault,
+} from "./document.ts";
+import { hardwareId, type Frozen } from "./hardware.ts";
+import { idOf, parsePublicKey, PublicKey, type PrivateKey } from "./keys.ts";
+
+const closed = { additionalProperties: false };
+const text = Type.Union([Type.String({ minLength: 1, maxLength: 256 }), Type.Null()]);
+const hash = Type.String({ pattern: "^[0-9a-f]{64}$" });
+const seq = Type.Integer({ minimum: 0 });
+const id = Type.String({ pattern: "^[0-9a-f]{32}$" });
+
+/** What a site tells its vendor: who it is, what it asks for, and how it stands. */
+export const Request = Type.Object(
+  {
+    request_id: id,
+    nonce: id,
+    created_at: Type.String(),
+    product: text,
+    license_key: text,
+    appliance: Type.String(),
+    jwk: PublicKey,
+    hardware_id: hash,
+    hardware: Type.Array(Type.Object({ kind: Type.String(), digest: hash }, closed), {
+      maxItems: 64,
+    }),
+    licenses: Type.Array(
+      Type.Object(
+        {
+          license_id: seq,
+          product: Type.String(),
+          vendor: Type.String(),
+          serial: seq,
+          total_consumptions: seq,
+        },
+        closed,
+      ),
+    ),
+    /**
+     * Where the audit chain stood right before this request, and before those that went out last.
+     */
+    audit: Type.Object({ seq, sum: hash }, closed),
+    heads: Type.Array(Type.Object({ request_id: id, audit_seq: seq, sum: hash }, closed), {
+      maxItems: 64,
+    }),
+    trust: Type.Array(Type.Object({ vendor: Type.String(), version: seq }, closed)),
+  },
+  closed,
+);
+
+export type Request = Static<typeof Request>;
+
+export const signRequest = (request: Request, key: PrivateKey): Promise<string> =>
+  signDocument("request", request, key);
+
+export type RequestFault = DocumentFault | "is not a request" | "contradicts itself";
+
+/** A request is signed with the key it names: nobody can speak for another appliance. */
+export async function verifyRequest(document: string): Promise<Result<Request, RequestFault>> {
+  const header = readHeader(document);
+  if (!header.ok) return header;
+  if (header.value.kind !== "request") return no("is another kind of document");
+  const claimed = unverifiedPayload(document);
+  const key = parsePublicKey((claimed as { jwk?: unknown } | null)?.jwk);
+  if (key === null) return no("is not a request");
+  const verified = await verifyDocument("request", document, key);
+  if (!verified.ok) return verified;
+  if (!Value.Check(Request, verified.value)) return no("is not a request");
+  const request = verified.value;
+  const honest =
+    idOf(key) === request.appliance &&
+    hardwareId(request.hardware as Frozen[]) === request.hardware_id;
+  return honest ? ok(request) : no("contradicts itself");
+}

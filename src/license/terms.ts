@@ -1,0 +1,124 @@
+import { Type, type Static, type TSchema } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+import type { FeatureTerms, Terms } from "../domain/terms.ts";
+import { instant, type Instant } from "../domain/time.ts";
+
+const closed = { additionalProperties: false };
+const text = (most: number) => Type.String({ minLength: 1, maxLength: most });
+const count = Type.Integer({ minimum: 0, maximum: 1_000_000_000_000 });
+const hours = Type.Integer({ minimum: 0, maximum: 876_000 });
+const minutes = Type.Integer({ minimum: 1, maximum: 5_256_000 });
+const time = Type.String({ pattern: "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$" });
+const maybe = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+
+const Consumption = Type.Object(
+  {
+    /** Null: unlimited. */
+    max: maybe(count),
+    overages: count,
+    negative: Type.Boolean(),
+    period: maybe(
+      Type.Union([
+        Type.Literal("daily"),
+        Type.Literal("weekly"),
+        Type.Literal("monthly"),
+        Type.Literal("annually"),
+      ]),
+    ),
+  },
+  closed,
+);
+
+const Feature = Type.Object(
+  {
+    code: text(256),
+    name: text(256),
+    metadata: maybe(text(4_096)),
+    expires: maybe(time),
+    floating: maybe(Type.Object({ slots: count, timeout_minutes: minutes }, closed)),
+    consumption: maybe(Consumption),
+  },
+  closed,
+);
+
+/** The vendor's terms as they stand in a document: every member named, nothing else allowed. */
+export const TermsDocument = Type.Object(
+  {
+    product: text(256),
+    product_name: text(256),
+    license_key: maybe(text(256)),
+    license_type: Type.Union([
+      Type.Literal("perpetual"),
+      Type.Literal("time-limited"),
+      Type.Literal("subscription"),
+      Type.Literal("consumption"),
+    ]),
+    customer: maybe(text(256)),
+    metadata: maybe(text(4_096)),
+    trial: Type.Boolean(),
+    enabled: Type.Boolean(),
+    start: maybe(time),
+    valid_until: maybe(time),
+    maintenance_until: maybe(time),
+    grace_hours: maybe(hours),
+    slots: count,
+    timeout_minutes: minutes,
+    borrow_hours: maybe(hours),
+    early_return: Type.Boolean(),
+    move_grace_hours: hours,
+    consumption: maybe(Consumption),
+    features: Type.Array(Feature, { maxItems: 256 }),
+  },
+  closed,
+);
+
+export type TermsDocument = Static<typeof TermsDocument>;
+
+/** Null when it is not terms, names a day that does not exist, or contradicts itself. */
+export function decodeTerms(value: unknown): Terms | null {
+  if (!Value.Check(TermsDocument, value)) return null;
+  const times = [value.start, value.valid_until, value.maintenance_until];
+  const ends = [...times, ...value.features.map(({ expires }) => expires)];
+  if (ends.some((end) => end !== null && !isDay(end))) return null;
+  const codes = new Set(value.features.map(({ code }) => code));
+  if (codes.size !== value.features.length) return null;
+  return {
+    product: value.product,
+    productName: value.product_name,
+    licenseKey: value.license_key,
+    type: value.license_type,
+    customer: value.customer,
+    metadata: value.metadata,
+    trial: value.trial,
+    enabled: value.enabled,
+    start: at(value.start),
+    validUntil: at(value.valid_until),
+    maintenanceUntil: at(value.maintenance_until),
+    graceHours: value.grace_hours,
+    slots: value.slots,
+    timeoutMinutes: value.timeout_minutes,
+    borrowHours: value.borrow_hours,
+    earlyReturn: value.early_return,
+    moveGraceHours: value.move_grace_hours,
+    consumption: value.consumption,
+    features: value.features.map(decodeFeature),
+  };
+}
+
+function decodeFeature(value: Static<typeof Feature>): FeatureTerms {
+  const { floating, expires, ...rest } = value;
+  return {
+    ...rest,
+    expires: at(expires),
+    floating: floating && { slots: floating.slots, timeoutMinutes: floating.timeout_minutes },
+  };
+}
+
+const at = (time: string | null): Instant | null =>
+  time === null ? null : instant(Date.parse(time));
+
+/** `Date` turns 30 February into 2 March; a document that says so is refused instead. */
+const isDay = (time: string): boolean => {
+  const parsed = new Date(time);
+  return !Number.isNaN(parsed.getTime()) && parsed.toISOString() === time;
+};

@@ -1,0 +1,60 @@
+import { Type, type Static } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+import { no, ok, type Result } from "../domain/result.ts";
+import { canonicalSymbols, decodeCode, encodeCode, fromCrockford } from "./code.ts";
+import { readHeader, signDocument, verifyDocument, type DocumentFault } from "./document.ts";
+import { idOf, type PrivateKey } from "./keys.ts";
+import { CODE_KINDS, splitKind, withKind } from "./kinds.ts";
+import type { Vendor } from "./trust.ts";
+
+const CODE_BITS = 125;
+const ID_BITS = 80;
+
+/** What a site reads out to ask for the time: who it is, and a nonce that is good once. */
+export function encodeTimeCode(appliance: string, nonce: string): string {
+  const id = fromCrockford(appliance, ID_BITS);
+  if (id === null) throw new Error("an appliance id has 16 symbols");
+  const rest = Buffer.concat([id, Buffer.from(nonce, "hex")]);
+  return encodeCode(withKind(CODE_KINDS.time, rest), CODE_BITS);
+}
+
+/** Null when it is not such a code. */
+export function decodeTimeCode(code: string): { appliance: string; nonce: string } | null {
+  const decoded = decodeCode(code, CODE_BITS);
+  if (!decoded.ok) return null;
+  const { kind, rest } = splitKind(decoded.bytes);
+  if (kind !== CODE_KINDS.time) return null;
+  return { appliance: canonicalSymbols(code).slice(1, 17), nonce: rest.slice(20) };
+}
+
+/** The vendor's word for what time it is, for one appliance, once. */
+export const TimeDocument = Type.Object(
+  {
+    iss: Type.String(),
+    iat: Type.Integer({ minimum: 0 }),
+    appliance: Type.String(),
+    nonce: Type.String({ pattern: "^[0-9a-f]{10}$" }),
+  },
+  { additionalProperties: false },
+);
+
+export type TimeDocument = Static<typeof TimeDocument>;
+
+export const signTime = (time: TimeDocument, key: PrivateKey): Promise<string> =>
+  signDocument("time", time, key);
+
+export async function verifyTime(
+  document: string,
+  vendors: readonly Vendor[],
+): Promise<
+  Result<TimeDocument, DocumentFault | "is signed by nobody trusted here" | "is not a time">
+> {
+  const header = readHeader(document);
+  if (!header.ok) return header;
+  const keys = vendors.flatMap((vendor) => vendor.keys);
+  const key = keys.find((candidate) => idOf(candidate) === header.value.kid);
+  if (key === undefined) return no("is signed by nobody trusted here");
+  const verified = await verifyDocument("time", document, key);
+  if (!verified.ok) return verified;
+  return Value.Check(TimeDocument, verified.value) ? ok(verified.value) : no("is not a time");
+}

@@ -1,0 +1,72 @@
+import { Type, type Static } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+import { no, ok, type Result } from "../domain/result.ts";
+import {
+  readHeader,
+  signDocument,
+  unverifiedPayload,
+  verifyDocument,
+  type DocumentFault,
+} from "./document.ts";
+import { idOf, parsePublicKey, publicPart, PublicKey, type PrivateKey } from "./keys.ts";
+
+/**
+ * A vendor as an appliance knows it. Its id is that of its first key and stays when keys change; a
+ * new key comes in by a document of a higher version, signed with a key that is trusted already.
+ */
+export const Vendor = Type.Object(
+  {
+    vendor: Type.String({ pattern: "^[0-9A-HJKMNP-TV-Z]{16}$" }),
+    name: Type.String({ minLength: 1, maxLength: 256 }),
+    version: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
+    products: Type.Array(Type.String({ minLength: 1, maxLength: 256 }), { maxItems: 1_000 }),
+    keys: Type.Array(PublicKey, { minItems: 1, maxItems: 16 }),
+  },
+  { additionalProperties: false },
+);
+
+export type Vendor = Static<typeof Vendor>;
+
+export const signTrust = (vendor: Vendor, key: PrivateKey): Promise<string> =>
+  signDocument("trust", { ...vendor, keys: vendor.keys.map(publicPart) }, key);
+
+export type TrustFault =
+  DocumentFault | "is not a vendor's trust document" | "is older than the one known";
+
+/**
+ * Reads a trust document. `known` is what is held of that vendor already: then one of its keys must
+ * have signed. A vendor nobody knows yet signs for itself, and a person compares the fingerprint.
+ */
+export async function verifyTrust(
+  text: string,
+  known: (vendor: string) => Vendor | null,
+): Promise<Result<Vendor, TrustFault>> {
+  const header = readHeader(text);
+  if (!header.ok) return header;
+  const claimed = parseVendor(unverifiedPayload(text));
+  if (claimed === null) return no("is not a vendor's trust document");
+  const before = known(claimed.vendor);
+  const keys = before === null ? claimed.keys.slice(0, 1) : before.keys;
+  const signer = keys.find((key) => idOf(key) === header.value.kid);
+  if (signer === undefined) return no("is not signed by the key it should be");
+  const verified = await verifyDocument("trust", text, signer);
+  if (!verified.ok) return verified;
+  const vendor = parseVendor(verified.value);
+  if (vendor === null) return no("is not a vendor's trust document");
+  const grows = before === null || vendor.version > before.version;
+  if (!grows && !isSame(vendor, before)) return no("is older than the one known");
+  return ok(vendor);
+}
+
+function parseVendor(value: unknown): Vendor | null {
+  if (!Value.Check(Vendor, value)) return null;
+  return value.keys.every((key) => parsePublicKey(key) !== null)
+    ? { ...value, keys: value.keys.map(publicPart) }
+    : null;
+}
+
+const isSame = (a: Vendor, b: Vendor): boolean =>
+  a.version === b.version &&
+  a.name === b.name &&
+  Bun.deepEquals(a.products, b.products) &&
+  Bun.deepEquals(a.keys.map(publicPart), b.keys.map(publicPart));

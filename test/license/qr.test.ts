@@ -1,0 +1,241 @@
+import { describe, expect, test } from "bun:test";
+import { createHash } from "node:crypto";
+import { deflateRawSync } from "node:zlib";
+import * as fc from "fast-check";
+import { decodeQR } from "qr/decode.js";
+import { encodeBase45 } from "../../src/license/base45.ts";
+import { encodeCode, toCrockford } from "../../src/license/code.ts";
+import { framesOf, joinFrames, MAX_TEXT, qrSvg, qrTerminal } from "../../src/license/qr.ts";
+
+const bytesFrom = (seed: string, length: number): Buffer =>
+  createHash("shake256", { outputLength: length }).update(seed).digest();
+
+const activation = encodeCode(bytesFrom("activation", 21), 165);
+const confirmation = encodeCode(bytesFrom("confirmation", 68), 544);
+const small = '{"product":"cad","sites":["Zürich","東京"]}';
+/** What a signed document looks like: Base64url, which deflate can only take back to its bytes. */
+const large = bytesFrom("document", 15_000).toString("base64url");
+
+/** One frame, as somebody else might make it. */
+const forged = (deflated: Uint8Array, plain: Uint8Array): string => {
+  const id = toCrockford(createHash("sha256").update(plain).digest(), 80);
+  return `BERTH1 1/1 ${id} ${encodeBase45(deflated)}/`;
+};
+
+describe("what goes into QR codes", () => {
+  test.each([activation, confirmation, "ABC-123", "0"])("a code as it is: %p", (code) => {
+    expect(framesOf(code)).toEqual([code]);
+  });
+
+  test("a text in one frame", () => {
+    expect(framesOf(small)).toHaveLength(1);
+    expect(framesOf(small)[0]).toMatch(/^BERTH1 1\/1 [0-9A-Z]{16} [0-9A-Z $%*+\-./:]+\/$/);
+  });
+
+  test("20,000 characters in frames of one text, numbered, of one length, none above 1,000", () => {
+    const frames = framesOf(large);
+    expect(large).toHaveLength(20_000);
+    expect(frames.length).toBeGreaterThan(20);
+    expect(new Set(frames.map((frame) => frame.split(" ")[2])).size).toBe(1);
+    expect(frames.map((frame) => frame.split(" ")[1])).toEqual(
+      frames.map((_, index) => `${index + 1}/${frames.length}`),
+    );
+    const lengths = frames.map(({ length }) => length);
+    expect(Math.max(...lengths)).toBeLessThanOrEqual(1_000);
+    expect(Math.min(...lengths)).toBeGreaterThan(900);
+  });
+
+  test.each([
+    ["nothing", ""],
+    ["a space in front", " ABC"],
+    ["a line break behind", "ABC\n"],
+    ["what could be taken for a frame", "BERTH1 1/1"],
+    ["what looks like a frame", "BERTH1 1/1 0123456789ABCDEF 000/"],
+    ["small letters", "abc"],
+    ["more than a code has", "A".repeat(201)],
+  ])("%s in a frame, and so unharmed", (_, text) => {
+    expect(framesOf(text)[0]).toStartWith("BERTH1 1/1 ");
+    expect(joinFrames(framesOf(text))).toEqual({ ok: true, value: text });
+  });
+
+  test("64 KiB and not a byte more, whatever the alphabet", () => {
+    const most = bytesFrom("most", MAX_TEXT / 2).toString("hex");
+    const frames = framesOf(most);
+    expect(Math.max(...frames.map(({ length }) => length))).toBeLessThanOrEqual(1_000);
+    expect(joinFrames(frames)).toEqual({ ok: true, value: most });
+    expect(() => framesOf(`${most}x`)).toThrow("more than 65536 bytes");
+    expect(() => framesOf("é".repeat(MAX_TEXT / 2 + 1))).toThrow("more than 65536 bytes");
+  });
+});
+
+describe("frames read back", () => {
+  const [first = "", second = "", third = "", ...others] = framesOf(large);
+  const all = [first, second, third, ...others];
+  const of = all.length;
+
+  test("in any order, any of them again, with white space around them: any text", () => {
+    const unit = fc.constantFrom("grapheme" as const, "binary" as const);
+    const text = unit.chain((one) => fc.string({ unit: one, maxLength: 3_000, size: "max" }));
+    const shuffled = text.chain((whole) => {
+      const frames = framesOf(whole);
+      return fc
+        .shuffledSubarray([...frames, ...frames], { minLength: frames.length * 2 })
+        .map((mixed) => ({ whole, mixed: mixed.map((frame) => `\n ${frame} \r\n`) }));
+    });
+    fc.assert(
+      fc.property(shuffled, ({ whole, mixed }) => {
+        expect(joinFrames(mixed)).toEqual({ ok: true, value: whole });
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  test.each([activation, confirmation])("a code, once or twice: %p", (code) => {
+    expect(joinFrames([code])).toEqual({ ok: true, value: code });
+    expect(joinFrames([code, `${code}\n`])).toEqual({ ok: true, value: code });
+  });
+
+  test("with a byte order mark, which is part of the text", () => {
+    expect(joinFrames(framesOf("\ufeffabc"))).toEqual({ ok: true, value: "\ufeffabc" });
+  });
+
+  test.each([
+    ["empty", ""],
+    ["prose", "hello"],
+    ["of another version", first.replace("BERTH1", "BERTH2")],
+    ["numbered zero", first.replace(" 1/", " 0/")],
+    ["numbered beyond the last", first.replace(" 1/", ` ${of + 1}/`)],
+    ["numbered in two ways", first.replace(" 1/", " 01/")],
+    ["one of a thousand", first.replace(/\d+ /, "1000 ")],
+    ["with a short identifier", first.replace(/ [0-9A-Z]{16} /, " 0123 ")],
+    ["without its end", first.slice(0, -1)],
+    ["without a part", "BERTH1 1/1 0123456789ABCDEF /"],
+    ["too long", first.replace(/\/$/, `${"0".repeat(100)}/`)],
+    ["in small letters", first.toLowerCase()],
+    ["a long text that is not a code", "A".repeat(201)],
+  ])("not a frame, and which: %s", (_, text) => {
+    expect(joinFrames([second, text])).toEqual({ ok: false, fault: { wrong: "frame", at: 2 } });
+  });
+
+  test.each([
+    ["frames of two texts", [first, ...framesOf(small)]],
+    ["frames of two lengths", [first, second.replace(`/${of} `, `/${of + 1} `)]],
+    ["a frame and a code", [first, activation]],
+    ["two codes", [activation, confirmation]],
+  ])("mixed: %s", (_, frames) => {
+    expect(joinFrames(frames)).toEqual({ ok: false, fault: { wrong: "mixed" } });
+  });
+
+  test("missing, and which", () => {
+    const missing = (frames: readonly number[], of: number) =>
+      ({ ok: false, fault: { wrong: "missing", frames, of } }) as const;
+    expect(joinFrames([second, ...others])).toEqual(missing([1, 3], of));
+    expect(joinFrames(all.slice(0, -1))).toEqual(missing([of], of));
+    expect(joinFrames([])).toEqual(missing([1], 1));
+  });
+
+  test("damaged, wherever one character of a part is another", () => {
+    const [frame = ""] = framesOf(small);
+    for (let at = "BERTH1 1/1 ".length; at < frame.length - 1; at += 1) {
+      if (frame[at] === " " && at < 30) continue;
+      const other = frame[at] === "7" ? "8" : "7";
+      const broken = frame.slice(0, at) + other + frame.slice(at + 1);
+      expect(joinFrames([broken])).toEqual({ ok: false, fault: { wrong: "damaged" } });
+    }
+  });
+
+  test.each([
+    ["cut off", [framesOf(small)[0]?.replace(/...\/$/, "/") ?? ""]],
+    ["a character that is not Base45", [framesOf(small)[0]?.replace(/.\/$/, "_/") ?? ""]],
+    ["one number, then with other contents", [...all, first.replace(/.\/$/, "_/")]],
+    ["one number, before with other contents", [first.replace(/.\/$/, "_/"), ...all]],
+    ["not UTF-8", [forged(deflateRawSync(Buffer.of(0xff)), Buffer.of(0xff))]],
+    ["of another text", [forged(deflateRawSync(Buffer.from("a")), Buffer.from("b"))]],
+  ])("damaged: %s", (_, frames) => {
+    expect(joinFrames(frames)).toEqual({ ok: false, fault: { wrong: "damaged" } });
+  });
+
+  test("never inflated past 64 KiB", () => {
+    const zeros = (length: number): string => {
+      const plain = Buffer.alloc(length, "0");
+      return forged(deflateRawSync(plain, { level: 9 }), plain);
+    };
+    expect(joinFrames([zeros(MAX_TEXT)])).toEqual({ ok: true, value: "0".repeat(MAX_TEXT) });
+    const tooLarge = { ok: false, fault: { wrong: "size" } } as const;
+    expect(joinFrames([zeros(MAX_TEXT + 1)])).toEqual(tooLarge);
+    expect(joinFrames([zeros(600_000)])).toEqual(tooLarge);
+  });
+});
+
+/** Whatever was drawn, as a camera gets it: pixels, several to a module. */
+function scan(dark: readonly (readonly boolean[])[]): string {
+  const scale = 4;
+  const width = (dark[0]?.length ?? 0) * scale;
+  const height = dark.length * scale;
+  const data = new Uint8Array(width * height * 4).fill(255);
+  for (let y = 0; y < height; y += 1) {
+    for (let x = 0; x < width; x += 1) {
+      const shade = dark[Math.floor(y / scale)]?.[Math.floor(x / scale)] ? 0 : 255;
+      data.fill(shade, (y * width + x) * 4, (y * width + x) * 4 + 3);
+    }
+  }
+  return decodeQR({ width, height, data });
+}
+
+/** White on black: what a glyph covers is light. */
+function fromTerminal(text: string): boolean[][] {
+  return text.split("\n").flatMap((line) => {
+    // oxlint-disable-next-line no-control-regex
+    const [, glyphs = ""] = /^\u001b\[40;37;1m([ ▀▄█]+)\u001b\[0m$/.exec(line) ?? [];
+    return ["▀█", "▄█"].map((light) => Array.from(glyphs).map((glyph) => !light.includes(glyph)));
+  });
+}
+
+function fromSvg(svg: string): boolean[][] {
+  const [, width, height] = /viewBox="0 0 (\d+) (\d+)"/.exec(svg) ?? [];
+  const dark = Array.from({ length: Number(height) }, () =>
+    Array.from({ length: Number(width) }, () => false),
+  );
+  for (const [, x, y, run] of svg.matchAll(/M(\d+) (\d+)h(\d+)v1h-\3z/g)) {
+    dark[Number(y)]?.fill(true, Number(x), Number(x) + Number(run));
+  }
+  return dark;
+}
+
+describe.each([
+  ["in a terminal", (frame: string) => fromTerminal(qrTerminal(frame))],
+  ["as SVG", (frame: string) => fromSvg(qrSvg(frame))],
+])("%s", (_, drawn) => {
+  test.each([activation, confirmation, ...framesOf(small)])("a camera reads %p", (frame) => {
+    expect(scan(drawn(frame))).toBe(frame);
+  });
+
+  test("a camera reads 20,000 characters, whichever code it sees first", () => {
+    const frames = framesOf(large);
+    const orders = fc.shuffledSubarray(frames, { minLength: frames.length });
+    const seen = fc.sample(orders, { numRuns: 1, seed: 20 }).flat();
+    expect(seen).not.toEqual(frames);
+    const texts = seen.map((frame) => scan(drawn(frame)));
+    expect(texts).toEqual(seen);
+    expect(joinFrames(texts)).toEqual({ ok: true, value: large });
+  });
+
+  test("four light modules lie around it", () => {
+    const dark = drawn(activation);
+    const columns = dark.flatMap((row) => row.flatMap((one, x) => (one ? [x] : [])));
+    const rows = dark.flatMap((row, y) => (row.includes(true) ? [y] : []));
+    const width = dark[0]?.length ?? 0;
+    expect([Math.min(...columns), Math.min(...rows), width - Math.max(...columns)]).toEqual([
+      4, 4, 5,
+    ]);
+    expect(dark.length - Math.max(...rows)).toBeGreaterThanOrEqual(5);
+  });
+});
+
+test("an SVG says what it is, and carries nothing a strict policy refuses", () => {
+  expect(qrSvg(activation)).toContain("<title>QR code</title>");
+  expect(qrSvg(framesOf(large)[2] ?? "")).toMatch(/<title>QR code 3 of \d+<\/title>/);
+  expect(qrSvg(activation)).toMatch(
+    /^<svg xmlns="[^"]+" viewBox="[\d ]+" role="img" shape-rendering="crispEdges"><title>[^<]+<\/title><rect width="\d+" height="\d+" fill="#fff"\/><path fill="#000" d="[Mhvz\d -]+"\/><\/svg>$/,
+  );
+});

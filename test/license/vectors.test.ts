@@ -1,0 +1,142 @@
+import { describe, expect, test } from "bun:test";
+import { createPublicKey, verify } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { KINDS, signDocument, verifyDocument } from "../../src/license/document.ts";
+import { idOf, parsePrivateKey, publicPart } from "../../src/license/keys.ts";
+import { verifyTrust } from "../../src/license/trust.ts";
+import {
+  APPLIANCE,
+  idOf as idByOther,
+  PAYLOADS,
+  signerOf,
+  VENDOR,
+  vectors,
+} from "../vectors/make.ts";
+
+const folder = join(import.meta.dir, "../vectors/documents");
+const files = readdirSync(folder).toSorted();
+const read = (name: string): string => readFileSync(join(folder, name), "utf8");
+
+/**
+ * The second implementation: Ed25519 over the first two parts as they stand. Knows nothing of
+ * headers and reads any spelling of Base64url.
+ */
+function signatureHolds(text: string, { x }: { readonly x: string }): boolean {
+  const [header = "", payload = "", signature = ""] = text.split(".");
+  const key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" });
+  const bytes = Buffer.from(signature, "base64url");
+  return verify(null, Buffer.from(`${header}.${payload}`), key, bytes);
+}
+
+const jsonOf = (part: string | undefined): unknown =>
+  JSON.parse(Buffer.from(part ?? "", "base64url").toString("utf8"));
+
+test("the second implementation agrees with the example of RFC 8037, A.4", () => {
+  const example =
+    "eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc.hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg";
+  expect(signatureHolds(example, VENDOR)).toBe(true);
+  expect(signatureHolds(example.replace("RXh", "RXi"), VENDOR)).toBe(false);
+});
+
+describe("the folder", () => {
+  test("holds exactly what make.ts writes, byte for byte", () => {
+    const made = vectors();
+    expect(files).toEqual([...made.keys()].toSorted());
+    for (const [name, text] of made) expect(read(name)).toBe(text);
+  });
+
+  test("has a good document of each kind", () => {
+    const good = files.filter((name) => name.startsWith("good-"));
+    expect(good).toEqual(KINDS.map((kind) => `good-${kind}.jwt`).toSorted());
+  });
+
+  test.each([
+    ["vendor", VENDOR],
+    ["appliance", APPLIANCE],
+  ])("has the test key of the %s, marked as one", (who, key) => {
+    const text = read(`TEST-KEY-${who}.jwk.json`);
+    expect(text).toContain("TEST KEY");
+    expect(parsePrivateKey(JSON.parse(text))).toEqual(key);
+    expect(idOf(key)).toBe(idByOther(key));
+  });
+});
+
+describe.each(KINDS.map((kind) => ({ kind })))("good-$kind.jwt", ({ kind }) => {
+  const text = read(`good-${kind}.jwt`);
+  const signer = signerOf(kind);
+
+  test("verifies with our code", async () => {
+    const result = await verifyDocument(kind, text, publicPart(signer));
+    expect(result).toEqual({ ok: true, value: PAYLOADS[kind] });
+  });
+
+  test("verifies with the other", () => {
+    const [header, payload] = text.split(".");
+    expect(signatureHolds(text, signer)).toBe(true);
+    expect(jsonOf(header)).toEqual({
+      alg: "EdDSA",
+      typ: `berth-${kind}+jwt`,
+      kid: idByOther(signer),
+    });
+    expect(jsonOf(payload)).toEqual(PAYLOADS[kind]);
+  });
+
+  test("is what our code makes of the same payload", async () => {
+    expect(await signDocument(kind, PAYLOADS[kind], signer)).toBe(text);
+  });
+
+  test("verifies with no other key, by either", async () => {
+    const other = signer === VENDOR ? APPLIANCE : VENDOR;
+    expect((await verifyDocument(kind, text, publicPart(other))).ok).toBe(false);
+    expect(signatureHolds(text, other)).toBe(false);
+  });
+});
+
+test("good-trust.jwt is a vendor's trust document", async () => {
+  const result = await verifyTrust(read("good-trust.jwt"), () => null);
+  expect(result).toMatchObject({ ok: true, value: { vendor: idByOther(VENDOR), version: 1 } });
+});
+
+const NOT_SIGNED = "is not a signed document";
+const OTHER_KIND = "is another kind of document";
+const WRONG_KEY = "is not signed by the key it should be";
+
+/** What our code says, and whether the bare signature holds: then only the rules keep it out. */
+const BAD = [
+  ["alg-none", NOT_SIGNED, false],
+  ["alg-none-signed", NOT_SIGNED, true],
+  ["alg-hs256-public-key", NOT_SIGNED, false],
+  ["alg-ed25519", NOT_SIGNED, true],
+  ["typ-jwt", NOT_SIGNED, true],
+  ["typ-policy", OTHER_KIND, true],
+  ["crit", NOT_SIGNED, true],
+  ["jwk", NOT_SIGNED, false],
+  ["no-kid", NOT_SIGNED, true],
+  ["kid-not-text", NOT_SIGNED, true],
+  ["other-key", WRONG_KEY, false],
+  ["moved-signature", WRONG_KEY, false],
+  ["signature-spelling", NOT_SIGNED, true],
+  ["signature-zero", WRONG_KEY, false],
+  ["signature-plus-order", WRONG_KEY, false],
+  ["two-parts", NOT_SIGNED, false],
+  ["four-parts", NOT_SIGNED, true],
+  ["padding", NOT_SIGNED, true],
+  ["line-break", NOT_SIGNED, true],
+  ["part-of-one-character", NOT_SIGNED, false],
+  ["payload-not-utf8", WRONG_KEY, true],
+  ["payload-not-json", WRONG_KEY, true],
+] as const;
+
+describe("bad documents", () => {
+  test("are all judged", () => {
+    const bad = files.filter((name) => name.startsWith("bad-"));
+    expect(BAD.map(([name]) => `bad-${name}.jwt`).toSorted()).toEqual(bad);
+  });
+
+  test.each(BAD)("bad-%s.jwt %s; its bare signature holds: %p", async (name, fault, holds) => {
+    const text = read(`bad-${name}.jwt`);
+    expect(signatureHolds(text, VENDOR)).toBe(holds);
+    expect(await verifyDocument("license", text, publicPart(VENDOR))).toEqual({ ok: false, fault });
+  });
+});

@@ -1,0 +1,187 @@
+/**
+ * Writes test/vectors/documents anew: `bun test/vectors/make.ts`. Knows nothing of src, so that the
+ * vectors are a second opinion; Ed25519 is deterministic, so the bytes are always the same.
+ */
+import { createHash, createHmac, createPrivateKey, sign } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+export interface TestKey {
+  readonly kty: "OKP";
+  readonly crv: "Ed25519";
+  readonly x: string;
+  readonly d: string;
+}
+
+/** RFC 8032, 7.1, test 1: printed in a standard, so fit for nothing but tests. */
+export const VENDOR: TestKey = {
+  kty: "OKP",
+  crv: "Ed25519",
+  x: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
+  d: "nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A",
+};
+
+/** RFC 8032, 7.1, test 2. */
+export const APPLIANCE: TestKey = {
+  kty: "OKP",
+  crv: "Ed25519",
+  x: "PUAXw-hDiVqStwqnTRt-vJyYLM8uxJaMwM1V8Sr0Zgw",
+  d: "TM0Imyj_ltqdtsNG7BFOD1uKMZ81q6Yk2oz27U-4pvs",
+};
+
+/** RFC 8032, 7.1, test 3. */
+export const STRANGER: TestKey = {
+  kty: "OKP",
+  crv: "Ed25519",
+  x: "_FHNjmIYoaONpH7QAjDwWAgW7RO6MwOsXeuRFUiQgCU",
+  d: "xaqN9D-fg3vtt0QvMdy3sWbThTUHbwlLhc46LgtEWPc",
+};
+
+export const base64url = (data: string | Uint8Array): string =>
+  Buffer.from(data).toString("base64url");
+
+/** The first 80 bits of SHA-256 of the key in Crockford Base32, by way of one large number. */
+export const idOf = ({ x }: { readonly x: string }): string =>
+  BigInt(`0x${sha256(Buffer.from(x, "base64url")).toString("hex", 0, 10)}`)
+    .toString(32)
+    .padStart(16, "0")
+    .replaceAll(/[a-v]/g, (digit) => "ABCDEFGHJKMNPQRSTVWXYZ"[digit.charCodeAt(0) - 97] ?? "");
+
+export const headerOf = (kind: string, key: TestKey) => ({
+  alg: "EdDSA",
+  typ: `berth-${kind}+jwt`,
+  kid: idOf(key),
+});
+
+/** Signs whatever it is given; text and bytes are taken as they are, the rest as JSON. */
+export function forge(header: object | string, payload: unknown, key: TestKey): string {
+  const input = `${part(header)}.${part(payload)}`;
+  const { kty, crv, x, d } = key;
+  const signer = createPrivateKey({ key: { kty, crv, x, d }, format: "jwk" });
+  return `${input}.${base64url(sign(null, Buffer.from(input), signer))}`;
+}
+
+/** The other algorithm's classic: the public key, which everybody has, as the secret. */
+export function forgeHmac(header: object, payload: unknown, { x }: TestKey): string {
+  const input = `${part(header)}.${part(payload)}`;
+  const secret = Buffer.from(x, "base64url");
+  return `${input}.${createHmac("sha256", secret).update(input).digest("base64url")}`;
+}
+
+const part = (value: unknown): string =>
+  base64url(
+    typeof value === "string" || value instanceof Uint8Array ? value : JSON.stringify(value),
+  );
+
+const sha256 = (bytes: Uint8Array): Buffer => createHash("sha256").update(bytes).digest();
+
+const publicPart = ({ kty, crv, x }: TestKey) => ({ kty, crv, x });
+
+const hardware = sha256(Buffer.from("the hardware of no machine")).toString("hex");
+
+const license = {
+  iss: idOf(VENDOR),
+  sub: idOf(APPLIANCE),
+  license_id: 42,
+  serial: 1,
+  product: "modeler2",
+  customer: "Zürich Präzision 東京",
+  hardware_id: hardware,
+  cnf: { jwk: publicPart(APPLIANCE) },
+};
+
+/** One small payload of each kind: the container is under test here, not what it carries. */
+export const PAYLOADS = {
+  trust: {
+    vendor: idOf(VENDOR),
+    name: "Test Vendor",
+    version: 1,
+    products: ["modeler2"],
+    keys: [publicPart(VENDOR)],
+  },
+  request: { iss: idOf(APPLIANCE), request_id: "REQ-1", product: "modeler2" },
+  license,
+  policy: { iss: idOf(VENDOR), policy_id: "POL-1", product: "modeler2", slots: 5 },
+  lease: { iss: idOf(APPLIANCE), sub: "ada", aud: "modeler2", jti: "1", exp: 1_772_323_200 },
+  receipt: { iss: idOf(APPLIANCE), license_id: 42, serial: 1, total: 7 },
+  time: { iss: idOf(VENDOR), sub: idOf(APPLIANCE), nonce: "N-1", now: "2026-03-01T00:00:00.000Z" },
+} as const;
+
+const BY_APPLIANCE = new Set(["request", "lease", "receipt"]);
+
+export const signerOf = (kind: string): TestKey => (BY_APPLIANCE.has(kind) ? APPLIANCE : VENDOR);
+
+/** The private halves are on purpose: nothing that matters is signed with them. */
+const keyFile = (key: TestKey): string =>
+  `${JSON.stringify({ warning: "TEST KEY, published in RFC 8032: never trust it", ...key }, null, 2)}\n`;
+
+/** Every file, by name. */
+export function vectors(): ReadonlyMap<string, string> {
+  const good = Object.entries(PAYLOADS).map(([kind, payload]): [string, string] => {
+    const key = signerOf(kind);
+    return [`good-${kind}.jwt`, forge(headerOf(kind, key), payload, key)];
+  });
+  return new Map([
+    ...good,
+    ...bad(),
+    ["TEST-KEY-vendor.jwk.json", keyFile(VENDOR)],
+    ["TEST-KEY-appliance.jwk.json", keyFile(APPLIANCE)],
+  ]);
+}
+
+/** Each a license that is wrong in one way. */
+function bad(): [string, string][] {
+  const header = headerOf("license", VENDOR);
+  const whole = forge(header, license, VENDOR);
+  const [first = "", second = "", third = ""] = whole.split(".");
+  const other = part({ ...license, license_id: 43 });
+  const none = part({ ...header, alg: "none" });
+  const { kid, ...nameless } = header;
+  return [
+    ["bad-alg-none.jwt", `${none}.${second}.`],
+    ["bad-alg-none-signed.jwt", forge({ ...header, alg: "none" }, license, VENDOR)],
+    ["bad-alg-hs256-public-key.jwt", forgeHmac({ ...header, alg: "HS256" }, license, VENDOR)],
+    ["bad-alg-ed25519.jwt", forge({ ...header, alg: "Ed25519" }, license, VENDOR)],
+    ["bad-typ-jwt.jwt", forge({ ...header, typ: "JWT" }, license, VENDOR)],
+    ["bad-typ-policy.jwt", forge({ ...header, typ: "berth-policy+jwt" }, license, VENDOR)],
+    ["bad-crit.jwt", forge({ ...header, crit: ["exp"], exp: 1 }, license, VENDOR)],
+    ["bad-jwk.jwt", forge({ ...header, jwk: publicPart(STRANGER) }, license, STRANGER)],
+    ["bad-no-kid.jwt", forge(nameless, license, VENDOR)],
+    ["bad-kid-not-text.jwt", forge({ ...header, kid: [kid] }, license, VENDOR)],
+    ["bad-other-key.jwt", forge(header, license, STRANGER)],
+    ["bad-moved-signature.jwt", `${first}.${other}.${third}`],
+    ["bad-signature-spelling.jwt", `${first}.${second}.${respelled(third)}`],
+    ["bad-signature-zero.jwt", `${first}.${second}.${base64url(new Uint8Array(64))}`],
+    ["bad-signature-plus-order.jwt", `${first}.${second}.${plusOrder(third)}`],
+    ["bad-two-parts.jwt", `${first}.${second}`],
+    ["bad-four-parts.jwt", `${whole}.${third}`],
+    ["bad-padding.jwt", `${first}.${second}.${third}==`],
+    ["bad-line-break.jwt", `${whole}\n`],
+    ["bad-part-of-one-character.jwt", `${first}.A.${third}`],
+    ["bad-payload-not-utf8.jwt", forge(header, Buffer.from([0x22, 0xff, 0x22]), VENDOR)],
+    ["bad-payload-not-json.jwt", forge(header, "{", VENDOR)],
+  ];
+}
+
+const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/** Another last character for the same 64 bytes: the lower four of its six bits mean nothing. */
+const respelled = (signature: string): string =>
+  signature.slice(0, -1) + (ALPHABET[ALPHABET.indexOf(signature.slice(-1)) | 1] ?? "");
+
+const ORDER = 2n ** 252n + 27742317777372353535851937790883648493n;
+
+/** S + L in place of S: the same equation, another spelling, which a careless verifier takes. */
+function plusOrder(signature: string): string {
+  const bytes = Buffer.from(signature, "base64url");
+  const scalar = BigInt(`0x${Buffer.from(bytes.subarray(32).toReversed()).toString("hex")}`);
+  const hex = (scalar + ORDER).toString(16).padStart(64, "0");
+  bytes.set(Buffer.from(hex, "hex").toReversed(), 32);
+  return base64url(bytes);
+}
+
+if (import.meta.main) {
+  for (const [name, text] of vectors()) {
+    writeFileSync(join(import.meta.dir, "documents", name), text);
+  }
+}
