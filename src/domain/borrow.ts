@@ -1,3 +1,4 @@
+import { CLOCK } from "./clock.ts";
 import type { Borrow } from "./command.ts";
 import { decided } from "./decision.ts";
 import type { Event } from "./event.ts";
@@ -37,6 +38,9 @@ export function decideBorrow(state: State, command: Borrow, at: Instant): SlotDe
   const found = findSlot(state, command, user, at, ({ terms }) => canBorrow(terms));
   if (!found.ok) return found;
   const { license, held } = found.value;
+  if (state.clockSuspect && endOf(license.terms) !== null) {
+    return no({ code: "clock_suspect", behind: CLOCK.suspect });
+  }
   const current = held === null ? null : borrowEndOf(held, at);
   const until = borrowEnd(license, command.until, current, at);
   if (!until.ok) return until;

@@ -1,4 +1,4 @@
-import type { Kind, Contact } from "./state.ts";
+import type { Contact, Grant, Kind, OpenActivation, OpenRequest, TrustedVendor } from "./state.ts";
 import type { ReleasedBy } from "./event.ts";
 import type { Terms } from "./terms.ts";
 import type { Instant } from "./time.ts";
@@ -6,7 +6,12 @@ import type { Instant } from "./time.ts";
 /** What somebody wants. Fields a caller may leave out are null; the rules say which are needed. */
 export type Command =
   | Create
+  | TrustVendor
+  | DistrustVendor
+  | MakeRequest
+  | MakeActivation
   | InstallLicense
+  | RemoveLicense
   | Register
   | Borrow
   | Unregister
@@ -16,17 +21,65 @@ export type Command =
   | ReleaseAllFeatures
   | AddConsumption
   | AddFeatureConsumption
+  | SetKeys
+  | MarkClock
+  | AskClock
+  | SetClockBack
   | CountRefusals;
 
 export interface Create {
   readonly type: "Create";
   readonly kind: Kind;
+  readonly appliance: string;
 }
 
+/** A trust document whose signature was checked. */
+export interface TrustVendor {
+  readonly type: "TrustVendor";
+  readonly vendor: TrustedVendor;
+  readonly peer: string;
+}
+
+export interface DistrustVendor {
+  readonly type: "DistrustVendor";
+  readonly vendor: string;
+  readonly peer: string;
+}
+
+export interface MakeRequest {
+  readonly type: "MakeRequest";
+  readonly request: Omit<OpenRequest, "at">;
+  readonly head: { readonly auditSeq: number; readonly auditSum: string };
+  readonly peer: string;
+}
+
+export interface MakeActivation {
+  readonly type: "MakeActivation";
+  readonly activation: Omit<OpenActivation, "at">;
+  readonly peer: string;
+}
+
+/** What of ours a license answers. */
+export type Answers =
+  { readonly request: string; readonly nonce: string } | { readonly activation: string };
+
+/** A license document whose signature, appliance and form were checked. */
 export interface InstallLicense {
   readonly type: "InstallLicense";
   readonly license: number;
   readonly terms: Terms;
+  readonly grant: Omit<Grant, "hardware">;
+  /** What it says it answers; null: nothing. */
+  readonly answers: Answers | null;
+  readonly peer: string;
+}
+
+export interface RemoveLicense {
+  readonly type: "RemoveLicense";
+  readonly license: number;
+  /** Also while slots of it are borrowed. */
+  readonly withBorrows: boolean;
+  readonly peer: string;
 }
 
 /** How a caller names the license it means. */
@@ -102,6 +155,31 @@ export interface AddConsumption extends Aim, Count {
 export interface AddFeatureConsumption extends Aim, Count {
   readonly type: "AddFeatureConsumption";
   readonly feature: string | null;
+}
+
+export interface MarkClock {
+  readonly type: "MarkClock";
+}
+
+export interface AskClock {
+  readonly type: "AskClock";
+  readonly nonce: string;
+  readonly peer: string;
+}
+
+export interface SetClockBack {
+  readonly type: "SetClockBack";
+  readonly to: Instant;
+  /** The question it answers; null: nobody's word but the system clock's. */
+  readonly nonce: string | null;
+  readonly peer: string;
+}
+
+/** Which cloud credentials were replaced; the values are never part of anything here. */
+export interface SetKeys {
+  readonly type: "SetKeys";
+  readonly changed: readonly string[];
+  readonly peer: string;
 }
 
 export interface CountRefusals {

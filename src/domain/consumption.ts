@@ -28,7 +28,7 @@ export function decideAddConsumption(
 
   const licenses = licensesOf(state, command);
   if (!licenses.ok) return licenses;
-  const valid = validOf(licenses.value, at);
+  const valid = validOf(state, licenses.value, at);
   if (!valid.ok) return valid;
   const counting = valid.value.filter(({ terms }) => terms.consumption !== null);
   if (counting.length === 0) return no({ code: "license_not_consumption" });

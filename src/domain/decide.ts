@@ -1,4 +1,5 @@
 import { decideBorrow } from "./borrow.ts";
+import { decideAskClock, decideMarkClock, decideSetClockBack } from "./clock.ts";
 import type { Command } from "./command.ts";
 import { decideAddConsumption, type ConsumptionOutcome } from "./consumption.ts";
 import { decided, type Decision } from "./decision.ts";
@@ -11,18 +12,29 @@ import {
   type FeatureConsumptionOutcome,
   type FeatureOutcome,
 } from "./features.ts";
-import { decideInstallLicense } from "./licenses.ts";
+import {
+  decideInstallLicense,
+  decideMakeActivation,
+  decideMakeRequest,
+  decideRemoveLicense,
+} from "./install.ts";
 import { decideCountRefusals } from "./refusals.ts";
 import type { Result } from "./result.ts";
 import { decideRegister } from "./register.ts";
 import type { SlotOutcome } from "./slots.ts";
+import { decideDistrustVendor, decideTrustVendor } from "./trust.ts";
 import { decideUnregister, decideUnregisterAll } from "./unregister.ts";
-import type { State } from "./state.ts";
+import type { OpenActivation, OpenRequest, State, Tombstone } from "./state.ts";
 import type { Instant } from "./time.ts";
 
 /** What each command answers with when it is not refused. */
 export interface Outcomes {
   Create: null;
+  TrustVendor: { readonly vendor: string };
+  DistrustVendor: { readonly vendor: string };
+  MakeRequest: OpenRequest;
+  MakeActivation: OpenActivation;
+  RemoveLicense: Tombstone;
   InstallLicense: { readonly license: number };
   Register: SlotOutcome;
   Borrow: SlotOutcome;
@@ -33,6 +45,10 @@ export interface Outcomes {
   ReleaseAllFeatures: { readonly released: number };
   AddConsumption: ConsumptionOutcome;
   AddFeatureConsumption: FeatureConsumptionOutcome;
+  SetKeys: null;
+  MarkClock: null;
+  AskClock: null;
+  SetClockBack: null;
   CountRefusals: null;
 }
 
@@ -46,8 +62,14 @@ type Decider<C extends Command> = (
 
 /** One row per command; a command without its row does not compile. */
 const DECIDERS: { readonly [C in Command as C["type"]]: Decider<C> } = {
-  Create: (_state, { kind }, at) => decided([{ type: "Created", at, kind }], null),
+  Create: (_state, { kind, appliance }, at) =>
+    decided([{ type: "Created", at, kind, appliance }], null),
+  TrustVendor: decideTrustVendor,
+  DistrustVendor: decideDistrustVendor,
+  MakeRequest: decideMakeRequest,
+  MakeActivation: decideMakeActivation,
   InstallLicense: decideInstallLicense,
+  RemoveLicense: decideRemoveLicense,
   Register: decideRegister,
   Borrow: decideBorrow,
   Unregister: decideUnregister,
@@ -57,6 +79,11 @@ const DECIDERS: { readonly [C in Command as C["type"]]: Decider<C> } = {
   ReleaseAllFeatures: decideReleaseAllFeatures,
   AddConsumption: decideAddConsumption,
   AddFeatureConsumption: decideAddFeatureConsumption,
+  MarkClock: decideMarkClock,
+  AskClock: decideAskClock,
+  SetClockBack: decideSetClockBack,
+  SetKeys: (_state, { changed, peer }, at) =>
+    decided([{ type: "KeysSet", at, changed, peer }], null),
   CountRefusals: decideCountRefusals,
 };
 

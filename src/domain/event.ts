@@ -1,4 +1,12 @@
-import type { Contact, Kind } from "./state.ts";
+import type {
+  Contact,
+  Grant,
+  Kind,
+  OpenActivation,
+  OpenRequest,
+  Tombstone,
+  TrustedVendor,
+} from "./state.ts";
 import type { Terms } from "./terms.ts";
 import type { Instant } from "./time.ts";
 
@@ -7,7 +15,12 @@ import type { Instant } from "./time.ts";
  */
 export type Event =
   | Created
+  | VendorTrusted
+  | VendorDistrusted
+  | RequestMade
+  | ActivationMade
   | LicenseInstalled
+  | LicenseRemoved
   | SlotTaken
   | SlotRenewed
   | SlotBorrowed
@@ -20,6 +33,10 @@ export type Event =
   | ConsumptionAdded
   | FeatureConsumptionAdded
   | KeyRemembered
+  | KeysSet
+  | ClockMarked
+  | ClockAsked
+  | ClockSetBack
   | RefusalsCounted;
 
 interface Happened<T extends string> {
@@ -29,12 +46,50 @@ interface Happened<T extends string> {
 
 export interface Created extends Happened<"Created"> {
   readonly kind: Kind;
+  readonly appliance: string;
+}
+
+/** Licenses of this vendor are accepted from here on; of one known already: its newer document. */
+export interface VendorTrusted extends Happened<"VendorTrusted"> {
+  readonly vendor: TrustedVendor;
+  readonly peer: string;
+}
+
+export interface VendorDistrusted extends Happened<"VendorDistrusted"> {
+  readonly vendor: string;
+  readonly peer: string;
+}
+
+/** A request went out, with where the audit chain stood right before it. */
+export interface RequestMade extends Happened<"RequestMade"> {
+  readonly request: OpenRequest;
+  readonly head: { readonly auditSeq: number; readonly auditSum: string };
+  readonly peer: string;
+}
+
+/** An activation code was made, to be read out to the vendor. */
+export interface ActivationMade extends Happened<"ActivationMade"> {
+  readonly activation: OpenActivation;
+  readonly peer: string;
 }
 
 /** A license came in, or a newer one took its place under the same id. */
 export interface LicenseInstalled extends Happened<"LicenseInstalled"> {
   readonly license: number;
   readonly terms: Terms;
+  readonly grant: Grant;
+  /** The request it answers, which is used up by this; null: a renewal nobody asked for. */
+  readonly request: string | null;
+  /** The activation it confirms, likewise. */
+  readonly activation: string | null;
+  readonly peer: string;
+}
+
+/** Given back to the vendor for good. */
+export interface LicenseRemoved extends Happened<"LicenseRemoved"> {
+  readonly license: number;
+  readonly tombstone: Tombstone;
+  readonly peer: string;
 }
 
 interface OfHolder<T extends string> extends Happened<T> {
@@ -125,6 +180,27 @@ export interface KeyRemembered extends Happened<"KeyRemembered"> {
   readonly outcome: unknown;
 }
 
+/** Time went on with nothing else to say so. */
+export type ClockMarked = Happened<"ClockMarked">;
+
+export interface ClockAsked extends Happened<"ClockAsked"> {
+  readonly nonce: string;
+  readonly peer: string;
+}
+
+/** What was stored as later than `to` moves back by as much as time did. */
+export interface ClockSetBack extends Happened<"ClockSetBack"> {
+  readonly from: Instant;
+  readonly to: Instant;
+  readonly peer: string;
+}
+
+/** Cloud credentials were replaced: which, and nothing of what. */
+export interface KeysSet extends Happened<"KeysSet"> {
+  readonly changed: readonly string[];
+  readonly peer: string;
+}
+
 /**
  * Refusals of one code for one product since the last such event; no product: none that is
  * installed.
@@ -142,5 +218,5 @@ export interface RefusalsCounted extends Happened<"RefusalsCounted"> {
  */
 export function isAudited(event: Event): boolean {
   if (event.type === "SlotRenewed") return event.contact !== undefined;
-  return event.type !== "FeatureRenewed";
+  return event.type !== "FeatureRenewed" && event.type !== "ClockMarked";
 }

@@ -1,5 +1,14 @@
 import { resetAfter, totalAt } from "./consumption.ts";
-import type { Event, KeyRemembered, LicenseInstalled, RefusalsCounted } from "./event.ts";
+import type {
+  ActivationMade,
+  Event,
+  KeyRemembered,
+  LicenseInstalled,
+  LicenseRemoved,
+  RefusalsCounted,
+  RequestMade,
+  SlotTaken,
+} from "./event.ts";
 import { limits } from "./limits.ts";
 import {
   emptyPool,
@@ -11,7 +20,8 @@ import {
   type Registration,
   type State,
 } from "./state.ts";
-import { withdrawn, type FeatureTerms } from "./terms.ts";
+import { setBack } from "./set-back.ts";
+import { endOf, withdrawn, type FeatureTerms } from "./terms.ts";
 import { later, latest, type Instant } from "./time.ts";
 
 /**
@@ -20,13 +30,27 @@ import { later, latest, type Instant } from "./time.ts";
  */
 export function evolve(state: State, event: Event): void {
   state.mark = latest(state.mark, event.at);
+  if (grants(event) && licenseEnd(state, event.license) !== null) state.lentDated = true;
   switch (event.type) {
     case "Created":
       state.kind = event.kind;
+      state.appliance = event.appliance;
       state.createdAt = event.at;
       return;
+    case "VendorTrusted":
+      state.vendors.set(event.vendor.vendor, event.vendor);
+      return;
+    case "VendorDistrusted":
+      state.vendors.delete(event.vendor);
+      return;
+    case "RequestMade":
+      return openRequest(state, event);
+    case "ActivationMade":
+      return openActivation(state, event);
     case "LicenseInstalled":
       return install(state, event);
+    case "LicenseRemoved":
+      return remove(state, event);
     case "SlotTaken": {
       const { user, slot, end, contact, at } = event;
       state.nextSlot = Math.max(state.nextSlot, slot + 1);
@@ -70,18 +94,88 @@ export function evolve(state: State, event: Event): void {
       return count(featureOf(state, event).counter, event);
     case "KeyRemembered":
       return rememberKey(state, event);
+    case "ClockMarked":
+      return;
+    case "ClockAsked":
+      state.clockNonce = event.nonce;
+      return;
+    case "ClockSetBack":
+      return setBack(state, event);
+    case "KeysSet":
+      // On record only: the values live elsewhere, sealed.
+      return;
     case "RefusalsCounted":
       return countRefusals(state, event);
   }
 }
 
-function install(state: State, { at, license: id, terms }: LicenseInstalled): void {
+/** Events that lend something out. */
+const LENDING = new Set([
+  "SlotTaken",
+  "SlotRenewed",
+  "FeatureRenewed",
+  "SlotBorrowed",
+  "FeatureTaken",
+  "ConsumptionAdded",
+  "FeatureConsumptionAdded",
+]);
+
+const grants = (event: Event): event is SlotTaken => LENDING.has(event.type);
+
+const licenseEnd = (state: State, id: number): Instant | null => {
+  const license = state.licenses.get(id);
+  return license === undefined ? null : endOf(license.terms);
+};
+
+function openRequest(state: State, { at, request, head }: RequestMade): void {
+  state.requests.set(request.request, request);
+  for (const [id, { at: made }] of state.requests) {
+    const tooMany = state.requests.size > limits.openRequests;
+    if (!tooMany && at < later(made, limits.requestAge)) break;
+    state.requests.delete(id);
+  }
+  state.heads.push({ request: request.request, ...head });
+  if (state.heads.length > limits.requestHeads) state.heads.shift();
+}
+
+function openActivation(state: State, { at, activation }: ActivationMade): void {
+  state.activations.set(activation.nonce, activation);
+  for (const [nonce, { at: made }] of state.activations) {
+    const tooMany = state.activations.size > limits.openActivations;
+    if (!tooMany && at < later(made, limits.activationAge)) break;
+    state.activations.delete(nonce);
+  }
+}
+
+/** The request is used up in the same step that installs the license. */
+function answer(state: State, request: string, license: number): void {
+  state.requests.delete(request);
+  state.answered.set(request, license);
+  const [oldest] = state.answered.keys();
+  const tooMany = state.answered.size > limits.answeredRequests;
+  if (tooMany && oldest !== undefined) state.answered.delete(oldest);
+}
+
+function remove(state: State, { license, tombstone }: LicenseRemoved): void {
+  const { terms } = licenseOf(state, license);
+  const others = (state.products.get(terms.product) ?? []).filter(({ id }) => id !== license);
+  state.licenses.delete(license);
+  if (others.length > 0) state.products.set(terms.product, others);
+  else state.products.delete(terms.product);
+  state.tombstones.set(license, tombstone);
+}
+
+function install(state: State, event: LicenseInstalled): void {
+  const { at, license: id, terms, grant } = event;
+  if (event.request !== null) answer(state, event.request, id);
+  if (event.activation !== null) state.activations.delete(event.activation);
   const installed = state.licenses.get(id);
   if (installed === undefined) {
     const license: License = {
       id,
       addedAt: at,
       terms,
+      grant,
       counter: { total: 0, resetAt: null },
       pool: emptyPool<Registration>(),
       features: new Map(terms.features.map((feature) => [feature.code, newFeature(feature)])),
@@ -92,6 +186,7 @@ function install(state: State, { at, license: id, terms }: LicenseInstalled): vo
     return;
   }
   installed.terms = terms;
+  installed.grant = grant;
   startPeriod(installed.counter, terms.consumption, at);
   for (const feature of installed.features.values()) feature.terms = withdrawn(feature.terms);
   for (const named of terms.features) {

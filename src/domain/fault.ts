@@ -29,4 +29,13 @@ export type Fault =
   | { readonly code: "unsupported_product_feature" }
   | { readonly code: "feature_not_floating" }
   | { readonly code: "feature_not_enough_consumptions"; readonly left: number }
-  | { readonly code: "idempotency_key_reused" };
+  | { readonly code: "idempotency_key_reused" }
+  | { readonly code: "clock_suspect"; readonly behind: number }
+  | { readonly code: "untrusted_vendor" }
+  | { readonly code: "hardware_mismatch" }
+  | { readonly code: "request_unknown" }
+  | { readonly code: "request_used" }
+  | { readonly code: "stale_license"; readonly serial: number }
+  | { readonly code: "unknown_vendor" }
+  | { readonly code: "vendor_in_use"; readonly licenses: number }
+  | { readonly code: "slots_borrowed"; readonly slots: number };

@@ -31,7 +31,7 @@ export function decideRegisterFeature(
   const aimed = aimAt(state, command);
   if (!aimed.ok) return aimed;
   const { user, feature: code, licenses } = aimed.value;
-  const valid = validOf(licenses, at);
+  const valid = validOf(state, licenses, at);
   if (!valid.ok) return valid;
   const held = valid.value.filter(({ pool }) => holding(pool, user, at) !== null);
   if (held.length === 0) return no({ code: "user_not_registered" });
@@ -151,7 +151,7 @@ export function decideAddFeatureConsumption(
 
   const licenses = licensesOf(state, command);
   if (!licenses.ok) return licenses;
-  const valid = validOf(licenses.value, at);
+  const valid = validOf(state, licenses.value, at);
   if (!valid.ok) return valid;
   const found = usable(valid.value, code, at);
   if (!found.ok) return found;

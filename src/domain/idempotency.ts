@@ -29,6 +29,9 @@ export function recall<O>(
   if (once === null) return null;
   const known = state.remembered.get(keyOf(state, route, product, user, once));
   if (known === undefined || at >= later(known.at, limits.idempotencyAge)) return null;
+  // What a license that was given back since once answered is nobody's any more.
+  const { license } = known.outcome as { readonly license: number };
+  if (!state.licenses.has(license)) return null;
   if (known.fingerprint !== once.fingerprint) return no({ code: "idempotency_key_reused" });
   return decided([], known.outcome as O);
 }

@@ -9,7 +9,7 @@ import type { Instant } from "./time.ts";
  * alone: a license renewed with fewer slots than are held is over its limit and yet lent nothing.
  */
 export function assertGranted(state: State, event: Event): void {
-  if (!("license" in event)) return;
+  if (!("license" in event) || event.type === "LicenseRemoved") return;
   const license = state.licenses.get(event.license);
   assert(license !== undefined, "an event was applied to a license that is not there");
   const feature = "feature" in event ? license.features.get(event.feature) : undefined;

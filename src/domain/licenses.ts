@@ -1,28 +1,14 @@
-import type { Aim, InstallLicense } from "./command.ts";
-import type { LicenseInstalled } from "./event.ts";
+import type { Aim } from "./command.ts";
 import type { Fault } from "./fault.ts";
-import { decided, type Decision } from "./decision.ts";
 import { no, ok, type Result } from "./result.ts";
 import type { License, State } from "./state.ts";
 import { endOf } from "./terms.ts";
 import type { Instant } from "./time.ts";
 
-export function decideInstallLicense(
-  state: State,
-  { license, terms }: InstallLicense,
-  at: Instant,
-): Result<Decision<{ readonly license: number }>, Fault> {
-  const installed = state.licenses.get(license);
-  // An id belongs to one product for good: registrations and totals under it are that product's.
-  if (installed && installed.terms.product !== terms.product) {
-    return no({ code: "license_not_found" });
-  }
-  const event: LicenseInstalled = { type: "LicenseInstalled", at, license, terms };
-  return decided([event], { license });
-}
-
 /** Why nothing may be granted on this license at this instant; null when it may. */
-export function invalidity({ terms }: License, at: Instant): Fault | null {
+export function invalidity(state: State, license: License, at: Instant): Fault | null {
+  const { terms } = license;
+  if (!state.isBound(license)) return { code: "hardware_mismatch" };
   if (!terms.enabled) return { code: "license_not_enabled" };
   if (terms.start !== null && at < terms.start) {
     return { code: "license_not_active", start: terms.start };
@@ -62,13 +48,14 @@ export function licensesOf(
 
 /** Those of `licenses` that are valid; with none, why the most recently added one is not. */
 export function validOf(
+  state: State,
   licenses: readonly License[],
   at: Instant,
 ): Result<readonly License[], Fault> {
   const valid: License[] = [];
   let reason: Fault = { code: "license_not_found" };
   for (const license of licenses) {
-    const fault = invalidity(license, at);
+    const fault = invalidity(state, license, at);
     if (fault === null) valid.push(license);
     else if (license === licenses[0]) reason = fault;
   }

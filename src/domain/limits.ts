@@ -17,5 +17,15 @@ export const limits = {
    * Products and codes that refusals are totalled for; a caller cannot grow the state by guessing.
    */
   refusalTotals: 1_000,
+  openRequests: 64,
+  requestAge: 400 * DAY,
+  requestHeads: 64,
+  openActivations: 64,
+  activationAge: 30 * DAY,
+  /**
+   * Answered requests remembered, so that a file used twice is told apart from one never asked
+   * for.
+   */
+  answeredRequests: 1_000,
   total: Number.MAX_SAFE_INTEGER,
 } as const;

@@ -1,3 +1,4 @@
+import { CLOCK } from "./clock.ts";
 import type { Aim } from "./command.ts";
 import type { Decision } from "./decision.ts";
 import type { Event, SlotExpired } from "./event.ts";
@@ -5,6 +6,7 @@ import type { Fault } from "./fault.ts";
 import { licensesOf, validOf } from "./licenses.ts";
 import { no, ok, type Result } from "./result.ts";
 import type { Contact, FeatureRegistration, License, Pool, Registration, State } from "./state.ts";
+import { endOf } from "./terms.ts";
 import { earliest, later, latest, MINUTE, type Instant } from "./time.ts";
 
 /** A slot as its holder is told of it. */
@@ -70,7 +72,7 @@ export function findSlot(
 ): Result<Seat, Fault> {
   const licenses = licensesOf(state, aim);
   if (!licenses.ok) return licenses;
-  const valid = validOf(licenses.value, at);
+  const valid = validOf(state, licenses.value, at);
   if (!valid.ok) return valid;
 
   for (const license of valid.value) {
@@ -80,9 +82,15 @@ export function findSlot(
   }
   const allowed = valid.value.filter(allows);
   if (allowed.length === 0) return no({ code: "license_borrow_not_allowed" });
-  const free = allowed.find(({ pool, terms }) => slotsInUse(pool, at) < terms.slots);
-  return free ? ok({ license: free, held: null }) : no(noneFree(allowed, at));
+  const timed = trusted(state, allowed);
+  if (timed.length === 0) return no({ code: "clock_suspect", behind: CLOCK.suspect });
+  const free = timed.find(({ pool, terms }) => slotsInUse(pool, at) < terms.slots);
+  return free ? ok({ license: free, held: null }) : no(noneFree(timed, at));
 }
+
+/** With a clock that is far behind, only licenses without an end are lent anew. */
+const trusted = (state: State, licenses: readonly License[]): readonly License[] =>
+  state.clockSuspect ? licenses.filter(({ terms }) => endOf(terms) === null) : licenses;
 
 function noneFree(licenses: readonly License[], at: Instant): Fault {
   let slots = 0;

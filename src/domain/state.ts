@@ -12,6 +12,28 @@ export interface State {
   /** The newest instant any event was stamped with; time never runs behind it. */
   mark: Instant;
   nextSlot: number;
+  /** Which appliance this is: the id of its key. */
+  appliance: string;
+  /** Whose licenses are accepted, by vendor id. */
+  readonly vendors: Map<string, TrustedVendor>;
+  /** Requests a vendor may still answer, oldest first. */
+  readonly requests: Map<string, OpenRequest>;
+  /** Activations by their nonce, oldest first. */
+  readonly activations: Map<string, OpenActivation>;
+  /** Requests that were answered, oldest first, with the license that answered them. */
+  readonly answered: Map<string, number>;
+  /** Where the audit chain stood when each of the last requests was made. */
+  readonly heads: RequestHead[];
+  /** Licenses given back: their serials never come in again. */
+  readonly tombstones: Map<number, Tombstone>;
+  /** Whether a slot or a count was ever granted on a license with an end. */
+  lentDated: boolean;
+  /** The question a vendor's time may answer; null: none is open. */
+  clockNonce: string | null;
+  /** The system's clock is far behind: a fact of the machine, not of the journal. */
+  clockSuspect: boolean;
+  /** Is this the machine the license was signed for? A fact of the machine, not of the journal. */
+  isBound: (license: License) => boolean;
   readonly licenses: Map<number, License>;
   /** The same licenses by product code, the most recently added first. */
   readonly products: Map<string, License[]>;
@@ -28,9 +50,83 @@ export interface License {
   readonly id: number;
   readonly addedAt: Instant;
   terms: Terms;
+  grant: Grant;
   readonly counter: Counter;
   readonly pool: Pool<Registration>;
   readonly features: Map<string, Feature>;
+}
+
+/** The vendor's document behind a license. */
+export interface Grant {
+  readonly vendor: string;
+  readonly serial: number;
+  /** The license document; for one that came by code, the bundle that proves it. */
+  readonly document: string;
+  /** What leases point to, hex: SHA-256 of the document, or of the code. */
+  readonly lic: string;
+  /** The policy a code was given for; null: it came as a file. */
+  readonly policyId: string | null;
+  readonly hardwareId: string;
+  readonly hardware: readonly HardwareDigest[];
+}
+
+export interface HardwareDigest {
+  readonly kind: string;
+  readonly digest: string;
+}
+
+export interface TrustedVendor {
+  readonly vendor: string;
+  readonly name: string;
+  readonly version: number;
+  readonly products: readonly string[];
+  readonly keys: readonly VendorKey[];
+}
+
+/** A public key as a JSON Web Key. */
+export interface VendorKey {
+  readonly kty: "OKP";
+  readonly crv: "Ed25519";
+  readonly x: string;
+}
+
+export interface OpenRequest {
+  readonly request: string;
+  readonly nonce: string;
+  readonly at: Instant;
+  readonly product: string | null;
+  readonly licenseKey: string | null;
+  readonly hardwareId: string;
+  readonly hardware: readonly HardwareDigest[];
+}
+
+/** An activation code that a vendor may still confirm. */
+export interface OpenActivation {
+  /** 5 random bytes, hex. */
+  readonly nonce: string;
+  readonly at: Instant;
+  readonly licenseKey: string;
+  /** As it was typed; empty: none. */
+  readonly initializationCode: string;
+  readonly hardwareId: string;
+  readonly hardware: readonly HardwareDigest[];
+}
+
+export interface RequestHead {
+  readonly request: string;
+  readonly auditSeq: number;
+  readonly auditSum: string;
+}
+
+export interface Tombstone {
+  readonly license: number;
+  readonly serial: number;
+  readonly vendor: string;
+  readonly product: string;
+  readonly at: Instant;
+  readonly total: number;
+  /** Users whose borrowed slots were given back with it. */
+  readonly borrows: readonly string[];
 }
 
 export interface Feature {
@@ -90,6 +186,17 @@ export const emptyState = (kind: Kind): State => ({
   createdAt: instant(0),
   mark: instant(0),
   nextSlot: 1,
+  appliance: "",
+  vendors: new Map(),
+  requests: new Map(),
+  activations: new Map(),
+  answered: new Map(),
+  heads: [],
+  tombstones: new Map(),
+  lentDated: false,
+  clockNonce: null,
+  clockSuspect: false,
+  isBound: () => true,
   licenses: new Map(),
   products: new Map(),
   remembered: new Map(),

@@ -23,6 +23,8 @@ export interface Terms {
   readonly borrowHours: number | null;
   /** False: a borrowed slot stays taken until its end, whoever asks. */
   readonly earlyReturn: boolean;
+  /** How long the license serves on other hardware after a move, while the site asks anew. */
+  readonly moveGraceHours: number;
   /** Null: this license does not count. */
   readonly consumption: ConsumptionTerms | null;
   readonly features: readonly FeatureTerms[];

@@ -1,7 +1,7 @@
 import { totalAt } from "./consumption.ts";
 import { invalidity } from "./licenses.ts";
 import { borrowEndOf, slotsInUse } from "./slots.ts";
-import type { Feature, License, Registration, State } from "./state.ts";
+import type { Feature, Grant, License, Registration, State } from "./state.ts";
 import { endOf, type FeatureTerms, type Terms } from "./terms.ts";
 import type { Instant } from "./time.ts";
 
@@ -13,6 +13,7 @@ export interface LicenseView {
   readonly id: number;
   readonly addedAt: Instant;
   readonly terms: Terms;
+  readonly grant: Grant;
   readonly active: boolean;
   readonly expired: boolean;
   /** Null: it grants; else the code of the refusal it would give. */
@@ -30,16 +31,17 @@ export interface FeatureView {
   readonly total: number;
 }
 
-export function viewLicense(license: License, at: Instant): LicenseView {
-  const { id, addedAt, terms, counter, pool, features } = license;
+export function viewLicense(state: State, license: License, at: Instant): LicenseView {
+  const { id, addedAt, terms, grant, counter, pool, features } = license;
   const end = endOf(terms);
   return {
     id,
     addedAt,
     terms,
+    grant,
     active: terms.start === null || at >= terms.start,
     expired: end !== null && at >= end,
-    refusal: invalidity(license, at)?.code ?? null,
+    refusal: invalidity(state, license, at)?.code ?? null,
     slotsInUse: slotsInUse(pool, at),
     total: totalAt(counter, at),
     features: [...features.values()].map((feature, index) => viewOf(feature, index + 1, at)),

@@ -4,6 +4,11 @@ import manifest from "../../package.json";
 /** Set by build/compile.ts; not there when run from the sources. */
 declare const BERTH_COMMIT: string | undefined;
 
+/** A vendor's own build carries the vendor's trust document, and then accepts no other. */
+declare const BERTH_TRUST: string | undefined;
+
+export const bakedTrust: string | null = typeof BERTH_TRUST === "string" ? BERTH_TRUST : null;
+
 export const version: string = manifest.version;
 
 export const commit: string | null = typeof BERTH_COMMIT === "string" ? BERTH_COMMIT : null;

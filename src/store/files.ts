@@ -1,9 +1,10 @@
 import { join } from "node:path";
-import type { Disk, OpenFile } from "../platform/disk.ts";
+import type { Disk } from "../platform/disk.ts";
 
 /** The names in a data folder. */
 export const STATE = "state.json";
 export const HISTORY = "history";
+export const IDENTITY = "identity.jwk";
 export const FOLDER_LOCK = "lock";
 export const CHECKPOINT_LOCK = "checkpoint.lock";
 
@@ -32,10 +33,4 @@ function numbered(disk: Disk, folder: string, pattern: RegExp): Numbered[] {
     if (digits !== undefined) found.push({ number: Number(digits), path: join(folder, name) });
   }
   return found.toSorted((a, b) => a.number - b.number);
-}
-
-/** Writes all of it: a full disk shows as a short count first and only then as an error. */
-export function writeAll(file: OpenFile, bytes: Uint8Array): void {
-  let written = 0;
-  while (written < bytes.length) written += file.write(bytes.subarray(written));
 }

@@ -2,15 +2,8 @@ import { join } from "node:path";
 import { emptyState, type Kind } from "../domain/state.ts";
 import { instant, type Instant } from "../domain/time.ts";
 import type { Disk, FileLock } from "../platform/disk.ts";
-import {
-  generationName,
-  generationsIn,
-  HISTORY,
-  segmentName,
-  segmentsIn,
-  STATE,
-  writeAll,
-} from "./files.ts";
+import { writeAll } from "../platform/files.ts";
+import { generationName, generationsIn, HISTORY, segmentName, segmentsIn, STATE } from "./files.ts";
 import { encodeLine, firstHead, scan } from "./journal.ts";
 import { load, wayBack, type Loaded } from "./load.ts";
 import { endOrphanCheckpoint, lockFolder } from "./lock.ts";
@@ -31,6 +24,8 @@ export interface FolderOptions {
   readonly create: boolean;
   readonly uid: number;
   readonly now: (mark: Instant) => Instant;
+  /** Who this appliance is, made before anything else on a first start. */
+  readonly identify: () => Promise<string>;
 }
 
 /** Takes the folder for this process and decides whether what it holds can be served. */
@@ -61,7 +56,8 @@ const isEmpty = (disk: Disk, folder: string): boolean =>
   generationsIn(disk, folder).length === 0;
 
 /** What may lie in a folder that was made for us, before we have been there. */
-const HARMLESS = /^(?:lost\+found|\..*|demo|state\.json\.new|berth\.sock|.*\.lock|lock|history)$/;
+const HARMLESS =
+  /^(?:\..*|lost\+found|history|demo|(?:.*\.)?lock|berth\.sock|(?:identity|state)\.j.*)$/;
 
 /** To close such a folder to others, or to fill it, would be a surprise to whoever uses it. */
 const isSomebodysElse = (disk: Disk, folder: string): boolean =>
@@ -104,17 +100,23 @@ async function firstStart(options: FolderOptions): Promise<Loaded> {
   }
   if (!create || kind === null) throw notThere(folder);
   if (leftover !== null) disk.remove(leftover.path);
-  await makeFolder(disk, folder, kind, options.now(instant(0)));
+  await makeFolder(disk, folder, kind, await options.identify(), options.now(instant(0)));
   const loaded = await load(disk, folder);
   if (loaded === null) throw new Error("a data folder was made and is not there");
   return loaded;
 }
 
-async function makeFolder(disk: Disk, folder: string, kind: Kind, at: Instant): Promise<void> {
+async function makeFolder(
+  disk: Disk,
+  folder: string,
+  kind: Kind,
+  appliance: string,
+  at: Instant,
+): Promise<void> {
   disk.makeFolder(join(folder, HISTORY));
   const journal = disk.open(join(folder, segmentName(1)));
   try {
-    const { text } = encodeLine(firstHead, null, at, [{ type: "Created", at, kind }]);
+    const { text } = encodeLine(firstHead, null, at, [{ type: "Created", at, kind, appliance }]);
     writeAll(journal, Buffer.from(text));
     await journal.sync();
   } finally {

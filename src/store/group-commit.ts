@@ -1,5 +1,5 @@
 import { errorCode, type OpenFile } from "../platform/disk.ts";
-import { writeAll } from "./files.ts";
+import { writeAll } from "../platform/files.ts";
 
 /** Why nothing can be made durable: no room for now, or a disk that cannot be trusted any more. */
 export interface StorageFault {

@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import type { Instant } from "../domain/time.ts";
 import type { Disk, OpenFile } from "../platform/disk.ts";
-import { HISTORY, writeAll } from "./files.ts";
+import { writeAll } from "../platform/files.ts";
+import { HISTORY } from "./files.ts";
 import { decodeLine } from "./journal.ts";
 import type { HistoryEnd } from "./snapshot.ts";
 

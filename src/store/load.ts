@@ -3,14 +3,8 @@ import { evolve } from "../domain/evolve.ts";
 import type { State } from "../domain/state.ts";
 import type { Disk } from "../platform/disk.ts";
 import { FileDamaged } from "./durable-file.ts";
-import {
-  generationName,
-  generationsIn,
-  segmentsIn,
-  STATE,
-  writeAll,
-  type Numbered,
-} from "./files.ts";
+import { writeAll } from "../platform/files.ts";
+import { generationName, generationsIn, segmentsIn, STATE, type Numbered } from "./files.ts";
 import { scan, type Damage, type Head } from "./journal.ts";
 import { FolderRefused } from "./refusal.ts";
 import { decodeSnapshot, headOf, type Snapshot } from "./snapshot.ts";
@@ -69,10 +63,7 @@ async function readState(disk: Disk, folder: string): Promise<Snapshot | null> {
     return await file.read();
   } catch (error) {
     if (error instanceof FormatUnknown) {
-      throw new FolderRefused(
-        `${file.path} ${error.message}`,
-        "start the newer berth that wrote it",
-      );
+      throw new FolderRefused(`${file.path} ${error.message}`, "start the berth that wrote it");
     }
     if (!(error instanceof FileDamaged)) throw error;
     throw new FolderRefused(

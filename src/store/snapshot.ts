@@ -5,16 +5,21 @@ import {
   emptyState,
   type Counter,
   type Feature,
+  type Grant,
   type License,
+  type OpenActivation,
+  type OpenRequest,
   type Registration,
   type State,
+  type Tombstone,
+  type TrustedVendor,
 } from "../domain/state.ts";
 import type { FeatureTerms, Terms } from "../domain/terms.ts";
 import type { Instant } from "../domain/time.ts";
 import type { Head } from "./journal.ts";
 
 /** Raised by one with every change to what follows; older ones are migrated, newer ones refused. */
-export const FORMAT = 1;
+export const FORMAT = 2;
 
 const At = Type.Unsafe<Instant>(Type.Integer());
 const MaybeAt = Type.Union([At, Type.Null()]);
@@ -35,6 +40,9 @@ export const Snapshot = Type.Object({
   createdAt: At,
   mark: At,
   nextSlot: Seq,
+  appliance: Type.String(),
+  lentDated: Type.Boolean(),
+  clockNonce: Type.Union([Type.String(), Type.Null()]),
   /** The last journal line this covers; always the end of a closed segment. */
   covers: Type.Object({ seq: Seq, sum: Hash }),
   /** The audit chain up to there, and the file it was last written to. */
@@ -49,6 +57,7 @@ export const Snapshot = Type.Object({
       id: Seq,
       addedAt: At,
       terms: Type.Unsafe<Terms>(Type.Object({ product: Type.String(), slots: Seq })),
+      grant: Type.Unsafe<Grant>(Type.Object({ vendor: Type.String(), serial: Seq })),
       counter: CounterRow,
     }),
   ),
@@ -80,6 +89,22 @@ export const Snapshot = Type.Object({
       end: At,
     }),
   ),
+  vendors: Type.Array(
+    Type.Unsafe<TrustedVendor>(Type.Object({ vendor: Type.String(), version: Seq })),
+  ),
+  requests: Type.Array(
+    Type.Unsafe<OpenRequest>(Type.Object({ request: Type.String(), nonce: Type.String(), at: At })),
+  ),
+  activations: Type.Array(
+    Type.Unsafe<OpenActivation>(Type.Object({ nonce: Type.String(), at: At })),
+  ),
+  answered: Type.Array(Type.Object({ request: Type.String(), license: Seq })),
+  heads: Type.Array(
+    Type.Object({ request: Type.String(), auditSeq: Seq, auditSum: Type.String() }),
+  ),
+  tombstones: Type.Array(
+    Type.Unsafe<Tombstone>(Type.Object({ license: Seq, serial: Seq, at: At })),
+  ),
   remembered: Type.Array(
     Type.Object({
       key: Type.String(),
@@ -109,7 +134,7 @@ export const snapshotCheck = (): TypeCheck<typeof Snapshot> =>
 export type HistoryEnd = Pick<Snapshot["audit"], "file" | "length">;
 
 export function encodeSnapshot(state: State, head: Head, history: HistoryEnd): Snapshot {
-  const { kind, createdAt, mark, nextSlot } = state;
+  const { kind, createdAt, mark, nextSlot, appliance } = state;
   const rows: Pick<Snapshot, "licenses" | "features" | "registrations" | "featureRegistrations"> = {
     licenses: [],
     features: [],
@@ -118,8 +143,8 @@ export function encodeSnapshot(state: State, head: Head, history: HistoryEnd): S
   };
   // By product and newest first within it: reading the rows back in order keeps that order.
   for (const license of [...state.products.values()].flat()) {
-    const { id, addedAt, terms, counter, pool, features } = license;
-    rows.licenses.push({ id, addedAt, terms, counter });
+    const { id, addedAt, terms, grant, counter, pool, features } = license;
+    rows.licenses.push({ id, addedAt, terms, grant, counter });
     for (const held of pool.holders.values()) rows.registrations.push({ license: id, ...held });
     for (const feature of features.values()) {
       rows.features.push({ license: id, terms: feature.terms, counter: feature.counter });
@@ -134,9 +159,18 @@ export function encodeSnapshot(state: State, head: Head, history: HistoryEnd): S
     createdAt,
     mark,
     nextSlot,
+    appliance,
+    lentDated: state.lentDated,
+    clockNonce: state.clockNonce,
     covers: { seq: head.seq, sum: head.sum },
     audit: { seq: head.auditSeq, sum: head.auditSum, file: history.file, length: history.length },
     ...rows,
+    vendors: [...state.vendors.values()],
+    requests: [...state.requests.values()],
+    activations: [...state.activations.values()],
+    answered: [...state.answered].map(([request, license]) => ({ request, license })),
+    heads: [...state.heads],
+    tombstones: [...state.tombstones.values()],
     remembered: [...state.remembered].map(([key, done]) => ({ key, ...done })),
     refusals: [...state.refusals.values()],
   };
@@ -147,11 +181,21 @@ export function decodeSnapshot(snapshot: Snapshot): State {
   state.createdAt = snapshot.createdAt;
   state.mark = snapshot.mark;
   state.nextSlot = snapshot.nextSlot;
-  for (const { id, addedAt, terms, counter } of snapshot.licenses) {
+  state.appliance = snapshot.appliance;
+  state.lentDated = snapshot.lentDated;
+  state.clockNonce = snapshot.clockNonce;
+  for (const vendor of snapshot.vendors) state.vendors.set(vendor.vendor, vendor);
+  for (const request of snapshot.requests) state.requests.set(request.request, request);
+  for (const open of snapshot.activations) state.activations.set(open.nonce, open);
+  for (const { request, license } of snapshot.answered) state.answered.set(request, license);
+  state.heads.push(...snapshot.heads);
+  for (const tombstone of snapshot.tombstones) state.tombstones.set(tombstone.license, tombstone);
+  for (const { id, addedAt, terms, grant, counter } of snapshot.licenses) {
     const license: License = {
       id,
       addedAt,
       terms,
+      grant,
       counter: counterOf(counter),
       pool: emptyPool<Registration>(),
       features: new Map(),

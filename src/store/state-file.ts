@@ -26,7 +26,7 @@ export class StateFile {
     const data = this.#low.data;
     if (data === null) return null;
     const format = (data as { format?: unknown }).format;
-    if (typeof format === "number" && format > FORMAT) throw new FormatUnknown(format);
+    if (typeof format === "number" && format !== FORMAT) throw new FormatUnknown(format);
     const check = snapshotCheck();
     if (!check.Check(data)) throw new FileDamaged("does not have the shape of a state");
     return data;
@@ -41,11 +41,11 @@ export class StateFile {
   }
 }
 
-/** Written by a newer Berth than this one. */
+/** Written by another Berth than this one, before licenses were signed or after what it knows. */
 export class FormatUnknown extends Error {
   override readonly name = "FormatUnknown";
 
   constructor(format: number) {
-    super(`has format ${format}; this berth knows formats up to ${FORMAT}`);
+    super(`has format ${format}; this berth knows format ${FORMAT}`);
   }
 }

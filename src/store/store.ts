@@ -7,11 +7,12 @@ import type { Kind, State } from "../domain/state.ts";
 import { latest, type Instant } from "../domain/time.ts";
 import { transact } from "../domain/transact.ts";
 import type { Disk, FileLock } from "../platform/disk.ts";
-import { STATE, segmentName, writeAll } from "./files.ts";
+import { STATE, segmentName } from "./files.ts";
 import { openFolder, type OpenedFolder } from "./folder.ts";
 import { GroupCommit, StorageError, type StorageFault } from "./group-commit.ts";
 import { encodeLine, type Head } from "./journal.ts";
 import { load, type Loaded } from "./load.ts";
+import { hasRoom } from "./room.ts";
 
 export interface StoreOptions {
   readonly disk: Disk;
@@ -30,6 +31,11 @@ export interface StoreOptions {
    */
   readonly onFatal: (error: Error) => void;
   readonly uid?: number;
+  readonly identify?: () => Promise<string>;
+  /** Is this machine the one a license was signed for? */
+  readonly isBound?: State["isBound"];
+  /** Is the system's clock too far behind what this store says? */
+  readonly isSuspect?: (now: Instant) => boolean;
 }
 
 export interface StoreHealth {
@@ -47,7 +53,6 @@ const SMALLEST_SEGMENT = 8 * MIB;
 const LARGEST_SEGMENT = 64 * MIB;
 const OLDEST_SEGMENT = 60 * 60 * 1_000;
 const TICK = 1_000;
-const PROBE_BYTES = 256 * 1024;
 
 /**
  * The single writer. A command is decided and applied in one synchronous step, its line is
@@ -73,7 +78,8 @@ export class Store {
   static async open(options: StoreOptions): Promise<Store> {
     const { disk, folder, kind, create, clock } = options;
     const uid = options.uid ?? process.getuid?.() ?? 0;
-    const opened = await openFolder({ disk, folder, kind, create, uid, now: clock });
+    const identify = options.identify ?? (async () => "");
+    const opened = await openFolder({ disk, folder, kind, create, uid, now: clock, identify });
     return new Store(options, opened);
   }
 
@@ -81,7 +87,7 @@ export class Store {
     this.#options = options;
     this.#lock = opened.lock;
     this.#notes = opened.notes;
-    this.#state = opened.state;
+    this.#state = this.#bound(opened.state);
     this.#head = opened.head;
     this.#segment = opened.segment.path;
     this.#unfolded = opened.unfolded;
@@ -90,16 +96,20 @@ export class Store {
     this.#ticking.unref();
   }
 
-  /** `view` picks what the answer needs, in the same instant as the change. */
+  /**
+   * `view` picks what the answer needs, in the same instant as the change. A command that needs to
+   * know where the chains stand is made from that, in that instant too.
+   */
   async transact<C extends Command, T>(
-    command: C,
+    command: C | ((head: Head) => C),
     view: (state: State, outcome: OutcomeOf<C>, at: Instant) => T,
   ): Promise<Result<T, Fault | StorageFault>> {
     if (this.#fault !== null) return no(this.#fault);
     const at = this.#now();
     let answer: Result<T, Fault>;
     try {
-      const done = transact(this.#state, command, at);
+      const asked = typeof command === "function" ? command(this.#head) : command;
+      const done = transact(this.#state, asked, at);
       if (done.ok) for (const events of done.value.lines) this.#append(events, at);
       answer = done.ok ? ok(view(this.#state, done.value.outcome, at)) : done;
     } catch (bug) {
@@ -180,9 +190,16 @@ export class Store {
     }
   }
 
+  #bound(state: State): State {
+    state.isBound = this.#options.isBound ?? state.isBound;
+    return state;
+  }
+
   /** Time never runs behind an event that was written. */
   #now(): Instant {
-    return latest(this.#options.clock(this.#state.mark), this.#state.mark);
+    const now = latest(this.#options.clock(this.#state.mark), this.#state.mark);
+    this.#state.clockSuspect = this.#options.isSuspect?.(now) ?? false;
+    return now;
   }
 
   #append(events: Parameters<typeof encodeLine>[3], at: Instant): void {
@@ -238,7 +255,7 @@ export class Store {
     file.close();
     const loaded = await load(disk, folder);
     if (loaded === null) throw new Error(`${join(folder, STATE)} is gone`);
-    this.#state = loaded.state;
+    this.#state = this.#bound(loaded.state);
     this.#head = loaded.head;
     this.#segment = loaded.segment.path;
     this.#commit = this.#startCommit(loaded);
@@ -258,25 +275,9 @@ export class Store {
     if (size >= due || age >= OLDEST_SEGMENT) await this.checkpoint();
   }
 
-  /**
-   * Is there room again? Asked with a real write, synced: free space is not always what it says.
-   */
   async #probe(): Promise<void> {
     if (this.#recovering !== null) return;
-    const { disk } = this.#options;
-    const path = join(dirname(this.#segment), "probe");
-    try {
-      const file = disk.open(path);
-      try {
-        writeAll(file, new Uint8Array(PROBE_BYTES));
-        await file.sync();
-      } finally {
-        file.close();
-        disk.remove(path);
-      }
-      this.#fault = null;
-    } catch {
-      this.#fault = { code: "storage_full" };
-    }
+    const room = await hasRoom(this.#options.disk, dirname(this.#segment));
+    this.#fault = room ? null : { code: "storage_full" };
   }
 }

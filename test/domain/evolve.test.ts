@@ -28,8 +28,9 @@ const renewedAt = (at: number): Event => {
 
 describe("an event", () => {
   test("of creation says what the folder is for and since when", () => {
-    const state = replayed([{ type: "Created", at: MONDAY, kind: "demo" }]);
+    const state = replayed([{ type: "Created", at: MONDAY, kind: "demo", appliance: "A" }]);
     expect(state).toMatchObject({ kind: "demo", createdAt: MONDAY, mark: MONDAY });
+    expect(state.appliance).toBe("A");
   });
 
   test("moves the mark forward and never back", () => {

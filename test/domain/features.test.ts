@@ -12,6 +12,7 @@ import {
   register,
   registerFeature,
   releaseFeature,
+  renew,
   taken,
 } from "../support/scenario.ts";
 
@@ -228,7 +229,7 @@ describe("a feature the renewed license no longer names", () => {
   test("comes back with a license that names it again", () => {
     renewed
       .at(minutes(1))
-      .did(install(1, { features: [{ ...mesh, floating: { slots: 2, timeoutMinutes: 10 } }] }))
+      .did(renew(1, 3, { features: [{ ...mesh, floating: { slots: 2, timeoutMinutes: 10 } }] }))
       .at(minutes(2))
       .when(registerFeature("bob", "mesh"))
       .records({ type: "FeatureTaken", user: "bob" });

@@ -64,6 +64,7 @@ export class Model {
 
   apply(event: Event): void {
     if (event.type === "LicenseInstalled") return this.#install(event.license, event.terms);
+    if (event.type === "LicenseRemoved") return void this.licenses.delete(event.license);
     if (!("license" in event)) return;
     const license = this.license(event.license);
     if (event.type === "ConsumptionAdded") {

@@ -22,7 +22,7 @@ test("no event ever grants more than its license has, or takes what nobody gave 
   always((step) => {
     step.run();
     for (const [id, license] of step.state.licenses) {
-      const view = viewLicense(license, step.at);
+      const view = viewLicense(step.state, license, step.at);
       const model = step.model.license(id);
       expect(view.slotsInUse).toBe(held(model, step.at));
       const { consumption } = license.terms;

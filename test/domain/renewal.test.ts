@@ -92,7 +92,7 @@ describe("renewing", () => {
     given(installed(1))
       .at(MONDAY)
       .when(install(1, { product: "cam" }))
-      .refuses({ code: "license_not_found" });
+      .refuses({ code: "untrusted_vendor" });
   });
 });
 

@@ -6,10 +6,11 @@ import type { Command } from "../../src/domain/command.ts";
 import type { Event } from "../../src/domain/event.ts";
 import type { Fault } from "../../src/domain/fault.ts";
 import type { Result } from "../../src/domain/result.ts";
-import { emptyState, type State } from "../../src/domain/state.ts";
+import type { State } from "../../src/domain/state.ts";
 import type { ConsumptionTerms, Terms } from "../../src/domain/terms.ts";
 import { DAY, HOUR, later, MINUTE, type Instant, type Period } from "../../src/domain/time.ts";
 import { transact, type Transacted } from "../../src/domain/transact.ts";
+import { newSite, nextOf } from "../support/new-site.ts";
 import * as scenario from "../support/scenario.ts";
 import { feature, install, MONDAY } from "../support/scenario.ts";
 import { Model } from "./model.ts";
@@ -104,6 +105,7 @@ const wish: Arbitrary<(at: Instant) => Command> = fc.oneof(
   },
   plain(fc.constantFrom(null, ...PRODUCTS).map(scenario.unregisterAll)),
   { weight: 2, arbitrary: plain(fc.oneof(...LICENSES.map(installation))) },
+  plain(fc.tuple(small(4, 1), fc.boolean()).map(([id, all]) => scenario.remove(id, all))),
 );
 
 function plain(command: Arbitrary<Command>): Arbitrary<(at: Instant) => Command> {
@@ -141,7 +143,7 @@ export interface Step {
 
 /** Serves the whole story with one state, and shows every event to the model, which judges it. */
 export function* serve({ installs, steps }: Story): Generator<Step> {
-  const state = emptyState("site");
+  const state = newSite();
   const model = new Model();
   const written: Event[] = [];
   const stepOf = (command: Command, at: Instant): Step => ({
@@ -159,9 +161,10 @@ export function* serve({ installs, steps }: Story): Generator<Step> {
     },
   });
   let at: Instant = MONDAY;
-  for (const command of installs) yield stepOf(command, at);
+  for (const command of installs) yield stepOf(nextOf(state, command), at);
   for (const [waited, wanted] of steps) {
     at = later(at, waited);
-    yield stepOf(wanted(at), at);
+    const command = wanted(at);
+    yield stepOf(command.type === "InstallLicense" ? nextOf(state, command) : command, at);
   }
 }

@@ -194,9 +194,9 @@ describe("a state", () => {
     const state = replayed([installed(1, { slots: 99 }), ...crowd(80)]);
     const license = state.licenses.get(1);
     if (license === undefined) throw new Error("no license");
-    expect(viewLicense(license, minutes(30)).slotsInUse).toBe(50);
-    expect(viewLicense(license, before(minutes(31))).slotsInUse).toBe(50);
-    expect(viewLicense(license, minutes(80)).slotsInUse).toBe(0);
+    expect(viewLicense(state, license, minutes(30)).slotsInUse).toBe(50);
+    expect(viewLicense(state, license, before(minutes(31))).slotsInUse).toBe(50);
+    expect(viewLicense(state, license, minutes(80)).slotsInUse).toBe(0);
   });
 
   test("is left as it was by a refusal, expiries unwritten", () => {
@@ -215,8 +215,8 @@ describe("a state", () => {
   test("is begun with what kind of site it is", () => {
     given()
       .at(MONDAY)
-      .when({ type: "Create", kind: "demo" })
-      .records({ type: "Created", at: MONDAY, kind: "demo" })
+      .when({ type: "Create", kind: "demo", appliance: "A" })
+      .records({ type: "Created", at: MONDAY, kind: "demo", appliance: "A" })
       .answers(null);
   });
 });

@@ -26,9 +26,10 @@ const mesh = feature("mesh", { floating: { slots: 1, timeoutMinutes: 5 } });
 const prints = feature("prints", { consumption: counting({ period: "daily" }) });
 
 const seen = (history: ReturnType<typeof given>, at: Instant) => {
-  const license = replayed(history.events).licenses.get(1);
+  const state = replayed(history.events);
+  const license = state.licenses.get(1);
   if (license === undefined) throw new Error("no license");
-  return viewLicense(license, at);
+  return viewLicense(state, license, at);
 };
 
 const shown = (differing: Partial<Terms>, at: Instant) => {
@@ -77,7 +78,7 @@ test("a feature is seen by its code, under its place, or not at all", () => {
   const state = replayed([installed(1, { features: [mesh, prints] })]);
   const license = state.licenses.get(1);
   if (license === undefined) throw new Error("no license");
-  const all = viewLicense(license, MONDAY).features;
+  const all = viewLicense(state, license, MONDAY).features;
   expect(all.map(({ id, terms }) => [id, terms.code])).toEqual([
     [1, "mesh"],
     [2, "prints"],

@@ -86,14 +86,14 @@ describe("a first start", () => {
   });
 
   const created = encodeLine(firstHead, null, MONDAY, [
-    { type: "Created", at: MONDAY, kind: "site" },
+    { type: "Created", at: MONDAY, kind: "site", appliance: "" },
   ]);
   const leftovers: Record<string, Record<string, string>> = {
     "an empty journal": { "journal-1.jsonl": "" },
     "a torn journal": { "journal-1.jsonl": created.text.slice(0, 50) },
     "a journal of zeros": { "journal-1.jsonl": "\0".repeat(created.text.length) },
     "a lone Created": { "journal-1.jsonl": created.text },
-    "half a new state": { "journal-1.jsonl": created.text, "state.json.new": '{\n"format":1,' },
+    "half a new state": { "journal-1.jsonl": created.text, "state.json.new": '{\n"format":2,' },
     "half a new state and no journal": { "state.json.new": "{" },
   };
   for (const [name, files] of Object.entries(leftovers)) {

@@ -4,6 +4,7 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
 import { sha256 } from "../../src/platform/hash.ts";
+import { FORMAT } from "../../src/store/snapshot.ts";
 import { StateFile } from "../../src/store/state-file.ts";
 import {
   done,
@@ -96,7 +97,7 @@ describe("a state file that is not what was written is refused with the way back
   }
 
   const edits: Record<string, (text: string) => string> = {
-    "no format": (text) => text.replace('"format":1,\n', ""),
+    "no format": (text) => text.replace(`"format":${FORMAT},\n`, ""),
     "rows that are none": (text) => text.replace(/"registrations":\[[^\]]*\]/, '"registrations":7'),
     "a row without its user": (text) => text.replace('"user":"ada",', ""),
     "a kind nobody knows": (text) => text.replace('"kind":"site"', '"kind":"moon"'),
@@ -193,17 +194,21 @@ describe("a state that is missing beside its journal", () => {
 });
 
 describe("a newer format", () => {
+  const newerFormat = FORMAT + 1;
+
   test("is refused, whatever else the file holds, and no old generation is offered", async () => {
     const { folder, path, bytes } = await killed();
     const newer = edited(bytes, (text) =>
-      text.replace('"format":1', '"format":2').replace('"registrations"', '"seats"'),
+      text
+        .replace(`"format":${FORMAT}`, `"format":${newerFormat}`)
+        .replace('"registrations"', '"seats"'),
     );
     writeFileSync(path, newer);
     const before = contentsOf(folder);
     const { message, hint } = await refusalOf(folder);
-    expect(message).toBe(`${path} has format 2; this berth knows formats up to 1`);
-    expect(hint).toBe("start the newer berth that wrote it");
+    expect(message).toBe(`${path} has format ${newerFormat}; this berth knows format ${FORMAT}`);
+    expect(hint).toBe("start the berth that wrote it");
     expect(contentsOf(folder)).toEqual(before);
-    expect(new StateFile(realDisk, folder).read()).rejects.toThrow("format 2");
+    expect(new StateFile(realDisk, folder).read()).rejects.toThrow(`format ${newerFormat}`);
   });
 });

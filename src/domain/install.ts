@@ -1,0 +1,146 @@
+import type { InstallLicense, MakeActivation, MakeRequest, RemoveLicense } from "./command.ts";
+import { totalAt } from "./consumption.ts";
+import { decided, type Decision } from "./decision.ts";
+import type { Fault } from "./fault.ts";
+import { limits } from "./limits.ts";
+import { no, ok, type Result } from "./result.ts";
+import { borrowEndOf } from "./slots.ts";
+import type {
+  HardwareDigest,
+  License,
+  OpenActivation,
+  OpenRequest,
+  State,
+  Tombstone,
+} from "./state.ts";
+import { later, type Instant } from "./time.ts";
+import { claims } from "./trust.ts";
+
+/** A request for the vendor, remembered until it is answered, dropped or too old. */
+export function decideMakeRequest(
+  _state: State,
+  { request, head, peer }: MakeRequest,
+  at: Instant,
+): Result<Decision<OpenRequest>, Fault> {
+  const made = { ...request, at };
+  return decided([{ type: "RequestMade", at, request: made, head, peer }], made);
+}
+
+/** An activation code to be read out, remembered until it is confirmed, dropped or too old. */
+export function decideMakeActivation(
+  _state: State,
+  { activation, peer }: MakeActivation,
+  at: Instant,
+): Result<Decision<OpenActivation>, Fault> {
+  const made = { ...activation, at };
+  return decided([{ type: "ActivationMade", at, activation: made, peer }], made);
+}
+
+/** Those a code may still confirm. */
+export const openActivations = (state: State, licenseKey: string, at: Instant): OpenActivation[] =>
+  [...state.activations.values()].filter(
+    (open) => open.licenseKey === licenseKey && at < later(open.at, limits.activationAge),
+  );
+
+/**
+ * A license comes in once: by a trusted vendor for its own product, in answer to an open request or
+ * as a newer serial of what is installed. The same file again is fine and changes nothing.
+ */
+export function decideInstallLicense(
+  state: State,
+  command: InstallLicense,
+  at: Instant,
+): Result<Decision<{ readonly license: number }>, Fault> {
+  const { license, terms, grant, peer } = command;
+  const vendor = state.vendors.get(grant.vendor);
+  if (vendor === undefined || !claims(vendor, terms.product))
+    return no({ code: "untrusted_vendor" });
+  const installed = state.licenses.get(license);
+  if (!isSameLine(installed, state.tombstones.get(license), command)) {
+    return no({ code: "untrusted_vendor" });
+  }
+  if (installed?.grant.document === grant.document) return decided([], { license });
+  const newest = installed?.grant.serial ?? state.tombstones.get(license)?.serial ?? 0;
+  if (grant.serial <= newest) return no({ code: "stale_license", serial: newest });
+  const answered = hardwareFor(state, command, installed, at);
+  if (!answered.ok) return answered;
+
+  const { answers } = command;
+  const request = answers !== null && "request" in answers ? answers.request : null;
+  const activation = answers !== null && "activation" in answers ? answers.activation : null;
+  const full = { ...grant, hardware: answered.value };
+  const installing = { license, terms, grant: full, request, activation, peer };
+  return decided([{ type: "LicenseInstalled", at, ...installing }], { license });
+}
+
+/** Gives a license back for good; asking again names the same tombstone. */
+export function decideRemoveLicense(
+  state: State,
+  { license: id, withBorrows, peer }: RemoveLicense,
+  at: Instant,
+): Result<Decision<Tombstone>, Fault> {
+  const license = state.licenses.get(id);
+  if (license === undefined) {
+    const tombstone = state.tombstones.get(id);
+    return tombstone === undefined ? no({ code: "license_not_found" }) : decided([], tombstone);
+  }
+  const borrows = [...license.pool.holders.values()]
+    .filter((held) => borrowEndOf(held, at) !== null)
+    .map(({ user }) => user);
+  if (borrows.length > 0 && !withBorrows) {
+    return no({ code: "slots_borrowed", slots: borrows.length });
+  }
+  const { grant, terms, counter } = license;
+  const tombstone: Tombstone = {
+    license: id,
+    serial: grant.serial,
+    vendor: grant.vendor,
+    product: terms.product,
+    at,
+    total: totalAt(counter, at),
+    borrows,
+  };
+  return decided([{ type: "LicenseRemoved", at, license: id, tombstone, peer }], tombstone);
+}
+
+/** One id is one vendor's license for one product, for good, also once it was given back. */
+function isSameLine(
+  installed: License | undefined,
+  tombstone: Tombstone | undefined,
+  { grant, terms }: InstallLicense,
+): boolean {
+  const vendor = installed?.grant.vendor ?? tombstone?.vendor ?? grant.vendor;
+  const product = installed?.terms.product ?? tombstone?.product ?? terms.product;
+  return vendor === grant.vendor && product === terms.product;
+}
+
+/** The frozen hardware list the license is signed for, if we ever gave it to a vendor. */
+function hardwareFor(
+  state: State,
+  { answers, grant }: InstallLicense,
+  installed: License | undefined,
+  at: Instant,
+): Result<readonly HardwareDigest[], Fault> {
+  if (answers === null) {
+    if (installed === undefined) return no({ code: "request_unknown" });
+    return same(installed.grant, grant.hardwareId);
+  }
+  if ("activation" in answers) {
+    const confirmed = state.activations.get(answers.activation);
+    return confirmed === undefined
+      ? no({ code: "request_used" })
+      : same(confirmed, grant.hardwareId);
+  }
+  const { request, nonce } = answers;
+  if (state.answered.has(request)) return no({ code: "request_used" });
+  const open = state.requests.get(request);
+  const known = open !== undefined && open.nonce === nonce;
+  if (!known || at >= later(open.at, limits.requestAge)) return no({ code: "request_unknown" });
+  return same(open, grant.hardwareId);
+}
+
+const same = (
+  { hardwareId, hardware }: Pick<OpenRequest, "hardwareId" | "hardware">,
+  signed: string,
+): Result<readonly HardwareDigest[], Fault> =>
+  hardwareId === signed ? ok(hardware) : no({ code: "hardware_mismatch" });

@@ -1,0 +1,38 @@
+import type { DistrustVendor, TrustVendor } from "./command.ts";
+import { decided, type Decision } from "./decision.ts";
+import type { Fault } from "./fault.ts";
+import { no, type Result } from "./result.ts";
+import type { State, TrustedVendor } from "./state.ts";
+import type { Instant } from "./time.ts";
+
+type TrustDecision = Result<Decision<{ readonly vendor: string }>, Fault>;
+
+/** The same document again changes nothing; a product belongs to one vendor. */
+export function decideTrustVendor(
+  state: State,
+  { vendor, peer }: TrustVendor,
+  at: Instant,
+): TrustDecision {
+  const outcome = { vendor: vendor.vendor };
+  const known = state.vendors.get(vendor.vendor);
+  if (known !== undefined && known.version >= vendor.version) return decided([], outcome);
+  const others = [...state.vendors.values()].filter((other) => other.vendor !== vendor.vendor);
+  const taken = vendor.products.some((product) => others.some((other) => claims(other, product)));
+  if (taken) return no({ code: "untrusted_vendor" });
+  return decided([{ type: "VendorTrusted", at, vendor, peer }], outcome);
+}
+
+/** Not while licenses of theirs are installed: nothing here is without a vendor who is trusted. */
+export function decideDistrustVendor(
+  state: State,
+  { vendor, peer }: DistrustVendor,
+  at: Instant,
+): TrustDecision {
+  if (!state.vendors.has(vendor)) return no({ code: "unknown_vendor" });
+  const licenses = [...state.licenses.values()].filter(({ grant }) => grant.vendor === vendor);
+  if (licenses.length > 0) return no({ code: "vendor_in_use", licenses: licenses.length });
+  return decided([{ type: "VendorDistrusted", at, vendor, peer }], { vendor });
+}
+
+export const claims = ({ products }: TrustedVendor, product: string): boolean =>
+  products.includes(product);

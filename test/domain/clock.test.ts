@@ -1,0 +1,231 @@
+import { describe, expect, test } from "bun:test";
+import * as fc from "fast-check";
+import {
+  CLOCK,
+  isSuspect,
+  readClock,
+  startClock,
+  type Timekeeper,
+} from "../../src/domain/clock.ts";
+import { DAY, HOUR, instant, later, MINUTE, SECOND } from "../../src/domain/time.ts";
+import { MONDAY } from "../support/scenario.ts";
+
+/** By the monotonic clock, which begins anywhere. */
+const BEGUN = 5_000.25;
+
+const atStart = startClock(MONDAY, BEGUN);
+/** Read once with both clocks agreed: from here on it is a server that runs. */
+const running = readClock(atStart, MONDAY, BEGUN);
+
+const HELD = 30 * MINUTE;
+
+/** A wall clock that jumps ahead and stays there: what is said `after` so many milliseconds. */
+function jumped(keeper: Timekeeper, ahead: number, after: number): Timekeeper {
+  const first = readClock(keeper, later(MONDAY, ahead), BEGUN);
+  return readClock(first, later(MONDAY, ahead + after), BEGUN + after);
+}
+
+describe("the bounds of the clock", () => {
+  test("are those of the design", () => {
+    expect(CLOCK).toEqual({
+      atOnce: 24 * HOUR,
+      atStart: 400 * DAY,
+      soon: 5 * MINUTE,
+      late: 6 * HOUR,
+      warn: 10 * MINUTE,
+      suspect: 24 * HOUR,
+      mark: 10 * MINUTE,
+    });
+  });
+});
+
+interface Ahead {
+  readonly when: string;
+  readonly keeper: Timekeeper;
+  readonly ahead: number;
+  readonly after: number;
+  readonly followed: boolean;
+}
+
+const AHEAD: readonly Ahead[] = [
+  { when: "1 ms ahead while running", keeper: running, ahead: 1, after: 0, followed: true },
+  { when: "24 h ahead while running", keeper: running, ahead: DAY, after: 0, followed: true },
+  {
+    when: "24 h and 1 ms while running",
+    keeper: running,
+    ahead: DAY + 1,
+    after: 0,
+    followed: false,
+  },
+  { when: "24 h ahead at start", keeper: atStart, ahead: DAY, after: 0, followed: true },
+  { when: "400 days ahead at start", keeper: atStart, ahead: 400 * DAY, after: 0, followed: true },
+  {
+    when: "400 days and 1 ms at start",
+    keeper: atStart,
+    ahead: 400 * DAY + 1,
+    after: 0,
+    followed: false,
+  },
+  {
+    when: "30 days, held a little less than 5 minutes",
+    keeper: running,
+    ahead: 30 * DAY,
+    after: 5 * MINUTE - 1,
+    followed: false,
+  },
+  {
+    when: "30 days, held 5 minutes",
+    keeper: running,
+    ahead: 30 * DAY,
+    after: 5 * MINUTE,
+    followed: true,
+  },
+  {
+    when: "400 days, held 5 minutes",
+    keeper: running,
+    ahead: 400 * DAY,
+    after: 5 * MINUTE,
+    followed: true,
+  },
+  {
+    when: "400 days and 1 ms, held 5 minutes",
+    keeper: running,
+    ahead: 400 * DAY + 1,
+    after: 5 * MINUTE,
+    followed: false,
+  },
+  {
+    when: "10 years, held a little less than 6 h",
+    keeper: running,
+    ahead: 3650 * DAY,
+    after: 6 * HOUR - 1,
+    followed: false,
+  },
+  {
+    when: "10 years, held 6 h",
+    keeper: running,
+    ahead: 3650 * DAY,
+    after: 6 * HOUR,
+    followed: true,
+  },
+  {
+    when: "10 years at start, held 5 minutes",
+    keeper: atStart,
+    ahead: 3650 * DAY,
+    after: 5 * MINUTE,
+    followed: false,
+  },
+  {
+    when: "10 years at start, held 6 h",
+    keeper: atStart,
+    ahead: 3650 * DAY,
+    after: 6 * HOUR,
+    followed: true,
+  },
+];
+
+describe("a wall clock that is ahead", () => {
+  for (const { when, keeper, ahead, after, followed } of AHEAD) {
+    test(`${when}: is ${followed ? "followed" : "not believed"}`, () => {
+      const read = jumped(keeper, ahead, after);
+      expect(read.said).toBe(later(MONDAY, followed ? ahead + after : after));
+      expect(read.aheadSince).toBe(followed ? null : BEGUN);
+    });
+  }
+
+  test("has to be ahead all the time: one right reading between, and the wait begins anew", () => {
+    const far = (keeper: Timekeeper, after: number) =>
+      readClock(keeper, later(MONDAY, 30 * DAY + after), BEGUN + after);
+    const right = readClock(far(running, 0), later(MONDAY, 4 * MINUTE), BEGUN + 4 * MINUTE);
+    expect(right).toMatchObject({ said: later(MONDAY, 4 * MINUTE), aheadSince: null });
+    const again = far(right, 5 * MINUTE);
+    expect(again.said).toBe(later(MONDAY, 5 * MINUTE));
+    expect(far(again, 10 * MINUTE - 1).said).toBe(later(MONDAY, 10 * MINUTE - 1));
+    expect(far(again, 10 * MINUTE).said).toBe(later(MONDAY, 30 * DAY + 10 * MINUTE));
+  });
+
+  test("a start is one reading long: a jump right after it has to hold", () => {
+    const read = readClock(running, later(MONDAY, 2 * DAY), BEGUN + 1);
+    expect(read.said).toBe(later(MONDAY, 1));
+  });
+});
+
+describe("a wall clock that is behind", () => {
+  for (const behind of [1, SECOND, HOUR, DAY, 400 * DAY]) {
+    test(`by ${behind} ms: time goes on by the monotonic clock alone`, () => {
+      for (const keeper of [atStart, running]) {
+        const wall = later(MONDAY, -behind);
+        const read = readClock(keeper, wall, BEGUN + HELD);
+        expect(read).toMatchObject({ said: later(MONDAY, HELD), aheadSince: null });
+      }
+    });
+  }
+
+  test("and catches up is followed again", () => {
+    const carried = readClock(running, later(MONDAY, -HOUR), BEGUN + HELD);
+    const caughtUp = readClock(carried, later(MONDAY, HELD + 2 * SECOND), BEGUN + HELD + SECOND);
+    expect(caughtUp.said).toBe(later(MONDAY, HELD + 2 * SECOND));
+  });
+
+  test("is suspect from 24 h on, not a millisecond earlier", () => {
+    expect(isSuspect(MONDAY, later(MONDAY, -DAY + 1))).toBe(false);
+    expect(isSuspect(MONDAY, later(MONDAY, -DAY))).toBe(true);
+    expect(isSuspect(MONDAY, later(MONDAY, DAY))).toBe(false);
+  });
+});
+
+describe("fractions of a millisecond", () => {
+  test("are never lost, however often it is asked", () => {
+    let keeper = running;
+    for (let read = 1; read <= 10_000; read += 1) {
+      keeper = readClock(keeper, later(MONDAY, -HOUR), BEGUN + read * 0.3);
+    }
+    expect(keeper.said).toBe(later(MONDAY, 3_000));
+  });
+
+  test("are not in what it says", () => {
+    const keeper = readClock(running, later(MONDAY, -HOUR), BEGUN + 17.9);
+    expect(keeper.said).toBe(later(MONDAY, 17));
+  });
+});
+
+describe("whatever the wall clock does", () => {
+  const step = fc.record({
+    passed: fc.oneof(
+      fc.double({ min: 0, max: 5, noNaN: true }),
+      fc.integer({ min: 0, max: 7 * HOUR }),
+    ),
+    wall: fc.oneof(
+      fc.integer({ min: -3 * DAY, max: 3 * DAY }),
+      fc.integer({ min: -4000 * DAY, max: 4000 * DAY }),
+    ),
+  });
+
+  test("time never runs back and never stands still", () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+        let keeper = atStart;
+        let [at, jumps] = [BEGUN, 0];
+        for (const { passed, wall } of steps) {
+          at += passed;
+          const read = readClock(keeper, instant(Math.floor(MONDAY + at - BEGUN) + wall), at);
+          expect(read.said).toBeGreaterThanOrEqual(keeper.said);
+          expect(Number.isInteger(read.said)).toBe(true);
+          jumps += 1;
+          // Since it began, at least what the monotonic clock says; each jump may round once.
+          expect(read.said - MONDAY).toBeGreaterThan(at - BEGUN - 1 - jumps);
+          keeper = read;
+        }
+      }),
+    );
+  });
+
+  test("and says never more than 24 h more than it should, unless that held for 5 minutes", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: -9000, max: 9000 }), fc.nat(5 * MINUTE - 1), (days, held) => {
+        const { said } = jumped(running, days * DAY, held);
+        expect(said - MONDAY - held).toBeLessThanOrEqual(DAY);
+      }),
+    );
+  });
+});

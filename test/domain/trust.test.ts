@@ -1,0 +1,141 @@
+import { describe, expect, test } from "bun:test";
+import type { DistrustVendor, TrustVendor } from "../../src/domain/command.ts";
+import type { TrustedVendor } from "../../src/domain/state.ts";
+import { VENDOR } from "../support/new-site.ts";
+import {
+  given,
+  hours,
+  install,
+  installed,
+  MONDAY,
+  remove,
+  renew,
+  replayed,
+} from "../support/scenario.ts";
+
+const OTHER = { ...VENDOR, vendor: "VENDOR0000000002", name: "Other", products: ["other"] };
+
+const trust = (vendor: TrustedVendor): TrustVendor => ({
+  type: "TrustVendor",
+  vendor,
+  peer: "10.0.0.1",
+});
+
+const distrust = (vendor: string): DistrustVendor => ({
+  type: "DistrustVendor",
+  vendor,
+  peer: "10.0.0.1",
+});
+
+const trusted = (vendor: string, history: ReturnType<typeof given>) =>
+  replayed(history.events).vendors.get(vendor);
+
+describe("trusting a vendor", () => {
+  test("is on record, with the document and where it came from", () => {
+    given()
+      .at(MONDAY)
+      .when(trust(OTHER))
+      .records({ type: "VendorTrusted", at: MONDAY, vendor: OTHER, peer: "10.0.0.1" })
+      .answers({ vendor: OTHER.vendor });
+    expect(trusted(OTHER.vendor, given().at(MONDAY).did(trust(OTHER)))).toEqual(OTHER);
+  });
+
+  test("with the same document, or an older one, changes nothing", () => {
+    const history = given()
+      .at(MONDAY)
+      .did(trust({ ...OTHER, version: 3 }));
+    for (const version of [1, 2, 3]) {
+      history
+        .at(hours(1))
+        .when(trust({ ...OTHER, version }))
+        .records()
+        .answers({ vendor: OTHER.vendor });
+    }
+    const newer = { ...OTHER, version: 4, products: ["other", "more"] };
+    history.at(hours(1)).when(trust(newer)).records({ type: "VendorTrusted", vendor: newer });
+    expect(trusted(OTHER.vendor, history.at(hours(1)).did(trust(newer)))).toEqual(newer);
+  });
+
+  test("is refused where a product of theirs is claimed by another", () => {
+    for (const products of [["cad"], ["other", "cad"], ["__proto__"]]) {
+      given()
+        .at(MONDAY)
+        .when(trust({ ...OTHER, products }))
+        .refuses({ code: "untrusted_vendor" });
+    }
+    const both = given().at(MONDAY).did(trust(OTHER));
+    both
+      .at(MONDAY)
+      .when(trust({ ...OTHER, version: 2, products: ["other", "cam"] }))
+      .refuses({ code: "untrusted_vendor" });
+    both
+      .at(MONDAY)
+      .when(trust({ ...VENDOR, version: 2, products: ["cad", "other"] }))
+      .refuses({ code: "untrusted_vendor" });
+  });
+
+  test("does not mind a product called like something every object has", () => {
+    for (const product of ["isPrototypeOf", "propertyIsEnumerable"]) {
+      given()
+        .at(MONDAY)
+        .when(trust({ ...OTHER, products: [product] }))
+        .records({ type: "VendorTrusted" });
+    }
+  });
+
+  test("a newer document that no longer names a product ends new licenses for it", () => {
+    const history = given(installed(1))
+      .at(MONDAY)
+      .did(trust({ ...VENDOR, version: 2, products: ["cam"] }));
+    history.at(MONDAY).when(renew(1, 2)).refuses({ code: "untrusted_vendor" });
+    history
+      .at(MONDAY)
+      .when(install(2, { product: "cam" }))
+      .records({ type: "LicenseInstalled" });
+    history
+      .at(MONDAY)
+      .when(trust({ ...OTHER, products: ["cad"] }))
+      .records({ type: "VendorTrusted" });
+  });
+});
+
+describe("no longer trusting a vendor", () => {
+  test("is on record, and ends what they could license", () => {
+    given()
+      .at(MONDAY)
+      .when(distrust(VENDOR.vendor))
+      .records({ type: "VendorDistrusted", at: MONDAY, vendor: VENDOR.vendor })
+      .answers({ vendor: VENDOR.vendor });
+    const history = given().at(MONDAY).did(distrust(VENDOR.vendor));
+    expect(trusted(VENDOR.vendor, history)).toBeUndefined();
+    history.at(MONDAY).when(install(1)).refuses({ code: "untrusted_vendor" });
+    history
+      .at(MONDAY)
+      .when(trust({ ...OTHER, products: ["cad"] }))
+      .records({ type: "VendorTrusted" });
+  });
+
+  test("waits until the last of their licenses was given back", () => {
+    const two = given(installed(1), installed(2));
+    two.at(MONDAY).when(distrust(VENDOR.vendor)).refuses({ code: "vendor_in_use", licenses: 2 });
+    const one = two.at(MONDAY).did(remove(1));
+    one.at(MONDAY).when(distrust(VENDOR.vendor)).refuses({ code: "vendor_in_use", licenses: 1 });
+    const none = one.at(MONDAY).did(remove(2));
+    none.at(MONDAY).when(distrust(VENDOR.vendor)).records({ type: "VendorDistrusted" });
+  });
+
+  test("does not wait for another vendor's licenses", () => {
+    given(installed(1))
+      .at(MONDAY)
+      .did(trust(OTHER))
+      .at(MONDAY)
+      .when(distrust(OTHER.vendor))
+      .records({ type: "VendorDistrusted" });
+  });
+
+  test("is refused for one who was not, also by a name every object has", () => {
+    for (const vendor of [OTHER.vendor, "constructor", "__proto__", ""]) {
+      given().at(MONDAY).when(distrust(vendor)).refuses({ code: "unknown_vendor" });
+    }
+  });
+});
