@@ -1,0 +1,112 @@
+import type { Instant } from "../domain/time.ts";
+import { canonicalSymbols, encodeCode } from "../license/code.ts";
+import { confirm, decodeActivation, decodeConfirmation } from "../license/confirmation.ts";
+import { rawKey } from "../license/keys.ts";
+import { signPolicy, verifyPolicy } from "../license/policy.ts";
+import type { TermsDocument } from "../license/terms.ts";
+import { sha256 } from "../platform/hash.ts";
+import { randomBytes } from "../platform/random.ts";
+import { rfc3339 } from "../platform/rfc3339.ts";
+import { airgapLicenseId } from "../license/airgap-id.ts";
+import { DeskRefused, type Desk } from "./desk.ts";
+import { withDefaults } from "./issue.ts";
+
+export function makePolicy(
+  desk: Desk,
+  policyId: string,
+  terms: Partial<TermsDocument>,
+  now: Instant,
+): Promise<string> {
+  const policy = {
+    iss: desk.vendor.vendor,
+    iat: Math.floor(now / 1_000),
+    policy_id: policyId,
+    terms: withDefaults(desk, terms),
+  };
+  return signPolicy(policy, desk.key);
+}
+
+const INIT_BITS = 95;
+
+/** One full row: enough that nobody guesses it, short enough to be read out. */
+export const initializationCode = (): string =>
+  encodeCode(Buffer.from(randomBytes(12), "hex"), INIT_BITS);
+
+export interface ConfirmOptions {
+  readonly policy: string;
+  readonly licenseKey: string;
+  readonly activationCode: string;
+  readonly initializationCode: string;
+  readonly validUntil: Instant | null;
+  readonly serial: number | null;
+  readonly allowWeakBinding: boolean;
+  readonly now: Instant;
+}
+
+const MOST_SERIAL = 65_535;
+
+/** Signs for one appliance, once, what it read out. */
+export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
+  const document = options.policy.replaceAll(/\s/g, "");
+  const policy = await verifyPolicy(document, [desk.vendor]);
+  if (!policy.ok)
+    throw new DeskRefused(`the policy ${policy.fault}`, "make one: berth vendor policy");
+  const activation = decodeActivation(options.activationCode);
+  if (!activation.ok) {
+    const { fault } = activation;
+    const where = fault.wrong === "row" ? `row ${fault.row} was misread` : "it has another length";
+    throw new DeskRefused(`that is not an activation code: ${where}`, "have it read out again");
+  }
+  if (activation.value.weak && !options.allowWeakBinding) {
+    throw new DeskRefused("the appliance is bound weakly", "--allow-weak-binding goes on");
+  }
+  const { appliance, nonce } = activation.value;
+  const { policy_id } = policy.value.policy;
+  const { licenseKey: license_key, validUntil } = options;
+  const end = validUntil === null ? {} : { valid_until: rfc3339(validUntil) };
+  const terms = { ...policy.value.policy.terms, license_key, ...end };
+  const initialization_code = canonicalSymbols(options.initializationCode);
+  const before = desk.ledger
+    .issued()
+    .filter((one) => one.appliance === appliance && one.request_id === nonce);
+  if (before.some((one) => !Bun.deepEquals(one.terms, terms))) {
+    throw new DeskRefused(
+      "this activation code was confirmed already, with other terms",
+      "have the site make a new one",
+    );
+  }
+  // For another initialization code it is another answer, of which the site can use one at most.
+  const same = before.find((one) => one.initialization_code === initialization_code);
+  if (same !== undefined) return { policy_id, confirmation_code: same.document };
+  const id = airgapLicenseId(rawKey(desk.key), options.licenseKey);
+  const last = desk.ledger.issued().find(({ license_id }) => license_id === id);
+  const serial = options.serial ?? (last?.serial ?? 0) + 1;
+  if (serial < 1 || serial > MOST_SERIAL)
+    throw new DeskRefused("the serial must be 1 to 65535", "");
+  const code = await confirm(
+    {
+      activation: activation.value,
+      licenseKey: options.licenseKey,
+      policyHash: sha256(document),
+      initializationCode: options.initializationCode,
+    },
+    { validUntil: options.validUntil, serial },
+    desk.key,
+  );
+  const decoded = decodeConfirmation(code);
+  if (!decoded.ok) throw new Error("a code was made that cannot be read");
+  await desk.ledger.add({
+    type: "issued",
+    at: rfc3339(options.now),
+    license_id: id,
+    serial,
+    appliance,
+    jwk: null,
+    hardware_id: activation.value.hardwarePrefix,
+    request_id: nonce,
+    initialization_code,
+    terms,
+    document: code,
+  });
+  return { policy_id, confirmation_code: code };
+}

@@ -1,0 +1,103 @@
+import { join } from "node:path";
+import { idOf, makeKey, publicPart, type PrivateKey } from "../license/keys.ts";
+import { lockKey, parseKeyText, unlockKey } from "../license/locked-key.ts";
+import { signTrust, verifyTrust, type Vendor } from "../license/trust.ts";
+import type { Disk } from "../platform/disk.ts";
+import { replaceFile } from "../platform/files.ts";
+import { Ledger } from "./ledger.ts";
+
+/** The desk was asked for something it will not or cannot do. */
+export class DeskRefused extends Error {
+  override readonly name = "DeskRefused";
+  readonly hint: string;
+
+  constructor(message: string, hint: string) {
+    super(message);
+    this.hint = hint;
+  }
+}
+
+const KEY = "vendor.jwk";
+const LOCKED_KEY = "vendor.jwe";
+const TRUST = "trust.jwt";
+
+/** A vendor's licensing desk: its key, the trust document it hands out, and what it did. */
+export class Desk {
+  readonly vendor: Vendor;
+  readonly key: PrivateKey;
+  readonly ledger: Ledger;
+
+  private constructor(vendor: Vendor, key: PrivateKey, ledger: Ledger) {
+    this.vendor = vendor;
+    this.key = key;
+    this.ledger = ledger;
+  }
+
+  static async make(
+    disk: Disk,
+    folder: string,
+    { name, products, passphrase }: { name: string; products: string[]; passphrase: string | null },
+  ): Promise<Desk> {
+    disk.makeFolder(folder);
+    if (disk.list(folder).some((file) => file === KEY || file === LOCKED_KEY)) {
+      throw new DeskRefused(`${folder} is a desk already`, "name another folder with --dir DIR");
+    }
+    const key = await makeKey();
+    const vendor = { vendor: idOf(key), name, version: 1, products, keys: [publicPart(key)] };
+    const locked = passphrase === null ? null : await lockKey(key, passphrase);
+    const text = locked ?? JSON.stringify(key);
+    const file = locked === null ? KEY : LOCKED_KEY;
+    await replaceFile(disk, join(folder, file), Buffer.from(`${text}\n`));
+    await replaceFile(disk, join(folder, TRUST), Buffer.from(`${await signTrust(vendor, key)}\n`));
+    return new Desk(vendor, key, new Ledger(disk, folder));
+  }
+
+  /** This desk with these products besides its own: a trust document of the next version. */
+  async licensing(disk: Disk, folder: string, products: readonly string[]): Promise<Desk> {
+    const all = [...new Set([...this.vendor.products, ...products])];
+    if (all.length === this.vendor.products.length) return this;
+    const vendor = { ...this.vendor, version: this.vendor.version + 1, products: all };
+    const trust = await signTrust(vendor, this.key);
+    await replaceFile(disk, join(folder, TRUST), Buffer.from(`${trust}\n`));
+    return new Desk(vendor, this.key, this.ledger);
+  }
+
+  static async open(disk: Disk, folder: string, passphrase: string | null): Promise<Desk> {
+    const read = (file: string): string | null => {
+      const bytes = disk.read(join(folder, file));
+      return bytes === null ? null : new TextDecoder().decode(bytes).trim();
+    };
+    const trust = read(TRUST);
+    if (trust === null)
+      throw new DeskRefused(`${folder} is not a desk`, "berth vendor init makes one");
+    const vendor = await verifyTrust(trust, () => null);
+    if (!vendor.ok) throw new DeskRefused(`${join(folder, TRUST)} ${vendor.fault}`, "");
+    const key = await unlocked(read(KEY), read(LOCKED_KEY), passphrase);
+    if (!vendor.value.keys.some((known) => known.x === key.x)) {
+      throw new DeskRefused(`the key in ${folder} is not in its trust document`, "");
+    }
+    return new Desk(vendor.value, key, new Ledger(disk, folder));
+  }
+}
+
+async function unlocked(
+  plain: string | null,
+  locked: string | null,
+  passphrase: string | null,
+): Promise<PrivateKey> {
+  if (plain !== null) return whole(parseKeyText(plain));
+  if (locked === null) throw new DeskRefused("the vendor's key file is missing", "bring it back");
+  if (passphrase === null) {
+    throw new DeskRefused("the vendor's key is under a passphrase", "give --passphrase-file FILE");
+  }
+  const text = await unlockKey(locked, passphrase);
+  if (text === null) {
+    throw new DeskRefused("the passphrase does not open the vendor's key", "check the file");
+  }
+  return whole(parseKeyText(text));
+}
+
+function whole(key: PrivateKey | null): PrivateKey {
+  if (key === null) throw new DeskRefused("the vendor's key file is damaged", "bring it back");
+  return key;
+}

@@ -1,0 +1,42 @@
+import { readHeader, unverifiedPayload, verifyDocument, type Kind } from "../license/document.ts";
+import { idOf, parsePublicKey, type PublicKey } from "../license/keys.ts";
+import { DeskRefused, type Desk } from "./desk.ts";
+
+export interface Inspected {
+  readonly kind: Kind;
+  readonly kid: string;
+  readonly verified: boolean;
+  readonly verdict: string;
+  readonly payload: unknown;
+}
+
+/** Shows what a document says, and whether the key that should have signed it did. */
+export async function inspect(document: string, desk: Desk | null): Promise<Inspected> {
+  const header = readHeader(document);
+  if (!header.ok)
+    throw new DeskRefused(`the file ${header.fault}`, "it should be one of our documents");
+  const { kind, kid } = header.value;
+  const payload = unverifiedPayload(document);
+  const key = candidates(kind, payload, desk).find((one) => idOf(one) === kid);
+  if (key === undefined) {
+    return { kind, kid, verified: false, verdict: "signed by a key not known here", payload };
+  }
+  const verified = await verifyDocument(kind, document, key);
+  const verdict = verified.ok ? `verified, signed by ${kid}` : verified.fault;
+  return { kind, kid, verified: verified.ok, verdict, payload };
+}
+
+/**
+ * The desk's own keys and those of its sites. Only a request and a trust document may bring their
+ * key along: they speak for whoever holds it, and for nobody else.
+ */
+function candidates(kind: Kind, payload: unknown, desk: Desk | null): PublicKey[] {
+  const own = payload as { jwk?: unknown; keys?: unknown } | null;
+  const brought: unknown[] = kind === "request" ? [own?.jwk] : [];
+  if (kind === "trust" && Array.isArray(own?.keys)) brought.push(...(own.keys as unknown[]));
+  const sites = desk?.ledger.issued().map(({ jwk }) => jwk) ?? [];
+  return [...brought, ...(desk?.vendor.keys ?? []), ...sites].flatMap((key) => {
+    const parsed = parsePublicKey(key);
+    return parsed === null ? [] : [parsed];
+  });
+}

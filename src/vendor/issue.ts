@@ -1,0 +1,216 @@
+import type { Instant } from "../domain/time.ts";
+import { isWeak, type Frozen } from "../license/hardware.ts";
+import type { PublicKey } from "../license/keys.ts";
+import { signLicense } from "../license/license.ts";
+import type { Request } from "../license/request.ts";
+import { decodeTerms, type TermsDocument } from "../license/terms.ts";
+import { sha256 } from "../platform/hash.ts";
+import { rfc3339 } from "../platform/rfc3339.ts";
+import { DeskRefused, type Desk } from "./desk.ts";
+import type { Entry, Issued } from "./ledger.ts";
+
+export interface IssueOptions {
+  /** Null: a renewal from the ledger, where nothing can come out of the site. */
+  readonly request: Request | null;
+  readonly renew: number | null;
+  readonly licenseId: number | null;
+  readonly isNew: boolean;
+  readonly licenseKey: string | null;
+  /** Terms not given are those of the license before. */
+  readonly terms: Partial<TermsDocument>;
+  readonly allowWeakBinding: boolean;
+  readonly acceptFork: string | null;
+  readonly now: Instant;
+}
+
+const DEFAULTS: Omit<TermsDocument, "product" | "product_name"> = {
+  license_key: null,
+  license_type: "perpetual",
+  customer: null,
+  metadata: null,
+  trial: false,
+  enabled: true,
+  start: null,
+  valid_until: null,
+  maintenance_until: null,
+  grace_hours: null,
+  slots: 1,
+  timeout_minutes: 15,
+  borrow_hours: null,
+  early_return: true,
+  move_grace_hours: 72,
+  consumption: null,
+  features: [],
+};
+
+/** Signs a license for one appliance; on the ledger before it leaves. */
+export async function issue(desk: Desk, options: IssueOptions): Promise<Issued> {
+  const { request, now } = options;
+  const at = rfc3339(now);
+  const before = previous(desk, options);
+  const terms = termsOf(desk, options, before);
+  const answered =
+    request && desk.ledger.issued().find((one) => one.request_id === request.request_id);
+  if (answered) {
+    if (sameTerms(answered.terms, terms)) return answered;
+    throw new DeskRefused(
+      "this request was answered already, with other terms",
+      "ask the site for a new request, or renew with --renew",
+    );
+  }
+  const notes: Entry[] = request === null ? [] : checkRequest(desk, request, options, at);
+  const bound = bindingOf(request, before);
+  const known = request?.licenses.find((one) => one.license_id === before?.license_id);
+  const serial = Math.max(before?.serial ?? 0, known?.serial ?? 0) + 1;
+  const id = before?.license_id ?? newId(desk, request);
+  const document = await signLicense(
+    {
+      iss: desk.vendor.vendor,
+      iat: Math.floor(now / 1_000),
+      license_id: id,
+      serial,
+      request_id: request?.request_id ?? null,
+      nonce: request?.nonce ?? null,
+      appliance: bound.appliance,
+      cnf: { jwk: bound.jwk },
+      hardware_id: bound.hardware_id,
+      terms,
+    },
+    desk.key,
+  );
+  const issued: Issued = {
+    type: "issued",
+    at,
+    license_id: id,
+    serial,
+    ...bound,
+    request_id: request?.request_id ?? null,
+    terms,
+    document,
+  };
+  await desk.ledger.add(...notes, issued);
+  return issued;
+}
+
+/** The license this answer continues, if any. */
+function previous(desk: Desk, options: IssueOptions): Issued | null {
+  const { request, renew, licenseId, isNew } = options;
+  const issued = desk.ledger.issued();
+  const wanted = renew ?? licenseId;
+  if (wanted !== null) {
+    const found = issued.find((one) => one.license_id === wanted);
+    if (found === undefined)
+      throw new DeskRefused(`no license ${wanted} is on the ledger`, "berth vendor list");
+    return found;
+  }
+  if (isNew || request === null) return null;
+  const product = options.terms.product ?? request.product;
+  const key = options.licenseKey ?? request.license_key;
+  const givenBack = new Set(desk.ledger.received().map(({ license_id }) => license_id));
+  const candidates = new Map<number, Issued>();
+  for (const one of issued) {
+    const fits = one.appliance === request.appliance && one.terms.product === product;
+    const keyed = key === null || one.terms.license_key === key;
+    const gone = one.jwk === null || givenBack.has(one.license_id);
+    if (fits && keyed && !gone && !candidates.has(one.license_id))
+      candidates.set(one.license_id, one);
+  }
+  if (candidates.size > 1) {
+    throw new DeskRefused(
+      "several licenses of this product are on the ledger for this appliance",
+      "say which with --license-id ID, or make another with --new",
+    );
+  }
+  return candidates.values().next().value ?? null;
+}
+
+function termsOf(desk: Desk, options: IssueOptions, before: Issued | null): TermsDocument {
+  const { terms, request } = options;
+  const product = terms.product ?? request?.product ?? before?.terms.product ?? undefined;
+  const license_key =
+    options.licenseKey ?? request?.license_key ?? before?.terms.license_key ?? null;
+  return withDefaults(desk, {
+    ...before?.terms,
+    license_key,
+    ...terms,
+    ...(product !== undefined && { product }),
+  });
+}
+
+/** Whole terms from those given, for a product this vendor may license. */
+export function withDefaults(desk: Desk, given: Partial<TermsDocument>): TermsDocument {
+  const { product } = given;
+  if (product === undefined) throw new DeskRefused("no product is named", "say --product CODE");
+  if (!desk.vendor.products.includes(product)) {
+    throw new DeskRefused(
+      `${product} is not among this vendor's products`,
+      `it may license: ${desk.vendor.products.join(", ")}`,
+    );
+  }
+  const terms = { ...DEFAULTS, product_name: product, ...given, product };
+  if (decodeTerms(terms) === null) {
+    throw new DeskRefused("the terms are not valid", "check dates, counts and feature codes");
+  }
+  return terms;
+}
+
+/** What an answer must not be given to, unless somebody says so. */
+function checkRequest(desk: Desk, request: Request, options: IssueOptions, at: string): Entry[] {
+  const hardware = request.hardware as readonly Frozen[];
+  if (hardware.length === 0 || (isWeak(hardware) && !options.allowWeakBinding)) {
+    throw new DeskRefused(
+      "the appliance is bound weakly: fewer than two parts of its hardware can be told",
+      hardware.length === 0 ? "run it where its hardware shows" : "--allow-weak-binding goes on",
+    );
+  }
+  const { appliance, request_id, audit } = request;
+  const notes: Entry[] = [];
+  const last = desk.ledger.lastSeen(appliance);
+  const continued =
+    last === null ||
+    request.heads.some(
+      (head) =>
+        head.request_id === last.request_id &&
+        head.audit_seq === last.audit_seq &&
+        head.sum === last.sum,
+    );
+  if (!continued) {
+    if (options.acceptFork === null) {
+      throw new DeskRefused(
+        "the site's record does not continue the one seen last: a restored copy, or a cloned machine",
+        '--accept-fork "REASON" goes on and is put on the ledger',
+      );
+    }
+    notes.push({ type: "forked", at, appliance, request_id, reason: options.acceptFork });
+  }
+  notes.push({ type: "seen", at, appliance, request_id, audit_seq: audit.seq, sum: audit.sum });
+  return notes;
+}
+
+interface Bound {
+  readonly appliance: string;
+  readonly jwk: PublicKey;
+  readonly hardware_id: string;
+}
+
+function bindingOf(request: Request | null, before: Issued | null): Bound {
+  const from = request ?? before;
+  if (from === null) {
+    throw new DeskRefused("there is nothing to answer", "give --request or --renew");
+  }
+  const { appliance, jwk, hardware_id } = from;
+  if (jwk === null) {
+    throw new DeskRefused(
+      "that license went out as a code, and no key of the appliance is on the ledger",
+      "berth vendor confirm answers its next activation code",
+    );
+  }
+  return { appliance, jwk, hardware_id };
+}
+
+/** 48 bits of who asked whom: fits every number type there is. */
+const newId = (desk: Desk, request: Request | null): number =>
+  Number.parseInt(sha256(`${desk.vendor.vendor} ${request?.request_id}`).slice(0, 12), 16) || 1;
+
+const sameTerms = (a: TermsDocument, b: TermsDocument): boolean =>
+  Bun.deepEquals(decodeTerms(a), decodeTerms(b));

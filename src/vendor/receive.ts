@@ -1,0 +1,31 @@
+import type { Instant } from "../domain/time.ts";
+import { verifyReceipt, type Receipt } from "../license/receipt.ts";
+import { rfc3339 } from "../platform/rfc3339.ts";
+import { DeskRefused, type Desk } from "./desk.ts";
+
+/** A receipt counts for a license of this desk, signed by the appliance that got it. */
+export async function receive(desk: Desk, document: string, now: Instant): Promise<Receipt> {
+  const verified = await verifyReceipt(document);
+  if (!verified.ok) {
+    throw new DeskRefused(`the receipt ${verified.fault}`, "ask the site for it again");
+  }
+  const { appliance, vendor, license_id, serial, total_consumptions } = verified.value;
+  const ours = desk.ledger
+    .issued()
+    .some((one) => one.appliance === appliance && one.license_id === license_id);
+  if (!ours || vendor !== desk.vendor.vendor) {
+    throw new DeskRefused(
+      "no such license of this desk went to that appliance",
+      "berth vendor list",
+    );
+  }
+  const again = desk.ledger
+    .received()
+    .some((one) => one.license_id === license_id && one.serial === serial);
+  if (!again) {
+    const at = rfc3339(now);
+    const received = { appliance, license_id, serial, total_consumptions };
+    await desk.ledger.add({ type: "received", at, ...received });
+  }
+  return verified.value;
+}

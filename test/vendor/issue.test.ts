@@ -1,0 +1,255 @@
+import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { publicPart } from "../../src/license/keys.ts";
+import { verifyLicense } from "../../src/license/license.ts";
+import { realDisk } from "../../src/platform/disk.ts";
+import { Desk, DeskRefused } from "../../src/vendor/desk.ts";
+import type { Entry } from "../../src/vendor/ledger.ts";
+import { expectOk, expectRefusal, openAppliance } from "../support/api.ts";
+import { issued, openDesk, requestFrom } from "../support/desk.ts";
+import { granted } from "../support/licensed-store.ts";
+import { hours } from "../support/scenario.ts";
+import { copyOf } from "../support/temp-folder.ts";
+
+const ledgerIn = (folder: string): Entry[] =>
+  readFileSync(join(folder, "ledger.jsonl"), "utf8")
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as Entry);
+
+/** Refused, and nothing was put on the ledger for it; gives the reason. */
+async function refusal(folder: string, act: () => Promise<unknown>): Promise<string> {
+  const read = () => realDisk.read(join(folder, "ledger.jsonl"));
+  const before = read();
+  const error: unknown = await act().then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(DeskRefused);
+  expect(read()).toEqual(before);
+  return error instanceof DeskRefused ? `${error.message}; ${error.hint}` : "";
+}
+
+describe("an answer", () => {
+  test("is a license for just that request, appliance and hardware, and the site takes it", async () => {
+    const { desk, site } = await openDesk();
+    const request = await requestFrom(site);
+    const { document, license_id, serial } = await issued(desk, request, { terms: { slots: 3 } });
+    const { license } = granted(await verifyLicense(document, [desk.vendor]));
+    expect(license).toMatchObject({
+      iss: desk.vendor.vendor,
+      license_id,
+      serial: 1,
+      request_id: request.request_id,
+      nonce: request.nonce,
+      appliance: site.services.identity.id,
+      cnf: { jwk: publicPart(site.services.identity.key) },
+      hardware_id: request.hardware_id,
+      terms: { product: "sim", product_name: "sim", slots: 3, timeout_minutes: 15 },
+    });
+    expect(serial).toBe(1);
+    expect(expectOk(await site.upload(document))).toMatchObject({ id: license_id });
+  });
+
+  test("is on the ledger, with how the site stood, for whoever opens the desk next", async () => {
+    const { desk, folder, site } = await openDesk();
+    const request = await requestFrom(site);
+    const one = await issued(desk, request);
+    const { request_id, audit, appliance } = request;
+    const seen = { type: "seen", at: one.at, appliance, request_id } as const;
+    expect(ledgerIn(folder)).toEqual([{ ...seen, audit_seq: audit.seq, sum: audit.sum }, one]);
+    const again = await Desk.open(realDisk, folder, null);
+    expect(again.ledger.issued()).toEqual([one]);
+  });
+
+  test("to the same request with the same terms is the same document", async () => {
+    const { desk, folder, site } = await openDesk();
+    const request = await requestFrom(site);
+    const first = await issued(desk, request, { terms: { slots: 3 } });
+    const lines = ledgerIn(folder).length;
+    const later = { terms: { slots: 3 }, now: hours(9) };
+    expect((await issued(desk, request, later)).document).toBe(first.document);
+    const reopened = await Desk.open(realDisk, folder, null);
+    expect((await issued(reopened, request, later)).document).toBe(first.document);
+    expect((await issued(desk, request)).document).toBe(first.document);
+    expect(ledgerIn(folder)).toHaveLength(lines);
+  });
+
+  test("to the same request with other terms is refused", async () => {
+    const { desk, folder, site } = await openDesk();
+    const request = await requestFrom(site);
+    await issued(desk, request, { terms: { slots: 3 } });
+    const other = () => issued(desk, request, { terms: { slots: 4 } });
+    expect(await refusal(folder, other)).toContain("answered already, with other terms");
+  });
+
+  test("needs a product, of the request or of the desk, that the vendor may license", async () => {
+    const { desk, folder, site } = await openDesk();
+    const open = await requestFrom(site, null);
+    expect(await refusal(folder, () => issued(desk, open))).toContain("--product CODE");
+    const foreign = await requestFrom(site, "cad");
+    const reason = await refusal(folder, () => issued(desk, foreign));
+    expect(reason).toContain("cad is not among this vendor's products");
+    expect(reason).toContain("sim, ray");
+    const named = await issued(desk, open, { terms: { product: "ray" } });
+    expectOk(await site.upload(named.document));
+  });
+
+  test("has terms a site would take", async () => {
+    const { desk, folder, site } = await openDesk();
+    const request = await requestFrom(site);
+    for (const terms of [{ slots: -1 }, { valid_until: "2026-02-30T00:00:00.000Z" }]) {
+      const wrong = () => issued(desk, request, { terms });
+      expect(await refusal(folder, wrong)).toContain("the terms are not valid");
+    }
+  });
+});
+
+describe("a second license for a site", () => {
+  test("of the same product renews the first: next serial, terms as before but for those given", async () => {
+    const { desk, site } = await openDesk();
+    const first = await issued(desk, await requestFrom(site), { terms: { slots: 3, trial: true } });
+    expectOk(await site.upload(first.document));
+    const second = await issued(desk, await requestFrom(site), { terms: { slots: 9 } });
+    expect(second).toMatchObject({ license_id: first.license_id, serial: 2 });
+    expect(second.terms).toEqual({ ...first.terms, slots: 9 });
+    const license = expectOk(await site.upload(second.document));
+    expect(license).toMatchObject({ id: first.license_id, floating_users: 9, is_trial: true });
+    expectRefusal(await site.upload(first.document), 400, "stale_license");
+  });
+
+  test("is another one for another product, another key, or when asked to be", async () => {
+    const { desk, site } = await openDesk();
+    const first = await issued(desk, await requestFrom(site, "sim", "K-1"));
+    const others = [
+      await issued(desk, await requestFrom(site, "ray", "K-1")),
+      await issued(desk, await requestFrom(site, "sim", "K-2")),
+      await issued(desk, await requestFrom(site, "sim", "K-1"), { isNew: true }),
+    ];
+    const ids = new Set([first, ...others].map(({ license_id }) => license_id));
+    expect(ids.size).toBe(4);
+    expect(others.map(({ serial }) => serial)).toEqual([1, 1, 1]);
+  });
+
+  test("has to be told which one it renews, where there are several", async () => {
+    const { desk, folder, site } = await openDesk();
+    const first = await issued(desk, await requestFrom(site, "sim", "K-1"));
+    await issued(desk, await requestFrom(site, "sim", "K-2"));
+    const request = await requestFrom(site);
+    const reason = await refusal(folder, () => issued(desk, request));
+    expect(reason).toContain("--license-id ID");
+    expect(reason).toContain("--new");
+    const named = await issued(desk, request, { licenseId: first.license_id });
+    expect(named).toMatchObject({ license_id: first.license_id, serial: 2 });
+    expect(named.terms.license_key).toBe("K-1");
+    const keyed = await issued(desk, await requestFrom(site), { licenseKey: "K-1" });
+    expect(keyed).toMatchObject({ license_id: first.license_id, serial: 3 });
+  });
+
+  test("has a serial past the one the site says it has", async () => {
+    const { desk, site } = await openDesk();
+    const first = await issued(desk, await requestFrom(site));
+    const request = await requestFrom(site);
+    const about = { license_id: first.license_id, product: "sim", vendor: desk.vendor.vendor };
+    const licenses = [{ ...about, serial: 41, total_consumptions: 0 }];
+    expect((await issued(desk, { ...request, licenses })).serial).toBe(42);
+  });
+});
+
+describe("a renewal that nobody asked for", () => {
+  test("takes key and hardware from the ledger, and the site takes it", async () => {
+    const { desk, site } = await openDesk();
+    const first = await issued(desk, await requestFrom(site));
+    expectOk(await site.upload(first.document));
+    const renewed = await issued(desk, null, { renew: first.license_id, terms: { slots: 7 } });
+    expect(renewed).toMatchObject({ serial: 2, request_id: null, appliance: first.appliance });
+    const { license } = granted(await verifyLicense(renewed.document, [desk.vendor]));
+    expect(license).toMatchObject({ request_id: null, nonce: null });
+    expect(expectOk(await site.upload(renewed.document)).floating_users).toBe(7);
+    const again = await issued(desk, null, { renew: first.license_id });
+    expect(again).toMatchObject({ serial: 3, terms: { slots: 7 } });
+  });
+
+  test("is refused for a license that is not on the ledger, and for none", async () => {
+    const { desk, folder } = await openDesk();
+    const unknown = () => issued(desk, null, { renew: 5 });
+    expect(await refusal(folder, unknown)).toContain("no license 5 is on the ledger");
+    const nothing = () => issued(desk, null, { terms: { product: "sim" } });
+    expect(await refusal(folder, nothing)).toContain("nothing to answer");
+  });
+});
+
+describe("weak binding", () => {
+  const weak = [{ kind: "machine_id", value: "0123456789abcdef0123456789abcdef" }] as const;
+
+  test("of one part of the hardware is refused, unless somebody says so", async () => {
+    const { desk, folder, site } = await openDesk({ components: weak });
+    const request = await requestFrom(site);
+    const reason = await refusal(folder, () => issued(desk, request));
+    expect(reason).toContain("--allow-weak-binding");
+    const { document } = await issued(desk, request, { allowWeakBinding: true });
+    expectOk(await site.upload(document));
+  });
+
+  test("of a name is weak, however much else there is", async () => {
+    const named = { kind: "named", value: "container-7" } as const;
+    const mac = { kind: "mac", value: "52:54:00:12:34:56" } as const;
+    const { desk, folder, site } = await openDesk({ components: [...weak, mac, named] });
+    const request = await requestFrom(site);
+    expect(await refusal(folder, () => issued(desk, request))).toContain("bound weakly");
+  });
+
+  test("to nothing at all is never signed", async () => {
+    const { desk, folder, site } = await openDesk({ components: [] });
+    const request = await requestFrom(site);
+    const act = () => issued(desk, request, { allowWeakBinding: true });
+    expect(await refusal(folder, act)).toContain("run it where its hardware shows");
+  });
+});
+
+describe("a record that does not continue the one seen last", () => {
+  test("stops the desk until somebody gives a reason, which is on the ledger", async () => {
+    const { desk, folder, site } = await openDesk();
+    const copy = copyOf(site.folder);
+    await issued(desk, await requestFrom(site));
+    const cloned = await openAppliance({ folder: copy, licenses: {} });
+    const request = await requestFrom(cloned);
+    const reason = await refusal(folder, () => issued(desk, request));
+    expect(reason).toContain("does not continue");
+    expect(reason).toContain("--accept-fork");
+    await issued(desk, request, { acceptFork: "restored from the backup of Monday" });
+    expect(ledgerIn(folder).filter(({ type }) => type === "forked")).toMatchObject([
+      { request_id: request.request_id, reason: "restored from the backup of Monday" },
+    ]);
+    await issued(desk, await requestFrom(cloned));
+    expect(await refusal(folder, async () => issued(desk, await requestFrom(site)))).toContain(
+      "does not continue",
+    );
+  });
+
+  test("is not one that went on, whatever happened in between", async () => {
+    const { desk, site } = await openDesk();
+    expectOk(await site.upload((await issued(desk, await requestFrom(site))).document));
+    expectOk(await site.register({ user: "ada", product: "sim" }));
+    for (let times = 0; times < 62; times += 1) await site.asked("sim");
+    await issued(desk, await requestFrom(site), { terms: { slots: 2 } });
+  });
+
+  test("is one that has gone on for 64 requests and more", async () => {
+    const { desk, folder, site } = await openDesk();
+    await issued(desk, await requestFrom(site));
+    for (let times = 0; times < 63; times += 1) await site.asked("sim");
+    const request = await requestFrom(site);
+    expect(await refusal(folder, () => issued(desk, request))).toContain("does not continue");
+  });
+
+  test("is told by the hash, though the request is among the heads", async () => {
+    const { desk, folder, site } = await openDesk();
+    await issued(desk, await requestFrom(site));
+    const request = await requestFrom(site);
+    const heads = request.heads.map((head) => ({ ...head, sum: "0".repeat(64) }));
+    const forged = () => issued(desk, { ...request, heads });
+    expect(await refusal(folder, forged)).toContain("does not continue");
+  });
+});
