@@ -1,4 +1,9 @@
 import { Elysia, NotFoundError } from "elysia";
+import type { Airgap } from "../operations/airgap.ts";
+import type { Credentials } from "../operations/credentials.ts";
+import type { Identity } from "../operations/identity.ts";
+import type { Licensing } from "../operations/licensing.ts";
+import type { Timekeeping } from "../operations/timekeeping.ts";
 import type { Operations } from "../operations/operations.ts";
 import { log } from "../platform/log.ts";
 import { describe } from "./describe.ts";
@@ -8,27 +13,39 @@ import { openapi } from "./openapi.ts";
 import { addConsumption } from "./routes/add-consumption.ts";
 import { addFeatureConsumption } from "./routes/add-feature-consumption.ts";
 import { admin } from "./routes/admin.ts";
+import { airgapGenerate } from "./routes/airgap-generate.ts";
+import { airgapLicense } from "./routes/airgap-license.ts";
 import { borrow } from "./routes/borrow.ts";
 import type { RouteDeps } from "./routes/deps.ts";
+import { clock } from "./routes/clock.ts";
 import { featureRegister } from "./routes/feature-register.ts";
 import { featureRelease } from "./routes/feature-release.ts";
 import { health } from "./routes/health.ts";
 import { license } from "./routes/license.ts";
+import { licenseGenerate } from "./routes/license-generate.ts";
+import { licenseUpload } from "./routes/license-upload.ts";
 import { page } from "./routes/page.ts";
 import { register } from "./routes/register.ts";
+import { setKeys } from "./routes/set-keys.ts";
+import { trust } from "./routes/trust.ts";
 import { unregister } from "./routes/unregister.ts";
 import { unregisterAll } from "./routes/unregister-all.ts";
 
-export interface AppDeps {
+/** What the routes talk to. */
+export interface Services {
   readonly operations: Operations;
-  readonly gate: Gate;
+  readonly licensing: Licensing;
+  readonly airgap: Airgap;
+  readonly credentials: Credentials;
+  readonly identity: Identity;
+  readonly timekeeping: Timekeeping;
 }
 
 /** The whole HTTP side as a value: it never listens, so tests call it as a server would. */
-export function createApp({ operations, gate }: AppDeps) {
+export function createApp(services: Services, gate: Gate) {
   const peers = new WeakMap<Request, string>();
   const peerOf = (request: Request): string => peers.get(request) ?? "unknown";
-  const deps: RouteDeps = { operations, peerOf };
+  const deps: RouteDeps = { ...services, peerOf };
   const app = new Elysia({
     normalize: false,
     // Else a server named in three letters, on port 80, would have no paths.
@@ -53,6 +70,13 @@ export function createApp({ operations, gate }: AppDeps) {
     .use(featureRegister(deps))
     .use(featureRelease(deps))
     .use(license(deps))
+    .use(licenseGenerate(deps))
+    .use(licenseUpload(deps))
+    .use(airgapGenerate(deps))
+    .use(airgapLicense(deps))
+    .use(setKeys(deps))
+    .use(clock(deps))
+    .use(trust(deps))
     .use(admin(deps));
   let document: object | null = null;
   return app.get(

@@ -1,15 +1,18 @@
-import type { TObject } from "@sinclair/typebox";
+import { Type, type TObject } from "@sinclair/typebox";
 import { faultOf, Refusal, refuse } from "./faults.ts";
 import { matchFields } from "./fields.ts";
 
 const KIB = 1024;
 const BODY_BYTES = 64 * KIB;
+const UPLOAD_BYTES = 128 * KIB;
 const DEPTH = 8;
 const KEYS = 64;
 
 interface BodyRules {
   /** An empty body stands for `{}`, and needs no content type. */
   readonly emptyAllowed?: boolean;
+  /** Holds a document besides its fields. */
+  readonly large?: boolean;
 }
 
 /**
@@ -24,10 +27,47 @@ export function jsonBody<S extends TObject>(schema: S, rules: BodyRules = {}) {
   };
 }
 
+/** A document from the vendor, however it is sent. */
+const UploadBody = Type.Object({ license: Type.Optional(Type.String()) });
+
+/** Takes a file of a form, plain text, or JSON; what is in it is for others to judge. */
+export function uploadBody() {
+  return {
+    body: UploadBody,
+    parse: async ({ request }: { readonly request: Request }): Promise<object> => {
+      const declared = request.headers.get("content-type") ?? "";
+      const type = declared.toLowerCase();
+      const bytes = await readBytes(request, UPLOAD_BYTES).catch(orRefuse);
+      if (type.startsWith("text/plain")) return { license: utf8Text(bytes) };
+      if (type.startsWith("multipart/form-data")) {
+        return { license: await firstFile(bytes, declared) };
+      }
+      if (!isJson(request.headers)) refuse({ code: "unsupported_media_type" });
+      return matchFields(UploadBody, objectIn(bytes));
+    },
+  };
+}
+
+async function firstFile(bytes: Uint8Array<ArrayBuffer>, type: string): Promise<string> {
+  try {
+    const form = await new Response(bytes, { headers: { "content-type": type } }).formData();
+    for (const value of form.values())
+      return typeof value === "string" ? value : await value.text();
+  } catch {
+    // Not a form after all, whatever it says.
+  }
+  return "";
+}
+
 async function readObject(request: Request, rules: BodyRules): Promise<Record<string, unknown>> {
-  const bytes = await readBytes(request, BODY_BYTES).catch(orRefuse);
+  const limit = rules.large === true ? UPLOAD_BYTES : BODY_BYTES;
+  const bytes = await readBytes(request, limit).catch(orRefuse);
   if (bytes.length === 0 && rules.emptyAllowed === true) return {};
   if (!isJson(request.headers)) refuse({ code: "unsupported_media_type" });
+  return objectIn(bytes);
+}
+
+function objectIn(bytes: Uint8Array): Record<string, unknown> {
   const value = parse(bytes);
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     return refuse({ code: "body_not_object" });
@@ -99,6 +139,9 @@ function parse(bytes: Uint8Array): unknown {
     return refuse({ code: "invalid_json" });
   }
 }
+
+/** What is not text cannot be a document; the reader of documents says so. */
+const utf8Text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 
 /**
  * At most 8 levels and 64 keys, told without recursion: the nesting is the attacker's to choose.

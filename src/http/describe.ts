@@ -12,6 +12,10 @@ interface Description {
   /** The refusals a caller should be ready for, besides those any request can get. */
   readonly refuses?: readonly Code[];
   readonly idempotent?: boolean;
+  /** Takes an X-Nonce and answers it in a lease. */
+  readonly leased?: boolean;
+  /** Takes a document as a file or as plain text too. */
+  readonly upload?: boolean;
 }
 
 /** A route's page in the OpenAPI document, kept beside the route. */
@@ -23,6 +27,8 @@ export function describe({
   query,
   refuses = [],
   idempotent,
+  leased,
+  upload,
 }: Description) {
   const content =
     text === undefined
@@ -35,6 +41,8 @@ export function describe({
       ...(description !== undefined && { description }),
       ...(query !== undefined && { query }),
       ...(idempotent === true && { idempotent }),
+      ...(leased === true && { leased }),
+      ...(upload === true && { upload }),
       responses: {
         200: { description: "Done, and on disk", ...(content && { content }) },
         ...Object.fromEntries(

@@ -2,8 +2,10 @@ import { ParseError, ValidationError } from "elysia";
 import type { Fault } from "../domain/fault.ts";
 import type { Result } from "../domain/result.ts";
 import type { Instant } from "../domain/time.ts";
+import type { CodeRefused } from "../operations/airgap.ts";
+import type { FileFault, TrustClosed } from "../operations/licensing.ts";
 import type { StorageFault } from "../operations/operations.ts";
-import { rfc3339 } from "./timestamps.ts";
+import { rfc3339 } from "../platform/rfc3339.ts";
 
 /** Every way a request itself can be wrong, before any rule is asked. */
 export type WireFault =
@@ -27,7 +29,7 @@ export type WireFault =
   | { readonly code: "unauthorized" }
   | { readonly code: "internal_error" };
 
-export type AnyFault = Fault | StorageFault | WireFault;
+export type AnyFault = Fault | StorageFault | FileFault | TrustClosed | CodeRefused | WireFault;
 export type Code = AnyFault["code"];
 
 /** What every refusal looks like, on every path. */
@@ -174,6 +176,53 @@ const FAULTS: { readonly [C in Code]: Row<C> } = {
   idempotency_key_reused: {
     status: 409,
     say: () => "this Idempotency-Key was used for another command; take a new one",
+  },
+  invalid_license_file: { status: 400, say: ({ reason }) => `the file ${reason}` },
+  invalid_confirmation_code: {
+    status: 400,
+    say: ({ row }) =>
+      row === null
+        ? "the code confirms nothing that was asked for here with this policy and license key"
+        : `row ${row} of the code was misread or mistyped`,
+  },
+  policy_mismatch: { status: 400, say: () => "policy_id is not the id of this policy" },
+  too_many_requests: { status: 429, say: () => "too many wrong codes; wait a minute" },
+  clock_suspect: {
+    status: 400,
+    say: () =>
+      "the server's clock is far behind its record; see berth clock on the machine for the way back",
+  },
+  untrusted_vendor: {
+    status: 400,
+    say: () => "no vendor is trusted here for this product with this key; see berth trust list",
+  },
+  hardware_mismatch: {
+    status: 400,
+    say: () => "the license was signed for other hardware; make a new request for this machine",
+  },
+  request_unknown: {
+    status: 400,
+    say: () => "the license answers no request of this appliance; make a new one",
+  },
+  request_used: { status: 400, say: () => "the request this license answers was answered already" },
+  stale_license: {
+    status: 400,
+    say: ({ serial }) => `serial ${serial} of this license was here already; ask for a newer one`,
+  },
+  trust_closed: {
+    status: 400,
+    say: () => "this build of berth trusts the vendor it was built with, and no other",
+  },
+  unknown_vendor: { status: 400, say: () => "no such vendor is trusted" },
+  vendor_in_use: {
+    status: 400,
+    say: ({ licenses }) =>
+      `${licenses} of the vendor's licenses are installed; give them back first`,
+  },
+  slots_borrowed: {
+    status: 400,
+    say: ({ slots }) =>
+      `${slots} slots are borrowed; give it back with --with-borrows all the same`,
   },
   storage_full: {
     status: 503,

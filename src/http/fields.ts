@@ -21,6 +21,15 @@ export const fields = {
   borrowed_until: field("End of the borrow, RFC 3339. Left out: the longest allowed."),
   license_id: field(`One license of the product, by its id. ${COUNT}`, { tolerates: "integer" }),
   feature: field("Feature code."),
+  license_key: field("The vendor's name for what was bought."),
+  signing_key: field("The vendor's initialization code; white space and dashes do not matter."),
+  license_policy: field("The vendor's policy document, as it is or as base64 of it."),
+  policy_id: field("The policy's id; left out: its own.", { tolerates: "integer" }),
+  confirmation_code: field("The vendor's code; case, white space and dashes do not matter."),
+  apiKey: field("The API key; empty or left out: unchanged."),
+  sharedKey: field("The shared key; empty or left out: unchanged."),
+  vendor: field("A vendor, by its id."),
+  with_borrows: field("true: also while slots are borrowed.", { tolerates: "boolean" }),
   consumptions: field(`How many to add; 1 when left out. ${COUNT}`, { tolerates: "integer" }),
   max_overages: field(`Tightens the license's own overage for this call. ${COUNT}`, {
     tolerates: "integer",
@@ -46,7 +55,9 @@ export function matchFields(schema: TObject, raw: Readonly<Record<string, unknow
   if (exact === keys.length) return matched;
   for (const name of Object.keys(schema.properties)) {
     if (name in matched) continue;
-    const variant = keys.find((key) => key.toLowerCase() === name && raw[key] !== null);
+    const variant = keys.find(
+      (key) => key.toLowerCase() === name.toLowerCase() && raw[key] !== null,
+    );
     if (variant !== undefined) matched[name] = asText(schema, name, raw[variant]);
   }
   return matched;
@@ -148,6 +159,37 @@ export function timestamp(field: string, value: string | undefined): Instant | n
   if (value === undefined || value === "") return null;
   const at = parseTimestamp(value) ?? refuse({ code: "invalid_timestamp", field });
   return at === ZERO_TIME ? null : at;
+}
+
+const CODE_BYTES = 64 * 1024;
+
+/** A code or a document: white space in it means nothing. Null when absent or empty. */
+export function code(
+  field: string,
+  value: string | undefined,
+  bytes: number = CODE_BYTES,
+): string | null {
+  const text = (value ?? "").trim();
+  if (text === "") return null;
+  return checked(field, text, bytes, UNSEEN_IN_TEXT);
+}
+
+const SECRET_BYTES = 4 * 1024;
+
+/** Null when absent or empty. */
+export function secret(field: string, value: string | undefined): string | null {
+  if (value === undefined || value === "") return null;
+  return checked(field, value, SECRET_BYTES, UNSEEN);
+}
+
+/** The application's own, for its lease; null when the header is not there. */
+export function nonce(request: Request): string | null {
+  const value = request.headers.get("x-nonce");
+  if (value !== null && !/^[A-Za-z0-9._~-]{16,128}$/.test(value)) {
+    const expected = "16 to 128 letters, digits, dots, dashes, underscores or tildes";
+    refuse({ code: "invalid_parameter", field: "X-Nonce", expected });
+  }
+  return value;
 }
 
 /** 1 to 64 visible ASCII characters; null when the header is not there. */

@@ -113,8 +113,8 @@ export function licenseObject(view: LicenseView, held: Held | null): typeof Lice
     prevent_vm: false,
     max_consumptions: terms.consumption?.max ?? null,
     ...consumption(terms.consumption, view.total),
-    is_air_gapped: false,
-    policy_id: null,
+    is_air_gapped: view.grant.policyId !== null,
+    policy_id: view.grant.policyId,
     product_features: view.features.map(featureObject),
   };
 }

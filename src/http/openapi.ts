@@ -9,6 +9,8 @@ interface Detail {
   readonly description?: string;
   readonly query?: TObject;
   readonly idempotent?: boolean;
+  readonly leased?: boolean;
+  readonly upload?: boolean;
   readonly responses?: Readonly<Record<string, object>>;
 }
 
@@ -49,7 +51,7 @@ function operation(
   detail: Detail,
   body: TObject | undefined,
 ): object {
-  const { summary, description, query, idempotent, responses } = detail;
+  const { summary, description, query, idempotent, leased, upload, responses } = detail;
   const parameters = [
     ...Object.entries(query?.properties ?? {}).map(([name, schema]) => ({
       name,
@@ -57,6 +59,7 @@ function operation(
       schema: plain(schema),
     })),
     ...(idempotent === true ? [IDEMPOTENCY_KEY] : []),
+    ...(leased === true ? [NONCE] : []),
   ];
   return {
     operationId: `${method.toLowerCase()}_${path.replace(/^\/api\//, "").replaceAll(/\W+/g, "_")}`,
@@ -66,7 +69,10 @@ function operation(
     parameters,
     ...(body && {
       requestBody: {
-        content: { "application/json": { schema: shown(body), example: body["examples"]?.[0] } },
+        content: {
+          "application/json": { schema: shown(body), example: body["examples"]?.[0] },
+          ...(upload === true && UPLOAD),
+        },
       },
     }),
     responses: { ...withShape(responses ?? {}), default: REFUSED },
@@ -90,6 +96,20 @@ const withShape = (responses: Readonly<Record<string, object>>): object =>
       Number(status) < 400 ? response : { ...REFUSED, ...response },
     ]),
   );
+
+const UPLOAD = {
+  "text/plain": { schema: { type: "string" } },
+  "multipart/form-data": {
+    schema: { type: "object", description: "The document under any name." },
+  },
+};
+
+const NONCE = {
+  name: "X-Nonce",
+  in: "header",
+  description: "The application's own; with it, the answer carries a signed lease that holds it.",
+  schema: { type: "string", pattern: "^[A-Za-z0-9._~-]{16,128}$" },
+};
 
 const IDEMPOTENCY_KEY = {
   name: "Idempotency-Key",

@@ -1,7 +1,6 @@
 import { chmodSync, existsSync, unlinkSync } from "node:fs";
 import { hostname } from "node:os";
-import type { Operations } from "../operations/operations.ts";
-import { createApp } from "./app.ts";
+import { createApp, type Services } from "./app.ts";
 import { socketGate, type Gate } from "./gate.ts";
 
 export interface Listening {
@@ -11,7 +10,7 @@ export interface Listening {
 }
 
 export interface PlainListener {
-  readonly operations: Operations;
+  readonly services: Services;
   readonly host: string;
   readonly port: number;
   readonly isClient: (address: string) => boolean;
@@ -26,7 +25,7 @@ const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 const DRAIN = 5_000;
 const IDLE_SECONDS = 60;
 
-export function listen({ operations, host, port, isClient, adminOpen }: PlainListener): Listening {
+export function listen({ services, host, port, isClient, adminOpen }: PlainListener): Listening {
   const gate: Gate = {
     peerOf: (request) => server.requestIP(request)?.address ?? null,
     trusted: false,
@@ -34,7 +33,7 @@ export function listen({ operations, host, port, isClient, adminOpen }: PlainLis
     adminOpen,
     names: ownNames(),
   };
-  const app = createApp({ operations, gate });
+  const app = createApp(services, gate);
   const server = Bun.serve({
     hostname: host,
     port,
@@ -51,11 +50,10 @@ export function listen({ operations, host, port, isClient, adminOpen }: PlainLis
  * For the command line on the same machine. Called with the folder's lock held: a socket there is
  * stale.
  */
-export function listenOnSocket(operations: Operations, path: string): Listening {
+export function listenOnSocket(services: Services, path: string): Listening {
   // Made when somebody speaks: most starts are not followed by a command.
   let app: ReturnType<typeof createApp> | null = null;
-  const fetch = (request: Request) =>
-    (app ??= createApp({ operations, gate: socketGate })).fetch(request);
+  const fetch = (request: Request) => (app ??= createApp(services, socketGate)).fetch(request);
   if (existsSync(path)) unlinkSync(path);
   const server = Bun.serve({ unix: path, maxRequestBodySize: NO_LIMIT, fetch });
   chmodSync(path, 0o600);

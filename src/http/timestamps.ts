@@ -1,4 +1,5 @@
 import { instant, type Instant } from "../domain/time.ts";
+import { rfc3339 } from "../platform/rfc3339.ts";
 
 /**
  * RFC 3339 and nothing else. The pattern comes first because Temporal also takes basic formats,
@@ -21,9 +22,6 @@ export function parseTimestamp(text: string): Instant | null {
 
 /** How some clients say "not set". */
 export const ZERO_TIME = instant(-62_135_596_800_000);
-
-/** UTC with milliseconds and `Z`. */
-export const rfc3339 = (at: Instant): string => new Date(at).toISOString();
 
 export const rfc3339OrNull = (at: Instant | null): string | null =>
   at === null ? null : rfc3339(at);

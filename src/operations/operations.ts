@@ -4,7 +4,6 @@ import type {
   Aim,
   Borrow,
   Command,
-  InstallLicense,
   Register,
   RegisterFeature,
   ReleaseAllFeatures,
@@ -20,16 +19,24 @@ import type { SlotOutcome } from "../domain/slots.ts";
 import type { State } from "../domain/state.ts";
 import { MINUTE, type Instant } from "../domain/time.ts";
 import {
-  viewFeature,
   viewLicense,
   viewRegistrations,
   type FeatureView,
   type LicenseView,
   type RegistrationView,
 } from "../domain/views.ts";
-import { sha256 } from "../platform/hash.ts";
+import type { Lease } from "../license/lease.ts";
 import type { StorageFault } from "../store/group-commit.ts";
 import type { Store, StoreHealth } from "../store/store.ts";
+import {
+  asDecided,
+  featureIn,
+  flat,
+  installedProduct,
+  onceBy,
+  withLicense,
+  withSlot,
+} from "./answers.ts";
 import { RefusalTally } from "./refusal-tally.ts";
 
 export type { StorageFault };
@@ -42,8 +49,19 @@ type Asked<C extends Command> = Omit<C, "type" | "once"> & {
 };
 
 export interface SlotAnswer extends SlotOutcome {
+  readonly at: Instant;
   readonly view: LicenseView;
+  /** False for a repeat whose slot was given back since: then somebody else may have it. */
+  readonly held: boolean;
+  readonly lease: string | null;
 }
+
+/** The application's own, to be found again in its lease; null: none was sent. */
+interface Nonce {
+  readonly nonce: string | null;
+}
+
+export type LeaseSigner = (lease: Lease) => Promise<string>;
 
 export interface ConsumptionAnswer {
   readonly total: number;
@@ -75,24 +93,34 @@ export interface Status {
  */
 export class Operations {
   readonly #store: Store;
+  readonly #signer: LeaseSigner;
   readonly #refusals = new RefusalTally();
   readonly #counting: Timer;
 
-  constructor(store: Store) {
+  constructor(store: Store, signer: LeaseSigner) {
     this.#store = store;
+    this.#signer = signer;
     this.#counting = setInterval(() => void this.#countRefusals(), MINUTE);
     this.#counting.unref();
   }
 
-  register(asked: Asked<Register>): Answer<SlotAnswer> {
-    return this.#do({ type: "Register", ...asked }, asked, withLicense);
+  /**
+   * With a nonce, the answer carries a signed lease; signing every heartbeat would halve the
+   * speed.
+   */
+  async register({ nonce, ...asked }: Asked<Register> & Nonce): Answer<SlotAnswer> {
+    const answer = await this.#do({ type: "Register", ...asked }, asked, withSlot);
+    return nonce === null ? answer : this.#leased(answer, nonce);
   }
 
-  borrow({ idempotencyKey = null, ...asked }: Asked<Borrow>): Answer<SlotAnswer> {
+  /** A borrow always carries a lease: it is what the application has while it is away. */
+  async borrow(given: Asked<Borrow> & Nonce): Answer<SlotAnswer> {
+    const { idempotencyKey = null, nonce, ...asked } = given;
     const { licenseId, until, contact } = asked;
     const { hostname, ip, info } = contact;
     const once = onceBy(idempotencyKey, [licenseId, until, hostname, ip, info]);
-    return this.#do({ type: "Borrow", ...asked, once }, asked, withLicense);
+    const answer = await this.#do({ type: "Borrow", ...asked, once }, asked, withSlot);
+    return this.#leased(answer, nonce);
   }
 
   unregister(asked: Asked<Unregister>): Answer<OutcomeOf<Unregister>> {
@@ -141,13 +169,6 @@ export class Operations {
     );
   }
 
-  installLicense(asked: Asked<InstallLicense>): Answer<LicenseView> {
-    const about = { product: asked.terms.product, user: null };
-    return this.#do({ type: "InstallLicense", ...asked }, about, (state, { license }, at) =>
-      viewLicense(installed(state, license), at),
-    );
-  }
-
   /** The license a caller would be served by: a valid one before one that is not. */
   async license(aim: Aim): Answer<LicenseView> {
     return flat(
@@ -156,16 +177,16 @@ export class Operations {
         if (missing.length > 0) return no({ code: "missing_parameters", fields: missing });
         const licenses = licensesOf(state, aim);
         if (!licenses.ok) return licenses;
-        const valid = validOf(licenses.value, at);
+        const valid = validOf(state, licenses.value, at);
         const [license] = valid.ok ? valid.value : licenses.value;
-        return license ? ok(viewLicense(license, at)) : no({ code: "license_not_found" });
+        return license ? ok(viewLicense(state, license, at)) : no({ code: "license_not_found" });
       }),
     );
   }
 
   licenses(): Answer<LicenseView[]> {
-    return this.#store.read(({ licenses }, at) =>
-      [...licenses.values()].map((license) => viewLicense(license, at)),
+    return this.#store.read((state, at) =>
+      [...state.licenses.values()].map((license) => viewLicense(state, license, at)),
     );
   }
 
@@ -180,13 +201,13 @@ export class Operations {
   }
 
   status(): Answer<Status> {
-    return this.#store.read(({ kind, createdAt, licenses, refusals }, now) => ({
-      kind,
+    return this.#store.read((state, now) => ({
+      kind: state.kind,
       now,
-      createdAt,
+      createdAt: state.createdAt,
       health: this.#store.health(),
-      licenses: [...licenses.values()].map((license) => viewLicense(license, now)),
-      refusals: [...refusals.values()].toSorted((a, b) => b.count - a.count),
+      licenses: [...state.licenses.values()].map((license) => viewLicense(state, license, now)),
+      refusals: [...state.refusals.values()].toSorted((a, b) => b.count - a.count),
     }));
   }
 
@@ -198,6 +219,25 @@ export class Operations {
     clearInterval(this.#counting);
     await this.#countRefusals();
     await this.#store.close();
+  }
+
+  async #leased(answer: Awaited<Answer<SlotAnswer>>, nonce: string | null): Answer<SlotAnswer> {
+    if (!answer.ok || !answer.value.held) return answer;
+    const { user, product, license, slot, end, contact, borrowedUntil, view, at } = answer.value;
+    const lease = await this.#signer({
+      user,
+      product,
+      license,
+      licenseHash: view.grant.lic,
+      serial: view.grant.serial,
+      slot,
+      at,
+      end,
+      host: contact.hostname,
+      borrowed: borrowedUntil !== null,
+      nonce,
+    });
+    return ok({ ...answer.value, lease });
   }
 
   async #do<C extends Command, T>(
@@ -221,46 +261,3 @@ export class Operations {
     if (!counted.ok) this.#refusals.putBack(refusals);
   }
 }
-
-/** The product a caller means, if there is such a one; leaving it out means the only one. */
-const installedProduct =
-  (product: string | null) =>
-  ({ products }: State): string | null => {
-    if (product !== null) return products.has(product) ? product : null;
-    const [only, ...others] = products.keys();
-    return only !== undefined && others.length === 0 ? only : null;
-  };
-
-const asDecided = <O>(_state: State, outcome: O): O => outcome;
-
-const withLicense = <O extends { readonly license: number }>(
-  state: State,
-  outcome: O,
-  at: Instant,
-): O & { readonly view: LicenseView } => ({
-  ...outcome,
-  view: viewLicense(installed(state, outcome.license), at),
-});
-
-function featureIn(
-  state: State,
-  outcome: { readonly license: number; readonly feature: string },
-  at: Instant,
-): FeatureView {
-  const view = viewFeature(installed(state, outcome.license), outcome.feature, at);
-  if (view === null) throw new Error("a decision names a feature that is not there");
-  return view;
-}
-
-function installed(state: State, id: number) {
-  const license = state.licenses.get(id);
-  if (license === undefined) throw new Error("a decision names a license that is not there");
-  return license;
-}
-
-/** Product and user are part of where a key is kept, so they are not part of what it stands for. */
-const onceBy = (key: string | null, command: readonly unknown[]) =>
-  key === null ? null : { key, fingerprint: sha256(JSON.stringify(command)) };
-
-const flat = <T, F, G>(outer: Result<Result<T, F>, G>): Result<T, F | G> =>
-  outer.ok ? outer.value : outer;

@@ -1,7 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import manifest from "../../package.json";
+import { idOf } from "../../src/license/keys.ts";
 import { expectOk, expectRefusal, expectUnchanged, openAppliance } from "../support/api.ts";
 import { minutes } from "../support/scenario.ts";
+import { KEY } from "../support/vendor.ts";
 
 const RELEASE = "/api/admin/v1/registrations/release";
 
@@ -12,6 +14,7 @@ describe("status", () => {
     });
     expectOk(await site.register({ user: "ada", product: "cad" }));
     site.clock.now = minutes(1);
+    const { identity } = site.services;
     const { storage, ...status } = expectOk(await site.status());
     expect(status).toEqual({
       version: manifest.version,
@@ -19,6 +22,12 @@ describe("status", () => {
       pid: process.pid,
       now: "2026-03-02T09:01:00.000Z",
       created_at: "2026-03-02T09:00:00.000Z",
+      appliance: {
+        id: identity.id,
+        hardware_id: identity.freeze().hardwareId,
+        components: ["mac", "machine_id"],
+        weak_binding: false,
+      },
       licenses: [
         {
           license_id: 1,
@@ -26,6 +35,9 @@ describe("status", () => {
           license_type: "perpetual",
           validity_period: null,
           refusal: null,
+          vendor: idOf(KEY),
+          serial: 1,
+          hardware_drift: [],
           floating_users: 2,
           floating_slots_in_use: 1,
           max_consumptions: null,
@@ -37,6 +49,9 @@ describe("status", () => {
           license_type: "perpetual",
           validity_period: null,
           refusal: "license_not_enabled",
+          vendor: idOf(KEY),
+          serial: 1,
+          hardware_drift: [],
           floating_users: 2,
           floating_slots_in_use: 0,
           max_consumptions: null,

@@ -1,5 +1,11 @@
 import { describe, expect, spyOn, test } from "bun:test";
+import type { Services } from "../../src/http/app.ts";
+import type { Airgap } from "../../src/operations/airgap.ts";
+import type { Credentials } from "../../src/operations/credentials.ts";
+import type { Identity } from "../../src/operations/identity.ts";
+import type { Licensing } from "../../src/operations/licensing.ts";
 import type { Operations } from "../../src/operations/operations.ts";
+import type { Timekeeping } from "../../src/operations/timekeeping.ts";
 import {
   Appliance,
   expectOk,
@@ -27,6 +33,8 @@ const HOSTILE: readonly [string, (site: Appliance) => Promise<Answer<unknown>>][
   ["a wrong id", (site) => site.register({ user: "ada", license_id: MARK })],
   ["wrong characters", (site) => site.register({ user: `${MARK}\u0000` })],
   ["too long a name", (site) => site.register({ user: MARK.repeat(50) })],
+  ["a wrong document", (site) => site.upload(`${MARK}.${MARK}.${MARK}`)],
+  ["a wrong nonce", (site) => site.register({ user: "ada" }, { "x-nonce": `${MARK} ${MARK}` })],
   ["a wrong key", (site) => site.borrow({ user: "ada" }, { "idempotency-key": `${MARK} x` })],
   ["a wrong query", (site) => site.license(`?license_id=${MARK}&product=${MARK}`)],
   ["a wrong host", (site) => site.get("/api/v4/health", { host: `${MARK},${MARK}` })],
@@ -182,13 +190,22 @@ describe("a bug of ours", () => {
     ["license", (site) => site.license()],
     ["health", (site) => site.get("/api/v4/health")],
     ["status", (site) => site.status()],
+    ["license/generate", (site) => site.post("license/generate", {})],
     ["featureRelease/all", (site) => site.get("/api/v4/featureRelease/all")],
   ];
 
   test.each(CALLS)("in %s is 500 internal_error; only the log learns which", async (_call, act) => {
-    // Whatever is asked of these operations, they fail.
-    const broken = new Proxy({} as Operations, { get: () => bug });
-    const site = new Appliance(broken, { now: instant(0) }, "");
+    // Whatever is asked of these, they fail.
+    const broken = new Proxy({}, { get: () => bug });
+    const services: Services = {
+      operations: broken as Operations,
+      licensing: broken as Licensing,
+      airgap: broken as Airgap,
+      credentials: broken as Credentials,
+      identity: broken as Identity,
+      timekeeping: broken as Timekeeping,
+    };
+    const site = new Appliance(services, { now: instant(0) }, "");
     const logged: string[] = [];
     const stderr = spyOn(process.stderr, "write").mockImplementation((text) => {
       logged.push(String(text));

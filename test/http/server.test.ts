@@ -9,9 +9,9 @@ import { expectOk, openAppliance, type Appliance } from "../support/api.ts";
 
 async function listening(networks = ["127.0.0.0/8"], adminOpen = false) {
   const site = await openAppliance();
-  const { operations } = site;
+  const { services } = site;
   const isClient = networkMatcher(networks);
-  const server = listen({ operations, host: "127.0.0.1", port: 0, isClient, adminOpen });
+  const server = listen({ services, host: "127.0.0.1", port: 0, isClient, adminOpen });
   onTestFinished(() => server.stop());
   return { site, server, port: Number(new URL(server.address).port) };
 }
@@ -155,9 +155,9 @@ describe("64 KiB is the most", () => {
 
 test("a port that is taken is not shared", async () => {
   const { site, port } = await listening();
-  const { operations } = site;
+  const { services } = site;
   const again = () =>
-    listen({ operations, host: "127.0.0.1", port, isClient: () => true, adminOpen: false });
+    listen({ services, host: "127.0.0.1", port, isClient: () => true, adminOpen: false });
   let code: string | null = null;
   try {
     again();
@@ -191,7 +191,7 @@ test("stopping lets a request under way finish, and takes no other", async () =>
 });
 
 const openSocket = (site: Appliance, path: string) => {
-  const socket = listenOnSocket(site.operations, path);
+  const socket = listenOnSocket(site.services, path);
   onTestFinished(() => socket.stop());
   return socket;
 };

@@ -8,7 +8,8 @@ import { unwrap } from "../faults.ts";
 import { fields, identifier, licenseId } from "../fields.ts";
 import { licenseObject, LicenseObject } from "../license-object.ts";
 import { readQuery } from "../query.ts";
-import { rfc3339, rfc3339OrNull } from "../timestamps.ts";
+import { rfc3339 } from "../../platform/rfc3339.ts";
+import { rfc3339OrNull } from "../timestamps.ts";
 import type { RouteDeps } from "./deps.ts";
 
 const time = Type.String({ format: "date-time" });
@@ -20,6 +21,12 @@ const StatusReply = Type.Object({
   pid: Type.Integer(),
   now: time,
   created_at: time,
+  appliance: Type.Object({
+    id: Type.String(),
+    hardware_id: Type.String(),
+    components: Type.Array(Type.String()),
+    weak_binding: Type.Boolean({ description: "Too little of the hardware can be told." }),
+  }),
   storage: Type.Object({
     fault: text,
     checkpoint_error: text,
@@ -35,6 +42,11 @@ const StatusReply = Type.Object({
       license_type: Type.String(),
       validity_period: Type.Union([time, Type.Null()]),
       refusal: text,
+      vendor: Type.String(),
+      serial: Type.Integer(),
+      hardware_drift: Type.Array(Type.String(), {
+        description: "What it was signed for and the machine no longer has.",
+      }),
       floating_users: Type.Integer(),
       floating_slots_in_use: Type.Integer(),
       max_consumptions: Type.Union([Type.Integer(), Type.Null()]),
@@ -69,7 +81,7 @@ const Release = Type.Object({
 });
 
 /** What the operator's tools read and do; the command line goes through these too. */
-export const admin = ({ operations, peerOf }: RouteDeps) =>
+export const admin = ({ operations, identity, peerOf }: RouteDeps) =>
   new Elysia({ name: "admin", prefix: "/api/admin/v1" })
     .get(
       "/status",
@@ -83,6 +95,12 @@ export const admin = ({ operations, peerOf }: RouteDeps) =>
           pid: process.pid,
           now: rfc3339(now),
           created_at: rfc3339(createdAt),
+          appliance: {
+            id: identity.id,
+            hardware_id: identity.freeze().hardwareId,
+            components: identity.freeze().hardware.map(({ kind }) => kind),
+            weak_binding: identity.freeze().weak,
+          },
           storage: {
             fault: health.fault?.code ?? null,
             checkpoint_error: health.checkpointError,
@@ -91,12 +109,15 @@ export const admin = ({ operations, peerOf }: RouteDeps) =>
             audit_seq: health.auditSeq,
             journal_bytes: health.journalBytes,
           },
-          licenses: licenses.map(({ id, terms, refusal, slotsInUse, total }) => ({
+          licenses: licenses.map(({ id, terms, grant, refusal, slotsInUse, total }) => ({
             license_id: id,
             product: terms.product,
             license_type: terms.type,
             validity_period: rfc3339OrNull(terms.validUntil),
             refusal,
+            vendor: grant.vendor,
+            serial: grant.serial,
+            hardware_drift: [...identity.matching({ grant }).drifted],
             floating_users: terms.slots,
             floating_slots_in_use: slotsInUse,
             max_consumptions: terms.consumption?.max ?? null,

@@ -3,7 +3,7 @@ import { Elysia } from "elysia";
 import { jsonBody } from "../body.ts";
 import { describe } from "../describe.ts";
 import { unwrap } from "../faults.ts";
-import { fields, idempotencyKey, identifier, licenseId, timestamp } from "../fields.ts";
+import { fields, idempotencyKey, identifier, licenseId, nonce, timestamp } from "../fields.ts";
 import type { RouteDeps } from "./deps.ts";
 import { contactFields, contactOf, slotReply, SlotReply } from "./slot-reply.ts";
 
@@ -48,6 +48,7 @@ export const borrow = ({ operations, peerOf }: RouteDeps) =>
           contact: contactOf(body, peerOf(request)),
           until: timestamp("borrowed_until", body.borrowed_until),
           idempotencyKey: idempotencyKey(request),
+          nonce: nonce(request),
         }),
       );
       return { ...slotReply(slot), max_borrow_time: slot.view.terms.borrowHours };
@@ -61,7 +62,10 @@ export const borrow = ({ operations, peerOf }: RouteDeps) =>
           "again moves the end; unregister gives the slot back early.",
         reply: Reply,
         idempotent: true,
+        leased: true,
         refuses: [
+          "hardware_mismatch",
+          "clock_suspect",
           "missing_parameters",
           "invalid_timestamp",
           "unknown_product",

@@ -9,6 +9,10 @@ import type { RouteDeps } from "./deps.ts";
 
 const Query = Type.Object({ product: fields.product, license_id: fields.license_id });
 
+/** The vendor's own document, for an application that checks the chain. */
+const wantsDocument = (request: Request): boolean =>
+  (request.headers.get("accept") ?? "").toLowerCase().startsWith("application/jwt");
+
 export const license = ({ operations }: RouteDeps) =>
   new Elysia({ name: "license" }).get(
     "/api/v4/license",
@@ -18,7 +22,10 @@ export const license = ({ operations }: RouteDeps) =>
         product: identifier("product", query.product),
         licenseId: licenseId(query.license_id),
       };
-      return licenseObject(unwrap(await operations.license(aim)), null);
+      const view = unwrap(await operations.license(aim));
+      if (!wantsDocument(request)) return licenseObject(view, null);
+      const type = view.grant.policyId === null ? "application/jwt" : "application/json";
+      return new Response(view.grant.document, { headers: { "content-type": type } });
     },
     describe({
       summary: "Show a license",

@@ -3,7 +3,7 @@ import { Elysia } from "elysia";
 import { jsonBody } from "../body.ts";
 import { describe } from "../describe.ts";
 import { unwrap } from "../faults.ts";
-import { fields, identifier, licenseId } from "../fields.ts";
+import { fields, identifier, licenseId, nonce } from "../fields.ts";
 import type { RouteDeps } from "./deps.ts";
 import { contactFields, contactOf, slotReply, SlotReply } from "./slot-reply.ts";
 
@@ -27,6 +27,7 @@ export const register = ({ operations, peerOf }: RouteDeps) =>
             user: identifier("user", body.user),
             licenseId: licenseId(body.license_id),
             contact: contactOf(body, peerOf(request)),
+            nonce: nonce(request),
           }),
         ),
       ),
@@ -38,7 +39,10 @@ export const register = ({ operations, peerOf }: RouteDeps) =>
           "Takes a slot. Registering again is the heartbeat: it keeps the slot, renews its end, and " +
           "neither fails for a full pool nor touches a borrow.",
         reply: SlotReply,
+        leased: true,
         refuses: [
+          "hardware_mismatch",
+          "clock_suspect",
           "missing_parameters",
           "unknown_product",
           "license_not_found",

@@ -3,7 +3,8 @@ import type { Contact } from "../../domain/state.ts";
 import type { SlotAnswer } from "../../operations/operations.ts";
 import { fields, freeText, text } from "../fields.ts";
 import { licenseObject } from "../license-object.ts";
-import { rfc3339, rfc3339OrNull } from "../timestamps.ts";
+import { rfc3339 } from "../../platform/rfc3339.ts";
+import { rfc3339OrNull } from "../timestamps.ts";
 
 /** What a caller tells of itself when it takes or keeps a slot. */
 export const contactFields = {
@@ -50,7 +51,7 @@ export function slotReply(slot: SlotAnswer): typeof SlotReply.static {
     floating_users: view.terms.slots,
     floating_slots_in_use: slot.slotsInUse,
     license_json: JSON.stringify(licenseObject(view, slot)),
-    lease: null,
+    lease: slot.lease,
   };
 }
 

@@ -1,0 +1,47 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import { rfc3339 } from "../../platform/rfc3339.ts";
+import { jsonBody } from "../body.ts";
+import { describe } from "../describe.ts";
+import { refuse, unwrap } from "../faults.ts";
+import { code, fields, identifier } from "../fields.ts";
+import type { RouteDeps } from "./deps.ts";
+
+const Body = Type.Object(
+  { license_key: fields.license_key, signing_key: fields.signing_key },
+  { examples: [{ license_key: "DEMO-AIRGAP" }] },
+);
+
+/** Far more than such a code has, dashes and spaces included. */
+const INITIALIZATION_BYTES = 256;
+
+const Reply = Type.Object({
+  activation_code: Type.String({ description: "To be read out to the vendor." }),
+  hardware_id: Type.String(),
+  expires_at: Type.String({ format: "date-time" }),
+});
+
+export const airgapGenerate = ({ airgap, peerOf }: RouteDeps) =>
+  new Elysia({ name: "airgap-generate" }).post(
+    "/api/v4/airgap/generate",
+    async ({ body, request }): Promise<typeof Reply.static> => {
+      const key = identifier("license_key", body.license_key);
+      if (key === null) return refuse({ code: "missing_parameters", fields: ["license_key"] });
+      const initialization = code("signing_key", body.signing_key, INITIALIZATION_BYTES) ?? "";
+      const made = unwrap(await airgap.generate(key, initialization, peerOf(request)));
+      return {
+        activation_code: made.code,
+        hardware_id: made.hardwareId,
+        expires_at: rfc3339(made.expires),
+      };
+    },
+    {
+      ...jsonBody(Body),
+      ...describe({
+        summary: "Make an activation code for an air-gapped license",
+        description: "signing_key: the vendor's initialization code, where the vendor gave one.",
+        reply: Reply,
+        refuses: ["missing_parameters"],
+      }),
+    },
+  );

@@ -1,0 +1,73 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import { jsonBody } from "../body.ts";
+import { describe } from "../describe.ts";
+import { refuse, unwrap } from "../faults.ts";
+import { code, fields, identifier } from "../fields.ts";
+import { licenseObject, LicenseObject } from "../license-object.ts";
+import type { RouteDeps } from "./deps.ts";
+
+const Body = Type.Object(
+  {
+    license_policy: fields.license_policy,
+    license_key: fields.license_key,
+    policy_id: fields.policy_id,
+    confirmation_code: fields.confirmation_code,
+  },
+  {
+    examples: [
+      {
+        license_policy: "eyJhbGciOiJFZERTQSIs…",
+        license_key: "DEMO-AIRGAP",
+        policy_id: "demo",
+        confirmation_code: "NJX31-RYE2M-F58Z4-NMM6V …",
+      },
+    ],
+  },
+);
+
+export const airgapLicense = ({ airgap, peerOf }: RouteDeps) =>
+  new Elysia({ name: "airgap-license" }).post(
+    "/api/v4/airgap/license",
+    async ({ body, request }) => {
+      const policy = code("license_policy", body.license_policy);
+      const licenseKey = identifier("license_key", body.license_key);
+      const confirmation = code("confirmation_code", body.confirmation_code);
+      if (policy === null || licenseKey === null || confirmation === null) {
+        const missing = {
+          license_policy: policy,
+          license_key: licenseKey,
+          confirmation_code: confirmation,
+        };
+        const absent = Object.entries(missing).filter(([, value]) => value === null);
+        return refuse({ code: "missing_parameters", fields: absent.map(([name]) => name) });
+      }
+      const installed = await airgap.install({
+        policy,
+        licenseKey,
+        policyId: identifier("policy_id", body.policy_id),
+        code: confirmation,
+        peer: peerOf(request),
+      });
+      return licenseObject(unwrap(installed), null);
+    },
+    {
+      ...jsonBody(Body, { large: true }),
+      ...describe({
+        summary: "Add an air-gapped license",
+        description:
+          "The vendor's policy, as it is or as base64 of it, and the code that confirms it for this " +
+          "appliance. The same body again answers the same.",
+        reply: LicenseObject,
+        refuses: [
+          "missing_parameters",
+          "invalid_license_file",
+          "untrusted_vendor",
+          "policy_mismatch",
+          "invalid_confirmation_code",
+          "stale_license",
+          "too_many_requests",
+        ],
+      }),
+    },
+  );

@@ -1,0 +1,77 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import type { ClockView } from "../../operations/timekeeping.ts";
+import { rfc3339 } from "../../platform/rfc3339.ts";
+import { jsonBody, uploadBody } from "../body.ts";
+import { describe } from "../describe.ts";
+import { refuse, unwrap } from "../faults.ts";
+import type { RouteDeps } from "./deps.ts";
+
+const time = Type.String({ format: "date-time" });
+
+const ClockReply = Type.Object({
+  now: time,
+  system_clock: time,
+  state: Type.Union([
+    Type.Literal("ok"),
+    Type.Literal("behind"),
+    Type.Literal("suspect"),
+    Type.Literal("ahead"),
+  ]),
+});
+
+const Nothing = Type.Object({});
+
+export type ClockReply = typeof ClockReply.static;
+
+/** What time the appliance thinks it is, and the ways out when the clock is wrong. */
+export const clock = ({ timekeeping, peerOf }: RouteDeps) =>
+  new Elysia({ name: "clock", prefix: "/api/admin/v1/clock" })
+    .get(
+      "",
+      () => clockReply(timekeeping.view()),
+      describe({ summary: "What time it is here", reply: ClockReply }),
+    )
+    .post(
+      "/ask",
+      async ({ request }) => ({ code: unwrap(await timekeeping.ask(peerOf(request))) }),
+      {
+        ...jsonBody(Nothing, { emptyAllowed: true }),
+        ...describe({
+          summary: "Make a code that a vendor answers with the time",
+          reply: Type.Object({ code: Type.String() }),
+        }),
+      },
+    )
+    .post("/accept", async () => clockReply(unwrap(await timekeeping.accept())), {
+      ...jsonBody(Nothing, { emptyAllowed: true }),
+      ...describe({
+        summary: "The system's clock is right, however far ahead",
+        reply: ClockReply,
+      }),
+    })
+    .post(
+      "/repair",
+      async ({ body, request }) => {
+        const { license: document } = body;
+        if (document === undefined || document.trim() === "") {
+          return refuse({ code: "missing_parameters", fields: ["license"] });
+        }
+        return clockReply(unwrap(await timekeeping.repair(document, peerOf(request))));
+      },
+      {
+        ...uploadBody(),
+        ...describe({
+          upload: true,
+          summary: "Set time back by a vendor's word",
+          reply: ClockReply,
+          refuses: ["invalid_license_file"],
+        }),
+      },
+    );
+
+const clockReply = ({ now, wall, state }: ClockView): ClockReply => ({
+  now: rfc3339(now),
+  system_clock: rfc3339(wall),
+  state,
+});

@@ -1,0 +1,61 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import { jsonBody } from "../body.ts";
+import { describe } from "../describe.ts";
+import { refuse, unwrap } from "../faults.ts";
+import { fields, secret } from "../fields.ts";
+import { readQuery } from "../query.ts";
+import type { RouteDeps } from "./deps.ts";
+
+const Keys = Type.Object({ apiKey: fields.apiKey, sharedKey: fields.sharedKey });
+
+const Reply = Type.Object({
+  status: Type.Literal(200),
+  updated: Type.Array(Type.Union([Type.Literal("apiKey"), Type.Literal("sharedKey")])),
+});
+
+const page = {
+  summary: "Set the API key and the shared key towards the remote licensing cloud",
+  description: "Never shown again by any call. An empty or absent one stays as it is.",
+  reply: Reply,
+};
+
+/** By GET because the contract has it; by POST so that secrets need not stand in an address. */
+export const setKeys = ({ credentials, peerOf }: RouteDeps) => {
+  const set = async (keys: Partial<typeof Keys.static>, request: Request) => {
+    const updated = unwrap(
+      await credentials.set(
+        {
+          apiKey: secret("apiKey", keys.apiKey),
+          sharedKey: secret("sharedKey", keys.sharedKey),
+        },
+        peerOf(request),
+      ),
+    );
+    return { status: 200 as const, updated };
+  };
+  return new Elysia({ name: "set-keys" })
+    .get(
+      "/api/v4/setKeys",
+      ({ request, set: { headers } }) => {
+        headers["deprecation"] = "true";
+        headers["link"] = '</api/v4/setKeys>; rel="alternate"; title="POST"';
+        refuseRepeated(request);
+        return set(readQuery(Keys, request), request);
+      },
+      describe({ ...page, query: Keys, refuses: ["invalid_parameter"] }),
+    )
+    .post("/api/v4/setKeys", ({ body, request }) => set(body, request), {
+      ...jsonBody(Keys),
+      ...describe(page),
+    });
+};
+
+/** Of two values nobody knows which was meant, and a secret is not the place to guess. */
+function refuseRepeated(request: Request): void {
+  const names = [...new URL(request.url).searchParams.keys()].map((name) => name.toLowerCase());
+  for (const field of ["apiKey", "sharedKey"]) {
+    const times = names.filter((name) => name === field.toLowerCase()).length;
+    if (times > 1) refuse({ code: "invalid_parameter", field, expected: "given once" });
+  }
+}

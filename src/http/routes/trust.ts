@@ -1,0 +1,101 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import type { VendorView } from "../../operations/licensing.ts";
+import { jsonBody, uploadBody } from "../body.ts";
+import { describe } from "../describe.ts";
+import { refuse, unwrap } from "../faults.ts";
+import { boolean, fields, identifier, licenseId } from "../fields.ts";
+import type { RouteDeps } from "./deps.ts";
+
+const VendorReply = Type.Object({
+  vendor: Type.String(),
+  name: Type.String(),
+  version: Type.Integer(),
+  products: Type.Array(Type.String()),
+  fingerprint: Type.String({ description: "To compare with the vendor by voice." }),
+});
+
+export type VendorReply = typeof VendorReply.static;
+
+const Named = Type.Object({ vendor: fields.vendor });
+const Remove = Type.Object({ license_id: fields.license_id, with_borrows: fields.with_borrows });
+
+/** Whose licenses are accepted, and giving licenses back. */
+export const trust = ({ licensing, peerOf }: RouteDeps) =>
+  new Elysia({ name: "trust", prefix: "/api/admin/v1" })
+    .get(
+      "/trust",
+      async () => unwrap(await licensing.vendors()).map(vendorReply),
+      describe({ summary: "Vendors whose licenses are accepted", reply: Type.Array(VendorReply) }),
+    )
+    .post(
+      "/trust/add",
+      async ({ body, request }) => {
+        const { license: document } = body;
+        if (document === undefined || document.trim() === "") {
+          return refuse({ code: "missing_parameters", fields: ["license"] });
+        }
+        return vendorReply(unwrap(await licensing.trust(document, peerOf(request))));
+      },
+      {
+        ...uploadBody(),
+        ...describe({
+          upload: true,
+          summary: "Accept a vendor's licenses",
+          reply: VendorReply,
+          refuses: [
+            "missing_parameters",
+            "invalid_license_file",
+            "untrusted_vendor",
+            "trust_closed",
+          ],
+        }),
+      },
+    )
+    .post(
+      "/trust/remove",
+      async ({ body, request }) => {
+        const vendor = identifier("vendor", body.vendor);
+        if (vendor === null) return refuse({ code: "missing_parameters", fields: ["vendor"] });
+        return unwrap(await licensing.distrust(vendor, peerOf(request)));
+      },
+      {
+        ...jsonBody(Named),
+        ...describe({
+          summary: "No longer accept a vendor's licenses",
+          reply: Type.Object({ vendor: Type.String() }),
+          refuses: ["missing_parameters", "unknown_vendor", "vendor_in_use"],
+        }),
+      },
+    )
+    .post(
+      "/licenses/remove",
+      async ({ body, request }) => {
+        const id = licenseId(body.license_id);
+        if (id === null) return refuse({ code: "missing_parameters", fields: ["license_id"] });
+        const borrows = boolean("with_borrows", body.with_borrows) ?? false;
+        return { receipt: unwrap(await licensing.remove(id, borrows, peerOf(request))) };
+      },
+      {
+        ...jsonBody(Remove),
+        ...describe({
+          summary: "Give a license back to its vendor, for good",
+          reply: Type.Object({ receipt: Type.String() }),
+          refuses: ["missing_parameters", "license_not_found", "slots_borrowed"],
+        }),
+      },
+    );
+
+const vendorReply = ({
+  vendor,
+  name,
+  version,
+  products,
+  fingerprint,
+}: VendorView): VendorReply => ({
+  vendor,
+  name,
+  version,
+  products: [...products],
+  fingerprint,
+});

@@ -1,0 +1,212 @@
+import type { Fault } from "../domain/fault.ts";
+import { openActivations } from "../domain/install.ts";
+import { no, ok, type Result } from "../domain/result.ts";
+import type { OpenActivation, State } from "../domain/state.ts";
+import { later, type Instant } from "../domain/time.ts";
+import { limits } from "../domain/limits.ts";
+import { viewLicense, type LicenseView } from "../domain/views.ts";
+import { airgapLicenseId } from "../license/airgap-id.ts";
+import type { CodeFault } from "../license/code.ts";
+import {
+  decodeConfirmation,
+  encodeActivation,
+  encodeConfirmation,
+  isConfirmedBy,
+  type Activation,
+  type Confirmation,
+} from "../license/confirmation.ts";
+import { isWeak, type Frozen } from "../license/hardware.ts";
+import { publicPart, rawKey } from "../license/keys.ts";
+import { verifyPolicy, type SignedPolicy } from "../license/policy.ts";
+import { decodeTerms } from "../license/terms.ts";
+import type { Vendor } from "../license/trust.ts";
+import { sha256 } from "../platform/hash.ts";
+import { log } from "../platform/log.ts";
+import { randomBytes } from "../platform/random.ts";
+import type { StorageFault } from "../store/group-commit.ts";
+import type { Store } from "../store/store.ts";
+import type { Identity } from "./identity.ts";
+import { viewInstalled, type FileFault } from "./licensing.ts";
+
+export type CodeRefused =
+  | { readonly code: "invalid_confirmation_code"; readonly row: number | null }
+  | { readonly code: "policy_mismatch" }
+  | { readonly code: "too_many_requests" };
+
+export type AirgapAnswer<T> = Promise<Result<T, Fault | StorageFault | FileFault | CodeRefused>>;
+
+export interface MadeActivation {
+  readonly code: string;
+  readonly hardwareId: string;
+  readonly expires: Instant;
+}
+
+export interface AirgapLicense {
+  readonly policy: string;
+  readonly licenseKey: string;
+  /** Null: the policy's own. */
+  readonly policyId: string | null;
+  readonly code: string;
+  readonly peer: string;
+}
+
+const WRONG_CODES = 60;
+const MINUTE = 60_000;
+
+/** The loop for sites from which nothing comes out but a voice: codes against a policy. */
+export class Airgap {
+  readonly #store: Store;
+  readonly #identity: Identity;
+  /** When wrong codes came in during the last minute. */
+  #wrong: number[] = [];
+
+  constructor(store: Store, identity: Identity) {
+    this.#store = store;
+    this.#identity = identity;
+  }
+
+  async generate(
+    licenseKey: string,
+    initializationCode: string,
+    peer: string,
+  ): AirgapAnswer<MadeActivation> {
+    const { hardware, hardwareId } = this.#identity.freeze();
+    const nonce = randomBytes(5);
+    const activation = { nonce, licenseKey, initializationCode, hardwareId, hardware };
+    return this.#store.transact({ type: "MakeActivation", activation, peer }, (_state, open) => ({
+      code: encodeActivation(this.#activationOf(open)),
+      hardwareId,
+      expires: later(open.at, limits.activationAge),
+    }));
+  }
+
+  /** A policy, and a code that confirms one of our open activations for it. */
+  async install(asked: AirgapLicense): AirgapAnswer<LicenseView> {
+    const found = await this.#store.read((state, at) => ({
+      vendors: [...state.vendors.values()] as Vendor[],
+      open: openActivations(state, asked.licenseKey, at),
+    }));
+    if (!found.ok) return found;
+    const document = policyText(asked.policy);
+    const verified = await verifyPolicy(document, found.value.vendors);
+    if (!verified.ok) {
+      return verified.fault === "is signed by nobody trusted here"
+        ? no({ code: "untrusted_vendor" })
+        : no({ code: "invalid_license_file", reason: verified.fault });
+    }
+    const { policy } = verified.value;
+    if (asked.policyId !== null && asked.policyId !== policy.policy_id) {
+      return no({ code: "policy_mismatch" });
+    }
+    if (this.#tooManyWrong()) return no({ code: "too_many_requests" });
+    const code = decodeConfirmation(asked.code);
+    if (!code.ok) return this.#wrongCode(code.fault, asked.peer);
+    const again = await this.#installedBy(asked.licenseKey, verified.value, document, code.value);
+    if (again !== null) return ok(again);
+    for (const open of found.value.open) {
+      const confirmed = {
+        activation: this.#activationOf(open),
+        licenseKey: asked.licenseKey,
+        policyHash: sha256(document),
+        initializationCode: open.initializationCode,
+      };
+      if (!(await isConfirmedBy(confirmed, code.value, verified.value.key))) continue;
+      return this.#add(asked, verified.value, document, code.value, open);
+    }
+    return this.#wrongCode(null, asked.peer);
+  }
+
+  #activationOf({ nonce, hardwareId, hardware }: OpenActivation): Activation {
+    const weak = isWeak(hardware as readonly Frozen[]);
+    return { appliance: this.#identity.id, nonce, hardwarePrefix: hardwareId.slice(0, 10), weak };
+  }
+
+  #add(
+    asked: AirgapLicense,
+    { policy, vendor, key }: SignedPolicy,
+    document: string,
+    confirmation: Confirmation,
+    open: OpenActivation,
+  ): AirgapAnswer<LicenseView> {
+    const terms = decodeTerms(policy.terms);
+    if (terms === null)
+      return Promise.resolve(no({ code: "invalid_license_file", reason: "is not a policy" }));
+    const bundle = {
+      policy: document,
+      // In one spelling, however it was typed: the same code is the same proof.
+      confirmation_code: encodeConfirmation(confirmation),
+      license_key: asked.licenseKey,
+      appliance_id: this.#identity.id,
+      hardware_prefix: open.hardwareId.slice(0, 10),
+      nonce: open.nonce,
+      initialization_code: open.initializationCode,
+      appliance_jwk: publicPart(this.#identity.key),
+    };
+    const { validUntil, serial, bytes } = confirmation;
+    return this.#store.transact(
+      {
+        type: "InstallLicense",
+        license: airgapLicenseId(rawKey(key), asked.licenseKey),
+        terms: {
+          ...terms,
+          licenseKey: asked.licenseKey,
+          validUntil: validUntil ?? terms.validUntil,
+        },
+        grant: {
+          vendor: vendor.vendor,
+          serial,
+          document: JSON.stringify(bundle),
+          lic: sha256(new Uint8Array(Buffer.from(bytes, "hex"))),
+          policyId: policy.policy_id,
+          hardwareId: open.hardwareId,
+        },
+        answers: { activation: open.nonce },
+        peer: asked.peer,
+      },
+      (state, outcome, at) => viewInstalled(state, outcome.license, at),
+    );
+  }
+
+  /** The same confirmed body again: done already, and said so. */
+  async #installedBy(
+    licenseKey: string,
+    { key }: SignedPolicy,
+    policy: string,
+    { bytes }: Confirmation,
+  ): Promise<LicenseView | null> {
+    const id = airgapLicenseId(rawKey(key), licenseKey);
+    const lic = sha256(new Uint8Array(Buffer.from(bytes, "hex")));
+    const view = await this.#store.read((state: State, at) => {
+      const license = state.licenses.get(id);
+      if (license?.grant.lic !== lic) return null;
+      const bundle = JSON.parse(license.grant.document) as { readonly policy: string };
+      return bundle.policy === policy ? viewLicense(state, license, at) : null;
+    });
+    return view.ok ? view.value : null;
+  }
+
+  /**
+   * The row of a typing mistake is told; past that, every wrong code gets one and the same answer.
+   */
+  #wrongCode(fault: CodeFault | null, peer: string): Result<never, CodeRefused> {
+    this.#wrong.push(performance.now());
+    log.warn("a wrong confirmation code", { peer });
+    return no({
+      code: "invalid_confirmation_code",
+      row: fault?.wrong === "row" ? fault.row : null,
+    });
+  }
+
+  #tooManyWrong(): boolean {
+    const since = performance.now() - MINUTE;
+    this.#wrong = this.#wrong.filter((at) => at > since);
+    return this.#wrong.length >= WRONG_CODES;
+  }
+}
+
+/** As it is, or as base64 of it; white space never matters. */
+function policyText(text: string): string {
+  const plain = text.replaceAll(/\s/g, "");
+  if (plain.includes(".")) return plain;
+  return Buffer.from(plain, "base64").toString("utf8").replaceAll(/\s/g, "");
+}

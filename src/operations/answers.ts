@@ -1,0 +1,58 @@
+import type { Result } from "../domain/result.ts";
+import { holding, type SlotOutcome } from "../domain/slots.ts";
+import type { State } from "../domain/state.ts";
+import type { Instant } from "../domain/time.ts";
+import { viewFeature, viewLicense, type FeatureView, type LicenseView } from "../domain/views.ts";
+import { sha256 } from "../platform/hash.ts";
+import type { SlotAnswer } from "./operations.ts";
+
+/** How a decision's outcome becomes an answer: picked from the state in the same instant. */
+
+/** The product a caller means, if there is such a one; leaving it out means the only one. */
+export const installedProduct =
+  (product: string | null) =>
+  ({ products }: State): string | null => {
+    if (product !== null) return products.has(product) ? product : null;
+    const [only, ...others] = products.keys();
+    return only !== undefined && others.length === 0 ? only : null;
+  };
+
+export const asDecided = <O>(_state: State, outcome: O): O => outcome;
+
+export const withLicense = <O extends { readonly license: number }>(
+  state: State,
+  outcome: O,
+  at: Instant,
+): O & { readonly view: LicenseView } => ({
+  ...outcome,
+  view: viewLicense(state, installed(state, outcome.license), at),
+});
+
+export const withSlot = (state: State, outcome: SlotOutcome, at: Instant): SlotAnswer => {
+  const { pool } = installed(state, outcome.license);
+  const held = holding(pool, outcome.user, at)?.slot === outcome.slot;
+  return { ...withLicense(state, outcome, at), at, held, lease: null };
+};
+
+export function featureIn(
+  state: State,
+  outcome: { readonly license: number; readonly feature: string },
+  at: Instant,
+): FeatureView {
+  const view = viewFeature(installed(state, outcome.license), outcome.feature, at);
+  if (view === null) throw new Error("a decision names a feature that is not there");
+  return view;
+}
+
+function installed(state: State, id: number) {
+  const license = state.licenses.get(id);
+  if (license === undefined) throw new Error("a decision names a license that is not there");
+  return license;
+}
+
+/** Product and user are part of where a key is kept, so they are not part of what it stands for. */
+export const onceBy = (key: string | null, command: readonly unknown[]) =>
+  key === null ? null : { key, fingerprint: sha256(JSON.stringify(command)) };
+
+export const flat = <T, F, G>(outer: Result<Result<T, F>, G>): Result<T, F | G> =>
+  outer.ok ? outer.value : outer;

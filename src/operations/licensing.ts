@@ -1,0 +1,239 @@
+import type { Fault } from "../domain/fault.ts";
+import { no, ok, type Result } from "../domain/result.ts";
+import type { State, Tombstone, TrustedVendor } from "../domain/state.ts";
+import { totalAt } from "../domain/consumption.ts";
+import type { Instant } from "../domain/time.ts";
+import { viewLicense, type LicenseView } from "../domain/views.ts";
+import { cloudRequest } from "../license/cloud-request.ts";
+import { fingerprintOf, publicPart } from "../license/keys.ts";
+import { verifyLicense } from "../license/license.ts";
+import { signReceipt } from "../license/receipt.ts";
+import { signRequest, type Request } from "../license/request.ts";
+import { verifyTrust, type Vendor } from "../license/trust.ts";
+import { rfc3339 } from "../platform/rfc3339.ts";
+import { sha256 } from "../platform/hash.ts";
+import { randomId } from "../platform/random.ts";
+import type { StorageFault } from "../store/group-commit.ts";
+import type { Store } from "../store/store.ts";
+import type { Credentials } from "./credentials.ts";
+import type { Identity } from "./identity.ts";
+
+/** A file from outside that is not what it should be. */
+export interface FileFault {
+  readonly code: "invalid_license_file";
+  /** Finishes "the file …". */
+  readonly reason: string;
+}
+
+/** This build trusts the vendor it was built with. */
+export interface TrustClosed {
+  readonly code: "trust_closed";
+}
+
+export type LicensingAnswer<T> = Promise<Result<T, Fault | StorageFault | FileFault | TrustClosed>>;
+
+export interface MadeRequest {
+  readonly request: string;
+  readonly at: Instant;
+  readonly hardwareId: string;
+  readonly weak: boolean;
+  readonly product: string | null;
+  readonly licenseKey: string | null;
+  readonly document: string;
+  /**
+   * The same question as a licensing cloud takes it; null unless both keys and a license key are
+   * there.
+   */
+  readonly cloud: string | null;
+}
+
+export interface VendorView extends TrustedVendor {
+  readonly fingerprint: string;
+}
+
+/** How licenses reach a site with no way out, and how they leave it again. */
+export class Licensing {
+  readonly #store: Store;
+  readonly #identity: Identity;
+  readonly #credentials: Credentials;
+  readonly #baked: string | null;
+
+  /** `baked`: the trust document of a vendor's own build; then no other vendor is ever trusted. */
+  constructor(
+    store: Store,
+    identity: Identity,
+    credentials: Credentials,
+    baked: string | null = null,
+  ) {
+    this.#baked = baked;
+    this.#credentials = credentials;
+    this.#store = store;
+    this.#identity = identity;
+  }
+
+  async trust(document: string, peer: string): LicensingAnswer<VendorView> {
+    if (this.#baked !== null && document.trim() !== this.#baked)
+      return no({ code: "trust_closed" });
+    const known = await this.#store.read(({ vendors }) => new Map(vendors));
+    if (!known.ok) return known;
+    const verified = await verifyTrust(document.trim(), (id) => asVendor(known.value.get(id)));
+    if (!verified.ok) return no({ code: "invalid_license_file", reason: verified.fault });
+    const vendor = verified.value;
+    return this.#store.transact({ type: "TrustVendor", vendor, peer }, () => viewVendor(vendor));
+  }
+
+  async distrust(vendor: string, peer: string): LicensingAnswer<{ readonly vendor: string }> {
+    if (this.#baked !== null) return no({ code: "trust_closed" });
+    return this.#store.transact({ type: "DistrustVendor", vendor, peer }, (_state, gone) => gone);
+  }
+
+  vendors(): LicensingAnswer<VendorView[]> {
+    return this.#store.read(({ vendors }) => [...vendors.values()].map(viewVendor));
+  }
+
+  /** A request to carry out; durable and remembered before it is handed over. */
+  async request(
+    product: string | null,
+    licenseKey: string | null,
+    peer: string,
+  ): LicensingAnswer<MadeRequest> {
+    const { hardware, hardwareId, weak } = this.#identity.freeze();
+    const request = {
+      request: randomId(),
+      nonce: randomId(),
+      product,
+      licenseKey,
+      hardwareId,
+      hardware,
+    };
+    const made = await this.#store.transact(
+      ({ auditSeq, auditSum }) => ({
+        type: "MakeRequest" as const,
+        request,
+        head: { auditSeq, auditSum },
+        peer,
+      }),
+      (state, { at }) => this.#describe(state, request.request, at),
+    );
+    if (!made.ok) return made;
+    const document = await signRequest(made.value, this.#identity.key);
+    const at = Date.parse(made.value.created_at) as Instant;
+    const cloud = await this.#cloudRequest(made.value, at);
+    const facts = { request: request.request, at, hardwareId, weak, product, licenseKey };
+    return ok({ ...facts, document, cloud });
+  }
+
+  /** Takes in what a vendor sent: a signature to check, then the rules. */
+  async install(document: string, peer: string): LicensingAnswer<LicenseView> {
+    const vendors = await this.#store.read((state) => [...state.vendors.values()]);
+    if (!vendors.ok) return vendors;
+    const text = document.trim();
+    const verified = await verifyLicense(text, vendors.value as Vendor[]);
+    if (!verified.ok) {
+      return verified.fault === "is signed by nobody trusted here"
+        ? no({ code: "untrusted_vendor" })
+        : no({ code: "invalid_license_file", reason: verified.fault });
+    }
+    const { license, terms, vendor } = verified.value;
+    const ours =
+      license.cnf.jwk.x === this.#identity.key.x && license.appliance === this.#identity.id;
+    if (!ours) return no({ code: "hardware_mismatch" });
+    const { request_id: request, nonce } = license;
+    return this.#store.transact(
+      {
+        type: "InstallLicense",
+        license: license.license_id,
+        terms,
+        grant: {
+          vendor,
+          serial: license.serial,
+          document: text,
+          lic: sha256(text),
+          policyId: null,
+          hardwareId: license.hardware_id,
+        },
+        answers: request === null || nonce === null ? null : { request, nonce },
+        peer,
+      },
+      (state, outcome, at) => viewInstalled(state, outcome.license, at),
+    );
+  }
+
+  /** Gives a license back; asking again gives the same receipt, character for character. */
+  async remove(license: number, withBorrows: boolean, peer: string): LicensingAnswer<string> {
+    const removed = await this.#store.transact(
+      { type: "RemoveLicense", license, withBorrows, peer },
+      (_state, tombstone): Tombstone => tombstone,
+    );
+    if (!removed.ok) return removed;
+    const { serial, vendor, product, at, total, borrows } = removed.value;
+    const receipt = {
+      appliance: this.#identity.id,
+      jwk: publicPart(this.#identity.key),
+      license_id: license,
+      serial,
+      vendor,
+      product,
+      removed_at: rfc3339(at),
+      total_consumptions: total,
+      borrows: [...borrows],
+    };
+    return ok(await signReceipt(receipt, this.#identity.key));
+  }
+
+  async #cloudRequest(request: Request, date: Instant): Promise<string | null> {
+    const keys = await this.#credentials.pair();
+    const { license_key: licenseKey, request_id: requestId, hardware_id: hardwareId } = request;
+    if (keys === null || licenseKey === null) return null;
+    const product = request.product ?? "";
+    return cloudRequest({ requestId, licenseKey, hardwareId, product, date, ...keys });
+  }
+
+  #describe(state: State, request: string, at: Instant): Request {
+    const open = state.requests.get(request);
+    const head = state.heads.at(-1);
+    if (open === undefined || head === undefined)
+      throw new Error("a request was made and is not there");
+    return {
+      request_id: open.request,
+      nonce: open.nonce,
+      created_at: rfc3339(at),
+      product: open.product,
+      license_key: open.licenseKey,
+      appliance: this.#identity.id,
+      jwk: publicPart(this.#identity.key),
+      hardware_id: open.hardwareId,
+      hardware: open.hardware.map(({ kind, digest }) => ({ kind, digest })),
+      licenses: [...state.licenses.values()].map(({ id, terms, grant, counter }) => ({
+        license_id: id,
+        product: terms.product,
+        vendor: grant.vendor,
+        serial: grant.serial,
+        total_consumptions: totalAt(counter, at),
+      })),
+      audit: { seq: head.auditSeq, sum: head.auditSum },
+      heads: state.heads.map(({ request: made, auditSeq, auditSum }) => ({
+        request_id: made,
+        audit_seq: auditSeq,
+        sum: auditSum,
+      })),
+      trust: [...state.vendors.values()].map(({ vendor, version }) => ({ vendor, version })),
+    };
+  }
+}
+
+export function viewInstalled(state: State, id: number, at: Instant): LicenseView {
+  const license = state.licenses.get(id);
+  if (license === undefined) throw new Error("a license was installed and is not there");
+  return viewLicense(state, license, at);
+}
+
+const viewVendor = (vendor: TrustedVendor): VendorView => {
+  const [key] = vendor.keys;
+  return { ...vendor, fingerprint: key === undefined ? "" : fingerprintOf(key) };
+};
+
+const asVendor = (vendor: TrustedVendor | undefined): Vendor | null =>
+  vendor === undefined
+    ? null
+    : { ...vendor, products: [...vendor.products], keys: [...vendor.keys] };

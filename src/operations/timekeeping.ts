@@ -1,0 +1,112 @@
+import { CLOCK, isFree, isSuspect } from "../domain/clock.ts";
+import type { Fault } from "../domain/fault.ts";
+import { no, ok, type Result } from "../domain/result.ts";
+import { instant, MINUTE, SECOND, type Instant } from "../domain/time.ts";
+import { encodeTimeCode, verifyTime } from "../license/time.ts";
+import type { Vendor } from "../license/trust.ts";
+import { wallClock, type ApplianceClock } from "../platform/clock.ts";
+import { log } from "../platform/log.ts";
+import { randomBytes } from "../platform/random.ts";
+import type { StorageFault } from "../store/group-commit.ts";
+import type { Store } from "../store/store.ts";
+import type { Identity } from "./identity.ts";
+import type { FileFault } from "./licensing.ts";
+
+export type ClockAnswer<T> = Promise<Result<T, Fault | StorageFault | FileFault>>;
+
+export interface ClockView {
+  readonly now: Instant;
+  readonly wall: Instant;
+  /**
+   * ok; behind: the system's clock is; suspect: so far that slots with an end are not lent anew.
+   */
+  readonly state: "ok" | "behind" | "suspect" | "ahead";
+}
+
+/** Keeps the record's time going, and knows the ways out when the clock is wrong. */
+export class Timekeeping {
+  readonly #store: Store;
+  readonly #clock: ApplianceClock;
+  readonly #identity: Identity;
+  readonly #ticking: Timer;
+
+  constructor(store: Store, clock: ApplianceClock, identity: Identity) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#identity = identity;
+    this.#ticking = setInterval(() => void this.tick(), MINUTE);
+    this.#ticking.unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#ticking);
+  }
+
+  /** Marks the time when nothing else did, and follows the clock back while nobody gains by it. */
+  async tick(): Promise<void> {
+    const wall = wallClock();
+    const { mark, free } = this.#store.peek((state) => ({ mark: state.mark, free: isFree(state) }));
+    const here = this.view().now;
+    if (free && here - wall > MINUTE) await this.#goBack(wall, null, "clock");
+    else if (here - mark >= CLOCK.mark) {
+      await this.#store.transact({ type: "MarkClock" }, () => null);
+    }
+    const { state, now } = this.view();
+    if (state !== "ok") log.warn("the clock is not right", { state, now, wall });
+  }
+
+  view(): ClockView {
+    const wall = wallClock();
+    const now = this.#clock.now(this.#store.peek(({ mark }) => mark));
+    const waiting = this.#clock.waitingSince !== null;
+    const behind = now - wall >= CLOCK.warn ? "behind" : "ok";
+    return { now, wall, state: isSuspect(now, wall) ? "suspect" : waiting ? "ahead" : behind };
+  }
+
+  /** A code to read out: the vendor answers it with the time. */
+  async ask(peer: string): ClockAnswer<string> {
+    const nonce = randomBytes(5);
+    return this.#store.transact({ type: "AskClock", nonce, peer }, () =>
+      encodeTimeCode(this.#identity.id, nonce),
+    );
+  }
+
+  /** An operator says that the system's clock, which is far ahead, is right. */
+  async accept(): ClockAnswer<ClockView> {
+    this.#clock.accept();
+    const marked = await this.#store.transact({ type: "MarkClock" }, () => null);
+    return marked.ok ? ok(this.view()) : marked;
+  }
+
+  /** The vendor's time, in answer to the newest code. */
+  async repair(document: string, peer: string): ClockAnswer<ClockView> {
+    const known = await this.#store.read((state) => ({
+      vendors: [...state.vendors.values()] as Vendor[],
+      nonce: state.clockNonce,
+    }));
+    if (!known.ok) return known;
+    const verified = await verifyTime(document.trim(), known.value.vendors);
+    if (!verified.ok) return no({ code: "invalid_license_file", reason: verified.fault });
+    const { appliance, nonce, iat } = verified.value;
+    if (appliance !== this.#identity.id || nonce !== known.value.nonce) {
+      return no({ code: "invalid_license_file", reason: "answers another code" });
+    }
+    const back = await this.#goBack(instant(iat * SECOND), nonce, peer);
+    return back.ok ? ok(this.view()) : back;
+  }
+
+  async #goBack(
+    to: Instant,
+    nonce: string | null,
+    peer: string,
+  ): Promise<Result<null, Fault | StorageFault>> {
+    const back = { type: "SetClockBack" as const, to, nonce, peer };
+    const done = await this.#store.transact(back, (state) => {
+      // From what is on record now, which is `to` or, where that was not earlier, as it was.
+      this.#clock.setTo(state.mark);
+      return null;
+    });
+    if (done.ok) log.warn("the clock was set", { to });
+    return done;
+  }
+}

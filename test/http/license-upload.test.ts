@@ -1,0 +1,222 @@
+import { describe, expect, test } from "bun:test";
+import { makeKey } from "../../src/license/keys.ts";
+import {
+  expectOk,
+  expectRefusal,
+  expectUnchanged,
+  openAppliance,
+  type Answer,
+  type Appliance,
+  type License,
+} from "../support/api.ts";
+import { later, DAY } from "../../src/domain/time.ts";
+import { hours, MONDAY } from "../support/scenario.ts";
+import { answer, trustDocument } from "../support/vendor.ts";
+
+const PATH = "/api/v4/license/upload";
+
+/** The ways a file can be sent, all the same to us. */
+const WAYS: readonly [string, (site: Appliance, text: string) => Promise<Answer<License>>][] = [
+  ["a file of a form", (site, text) => sendForm(site, "license", new File([text], "a.jwt"))],
+  ["a file under any name", (site, text) => sendForm(site, "__proto__", new File([text], "x"))],
+  ["a field of a form", (site, text) => sendForm(site, "license", text)],
+  ["plain text", (site, text) => sendText(site, text)],
+  ["plain text with line breaks around it", (site, text) => sendText(site, `\r\n ${text}\r\n`)],
+  ["JSON", (site, license) => site.post<License>(PATH, { license })],
+  ["JSON in any case of the name", (site, text) => site.post<License>(PATH, { License: text })],
+];
+
+async function sendForm(site: Appliance, name: string, value: string | File) {
+  const form = new FormData();
+  form.append(name, value);
+  const encoded = new Response(form);
+  const type = encoded.headers.get("content-type") ?? "";
+  const body = await encoded.arrayBuffer();
+  return site.send<License>("POST", PATH, { body, headers: { "content-type": type } });
+}
+
+const sendText = (site: Appliance, body: string) =>
+  site.send<License>("POST", PATH, { body, headers: { "content-type": "text/plain" } });
+
+describe("a license", () => {
+  test.each(WAYS)("comes in as %s, and serves at once", async (_way, send) => {
+    const site = await openAppliance({ licenses: {} });
+    const document = await answer(await site.asked(), 7, { slots: 3, customer: "Initech" });
+    const license = expectOk(await send(site, document));
+    expect(license).toMatchObject({ id: 7, floating_users: 3, customer: "Initech" });
+    expect(license).toEqual(expectOk(await site.license()));
+    expect(expectOk(await site.register({ user: "ada" })).license_id).toBe(7);
+  });
+
+  test("again is answered the same, and nothing is written for it", async () => {
+    const site = await openAppliance({ licenses: {} });
+    const document = await answer(await site.asked(), 7);
+    const first = expectOk(await site.upload(document));
+    const written = site.written();
+    for (const [, send] of WAYS) expect(expectOk(await send(site, document))).toEqual(first);
+    expect(site.written()).toBe(written);
+  });
+
+  test("renews the one of the same id; who holds a slot keeps it, totals stay", async () => {
+    const site = await openAppliance();
+    expectOk(await site.register({ user: "ada" }));
+    const renewed = await answer(await site.asked(), 1, { slots: 9 }, { serial: 2 });
+    expect(expectOk(await site.upload(renewed))).toMatchObject({
+      id: 1,
+      floating_users: 9,
+      floating_in_use_devices: 1,
+    });
+    expect(await site.holders()).toEqual(["ada"]);
+  });
+
+  test("may be renewed by a file that answers nothing", async () => {
+    const site = await openAppliance();
+    const unasked = { serial: 2, request_id: null, nonce: null };
+    const renewed = await answer(await site.asked(), 1, { slots: 9 }, unasked);
+    expect(expectOk(await site.upload(renewed)).floating_users).toBe(9);
+  });
+
+  test("survives a restart", async () => {
+    const site = await openAppliance({ licenses: {} });
+    expectOk(await site.upload(await answer(await site.asked(), 7)));
+    await site.stop();
+    const next = await openAppliance({ folder: site.folder, licenses: {} });
+    expect(expectOk(await next.license()).id).toBe(7);
+    expectOk(await next.register({ user: "ada" }));
+  });
+});
+
+describe("an upload is refused", () => {
+  const refuses = (site: Appliance, code: string, document: string): Promise<string> =>
+    expectUnchanged(site, 400, code, () => site.upload(document));
+
+  test.each([
+    ["no license in it", {}],
+    ["an empty one", { license: "" }],
+    ["a blank one", { license: " \n" }],
+    ["null", { license: null }],
+  ])("as missing_parameters for a body with %s", async (_what, fields) => {
+    const site = await openAppliance();
+    const message = await expectUnchanged(site, 400, "missing_parameters", () =>
+      site.post(PATH, fields),
+    );
+    expect(message).toBe("license must be given");
+  });
+
+  test("as missing_parameters for an empty text and a form with nothing in it", async () => {
+    const site = await openAppliance();
+    await expectUnchanged(site, 400, "missing_parameters", () => sendText(site, ""));
+    await expectUnchanged(site, 400, "missing_parameters", () =>
+      sendForm(site, "license", new File([], "empty")),
+    );
+  });
+
+  test("as invalid_license_file for what is no license, or not as it was signed", async () => {
+    const site = await openAppliance();
+    const good = await answer(await site.asked(), 7);
+    const [header = "", payload = "", signature = ""] = good.split(".");
+    const texts = [
+      "nonsense",
+      "a.b.c",
+      `${header}.${payload}.`,
+      `${header}.${payload}.${"A".repeat(signature.length)}`,
+      `${header}.${Buffer.from("{}").toString("base64url")}.${signature}`,
+      "x".repeat(60_000),
+      await site.asked(),
+      await trustDocument(),
+      await answer(await site.asked(), 0),
+      await answer(await site.asked(), 7, {}, { serial: 0 }),
+      await answer(await site.asked(), 7, { timeoutMinutes: 0 }),
+    ];
+    for (const text of texts) {
+      expect(await refuses(site, "invalid_license_file", text)).toStartWith("the file ");
+    }
+    expectOk(await site.upload(good));
+  });
+
+  test("as untrusted_vendor for a stranger, and for a product that is not the vendor's", async () => {
+    const site = await openAppliance();
+    const stranger = await makeKey();
+    const strange = await answer(await site.asked(), 7, {}, {}, stranger);
+    await refuses(site, "untrusted_vendor", strange);
+    const foreign = await answer(await site.asked(), 7, { product: "theirs" });
+    await refuses(site, "untrusted_vendor", foreign);
+    const theirs = await trustDocument({ products: ["theirs"] }, stranger);
+    expectOk(await site.post("/api/admin/v1/trust/add", { license: theirs }));
+    await refuses(site, "untrusted_vendor", strange);
+    await refuses(site, "untrusted_vendor", foreign);
+    const own = await answer(await site.asked(), 7, { product: "theirs" }, {}, stranger);
+    expectOk(await site.upload(own));
+  });
+
+  test("as untrusted_vendor for an id that is another vendor's license", async () => {
+    const site = await openAppliance();
+    const stranger = await makeKey();
+    const theirs = await trustDocument({ products: ["theirs"] }, stranger);
+    expectOk(await site.post("/api/admin/v1/trust/add", { license: theirs }));
+    const terms = { product: "theirs" };
+    const clash = await answer(await site.asked(), 1, terms, { serial: 9 }, stranger);
+    await refuses(site, "untrusted_vendor", clash);
+  });
+
+  test("as hardware_mismatch for another appliance, and for other hardware", async () => {
+    const site = await openAppliance();
+    const other = await openAppliance();
+    const elsewhere = await answer(await other.asked(), 7);
+    await refuses(site, "hardware_mismatch", elsewhere);
+    const hardware_id = "00".repeat(32);
+    const moved = await answer(await site.asked(), 7, {}, { hardware_id });
+    await refuses(site, "hardware_mismatch", moved);
+    const { id } = other.services.identity;
+    await refuses(
+      site,
+      "hardware_mismatch",
+      await answer(await site.asked(), 7, {}, { appliance: id }),
+    );
+  });
+
+  test("as request_unknown for a request never made, another nonce, none at all, or too late", async () => {
+    const site = await openAppliance();
+    const asked = await site.asked();
+    const never = { request_id: "0".repeat(32) };
+    await refuses(site, "request_unknown", await answer(asked, 7, {}, never));
+    const nonce = { nonce: "0".repeat(32) };
+    await refuses(site, "request_unknown", await answer(asked, 7, {}, nonce));
+    const none = { request_id: null, nonce: null };
+    await refuses(site, "request_unknown", await answer(asked, 7, {}, none));
+    site.clock.now = later(MONDAY, 400 * DAY);
+    await refuses(site, "request_unknown", await answer(asked, 7));
+  });
+
+  test("as request_used for a second license in answer to one request", async () => {
+    const site = await openAppliance();
+    const asked = await site.asked();
+    expectOk(await site.upload(await answer(asked, 7)));
+    await refuses(site, "request_used", await answer(asked, 8));
+    await refuses(site, "request_used", await answer(asked, 7, {}, { serial: 2 }));
+  });
+
+  test("as stale_license for an older serial, and for the same one with other content", async () => {
+    const site = await openAppliance({ licenses: {} });
+    const first = await answer(await site.asked(), 7, {}, { serial: 4 });
+    expectOk(await site.upload(await answer(await site.asked(), 7, {}, { serial: 5 })));
+    expect(await refuses(site, "stale_license", first)).toContain("serial 5");
+    const same = await answer(await site.asked(), 7, { slots: 99 }, { serial: 5 });
+    await refuses(site, "stale_license", same);
+  });
+});
+
+test("a license for other hardware is shown with why it does not serve, and can be asked for anew", async () => {
+  const site = await openAppliance();
+  expectOk(await site.register({ user: "ada" }));
+  await site.stop();
+  const components = [{ kind: "machine_id", value: "f".repeat(32) }] as const;
+  const moved = await openAppliance({ folder: site.folder, licenses: {}, components });
+  moved.clock.now = hours(0);
+  expectRefusal(await moved.register({ user: "ada" }), 400, "hardware_mismatch");
+  expect(expectOk(await moved.status()).licenses).toMatchObject([{ refusal: "hardware_mismatch" }]);
+  expectOk(await moved.unregister({ user: "ada" }));
+  const rebound = await answer(await moved.asked(), 1, {}, { serial: 2 });
+  expectOk(await moved.upload(rebound));
+  expectOk(await moved.register({ user: "ada" }));
+});

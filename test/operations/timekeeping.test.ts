@@ -1,0 +1,252 @@
+import { afterEach, describe, expect, onTestFinished, setSystemTime, test } from "bun:test";
+import { join } from "node:path";
+import type { Terms } from "../../src/domain/terms.ts";
+import { DAY, HOUR, later, MINUTE, SECOND, type Instant } from "../../src/domain/time.ts";
+import { idOf, makeKey, type PrivateKey } from "../../src/license/keys.ts";
+import { decodeTimeCode, signTime, type TimeDocument } from "../../src/license/time.ts";
+import { Identity } from "../../src/operations/identity.ts";
+import { Timekeeping } from "../../src/operations/timekeeping.ts";
+import { ApplianceClock } from "../../src/platform/clock.ts";
+import { realDisk } from "../../src/platform/disk.ts";
+import { asked, done, granted, openSite } from "../support/licensed-store.ts";
+import { borrow, install, MONDAY, register } from "../support/scenario.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+import { KEY, vendorWith } from "../support/vendor.ts";
+
+/** The monotonic clock goes on during a test: so much is still "at once". */
+const SLACK = 5_000;
+const END = later(MONDAY, 999 * DAY);
+const PEER = "10.0.0.1";
+
+afterEach(() => {
+  setSystemTime();
+});
+
+const wall = (at: Instant): void => void setSystemTime(at);
+
+/** License 1 is perpetual unless told otherwise; one vendor is trusted; it is Monday. */
+async function openTimed(terms: Partial<Terms> = {}, folder = join(tempFolder(), "data")) {
+  const clock = new ApplianceClock();
+  const isNew = realDisk.stat(folder) === null;
+  if (isNew) wall(MONDAY);
+  const { now, isSuspect } = clock;
+  const { store, stop } = await openSite({ folder, clock: now, isSuspect });
+  if (isNew) {
+    await done(store, {
+      type: "TrustVendor",
+      vendor: vendorWith({ products: ["DEMO"] }),
+      peer: PEER,
+    });
+    await done(store, install(1, { slots: 9, ...terms }));
+  }
+  const identity = new Identity(realDisk, join(folder, ".."), []);
+  await identity.make();
+  const time = new Timekeeping(store, clock, identity);
+  onTestFinished(() => time.stop());
+  const mark = (): Instant => store.peek((state) => state.mark);
+  const seq = (): number => store.health().seq;
+  return { folder, store, stop, identity, time, mark, seq };
+}
+
+type Timed = Awaited<ReturnType<typeof openTimed>>;
+
+/** A site that lent from a license with an end, so that its clock is no longer free. */
+async function openLent(): Promise<Timed> {
+  const site = await openTimed({ validUntil: END });
+  await done(site.store, register("ada"));
+  return site;
+}
+
+function expectAbout(said: Instant, wanted: Instant): void {
+  expect(said).toBeGreaterThanOrEqual(wanted);
+  expect(said).toBeLessThan(wanted + SLACK);
+}
+
+async function answer(
+  { time }: Timed,
+  at: Instant,
+  differing: Partial<TimeDocument> = {},
+  key: PrivateKey = KEY,
+): Promise<string> {
+  const code = decodeTimeCode(granted(await time.ask(PEER)));
+  if (code === null) throw new Error("not a clock code");
+  return signTime({ iss: idOf(key), iat: at / SECOND, ...code, ...differing }, key);
+}
+
+describe("a minute's tick", () => {
+  test("marks the time after ten idle minutes, and not before", async () => {
+    const { time, mark, seq } = await openTimed();
+    const [begun, before] = [mark(), seq()];
+    wall(later(begun, 10 * MINUTE - SLACK));
+    await time.tick();
+    expect([mark(), seq()]).toEqual([begun, before]);
+    wall(later(begun, 10 * MINUTE));
+    await time.tick();
+    expectAbout(mark(), later(begun, 10 * MINUTE));
+    expect(seq()).toBe(before + 1);
+    await time.tick();
+    expect(seq()).toBe(before + 1);
+  });
+
+  test("marks as well while the system's clock is behind: idle time is not lost by a restart", async () => {
+    const { store, time, mark, seq } = await openLent();
+    const before = seq();
+    wall(later(MONDAY, HOUR));
+    // A reading, and nothing written: an hour is on the clock and not on record.
+    granted(await store.read(() => null));
+    wall(later(MONDAY, -DAY));
+    await time.tick();
+    expect(seq()).toBe(before + 1);
+    expectAbout(mark(), later(MONDAY, HOUR));
+  });
+
+  test("does not write each minute while a wild clock is not believed", async () => {
+    const { time, seq } = await openLent();
+    const before = seq();
+    wall(later(MONDAY, 4000 * DAY));
+    await time.tick();
+    await time.tick();
+    expect(seq()).toBe(before);
+  });
+
+  test("follows the clock back while nothing dated was lent, and goes on from there", async () => {
+    const { store, time, mark } = await openTimed({ validUntil: END });
+    wall(later(MONDAY, -30 * DAY));
+    await time.tick();
+    expectAbout(mark(), later(MONDAY, -30 * DAY));
+    expect(time.view().state).toBe("ok");
+    const { end } = await done(store, register("ada"));
+    expectAbout(end, later(MONDAY, 30 * MINUTE - 30 * DAY));
+  });
+
+  test("follows it back too when what it said was never written", async () => {
+    const { store, time } = await openTimed();
+    wall(later(MONDAY, HOUR));
+    expect(granted(await store.read((_state, at) => at))).toBe(later(MONDAY, HOUR));
+    wall(later(MONDAY, 2 * MINUTE));
+    await time.tick();
+    expectAbout(time.view().now, later(MONDAY, 2 * MINUTE));
+  });
+
+  test("does not follow it once something dated was", async () => {
+    const { time, mark, seq } = await openLent();
+    const [begun, before] = [mark(), seq()];
+    wall(later(MONDAY, -30 * DAY));
+    await time.tick();
+    expect([mark(), seq()]).toEqual([begun, before]);
+    expectAbout(time.view().now, MONDAY);
+  });
+});
+
+describe("what is told of the clock", () => {
+  const states = [
+    [0, "ok"],
+    [-10 * MINUTE + SLACK, "ok"],
+    [-10 * MINUTE, "behind"],
+    [-DAY + SLACK, "behind"],
+    [-DAY, "suspect"],
+    [DAY, "ok"],
+    [30 * DAY, "ahead"],
+  ] as const;
+
+  for (const [off, state] of states) {
+    test(`${off} ms from what is on record: ${state}`, async () => {
+      const { time } = await openLent();
+      wall(later(MONDAY, off));
+      expect(time.view()).toMatchObject({ state, wall: later(MONDAY, off) });
+    });
+  }
+
+  test("suspect: no new slots with an end, until the clock is right again", async () => {
+    const { store } = await openLent();
+    wall(later(MONDAY, -DAY));
+    const refused = { ok: false, fault: { code: "clock_suspect", behind: DAY } };
+    expect(await asked(store, register("bob"))).toMatchObject(refused);
+    expect(await asked(store, borrow("ada"))).toMatchObject(refused);
+    expectAbout((await done(store, register("ada"))).registeredAt, MONDAY);
+    wall(later(MONDAY, SECOND));
+    await done(store, register("bob"));
+  });
+});
+
+describe("an operator's word", () => {
+  test("makes a wild clock the time, on record", async () => {
+    const site = await openLent();
+    wall(later(MONDAY, 500 * DAY));
+    expect(site.time.view().state).toBe("ahead");
+    expect(granted(await site.time.accept())).toMatchObject({ state: "ok" });
+    expectAbout(site.mark(), later(MONDAY, 500 * DAY));
+    await site.stop();
+    wall(MONDAY);
+    const again = await openTimed({}, site.folder);
+    expectAbout(again.time.view().now, later(MONDAY, 500 * DAY));
+  });
+
+  test("does not take time back", async () => {
+    const { store, time } = await openLent();
+    wall(later(MONDAY, HOUR));
+    granted(await store.read(() => null));
+    wall(later(MONDAY, -DAY));
+    expectAbout(granted(await time.accept()).now, later(MONDAY, HOUR));
+  });
+});
+
+describe("a vendor's time", () => {
+  const REAL = later(MONDAY, -3 * DAY);
+  const other = "answers another code";
+
+  test("sets the clock back, and slots with an end are lent again, after a restart too", async () => {
+    const site = await openLent();
+    wall(REAL);
+    const repaired = granted(await site.time.repair(`${await answer(site, REAL)}\n`, PEER));
+    expect(repaired.state).toBe("ok");
+    expectAbout(repaired.now, REAL);
+    const { end, slotsInUse } = await done(site.store, register("bob"));
+    expectAbout(end, later(REAL, 30 * MINUTE));
+    expect(slotsInUse).toBe(2);
+    await site.stop();
+    expectAbout((await openTimed({}, site.folder)).time.view().now, REAL);
+  });
+
+  test("counts once", async () => {
+    const site = await openLent();
+    wall(REAL);
+    const document = await answer(site, REAL);
+    granted(await site.time.repair(document, PEER));
+    await refuses(site, document, other);
+  });
+
+  test("counts once also when it is not earlier, and takes the clock nowhere", async () => {
+    const site = await openLent();
+    const document = await answer(site, later(MONDAY, 20 * DAY));
+    await site.time.repair(document, PEER);
+    expectAbout(site.time.view().now, MONDAY);
+    wall(later(MONDAY, DAY));
+    await refuses(site, document, other);
+  });
+
+  test("answers the newest code and no other, of this appliance and no other", async () => {
+    const site = await openLent();
+    const older = await answer(site, REAL);
+    await refuses(site, await answer(site, REAL, { nonce: "0000000000" }), other);
+    await refuses(site, await answer(site, REAL, { appliance: idOf(KEY) }), other);
+    await refuses(site, older, other);
+  });
+
+  test("from nobody trusted is refused, and the code stays open", async () => {
+    const site = await openLent();
+    wall(REAL);
+    const stranger = await makeKey();
+    await refuses(site, await answer(site, REAL, {}, stranger), "is signed by nobody trusted here");
+    const good = await answer(site, REAL);
+    await refuses(site, `${good}x`, "is not a signed document");
+    granted(await site.time.repair(good, PEER));
+  });
+
+  async function refuses(site: Timed, document: string, reason: string): Promise<void> {
+    const [mark, before] = [site.mark(), site.seq()];
+    const fault = { code: "invalid_license_file", reason };
+    expect(await site.time.repair(document, PEER)).toMatchObject({ ok: false, fault });
+    expect([site.mark(), site.seq()]).toEqual([mark, before]);
+  }
+});
