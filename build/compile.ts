@@ -1,5 +1,5 @@
 // Makes build/out/berth: the one file an operator copies.
-import { mkdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 const root = join(import.meta.dir, "..");
@@ -20,6 +20,7 @@ const { exitCode } = Bun.spawnSync(
     // Elysia reads its handlers' sources: minified ones break it, so --minify stays off.
     '--define=process.env.NODE_ENV="production"',
     `--define=BERTH_COMMIT=${JSON.stringify(commit())}`,
+    ...bakedTrust(),
     // Otherwise the binary would run what it finds in the folder it is started from.
     "--no-compile-autoload-dotenv",
     "--no-compile-autoload-bunfig",
@@ -37,6 +38,13 @@ renameSync(fresh, binary);
 rmSync(dirname(fresh), { recursive: true });
 const mib = (statSync(binary).size / 1024 / 1024).toFixed(0);
 process.stdout.write(`${binary} (${mib} MiB)\n`);
+
+/** BERTH_TRUST_FILE=trust.jwt makes a vendor's own build, which trusts that vendor alone. */
+function bakedTrust(): string[] {
+  const path = process.env["BERTH_TRUST_FILE"];
+  if (path === undefined) return [];
+  return [`--define=BERTH_TRUST=${JSON.stringify(readFileSync(path, "utf8").trim())}`];
+}
 
 /** A source folder without git still builds; it only cannot say what it was built from. */
 function commit(): string {

@@ -1,16 +1,28 @@
 import { join } from "node:path";
 import type { Kind } from "../domain/state.ts";
+import type { Services } from "../http/app.ts";
+import type { Component } from "../license/hardware.ts";
+import { signLease } from "../license/lease.ts";
+import { Airgap } from "../operations/airgap.ts";
+import { Credentials } from "../operations/credentials.ts";
+import { Identity } from "../operations/identity.ts";
+import { Licensing } from "../operations/licensing.ts";
+import { Timekeeping } from "../operations/timekeeping.ts";
 import { Operations } from "../operations/operations.ts";
-import { carriedClock } from "../platform/clock.ts";
+import { ApplianceClock } from "../platform/clock.ts";
 import { realDisk } from "../platform/disk.ts";
+import { readComponents } from "../platform/machine.ts";
 import { log } from "../platform/log.ts";
 import { becomeOwnerOf } from "../platform/owner.ts";
-import { ownCommand } from "../platform/version.ts";
+import { bakedTrust, ownCommand } from "../platform/version.ts";
+import { SealedFile } from "../store/sealed-file.ts";
 import { Store } from "../store/store.ts";
 import { FAILED } from "./command.ts";
 
 export interface ApplianceOptions {
   readonly folder: string;
+  /** What stands for the hardware; null: the hardware itself. */
+  readonly named: string | null;
   /** Null takes a folder of either kind. */
   readonly kind: Kind | null;
   readonly create: boolean;
@@ -23,26 +35,43 @@ export const socketIn = (folder: string): string => join(folder, "berth.sock");
 const LAST_WORDS = 250;
 
 /** The data folder with everything that works on it: the one place where the real parts meet. */
-export async function openAppliance({
-  folder,
-  kind,
-  create,
-}: ApplianceOptions): Promise<Operations> {
+export async function openAppliance(options: ApplianceOptions): Promise<Services> {
+  const { folder, named, kind, create } = options;
   becomeOwnerOf(folder);
+  const clock = new ApplianceClock();
+  const identity = new Identity(realDisk, folder, componentsOf(named));
   const store = await Store.open({
+    identify: () => identity.make(),
+    isBound: (license) => identity.matching(license).ok,
     disk: realDisk,
     folder,
     kind,
     create,
-    clock: carriedClock(),
+    clock: clock.now,
+    isSuspect: clock.isSuspect,
     checkpoint: checkpointInChild,
     onFatal(error) {
       log.error("the disk failed; stopping, the next start replays what is safe", { error });
       setTimeout(() => process.exit(FAILED), LAST_WORDS);
     },
   });
-  return new Operations(store);
+  try {
+    identity.open(store.peek(({ appliance }) => appliance));
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+  const operations = new Operations(store, (lease) => signLease(lease, identity.key));
+  const credentials = new Credentials(store, new SealedFile(realDisk, folder));
+  const licensing = new Licensing(store, identity, credentials, bakedTrust);
+  if (bakedTrust !== null) await licensing.trust(bakedTrust, "build");
+  const timekeeping = new Timekeeping(store, clock, identity);
+  const airgap = new Airgap(store, identity);
+  return { operations, licensing, airgap, credentials, identity, timekeeping };
 }
+
+const componentsOf = (named: string | null): readonly Component[] =>
+  named === null ? readComponents() : [{ kind: "named", value: named.normalize("NFC") }];
 
 /**
  * Folding needs the whole state a second time in memory: a process of its own gives it all back.

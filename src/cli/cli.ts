@@ -13,10 +13,17 @@ import {
 import { errorCode } from "../platform/disk.ts";
 import { FolderBusy } from "../store/lock.ts";
 import { FolderRefused } from "../store/refusal.ts";
+import { DeskRefused } from "../vendor/desk.ts";
 import { DONE, FAILED, Failure, MISUSED, NEEDS_OPERATOR, type Command } from "./command.ts";
 import { checkpointCommand } from "./commands/checkpoint.ts";
 import { configCommand } from "./commands/config.ts";
 import { demo } from "./commands/demo.ts";
+import { airgapCommands } from "./commands/airgap.ts";
+import { clockCommands } from "./commands/clock.ts";
+import { keysSet } from "./commands/keys.ts";
+import { licenseCommands } from "./commands/license.ts";
+import { trustCommands } from "./commands/trust.ts";
+import { vendorCommands } from "./commands/vendor.ts";
 import { release } from "./commands/release.ts";
 import { serve } from "./commands/serve.ts";
 import { slots } from "./commands/slots.ts";
@@ -32,6 +39,12 @@ const commands: readonly Command[] = [
   status,
   slots,
   release,
+  ...licenseCommands,
+  ...trustCommands,
+  ...airgapCommands,
+  keysSet,
+  ...clockCommands,
+  ...vendorCommands,
   configCommand,
   versionCommand,
   checkpointCommand,
@@ -49,12 +62,13 @@ export async function run(argv: readonly string[], environment: Environment): Pr
 async function dispatch(argv: readonly string[], environment: Environment): Promise<number> {
   const [name, ...rest] = argv;
   if (name === undefined || name === "help" || name === "--help" || name === "-h") {
-    print(rest[0] === undefined ? usage(commands) : commandUsage(named(rest[0])));
+    print(rest[0] === undefined ? usage(commands) : commandUsage(named(rest.join(" "))));
     return DONE;
   }
   const wanted = name === "--version" || name === "-v" ? "version" : name;
-  const command = named(wanted);
-  const { flags, words } = parse(command, rest);
+  const two = commands.find((candidate) => candidate.name === `${wanted} ${rest[0]}`);
+  const command = two ?? named(wanted);
+  const { flags, words } = parse(command, two === undefined ? rest : rest.slice(1));
   if (flags["help"] === true) {
     print(commandUsage(command));
     return DONE;
@@ -70,6 +84,11 @@ async function dispatch(argv: readonly string[], environment: Environment): Prom
 function named(name: string): Command {
   const command = commands.find((candidate) => candidate.name === name);
   if (command !== undefined) return command;
+  const family = commands.filter((candidate) => candidate.name.startsWith(`${name} `));
+  if (family.length > 0) {
+    const names = family.map((candidate) => candidate.name.slice(name.length + 1));
+    throw new Misuse(`berth ${name} needs one of: ${names.join(", ")}`, `berth help ${name} …`);
+  }
   throw new Misuse(`there is no command ${name}`, "berth help lists the commands");
 }
 
@@ -137,7 +156,7 @@ function report(error: unknown): number {
     printError(error.message, error.hint);
     return MISUSED;
   }
-  if (error instanceof Failure) {
+  if (error instanceof Failure || error instanceof DeskRefused) {
     printError(error.message, error.hint);
     return FAILED;
   }

@@ -39,6 +39,12 @@ export function dataFolder(given: Given): string {
   return folder;
 }
 
+/** Which folder, and what stands for the machine's hardware if something must. */
+export const place = (given: Given) => ({
+  folder: dataFolder(given),
+  named: stringOf(given, "identity"),
+});
+
 export function listOf({ values }: Given, name: string): readonly string[] {
   const value = values.get(name)?.value;
   return Array.isArray(value) ? (value as readonly string[]) : [];

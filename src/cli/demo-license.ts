@@ -1,39 +1,43 @@
-import type { FeatureTerms, Terms } from "../domain/terms.ts";
+import type { Instant } from "../domain/time.ts";
+import type { Request } from "../license/request.ts";
+import type { TermsDocument } from "../license/terms.ts";
+import type { IssueOptions } from "../vendor/issue.ts";
 
 const plainFeature = { metadata: null, expires: null, floating: null, consumption: null };
 
-const features: readonly FeatureTerms[] = [
-  { ...plainFeature, code: "RENDER", name: "Render", floating: { slots: 2, timeoutMinutes: 15 } },
-  {
-    ...plainFeature,
-    code: "EXPORT",
-    name: "Export",
-    consumption: { max: 50, overages: 0, negative: false, period: null },
-  },
-];
-
 /** Enough of everything to try every call once. */
-export const demoTerms = (product: string): Terms => ({
-  product,
-  productName: `${product} (demo)`,
-  licenseKey: null,
-  type: "consumption",
-  customer: null,
-  metadata: null,
+export const demoTerms: Partial<TermsDocument> = {
+  license_type: "consumption",
   trial: true,
-  enabled: true,
-  start: null,
-  validUntil: null,
-  maintenanceUntil: null,
-  graceHours: null,
   slots: 5,
-  timeoutMinutes: 15,
-  borrowHours: 8_760,
-  earlyReturn: true,
+  timeout_minutes: 15,
+  borrow_hours: 8_760,
   consumption: { max: 100, overages: 10, negative: false, period: null },
-  features,
-});
+  features: [
+    {
+      ...plainFeature,
+      code: "RENDER",
+      name: "Render",
+      floating: { slots: 2, timeout_minutes: 15 },
+    },
+    {
+      ...plainFeature,
+      code: "EXPORT",
+      name: "Export",
+      consumption: { max: 50, overages: 0, negative: false, period: null },
+    },
+  ],
+};
 
-/** 48 bits of the product code: the same product has the same license on every start. */
-export const demoLicenseId = (product: string): number =>
-  Number.parseInt(new Bun.CryptoHasher("sha256").update(product).digest("hex").slice(0, 12), 16);
+/** How the demo's desk answers: whatever machine asks, since it is the same one. */
+export const demoIssue = (request: Request, now: Instant): IssueOptions => ({
+  request,
+  renew: null,
+  licenseId: null,
+  isNew: false,
+  licenseKey: null,
+  terms: demoTerms,
+  allowWeakBinding: true,
+  acceptFork: null,
+  now,
+});

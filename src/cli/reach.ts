@@ -8,22 +8,30 @@ import { Failure } from "./command.ts";
 /** Calls the administration of one appliance, running or not. */
 export type Call = (method: "GET" | "POST", path: string, body?: object) => Promise<unknown>;
 
+export interface Place {
+  readonly folder: string;
+  readonly named: string | null;
+}
+
 /**
  * Talks to the running server through its socket; with none, opens the folder under its lock and
  * asks the same routes there. Never both ways at once.
  */
-export async function reach<T>(folder: string, use: (call: Call) => Promise<T>): Promise<T> {
+export async function reach<T>(
+  { folder, named }: Place,
+  use: (call: Call) => Promise<T>,
+): Promise<T> {
   becomeOwnerOf(folder);
   const socket = socketIn(folder);
   if (existsSync(socket) && (await answers(socket))) {
     return use(caller((request) => fetch(request, { unix: socket })));
   }
-  const operations = await openAppliance({ folder, kind: null, create: false });
+  const appliance = await openAppliance({ folder, named, kind: null, create: false });
   try {
-    const app = createApp({ operations, gate: socketGate });
+    const app = createApp(appliance, socketGate);
     return await use(caller((request) => app.handle(request)));
   } finally {
-    await operations.close();
+    await appliance.operations.close();
   }
 }
 

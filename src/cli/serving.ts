@@ -1,6 +1,6 @@
 import type { Kind } from "../domain/state.ts";
+import type { Services } from "../http/app.ts";
 import { listen, listenOnSocket, probe, type Listening } from "../http/server.ts";
-import type { Operations } from "../operations/operations.ts";
 import { errorCode } from "../platform/disk.ts";
 import { networkMatcher, siteNetworks } from "../platform/networks.ts";
 import { openAppliance, socketIn } from "./appliance.ts";
@@ -8,8 +8,7 @@ import { DONE, Failure, listOf, stringOf, type Given } from "./command.ts";
 import { parseListen } from "./listen.ts";
 import { print, printWarning } from "./terminal.ts";
 
-export interface Server {
-  readonly operations: Operations;
+export interface Server extends Services {
   /** The address applications use, as a URL. */
   readonly url: string;
   readonly folder: string;
@@ -20,7 +19,7 @@ export async function serveFolder(
   given: Given,
   folder: string,
   kind: Kind,
-  prepare: (operations: Operations) => Promise<void>,
+  prepare: (appliance: Services) => Promise<void>,
   ready: (server: Server) => Promise<void>,
 ): Promise<number> {
   const stopped = whenTold();
@@ -28,21 +27,32 @@ export async function serveFolder(
   const isClient = clientNetworks(listOf(given, "client-networks"));
   // A port that cannot be had must not leave a new data folder behind.
   if (port !== 0) await bound(host, port, () => probe(host, port)).stop();
-  const operations = await openAppliance({ folder, kind, create: true });
+  const appliance = await openAppliance({
+    folder,
+    named: stringOf(given, "identity"),
+    kind,
+    create: true,
+  });
+  const { operations } = appliance;
   const listeners: Listening[] = [];
   try {
     for (const note of operations.health().notes) printWarning(note);
-    await prepare(operations);
+    // Before anybody is served: a clock that was put right while this was off is followed at once.
+    await appliance.timekeeping.tick();
+    await prepare(appliance);
     const adminOpen = kind === "demo";
-    const plain = bound(host, port, () => listen({ operations, host, port, isClient, adminOpen }));
+    const plain = bound(host, port, () =>
+      listen({ services: appliance, host, port, isClient, adminOpen }),
+    );
     listeners.push(plain);
-    const socket = openSocket(operations, folder);
+    const socket = openSocket(appliance, folder);
     if (socket !== null) listeners.push(socket);
-    await ready({ operations, url: plain.address, folder });
+    await ready({ ...appliance, url: plain.address, folder });
     await stopped;
     print("stopping");
   } finally {
     await Promise.all(listeners.map((listener) => listener.stop()));
+    appliance.timekeeping.stop();
     await operations.close();
   }
   print("stopped");
@@ -79,9 +89,9 @@ function bound(host: string, port: number, start: () => Listening): Listening {
 /** The longest path a unix socket can have, its closing zero counted. */
 const SOCKET_PATH = 107;
 
-function openSocket(operations: Operations, folder: string): Listening | null {
+function openSocket(services: Services, folder: string): Listening | null {
   const path = socketIn(folder);
-  if (Buffer.byteLength(path) <= SOCKET_PATH) return listenOnSocket(operations, path);
+  if (Buffer.byteLength(path) <= SOCKET_PATH) return listenOnSocket(services, path);
   printWarning(
     `${folder} is too long a path for a socket: other berth commands cannot reach this server`,
   );

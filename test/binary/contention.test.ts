@@ -37,7 +37,7 @@ class Ledger {
 
 test(`${CLIENTS} clients fight for ${SLOTS} slots over ${CALLS} calls, then the server is killed`, async () => {
   const folder = tempFolder();
-  await makeSite(folder, 1, { product: "cad", slots: SLOTS });
+  await makeSite(folder, { product: "cad", slots: SLOTS });
   const first = await startBinary("serve", "--data", folder, ...LISTEN);
   const ledger = new Ledger();
   const clients = Array.from({ length: CLIENTS }, (_, index) =>

@@ -19,7 +19,7 @@ const run = (...words: string[]) => Bun.spawnSync([buildBinary(), ...words], { c
 describe("a clean stop", () => {
   test("answers what is under way, ends with 0 and leaves everything in state.json", async () => {
     const folder = tempFolder();
-    await makeSite(folder, 1, { product: "cad", slots: 40 });
+    await makeSite(folder, { product: "cad", slots: 40 });
     const server = await startBinary("serve", "--data", folder, ...LISTEN);
     const asked = Array.from({ length: 30 }, (_, index) =>
       post(server.url, "register", { product: "cad", user: `user-${index}` }),
@@ -47,7 +47,7 @@ describe("a clean stop", () => {
 
   test("the folder starts again where it stopped", async () => {
     const folder = tempFolder();
-    await makeSite(folder, 1, { product: "cad" });
+    await makeSite(folder, { product: "cad" });
     const first = await startBinary("serve", "--data", folder, ...LISTEN);
     expect((await post(first.url, "register", { user: "ada" })).status).toBe(200);
     await first.stop();
@@ -84,7 +84,7 @@ describe("one process per folder and port", () => {
 describe("the command line", () => {
   test("reaches a running server through its socket, and a stopped folder directly", async () => {
     const folder = tempFolder();
-    await makeSite(folder, 1, { product: "cad" });
+    await makeSite(folder, { product: "cad" });
     const server = await startBinary("serve", "--data", folder, ...LISTEN);
     await post(server.url, "register", { user: "ada", os_hostname: "ws-17" });
     await post(server.url, "register", { user: "bob" });
@@ -109,7 +109,7 @@ describe("the command line", () => {
 
   test("what a reader of a stopped folder leaves behind is what it found", async () => {
     const folder = tempFolder();
-    await makeSite(folder, 1, { product: "cad" });
+    await makeSite(folder, { product: "cad" });
     const names = readdirSync(folder);
     const state = readFileSync(join(folder, "state.json"), "utf8");
     expect(run("status", "--data", folder).exitCode).toBe(0);
@@ -119,7 +119,7 @@ describe("the command line", () => {
 
   test("a folder that needs an operator is exit code 78, with the command that helps", async () => {
     const folder = tempFolder();
-    await makeSite(folder, 1, { product: "cad" });
+    await makeSite(folder, { product: "cad" });
     writeFileSync(join(folder, "state.json"), "");
     const refused = run("serve", "--data", folder, ...LISTEN);
     expect(refused.exitCode).toBe(78);

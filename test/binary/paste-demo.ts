@@ -11,7 +11,7 @@ if (Bun.which("curl") === null) {
   }
 }
 
-const OPERATIONS = 4;
+const OPERATIONS = 7;
 const server = await startBinary("demo", "--listen", "127.0.0.1:0");
 const lines = server.output.split("\n").filter((line) => line.startsWith("curl "));
 let wrong = lines.length === OPERATIONS ? 0 : 1;

@@ -5,20 +5,30 @@ import { join } from "node:path";
 import type { Static } from "@sinclair/typebox";
 import type { Terms } from "../../src/domain/terms.ts";
 import type { Instant } from "../../src/domain/time.ts";
-import { createApp } from "../../src/http/app.ts";
+import { createApp, type Services } from "../../src/http/app.ts";
 import type { Gate } from "../../src/http/gate.ts";
 import type { FeatureObject, LicenseObject } from "../../src/http/license-object.ts";
 import type { RegistrationReply, StatusReply } from "../../src/http/routes/admin.ts";
 import type { ConsumptionReply, FeatureConsumptionReply } from "../../src/http/routes/count.ts";
 import type { SlotReply } from "../../src/http/routes/slot-reply.ts";
+import type { Component } from "../../src/license/hardware.ts";
+import { signLease } from "../../src/license/lease.ts";
+import { Airgap } from "../../src/operations/airgap.ts";
+import { Credentials } from "../../src/operations/credentials.ts";
+import { Identity } from "../../src/operations/identity.ts";
+import { Licensing } from "../../src/operations/licensing.ts";
 import { Operations } from "../../src/operations/operations.ts";
+import { Timekeeping } from "../../src/operations/timekeeping.ts";
+import { ApplianceClock } from "../../src/platform/clock.ts";
 import { realDisk, type Disk } from "../../src/platform/disk.ts";
 import { siteNetworks } from "../../src/platform/networks.ts";
 import { checkpoint } from "../../src/store/checkpoint.ts";
+import { SealedFile } from "../../src/store/sealed-file.ts";
 import { Store } from "../../src/store/store.ts";
 import { granted } from "./licensed-store.ts";
-import { counting, feature, MONDAY, terms } from "./scenario.ts";
+import { counting, feature, MONDAY } from "./scenario.ts";
 import { tempFolder } from "./temp-folder.ts";
+import { answer, PRODUCTS, trustDocument } from "./vendor.ts";
 
 export type Answer<T> = readonly [response: Response, body: T];
 export type Fields = Readonly<Record<string, unknown>>;
@@ -51,13 +61,23 @@ export interface ApplianceOptions {
   readonly gate?: Partial<Gate>;
   readonly disk?: Disk;
   readonly folder?: string;
+  /** What the machine is made of. */
+  readonly components?: readonly Component[];
 }
+
+const MACHINE: readonly Component[] = [
+  { kind: "machine_id", value: "0123456789abcdef0123456789abcdef" },
+  { kind: "mac", value: "52:54:00:12:34:56" },
+];
 
 export async function openAppliance(options: ApplianceOptions = {}): Promise<Appliance> {
   const { licenses = { 1: CAD }, gate = {}, disk = realDisk } = options;
   const folder = options.folder ?? join(tempFolder(), "data");
   const clock = { now: MONDAY };
+  const identity = new Identity(realDisk, folder, options.components ?? MACHINE);
   const store = await Store.open({
+    identify: () => identity.make(),
+    isBound: (license) => identity.matching(license).ok,
     disk,
     folder,
     kind: "site",
@@ -66,19 +86,32 @@ export async function openAppliance(options: ApplianceOptions = {}): Promise<App
     checkpoint: (of, open) => checkpoint(realDisk, of, open),
     onFatal: () => {},
   });
-  const operations = new Operations(store);
-  const appliance = new Appliance(operations, clock, folder, gate);
+  identity.open(store.peek(({ appliance }) => appliance));
+  const operations = new Operations(store, (lease) => signLease(lease, identity.key));
+  const credentials = new Credentials(store, new SealedFile(realDisk, folder));
+  const licensing = new Licensing(store, identity, credentials);
+  const airgap = new Airgap(store, identity);
+  const timekeeping = new Timekeeping(store, new ApplianceClock(), identity);
+  const services = { operations, licensing, airgap, credentials, identity, timekeeping };
+  const appliance = new Appliance(services, clock, folder, gate);
   onTestFinished(() => appliance.stop());
-  for (const [id, differing] of Object.entries(licenses)) {
-    granted(
-      await operations.installLicense({ license: Number(id), terms: { ...terms(differing) } }),
-    );
+  const licensed = Object.entries(licenses);
+  const products = licensed.flatMap(([, { product }]) => product ?? []);
+  const trusted = { products: [...new Set([...PRODUCTS, ...products])] };
+  if (granted(await licensing.vendors()).length === 0) {
+    granted(await licensing.trust(await trustDocument(trusted), "test"));
+  }
+  for (const [id, differing] of licensed) {
+    const document = await answer(await appliance.asked(), Number(id), differing);
+    granted(await licensing.install(document, "test"));
   }
   return appliance;
 }
 
 export class Appliance {
+  readonly services: Services;
   readonly operations: Operations;
+  readonly licensing: Licensing;
   readonly clock: { now: Instant };
   readonly folder: string;
   readonly app: ReturnType<typeof createApp>;
@@ -87,24 +120,23 @@ export class Appliance {
   #stopping: Promise<void> | null = null;
 
   constructor(
-    operations: Operations,
+    services: Services,
     clock: { now: Instant },
     folder: string,
     gate: Partial<Gate> = {},
   ) {
-    this.operations = operations;
+    this.services = services;
+    this.operations = services.operations;
+    this.licensing = services.licensing;
     this.clock = clock;
     this.folder = folder;
-    this.app = createApp({
-      operations,
-      gate: {
-        peerOf: () => this.peer,
-        trusted: false,
-        isClient: siteNetworks(),
-        adminOpen: false,
-        names: ["appliance"],
-        ...gate,
-      },
+    this.app = createApp(services, {
+      peerOf: () => this.peer,
+      trusted: false,
+      isClient: siteNetworks(),
+      adminOpen: false,
+      names: ["appliance"],
+      ...gate,
     });
   }
 
@@ -118,6 +150,7 @@ export class Appliance {
   featureRegister = (fields: Fields) => this.post<Feature>("featureRegister", fields);
   featureRelease = (fields: Fields) => this.post<string>("featureRelease", fields);
   license = (query = "") => this.get<License>(`/api/v4/license${query}`);
+  upload = (document: string) => this.post<License>("license/upload", { license: document });
   status = () => this.get<StatusReply>("/api/admin/v1/status");
   licenses = () => this.get<License[]>("/api/admin/v1/licenses");
   registrations = (query = "") =>
@@ -148,6 +181,11 @@ export class Appliance {
     return [response, (isJson && text !== "" ? JSON.parse(text) : text) as T];
   }
 
+  /** A request that went out, for a vendor to answer. */
+  async asked(product: string | null = null): Promise<string> {
+    return granted(await this.licensing.request(product, null, "test")).document;
+  }
+
   /** Who holds a slot, asked behind the gate's back. */
   async holders(): Promise<string[]> {
     return granted(await this.operations.registrations(null)).map(({ user }) => user);
@@ -159,6 +197,7 @@ export class Appliance {
   }
 
   stop(): Promise<void> {
+    this.services.timekeeping.stop();
     return (this.#stopping ??= this.operations.close());
   }
 }

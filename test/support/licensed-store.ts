@@ -11,13 +11,16 @@ import type { State } from "../../src/domain/state.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { checkpoint } from "../../src/store/checkpoint.ts";
-import { segmentsIn } from "../../src/store/files.ts";
+import { generationName, segmentsIn } from "../../src/store/files.ts";
 import { openFolder, type FolderOptions } from "../../src/store/folder.ts";
 import type { StorageFault } from "../../src/store/group-commit.ts";
-import { decodeLine, type Line } from "../../src/store/journal.ts";
+import { decodeLine, firstHead, type Line } from "../../src/store/journal.ts";
 import { FolderRefused } from "../../src/store/refusal.ts";
+import { encodeSnapshot } from "../../src/store/snapshot.ts";
+import { StateFile } from "../../src/store/state-file.ts";
 import { Store, type StoreOptions } from "../../src/store/store.ts";
 import { FaultyDisk } from "./faulty-disk.ts";
+import { newSite } from "./new-site.ts";
 import { counting, dump, feature, install, MONDAY } from "./scenario.ts";
 import { tempFolder } from "./temp-folder.ts";
 
@@ -44,6 +47,8 @@ export async function openSite(differing: Partial<StoreOptions> = {}): Promise<S
     onFatal: (error) => fatal.push(error),
     ...differing,
   };
+  const isNew = realDisk.stat(options.folder) === null;
+  if (isNew) await prepare(options.folder);
   const store = await Store.open(options);
   let stopping: Promise<void> | null = null;
   const stop = (): Promise<void> => (stopping ??= store.close());
@@ -53,6 +58,17 @@ export async function openSite(differing: Partial<StoreOptions> = {}): Promise<S
     if (options.disk instanceof FaultyDisk) expect(options.disk.misused).toEqual([]);
   });
   return { folder: options.folder, store, clock, fatal, stop };
+}
+
+/**
+ * A folder in which a vendor is trusted and requests are open before its first line is written, so
+ * that a test counts only the lines that are its own.
+ */
+async function prepare(folder: string): Promise<void> {
+  await startIn(folder);
+  const snapshot = encodeSnapshot(newSite(), firstHead, { file: null, length: 0 });
+  await new StateFile(realDisk, folder).write(snapshot, null);
+  await new StateFile(realDisk, folder, generationName(0)).write(snapshot, null);
 }
 
 /** License 1 for `cad`: fifty slots, counted use, a feature with slots and one that counts. */
@@ -121,6 +137,7 @@ export async function startIn(
     create: true,
     uid: process.getuid?.() ?? 0,
     now: () => MONDAY,
+    identify: async () => "",
     ...differing,
   });
   lock.release();

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import type { Command } from "../../src/domain/command.ts";
 import { DAY, MINUTE } from "../../src/domain/time.ts";
+import { makeRequest, VENDOR } from "./new-site.ts";
 import {
   borrow,
   consume,
@@ -11,6 +12,7 @@ import {
   register,
   registerFeature,
   releaseFeature,
+  remove,
   unregister,
   unregisterAll,
 } from "./scenario.ts";
@@ -54,8 +56,21 @@ const installing = fc
     }),
   );
 
+const LICENSES = [1, 2, 11, 12, 21, 22];
+const OTHER = { ...VENDOR, vendor: "VENDOR0000000002", products: ["other"] };
+
 const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 3, arbitrary: installing },
+  fc.tuple(fc.constantFrom(...LICENSES), fc.boolean()).map(([id, all]) => remove(id, all)),
+  fc.uuid().map((id) => makeRequest(`request ${id}`)),
+  fc.integer({ min: 1, max: 3 }).map((version): Command => ({
+    type: "TrustVendor",
+    vendor: { ...OTHER, version },
+    peer: "10.0.0.9",
+  })),
+  fc
+    .constantFrom(OTHER.vendor, VENDOR.vendor)
+    .map((vendor): Command => ({ type: "DistrustVendor", vendor, peer: "10.0.0.9" })),
   {
     weight: 6,
     arbitrary: fc

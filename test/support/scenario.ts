@@ -8,16 +8,11 @@ import type { OutcomeOf } from "../../src/domain/decide.ts";
 import type { Event, LicenseInstalled, SlotBorrowed, SlotTaken } from "../../src/domain/event.ts";
 import { evolve } from "../../src/domain/evolve.ts";
 import type { Fault } from "../../src/domain/fault.ts";
-import {
-  emptyState,
-  type FeatureRegistration,
-  type License,
-  type Pool,
-  type State,
-} from "../../src/domain/state.ts";
+import type { FeatureRegistration, License, Pool, State } from "../../src/domain/state.ts";
 import type { ConsumptionTerms, FeatureTerms, Terms } from "../../src/domain/terms.ts";
 import { HOUR, instant, later, MINUTE, type Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
+import { answerTo, grantOf, newSite, requestFor } from "./new-site.ts";
 
 /** An event of which a test names only what it is about. */
 export type EventLike = { [E in Event as E["type"]]: Pick<E, "type"> & Partial<E> }[Event["type"]];
@@ -102,14 +97,20 @@ function grown(past: readonly Event[], command: Command, at: Instant): readonly 
 }
 
 export function replayed(events: readonly Event[]): State {
-  const state = emptyState("site");
+  const state = newSite();
   for (const event of events) evolve(state, event);
   return state;
 }
 
 /** All there is in a state, as plain data that can be compared, in the order it is kept. */
-export const dump = (state: State) => ({
+export const dump = ({ isBound: _isBound, ...state }: State) => ({
   ...state,
+  vendors: [...state.vendors],
+  requests: [...state.requests],
+  activations: [...state.activations],
+  answered: [...state.answered],
+  heads: [...state.heads],
+  tombstones: [...state.tombstones],
   licenses: [...state.licenses].map(([id, license]) => [id, dumpLicense(license)]),
   products: [...state.products].map(([code, all]) => [code, all.map(({ id }) => id)]),
   remembered: [...state.remembered],
@@ -160,6 +161,7 @@ export const terms = (differing: Partial<Terms> = {}): Terms => ({
   timeoutMinutes: 30,
   borrowHours: 24,
   earlyReturn: true,
+  moveGraceHours: 72,
   consumption: null,
   features: [],
   ...differing,
@@ -187,7 +189,12 @@ export const installed = (
   license: number,
   differing: Partial<Terms> = {},
   at: Instant = MONDAY,
-): LicenseInstalled => ({ type: "LicenseInstalled", at, license, terms: terms(differing) });
+): LicenseInstalled => {
+  const granted = terms(differing);
+  const grant = grantOf(license, granted);
+  const unasked = { request: null, activation: null, peer: "10.0.0.1" };
+  return { type: "LicenseInstalled", at, license, terms: granted, grant, ...unasked };
+};
 
 export const taken = (user: string, differing: Partial<SlotTaken> = {}): SlotTaken => {
   const at = differing.at ?? MONDAY;
@@ -205,13 +212,31 @@ const AIM = { product: "cad", licenseId: null };
 /** A command that differs from the plain one in what a test is about. */
 type Differing<C extends Command> = Partial<Omit<C, "type">>;
 
+/** A newer serial that nobody asked for. */
+export const renew = (
+  license: number,
+  serial: number,
+  differing: Partial<Terms> = {},
+): commands.InstallLicense => {
+  const granted = terms(differing);
+  const { hardware: _hardware, ...grant } = grantOf(license, granted, serial);
+  const unasked = { answers: null, peer: "10.0.0.1" };
+  return { type: "InstallLicense", license, terms: granted, grant, ...unasked };
+};
+
+/** In answer to the request that is open for this license; of one installed already, the renewal. */
 export const install = (
   license: number,
   differing: Partial<Terms> = {},
-): commands.InstallLicense => ({
-  type: "InstallLicense",
+): commands.InstallLicense => {
+  return { ...renew(license, 2, differing), answers: answerTo(requestFor(license)) };
+};
+
+export const remove = (license: number, withBorrows = false): commands.RemoveLicense => ({
+  type: "RemoveLicense",
   license,
-  terms: terms(differing),
+  withBorrows,
+  peer: "10.0.0.1",
 });
 
 export const register = (

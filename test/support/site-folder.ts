@@ -1,28 +1,72 @@
-// A site's data folder with a license in it, made with the store itself and closed again.
+// A site's data folder with a license in it, made the way a site comes to one and closed again: an
+// identity of its own on this very machine, a vendor's desk, a request, and what the desk answers.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Terms } from "../../src/domain/terms.ts";
+import { verifyRequest } from "../../src/license/request.ts";
+import { signTrust } from "../../src/license/trust.ts";
+import { Credentials } from "../../src/operations/credentials.ts";
+import { Identity } from "../../src/operations/identity.ts";
+import { Licensing } from "../../src/operations/licensing.ts";
 import { wallClock } from "../../src/platform/clock.ts";
 import { realDisk } from "../../src/platform/disk.ts";
+import { readComponents } from "../../src/platform/machine.ts";
 import { checkpoint } from "../../src/store/checkpoint.ts";
+import { SealedFile } from "../../src/store/sealed-file.ts";
 import { Store } from "../../src/store/store.ts";
-import { install } from "./scenario.ts";
+import { Desk } from "../../src/vendor/desk.ts";
+import { issue } from "../../src/vendor/issue.ts";
+import { granted } from "./licensed-store.ts";
+import { terms } from "./scenario.ts";
+import { termsDocument } from "./vendor.ts";
 
-export async function makeSite(
-  folder: string,
-  license: number,
-  differing: Partial<Terms>,
-): Promise<void> {
+/** The id of the license is the desk's to choose, and is given back. */
+export async function makeSite(folder: string, differing: Partial<Terms>): Promise<number> {
+  const identity = new Identity(realDisk, folder, readComponents());
   const store = await Store.open({
     disk: realDisk,
     folder,
     kind: "site",
     create: true,
     clock: wallClock,
+    identify: () => identity.make(),
+    isBound: (license) => identity.matching(license).ok,
     checkpoint: (where, open) => checkpoint(realDisk, where, open),
     onFatal(error) {
       throw error;
     },
   });
-  const installed = await store.transact(install(license, differing), () => null);
-  await store.close();
-  if (!installed.ok) throw new Error(installed.fault.code);
+  const credentials = new Credentials(store, new SealedFile(realDisk, folder));
+  const licensing = new Licensing(store, identity, credentials);
+  try {
+    return await license(licensing, terms(differing));
+  } finally {
+    await store.close();
+  }
+}
+
+async function license(licensing: Licensing, granting: Terms): Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), "berth-desk-"));
+  try {
+    const named = { name: "Initrode", products: [granting.product], passphrase: null };
+    const desk = await Desk.make(realDisk, folder, named);
+    granted(await licensing.trust(await signTrust(desk.vendor, desk.key), "test"));
+    const { document, at } = granted(await licensing.request(granting.product, null, "test"));
+    const { license_key: _key, ...given } = termsDocument(granting);
+    const issued = await issue(desk, {
+      request: granted(await verifyRequest(document)),
+      renew: null,
+      licenseId: null,
+      isNew: true,
+      licenseKey: granting.licenseKey,
+      terms: given,
+      allowWeakBinding: true,
+      acceptFork: null,
+      now: at,
+    });
+    return granted(await licensing.install(issued.document, "test")).id;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }

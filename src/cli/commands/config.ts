@@ -5,7 +5,14 @@ import { print, printJson, table } from "../terminal.ts";
 export const configCommand: Command = {
   name: "config",
   summary: "the settings in force, and where each came from",
-  options: [option.data, option.listen, option.clientNetworks, option.config, option.json],
+  options: [
+    option.data,
+    option.listen,
+    option.clientNetworks,
+    option.identity,
+    option.config,
+    option.json,
+  ],
   examples: ["berth config --config /etc/berth.toml"],
   async run(given) {
     const settings = [...given.values].filter(([name]) => name !== "json");

@@ -2,11 +2,20 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DAY } from "../../domain/time.ts";
-import type { Operations } from "../../operations/operations.ts";
+import type { Result } from "../../domain/result.ts";
+import { verifyRequest } from "../../license/request.ts";
+import { signTrust } from "../../license/trust.ts";
+import { wallClock } from "../../platform/clock.ts";
+import { realDisk } from "../../platform/disk.ts";
+import { replaceFile } from "../../platform/files.ts";
 import { Misuse } from "../../platform/options.ts";
 import { version } from "../../platform/version.ts";
+import { confirmActivation, makePolicy } from "../../vendor/airgap.ts";
+import { Desk } from "../../vendor/desk.ts";
+import { issue } from "../../vendor/issue.ts";
+import type { Services } from "../../http/app.ts";
 import { dataFolder, Failure, listOf, type Command } from "../command.ts";
-import { demoLicenseId, demoTerms } from "../demo-license.ts";
+import { demoIssue, demoTerms } from "../demo-license.ts";
 import { option } from "../flags.ts";
 import { serveFolder, type Server } from "../serving.ts";
 import { print, table } from "../terminal.ts";
@@ -32,7 +41,7 @@ export const demo: Command = {
         given,
         folder,
         "demo",
-        (operations) => install(operations, products),
+        (appliance) => install(appliance, folder, [...new Set(products)]),
         (server) => banner(server, kept !== null),
       );
     } finally {
@@ -41,16 +50,59 @@ export const demo: Command = {
   },
 };
 
-/** Only what is missing: a kept folder keeps its totals. */
-async function install(operations: Operations, products: readonly string[]): Promise<void> {
-  const installed = await operations.licenses();
-  const ids = new Set(installed.ok ? installed.value.map(({ id }) => id) : []);
-  for (const product of new Set(products)) {
-    const license = demoLicenseId(product);
-    if (ids.has(license)) continue;
-    const done = await operations.installLicense({ license, terms: demoTerms(product) });
-    if (!done.ok) throw new Failure(`the demo license was refused: ${done.fault.code}`, "");
+/**
+ * A vendor of the demo's own, in the folder, and the ordinary loop with it: trust, request,
+ * license. Only what is missing is asked for, so that a kept folder keeps its totals.
+ */
+async function install(appliance: Services, folder: string, products: string[]): Promise<void> {
+  const { operations, licensing } = appliance;
+  const desk = await openDesk(join(folder, "demo", "vendor"), products);
+  granted(await licensing.trust(await signTrust(desk.vendor, desk.key), "demo"));
+  const installed = granted(await operations.licenses());
+  const licensed = new Set(installed.map(({ terms }) => terms.product));
+  for (const product of products) {
+    if (licensed.has(product)) continue;
+    const asked = granted(await licensing.request(product, null, "demo"));
+    const request = granted(await verifyRequest(asked.document));
+    const { document } = await issue(desk, demoIssue(request, asked.at));
+    granted(await licensing.install(document, "demo"));
   }
+  await writeAirgapBody(appliance, desk, join(folder, "demo", AIRGAP_BODY));
+}
+
+const AIRGAP_BODY = "airgap-license.json";
+const AIRGAP_KEY = "DEMO-AIRGAP";
+
+/** A fresh activation, confirmed by the demo's desk: the body of a call that installs a license. */
+async function writeAirgapBody(appliance: Services, desk: Desk, path: string): Promise<void> {
+  const made = granted(await appliance.airgap.generate(AIRGAP_KEY, "", "demo"));
+  const policy = await makePolicy(desk, "demo", { ...demoTerms, product: "DEMO" }, wallClock());
+  const { policy_id, confirmation_code } = await confirmActivation(desk, {
+    policy,
+    licenseKey: AIRGAP_KEY,
+    activationCode: made.code,
+    initializationCode: "",
+    validUntil: null,
+    serial: null,
+    allowWeakBinding: true,
+    now: wallClock(),
+  });
+  const body = { license_policy: policy, license_key: AIRGAP_KEY, policy_id, confirmation_code };
+  await replaceFile(realDisk, path, Buffer.from(`${JSON.stringify(body)}\n`));
+}
+
+/** The demo's desk may license whatever it is asked to; a new product is a new trust document. */
+async function openDesk(folder: string, products: string[]): Promise<Desk> {
+  const made = realDisk.list(folder).length > 0;
+  const desk = made
+    ? await Desk.open(realDisk, folder, null)
+    : await Desk.make(realDisk, folder, { name: "Berth demo", products, passphrase: null });
+  return desk.licensing(realDisk, folder, products);
+}
+
+function granted<T>(result: Result<T, unknown>): T {
+  if (result.ok) return result.value;
+  throw new Failure(`the demo's license was refused: ${JSON.stringify(result.fault)}`, "");
 }
 
 async function banner({ url, folder }: Server, kept: boolean): Promise<void> {
@@ -64,16 +116,21 @@ async function banner({ url, folder }: Server, kept: boolean): Promise<void> {
     ]),
   );
   print("\nIn another terminal, one line for each operation:\n");
-  for (const { says, line } of curlLines(url)) print(`# ${says}\n${line}\n`);
+  for (const { says, line } of curlLines(url, join(folder, "demo", AIRGAP_BODY)))
+    print(`# ${says}\n${line}\n`);
   print("ready");
 }
 
-function curlLines(url: string): { readonly says: string; readonly line: string }[] {
+function curlLines(
+  url: string,
+  airgapBody: string,
+): { readonly says: string; readonly line: string }[] {
   const contact = { os_hostname: "ws-17", ip_local: "10.0.0.17", user_info: "" };
   const until = new Date(Date.now() + 7 * DAY).toISOString();
-  const post = (path: string, body: object): string =>
+  const curl = (path: string, data: string): string =>
     `curl -sS -X POST ${url}/api/v4/${path} -H 'Content-Type: application/json' ` +
-    `-H 'Accept: application/json' -d '${JSON.stringify(body)}'`;
+    `-H 'Accept: application/json' -d ${data}`;
+  const post = (path: string, body: object): string => curl(path, `'${JSON.stringify(body)}'`);
   return [
     {
       says: "register a user for a product",
@@ -99,6 +156,20 @@ function curlLines(url: string): { readonly says: string; readonly line: string 
         feature: "EXPORT",
         consumptions: "1",
       }),
+    },
+    {
+      says: "add an air-gapped license",
+      line: curl("airgap/license", `@'${airgapBody.replaceAll("'", `'\\''`)}'`),
+    },
+    {
+      says: "generate an offline license request payload",
+      line: post("license/generate", {}),
+    },
+    {
+      says: "set the API key and the shared key towards a licensing cloud",
+      line:
+        `curl -sS -H 'Accept: application/json' ` +
+        `'${url}/api/v4/setKeys?apiKey=demo-api-key&sharedKey=demo-shared-key'`,
     },
   ];
 }

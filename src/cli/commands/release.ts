@@ -1,5 +1,5 @@
 import { Misuse } from "../../platform/options.ts";
-import { DONE, dataFolder, isSet, stringOf, type Command } from "../command.ts";
+import { DONE, isSet, stringOf, type Command, place } from "../command.ts";
 import { option } from "../flags.ts";
 import { reach } from "../reach.ts";
 import { print, printJson } from "../terminal.ts";
@@ -7,13 +7,20 @@ import { print, printJson } from "../terminal.ts";
 export const release: Command = {
   name: "release",
   summary: "free one user's slot",
-  options: [option.data, option.ofProduct, option.user, option.config, option.json],
+  options: [
+    option.data,
+    option.identity,
+    option.config,
+    option.ofProduct,
+    option.user,
+    option.json,
+  ],
   examples: ["berth release --product CAD --user ada"],
   run(given) {
     const product = stringOf(given, "product");
     const user = stringOf(given, "user");
     if (user === null) throw new Misuse("--user must be given", "berth slots shows who holds what");
-    return reach(dataFolder(given), async (call) => {
+    return reach(place(given), async (call) => {
       const reply = await call("POST", "/api/admin/v1/registrations/release", { product, user });
       if (isSet(given, "json")) printJson(reply);
       else print(`the slot of ${user} is free`);

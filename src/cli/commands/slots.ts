@@ -1,5 +1,5 @@
 import type { RegistrationReply } from "../../http/routes/admin.ts";
-import { DONE, dataFolder, isSet, stringOf, type Command } from "../command.ts";
+import { DONE, isSet, stringOf, type Command, place } from "../command.ts";
 import { option } from "../flags.ts";
 import { reach } from "../reach.ts";
 import { print, printJson, table } from "../terminal.ts";
@@ -7,12 +7,12 @@ import { print, printJson, table } from "../terminal.ts";
 export const slots: Command = {
   name: "slots",
   summary: "who holds what",
-  options: [option.data, option.product, option.config, option.json],
+  options: [option.data, option.identity, option.config, option.product, option.json],
   examples: ["berth slots --product CAD", "berth slots --json"],
   run(given) {
     const product = stringOf(given, "product");
     const query = product === null ? "" : `?product=${encodeURIComponent(product)}`;
-    return reach(dataFolder(given), async (call) => {
+    return reach(place(given), async (call) => {
       const path = `/api/admin/v1/registrations${query}`;
       const held = (await call("GET", path)) as RegistrationReply[];
       if (isSet(given, "json")) printJson(held);

@@ -1,5 +1,5 @@
 import type { StatusReply } from "../../http/routes/admin.ts";
-import { DONE, dataFolder, isSet, type Command } from "../command.ts";
+import { DONE, dataFolder, isSet, type Command, place } from "../command.ts";
 import { option } from "../flags.ts";
 import { reach } from "../reach.ts";
 import { print, printJson, table } from "../terminal.ts";
@@ -7,10 +7,10 @@ import { print, printJson, table } from "../terminal.ts";
 export const status: Command = {
   name: "status",
   summary: "licenses, slots and disk of a running server or a data folder",
-  options: [option.data, option.config, option.json],
+  options: [option.data, option.identity, option.config, option.json],
   run(given) {
     const folder = dataFolder(given);
-    return reach(folder, async (call) => {
+    return reach(place(given), async (call) => {
       const reply = (await call("GET", "/api/admin/v1/status")) as StatusReply;
       if (isSet(given, "json")) printJson(reply);
       else print(text(folder, reply));
@@ -21,13 +21,17 @@ export const status: Command = {
 
 function text(
   folder: string,
-  { version, kind, pid, now, storage, licenses, refusals }: StatusReply,
+  { version, kind, pid, now, appliance, storage, licenses, refusals }: StatusReply,
 ): string {
   const running = pid === process.pid ? "no server is running" : `served by process ${pid}`;
   const { fault, checkpoint_error, notes, seq, audit_seq } = storage;
   const facts = [
     ["berth", version],
     ["data", `${folder} (${kind}), ${running}`],
+    ["appliance", `${appliance.id}, bound to ${appliance.components.join(", ") || "nothing"}`],
+    ...(appliance.weak_binding
+      ? [["binding", "weak: too little of the hardware can be told"]]
+      : []),
     ["clock", now],
     ["disk", fault ?? `ok; changes written: ${seq}, on record: ${audit_seq}`],
     ...(checkpoint_error === null ? [] : [["checkpoint", checkpoint_error]]),
@@ -40,12 +44,18 @@ function text(
     `${license.floating_slots_in_use}/${license.floating_users}`,
     `${license.total_consumptions}/${license.max_consumptions ?? "-"}`,
     license.validity_period ?? "never",
-    license.refusal ?? "ok",
+    license.refusal ?? (license.hardware_drift.length > 0 ? "drifted" : "ok"),
   ]);
+  const drift = licenses
+    .filter(({ hardware_drift }) => hardware_drift.length > 0)
+    .map(({ license_id, hardware_drift }) => [
+      `drift`,
+      `${license_id}: ${hardware_drift.join(", ")}`,
+    ]);
   const header = ["PRODUCT", "LICENSE", "TYPE", "SLOTS", "CONSUMED", "ENDS", "STATE"];
   const denied = refusals.map(({ product, code, count }) => [product ?? "-", code, String(count)]);
   return [
-    table(facts),
+    table([...facts, ...drift]),
     rows.length === 0 ? "no licenses yet" : table([header, ...rows]),
     ...(denied.length === 0 ? [] : [table([["PRODUCT", "REFUSED", "TIMES"], ...denied])]),
   ].join("\n\n");

@@ -1,0 +1,73 @@
+import { DONE, isSet, stringOf, type Command, place } from "../command.ts";
+import { option } from "../flags.ts";
+import { handOver, readInput } from "../handing-over.ts";
+import { reach } from "../reach.ts";
+import { print, printJson } from "../terminal.ts";
+
+interface ActivationReply {
+  readonly activation_code: string;
+  readonly expires_at: string;
+}
+
+const request: Command = {
+  name: "airgap request",
+  summary: "make an activation code to read out to the vendor",
+  options: [
+    option.data,
+    option.identity,
+    option.config,
+    option.licenseKey,
+    option.initializationCode,
+    option.qr,
+    option.json,
+  ],
+  examples: ["berth airgap request --license-key ABCD-1234"],
+  run: (given) =>
+    reach(place(given), async (call) => {
+      const body = {
+        license_key: stringOf(given, "license-key"),
+        signing_key: stringOf(given, "initialization-code"),
+      };
+      const reply = (await call("POST", "/api/v4/airgap/generate", body)) as ActivationReply;
+      if (isSet(given, "json")) printJson(reply);
+      else {
+        await handOver(given, reply.activation_code, "the activation code");
+        print(`\nit can be confirmed until ${reply.expires_at}`);
+      }
+      return DONE;
+    }),
+};
+
+const add: Command = {
+  name: "airgap add",
+  summary: "install a license by the vendor's policy and code",
+  options: [
+    option.data,
+    option.identity,
+    option.config,
+    option.policy,
+    option.licenseKey,
+    option.code,
+    option.policyId,
+    option.json,
+  ],
+  examples: ["berth airgap add --policy policy.jwt --license-key ABCD-1234 --code 'NJX31-…'"],
+  run(given) {
+    const license_policy = readInput(stringOf(given, "policy"), "the vendor's policy");
+    const body = {
+      license_policy,
+      license_key: stringOf(given, "license-key"),
+      policy_id: stringOf(given, "policy-id"),
+      confirmation_code: stringOf(given, "code"),
+    };
+    return reach(place(given), async (call) => {
+      const reply = (await call("POST", "/api/v4/airgap/license", body)) as { readonly id: number };
+      if (isSet(given, "json")) printJson(reply);
+      else print(`license ${reply.id} is installed`);
+      return DONE;
+    });
+  },
+};
+
+/** The loop with codes, on the site. */
+export const airgapCommands: readonly Command[] = [request, add];

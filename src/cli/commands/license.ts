@@ -1,0 +1,112 @@
+import { DONE, isSet, stringOf, type Command, place } from "../command.ts";
+import { option } from "../flags.ts";
+import { handOver, readInput } from "../handing-over.ts";
+import { reach } from "../reach.ts";
+import { print, printJson, table } from "../terminal.ts";
+
+interface RequestReply {
+  readonly payload: string;
+}
+
+interface LicenseReply {
+  readonly id: number;
+  readonly license_key: string | null;
+  readonly product_details: { readonly short_code: string };
+  readonly floating_users: number;
+  readonly floating_in_use_devices: number;
+  readonly validity_period: string | null;
+}
+
+const request: Command = {
+  name: "license request",
+  summary: "make a request to carry to the vendor",
+  options: [
+    option.data,
+    option.identity,
+    option.config,
+    option.ofProduct,
+    option.licenseKey,
+    option.out,
+    option.qr,
+    option.json,
+  ],
+  examples: ["berth license request --product CAD --out request.jwt"],
+  run: (given) =>
+    reach(place(given), async (call) => {
+      const product = stringOf(given, "product");
+      const license_key = stringOf(given, "license-key");
+      const body = { product, license_key };
+      const reply = (await call("POST", "/api/v4/license/generate", body)) as RequestReply;
+      if (isSet(given, "json")) printJson(reply);
+      else await handOver(given, reply.payload, "the request");
+      return DONE;
+    }),
+};
+
+const add: Command = {
+  name: "license add",
+  summary: "install a license the vendor sent",
+  options: [option.data, option.identity, option.config, option.json],
+  arguments: ["FILE"],
+  examples: ["berth license add license.jwt"],
+  run(given) {
+    const license = readInput(given.words[0], "the vendor's license");
+    return reach(place(given), async (call) => {
+      const reply = (await call("POST", "/api/v4/license/upload", { license })) as LicenseReply;
+      if (isSet(given, "json")) printJson(reply);
+      else print(`license ${reply.id} for ${reply.product_details.short_code} is installed`);
+      return DONE;
+    });
+  },
+};
+
+const list: Command = {
+  name: "license list",
+  summary: "the licenses installed",
+  options: [option.data, option.identity, option.config, option.json],
+  run: (given) =>
+    reach(place(given), async (call) => {
+      const licenses = (await call("GET", "/api/admin/v1/licenses")) as LicenseReply[];
+      if (isSet(given, "json")) printJson(licenses);
+      else print(licenses.length === 0 ? "no licenses yet" : text(licenses));
+      return DONE;
+    }),
+};
+
+const remove: Command = {
+  name: "license remove",
+  summary: "give a license back for good; prints a receipt for the vendor",
+  options: [
+    option.data,
+    option.identity,
+    option.config,
+    option.out,
+    option.withBorrows,
+    option.json,
+  ],
+  arguments: ["ID"],
+  run: (given) =>
+    reach(place(given), async (call) => {
+      const body = { license_id: given.words[0], with_borrows: isSet(given, "with-borrows") };
+      const reply = (await call("POST", "/api/admin/v1/licenses/remove", body)) as {
+        readonly receipt: string;
+      };
+      if (isSet(given, "json")) printJson(reply);
+      else await handOver(given, reply.receipt, "the receipt");
+      return DONE;
+    }),
+};
+
+function text(licenses: readonly LicenseReply[]): string {
+  const rows = licenses.map((license) => [
+    String(license.id),
+    license.product_details.short_code,
+    license.license_key ?? "-",
+    `${license.floating_in_use_devices}/${license.floating_users}`,
+    license.validity_period ?? "never",
+  ]);
+  return table([["LICENSE", "PRODUCT", "KEY", "SLOTS", "ENDS"], ...rows]);
+}
+
+/** The offline loop, on the site. */
+export const licenseCommands: readonly Command[] = [request, add, list, remove];

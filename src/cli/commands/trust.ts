@@ -1,0 +1,77 @@
+import type { VendorReply } from "../../http/routes/trust.ts";
+import { DONE, Failure, isSet, type Command, place } from "../command.ts";
+import { option } from "../flags.ts";
+import { readInput } from "../handing-over.ts";
+import { reach } from "../reach.ts";
+import { ask, print, printJson, table } from "../terminal.ts";
+import { readTrust } from "../trust-file.ts";
+
+const add: Command = {
+  name: "trust add",
+  summary: "accept a vendor's licenses",
+  options: [option.data, option.identity, option.config, option.yes, option.json],
+  arguments: ["FILE"],
+  examples: ["berth trust add trust.jwt"],
+  async run(given) {
+    const license = readInput(given.words[0], "the vendor's trust document");
+    const { name, fingerprint, products } = await readTrust(license);
+    if (!isSet(given, "json")) {
+      print(
+        table([
+          ["vendor", name],
+          ["products", products.join(", ")],
+          ["fingerprint", fingerprint],
+        ]),
+      );
+    }
+    if (!isSet(given, "yes") && !(await ask("compare the fingerprint by voice; accept it?"))) {
+      throw new Failure("nothing was changed", "");
+    }
+    return reach(place(given), async (call) => {
+      const reply = (await call("POST", "/api/admin/v1/trust/add", { license })) as VendorReply;
+      if (isSet(given, "json")) printJson(reply);
+      else print(`licenses of ${reply.name} (${reply.vendor}) are accepted`);
+      return DONE;
+    });
+  },
+};
+
+const list: Command = {
+  name: "trust list",
+  summary: "vendors whose licenses are accepted",
+  options: [option.data, option.identity, option.config, option.json],
+  run: (given) =>
+    reach(place(given), async (call) => {
+      const vendors = (await call("GET", "/api/admin/v1/trust")) as VendorReply[];
+      if (isSet(given, "json")) printJson(vendors);
+      else print(vendors.length === 0 ? "no vendor is trusted yet" : text(vendors));
+      return DONE;
+    }),
+};
+
+const remove: Command = {
+  name: "trust remove",
+  summary: "no longer accept a vendor's licenses",
+  options: [option.data, option.identity, option.config, option.json],
+  arguments: ["ID"],
+  run: (given) =>
+    reach(place(given), async (call) => {
+      const body = { vendor: given.words[0] };
+      const reply = await call("POST", "/api/admin/v1/trust/remove", body);
+      if (isSet(given, "json")) printJson(reply);
+      else print(`licenses of ${given.words[0]} are no longer accepted`);
+      return DONE;
+    }),
+};
+
+function text(vendors: readonly VendorReply[]): string {
+  const rows = vendors.map(({ vendor, name, products, fingerprint }) => [
+    vendor,
+    name,
+    products.join(", "),
+    fingerprint,
+  ]);
+  return table([["VENDOR", "NAME", "PRODUCTS", "FINGERPRINT"], ...rows]);
+}
+
+export const trustCommands: readonly Command[] = [add, list, remove];

@@ -1,0 +1,284 @@
+import { DAY, instant, type Instant } from "../../domain/time.ts";
+import { fingerprintOf } from "../../license/keys.ts";
+import { verifyRequest } from "../../license/request.ts";
+import { decodeTimeCode, signTime } from "../../license/time.ts";
+import { wallClock } from "../../platform/clock.ts";
+import { realDisk } from "../../platform/disk.ts";
+import { Misuse } from "../../platform/options.ts";
+import { confirmActivation, initializationCode, makePolicy } from "../../vendor/airgap.ts";
+import { Desk } from "../../vendor/desk.ts";
+import { inspect } from "../../vendor/inspect.ts";
+import { issue } from "../../vendor/issue.ts";
+import { receive } from "../../vendor/receive.ts";
+import {
+  DONE,
+  FAILED,
+  Failure,
+  isSet,
+  listOf,
+  stringOf,
+  type Command,
+  type Given,
+} from "../command.ts";
+import { option } from "../flags.ts";
+import { handOver, readInput } from "../handing-over.ts";
+import { termsFlags, termsGiven } from "../terms-flags.ts";
+import { print, printJson, table } from "../terminal.ts";
+
+const desk = [option.dir, option.passphraseFile] as const;
+
+const init: Command = {
+  name: "vendor init",
+  summary: "make a licensing desk: a key, and the trust document to hand out",
+  options: [...desk, option.name, option.products, option.json],
+  examples: ["berth vendor init --name Acme --dir desk --product CAD"],
+  async run(given) {
+    const [name, products] = [stringOf(given, "name"), listOf(given, "product")];
+    if (name === null || products.length === 0) {
+      throw new Misuse("--name and --product must be given", "berth vendor init --help");
+    }
+    const made = await Desk.make(realDisk, folderOf(given), {
+      name,
+      products: [...products],
+      passphrase: passphraseOf(given),
+    });
+    const { vendor } = made.vendor;
+    const fingerprint = fingerprintOf(made.key);
+    if (isSet(given, "json")) printJson({ vendor, fingerprint });
+    else print(`vendor ${vendor}\nfingerprint ${fingerprint}\nhand out trust.jwt; keep the key`);
+    return DONE;
+  },
+};
+
+const issueCommand: Command = {
+  name: "vendor issue",
+  summary: "answer a site's request with a signed license, or renew one",
+  options: [
+    ...desk,
+    option.request,
+    option.renew,
+    option.licenseId,
+    option.isNew,
+    option.licenseKey,
+    option.allowWeakBinding,
+    option.acceptFork,
+    option.out,
+    option.qr,
+    option.json,
+    ...termsFlags,
+  ],
+  examples: ["berth vendor issue --dir desk --request request.jwt --slots 10 --out license.jwt"],
+  async run(given) {
+    const renew = idOf(given, "renew");
+    const path = stringOf(given, "request");
+    if ((path === null) === (renew === null)) {
+      throw new Misuse("give either --request or --renew", "berth vendor issue --help");
+    }
+    const issued = await issue(await openDesk(given), {
+      request: path === null ? null : await requestIn(path),
+      renew,
+      licenseId: idOf(given, "license-id"),
+      isNew: isSet(given, "new"),
+      licenseKey: stringOf(given, "license-key"),
+      terms: termsGiven(given),
+      allowWeakBinding: isSet(given, "allow-weak-binding"),
+      acceptFork: stringOf(given, "accept-fork"),
+      now: wallClock(),
+    });
+    const { license_id, serial, document } = issued;
+    if (isSet(given, "json")) printJson({ license_id, serial, document });
+    else await handOver(given, document, `license ${license_id}, serial ${serial},`);
+    return DONE;
+  },
+};
+
+const policy: Command = {
+  name: "vendor policy",
+  summary: "sign terms bound to nobody yet, for an install medium",
+  options: [...desk, option.policyId, option.out, option.json, ...termsFlags],
+  async run(given) {
+    const id = stringOf(given, "policy-id");
+    if (id === null) throw new Misuse("--policy-id must be given", "any name for these terms");
+    const document = await makePolicy(await openDesk(given), id, termsGiven(given), wallClock());
+    if (isSet(given, "json")) printJson({ policy_id: id, policy: document });
+    else await handOver(given, document, "the policy");
+    return DONE;
+  },
+};
+
+const initCode: Command = {
+  name: "vendor init-code",
+  summary: "make an initialization code for a site to begin with",
+  options: [option.json],
+  async run(given) {
+    const code = initializationCode();
+    if (isSet(given, "json")) printJson({ initialization_code: code });
+    else print(code);
+    return DONE;
+  },
+};
+
+const confirm: Command = {
+  name: "vendor confirm",
+  summary: "confirm an activation code that a site read out",
+  options: [
+    ...desk,
+    option.policy,
+    option.licenseKey,
+    option.activationCode,
+    option.initializationCode,
+    { name: "valid-until", type: "string", value: "DATE", help: "an end of its own" },
+    option.serial,
+    option.allowWeakBinding,
+    option.qr,
+    option.json,
+  ],
+  async run(given) {
+    const [key, code] = [stringOf(given, "license-key"), stringOf(given, "activation-code")];
+    if (key === null || code === null) {
+      throw new Misuse("--license-key and --activation-code must be given", "");
+    }
+    const confirmed = await confirmActivation(await openDesk(given), {
+      policy: readInput(stringOf(given, "policy"), "the policy").trim(),
+      licenseKey: key,
+      activationCode: code,
+      initializationCode: stringOf(given, "initialization-code") ?? "",
+      validUntil: dayOf(stringOf(given, "valid-until")),
+      serial: idOf(given, "serial"),
+      allowWeakBinding: isSet(given, "allow-weak-binding"),
+      now: wallClock(),
+    });
+    if (isSet(given, "json")) printJson(confirmed);
+    else {
+      print(`policy ${confirmed.policy_id}\n`);
+      await handOver(given, confirmed.confirmation_code, "the confirmation code");
+    }
+    return DONE;
+  },
+};
+
+const time: Command = {
+  name: "vendor time",
+  summary: "answer a site's clock code with the time",
+  options: [...desk, option.code, option.out, option.json],
+  async run(given) {
+    const asked = decodeTimeCode(stringOf(given, "code") ?? "");
+    if (asked === null) throw new Failure("that is not a clock code", "berth clock prints one");
+    const at = await openDesk(given);
+    const iat = Math.floor(wallClock() / 1_000);
+    const document = await signTime({ iss: at.vendor.vendor, iat, ...asked }, at.key);
+    if (isSet(given, "json")) printJson({ time: document });
+    else await handOver(given, document, "the time");
+    return DONE;
+  },
+};
+
+const receiveCommand: Command = {
+  name: "vendor receive",
+  summary: "take in a receipt: a license given back",
+  options: [...desk, option.json],
+  arguments: ["FILE"],
+  async run(given) {
+    const document = readInput(given.words[0], "the site's receipt").trim();
+    const receipt = await receive(await openDesk(given), document, wallClock());
+    if (isSet(given, "json")) printJson(receipt);
+    else print(`license ${receipt.license_id}, serial ${receipt.serial}, was given back`);
+    return DONE;
+  },
+};
+
+const inspectCommand: Command = {
+  name: "vendor inspect",
+  summary: "show any of our documents, and whether it verifies",
+  options: [...desk, option.json],
+  arguments: ["FILE"],
+  async run(given) {
+    const document = readInput(given.words[0], "a document").trim();
+    const trusting = given.values.has("dir") ? await openDesk(given) : null;
+    const found = await inspect(document, trusting);
+    if (isSet(given, "json")) printJson(found);
+    else print(`${found.kind}: ${found.verdict}\n${JSON.stringify(found.payload, null, 2)}`);
+    return found.verified ? DONE : FAILED;
+  },
+};
+
+const list: Command = {
+  name: "vendor list",
+  summary: "what this desk issued",
+  options: [...desk, option.json],
+  async run(given) {
+    const issued = (await openDesk(given)).ledger.issued();
+    if (isSet(given, "json")) printJson(issued);
+    else if (issued.length === 0) print("nothing was issued yet");
+    else {
+      const rows = issued.map(({ license_id, serial, appliance, terms, at }) => [
+        String(license_id),
+        String(serial),
+        terms.product,
+        terms.license_key ?? "-",
+        appliance,
+        at,
+      ]);
+      print(table([["LICENSE", "SERIAL", "PRODUCT", "KEY", "APPLIANCE", "ISSUED"], ...rows]));
+    }
+    return DONE;
+  },
+};
+
+/** What two bytes can say. */
+const MOST_DAYS = 65_535;
+
+/** A code has room for a day, and an end that is not understood must never become "no end". */
+function dayOf(text: string | null): Instant | null {
+  if (text === null) return null;
+  const at = Date.parse(`${text}T00:00:00.000Z`);
+  const real = /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(at);
+  const shown = real && new Date(at).toISOString().slice(0, 10) === text;
+  if (!shown || at < DAY || at > MOST_DAYS * DAY) {
+    throw new Misuse(
+      "--valid-until must be a day",
+      "for example 2027-12-31; it ends as that day begins",
+    );
+  }
+  return instant(at);
+}
+
+function folderOf(given: Given): string {
+  const folder = stringOf(given, "dir");
+  if (folder === null) throw new Misuse("--dir must be given", "the desk's folder");
+  return folder;
+}
+
+const openDesk = (given: Given): Promise<Desk> =>
+  Desk.open(realDisk, folderOf(given), passphraseOf(given));
+
+function passphraseOf(given: Given): string | null {
+  const path = stringOf(given, "passphrase-file");
+  return path === null ? null : (readInput(path, "the passphrase").split("\n")[0] ?? "");
+}
+
+function idOf(given: Given, name: string): number | null {
+  const text = stringOf(given, name);
+  if (text === null) return null;
+  if (!/^\d{1,16}$/.test(text)) throw new Misuse(`--${name} must be a number`, "");
+  return Number(text);
+}
+
+async function requestIn(path: string) {
+  const verified = await verifyRequest(readInput(path, "the site's request").trim());
+  if (verified.ok) return verified.value;
+  throw new Failure(`${path} ${verified.fault}`, "ask the site for a new request");
+}
+
+/** The vendor's desk. */
+export const vendorCommands: readonly Command[] = [
+  init,
+  issueCommand,
+  policy,
+  initCode,
+  confirm,
+  time,
+  receiveCommand,
+  inspectCommand,
+  list,
+];

@@ -1,0 +1,33 @@
+import { readFileSync } from "node:fs";
+import { realDisk } from "../platform/disk.ts";
+import { replaceFile } from "../platform/files.ts";
+import { framesOf, qrTerminal } from "../license/qr.ts";
+import { Misuse } from "../platform/options.ts";
+import { isSet, stringOf, type Given } from "./command.ts";
+import { print } from "./terminal.ts";
+
+/** Gives a text to whoever carries it on: into a file, onto the screen, as QR codes. */
+export async function handOver(given: Given, text: string, what: string): Promise<void> {
+  const out = stringOf(given, "out");
+  if (out === null) print(text);
+  else {
+    await replaceFile(realDisk, out, Buffer.from(`${text}\n`));
+    print(`${what} is in ${out}`);
+  }
+  if (!isSet(given, "qr")) return;
+  const frames = framesOf(text);
+  for (const [index, frame] of frames.entries()) {
+    print(`\n${what}, code ${index + 1} of ${frames.length}\n${qrTerminal(frame)}`);
+  }
+}
+
+/** A file named as a word or a flag, or `-` for standard input. */
+export function readInput(path: string | undefined | null, what: string): string {
+  if (path == null || path === "")
+    throw new Misuse(`${what} must be named`, "- reads standard input");
+  try {
+    return readFileSync(path === "-" ? 0 : path, "utf8");
+  } catch {
+    throw new Misuse(`${path} cannot be read`, `it should be ${what}`);
+  }
+}

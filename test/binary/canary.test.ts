@@ -1,0 +1,191 @@
+import { expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { mkdirSync, openSync, readdirSync, readFileSync, rmdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { buildBinary } from "../support/binary.ts";
+import { makeSite } from "../support/site-folder.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(60_000);
+
+/** Words that occur nowhere by chance, with signs that every encoding writes in another way. */
+const canary = (name: string): string => `canary+${name}/${crypto.randomUUID()}=&"`;
+
+/** How a secret may look where it has no business; a part of it is as bad as the whole. */
+function spellings(secret: string): string[] {
+  const core = secret.slice(7, -3);
+  const bytes = Buffer.from(secret);
+  const base64 = [0, 1, 2].map((offset) => {
+    const text = Buffer.concat([Buffer.alloc(offset), bytes]).toString("base64");
+    return text.slice(4, -6);
+  });
+  return [
+    secret,
+    core,
+    JSON.stringify(secret).slice(1, -1),
+    encodeURIComponent(secret),
+    new URLSearchParams({ a: secret }).toString().slice(2),
+    bytes.toString("hex"),
+    bytes.toString("hex").toUpperCase(),
+    ...base64,
+    ...base64.map((text) => text.replaceAll("+", "-").replaceAll("/", "_")),
+    Buffer.from(core, "utf16le").toString("latin1"),
+  ];
+}
+
+const found = (where: string, bytes: string, secrets: readonly string[]): string[] =>
+  secrets
+    .flatMap(spellings)
+    .filter((text) => bytes.includes(text))
+    .map((text) => `${where}: ${text}`);
+
+const filesIn = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true })
+    .map((name) => join(folder, String(name)))
+    .filter((path) => statSync(path).isFile());
+
+const leaksIn = (folder: string, secrets: readonly string[]): string[] =>
+  filesIn(folder).flatMap((path) => found(path, readFileSync(path, "latin1"), secrets));
+
+/** The command lines of all that run this binary: what anybody on the machine can read. */
+function commandLines(binary: string): string[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        const line = readFileSync(`/proc/${pid}/cmdline`, "latin1");
+        return line.includes(binary) ? [line.replaceAll("\0", " ")] : [];
+      } catch {
+        return [];
+      }
+    });
+}
+
+/** A server whose whole output is kept in two files. */
+async function serve(folder: string, said: string) {
+  const [out, err] = [join(said, "stdout"), join(said, "stderr")];
+  const words = ["serve", "--data", folder, "--listen", "127.0.0.1:0"];
+  const child = Bun.spawn([buildBinary(), ...words], {
+    stdin: "ignore",
+    stdout: openSync(out, "w"),
+    stderr: openSync(err, "w"),
+    cwd: "/",
+    env: {},
+  });
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    await child.exited;
+  });
+  while (!/^ready$/m.test(readFileSync(out, "utf8"))) {
+    if (child.exitCode !== null) throw new Error(readFileSync(err, "utf8"));
+    await Bun.sleep(10);
+  }
+  const url = /http:\/\/[\d.:]+/.exec(readFileSync(out, "utf8"))?.[0] ?? "";
+  return { url, child, err };
+}
+
+test("the search finds a secret in every spelling it looks for", () => {
+  const secret = canary("control");
+  for (const text of spellings(secret)) {
+    expect(text.length).toBeGreaterThan(20);
+    expect(found("here", `xx${text}xx`, [secret])).not.toEqual([]);
+  }
+  expect(found("here", Buffer.from(`pad ${secret}`).toString("base64"), [secret])).not.toEqual([]);
+});
+
+test("keys leave no trace in files, output or command lines, however they were set", async () => {
+  const [folder, said] = [tempFolder(), tempFolder()];
+  await makeSite(folder, { product: "cad" });
+  const { url, child, err } = await serve(folder, said);
+  const secrets: string[] = [];
+  const secret = (name: string): string => {
+    const made = canary(name);
+    secrets.push(made);
+    return made;
+  };
+  const pair = () => ({ apiKey: secret("api"), sharedKey: secret("shared") });
+  const lines: string[] = [];
+  const look = (): void => void lines.push(...commandLines(buildBinary()));
+  const replies: string[] = [];
+  const call = async (path: string, init: RequestInit = {}): Promise<number> => {
+    const response = await fetch(`${url}${path}`, init);
+    replies.push(JSON.stringify([...response.headers]) + (await response.text()));
+    look();
+    return response.status;
+  };
+  const query = (keys: Record<string, string>): string =>
+    `/api/v4/setKeys?${new URLSearchParams(keys).toString()}`;
+  const post = (path: string, body: string, headers: Record<string, string> = {}) =>
+    call(path, {
+      method: "POST",
+      body,
+      headers: { "content-type": "application/json", ...headers },
+    });
+
+  expect(await call(query(pair()))).toBe(200);
+  expect(await post("/api/v4/setKeys", JSON.stringify(pair()))).toBe(200);
+  const keys = pair();
+  const set = Bun.spawn([buildBinary(), "keys", "set", "-", "--data", folder], {
+    stdin: "pipe",
+    stdout: "pipe",
+    stderr: "pipe",
+    cwd: "/",
+    env: {},
+  });
+  await Bun.sleep(200);
+  look();
+  expect(lines.some((line) => line.includes(" keys set - "))).toBe(true);
+  await set.stdin.write(`apiKey=${keys.apiKey}\nsharedKey=${keys.sharedKey}\n`);
+  await set.stdin.end();
+  const answered = await Promise.all([set.exited, set.stdout.text(), set.stderr.text()]);
+  expect(answered).toEqual([0, "set: apiKey, sharedKey\n", ""]);
+
+  // Everything that can go wrong with a secret in hand.
+  const both = pair();
+  const foreign = { origin: "http://evil.example" };
+  const named = encodeURIComponent(both.apiKey);
+  expect(await call(query(both), { headers: foreign })).toBe(403);
+  expect(await call(query(both), { method: "HEAD" })).toBe(405);
+  expect(await call(query(both), { method: "DELETE" })).toBe(405);
+  expect(await call(query(both), { headers: { "x-forwarded-for": "10.0.0.1" } })).toBe(401);
+  expect(await call(`${query(both)}&apiKey=${named}`)).toBe(400);
+  expect(await call(query({ apiKey: `${both.apiKey}\u0007` }))).toBe(400);
+  expect(await call(`/api/v4/setKey?apiKey=${named}`)).toBe(404);
+  expect(await call(`/${named}`)).toBe(404);
+  expect(await post("/api/v4/setKeys", `{"apiKey":${JSON.stringify(both.apiKey)}`)).toBe(400);
+  expect(await post("/api/v4/setKeys", JSON.stringify({ apiKey: [both.apiKey] }))).toBe(400);
+  expect(
+    await post("/api/v4/setKeys", JSON.stringify(both), { "content-type": "text/plain" }),
+  ).toBe(415);
+  const long = JSON.stringify({ apiKey: both.apiKey.repeat(2_000) });
+  expect(await post("/api/v4/setKeys", long)).toBe(413);
+
+  // A folder stands where the file should go: a fault of our own, and one for the log.
+  const inTheWay = join(folder, "credentials.sealed.new");
+  mkdirSync(inTheWay);
+  expect(await call(query(both))).toBeGreaterThanOrEqual(500);
+  expect(await post("/api/v4/setKeys", JSON.stringify(both))).toBeGreaterThanOrEqual(500);
+  rmdirSync(inTheWay);
+  expect(readFileSync(err, "utf8")).not.toBe("");
+
+  expect(replies.flatMap((text) => found("a reply", text, secrets))).toEqual([]);
+  expect(leaksIn(folder, secrets)).toEqual([]);
+
+  // The one place where the API key belongs; the shared key is not in it.
+  const generated = await fetch(`${url}/api/v4/license/generate`, {
+    method: "POST",
+    body: JSON.stringify({ license_key: "K-1" }),
+    headers: { "content-type": "application/json" },
+  });
+  const { cloud_payload } = (await generated.json()) as { cloud_payload: string };
+  const payload = Buffer.from(cloud_payload, "base64").toString();
+  expect((JSON.parse(payload) as { api_key: string }).api_key).toBe(keys.apiKey);
+  expect(found("the payload", payload, [keys.sharedKey])).toEqual([]);
+
+  look();
+  child.kill("SIGTERM");
+  expect(await child.exited).toBe(0);
+  expect(leaksIn(folder, secrets)).toEqual([]);
+  expect(leaksIn(said, secrets)).toEqual([]);
+  expect(found("a command line", lines.join("\n"), secrets)).toEqual([]);
+});

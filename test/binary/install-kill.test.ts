@@ -1,0 +1,62 @@
+import { expect, test } from "bun:test";
+import { cpSync } from "node:fs";
+import { join } from "node:path";
+import { startBinary, type Running } from "../support/binary.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+import { BERTH } from "../support/vendor-and-site.ts";
+
+const KILLS = 25;
+
+interface Installed {
+  readonly id: number;
+  readonly floating_users: number;
+}
+
+const LISTEN = ["--listen", "127.0.0.1:0"];
+
+const upload = (server: Running, license: string): Promise<Response> =>
+  fetch(`${server.url}/api/v4/license/upload`, {
+    method: "POST",
+    headers: { "content-type": "text/plain" },
+    body: license,
+  });
+
+const licensesOf = async (server: Running): Promise<Installed[]> =>
+  (await (await fetch(`${server.url}/api/admin/v1/licenses`)).json()) as Installed[];
+
+test(
+  `a server killed ${KILLS} times while a license comes in has the old one or the new one, and the ` +
+    "request used exactly with the new",
+  async () => {
+    const root = tempFolder();
+    const prepared = await BERTH.preparedRenewal(root);
+    const seen = new Set<number>();
+    for (let round = 0; round < KILLS; round += 1) {
+      const folder = join(root, `round-${round}`);
+      cpSync(prepared.site, folder, { recursive: true });
+      const first = await startBinary("serve", "--data", folder, ...LISTEN);
+      const asked = upload(first, prepared.renewal).then(
+        ({ status }) => status,
+        () => null,
+      );
+      await Bun.sleep((round * 7) % 12);
+      await first.kill();
+      const status = await asked;
+
+      const second = await startBinary("serve", "--data", folder, ...LISTEN);
+      const [license, ...others] = await licensesOf(second);
+      expect(others).toEqual([]);
+      const slots = license?.floating_users ?? 0;
+      expect([prepared.oldSlots, prepared.newSlots]).toContain(slots);
+      if (status === 200) expect(slots).toBe(prepared.newSlots);
+      seen.add(slots);
+      // The same file again: fine when it is in, and taken now when it was not.
+      expect((await upload(second, prepared.renewal)).status).toBe(200);
+      const [after] = await licensesOf(second);
+      expect(after?.floating_users).toBe(prepared.newSlots);
+      await second.stop();
+    }
+    expect(seen.size).toBeGreaterThan(0);
+  },
+  120_000,
+);

@@ -1,0 +1,56 @@
+// A vendor's desk in a folder of its own, and a site that trusts it.
+import { join } from "node:path";
+import { verifyRequest, type Request } from "../../src/license/request.ts";
+import { signTrust } from "../../src/license/trust.ts";
+import { realDisk } from "../../src/platform/disk.ts";
+import { Desk } from "../../src/vendor/desk.ts";
+import { issue, type IssueOptions } from "../../src/vendor/issue.ts";
+import type { Issued } from "../../src/vendor/ledger.ts";
+import { openAppliance, type Appliance, type ApplianceOptions } from "./api.ts";
+import { granted } from "./licensed-store.ts";
+import { MONDAY } from "./scenario.ts";
+import { tempFolder } from "./temp-folder.ts";
+
+export interface Dealing {
+  readonly desk: Desk;
+  readonly folder: string;
+  readonly site: Appliance;
+}
+
+/** The desk may license `sim` and `ray`. */
+export async function openDesk(options: ApplianceOptions = {}): Promise<Dealing> {
+  const folder = join(tempFolder(), "desk");
+  const named = { name: "Penetrode", products: ["sim", "ray"], passphrase: null };
+  const desk = await Desk.make(realDisk, folder, named);
+  const site = await openAppliance({ licenses: {}, ...options });
+  granted(await site.licensing.trust(await signTrust(desk.vendor, desk.key), "test"));
+  return { desk, folder, site };
+}
+
+export const requestFrom = async (
+  site: Appliance,
+  product: string | null = "sim",
+  licenseKey: string | null = null,
+): Promise<Request> => {
+  const { document } = granted(await site.licensing.request(product, licenseKey, "test"));
+  return granted(await verifyRequest(document));
+};
+
+/** Answers a request, or renews; nothing else is said unless a test says it. */
+export const issued = (
+  desk: Desk,
+  request: Request | null,
+  differing: Partial<IssueOptions> = {},
+): Promise<Issued> =>
+  issue(desk, {
+    request,
+    renew: null,
+    licenseId: null,
+    isNew: false,
+    licenseKey: null,
+    terms: {},
+    allowWeakBinding: false,
+    acceptFork: null,
+    now: MONDAY,
+    ...differing,
+  });

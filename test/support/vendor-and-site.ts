@@ -1,0 +1,38 @@
+// A vendor's desk and a site on one machine, through the compiled binary's own commands.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { buildBinary, startBinary } from "./binary.ts";
+
+export interface Renewal {
+  /** A stopped site's folder with a license in it. */
+  readonly site: string;
+  /** The vendor's answer to its newest request. */
+  readonly renewal: string;
+  readonly oldSlots: number;
+  readonly newSlots: number;
+}
+
+function run(...words: string[]): string {
+  const done = Bun.spawnSync([buildBinary(), ...words], { cwd: "/", env: {} });
+  if (done.exitCode !== 0) throw new Error(`berth ${words.join(" ")}: ${done.stderr.toString()}`);
+  return done.stdout.toString();
+}
+
+async function preparedRenewal(root: string): Promise<Renewal> {
+  const [desk, site] = [join(root, "desk"), join(root, "site")];
+  const [request, license] = [join(root, "request.jwt"), join(root, "license.jwt")];
+  const data = ["--data", site];
+  run("vendor", "init", "--name", "Acme", "--dir", desk, "--product", "cad");
+  const server = await startBinary("serve", ...data, "--listen", "127.0.0.1:0");
+  run("trust", "add", join(desk, "trust.jwt"), ...data, "--yes");
+  for (const slots of ["3", "5"]) {
+    run("license", "request", ...data, "--product", "cad", "--out", request);
+    const terms = ["--slots", slots, "--allow-weak-binding", "--out", license];
+    run("vendor", "issue", "--dir", desk, "--request", request, ...terms);
+    if (slots === "3") run("license", "add", license, ...data);
+  }
+  await server.stop();
+  return { site, renewal: readFileSync(license, "utf8"), oldSlots: 3, newSlots: 5 };
+}
+
+export const BERTH = { run, preparedRenewal };
