@@ -28,6 +28,8 @@ export const CLOCK = {
   warn: 10 * MINUTE,
   suspect: DAY,
   mark: 10 * MINUTE,
+  /** How long a vendor's answer to a code is good for. */
+  answer: 7 * DAY,
 } as const;
 
 export const startClock = (mark: Instant, at: number): Timekeeper => ({
@@ -72,13 +74,17 @@ export const decideAskClock = (
   at: Instant,
 ): ClockDecision => decided([{ type: "ClockAsked", at, nonce, peer }], null);
 
+/** The question that is still open at this instant. */
+export const openQuestion = (state: State, at: Instant): string | null =>
+  at < later(state.clockAskedAt, CLOCK.answer) ? state.clockNonce : null;
+
 /** Back to `to`: freely while nothing dated was lent, else only by a vendor's word. */
 export function decideSetClockBack(
   state: State,
   { to, nonce, peer }: SetClockBack,
   at: Instant,
 ): ClockDecision {
-  const asked = nonce !== null && nonce === state.clockNonce;
+  const asked = nonce !== null && nonce === openQuestion(state, at);
   if (!asked && !isFree(state)) return no({ code: "clock_suspect", behind: at - to });
   if (to >= at && !asked) return decided([], null);
   // An answer that is not earlier moves nothing, and is used up all the same.

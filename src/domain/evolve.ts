@@ -98,6 +98,7 @@ export function evolve(state: State, event: Event): void {
       return;
     case "ClockAsked":
       state.clockNonce = event.nonce;
+      state.clockAskedAt = event.at;
       return;
     case "ClockSetBack":
       return setBack(state, event);

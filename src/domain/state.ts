@@ -30,6 +30,8 @@ export interface State {
   lentDated: boolean;
   /** The question a vendor's time may answer; null: none is open. */
   clockNonce: string | null;
+  /** When it was asked: an answer kept in a drawer must not turn time back a year later. */
+  clockAskedAt: Instant;
   /** The system's clock is far behind: a fact of the machine, not of the journal. */
   clockSuspect: boolean;
   /** Is this the machine the license was signed for? A fact of the machine, not of the journal. */
@@ -195,6 +197,7 @@ export const emptyState = (kind: Kind): State => ({
   tombstones: new Map(),
   lentDated: false,
   clockNonce: null,
+  clockAskedAt: instant(0),
   clockSuspect: false,
   isBound: () => true,
   licenses: new Map(),

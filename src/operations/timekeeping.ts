@@ -1,4 +1,4 @@
-import { CLOCK, isFree, isSuspect } from "../domain/clock.ts";
+import { CLOCK, isFree, isSuspect, openQuestion } from "../domain/clock.ts";
 import type { Fault } from "../domain/fault.ts";
 import { no, ok, type Result } from "../domain/result.ts";
 import { instant, MINUTE, SECOND, type Instant } from "../domain/time.ts";
@@ -65,6 +65,10 @@ export class Timekeeping {
 
   /** A code to read out: the vendor answers it with the time. */
   async ask(peer: string): ClockAnswer<string> {
+    // Looking again must not void the code that was just read out.
+    const open = await this.#store.read(openQuestion);
+    if (!open.ok) return open;
+    if (open.value !== null) return ok(encodeTimeCode(this.#identity.id, open.value));
     const nonce = randomBytes(5);
     return this.#store.transact({ type: "AskClock", nonce, peer }, () =>
       encodeTimeCode(this.#identity.id, nonce),
@@ -80,9 +84,9 @@ export class Timekeeping {
 
   /** The vendor's time, in answer to the newest code. */
   async repair(document: string, peer: string): ClockAnswer<ClockView> {
-    const known = await this.#store.read((state) => ({
+    const known = await this.#store.read((state, at) => ({
       vendors: [...state.vendors.values()] as Vendor[],
-      nonce: state.clockNonce,
+      nonce: openQuestion(state, at),
     }));
     if (!known.ok) return known;
     const verified = await verifyTime(document.trim(), known.value.vendors);

@@ -43,6 +43,7 @@ export const Snapshot = Type.Object({
   appliance: Type.String(),
   lentDated: Type.Boolean(),
   clockNonce: Type.Union([Type.String(), Type.Null()]),
+  clockAskedAt: At,
   /** The last journal line this covers; always the end of a closed segment. */
   covers: Type.Object({ seq: Seq, sum: Hash }),
   /** The audit chain up to there, and the file it was last written to. */
@@ -162,6 +163,7 @@ export function encodeSnapshot(state: State, head: Head, history: HistoryEnd): S
     appliance,
     lentDated: state.lentDated,
     clockNonce: state.clockNonce,
+    clockAskedAt: state.clockAskedAt,
     covers: { seq: head.seq, sum: head.sum },
     audit: { seq: head.auditSeq, sum: head.auditSum, file: history.file, length: history.length },
     ...rows,
@@ -184,6 +186,7 @@ export function decodeSnapshot(snapshot: Snapshot): State {
   state.appliance = snapshot.appliance;
   state.lentDated = snapshot.lentDated;
   state.clockNonce = snapshot.clockNonce;
+  state.clockAskedAt = snapshot.clockAskedAt;
   for (const vendor of snapshot.vendors) state.vendors.set(vendor.vendor, vendor);
   for (const request of snapshot.requests) state.requests.set(request.request, request);
   for (const open of snapshot.activations) state.activations.set(open.nonce, open);

@@ -35,6 +35,7 @@ describe("the bounds of the clock", () => {
       warn: 10 * MINUTE,
       suspect: 24 * HOUR,
       mark: 10 * MINUTE,
+      answer: 7 * DAY,
     });
   });
 });

@@ -78,19 +78,15 @@ async function suspect(site: Machine): Promise<string> {
   return clock.code ?? "";
 }
 
-async function repair(site: Machine, olderCode: string): Promise<void> {
+async function repair(site: Machine, shownCode: string): Promise<void> {
   const data = ["--data", site.path("site")];
   const answer = async (code: string, name: string): Promise<string> => {
     const out = ["--dir", site.path("desk"), "--out", site.path(name)];
     await site.done("vendor", "time", "--code", code, ...out);
     return site.path(name);
   };
-  const older = await answer(olderCode, "older");
-  const newer = await answer((await site.clock()).code ?? "", "newer");
-  const refused = await site.berth("clock", "repair", older, ...data);
-  const why = refused.err.includes("(invalid_license_file)");
-  check("an answer to an older code is refused", [refused.code, why], [1, true]);
-  check("and changes nothing", await register(site, "eve"), "clock_suspect");
+  check("looking again does not void the code", (await site.clock()).code, shownCode);
+  const newer = await answer(shownCode, "newer");
   const wrong = await site.berth("vendor", "time", "--code", "0", "--dir", site.path("desk"));
   check("a vendor is told that a code is none", wrong.code, 1);
 

@@ -225,12 +225,21 @@ describe("a vendor's time", () => {
     await refuses(site, document, other);
   });
 
-  test("answers the newest code and no other, of this appliance and no other", async () => {
+  test("answers the open code and no other, of this appliance and no other", async () => {
     const site = await openLent();
-    const older = await answer(site, REAL);
     await refuses(site, await answer(site, REAL, { nonce: "0000000000" }), other);
     await refuses(site, await answer(site, REAL, { appliance: idOf(KEY) }), other);
-    await refuses(site, older, other);
+  });
+
+  test("answers a code that can be looked at again, and not a week later", async () => {
+    const site = await openLent();
+    const code = granted(await site.time.ask(PEER));
+    expect(granted(await site.time.ask(PEER))).toBe(code);
+    const kept = await answer(site, REAL);
+    wall(later(site.time.view().now, 7 * DAY));
+    granted(await site.time.accept());
+    await refuses(site, kept, other);
+    expect(granted(await site.time.ask(PEER))).not.toBe(code);
   });
 
   test("from nobody trusted is refused, and the code stays open", async () => {
