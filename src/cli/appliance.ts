@@ -62,12 +62,21 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
     throw error;
   }
   const operations = new Operations(store, (lease) => signLease(lease, identity.key));
-  const credentials = new Credentials(store, new SealedFile(realDisk, folder));
+  const credentials = new Credentials(
+    store,
+    new SealedFile(realDisk, folder, { key: givenSealingKey() }),
+  );
   const licensing = new Licensing(store, identity, credentials, bakedTrust);
   if (bakedTrust !== null) await licensing.trust(bakedTrust, "build");
   const timekeeping = new Timekeeping(store, clock, identity);
   const airgap = new Airgap(store, identity);
   return { operations, licensing, airgap, credentials, identity, timekeeping };
+}
+
+/** From systemd's credentials, where the unit gives one; else the key lies in the folder. */
+function givenSealingKey(): Uint8Array | null {
+  const folder = process.env["CREDENTIALS_DIRECTORY"];
+  return folder === undefined ? null : realDisk.read(join(folder, "berth-sealing-key"));
 }
 
 const componentsOf = (named: string | null): readonly Component[] =>

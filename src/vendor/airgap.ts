@@ -51,6 +51,12 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
   const policy = await verifyPolicy(document, [desk.vendor]);
   if (!policy.ok)
     throw new DeskRefused(`the policy ${policy.fault}`, "make one: berth vendor policy");
+  if (policy.value.key.x !== desk.key.x) {
+    throw new DeskRefused(
+      "the policy is signed with an earlier key of this vendor",
+      "make it anew: berth vendor policy",
+    );
+  }
   const activation = decodeActivation(options.activationCode);
   if (!activation.ok) {
     const { fault } = activation;

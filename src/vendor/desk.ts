@@ -20,6 +20,7 @@ export class DeskRefused extends Error {
 const KEY = "vendor.jwk";
 const LOCKED_KEY = "vendor.jwe";
 const TRUST = "trust.jwt";
+const SUCCESSOR = "successor.jwt";
 
 /** A vendor's licensing desk: its key, the trust document it hands out, and what it did. */
 export class Desk {
@@ -44,10 +45,7 @@ export class Desk {
     }
     const key = await makeKey();
     const vendor = { vendor: idOf(key), name, version: 1, products, keys: [publicPart(key)] };
-    const locked = passphrase === null ? null : await lockKey(key, passphrase);
-    const text = locked ?? JSON.stringify(key);
-    const file = locked === null ? KEY : LOCKED_KEY;
-    await replaceFile(disk, join(folder, file), Buffer.from(`${text}\n`));
+    await keep(disk, folder, key, passphrase);
     await replaceFile(disk, join(folder, TRUST), Buffer.from(`${await signTrust(vendor, key)}\n`));
     return new Desk(vendor, key, new Ledger(disk, folder));
   }
@@ -60,6 +58,26 @@ export class Desk {
     const trust = await signTrust(vendor, this.key);
     await replaceFile(disk, join(folder, TRUST), Buffer.from(`${trust}\n`));
     return new Desk(vendor, this.key, this.ledger);
+  }
+
+  /**
+   * A new key takes over. Sites that trust this vendor already take `successor.jwt`, signed with
+   * the key they know; new sites take `trust.jwt`, signed with the new one. The old key file stays.
+   */
+  async succeed(disk: Disk, folder: string, passphrase: string | null): Promise<Desk> {
+    const key = await makeKey();
+    const keys = [publicPart(key), ...this.vendor.keys];
+    const vendor = { ...this.vendor, version: this.vendor.version + 1, keys };
+    const write = (file: string, text: string): Promise<void> =>
+      replaceFile(disk, join(folder, file), Buffer.from(`${text}\n`));
+    for (const file of [KEY, LOCKED_KEY]) {
+      const kept = join(folder, `${idOf(this.key)}.${file}`);
+      if (disk.stat(join(folder, file)) !== null) disk.rename(join(folder, file), kept);
+    }
+    await keep(disk, folder, key, passphrase);
+    await write(SUCCESSOR, await signTrust(vendor, this.key));
+    await write(TRUST, await signTrust(vendor, key));
+    return new Desk(vendor, key, this.ledger);
   }
 
   static async open(disk: Disk, folder: string, passphrase: string | null): Promise<Desk> {
@@ -78,6 +96,17 @@ export class Desk {
     }
     return new Desk(vendor.value, key, new Ledger(disk, folder));
   }
+}
+
+async function keep(
+  disk: Disk,
+  folder: string,
+  key: PrivateKey,
+  passphrase: string | null,
+): Promise<void> {
+  const locked = passphrase === null ? null : await lockKey(key, passphrase);
+  const path = join(folder, locked === null ? KEY : LOCKED_KEY);
+  await replaceFile(disk, path, Buffer.from(`${locked ?? JSON.stringify(key)}\n`));
 }
 
 async function unlocked(

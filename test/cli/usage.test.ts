@@ -35,6 +35,7 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   "clock accept": [...SITE, "json"],
   "clock repair": [...SITE, "json"],
   "vendor init": [...DESK, "name", "product", "json"],
+  "vendor successor": [...DESK, "json"],
   "vendor issue": [
     ...DESK,
     ...words("request renew license-id new license-key allow-weak-binding accept-fork out qr json"),

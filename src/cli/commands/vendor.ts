@@ -50,6 +50,20 @@ const init: Command = {
   },
 };
 
+const successor: Command = {
+  name: "vendor successor",
+  summary: "a new key takes over; sites that trust the old one take successor.jwt",
+  options: [...desk, option.json],
+  async run(given) {
+    const before = await openDesk(given);
+    const after = await before.succeed(realDisk, folderOf(given), passphraseOf(given));
+    const fingerprint = fingerprintOf(after.key);
+    if (isSet(given, "json")) printJson({ vendor: after.vendor.vendor, fingerprint });
+    else print(`fingerprint ${fingerprint}\nhand out successor.jwt, and trust.jwt to new sites`);
+    return DONE;
+  },
+};
+
 const issueCommand: Command = {
   name: "vendor issue",
   summary: "answer a site's request with a signed license, or renew one",
@@ -273,6 +287,7 @@ async function requestIn(path: string) {
 /** The vendor's desk. */
 export const vendorCommands: readonly Command[] = [
   init,
+  successor,
   issueCommand,
   policy,
   initCode,

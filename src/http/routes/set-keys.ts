@@ -7,7 +7,10 @@ import { fields, secret } from "../fields.ts";
 import { readQuery } from "../query.ts";
 import type { RouteDeps } from "./deps.ts";
 
-const Keys = Type.Object({ apiKey: fields.apiKey, sharedKey: fields.sharedKey });
+const Keys = Type.Object(
+  { apiKey: fields.apiKey, sharedKey: fields.sharedKey },
+  { examples: [{ apiKey: "an-api-key", sharedKey: "a-shared-key" }] },
+);
 
 const Reply = Type.Object({
   status: Type.Literal(200),
