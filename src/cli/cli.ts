@@ -13,7 +13,7 @@ import {
 import { errorCode } from "../platform/disk.ts";
 import { FolderBusy } from "../store/lock.ts";
 import { FolderRefused } from "../store/refusal.ts";
-import { DeskRefused } from "../vendor/desk.ts";
+import { DeskRefused } from "../vendor/refusal.ts";
 import { DONE, FAILED, Failure, MISUSED, NEEDS_OPERATOR, type Command } from "./command.ts";
 import { checkpointCommand } from "./commands/checkpoint.ts";
 import { configCommand } from "./commands/config.ts";

@@ -11,6 +11,7 @@ export async function handOver(given: Given, text: string, what: string): Promis
   const out = stringOf(given, "out");
   if (out === null) print(text);
   else {
+    refuseToOverwrite(out);
     await replaceFile(realDisk, out, Buffer.from(`${text}\n`));
     print(`${what} is in ${out}`);
   }
@@ -20,6 +21,20 @@ export async function handOver(given: Given, text: string, what: string): Promis
     print(`\n${what}, code ${index + 1} of ${frames.length}\n${qrTerminal(frame)}`);
   }
 }
+
+/** Only an earlier document may be replaced: never a key, a ledger, or somebody's letter. */
+function refuseToOverwrite(path: string): void {
+  const bytes = realDisk.read(path);
+  if (bytes === null || bytes.length === 0) return;
+  const text = new TextDecoder().decode(bytes.subarray(0, MOST)).trim();
+  if (/^[\w-]+\.[\w-]+\.[\w-]+$/.test(text)) return;
+  throw new Misuse(
+    `${path} is there already and is not one of our documents`,
+    "choose another --out",
+  );
+}
+
+const MOST = 64 * 1024;
 
 /** A file named as a word or a flag, or `-` for standard input. */
 export function readInput(path: string | undefined | null, what: string): string {

@@ -52,7 +52,12 @@ export function termsGiven(given: Given): Partial<TermsDocument> {
 
 function consumptionGiven(given: Given): TermsDocument["consumption"] {
   const text = stringOf(given, "consumptions");
-  if (text === null) return null;
+  if (text === null) {
+    if (given.values.has("overages") || given.values.has("period")) {
+      throw new Misuse("--overages and --period go with --consumptions", "for example 100");
+    }
+    return null;
+  }
   const period = stringOf(given, "period") as NonNullable<TermsDocument["consumption"]>["period"];
   const max = text === "unlimited" ? null : numberOf(given, "consumptions");
   return { max, overages: numberOf(given, "overages") ?? 0, negative: false, period };
@@ -61,6 +66,15 @@ function consumptionGiven(given: Given): TermsDocument["consumption"] {
 function featureOf(text: string): TermsDocument["features"][number] {
   const [code = "", ...settings] = text.split(":");
   const values = new Map(settings.map((one) => one.split("=") as [string, string]));
+  const strange = [...values].find(
+    ([name, value]) => (name !== "slots" && name !== "consumptions") || value === undefined,
+  );
+  if (code === "" || strange !== undefined) {
+    throw new Misuse(
+      `--feature ${text} is not understood`,
+      "CODE, CODE:slots=5, CODE:consumptions=9",
+    );
+  }
   const count = (name: string): number | null => {
     const value = values.get(name);
     if (value === undefined) return null;
@@ -88,13 +102,16 @@ function numberOf(given: Given, name: string): number | null {
   return Number(text);
 }
 
-/** A day begins at midnight UTC. */
+/** A day begins at midnight UTC. A day that does not exist must not become another. */
 function timeOf(text: string | null): string | null {
   if (text === null) return null;
-  const whole = /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00.000Z` : text;
-  const time = new Date(whole);
-  if (Number.isNaN(time.getTime()))
-    throw new Misuse(`${text} is not a time`, "for example 2027-12-31");
+  const day = /^\d{4}-\d\d-\d\d/.exec(text)?.[0];
+  const time = new Date(text === day ? `${text}T00:00:00.000Z` : text);
+  const real =
+    day !== undefined &&
+    !Number.isNaN(time.getTime()) &&
+    new Date(`${day}T00:00:00.000Z`).toISOString().startsWith(day);
+  if (!real) throw new Misuse(`${text} is not a time`, "for example 2027-12-31");
   return time.toISOString();
 }
 

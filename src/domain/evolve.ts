@@ -21,7 +21,7 @@ import {
   type State,
 } from "./state.ts";
 import { setBack } from "./set-back.ts";
-import { endOf, withdrawn, type FeatureTerms } from "./terms.ts";
+import { isDated, withdrawn, type FeatureTerms } from "./terms.ts";
 import { later, latest, type Instant } from "./time.ts";
 
 /**
@@ -30,7 +30,7 @@ import { later, latest, type Instant } from "./time.ts";
  */
 export function evolve(state: State, event: Event): void {
   state.mark = latest(state.mark, event.at);
-  if (grants(event) && licenseEnd(state, event.license) !== null) state.lentDated = true;
+  if (grants(event) && lendsDated(state, event.license)) state.lentDated = true;
   switch (event.type) {
     case "Created":
       state.kind = event.kind;
@@ -123,9 +123,9 @@ const LENDING = new Set([
 
 const grants = (event: Event): event is SlotTaken => LENDING.has(event.type);
 
-const licenseEnd = (state: State, id: number): Instant | null => {
+const lendsDated = (state: State, id: number): boolean => {
   const license = state.licenses.get(id);
-  return license === undefined ? null : endOf(license.terms);
+  return license !== undefined && isDated(license.terms);
 };
 
 function openRequest(state: State, { at, request, head }: RequestMade): void {
@@ -164,6 +164,13 @@ function remove(state: State, { license, tombstone }: LicenseRemoved): void {
   if (others.length > 0) state.products.set(terms.product, others);
   else state.products.delete(terms.product);
   state.tombstones.set(license, tombstone);
+  // An answer that is still under way to one of these must not bring it back.
+  for (const [id, { product }] of state.requests) {
+    if (product === null || product === terms.product) state.requests.delete(id);
+  }
+  for (const [nonce, { licenseKey }] of state.activations) {
+    if (licenseKey === terms.licenseKey) state.activations.delete(nonce);
+  }
 }
 
 function install(state: State, event: LicenseInstalled): void {

@@ -53,6 +53,15 @@ export interface FeatureTerms {
 
 export const canBorrow = ({ borrowHours }: Terms): boolean => (borrowHours ?? 0) > 0;
 
+/** Somebody could gain on this license by turning the clock. */
+export const isDated = (terms: Terms): boolean =>
+  endOf(terms) !== null ||
+  terms.start !== null ||
+  terms.consumption?.period != null ||
+  terms.features.some(
+    ({ expires, consumption }) => expires !== null || consumption?.period != null,
+  );
+
 /** The instant from which nothing is granted any more, grace included; null when there is none. */
 export function endOf({ validUntil, graceHours }: Terms): Instant | null {
   return validUntil === null ? null : later(validUntil, (graceHours ?? 0) * HOUR);

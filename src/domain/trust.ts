@@ -18,7 +18,8 @@ export function decideTrustVendor(
   if (known !== undefined && known.version >= vendor.version) return decided([], outcome);
   const others = [...state.vendors.values()].filter((other) => other.vendor !== vendor.vendor);
   const taken = vendor.products.some((product) => others.some((other) => claims(other, product)));
-  if (taken) return no({ code: "untrusted_vendor" });
+  const keys = new Set(others.flatMap((other) => other.keys.map(({ x }) => x)));
+  if (taken || vendor.keys.some(({ x }) => keys.has(x))) return no({ code: "untrusted_vendor" });
   return decided([{ type: "VendorTrusted", at, vendor, peer }], outcome);
 }
 

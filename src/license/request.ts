@@ -37,7 +37,7 @@ export const Request = Type.Object(
           license_id: seq,
           product: Type.String(),
           vendor: Type.String(),
-          serial: seq,
+          serial: Type.Integer({ minimum: 1, maximum: 1_000_000_000 }),
           total_consumptions: seq,
         },
         closed,

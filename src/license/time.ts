@@ -51,10 +51,13 @@ export async function verifyTime(
 > {
   const header = readHeader(document);
   if (!header.ok) return header;
-  const keys = vendors.flatMap((vendor) => vendor.keys);
-  const key = keys.find((candidate) => idOf(candidate) === header.value.kid);
-  if (key === undefined) return no("is signed by nobody trusted here");
-  const verified = await verifyDocument("time", document, key);
-  if (!verified.ok) return verified;
-  return Value.Check(TimeDocument, verified.value) ? ok(verified.value) : no("is not a time");
+  for (const { vendor, keys } of vendors) {
+    const key = keys.find((candidate) => idOf(candidate) === header.value.kid);
+    if (key === undefined) continue;
+    const verified = await verifyDocument("time", document, key);
+    if (!verified.ok) return verified;
+    const whole = Value.Check(TimeDocument, verified.value) && verified.value.iss === vendor;
+    return whole ? ok(verified.value) : no("is not a time");
+  }
+  return no("is signed by nobody trusted here");
 }

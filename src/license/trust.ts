@@ -48,6 +48,11 @@ export async function verifyTrust(
   const before = known(claimed.vendor);
   const keys = before === null ? claimed.keys.slice(0, 1) : before.keys;
   const signer = keys.find((key) => idOf(key) === header.value.kid);
+  // A vendor is named after its first key: nobody can be another before they are known.
+  const first = claimed.keys[0];
+  if (before === null && (first === undefined || idOf(first) !== claimed.vendor)) {
+    return no("is not a vendor's trust document");
+  }
   if (signer === undefined) return no("is not signed by the key it should be");
   const verified = await verifyDocument("trust", text, signer);
   if (!verified.ok) return verified;

@@ -1,6 +1,7 @@
 import { CLOCK, isFree, isSuspect, openQuestion } from "../domain/clock.ts";
 import type { Fault } from "../domain/fault.ts";
 import { no, ok, type Result } from "../domain/result.ts";
+import { isDated } from "../domain/terms.ts";
 import { instant, MINUTE, SECOND, type Instant } from "../domain/time.ts";
 import { encodeTimeCode, verifyTime } from "../license/time.ts";
 import type { Vendor } from "../license/trust.ts";
@@ -87,11 +88,19 @@ export class Timekeeping {
     const known = await this.#store.read((state, at) => ({
       vendors: [...state.vendors.values()] as Vendor[],
       nonce: openQuestion(state, at),
+      dated: [...state.licenses.values()].filter(({ terms }) => isDated(terms)),
     }));
     if (!known.ok) return known;
     const verified = await verifyTime(document.trim(), known.value.vendors);
     if (!verified.ok) return no({ code: "invalid_license_file", reason: verified.fault });
-    const { appliance, nonce, iat } = verified.value;
+    const { appliance, nonce, iat, iss } = verified.value;
+    // A vendor's word moves what that vendor signed, and nothing of anybody else's.
+    if (known.value.dated.some(({ grant }) => grant.vendor !== iss)) {
+      return no({
+        code: "invalid_license_file",
+        reason: "is not from the vendor of every license",
+      });
+    }
     if (appliance !== this.#identity.id || nonce !== known.value.nonce) {
       return no({ code: "invalid_license_file", reason: "answers another code" });
     }

@@ -8,8 +8,10 @@ import { sha256 } from "../platform/hash.ts";
 import { randomBytes } from "../platform/random.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import { airgapLicenseId } from "../license/airgap-id.ts";
-import { DeskRefused, type Desk } from "./desk.ts";
+import type { Desk } from "./desk.ts";
+import { DeskRefused } from "./refusal.ts";
 import { withDefaults } from "./issue.ts";
+import type { Issued } from "./ledger.ts";
 
 export function makePolicy(
   desk: Desk,
@@ -75,7 +77,10 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
   const before = desk.ledger
     .issued()
     .filter((one) => one.appliance === appliance && one.request_id === nonce);
-  if (before.some((one) => !Bun.deepEquals(one.terms, terms))) {
+  const policy_hash = sha256(document);
+  const other = (one: Issued): boolean =>
+    one.policy_hash !== policy_hash || !Bun.deepEquals(one.terms, terms);
+  if (before.some(other)) {
     throw new DeskRefused(
       "this activation code was confirmed already, with other terms",
       "have the site make a new one",
@@ -93,7 +98,7 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
     {
       activation: activation.value,
       licenseKey: options.licenseKey,
-      policyHash: sha256(document),
+      policyHash: policy_hash,
       initializationCode: options.initializationCode,
     },
     { validUntil: options.validUntil, serial },
@@ -111,6 +116,7 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
     hardware_id: activation.value.hardwarePrefix,
     request_id: nonce,
     initialization_code,
+    policy_hash,
     terms,
     document: code,
   });

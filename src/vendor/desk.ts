@@ -5,22 +5,14 @@ import { signTrust, verifyTrust, type Vendor } from "../license/trust.ts";
 import type { Disk } from "../platform/disk.ts";
 import { replaceFile } from "../platform/files.ts";
 import { Ledger } from "./ledger.ts";
-
-/** The desk was asked for something it will not or cannot do. */
-export class DeskRefused extends Error {
-  override readonly name = "DeskRefused";
-  readonly hint: string;
-
-  constructor(message: string, hint: string) {
-    super(message);
-    this.hint = hint;
-  }
-}
+import { DeskRefused } from "./refusal.ts";
 
 const KEY = "vendor.jwk";
 const LOCKED_KEY = "vendor.jwe";
 const TRUST = "trust.jwt";
-const SUCCESSOR = "successor.jwt";
+
+/** In the order they follow on one another. */
+const successorName = (version: number): string => `successor-${version}.jwt`;
 
 /** A vendor's licensing desk: its key, the trust document it hands out, and what it did. */
 export class Desk {
@@ -47,6 +39,7 @@ export class Desk {
     const vendor = { vendor: idOf(key), name, version: 1, products, keys: [publicPart(key)] };
     await keep(disk, folder, key, passphrase);
     await replaceFile(disk, join(folder, TRUST), Buffer.from(`${await signTrust(vendor, key)}\n`));
+    await Ledger.make(disk, folder);
     return new Desk(vendor, key, new Ledger(disk, folder));
   }
 
@@ -61,8 +54,8 @@ export class Desk {
   }
 
   /**
-   * A new key takes over. Sites that trust this vendor already take `successor.jwt`, signed with
-   * the key they know; new sites take `trust.jwt`, signed with the new one. The old key file stays.
+   * A new key takes over, by a document that the old one signs; a new site takes `trust.jwt` first
+   * and then each successor in turn. The old key file stays.
    */
   async succeed(disk: Disk, folder: string, passphrase: string | null): Promise<Desk> {
     const key = await makeKey();
@@ -75,8 +68,7 @@ export class Desk {
       if (disk.stat(join(folder, file)) !== null) disk.rename(join(folder, file), kept);
     }
     await keep(disk, folder, key, passphrase);
-    await write(SUCCESSOR, await signTrust(vendor, this.key));
-    await write(TRUST, await signTrust(vendor, key));
+    await write(successorName(vendor.version), await signTrust(vendor, this.key));
     return new Desk(vendor, key, this.ledger);
   }
 
@@ -91,10 +83,17 @@ export class Desk {
     const vendor = await verifyTrust(trust, () => null);
     if (!vendor.ok) throw new DeskRefused(`${join(folder, TRUST)} ${vendor.fault}`, "");
     const key = await unlocked(read(KEY), read(LOCKED_KEY), passphrase);
-    if (!vendor.value.keys.some((known) => known.x === key.x)) {
+    let known = vendor.value;
+    for (let next = read(successorName(known.version + 1)); next !== null;) {
+      const succeeded = await verifyTrust(next, () => known);
+      if (!succeeded.ok) throw new DeskRefused(`a successor in ${folder} ${succeeded.fault}`, "");
+      known = succeeded.value;
+      next = read(successorName(known.version + 1));
+    }
+    if (!known.keys.some((one) => one.x === key.x)) {
       throw new DeskRefused(`the key in ${folder} is not in its trust document`, "");
     }
-    return new Desk(vendor.value, key, new Ledger(disk, folder));
+    return new Desk(known, key, new Ledger(disk, folder));
   }
 }
 

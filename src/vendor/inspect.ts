@@ -1,6 +1,7 @@
 import { readHeader, unverifiedPayload, verifyDocument, type Kind } from "../license/document.ts";
 import { idOf, parsePublicKey, type PublicKey } from "../license/keys.ts";
-import { DeskRefused, type Desk } from "./desk.ts";
+import type { Desk } from "./desk.ts";
+import { DeskRefused } from "./refusal.ts";
 
 export interface Inspected {
   readonly kind: Kind;

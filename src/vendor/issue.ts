@@ -6,7 +6,8 @@ import type { Request } from "../license/request.ts";
 import { decodeTerms, type TermsDocument } from "../license/terms.ts";
 import { sha256 } from "../platform/hash.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
-import { DeskRefused, type Desk } from "./desk.ts";
+import type { Desk } from "./desk.ts";
+import { DeskRefused } from "./refusal.ts";
 import type { Entry, Issued } from "./ledger.ts";
 
 export interface IssueOptions {
@@ -106,14 +107,26 @@ function previous(desk: Desk, options: IssueOptions): Issued | null {
   if (isNew || request === null) return null;
   const product = options.terms.product ?? request.product;
   const key = options.licenseKey ?? request.license_key;
-  const givenBack = new Set(desk.ledger.received().map(({ license_id }) => license_id));
   const candidates = new Map<number, Issued>();
   for (const one of issued) {
     const fits = one.appliance === request.appliance && one.terms.product === product;
     const keyed = key === null || one.terms.license_key === key;
-    const gone = one.jwk === null || givenBack.has(one.license_id);
+    const gone = one.jwk === null || desk.ledger.isGivenBack(one);
     if (fits && keyed && !gone && !candidates.has(one.license_id))
       candidates.set(one.license_id, one);
+  }
+  const elsewhere = issued.some(
+    (one) =>
+      key !== null &&
+      one.terms.license_key === key &&
+      one.appliance !== request.appliance &&
+      !desk.ledger.isGivenBack(one),
+  );
+  if (elsewhere) {
+    throw new DeskRefused(
+      "another appliance holds a license with this key",
+      "have that site give it back first, or make another with --new",
+    );
   }
   if (candidates.size > 1) {
     throw new DeskRefused(
@@ -148,6 +161,13 @@ export function withDefaults(desk: Desk, given: Partial<TermsDocument>): TermsDo
     );
   }
   const terms = { ...DEFAULTS, product_name: product, ...given, product };
+  const ends = terms.license_type === "time-limited" || terms.license_type === "subscription";
+  if (ends && terms.valid_until === null) {
+    throw new DeskRefused(
+      `a ${terms.license_type} license needs an end`,
+      "--valid-until 2028-01-01",
+    );
+  }
   if (decodeTerms(terms) === null) {
     throw new DeskRefused("the terms are not valid", "check dates, counts and feature codes");
   }

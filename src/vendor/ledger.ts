@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Disk } from "../platform/disk.ts";
-import { appendFile } from "../platform/files.ts";
+import { appendFile, replaceFile } from "../platform/files.ts";
+import { DeskRefused } from "./refusal.ts";
 import type { PublicKey } from "../license/keys.ts";
 import type { TermsDocument } from "../license/terms.ts";
 
@@ -17,6 +18,7 @@ export interface Issued {
   readonly request_id: string | null;
   /** The site's initialization code, where a code went out for one. */
   readonly initialization_code?: string;
+  readonly policy_hash?: string;
   readonly terms: TermsDocument;
   readonly document: string;
 }
@@ -51,26 +53,79 @@ export interface Received {
 
 export type Entry = Issued | Seen | Forked | Received;
 
+const LEDGER = "ledger.jsonl";
+
+const busy = (): DeskRefused =>
+  new DeskRefused("another command is writing to this desk", "run it again");
+
 /** What the desk did, only ever added to: a line is on disk before anything leaves the desk. */
 export class Ledger {
   readonly #disk: Disk;
   readonly #path: string;
   readonly #entries: Entry[];
+  #size: number;
 
   constructor(disk: Disk, folder: string) {
     this.#disk = disk;
-    this.#path = join(folder, "ledger.jsonl");
-    const text = new TextDecoder().decode(disk.read(this.#path) ?? new Uint8Array());
-    this.#entries = text
-      .split("\n")
-      .filter((line) => line !== "")
-      .map((line) => JSON.parse(line) as Entry);
+    this.#path = join(folder, LEDGER);
+    const bytes = disk.read(this.#path);
+    if (bytes === null) {
+      throw new DeskRefused(`${this.#path} is missing`, "bring it back from a backup");
+    }
+    this.#size = bytes.length;
+    const lines = new TextDecoder().decode(bytes).split("\n");
+    const torn = lines.pop() !== "";
+    this.#entries = lines.map((line, index) => this.#parsed(line, index + 1));
+    if (torn) throw this.#damaged(lines.length + 1);
   }
 
+  static make(disk: Disk, folder: string): Promise<void> {
+    return replaceFile(disk, join(folder, LEDGER), new Uint8Array());
+  }
+
+  /** On disk before anything leaves the desk, and only if nobody else wrote meanwhile. */
   async add(...entries: readonly Entry[]): Promise<void> {
-    const lines = entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
-    await appendFile(this.#disk, this.#path, lines);
-    this.#entries.push(...entries);
+    const lock = this.#disk.lock(`${this.#path}.lock`);
+    if (lock === null) throw busy();
+    try {
+      if (this.#disk.stat(this.#path)?.size !== this.#size) throw busy();
+      const text = entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
+      await appendFile(this.#disk, this.#path, text);
+      this.#size += Buffer.byteLength(text);
+      this.#entries.push(...entries);
+    } finally {
+      lock.release();
+    }
+  }
+
+  #parsed(line: string, number: number): Entry {
+    try {
+      const entry: unknown = JSON.parse(line);
+      const type = (entry as { type?: unknown } | null)?.type;
+      if (typeof type === "string") return entry as Entry;
+    } catch {
+      // Said below, with the line it is in.
+    }
+    throw this.#damaged(number);
+  }
+
+  #damaged(line: number): DeskRefused {
+    return new DeskRefused(
+      `${this.#path} is damaged at line ${line}`,
+      "bring it back from a backup; if only the last line was interrupted, take that line off",
+    );
+  }
+
+  /** Its newest serial came back with a receipt. */
+  isGivenBack({ license_id, appliance }: Issued): boolean {
+    const same = (one: { license_id: number; appliance: string }): boolean =>
+      one.license_id === license_id && one.appliance === appliance;
+    const newest = Math.max(
+      ...this.issued()
+        .filter(same)
+        .map(({ serial }) => serial),
+    );
+    return this.received().some((one) => same(one) && one.serial >= newest);
   }
 
   /** Newest first. */

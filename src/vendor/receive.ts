@@ -1,7 +1,8 @@
 import type { Instant } from "../domain/time.ts";
 import { verifyReceipt, type Receipt } from "../license/receipt.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
-import { DeskRefused, type Desk } from "./desk.ts";
+import type { Desk } from "./desk.ts";
+import { DeskRefused } from "./refusal.ts";
 
 /** A receipt counts for a license of this desk, signed by the appliance that got it. */
 export async function receive(desk: Desk, document: string, now: Instant): Promise<Receipt> {
@@ -10,10 +11,17 @@ export async function receive(desk: Desk, document: string, now: Instant): Promi
     throw new DeskRefused(`the receipt ${verified.fault}`, "ask the site for it again");
   }
   const { appliance, vendor, license_id, serial, total_consumptions } = verified.value;
-  const ours = desk.ledger
+  const issued = desk.ledger
     .issued()
-    .some((one) => one.appliance === appliance && one.license_id === license_id);
-  if (!ours || vendor !== desk.vendor.vendor) {
+    .filter((one) => one.appliance === appliance && one.license_id === license_id);
+  const newest = Math.max(0, ...issued.map((one) => one.serial));
+  if (newest > serial) {
+    throw new DeskRefused(
+      `serial ${newest} of this license is out, and the receipt is for serial ${serial}`,
+      "have the site install that one and give it back again",
+    );
+  }
+  if (issued.length === 0 || vendor !== desk.vendor.vendor) {
     throw new DeskRefused(
       "no such license of this desk went to that appliance",
       "berth vendor list",

@@ -13,7 +13,14 @@ import {
   replayed,
 } from "../support/scenario.ts";
 
-const OTHER = { ...VENDOR, vendor: "VENDOR0000000002", name: "Other", products: ["other"] };
+const OTHER_KEY = { kty: "OKP", crv: "Ed25519", x: "other" } as const;
+const OTHER: TrustedVendor = {
+  ...VENDOR,
+  vendor: "VENDOR0000000002",
+  name: "Other",
+  products: ["other"],
+  keys: [OTHER_KEY],
+};
 
 const trust = (vendor: TrustedVendor): TrustVendor => ({
   type: "TrustVendor",
@@ -54,6 +61,14 @@ describe("trusting a vendor", () => {
     const newer = { ...OTHER, version: 4, products: ["other", "more"] };
     history.at(hours(1)).when(trust(newer)).records({ type: "VendorTrusted", vendor: newer });
     expect(trusted(OTHER.vendor, history.at(hours(1)).did(trust(newer)))).toEqual(newer);
+  });
+
+  test("is refused where a key of theirs is another's", () => {
+    const keys = [OTHER_KEY, ...VENDOR.keys];
+    given()
+      .at(MONDAY)
+      .when(trust({ ...OTHER, keys }))
+      .refuses({ code: "untrusted_vendor" });
   });
 
   test("is refused where a product of theirs is claimed by another", () => {

@@ -107,13 +107,16 @@ describe("a vendor's time", () => {
     expect(await verifyTime(await signTime(time, KEY), trusted)).toEqual({ ok: true, value: time });
   });
 
-  test("counts from any key of any vendor trusted here", async () => {
+  test("counts from any key of any vendor trusted here, in that vendor's own name", async () => {
     const [other, newer] = [await makeKey(), await makeKey()];
     const keys = [publicPart(other), publicPart(newer)];
     const vendors = [...trusted, vendorWith({ keys }, other)];
-    for (const key of [KEY, other, newer]) {
-      expect((await verifyTime(await signTime(time, key), vendors)).ok).toBe(true);
+    const said = { ...time, iss: idOf(other) };
+    for (const key of [other, newer]) {
+      expect((await verifyTime(await signTime(said, key), vendors)).ok).toBe(true);
+      expect((await verifyTime(await signTime(time, key), vendors)).ok).toBe(false);
     }
+    expect((await verifyTime(await signTime(time, KEY), vendors)).ok).toBe(true);
   });
 
   test("from nobody trusted is refused", async () => {

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, onTestFinished, setSystemTime, test } from
 import { join } from "node:path";
 import type { Terms } from "../../src/domain/terms.ts";
 import { DAY, HOUR, later, MINUTE, SECOND, type Instant } from "../../src/domain/time.ts";
-import { idOf, makeKey, type PrivateKey } from "../../src/license/keys.ts";
+import { idOf, makeKey, publicPart, type PrivateKey } from "../../src/license/keys.ts";
 import { decodeTimeCode, signTime, type TimeDocument } from "../../src/license/time.ts";
 import { Identity } from "../../src/operations/identity.ts";
 import { Timekeeping } from "../../src/operations/timekeeping.ts";
@@ -11,6 +11,7 @@ import { realDisk } from "../../src/platform/disk.ts";
 import { asked, done, granted, openSite } from "../support/licensed-store.ts";
 import { borrow, install, MONDAY, register } from "../support/scenario.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { VENDOR } from "../support/new-site.ts";
 import { KEY, vendorWith } from "../support/vendor.ts";
 
 /** The monotonic clock goes on during a test: so much is still "at once". */
@@ -34,7 +35,7 @@ async function openTimed(terms: Partial<Terms> = {}, folder = join(tempFolder(),
   if (isNew) {
     await done(store, {
       type: "TrustVendor",
-      vendor: vendorWith({ products: ["DEMO"] }),
+      vendor: { ...VENDOR, version: 2, keys: [publicPart(KEY), ...VENDOR.keys] },
       peer: PEER,
     });
     await done(store, install(1, { slots: 9, ...terms }));
@@ -70,7 +71,8 @@ async function answer(
 ): Promise<string> {
   const code = decodeTimeCode(granted(await time.ask(PEER)));
   if (code === null) throw new Error("not a clock code");
-  return signTime({ iss: idOf(key), iat: at / SECOND, ...code, ...differing }, key);
+  const iss = VENDOR.vendor;
+  return signTime({ iss, iat: at / SECOND, ...code, ...differing }, key);
 }
 
 describe("a minute's tick", () => {
@@ -229,6 +231,15 @@ describe("a vendor's time", () => {
     const site = await openLent();
     await refuses(site, await answer(site, REAL, { nonce: "0000000000" }), other);
     await refuses(site, await answer(site, REAL, { appliance: idOf(KEY) }), other);
+  });
+
+  test("from a vendor whose licenses are not all that is lent is refused", async () => {
+    const site = await openLent();
+    const other = await makeKey();
+    const vendor = vendorWith({ products: ["DEMO"] }, other);
+    await done(site.store, { type: "TrustVendor", vendor, peer: PEER });
+    const theirs = await answer(site, REAL, { iss: vendor.vendor }, other);
+    await refuses(site, theirs, "is not from the vendor of every license");
   });
 
   test("answers a code that can be looked at again, and not a week later", async () => {

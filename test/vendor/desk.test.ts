@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { decodeProtectedHeader } from "jose";
 import { idOf } from "../../src/license/keys.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { Desk, DeskRefused } from "../../src/vendor/desk.ts";
+import { Desk } from "../../src/vendor/desk.ts";
+import { DeskRefused } from "../../src/vendor/refusal.ts";
 import { issued, openDesk, requestFrom } from "../support/desk.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
 
@@ -27,7 +28,7 @@ async function refusal(act: Promise<unknown>): Promise<string> {
 test("a desk is a key for its owner alone and a trust document to hand out", async () => {
   const folder = join(tempFolder(), "desk");
   const desk = await make(folder, null);
-  expect(readdirSync(folder).toSorted()).toEqual(["trust.jwt", "vendor.jwk"]);
+  expect(readdirSync(folder).toSorted()).toEqual(["ledger.jsonl", "trust.jwt", "vendor.jwk"]);
   expect(modeOf(join(folder, "vendor.jwk"))).toBe("600");
   expect(desk.vendor).toMatchObject({ vendor: idOf(desk.key), version: 1, products: ["sim"] });
   const opened = await Desk.open(realDisk, folder, null);
@@ -45,7 +46,7 @@ test("a desk is not made over another", async () => {
 test("a key under a passphrase opens with it and with no other, and is nowhere in the clear", async () => {
   const folder = join(tempFolder(), "desk");
   const desk = await make(folder, "correct horse");
-  expect(readdirSync(folder).toSorted()).toEqual(["trust.jwt", "vendor.jwe"]);
+  expect(readdirSync(folder).toSorted()).toEqual(["ledger.jsonl", "trust.jwt", "vendor.jwe"]);
   const locked = readFileSync(join(folder, "vendor.jwe"), "utf8");
   expect(locked).not.toContain(desk.key.d);
   expect(decodeProtectedHeader(locked)["p2c"]).toBeGreaterThanOrEqual(600_000);

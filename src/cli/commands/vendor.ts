@@ -1,4 +1,3 @@
-import { DAY, instant, type Instant } from "../../domain/time.ts";
 import { fingerprintOf } from "../../license/keys.ts";
 import { verifyRequest } from "../../license/request.ts";
 import { decodeTimeCode, signTime } from "../../license/time.ts";
@@ -20,6 +19,7 @@ import {
   type Command,
   type Given,
 } from "../command.ts";
+import { dayOf } from "../day.ts";
 import { option } from "../flags.ts";
 import { handOver, readInput } from "../handing-over.ts";
 import { termsFlags, termsGiven } from "../terms-flags.ts";
@@ -34,7 +34,7 @@ const init: Command = {
   examples: ["berth vendor init --name Acme --dir desk --product CAD"],
   async run(given) {
     const [name, products] = [stringOf(given, "name"), listOf(given, "product")];
-    if (name === null || products.length === 0) {
+    if (name === null || name === "" || products.length === 0 || products.includes("")) {
       throw new Misuse("--name and --product must be given", "berth vendor init --help");
     }
     const made = await Desk.make(realDisk, folderOf(given), {
@@ -52,14 +52,17 @@ const init: Command = {
 
 const successor: Command = {
   name: "vendor successor",
-  summary: "a new key takes over; sites that trust the old one take successor.jwt",
+  summary: "a new key takes over; sites that trust the old one take the successor document",
   options: [...desk, option.json],
   async run(given) {
     const before = await openDesk(given);
     const after = await before.succeed(realDisk, folderOf(given), passphraseOf(given));
     const fingerprint = fingerprintOf(after.key);
     if (isSet(given, "json")) printJson({ vendor: after.vendor.vendor, fingerprint });
-    else print(`fingerprint ${fingerprint}\nhand out successor.jwt, and trust.jwt to new sites`);
+    else
+      print(
+        `fingerprint ${fingerprint}\nhand out successor-${after.vendor.version}.jwt; new sites take trust.jwt first`,
+      );
     return DONE;
   },
 };
@@ -239,24 +242,6 @@ const list: Command = {
   },
 };
 
-/** What two bytes can say. */
-const MOST_DAYS = 65_535;
-
-/** A code has room for a day, and an end that is not understood must never become "no end". */
-function dayOf(text: string | null): Instant | null {
-  if (text === null) return null;
-  const at = Date.parse(`${text}T00:00:00.000Z`);
-  const real = /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(at);
-  const shown = real && new Date(at).toISOString().slice(0, 10) === text;
-  if (!shown || at < DAY || at > MOST_DAYS * DAY) {
-    throw new Misuse(
-      "--valid-until must be a day",
-      "for example 2027-12-31; it ends as that day begins",
-    );
-  }
-  return instant(at);
-}
-
 function folderOf(given: Given): string {
   const folder = stringOf(given, "dir");
   if (folder === null) throw new Misuse("--dir must be given", "the desk's folder");
@@ -268,7 +253,10 @@ const openDesk = (given: Given): Promise<Desk> =>
 
 function passphraseOf(given: Given): string | null {
   const path = stringOf(given, "passphrase-file");
-  return path === null ? null : (readInput(path, "the passphrase").split("\n")[0] ?? "");
+  if (path === null) return null;
+  const [line = ""] = readInput(path, "the passphrase").split(/\r?\n/);
+  if (line === "") throw new Misuse("the passphrase is empty", "its file's first line");
+  return line;
 }
 
 function idOf(given: Given, name: string): number | null {
