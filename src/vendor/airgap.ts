@@ -51,8 +51,9 @@ const MOST_SERIAL = 65_535;
 export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
   const document = options.policy.replaceAll(/\s/g, "");
   const policy = await verifyPolicy(document, [desk.vendor]);
-  if (!policy.ok)
+  if (!policy.ok) {
     throw new DeskRefused(`the policy ${policy.fault}`, "make one: berth vendor policy");
+  }
   if (policy.value.key.x !== desk.key.x) {
     throw new DeskRefused(
       "the policy is signed with an earlier key of this vendor",
@@ -90,10 +91,10 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
   const same = before.find((one) => one.initialization_code === initialization_code);
   if (same !== undefined) return { policy_id, confirmation_code: same.document };
   const id = airgapLicenseId(rawKey(desk.key), options.licenseKey);
-  const last = desk.ledger.issued().find(({ license_id }) => license_id === id);
-  const serial = options.serial ?? (last?.serial ?? 0) + 1;
-  if (serial < 1 || serial > MOST_SERIAL)
-    throw new DeskRefused("the serial must be 1 to 65535", "");
+  const serial = options.serial ?? nextSerial(desk, id, appliance);
+  if (serial < 1 || serial > MOST_SERIAL) {
+    throw new DeskRefused(`the serial must be 1 to ${MOST_SERIAL}`, "leave it out");
+  }
   const code = await confirm(
     {
       activation: activation.value,
@@ -121,4 +122,17 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
     document: code,
   });
   return { policy_id, confirmation_code: code };
+}
+
+/** One key serves one appliance at a time. */
+function nextSerial(desk: Desk, id: number, appliance: string): number {
+  const issued = desk.ledger.issued().filter(({ license_id }) => license_id === id);
+  const elsewhere = issued.find((one) => one.appliance !== appliance);
+  if (elsewhere !== undefined && !desk.ledger.isGivenBack(elsewhere)) {
+    throw new DeskRefused(
+      "another appliance holds a license with this key",
+      "have that site give it back first, or say --serial N to go on all the same",
+    );
+  }
+  return Math.max(0, ...issued.map(({ serial }) => serial)) + 1;
 }

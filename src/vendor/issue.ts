@@ -100,8 +100,15 @@ function previous(desk: Desk, options: IssueOptions): Issued | null {
   const wanted = renew ?? licenseId;
   if (wanted !== null) {
     const found = issued.find((one) => one.license_id === wanted);
-    if (found === undefined)
+    if (found === undefined) {
       throw new DeskRefused(`no license ${wanted} is on the ledger`, "berth vendor list");
+    }
+    if (request !== null && found.appliance !== request.appliance) {
+      throw new DeskRefused(
+        `license ${wanted} belongs to another appliance`,
+        "have that site give it back first, or make another with --new",
+      );
+    }
     return found;
   }
   if (isNew || request === null) return null;
@@ -112,8 +119,8 @@ function previous(desk: Desk, options: IssueOptions): Issued | null {
     const fits = one.appliance === request.appliance && one.terms.product === product;
     const keyed = key === null || one.terms.license_key === key;
     const gone = one.jwk === null || desk.ledger.isGivenBack(one);
-    if (fits && keyed && !gone && !candidates.has(one.license_id))
-      candidates.set(one.license_id, one);
+    const fresh = !candidates.has(one.license_id);
+    if (fits && keyed && !gone && fresh) candidates.set(one.license_id, one);
   }
   const elsewhere = issued.some(
     (one) =>

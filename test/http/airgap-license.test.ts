@@ -228,7 +228,7 @@ describe("a wrong code", () => {
     const air = await openAirgapSite();
     const other = new AirgapSite((await openAirgapSite()).site, air.desk);
     const body = await air.body();
-    const { confirmation_code: forOther } = await other.body();
+    const { confirmation_code: forOther } = await other.body({ serial: 2 });
     const forged = new AirgapSite(air.site, await makeDesk());
     const stranger = await forged.body();
     await expectWrong(air, { ...body, license_key: "MESH-0002" });
