@@ -6,18 +6,32 @@ import { tempFolder } from "./support/temp-folder.ts";
 
 type Check = (given: Record<string, unknown>) => Promise<{ sub: string; exp: number }>;
 
+interface Bundle {
+  readonly confirmation_code: string;
+  readonly [field: string]: unknown;
+}
+
 const readme = readFileSync(join(import.meta.dir, "..", "README.md"), "utf8");
 
 /** The very lines an application developer would paste. */
-async function checkFromReadme(): Promise<Check> {
-  const lines = /```js\n([\s\S]*?checkLease[\s\S]*?)```/.exec(readme)?.[1] ?? "";
-  const path = join(import.meta.dir, "..", "node_modules", `.check-lease-${process.pid}.mjs`);
+async function fromReadme(name: string): Promise<Check> {
+  const blocks = [...readme.matchAll(/```js\n([\s\S]*?)```/g)].map(([, lines = ""]) => lines);
+  const lines = blocks.find((block) => block.includes(`function ${name}(`)) ?? "";
+  const path = join(import.meta.dir, "..", "node_modules", `.${name}-${process.pid}.mjs`);
   writeFileSync(path, lines);
-  return ((await import(path)) as { checkLease: Check }).checkLease;
+  const found = ((await import(path)) as Record<string, Check>)[name];
+  if (found === undefined) throw new Error(`the README has no ${name}`);
+  return found;
 }
 
+const vendorKeyIn = (folder: string): object | undefined => {
+  const trust = readFileSync(join(folder, "demo", "vendor", "trust.jwt"), "utf8");
+  const payload = Buffer.from(trust.split(".")[1] ?? "", "base64url").toString();
+  return (JSON.parse(payload) as { keys: object[] }).keys[0];
+};
+
 test("the README's dozen lines accept a lease of this server and nothing else", async () => {
-  const checkLease = await checkFromReadme();
+  const checkLease = await fromReadme("checkLease");
   const folder = tempFolder();
   const server = await startBinary("demo", "--data", folder, "--listen", "127.0.0.1:0");
   const nonce = "device-0123456789";
@@ -31,13 +45,9 @@ test("the README's dozen lines accept a lease of this server and nothing else", 
     headers: { accept: "application/jwt" },
   });
   const license = await shown.text();
-  const [, payload = ""] = readFileSync(join(folder, "demo", "vendor", "trust.jwt"), "utf8").split(
-    ".",
-  );
-  const { keys } = JSON.parse(Buffer.from(payload, "base64url").toString()) as { keys: object[] };
   await server.stop();
 
-  const given = { lease, license, vendorKey: keys[0], product: "DEMO", nonce };
+  const given = { lease, license, vendorKey: vendorKeyIn(folder), product: "DEMO", nonce };
   expect((await checkLease(given)).sub).toBe("ada");
   const edited = `${license.slice(0, -4)}AAAA`;
   for (const wrong of [
@@ -48,5 +58,45 @@ test("the README's dozen lines accept a lease of this server and nothing else", 
     { vendorKey: { kty: "OKP", crv: "Ed25519", x: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo" } },
   ]) {
     expect(checkLease({ ...given, ...wrong })).rejects.toThrow();
+  }
+});
+
+test("the README's lines for a license by code accept its lease and nothing else", async () => {
+  const check = await fromReadme("checkLeaseByCode");
+  const folder = tempFolder();
+  const server = await startBinary("demo", "--data", folder, "--listen", "127.0.0.1:0");
+  const json = { "content-type": "application/json" };
+  const added = await fetch(`${server.url}/api/v4/airgap/license`, {
+    method: "POST",
+    headers: json,
+    body: readFileSync(join(folder, "demo", "airgap-license.json"), "utf8"),
+  });
+  const { id } = (await added.json()) as { id: number };
+  const nonce = "device-0123456789";
+  const reply = await fetch(`${server.url}/api/v4/register`, {
+    method: "POST",
+    headers: { ...json, "x-nonce": nonce },
+    body: JSON.stringify({ product: "DEMO", user: "ada", license_id: id }),
+  });
+  const { lease } = (await reply.json()) as { lease: string };
+  const shown = await fetch(`${server.url}/api/v4/license?license_id=${id}`, {
+    headers: { accept: "application/jwt" },
+  });
+  const bundle = (await shown.json()) as Bundle;
+  await server.stop();
+
+  const given = { lease, bundle, vendorKey: vendorKeyIn(folder), product: "DEMO", nonce };
+  expect((await check(given)).sub).toBe("ada");
+  const other = bundle.confirmation_code.startsWith("A") ? "B" : "A";
+  const misread = other + bundle.confirmation_code.slice(1);
+  for (const wrong of [
+    { nonce: "device-9876543210" },
+    { product: "CAD" },
+    { bundle: { ...bundle, confirmation_code: misread } },
+    { bundle: { ...bundle, license_key: "OTHER" } },
+    { bundle: { ...bundle, policy: `${String(bundle["policy"])}A` } },
+    { bundle: { ...bundle, nonce: "0000000000" } },
+  ]) {
+    expect(check({ ...given, ...wrong })).rejects.toThrow();
   }
 });
