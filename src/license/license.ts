@@ -2,10 +2,10 @@ import { Type, type Static } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { no, ok, type Result } from "../domain/result.ts";
 import type { Terms } from "../domain/terms.ts";
-import { readHeader, signDocument, verifyDocument, type DocumentFault } from "./document.ts";
-import { idOf, PublicKey, type PrivateKey } from "./keys.ts";
+import { signDocument } from "./document.ts";
+import { PublicKey, type PrivateKey } from "./keys.ts";
 import { decodeTerms, TermsDocument } from "./terms.ts";
-import type { Vendor } from "./trust.ts";
+import { verifyFromVendor, type Vendor, type VendorFault } from "./trust.ts";
 
 const closed = { additionalProperties: false };
 const maybeId = Type.Union([Type.String({ pattern: "^[0-9a-f]{32}$" }), Type.Null()]);
@@ -38,7 +38,7 @@ export interface SignedLicense {
   readonly vendor: string;
 }
 
-export type LicenseFault = DocumentFault | "is not a license" | "is signed by nobody trusted here";
+export type LicenseFault = VendorFault | "is not a license";
 
 /**
  * Reads a license that one of `vendors` signed; whether it fits this appliance is not asked here.
@@ -47,19 +47,12 @@ export async function verifyLicense(
   document: string,
   vendors: readonly Vendor[],
 ): Promise<Result<SignedLicense, LicenseFault>> {
-  const header = readHeader(document);
-  if (!header.ok) return header;
-  if (header.value.kind !== "license") return no("is another kind of document");
-  for (const { vendor, keys } of vendors) {
-    const key = keys.find((candidate) => idOf(candidate) === header.value.kid);
-    if (key === undefined) continue;
-    const verified = await verifyDocument("license", document, key);
-    if (!verified.ok) return verified;
-    const license = verified.value;
-    if (!Value.Check(LicenseDocument, license) || license.iss !== vendor)
-      return no("is not a license");
-    const terms = decodeTerms(license.terms);
-    return terms === null ? no("is not a license") : ok({ license, terms, vendor });
+  const signed = await verifyFromVendor("license", document, vendors);
+  if (!signed.ok) return signed;
+  const { payload: license, vendor } = signed.value;
+  if (!Value.Check(LicenseDocument, license) || license.iss !== vendor.vendor) {
+    return no("is not a license");
   }
-  return no("is signed by nobody trusted here");
+  const terms = decodeTerms(license.terms);
+  return terms === null ? no("is not a license") : ok({ license, terms, vendor: vendor.vendor });
 }

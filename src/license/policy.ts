@@ -1,10 +1,10 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { no, ok, type Result } from "../domain/result.ts";
-import { readHeader, signDocument, verifyDocument, type DocumentFault } from "./document.ts";
-import { idOf, type PrivateKey, type PublicKey } from "./keys.ts";
+import { signDocument } from "./document.ts";
+import type { PrivateKey, PublicKey } from "./keys.ts";
 import { decodeTerms, TermsDocument } from "./terms.ts";
-import type { Vendor } from "./trust.ts";
+import { verifyFromVendor, type Vendor, type VendorFault } from "./trust.ts";
 
 /** License terms bound to nobody yet: they come with the install medium and wait for a code. */
 export const Policy = Type.Object(
@@ -29,25 +29,17 @@ export interface SignedPolicy {
   readonly key: PublicKey;
 }
 
-export type PolicyFault = DocumentFault | "is not a policy" | "is signed by nobody trusted here";
+export type PolicyFault = VendorFault | "is not a policy";
 
 export async function verifyPolicy(
   document: string,
   vendors: readonly Vendor[],
 ): Promise<Result<SignedPolicy, PolicyFault>> {
-  const header = readHeader(document);
-  if (!header.ok) return header;
-  if (header.value.kind !== "policy") return no("is another kind of document");
-  for (const vendor of vendors) {
-    const key = vendor.keys.find((candidate) => idOf(candidate) === header.value.kid);
-    if (key === undefined) continue;
-    const verified = await verifyDocument("policy", document, key);
-    if (!verified.ok) return verified;
-    const policy = verified.value;
-    const whole = Value.Check(Policy, policy) && decodeTerms(policy.terms) !== null;
-    return whole && policy.iss === vendor.vendor
-      ? ok({ policy, vendor, key })
-      : no("is not a policy");
-  }
-  return no("is signed by nobody trusted here");
+  const signed = await verifyFromVendor("policy", document, vendors);
+  if (!signed.ok) return signed;
+  const { payload: policy, vendor, key } = signed.value;
+  const whole = Value.Check(Policy, policy) && decodeTerms(policy.terms) !== null;
+  return whole && policy.iss === vendor.vendor
+    ? ok({ policy, vendor, key })
+    : no("is not a policy");
 }

@@ -2,10 +2,10 @@ import { Type, type Static } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { no, ok, type Result } from "../domain/result.ts";
 import { canonicalSymbols, decodeCode, encodeCode, fromCrockford } from "./code.ts";
-import { readHeader, signDocument, verifyDocument, type DocumentFault } from "./document.ts";
-import { idOf, type PrivateKey } from "./keys.ts";
+import { signDocument } from "./document.ts";
+import type { PrivateKey } from "./keys.ts";
 import { CODE_KINDS, splitKind, withKind } from "./kinds.ts";
-import type { Vendor } from "./trust.ts";
+import { verifyFromVendor, type Vendor, type VendorFault } from "./trust.ts";
 
 const CODE_BITS = 125;
 const ID_BITS = 80;
@@ -46,18 +46,10 @@ export const signTime = (time: TimeDocument, key: PrivateKey): Promise<string> =
 export async function verifyTime(
   document: string,
   vendors: readonly Vendor[],
-): Promise<
-  Result<TimeDocument, DocumentFault | "is signed by nobody trusted here" | "is not a time">
-> {
-  const header = readHeader(document);
-  if (!header.ok) return header;
-  for (const { vendor, keys } of vendors) {
-    const key = keys.find((candidate) => idOf(candidate) === header.value.kid);
-    if (key === undefined) continue;
-    const verified = await verifyDocument("time", document, key);
-    if (!verified.ok) return verified;
-    const whole = Value.Check(TimeDocument, verified.value) && verified.value.iss === vendor;
-    return whole ? ok(verified.value) : no("is not a time");
-  }
-  return no("is signed by nobody trusted here");
+): Promise<Result<TimeDocument, VendorFault | "is not a time">> {
+  const signed = await verifyFromVendor("time", document, vendors);
+  if (!signed.ok) return signed;
+  const { payload, vendor } = signed.value;
+  const whole = Value.Check(TimeDocument, payload) && payload.iss === vendor.vendor;
+  return whole ? ok(payload) : no("is not a time");
 }

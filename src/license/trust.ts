@@ -7,6 +7,7 @@ import {
   unverifiedPayload,
   verifyDocument,
   type DocumentFault,
+  type Kind,
 } from "./document.ts";
 import { idOf, parsePublicKey, publicPart, PublicKey, type PrivateKey } from "./keys.ts";
 
@@ -75,3 +76,30 @@ const isSame = (a: Vendor, b: Vendor): boolean =>
   a.name === b.name &&
   Bun.deepEquals(a.products, b.products) &&
   Bun.deepEquals(a.keys.map(publicPart), b.keys.map(publicPart));
+
+export interface SignedByVendor {
+  readonly vendor: Vendor;
+  readonly key: PublicKey;
+  readonly payload: unknown;
+}
+
+export type VendorFault = DocumentFault | "is signed by nobody trusted here";
+
+/** What one of `vendors` signed; that the document names the same one, its reader has to ask. */
+export async function verifyFromVendor(
+  kind: Kind,
+  document: string,
+  vendors: readonly Vendor[],
+): Promise<Result<SignedByVendor, VendorFault>> {
+  const header = readHeader(document);
+  if (!header.ok) return header;
+  if (header.value.kind !== kind) return no("is another kind of document");
+  for (const vendor of vendors) {
+    const key = vendor.keys.find((candidate) => idOf(candidate) === header.value.kid);
+    if (key === undefined) continue;
+    const verified = await verifyDocument(kind, document, key);
+    if (!verified.ok) return verified;
+    return ok({ vendor, key, payload: verified.value });
+  }
+  return no("is signed by nobody trusted here");
+}

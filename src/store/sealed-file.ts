@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { errorCode, type Disk } from "../platform/disk.ts";
-import { writeAll } from "../platform/files.ts";
+import { replaceFile } from "../platform/files.ts";
 
 /** Neither of the two belongs in a backup. */
 export const SEALED = "credentials.sealed";
@@ -124,19 +124,8 @@ export class SealedFile {
     return made;
   }
 
-  async #replace(name: string, bytes: Uint8Array): Promise<void> {
-    const path = join(this.#folder, name);
-    const fresh = `${path}.new`;
-    if (this.#disk.stat(fresh) !== null) this.#disk.remove(fresh);
-    const file = this.#disk.open(fresh);
-    try {
-      writeAll(file, bytes);
-      await file.sync();
-    } finally {
-      file.close();
-    }
-    this.#disk.rename(fresh, path);
-    await this.#disk.syncFolder(this.#folder);
+  #replace(name: string, bytes: Uint8Array): Promise<void> {
+    return replaceFile(this.#disk, join(this.#folder, name), bytes);
   }
 
   #inTurn<T>(step: () => T | Promise<T>): Promise<T> {
