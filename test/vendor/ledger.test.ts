@@ -45,6 +45,15 @@ describe("a ledger", () => {
   });
 });
 
+test("a desk opened before somebody else wrote is told to look again", async () => {
+  const { desk, folder, site } = await openDesk();
+  const before = await open(folder);
+  await issued(desk, await requestFrom(site));
+  const late = issued(before, await requestFrom(site), { terms: { slots: 9 } });
+  expect(late).rejects.toThrow("another command is writing");
+  expect((await open(folder)).ledger.issued()).toHaveLength(1);
+});
+
 describe("one license key", () => {
   test("is not lent to two appliances, by --license-id either", async () => {
     const { desk, site } = await openDesk();
