@@ -1,0 +1,78 @@
+// Plants the classic mistakes into copies of the sources, one at a time, and lets the rigs hunt
+// them there. Words name the rigs whose bugs to plant: `bun test/faults/planted.ts kill power`.
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { bugs, type Bug, type RigName } from "./bugs.ts";
+import { check, finish, rigFolder } from "./rig.ts";
+
+const root = join(import.meta.dir, "..", "..");
+const COPIED = ["src", "test", "build/compile.ts", "package.json", "tsconfig.json", "bun.lock"];
+
+/** Long enough for any rig to fail, short enough to notice one that cannot. */
+const PATIENCE = 10 * 60_000;
+
+function plant({ file, find, replace }: Bug): string {
+  const copy = rigFolder();
+  for (const name of COPIED) cpSync(join(root, name), join(copy, name), { recursive: true });
+  symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
+  const source = readFileSync(join(root, file), "utf8");
+  const places = source.split(find).length - 1;
+  if (places !== 1) throw new Error(`${file} has ${places} places to plant it, not one: ${find}`);
+  writeFileSync(
+    join(copy, file),
+    source.replace(find, () => replace),
+  );
+  return copy;
+}
+
+async function hunt(bug: Bug, rig: RigName, copy: string): Promise<void> {
+  const started = performance.now();
+  const child = Bun.spawn(
+    [process.execPath, join(copy, "test", "faults", `${rig}.ts`), "--first"],
+    {
+      cwd: copy,
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+      timeout: PATIENCE,
+    },
+  );
+  const [out, complaint] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  const seconds = ((performance.now() - started) / 1_000).toFixed(1);
+  if (/^skip /m.test(out) && !/^FAILED/m.test(out)) {
+    console.log(`skip   ${rig} cannot run here: ${bug.name}`);
+    return;
+  }
+  // A rig that fell over has not caught anything.
+  const caught = /^FAILED (.*)$/m.exec(out)?.[1];
+  check(
+    `${rig} catches: ${bug.name} (${seconds} s${caught === undefined ? "" : `; ${caught}`})`,
+    caught !== undefined && /^\d+ passed, [1-9]\d* failed/m.test(out),
+    `${out.slice(-1_500)}${complaint.slice(-1_500)}`,
+  );
+}
+
+const wanted = process.argv.slice(2).filter((word) => !word.startsWith("--"));
+const pairs = bugs.flatMap((bug) =>
+  bug.caughtBy
+    .filter((rig) => wanted.length === 0 || wanted.includes(rig))
+    .map((rig) => ({ bug, rig })),
+);
+/** One copy for each bug, however many rigs look for it there. */
+const copies = new Map<Bug, string>();
+for (const { bug } of pairs) if (!copies.has(bug)) copies.set(bug, plant(bug));
+
+const queue = [...pairs];
+await Promise.all(
+  Array.from({ length: availableParallelism() }, async () => {
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      await hunt(next.bug, next.rig, copies.get(next.bug) ?? "");
+    }
+  }),
+);
+finish();

@@ -1,0 +1,95 @@
+// What every fault rig shares: its sizes, its seed, its tally, and how it ends. A rig is a script
+// that breaks things on purpose and counts broken promises; `bun run test:faults` runs them all,
+// `bun run soak` runs the same code with larger numbers.
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export const isSoak = process.argv.includes("--soak");
+
+/** Against a planted bug one broken promise is enough. */
+const isHunt = process.argv.includes("--first");
+
+/** How much of something: in every run, and in a soak. */
+export const sized = (usual: number, soak: number): number => (isSoak ? soak : usual);
+
+/** Another one every time, unless told: what is printed with a failure brings it back. */
+export const seed = Number(process.env["SEED"] ?? Date.now() % 1_000_000_000);
+
+const ended: (() => void)[] = [];
+
+/** Something to undo at the end, whatever the end is; the last one first. */
+export function atEnd(undo: () => void): void {
+  ended.push(undo);
+}
+
+function cleanUp(): void {
+  for (const undo of ended.splice(0).toReversed()) {
+    try {
+      undo();
+    } catch (error) {
+      console.error(`cleaning up: ${String(error)}`);
+    }
+  }
+}
+
+process.on("exit", cleanUp);
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(1));
+
+/** A folder of the rig's own, gone at the end; in memory where that is offered. */
+export function rigFolder(): string {
+  const root = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
+  const folder = mkdtempSync(join(root, "berth-rig-"));
+  atEnd(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+const tally = { passed: 0, failed: 0, skipped: 0 };
+
+/** One promise, with the figures that show how hard it was tried. */
+export function check(promise: string, holds: boolean, detail: unknown = ""): void {
+  tally[holds ? "passed" : "failed"] += 1;
+  console.log(`${holds ? "ok    " : "FAILED"} ${promise}`);
+  if (!holds) console.log(`         ${typeof detail === "string" ? detail : show(detail)}`);
+  if (!holds && isHunt) finish();
+}
+
+/** What this machine does not allow is said, and counted. */
+export function skip(promise: string, why: string): void {
+  tally.skipped += 1;
+  console.log(`skip   ${promise}: ${why}`);
+}
+
+export function finish(): never {
+  console.log(`${tally.passed} passed, ${tally.failed} failed, ${tally.skipped} skipped`);
+  process.exit(tally.failed === 0 ? 0 : 1);
+}
+
+const show = (value: unknown): string => JSON.stringify(value)?.slice(0, 2_000) ?? String(value);
+
+/** Numbers from a seed, the same on every machine: mulberry32. */
+export function generator(start: number): () => number {
+  let a = start | 0;
+  return () => {
+    a = (a + 0x6d2b79f5) | 0;
+    let t = Math.imul(a ^ (a >>> 15), 1 | a);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+/** Debian packages, installed when they are missing and this user may; else one line and the end. */
+export function needs(packages: Readonly<Record<string, string>>): void {
+  const missing = Object.entries(packages).filter(([, path]) => !isThere(path));
+  if (missing.length === 0) return;
+  const names = missing.map(([name]) => name);
+  for (const words of [["update"], ["install", "-y", "--no-install-recommends", ...names]]) {
+    Bun.spawnSync(["apt-get", "-qq", ...words], { stdio: ["ignore", "ignore", "ignore"] });
+  }
+  if (missing.every(([, path]) => isThere(path))) return;
+  console.error(`this needs Debian packages: apt-get install ${names.join(" ")}`);
+  process.exit(1);
+}
+
+const isThere = (path: string): boolean =>
+  path.startsWith("/") ? existsSync(path) : Bun.which(path) !== null;
