@@ -4,6 +4,7 @@ import type {
   Kind,
   OpenActivation,
   OpenRequest,
+  Restore,
   Tombstone,
   TrustedVendor,
 } from "./state.ts";
@@ -34,6 +35,7 @@ export type Event =
   | FeatureConsumptionAdded
   | KeyRemembered
   | KeysSet
+  | Restored
   | ClockMarked
   | ClockAsked
   | ClockSetBack
@@ -199,6 +201,11 @@ export interface ClockSetBack extends Happened<"ClockSetBack"> {
 export interface KeysSet extends Happened<"KeysSet"> {
   readonly changed: readonly string[];
   readonly peer: string;
+}
+
+/** A backup took the place of what was there: from here on this is another line of events. */
+export interface Restored extends Happened<"Restored"> {
+  readonly restore: Restore;
 }
 
 /**

@@ -105,6 +105,10 @@ export function evolve(state: State, event: Event): void {
     case "KeysSet":
       // On record only: the values live elsewhere, sealed.
       return;
+    case "Restored":
+      state.restores.push(event.restore);
+      if (state.restores.length > limits.restores) state.restores.shift();
+      return;
     case "RefusalsCounted":
       return countRefusals(state, event);
   }

@@ -27,5 +27,6 @@ export const limits = {
    * for.
    */
   answeredRequests: 1_000,
+  restores: 16,
   total: Number.MAX_SAFE_INTEGER,
 } as const;

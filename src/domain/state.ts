@@ -26,6 +26,8 @@ export interface State {
   readonly heads: RequestHead[];
   /** Licenses given back: their serials never come in again. */
   readonly tombstones: Map<number, Tombstone>;
+  /** The last times a backup was brought back, oldest first. */
+  readonly restores: Restore[];
   /** Whether a slot or a count was ever granted on a license with an end. */
   lentDated: boolean;
   /** The question a vendor's time may answer; null: none is open. */
@@ -131,6 +133,17 @@ export interface Tombstone {
   readonly borrows: readonly string[];
 }
 
+/** A backup was brought back. Two folders with the same last one share every line up to it. */
+export interface Restore {
+  /** Random: the name of the line of events that begins here. */
+  readonly lineage: string;
+  readonly at: Instant;
+  /** The last line the backup held. */
+  readonly seq: number;
+  /** The last line of what it replaced, when that was the same appliance and could be read. */
+  readonly replaced: number | null;
+}
+
 export interface Feature {
   terms: FeatureTerms;
   readonly counter: Counter;
@@ -195,6 +208,7 @@ export const emptyState = (kind: Kind): State => ({
   answered: new Map(),
   heads: [],
   tombstones: new Map(),
+  restores: [],
   lentDated: false,
   clockNonce: null,
   clockAskedAt: instant(0),

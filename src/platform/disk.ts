@@ -3,6 +3,7 @@ import {
   closeSync,
   constants,
   fdatasync,
+  fstatSync,
   fsync,
   ftruncateSync,
   linkSync,
@@ -10,8 +11,11 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  readSync,
   renameSync,
+  rmdirSync,
   rmSync,
+  statfsSync,
   statSync,
   writeSync,
 } from "node:fs";
@@ -24,12 +28,18 @@ import { flock } from "./flock.ts";
 export interface Disk {
   list(folder: string): string[];
   read(path: string): Uint8Array<ArrayBuffer> | null;
+  /** At most `length` bytes from `offset` on; fewer where the file ends. */
+  readPart(path: string, offset: number, length: number): Uint8Array<ArrayBuffer> | null;
   stat(path: string): Stat | null;
+  /** Bytes that may still be written to the disk a folder is on. */
+  freeBytes(folder: string): number;
   /** Opens for appending; a new file is made for its owner alone (0600). */
   open(path: string): OpenFile;
   rename(from: string, to: string): void;
   link(from: string, to: string): void;
   remove(path: string): void;
+  /** A folder that is empty. */
+  removeFolder(path: string): void;
   makeFolder(path: string): void;
   setMode(path: string, mode: number): void;
   /** Makes the names in a folder durable: what was created, renamed or removed there. */
@@ -63,15 +73,25 @@ export interface FileLock {
 export const realDisk: Disk = {
   list: (folder) => absentAs([], () => readdirSync(folder)),
   read: (path) => absentAs(null, () => new Uint8Array(readFileSync(path))),
-  stat: (path) =>
+  readPart: (path, offset, length) =>
     absentAs(null, () => {
-      const { mode, uid, size } = statSync(path);
-      return { mode: mode & 0o777, uid, size };
+      const fd = openSync(path, constants.O_RDONLY);
+      try {
+        return partOf(fd, offset, length);
+      } finally {
+        closeSync(fd);
+      }
     }),
+  freeBytes(folder) {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  },
+  stat: (path) => absentAs(null, () => statOf(statSync(path))),
   open: (path) => openedFile(openSync(path, "a", 0o600)),
   rename: renameSync,
   link: linkSync,
   remove: (path) => rmSync(path),
+  removeFolder: rmdirSync,
   makeFolder: (path) => {
     mkdirSync(path, { recursive: true, mode: 0o700 });
   },
@@ -99,6 +119,28 @@ export const realDisk: Disk = {
     };
   },
 };
+
+/** The real disk, with one file opened now, for when this process may no longer do so later. */
+export function holding(path: string): Disk {
+  const fd = openSync(path, constants.O_RDONLY);
+  return {
+    ...realDisk,
+    stat: (asked) => (asked === path ? statOf(fstatSync(fd)) : realDisk.stat(asked)),
+    readPart: (asked, offset, length) =>
+      asked === path ? partOf(fd, offset, length) : realDisk.readPart(asked, offset, length),
+  };
+}
+
+const statOf = ({ mode, uid, size }: Stat): Stat => ({ mode: mode & 0o777, uid, size });
+
+function partOf(fd: number, offset: number, length: number): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(length);
+  let got = 0;
+  for (let count = -1; count !== 0 && got < length; got += count) {
+    count = readSync(fd, bytes, got, length - got, offset + got);
+  }
+  return bytes.subarray(0, got);
+}
 
 function openedFile(fd: number): OpenFile {
   return {

@@ -122,9 +122,11 @@ export function parseConfig(path: string, text: string, options: readonly Option
         `known keys: ${[...known.keys()].join(", ")}`,
       );
     }
-    if (!fits(option, value))
+    // A count is a number in TOML and digits everywhere else.
+    const told = Number.isInteger(value) && option.type === "string" ? String(value) : value;
+    if (!fits(option, told))
       throw new Misuse(`${path}: ${key} must be a ${option.type}`, option.help);
-    values.set(key, value);
+    values.set(key, told);
   }
   return { path, values };
 }

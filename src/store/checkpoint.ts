@@ -2,6 +2,7 @@ import { evolve } from "../domain/evolve.ts";
 import type { Disk } from "../platform/disk.ts";
 import { generationsIn, segmentsIn } from "./files.ts";
 import { History } from "./history.ts";
+import { anchorFor, dropRecord } from "./record.ts";
 import { scan, type Line } from "./journal.ts";
 import { lockCheckpoint } from "./lock.ts";
 import { decodeSnapshot, encodeSnapshot, headOf, type Snapshot } from "./snapshot.ts";
@@ -12,7 +13,13 @@ import { StateFile } from "./state-file.ts";
  * own beside the server, on the same files and through the same rules: what it makes is what a
  * restart would have made, and the server never stops for it.
  */
-export async function checkpoint(disk: Disk, folder: string, open: number): Promise<void> {
+export async function checkpoint(
+  disk: Disk,
+  folder: string,
+  open: number,
+  /** How many months of the record to keep besides the current one; 0: all of it. */
+  keepMonths = 0,
+): Promise<void> {
   const lock = lockCheckpoint(disk, folder);
   if (lock === null) throw new Error("another checkpoint is under way");
   try {
@@ -20,14 +27,20 @@ export async function checkpoint(disk: Disk, folder: string, open: number): Prom
     const before = await file.read();
     if (before === null) throw new Error(`${file.path} is not there`);
     if (before.covers.seq >= open - 1) return;
-    await file.write(await fold(disk, folder, before, open), before);
+    await file.write(await fold(disk, folder, before, open, keepMonths), before);
     await dropOld(disk, folder, before);
   } finally {
     lock.release();
   }
 }
 
-async function fold(disk: Disk, folder: string, before: Snapshot, open: number): Promise<Snapshot> {
+async function fold(
+  disk: Disk,
+  folder: string,
+  before: Snapshot,
+  open: number,
+  keepMonths: number,
+): Promise<Snapshot> {
   const state = decodeSnapshot(before);
   const history = new History(disk, folder, before.audit, before.audit.seq);
   let head = headOf(before);
@@ -43,7 +56,10 @@ async function fold(disk: Disk, folder: string, before: Snapshot, open: number):
     head = after;
   }
   if (head.seq !== open - 1) throw new Error(`the journal ends at ${head.seq}, not ${open - 1}`);
-  return encodeSnapshot(state, head, await history.close());
+  const end = await history.close();
+  const anchor =
+    keepMonths === 0 ? end.anchor : anchorFor(disk, folder, end, keepMonths, state.mark);
+  return encodeSnapshot(state, head, { ...end, anchor });
 }
 
 /**
@@ -57,4 +73,6 @@ async function dropOld(disk: Disk, folder: string, before: Snapshot): Promise<vo
     if (number <= before.covers.seq) disk.remove(path);
   }
   await disk.syncFolder(folder);
+  // Only what the kept generation does not need either: going back to it must not find a gap.
+  if (before.audit.anchor.seq > 0) await dropRecord(disk, folder, before.audit.anchor);
 }

@@ -4,6 +4,7 @@ import type { Disk, OpenFile } from "../platform/disk.ts";
 import { writeAll } from "../platform/files.ts";
 import { HISTORY } from "./files.ts";
 import { decodeLine } from "./journal.ts";
+import { monthOf } from "./record.ts";
 import type { HistoryEnd } from "./snapshot.ts";
 
 /**
@@ -29,7 +30,7 @@ export class History {
   }
 
   async add(at: Instant, auditSeq: number, raw: Uint8Array): Promise<void> {
-    const month = new Date(at).toISOString().slice(0, 7);
+    const month = monthOf(at);
     let file = this.#open;
     if (file === null || this.#end.file?.startsWith(month) !== true) {
       await this.#finish();
@@ -53,7 +54,7 @@ export class History {
     if (this.#end.file?.startsWith(month) === true) return this.#carryOn(this.#end);
     const name = this.#freeName(month, auditSeq);
     this.#mine.add(name);
-    this.#end = { file: name, length: 0 };
+    this.#end = { ...this.#end, file: name, length: 0 };
     return this.#disk.open(join(this.#folder, name));
   }
 

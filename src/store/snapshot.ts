@@ -10,16 +10,18 @@ import {
   type OpenActivation,
   type OpenRequest,
   type Registration,
+  type Restore,
   type State,
   type Tombstone,
   type TrustedVendor,
 } from "../domain/state.ts";
 import type { FeatureTerms, Terms } from "../domain/terms.ts";
 import type { Instant } from "../domain/time.ts";
+import { GENESIS } from "../platform/hash.ts";
 import type { Head } from "./journal.ts";
 
 /** Raised by one with every change to what follows; older ones are migrated, newer ones refused. */
-export const FORMAT = 2;
+export const FORMAT = 3;
 
 const At = Type.Unsafe<Instant>(Type.Integer());
 const MaybeAt = Type.Union([At, Type.Null()]);
@@ -52,6 +54,8 @@ export const Snapshot = Type.Object({
     sum: Hash,
     file: Type.Union([Type.String(), Type.Null()]),
     length: Seq,
+    /** The last line before those that are kept; what is older may be gone. */
+    anchor: Type.Object({ seq: Seq, sum: Hash }),
   }),
   licenses: Type.Array(
     Type.Object({
@@ -106,6 +110,9 @@ export const Snapshot = Type.Object({
   tombstones: Type.Array(
     Type.Unsafe<Tombstone>(Type.Object({ license: Seq, serial: Seq, at: At })),
   ),
+  restores: Type.Array(
+    Type.Unsafe<Restore>(Type.Object({ lineage: Type.String(), at: At, seq: Seq })),
+  ),
   remembered: Type.Array(
     Type.Object({
       key: Type.String(),
@@ -132,9 +139,20 @@ let compiled: TypeCheck<typeof Snapshot> | null = null;
 export const snapshotCheck = (): TypeCheck<typeof Snapshot> =>
   (compiled ??= TypeCompiler.Compile(Snapshot));
 
-export type HistoryEnd = Pick<Snapshot["audit"], "file" | "length">;
+export type HistoryEnd = Pick<Snapshot["audit"], "file" | "length" | "anchor">;
 
-export function encodeSnapshot(state: State, head: Head, history: HistoryEnd): Snapshot {
+/** Nothing was folded yet. */
+export const noHistory: HistoryEnd = {
+  file: null,
+  length: 0,
+  anchor: { seq: 0, sum: GENESIS },
+};
+
+export function encodeSnapshot(
+  state: State,
+  { seq, sum, auditSeq, auditSum }: Head,
+  { file, length, anchor }: HistoryEnd,
+): Snapshot {
   const { kind, createdAt, mark, nextSlot, appliance } = state;
   const rows: Pick<Snapshot, "licenses" | "features" | "registrations" | "featureRegistrations"> = {
     licenses: [],
@@ -164,8 +182,8 @@ export function encodeSnapshot(state: State, head: Head, history: HistoryEnd): S
     lentDated: state.lentDated,
     clockNonce: state.clockNonce,
     clockAskedAt: state.clockAskedAt,
-    covers: { seq: head.seq, sum: head.sum },
-    audit: { seq: head.auditSeq, sum: head.auditSum, file: history.file, length: history.length },
+    covers: { seq, sum },
+    audit: { seq: auditSeq, sum: auditSum, file, length, anchor },
     ...rows,
     vendors: [...state.vendors.values()],
     requests: [...state.requests.values()],
@@ -173,6 +191,7 @@ export function encodeSnapshot(state: State, head: Head, history: HistoryEnd): S
     answered: [...state.answered].map(([request, license]) => ({ request, license })),
     heads: [...state.heads],
     tombstones: [...state.tombstones.values()],
+    restores: [...state.restores],
     remembered: [...state.remembered].map(([key, done]) => ({ key, ...done })),
     refusals: [...state.refusals.values()],
   };
@@ -192,6 +211,7 @@ export function decodeSnapshot(snapshot: Snapshot): State {
   for (const open of snapshot.activations) state.activations.set(open.nonce, open);
   for (const { request, license } of snapshot.answered) state.answered.set(request, license);
   state.heads.push(...snapshot.heads);
+  state.restores.push(...snapshot.restores);
   for (const tombstone of snapshot.tombstones) state.tombstones.set(tombstone.license, tombstone);
   for (const { id, addedAt, terms, grant, counter } of snapshot.licenses) {
     const license: License = {

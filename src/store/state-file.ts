@@ -3,7 +3,8 @@ import { Low } from "lowdb";
 import type { Disk } from "../platform/disk.ts";
 import { DurableFile, FileDamaged } from "./durable-file.ts";
 import { generationName, STATE } from "./files.ts";
-import { FORMAT, snapshotCheck, type Snapshot } from "./snapshot.ts";
+import { migrate } from "./migrations.ts";
+import { snapshotCheck, type Snapshot } from "./snapshot.ts";
 
 /** `state.json`: all license state as of the last checkpoint, owned by lowdb. */
 export class StateFile {
@@ -23,10 +24,8 @@ export class StateFile {
   async read(): Promise<Snapshot | null> {
     this.#low.data = null;
     await this.#low.read();
-    const data = this.#low.data;
-    if (data === null) return null;
-    const format = (data as { format?: unknown }).format;
-    if (typeof format === "number" && format !== FORMAT) throw new FormatUnknown(format);
+    if (this.#low.data === null) return null;
+    const data = migrate(this.#low.data);
     const check = snapshotCheck();
     if (!check.Check(data)) throw new FileDamaged("does not have the shape of a state");
     return data;
@@ -38,14 +37,5 @@ export class StateFile {
       before === null ? null : join(this.#folder, generationName(before.covers.seq));
     this.#low.data = snapshot;
     await this.#low.write();
-  }
-}
-
-/** Written by another Berth than this one, before licenses were signed or after what it knows. */
-export class FormatUnknown extends Error {
-  override readonly name = "FormatUnknown";
-
-  constructor(format: number) {
-    super(`has format ${format}; this berth knows format ${FORMAT}`);
   }
 }

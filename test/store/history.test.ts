@@ -4,14 +4,14 @@ import { join } from "node:path";
 import type { Instant } from "../../src/domain/time.ts";
 import { History } from "../../src/store/history.ts";
 import { encodeLine, firstHead, type Head } from "../../src/store/journal.ts";
-import type { HistoryEnd } from "../../src/store/snapshot.ts";
+import { noHistory, type HistoryEnd } from "../../src/store/snapshot.ts";
 import { FaultyDisk, isWaiting } from "../support/faulty-disk.ts";
 import { taken, utc } from "../support/scenario.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
 
 const MARCH = utc("2026-03-31T23:59:59.999Z");
 const APRIL = utc("2026-04-01T00:00:00.000Z");
-const NOTHING: HistoryEnd = { file: null, length: 0 };
+const NOTHING = noHistory;
 
 interface Audited {
   readonly at: Instant;
@@ -60,7 +60,11 @@ describe("the record", () => {
       "2026-03.jsonl": textOf(lines.slice(0, 2)),
       "2026-04.jsonl": textOf(lines.slice(2)),
     });
-    expect(end).toEqual({ file: "2026-04.jsonl", length: textOf(lines.slice(2)).length });
+    expect(end).toEqual({
+      ...NOTHING,
+      file: "2026-04.jsonl",
+      length: textOf(lines.slice(2)).length,
+    });
     expect(modeOf(join(folder, "history", "2026-03.jsonl"))).toBe("600");
   });
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { evolve } from "../../src/domain/evolve.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { encodeLine, firstHead, scan } from "../../src/store/journal.ts";
-import { decodeSnapshot, encodeSnapshot } from "../../src/store/snapshot.ts";
+import { decodeSnapshot, encodeSnapshot, noHistory } from "../../src/store/snapshot.ts";
 import { StateFile } from "../../src/store/state-file.ts";
 import {
   done,
@@ -215,7 +215,7 @@ describe("a segment or state that does not chain is refused with the lines it is
     if (one === undefined) throw new Error("no line");
     for (const event of one.line.events) evolve(state, event);
     const { head } = scan(new Uint8Array(one.raw), firstHead, () => {});
-    await file.write(encodeSnapshot(state, head, { file: null, length: 0 }), null);
+    await file.write(encodeSnapshot(state, head, noHistory), null);
     await refuses(folder, "lines 2 to 2");
   });
 

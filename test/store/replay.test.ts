@@ -9,7 +9,13 @@ import { later } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { firstHead, type Head } from "../../src/store/journal.ts";
-import { decodeSnapshot, encodeSnapshot, headOf, Snapshot } from "../../src/store/snapshot.ts";
+import {
+  decodeSnapshot,
+  encodeSnapshot,
+  headOf,
+  Snapshot,
+  noHistory,
+} from "../../src/store/snapshot.ts";
 import { StateFile } from "../../src/store/state-file.ts";
 import { asked, dumped, openSite, startIn, stateOf } from "../support/licensed-store.ts";
 import { newSite, nextOf } from "../support/new-site.ts";
@@ -38,7 +44,11 @@ describe("a snapshot", () => {
     fc.assert(
       fc.property(randomSteps(60), (steps) => {
         const state = lived(steps);
-        const snapshot = encodeSnapshot(state, HEAD, { file: "2026-03.jsonl", length: 9 });
+        const snapshot = encodeSnapshot(state, HEAD, {
+          ...noHistory,
+          file: "2026-03.jsonl",
+          length: 9,
+        });
         const read: unknown = JSON.parse(JSON.stringify(snapshot));
         if (!Value.Check(Snapshot, read)) throw new Error("not the shape of a state");
         expect(dumped(decodeSnapshot(read))).toEqual(dumped(state));
@@ -56,7 +66,7 @@ describe("a snapshot", () => {
       state.remembered.set(`key ${place}`, { at: MONDAY, fingerprint: "f", outcome: { place } });
     }
     const file = new StateFile(realDisk, tempFolder());
-    await file.write(encodeSnapshot(state, firstHead, { file: null, length: 0 }), null);
+    await file.write(encodeSnapshot(state, firstHead, noHistory), null);
     const read = await file.read();
     if (read === null) throw new Error("no state");
     expect(dumped(decodeSnapshot(read))).toEqual(dumped(state));
@@ -64,7 +74,7 @@ describe("a snapshot", () => {
 
   test("shares nothing with the state it was made of that the state changes", () => {
     const state = lived(fc.sample(randomSteps(40), { numRuns: 1, seed: 8 })[0] ?? []);
-    const snapshot = encodeSnapshot(state, HEAD, { file: null, length: 0 });
+    const snapshot = encodeSnapshot(state, HEAD, noHistory);
     const copy = dumped(decodeSnapshot(snapshot));
     const other = decodeSnapshot(snapshot);
     for (const { counter } of other.licenses.values()) counter.total += 1;

@@ -151,7 +151,7 @@ describe("the way back", () => {
     const { folder, path } = await killed();
     writeFileSync(path, "");
     rmSync(join(folder, "journal-4.jsonl"));
-    expect((await refusalOf(folder)).hint).toContain("bring one back from a backup");
+    expect((await refusalOf(folder)).hint).toContain("berth restore FILE brings back a backup");
   });
 
   test("works in a folder whose name a shell would take apart", async () => {
@@ -206,8 +206,8 @@ describe("a newer format", () => {
     writeFileSync(path, newer);
     const before = contentsOf(folder);
     const { message, hint } = await refusalOf(folder);
-    expect(message).toBe(`${path} has format ${newerFormat}; this berth knows format ${FORMAT}`);
-    expect(hint).toBe("start the berth that wrote it");
+    expect(message).toBe(`${path} has format ${newerFormat}; this berth knows 2 to ${FORMAT}`);
+    expect(hint).toBe("start the berth that wrote it, or a newer one");
     expect(contentsOf(folder)).toEqual(before);
     expect(new StateFile(realDisk, folder).read()).rejects.toThrow(`format ${newerFormat}`);
   });

@@ -58,6 +58,21 @@ export class FaultyDisk implements Disk {
     return realDisk.read(path);
   }
 
+  readPart(path: string, offset: number, length: number): Uint8Array<ArrayBuffer> | null {
+    this.#called("readPart", path);
+    return realDisk.readPart(path, offset, length);
+  }
+
+  freeBytes(folder: string): number {
+    this.#called("freeBytes", folder);
+    return Math.min(this.room, realDisk.freeBytes(folder));
+  }
+
+  removeFolder(path: string): void {
+    this.#called("removeFolder", path);
+    realDisk.removeFolder(path);
+  }
+
   stat(path: string): Stat | null {
     this.#called("stat", path);
     const stat = realDisk.stat(path);

@@ -16,7 +16,7 @@ import { openFolder, type FolderOptions } from "../../src/store/folder.ts";
 import type { StorageFault } from "../../src/store/group-commit.ts";
 import { decodeLine, firstHead, type Line } from "../../src/store/journal.ts";
 import { FolderRefused } from "../../src/store/refusal.ts";
-import { encodeSnapshot } from "../../src/store/snapshot.ts";
+import { encodeSnapshot, noHistory } from "../../src/store/snapshot.ts";
 import { StateFile } from "../../src/store/state-file.ts";
 import { Store, type StoreOptions } from "../../src/store/store.ts";
 import { FaultyDisk } from "./faulty-disk.ts";
@@ -66,7 +66,7 @@ export async function openSite(differing: Partial<StoreOptions> = {}): Promise<S
  */
 async function prepare(folder: string): Promise<void> {
   await startIn(folder);
-  const snapshot = encodeSnapshot(newSite(), firstHead, { file: null, length: 0 });
+  const snapshot = encodeSnapshot(newSite(), firstHead, noHistory);
   await new StateFile(realDisk, folder).write(snapshot, null);
   await new StateFile(realDisk, folder, generationName(0)).write(snapshot, null);
 }

@@ -1,0 +1,47 @@
+import { GENESIS } from "../platform/hash.ts";
+import { FORMAT } from "./snapshot.ts";
+
+type Old = Readonly<Record<string, unknown>>;
+
+/**
+ * From each format to the next: what a state of that time would say if it were written today. Every
+ * one since licenses are signed stays here; journals need none, their events mean what they meant.
+ */
+const STEPS: Readonly<Record<number, (old: Old) => Old>> = {
+  // 3: backups can be brought back, and old parts of the record can be let go.
+  2: (old) => ({
+    ...old,
+    audit: { ...(old["audit"] as object), anchor: { seq: 0, sum: GENESIS } },
+    restores: [],
+  }),
+};
+
+const OLDEST = Math.min(...Object.keys(STEPS).map(Number));
+
+/** Written by a Berth this one does not know, or no longer. */
+export class FormatUnknown extends Error {
+  override readonly name = "FormatUnknown";
+  readonly hint: string;
+
+  constructor(format: number) {
+    const known = `this berth knows ${OLDEST} to ${FORMAT}`;
+    const old = format < OLDEST;
+    super(`has format ${format}${old ? ", from before licenses were signed" : ""}; ${known}`);
+    this.hint = old
+      ? "nothing in it is signed: begin with a new folder, --data DIR"
+      : "start the berth that wrote it, or a newer one";
+  }
+}
+
+/** A state as it is written today; what is not a state at all comes back as it is. */
+export function migrate(data: unknown): unknown {
+  const format = (data as { format?: unknown } | null)?.format;
+  if (!Number.isInteger(format)) return data;
+  let state = data as Old;
+  for (let at = Number(format); at !== FORMAT; at += 1) {
+    const step = STEPS[at];
+    if (step === undefined) throw new FormatUnknown(Number(format));
+    state = { ...step(state), format: at + 1 };
+  }
+  return state;
+}

@@ -1,0 +1,156 @@
+import { join } from "node:path";
+import type { Instant } from "../domain/time.ts";
+import type { Disk } from "../platform/disk.ts";
+import { HISTORY } from "./files.ts";
+import { decodeLine, type Line } from "./journal.ts";
+import { FolderRefused } from "./refusal.ts";
+import type { HistoryEnd, Snapshot } from "./snapshot.ts";
+
+/** One file of the auditor's record, by the first audited line in it. */
+export interface RecordFile {
+  readonly name: string;
+  readonly path: string;
+  readonly first: number;
+}
+
+export type Anchor = HistoryEnd["anchor"];
+
+/** In the order of their lines, which is not that of their names after a clock was set back. */
+export function recordFiles(disk: Disk, folder: string): RecordFile[] {
+  const files: RecordFile[] = [];
+  for (const name of disk.list(join(folder, HISTORY))) {
+    if (!NAME.test(name)) continue;
+    const path = join(folder, HISTORY, name);
+    const { value: line } = linesOf(disk, path, Infinity).next();
+    // One that cannot be read comes last, where the walk stumbles over it.
+    files.push({ name, path, first: line?.line?.audit_seq ?? Infinity });
+  }
+  return files.toSorted((a, b) => a.first - b.first);
+}
+
+const NAME = /^\d{4}-\d{2}(?:-[1-9]\d{0,15})?\.jsonl$/;
+
+export interface Walked {
+  readonly files: number;
+  readonly lines: number;
+  /** Bytes behind what the state knows of: a fold that did not finish. */
+  readonly leftover: number;
+}
+
+/**
+ * Follows the record from its anchor to where the state says it ends; refuses what is missing,
+ * changed, added or out of order.
+ */
+export function walkRecord(
+  disk: Disk,
+  folder: string,
+  audit: Snapshot["audit"],
+  each: (line: Line) => void = () => {},
+): Walked {
+  let { seq, sum } = audit.anchor;
+  let files = 0;
+  let leftover = 0;
+  for (const file of recordFiles(disk, folder)) {
+    if (seq === audit.seq) {
+      if (file.name !== audit.file) leftover += disk.stat(file.path)?.size ?? 0;
+      continue;
+    }
+    const end = file.name === audit.file ? audit.length : Infinity;
+    let known = false;
+    for (const { line, offset } of linesOf(disk, file.path, end)) {
+      const at = line?.audit_seq;
+      // Let go of, and not yet gone.
+      if (at !== undefined && at <= audit.anchor.seq) continue;
+      if (line === null || at !== seq + 1 || line.audit_prev !== sum) {
+        throw broken(file.path, offset, seq + 1);
+      }
+      known = true;
+      seq = at;
+      sum = line.sum;
+      each(line);
+    }
+    if (known) files += 1;
+    if (file.name === audit.file) {
+      leftover += Math.max(0, (disk.stat(file.path)?.size ?? 0) - audit.length);
+    }
+  }
+  if (seq !== audit.seq || sum !== audit.sum) throw missing(folder, seq + 1, audit.seq);
+  return { files, lines: audit.seq - audit.anchor.seq, leftover };
+}
+
+/**
+ * The anchor after letting go of whole files from before the month of `mark` and the `keep` months
+ * before that.
+ */
+export function anchorFor(
+  disk: Disk,
+  folder: string,
+  end: HistoryEnd,
+  keep: number,
+  mark: Instant,
+): Anchor {
+  let anchor = end.anchor;
+  const [year = 0, month = 0] = monthOf(mark).split("-").map(Number);
+  const cut = monthOf(Date.UTC(year, month - 1 - keep) as Instant);
+  for (const { name, path } of recordFiles(disk, folder)) {
+    if (name === end.file || name.slice(0, cut.length) >= cut) break;
+    let last: Line | null = null;
+    for (const { line } of linesOf(disk, path, Infinity)) last = line;
+    if (last?.audit_seq === undefined) break;
+    if (last.audit_seq > anchor.seq) anchor = { seq: last.audit_seq, sum: last.sum };
+  }
+  return anchor;
+}
+
+/** Removes the files in which every line is at or before the anchor. */
+export async function dropRecord(disk: Disk, folder: string, { seq }: Anchor): Promise<void> {
+  const files = recordFiles(disk, folder);
+  const gone = files.filter((_file, index) => (files[index + 1]?.first ?? Infinity) <= seq + 1);
+  for (const { path } of gone) disk.remove(path);
+  if (gone.length > 0) await disk.syncFolder(join(folder, HISTORY));
+}
+
+export const monthOf = (at: Instant): string => new Date(at).toISOString().slice(0, 7);
+
+interface Placed {
+  /** Null: not a line that was written. */
+  readonly line: Line | null;
+  readonly offset: number;
+}
+
+const PART = 1024 * 1024;
+const LF = 10;
+
+/** Part by part: a record of ten years does not have to fit into memory. */
+function* linesOf(disk: Disk, path: string, end: number): Generator<Placed> {
+  let rest: Uint8Array<ArrayBuffer> = new Uint8Array();
+  let offset = 0;
+  for (let from = 0; from < end;) {
+    const part = disk.readPart(path, from, Math.min(PART, end - from));
+    if (part === null || part.length === 0) break;
+    from += part.length;
+    const bytes = rest.length === 0 ? part : new Uint8Array(Buffer.concat([rest, part]));
+    let start = 0;
+    for (let feed = bytes.indexOf(LF); feed >= 0; feed = bytes.indexOf(LF, start)) {
+      yield { line: decodeLine(bytes.subarray(start, feed)), offset };
+      offset += feed + 1 - start;
+      start = feed + 1;
+    }
+    rest = bytes.subarray(start);
+  }
+  if (rest.length > 0) yield { line: null, offset };
+}
+
+function broken(path: string, offset: number, seq: number): FolderRefused {
+  return new FolderRefused(
+    `${path} is damaged at byte ${offset}, where line ${seq} of the record should stand`,
+    "licenses are not affected; berth restore FILE brings back a backup that has the whole record",
+  );
+}
+
+function missing(folder: string, from: number, to: number): FolderRefused {
+  return new FolderRefused(
+    `the record in ${join(folder, HISTORY)} lacks lines ${from} to ${to}`,
+    "put the missing file back, or bring back a backup with berth restore FILE",
+  );
+}

@@ -1,0 +1,138 @@
+import { join } from "node:path";
+import { evolve } from "../domain/evolve.ts";
+import type { State } from "../domain/state.ts";
+import type { Disk } from "../platform/disk.ts";
+import { FileDamaged } from "./durable-file.ts";
+import { generationName, generationsIn, segmentsIn, STATE, type Numbered } from "./files.ts";
+import { scan, type Damage, type Head, type Line } from "./journal.ts";
+import { FormatUnknown } from "./migrations.ts";
+import { FolderRefused } from "./refusal.ts";
+import { decodeSnapshot, headOf, type Snapshot } from "./snapshot.ts";
+import { StateFile } from "./state-file.ts";
+
+/** A segment, and how much of it is good. */
+export interface GoodSegment extends Numbered {
+  readonly size: number;
+}
+
+export interface Replayed {
+  readonly snapshot: Snapshot;
+  readonly state: State;
+  readonly head: Head;
+  /** From the first line the snapshot does not cover; the last one is where new lines go. */
+  readonly segments: readonly [...GoodSegment[], GoodSegment];
+  /** What lies behind the last good line: the end of a write that was interrupted. */
+  readonly torn: Uint8Array | null;
+}
+
+/**
+ * Reads `state.json` and replays the journal from there on; null when there is no state yet.
+ * Changes nothing, and refuses whatever is not exactly what was written.
+ */
+export async function replay(
+  disk: Disk,
+  folder: string,
+  each: (line: Line) => void = () => {},
+): Promise<Replayed | null> {
+  const snapshot = await readState(disk, folder);
+  if (snapshot === null) return null;
+  const state = await rowsOf(disk, folder, snapshot);
+  let head = headOf(snapshot);
+  const found = segmentsIn(disk, folder).filter(({ number }) => number > head.seq);
+  const segments: GoodSegment[] = [];
+  let torn: Uint8Array | null = null;
+  for (const segment of found) {
+    if (segment.number !== head.seq + 1) throw gap(folder, head.seq + 1, segment.number - 1);
+    const bytes = disk.read(segment.path) ?? new Uint8Array();
+    const scanned = scan(bytes, head, (line) => {
+      apply(state, folder, segment, line);
+      each(line);
+    });
+    if (scanned.damage !== null) {
+      if (segment !== found.at(-1) || scanned.damage.inside) {
+        throw damaged(folder, segment, scanned.damage);
+      }
+      torn = bytes.subarray(scanned.end);
+    }
+    head = scanned.head;
+    segments.push({ ...segment, size: scanned.end });
+  }
+  const newest = segments.pop();
+  if (newest === undefined) throw gap(folder, head.seq + 1, null);
+  return { snapshot, state, head, segments: [...segments, newest], torn };
+}
+
+function apply(state: State, folder: string, { path }: Numbered, { seq, events }: Line): void {
+  try {
+    for (const event of events) evolve(state, event);
+  } catch (error) {
+    throw new FolderRefused(
+      `${path}: line ${seq} cannot be applied: ${String(error)}`,
+      `keep a copy of ${folder} and ask for help; nothing was changed`,
+    );
+  }
+}
+
+async function readState(disk: Disk, folder: string): Promise<Snapshot | null> {
+  const file = new StateFile(disk, folder);
+  try {
+    return await file.read();
+  } catch (error) {
+    if (error instanceof FormatUnknown) {
+      throw new FolderRefused(`${file.path} ${error.message}`, error.hint);
+    }
+    if (!(error instanceof FileDamaged)) throw error;
+    throw new FolderRefused(
+      `${file.path} ${error.message}`,
+      await wayBack(disk, folder, file.path),
+    );
+  }
+}
+
+async function rowsOf(disk: Disk, folder: string, snapshot: Snapshot): Promise<State> {
+  try {
+    return decodeSnapshot(snapshot);
+  } catch (error) {
+    const path = join(folder, STATE);
+    throw new FolderRefused(`${path} ${String(error)}`, await wayBack(disk, folder, path));
+  }
+}
+
+/**
+ * The one command that brings back the checkpoint before the damaged one, and what it would cost.
+ */
+export async function wayBack(disk: Disk, folder: string, path: string): Promise<string> {
+  const segments = segmentsIn(disk, folder);
+  for (const { number, path: kept } of generationsIn(disk, folder).toReversed()) {
+    const whole = segments.some((segment) => segment.number === number + 1);
+    if (!whole || !(await isUsable(disk, folder, number))) continue;
+    return `cp -p ${quoted(kept)} ${quoted(path)} # nothing is lost, the journal has every change since`;
+  }
+  return "no earlier generation is left in this folder; berth restore FILE brings back a backup";
+}
+
+async function isUsable(disk: Disk, folder: string, covers: number): Promise<boolean> {
+  try {
+    const kept = new StateFile(disk, folder, generationName(covers));
+    return (await kept.read())?.covers.seq === covers;
+  } catch {
+    return false;
+  }
+}
+
+function damaged(folder: string, { path }: Numbered, { offset, seq }: Damage): FolderRefused {
+  return new FolderRefused(
+    `${path} is damaged at byte ${offset}, where line ${seq} should stand; lines follow that were safe on disk`,
+    `berth restore FILE brings back a backup; or keep a copy of ${folder} and ask for help; nothing was changed`,
+  );
+}
+
+function gap(folder: string, from: number, to: number | null): FolderRefused {
+  const lines = to === null ? `line ${from} on` : `lines ${from} to ${to}`;
+  return new FolderRefused(
+    `the journal in ${folder} does not continue its state: ${lines} ${to === null ? "has" : "have"} no file (${join(folder, `journal-${from}.jsonl`)})`,
+    "put the missing file back, or bring back a backup with berth restore FILE; nothing was changed",
+  );
+}
+
+const quoted = (path: string): string => `'${path.replaceAll("'", `'\\''`)}'`;
