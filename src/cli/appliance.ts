@@ -26,6 +26,8 @@ export interface ApplianceOptions {
   /** Null takes a folder of either kind. */
   readonly kind: Kind | null;
   readonly create: boolean;
+  /** How many months of the record to keep besides the current one; 0: all of it. */
+  readonly keepMonths?: number;
 }
 
 /** Where the command line finds a running server. */
@@ -36,7 +38,7 @@ const LAST_WORDS = 250;
 
 /** The data folder with everything that works on it: the one place where the real parts meet. */
 export async function openAppliance(options: ApplianceOptions): Promise<Services> {
-  const { folder, named, kind, create } = options;
+  const { folder, named, kind, create, keepMonths = 0 } = options;
   becomeOwnerOf(folder);
   const clock = new ApplianceClock();
   const identity = new Identity(realDisk, folder, componentsOf(named));
@@ -49,7 +51,7 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
     create,
     clock: clock.now,
     isSuspect: clock.isSuspect,
-    checkpoint: checkpointInChild,
+    checkpoint: (where, open) => checkpointInChild(where, open, keepMonths),
     onFatal(error) {
       log.error("the disk failed; stopping, the next start replays what is safe", { error });
       setTimeout(() => process.exit(FAILED), LAST_WORDS);
@@ -85,8 +87,9 @@ const componentsOf = (named: string | null): readonly Component[] =>
 /**
  * Folding needs the whole state a second time in memory: a process of its own gives it all back.
  */
-async function checkpointInChild(folder: string, open: number): Promise<void> {
-  const child = Bun.spawn([...ownCommand, "checkpoint", folder, String(open)], {
+async function checkpointInChild(folder: string, open: number, keep: number): Promise<void> {
+  const words = ["checkpoint", folder, String(open), String(keep)];
+  const child = Bun.spawn([...ownCommand, ...words], {
     stdin: "ignore",
     stdout: "ignore",
     stderr: "pipe",

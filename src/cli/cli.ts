@@ -12,12 +12,13 @@ import {
 } from "../platform/options.ts";
 import { errorCode } from "../platform/disk.ts";
 import { FolderBusy } from "../store/lock.ts";
-import { FolderRefused } from "../store/refusal.ts";
+import { BackupRefused, FolderRefused } from "../store/refusal.ts";
 import { DeskRefused } from "../vendor/refusal.ts";
 import { DONE, FAILED, Failure, MISUSED, NEEDS_OPERATOR, type Command } from "./command.ts";
 import { checkpointCommand } from "./commands/checkpoint.ts";
 import { configCommand } from "./commands/config.ts";
 import { demo } from "./commands/demo.ts";
+import { careCommands } from "./commands/care.ts";
 import { airgapCommands } from "./commands/airgap.ts";
 import { clockCommands } from "./commands/clock.ts";
 import { keysSet } from "./commands/keys.ts";
@@ -37,6 +38,7 @@ const commands: readonly Command[] = [
   serve,
   demo,
   status,
+  ...careCommands,
   slots,
   release,
   ...licenseCommands,
@@ -151,12 +153,15 @@ function readConfig(flags: Flags, environment: Environment): ConfigFile | null {
   return parseConfig(path, text, settings);
 }
 
+const isRefusal = (error: unknown): error is Failure | DeskRefused | BackupRefused =>
+  error instanceof Failure || error instanceof DeskRefused || error instanceof BackupRefused;
+
 function report(error: unknown): number {
   if (error instanceof Misuse) {
     printError(error.message, error.hint);
     return MISUSED;
   }
-  if (error instanceof Failure || error instanceof DeskRefused) {
+  if (isRefusal(error)) {
     printError(error.message, error.hint);
     return FAILED;
   }

@@ -17,6 +17,11 @@ const networksCheck = (value: Value): Wrong | null => {
     : { wrong: `must hold networks; ${wrong} is not a network`, hint: "for example 10.1.0.0/16" };
 };
 
+const monthsCheck = (value: Value): Wrong | null =>
+  /^\d{1,4}$/.test(String(value))
+    ? null
+    : { wrong: "must be a number of months", hint: "for example 120, or 0 to keep everything" };
+
 /** Every flag there is, each described once. */
 export const option = {
   data: {
@@ -66,6 +71,20 @@ export const option = {
     help: "networks that may call; instead of the private ones and this machine's own",
     setting: true,
     check: networksCheck,
+  },
+  historyKeepMonths: {
+    name: "history-keep-months",
+    type: "string",
+    value: "N",
+    help: "months of the record to keep besides the current one; 0 keeps all of it",
+    setting: true,
+    fallback: () => "0",
+    check: monthsCheck,
+  },
+  acceptLoss: {
+    name: "accept-loss",
+    type: "boolean",
+    help: "although the folder holds changes that the backup does not",
   },
   config: { name: "config", type: "string", value: "FILE", help: "settings, as TOML" },
   product: { name: "product", type: "string", value: "CODE", help: "of this product only" },

@@ -32,6 +32,7 @@ export async function serveFolder(
     named: stringOf(given, "identity"),
     kind,
     create: true,
+    keepMonths: Number(stringOf(given, "history-keep-months") ?? 0),
   });
   const { operations } = appliance;
   const listeners: Listening[] = [];

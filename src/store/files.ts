@@ -8,6 +8,12 @@ export const IDENTITY = "identity.jwk";
 export const FOLDER_LOCK = "lock";
 export const CHECKPOINT_LOCK = "checkpoint.lock";
 
+/** What belongs to one line of events, and leaves with it when a backup takes its place. */
+export const isStoreFile = (name: string): boolean =>
+  name === IDENTITY ||
+  name === HISTORY ||
+  /^(?:state(?:-\d+)?\.json(?:\.new)?|journal-\d+\.jsonl(?:\..*torn)?)$/.test(name);
+
 export const segmentName = (firstSeq: number): string => `journal-${firstSeq}.jsonl`;
 
 /** A checkpoint kept beside the current one, named by the last line it covers. */

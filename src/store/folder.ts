@@ -5,10 +5,12 @@ import type { Disk, FileLock } from "../platform/disk.ts";
 import { writeAll } from "../platform/files.ts";
 import { generationName, generationsIn, HISTORY, segmentName, segmentsIn, STATE } from "./files.ts";
 import { encodeLine, firstHead, scan } from "./journal.ts";
-import { load, wayBack, type Loaded } from "./load.ts";
+import { load, type Loaded } from "./load.ts";
 import { endOrphanCheckpoint, lockFolder } from "./lock.ts";
 import { FolderRefused } from "./refusal.ts";
-import { encodeSnapshot } from "./snapshot.ts";
+import { wayBack } from "./replay.ts";
+import { finishRestore, restoreIn } from "./swap.ts";
+import { encodeSnapshot, noHistory } from "./snapshot.ts";
 import { StateFile } from "./state-file.ts";
 
 export interface OpenedFolder extends Loaded {
@@ -30,16 +32,9 @@ export interface FolderOptions {
 
 /** Takes the folder for this process and decides whether what it holds can be served. */
 export async function openFolder(options: FolderOptions): Promise<OpenedFolder> {
-  const { disk, folder, kind, create } = options;
-  if (create) disk.makeFolder(folder);
-  if (isEmpty(disk, folder)) {
-    if (!create) throw notThere(folder);
-    if (isSomebodysElse(disk, folder)) throw notOurs(folder);
-  }
-  const notes = closeToOthers(disk, folder, options.uid);
-  const lock = lockFolder(disk, folder);
+  const { disk, folder, kind } = options;
+  const { lock, notes } = await takeFolder(options);
   try {
-    await endOrphanCheckpoint(disk, folder);
     const loaded = (await load(disk, folder)) ?? (await firstStart(options));
     const found = loaded.state.kind;
     if (kind !== null && kind !== found) throw wrongKind(folder, kind, found);
@@ -50,18 +45,54 @@ export async function openFolder(options: FolderOptions): Promise<OpenedFolder> 
   }
 }
 
-const isEmpty = (disk: Disk, folder: string): boolean =>
+/** Takes the folder for this process, whatever it holds, and brings it to rest. */
+export async function takeFolder({
+  disk,
+  folder,
+  create,
+  uid,
+}: Pick<FolderOptions, "disk" | "folder" | "create" | "uid">): Promise<{
+  readonly lock: FileLock;
+  readonly notes: readonly string[];
+}> {
+  if (create) disk.makeFolder(folder);
+  if (isEmpty(disk, folder)) {
+    if (!create) throw notThere(folder);
+    if (isSomebodysElse(disk, folder)) throw notOurs(folder);
+  }
+  const notes = closeToOthers(disk, folder, uid);
+  const lock = lockFolder(disk, folder);
+  try {
+    await endOrphanCheckpoint(disk, folder);
+    const replaced = await finishRestore(disk, folder);
+    if (replaced !== null) {
+      notes.push(`an interrupted restore was finished; what it replaced is in ${replaced}`);
+    }
+    return { lock, notes };
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+export const isEmpty = (disk: Disk, folder: string): boolean =>
   disk.stat(join(folder, STATE)) === null &&
   segmentsIn(disk, folder).length === 0 &&
-  generationsIn(disk, folder).length === 0;
+  generationsIn(disk, folder).length === 0 &&
+  !restoreIn(disk, folder);
 
 /** What may lie in a folder that was made for us, before we have been there. */
-const HARMLESS =
-  /^(?:\..*|lost\+found|history|demo|(?:.*\.)?lock|berth\.sock|(?:identity|state)\.j.*)$/;
+const HARMLESS = [
+  /^\./,
+  /^(?:lost\+found|history|demo|berth\.sock|restore\.new)$/,
+  /^(?:.*\.)?lock$/,
+  /^(?:identity|state)\.j/,
+  /^replaced-/,
+];
 
 /** To close such a folder to others, or to fill it, would be a surprise to whoever uses it. */
 const isSomebodysElse = (disk: Disk, folder: string): boolean =>
-  disk.list(folder).some((name) => !HARMLESS.test(name));
+  disk.list(folder).some((name) => !HARMLESS.some((one) => one.test(name)));
 
 const OTHERS = 0o077;
 
@@ -123,7 +154,7 @@ async function makeFolder(
     journal.close();
   }
   await disk.syncFolder(folder);
-  const empty = encodeSnapshot(emptyState(kind), firstHead, { file: null, length: 0 });
+  const empty = encodeSnapshot(emptyState(kind), firstHead, noHistory);
   await new StateFile(disk, folder).write(empty, null);
   // Kept from the start, so that there is always a generation to go back to.
   await new StateFile(disk, folder, generationName(0)).write(empty, null);

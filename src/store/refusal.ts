@@ -11,3 +11,14 @@ export class FolderRefused extends Error {
     this.hint = hint;
   }
 }
+
+/** A backup cannot be made or brought back as asked; the data folder is as it was. Exit code 1. */
+export class BackupRefused extends Error {
+  readonly hint: string;
+
+  constructor(message: string, hint: string) {
+    super(message);
+    this.name = "BackupRefused";
+    this.hint = hint;
+  }
+}

@@ -87,7 +87,7 @@ describe("a wrong file is misuse", () => {
   test.each([
     ["an unknown key", 'listn = "x"', /unknown key listn/, /known keys: .*listen/],
     ["a key of no setting", "json = true", /unknown key json/, /known keys/],
-    ["a wrong type", "listen = 8080", /listen must be a string/, /./],
+    ["a wrong type", "listen = true", /listen must be a string/, /./],
     ["no TOML", "listen = [", /not valid TOML/, /./],
   ])("%s", async (_what, text, error, hint) => {
     const path = configFile(text);

@@ -16,9 +16,12 @@ const TERMS = words(
 );
 
 const FLAGS: Readonly<Record<string, readonly string[]>> = {
-  serve: ["data", "listen", "client-networks", "identity", "config"],
+  serve: ["data", "listen", "client-networks", "identity", "history-keep-months", "config"],
   demo: ["listen", "data", "product"],
   status: [...SITE, "json"],
+  verify: ["data", "config", "json"],
+  backup: ["data", "config", "json"],
+  restore: ["data", "accept-loss", "config", "json"],
   slots: [...SITE, "product", "json"],
   release: [...SITE, "product", "user", "json"],
   "license request": [...SITE, "product", "license-key", "out", "qr", "json"],

@@ -9,12 +9,17 @@ export const checkpointCommand: Command = {
   summary: "fold closed journal segments into state.json (started by the server)",
   hidden: true,
   options: [],
-  arguments: ["FOLDER", "OPEN"],
-  async run({ words: [folder, open] }) {
-    if (folder === undefined || open === undefined || !/^[1-9]\d{0,15}$/.test(open)) {
+  arguments: ["FOLDER", "OPEN", "KEEP"],
+  async run({ words: [folder, open, keep = "0"] }) {
+    if (
+      folder === undefined ||
+      open === undefined ||
+      !/^[1-9]\d{0,15}$/.test(open) ||
+      !/^\d{1,4}$/.test(keep)
+    ) {
       throw new Misuse("FOLDER and OPEN must be given", "the server starts this by itself");
     }
-    await checkpoint(realDisk, folder, Number(open));
+    await checkpoint(realDisk, folder, Number(open), Number(keep));
     return DONE;
   },
 };

@@ -7,7 +7,14 @@ import { print, table } from "../terminal.ts";
 export const serve: Command = {
   name: "serve",
   summary: "run a site's server in the foreground",
-  options: [option.data, option.listen, option.clientNetworks, option.identity, option.config],
+  options: [
+    option.data,
+    option.listen,
+    option.clientNetworks,
+    option.identity,
+    option.historyKeepMonths,
+    option.config,
+  ],
   examples: ["berth serve --data /srv/berth", "berth serve --listen 10.1.0.5:8080"],
   run(given) {
     const folder = dataFolder(given);

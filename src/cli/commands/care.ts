@@ -1,0 +1,174 @@
+import { dirname, resolve, sep } from "node:path";
+import { Identity } from "../../operations/identity.ts";
+import { wallClock } from "../../platform/clock.ts";
+import { holding, realDisk, type Disk } from "../../platform/disk.ts";
+import { Misuse } from "../../platform/options.ts";
+import { becomeOwnerOf } from "../../platform/owner.ts";
+import { makeBackup, openBackup, type Manifest } from "../../store/backup.ts";
+import { BackupRefused, FolderRefused } from "../../store/refusal.ts";
+import { restoreBackup } from "../../store/restore.ts";
+import { verify, type Verified } from "../../store/verify.ts";
+import { DONE, dataFolder, isSet, type Command, type Given } from "../command.ts";
+import { option } from "../flags.ts";
+import { print, printJson, printWarning, table } from "../terminal.ts";
+
+/** The key in a folder must be the appliance's: licenses and leases hang on it. */
+const identity = (disk: Disk, folder: string, appliance: string): void =>
+  new Identity(disk, folder, []).open(appliance);
+
+const verifyCommand: Command = {
+  name: "verify",
+  summary: "walk the data folder, or a backup, from end to end; change nothing",
+  options: [option.data, option.config, option.json],
+  arguments: ["[FILE]"],
+  examples: ["berth verify --data /srv/berth", "berth verify /media/usb/site.berth"],
+  async run(given) {
+    const [file] = given.words;
+    const folder = file === undefined ? dataFolder(given) : resolve(file);
+    const { verified, manifest } =
+      file === undefined
+        ? { verified: await walked(folder), manifest: null }
+        : await openBackup(realDisk, folder, { identity });
+    if (isSet(given, "json")) printJson({ ok: true, path: folder, ...facts(verified, manifest) });
+    else print(report(folder, verified, manifest));
+    return DONE;
+  },
+};
+
+const PATIENCE = 5;
+
+/** A server may drop a file between two looks; what is really wrong is wrong every time. */
+async function walked(folder: string): Promise<Verified> {
+  for (let look = 1; ; look += 1) {
+    try {
+      return await verify(realDisk, folder, { identity });
+    } catch (error) {
+      if (!(error instanceof FolderRefused) || look === PATIENCE) throw error;
+    }
+  }
+}
+
+const backupCommand: Command = {
+  name: "backup",
+  summary: "copy the data folder into one file, of a running server too, and check the copy",
+  options: [option.data, option.config, option.json],
+  arguments: ["FILE"],
+  examples: ["berth backup /media/usb/site.berth --data /srv/berth"],
+  async run(given) {
+    const out = fileOf(given, "a new file to write");
+    const folder = dataFolder(given);
+    if (`${dirname(out)}${sep}`.startsWith(`${folder}${sep}`)) {
+      throw new Misuse("a backup inside the data folder helps nobody", "name another place");
+    }
+    const made = await makeBackup(realDisk, folder, out, wallClock(), { identity });
+    const { manifest, verified, size } = made;
+    if (isSet(given, "json")) {
+      printJson({ ok: true, path: out, bytes: size, ...facts(verified, manifest) });
+      return DONE;
+    }
+    print(report(out, verified, manifest));
+    print(`\n${out} is written and checked. It holds the appliance's key: keep it safe.`);
+    return DONE;
+  },
+};
+
+const restoreCommand: Command = {
+  name: "restore",
+  summary: "put a backup in the place of what the data folder holds; the server must be stopped",
+  options: [option.data, option.acceptLoss, option.config, option.json],
+  arguments: ["FILE"],
+  examples: ["berth restore /media/usb/site.berth --data /srv/berth"],
+  async run(given) {
+    const file = fileOf(given, "the backup");
+    const folder = dataFolder(given);
+    if (realDisk.stat(file) === null) throw new BackupRefused(`${file} is not there`, "");
+    // The file may be root's alone; what is in the folder may not become so.
+    const disk = holding(file);
+    becomeOwnerOf(folder);
+    const done = await restoreBackup({
+      disk,
+      folder,
+      file,
+      acceptLoss: isSet(given, "accept-loss"),
+      now: wallClock(),
+      uid: process.getuid?.() ?? 0,
+      identity,
+    });
+    const { manifest, verified, replaced, lineage, lost } = done;
+    if (isSet(given, "json")) {
+      printJson({ ok: true, path: folder, replaced, lineage, lost, ...facts(verified, manifest) });
+      return DONE;
+    }
+    print(report(folder, verified, manifest));
+    print(`\n${folder} holds the backup now; the record says so, and the next request tells it.`);
+    if (replaced !== null) print(`What was there is kept in ${replaced}.`);
+    if (lost === null) printWarning("what was lost cannot be told");
+    else if (lost > 0) printWarning(`lost: ${count(lost, "change")}`);
+    return DONE;
+  },
+};
+
+function fileOf({ words: [file] }: Given, what: string): string {
+  if (file === undefined || file === "") throw new Misuse(`FILE must be given: ${what}`, "");
+  return resolve(file);
+}
+
+function facts(verified: Verified, manifest: Manifest | null) {
+  const { head, covers, record, generations, torn, tornFiles, kind, appliance } = verified;
+  return {
+    kind,
+    appliance,
+    ...(manifest !== null && { made_at: manifest.made_at, made_by: manifest.berth }),
+    licenses: verified.licenses,
+    registrations: verified.registrations,
+    seq: head.seq,
+    state_covers: covers,
+    journal_segments: verified.segments.length,
+    audit_seq: head.auditSeq,
+    audit_sum: head.auditSum,
+    record_from: record.from,
+    record_lines: record.lines,
+    record_files: record.files,
+    record_leftover_bytes: record.leftover,
+    generations,
+    torn_bytes: torn,
+    torn_files: tornFiles,
+  };
+}
+
+function report(path: string, verified: Verified, manifest: Manifest | null): string {
+  const { head, covers, record, segments, generations, torn, tornFiles } = verified;
+  const { licenses, registrations, kind, appliance } = verified;
+  const rows = [
+    ["checked", path],
+    ...(manifest === null ? [] : [["made", `${manifest.made_at} by berth ${manifest.berth}`]]),
+    ["appliance", `${appliance} (${kind}); its key fits`],
+    [
+      "state",
+      `checksum fits; ${licenses} licenses, ${registrations} registrations; up to line ${covers}`,
+    ],
+    ["journal", `${spanOf(covers + 1, head.seq)} in ${count(segments.length, "file")}, chained`],
+    [
+      "record",
+      `${spanOf(record.from, record.from + record.lines - 1)} in ${count(record.files, "file")}, chained`,
+    ],
+    ["chain ends", `line ${head.auditSeq} of the record, ${head.auditSum}`],
+    ...generations.map((number) => ["way back", `state-${number}.json leads to this state`]),
+    ...(torn > 0
+      ? [["torn", `${torn} bytes that were never answered; the next start cuts them`]]
+      : []),
+    ...(record.leftover > 0
+      ? [["unfinished", `${record.leftover} bytes of a fold; the next one writes them again`]]
+      : []),
+    ...tornFiles.map((name) => ["kept", `${name}, from an interrupted write; may be removed`]),
+  ];
+  return table(rows);
+}
+
+const spanOf = (from: number, to: number): string =>
+  to < from ? "no lines yet" : `lines ${from} to ${to}`;
+
+const count = (number: number, thing: string): string =>
+  `${number} ${thing}${number === 1 ? "" : "s"}`;
+
+export const careCommands: readonly Command[] = [verifyCommand, backupCommand, restoreCommand];

@@ -1,0 +1,145 @@
+import { join } from "node:path";
+import type { Disk, FileLock, OpenFile, Stat } from "../platform/disk.ts";
+import { writeAll } from "../platform/files.ts";
+import { BackupRefused } from "./refusal.ts";
+
+/** A tar file (ustar), so that an operator can look into a backup with what is on every machine. */
+
+const BLOCK = 512;
+/** Eleven octal digits. */
+const LARGEST = 8 ** 11 - 1;
+
+/** Writes entries one after the other, part by part. */
+export class ArchiveWriter {
+  readonly #file: OpenFile;
+
+  constructor(file: OpenFile) {
+    this.#file = file;
+  }
+
+  add(name: string, size: number, parts: Iterable<Uint8Array>): void {
+    if (size > LARGEST) throw new Error(`${name} is too large for a backup file`);
+    writeAll(this.#file, headerOf(name, size));
+    let written = 0;
+    for (const part of parts) {
+      writeAll(this.#file, part);
+      written += part.length;
+    }
+    if (written !== size) throw new Error(`${name} had ${written} bytes and should have ${size}`);
+    writeAll(this.#file, new Uint8Array(-size & (BLOCK - 1)));
+  }
+
+  end(): void {
+    writeAll(this.#file, new Uint8Array(2 * BLOCK));
+  }
+}
+
+const FIELDS = { mode: "0000600", ids: "0000000\u00000000000", magic: "ustar\u000000" };
+
+function headerOf(name: string, size: number): Uint8Array {
+  const header = Buffer.alloc(BLOCK);
+  if (header.write(name, 0, 100) !== Buffer.byteLength(name))
+    throw new Error(`${name} is too long`);
+  header.write(FIELDS.mode, 100);
+  header.write(FIELDS.ids, 108);
+  header.write(size.toString(8).padStart(11, "0"), 124);
+  header.write("00000000000", 136);
+  header.write("0", 156);
+  header.write(FIELDS.magic, 257);
+  header.write(`${checksum(header).toString(8).padStart(6, "0")}\u0000 `, 148);
+  return header;
+}
+
+/** The sum of all bytes, with its own eight taken for spaces. */
+function checksum(header: Uint8Array): number {
+  let sum = 0;
+  header.forEach((byte, index) => {
+    sum += index >= 148 && index < 156 ? 32 : byte;
+  });
+  return sum;
+}
+
+interface Entry {
+  readonly offset: number;
+  readonly size: number;
+}
+
+/**
+ * A backup file as a disk that can only be read: whatever walks a data folder walks this too. The
+ * folder on it is the file itself.
+ */
+export class Archive implements Disk {
+  readonly path: string;
+  readonly #disk: Disk;
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(disk: Disk, path: string) {
+    this.#disk = disk;
+    this.path = path;
+    const size = disk.stat(path)?.size;
+    if (size === undefined) throw new BackupRefused(`${path} is not there`, "check the name");
+    for (let at = 0; at < size;) {
+      const header = disk.readPart(path, at, BLOCK) ?? new Uint8Array();
+      if (header.every((byte) => byte === 0)) break;
+      const entry = this.#entryAt(header, at);
+      if (entry === null || entry.offset + entry.size > size || this.#entries.has(entry.name)) {
+        throw new BackupRefused(`${path} is damaged at byte ${at}`, "take another backup file");
+      }
+      this.#entries.set(entry.name, entry);
+      at = entry.offset + entry.size + (-entry.size & (BLOCK - 1));
+    }
+  }
+
+  get names(): string[] {
+    return [...this.#entries.keys()].map((path) => path.slice(this.path.length + 1));
+  }
+
+  list(folder: string): string[] {
+    const names = [...this.#entries.keys()].filter((name) => name.startsWith(`${folder}/`));
+    return [...new Set(names.map((name) => name.slice(folder.length + 1).split("/")[0] ?? ""))];
+  }
+
+  read(path: string): Uint8Array<ArrayBuffer> | null {
+    return this.readPart(path, 0, Infinity);
+  }
+
+  readPart(path: string, offset: number, length: number): Uint8Array<ArrayBuffer> | null {
+    const entry = this.#entries.get(path);
+    if (entry === undefined) return null;
+    const wanted = Math.max(0, Math.min(length, entry.size - offset));
+    return this.#disk.readPart(this.path, entry.offset + offset, wanted);
+  }
+
+  stat(path: string): Stat | null {
+    const entry = this.#entries.get(path);
+    return entry === undefined ? null : { mode: 0o600, uid: 0, size: entry.size };
+  }
+
+  freeBytes = (): number => 0;
+  open = (path: string): OpenFile => readOnly(path);
+  rename = (path: string): void => readOnly(path);
+  link = (path: string): void => readOnly(path);
+  remove = (path: string): void => readOnly(path);
+  removeFolder = (path: string): void => readOnly(path);
+  makeFolder = (path: string): void => readOnly(path);
+  setMode = (path: string): void => readOnly(path);
+  syncFolder = async (path: string): Promise<void> => readOnly(path);
+  lock = (path: string): FileLock | null => readOnly(path);
+
+  #entryAt(header: Uint8Array, at: number): (Entry & { readonly name: string }) | null {
+    if (header.length < BLOCK) return null;
+    const text = Buffer.from(header).toString("latin1");
+    const sum = Number.parseInt(text.slice(148, 154), 8);
+    const name = text.slice(0, 100).split("\u0000")[0] ?? "";
+    const size = Number.parseInt(text.slice(124, 135), 8);
+    if (sum !== checksum(header) || !NAME.test(name) || !Number.isSafeInteger(size)) return null;
+    return { name: join(this.path, name), offset: at + BLOCK, size };
+  }
+}
+
+/** Nothing that could lead out of the folder it is copied to. */
+const NAME = /^(?:history\/)?[a-z0-9][a-z0-9.-]*$/;
+
+function readOnly(path: string): never {
+  throw new Error(`${path} is in a backup and cannot be changed`);
+}

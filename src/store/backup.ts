@@ -1,0 +1,195 @@
+import { Type, type Static } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+import { dirname, join } from "node:path";
+import type { Instant } from "../domain/time.ts";
+import type { Disk } from "../platform/disk.ts";
+import { rfc3339 } from "../platform/rfc3339.ts";
+import { version } from "../platform/version.ts";
+import { Archive, ArchiveWriter } from "./archive.ts";
+import { HISTORY, IDENTITY, segmentName, STATE } from "./files.ts";
+import { recordFiles } from "./record.ts";
+import { BackupRefused, FolderRefused } from "./refusal.ts";
+import { replay, type Replayed } from "./replay.ts";
+import { verify, type Verified, type VerifyOptions } from "./verify.ts";
+
+/** The last entry of a backup: what should be in it. A file that was cut short has none. */
+export const MANIFEST = "backup.json";
+
+const Manifest = Type.Object({
+  backup: Type.Literal(1),
+  berth: Type.String(),
+  made_at: Type.String(),
+  appliance: Type.String(),
+  kind: Type.String(),
+  seq: Type.Integer({ minimum: 0 }),
+  audit_seq: Type.Integer({ minimum: 0 }),
+  files: Type.Array(
+    Type.Object({ name: Type.String(), size: Type.Integer(), sha256: Type.String() }),
+  ),
+});
+
+export type Manifest = Static<typeof Manifest>;
+
+const ATTEMPTS = 5;
+
+/**
+ * Copies a data folder into one file, whether a server works on it or not, and without asking it:
+ * everything a state refers to only ever grows, and stays for two checkpoints. What was copied is
+ * read back and walked before it gets its name, so a copy that met two checkpoints is made again.
+ */
+export async function makeBackup(
+  disk: Disk,
+  folder: string,
+  out: string,
+  now: Instant,
+  options: VerifyOptions,
+): Promise<{ readonly manifest: Manifest; readonly verified: Verified; readonly size: number }> {
+  if (disk.stat(out) !== null) {
+    throw new BackupRefused(`${out} is there already`, "name a new file; backups are not replaced");
+  }
+  const fresh = `${out}.new`;
+  for (let attempt = 1; ; attempt += 1) {
+    if (disk.stat(fresh) !== null) disk.remove(fresh);
+    try {
+      const manifest = await copy(disk, folder, fresh, now);
+      const { verified } = await openBackup(disk, fresh, options);
+      const size = disk.stat(fresh)?.size ?? 0;
+      disk.rename(fresh, out);
+      await disk.syncFolder(dirname(out));
+      return { manifest, verified, size };
+    } catch (error) {
+      if (disk.stat(fresh) !== null) disk.remove(fresh);
+      const moved = error instanceof BackupRefused || error instanceof FolderRefused;
+      if (!moved || attempt === ATTEMPTS) throw error;
+    }
+  }
+}
+
+/** The folder moved on under the copy. */
+const changed = (path: string): BackupRefused =>
+  new BackupRefused(`${path} changed while it was copied`, "try again");
+
+async function copy(disk: Disk, folder: string, out: string, now: Instant): Promise<Manifest> {
+  const replayed = await replay(disk, folder);
+  if (replayed === null) {
+    throw new FolderRefused(`${folder} is not a data folder`, "name another one with --data DIR");
+  }
+  const files: Manifest["files"] = [];
+  const file = disk.open(out);
+  try {
+    const archive = new ArchiveWriter(file);
+    for (const { name, size } of piecesOf(disk, folder, replayed)) {
+      const hash = new Bun.CryptoHasher("sha256");
+      archive.add(name, size, partsOf(disk, join(folder, name), size, hash));
+      files.push({ name, size, sha256: hash.digest("hex") });
+    }
+    const { state, head } = replayed;
+    const manifest: Manifest = {
+      backup: 1,
+      berth: version,
+      made_at: rfc3339(now),
+      appliance: state.appliance,
+      kind: state.kind,
+      seq: head.seq,
+      audit_seq: head.auditSeq,
+      files,
+    };
+    const text = Buffer.from(`${JSON.stringify(manifest, null, 1)}\n`);
+    archive.add(MANIFEST, text.length, [text]);
+    archive.end();
+    await file.sync();
+    return manifest;
+  } finally {
+    file.close();
+  }
+}
+
+interface Piece {
+  readonly name: string;
+  readonly size: number;
+}
+
+/** Never the cloud credentials and what opens them. */
+function piecesOf(disk: Disk, folder: string, { snapshot, segments }: Replayed): Piece[] {
+  const whole = (name: string): Piece => {
+    const size = disk.stat(join(folder, name))?.size;
+    if (size === undefined) throw changed(join(folder, name));
+    return { name, size };
+  };
+  const { file, length, seq, anchor } = snapshot.audit;
+  const kept = recordFiles(disk, folder).filter(
+    ({ first }, index, all) => first <= seq && (all[index + 1]?.first ?? Infinity) > anchor.seq + 1,
+  );
+  return [
+    whole(IDENTITY),
+    whole(STATE),
+    ...segments.map(({ number, size }) => ({ name: segmentName(number), size })),
+    ...kept.map(({ name }) =>
+      name === file ? { name: join(HISTORY, name), size: length } : whole(join(HISTORY, name)),
+    ),
+  ];
+}
+
+const PART = 1024 * 1024;
+
+function* partsOf(
+  disk: Disk,
+  path: string,
+  size: number,
+  hash: Bun.CryptoHasher,
+): Generator<Uint8Array> {
+  for (let from = 0; from < size; from += PART) {
+    const part = disk.readPart(path, from, Math.min(PART, size - from));
+    if (part?.length !== Math.min(PART, size - from)) throw changed(path);
+    hash.update(part);
+    yield part;
+  }
+}
+
+/** Reads a backup whole: every byte against its manifest, then as the data folder it is. */
+export async function openBackup(
+  disk: Disk,
+  path: string,
+  options: VerifyOptions,
+): Promise<{
+  readonly archive: Archive;
+  readonly manifest: Manifest;
+  readonly verified: Verified;
+}> {
+  const archive = new Archive(disk, path);
+  const bytes = archive.read(join(path, MANIFEST));
+  const manifest = bytes && parsed(bytes);
+  if (manifest === null) {
+    throw new BackupRefused(`${path} is not a whole backup`, "take another backup file");
+  }
+  const listed = manifest.files.map(({ name }) => name).toSorted();
+  const found = archive.names.filter((name) => name !== MANIFEST).toSorted();
+  if (!Bun.deepEquals(listed, found)) throw notAsListed(path, "its list of files");
+  for (const { name, size, sha256 } of manifest.files) {
+    const hash = new Bun.CryptoHasher("sha256");
+    for (const part of partsOf(archive, join(path, name), size, hash)) void part;
+    if (hash.digest("hex") !== sha256) throw notAsListed(path, name);
+  }
+  const verified = await verify(archive, path, options).catch((error: unknown) => {
+    if (!(error instanceof FolderRefused)) throw error;
+    throw new BackupRefused(`${path} is damaged: ${error.message}`, "take another backup file");
+  });
+  const same =
+    verified.appliance === manifest.appliance &&
+    verified.head.seq === manifest.seq &&
+    verified.torn === 0;
+  if (!same) throw notAsListed(path, "what it covers");
+  return { archive, manifest, verified };
+}
+
+function parsed(bytes: Uint8Array): Manifest | null {
+  try {
+    const read: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    return Value.Check(Manifest, read) ? read : null;
+  } catch {
+    return null;
+  }
+}
+
+const notAsListed = (path: string, what: string): BackupRefused =>
+  new BackupRefused(`${path} is damaged: ${what} is not as listed`, "take another backup file");

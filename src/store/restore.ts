@@ -1,0 +1,123 @@
+import { latest, type Instant } from "../domain/time.ts";
+import type { Disk } from "../platform/disk.ts";
+import { randomId } from "../platform/random.ts";
+import { MANIFEST, openBackup, type Manifest } from "./backup.ts";
+import { isEmpty, takeFolder } from "./folder.ts";
+import type { Head } from "./journal.ts";
+import { BackupRefused, FolderRefused } from "./refusal.ts";
+import { replay } from "./replay.ts";
+import { finishRestore, stageRestore } from "./swap.ts";
+import type { Verified, VerifyOptions } from "./verify.ts";
+
+export interface RestoreOptions {
+  readonly disk: Disk;
+  readonly folder: string;
+  /** The backup. */
+  readonly file: string;
+  readonly acceptLoss: boolean;
+  readonly now: Instant;
+  readonly uid: number;
+  readonly identity: VerifyOptions["identity"];
+}
+
+export interface RestoreReport {
+  readonly manifest: Manifest;
+  readonly verified: Verified;
+  readonly lineage: string;
+  /** Where what was there is now; null when nothing was. */
+  readonly replaced: string | null;
+  /** What the backup does not hold and the folder did; null: nothing, or nobody can tell. */
+  readonly lost: number | null;
+}
+
+/**
+ * Puts a backup in the place of what a folder holds, and says so in the record. The backup is
+ * checked from end to end first; what it replaces is kept; and what it does not hold is given up
+ * only when somebody says so.
+ */
+export async function restoreBackup(options: RestoreOptions): Promise<RestoreReport> {
+  const { disk, folder, file, uid, identity } = options;
+  // A bad file must not leave a new folder behind.
+  if (disk.stat(folder) === null) await openBackup(disk, file, { identity });
+  const { lock } = await takeFolder({ disk, folder, create: true, uid });
+  try {
+    const there = isEmpty(disk, folder) ? null : await standing(disk, folder);
+    let continues = there === null;
+    const { archive, manifest, verified } = await openBackup(disk, file, {
+      identity,
+      audited(seq, sum) {
+        if (there !== null && "head" in there) {
+          continues ||= seq === there.head.auditSeq && sum === there.head.auditSum;
+        }
+      },
+    });
+    const lost = decide(options, there, verified, continues);
+    const { head, covers, segments, mark } = verified;
+    const same = there !== null && "head" in there && there.appliance === verified.appliance;
+    const restore = {
+      lineage: randomId(),
+      at: latest(options.now, mark),
+      seq: head.seq,
+      replaced: same ? there.head.seq : null,
+    };
+    await stageRestore(disk, folder, {
+      from: archive,
+      source: file,
+      names: manifest.files.map(({ name }) => name).filter((name) => name !== MANIFEST),
+      covers,
+      lastSegment: segments.at(-1) ?? covers + 1,
+      head,
+      restore,
+    });
+    const kept = await finishRestore(disk, folder);
+    const replaced = there === null ? null : kept;
+    return { manifest, verified, lineage: restore.lineage, replaced, lost };
+  } finally {
+    lock.release();
+  }
+}
+
+type Standing =
+  { readonly head: Head; readonly appliance: string } | { readonly unreadable: string };
+
+async function standing(disk: Disk, folder: string): Promise<Standing> {
+  try {
+    const replayed = await replay(disk, folder);
+    if (replayed === null) return { unreadable: "its state is missing" };
+    return { head: replayed.head, appliance: replayed.state.appliance };
+  } catch (error) {
+    if (!(error instanceof FolderRefused)) throw error;
+    return { unreadable: error.message };
+  }
+}
+
+/** How many lines are given up; throws unless that is none, or was agreed to. */
+function decide(
+  { folder, file, acceptLoss }: RestoreOptions,
+  there: Standing | null,
+  { appliance, head }: Verified,
+  continues: boolean,
+): number | null {
+  if (there === null) return 0;
+  const hint = `berth restore --accept-loss goes on, and keeps what is in ${folder} now`;
+  if ("unreadable" in there) {
+    if (acceptLoss) return null;
+    throw new BackupRefused(`what would be lost cannot be told: ${there.unreadable}`, hint);
+  }
+  if (there.appliance !== appliance) {
+    if (acceptLoss) return null;
+    throw new BackupRefused(
+      `${folder} is appliance ${there.appliance} and ${file} is of ${appliance}`,
+      hint,
+    );
+  }
+  if (continues && head.seq >= there.head.seq) return 0;
+  const since = there.head.seq - head.seq;
+  if (acceptLoss) return since > 0 ? since : null;
+  throw new BackupRefused(
+    since > 0
+      ? `${file} is older than ${folder}: ${since === 1 ? "a change" : `${since} changes`} since would be lost (from line ${head.seq + 1} on)`
+      : `${file} does not continue what is in ${folder}: they parted before line ${there.head.seq}`,
+    hint,
+  );
+}

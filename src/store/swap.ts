@@ -1,0 +1,120 @@
+import { join } from "node:path";
+import type { Restore } from "../domain/state.ts";
+import type { Disk } from "../platform/disk.ts";
+import { writeAll } from "../platform/files.ts";
+import { generationName, HISTORY, isStoreFile, segmentName, STATE } from "./files.ts";
+import { encodeLine, type Head } from "./journal.ts";
+
+/**
+ * A backup takes the place of what a folder holds in three steps, each of which can be repeated:
+ * everything is written into `restore.new` and synced; renamed to `restoring-<stamp>` it counts,
+ * and what was there moves to `replaced-<stamp>`; renamed to `arriving-<stamp>`, its files move up.
+ * A start finds by the name how far it came, and goes on from there.
+ */
+const STAGED = "restore.new";
+const LEAVING = /^restoring-(\d{8}T\d{6}Z-[0-9a-f]{8})$/;
+const ARRIVING = /^arriving-(\d{8}T\d{6}Z-[0-9a-f]{8})$/;
+
+const replacedName = (stamp: string): string => `replaced-${stamp}`;
+
+/** For people by its time, for two in one second by its lineage. */
+const stampOf = ({ at, lineage }: Restore): string =>
+  `${new Date(at).toISOString().replaceAll(/[-:]/g, "").slice(0, 15)}Z-${lineage.slice(0, 8)}`;
+
+export interface Staging {
+  /** A backup as a disk, with the folder on it. */
+  readonly from: Disk;
+  readonly source: string;
+  readonly names: readonly string[];
+  readonly covers: number;
+  readonly lastSegment: number;
+  readonly head: Head;
+  readonly restore: Restore;
+}
+
+/** From when this returns on, the backup is what the folder holds; `finishRestore` moves it in. */
+export async function stageRestore(disk: Disk, folder: string, staging: Staging): Promise<void> {
+  const { from, source, names, covers, lastSegment, head, restore } = staging;
+  const staged = join(folder, STAGED);
+  removeAll(disk, staged);
+  disk.makeFolder(join(staged, HISTORY));
+  for (const name of names) await copy(from, join(source, name), disk, join(staged, name));
+  // There is always a generation to go back to.
+  await copy(from, join(source, STATE), disk, join(staged, generationName(covers)));
+  const journal = disk.open(join(staged, segmentName(lastSegment)));
+  try {
+    const { text } = encodeLine(head, null, restore.at, [
+      { type: "Restored", at: restore.at, restore },
+    ]);
+    writeAll(journal, Buffer.from(text));
+    await journal.sync();
+  } finally {
+    journal.close();
+  }
+  await disk.syncFolder(join(staged, HISTORY));
+  await disk.syncFolder(staged);
+  disk.rename(staged, join(folder, `restoring-${stampOf(restore)}`));
+  await disk.syncFolder(folder);
+}
+
+/** A restore that was decided and not finished; also what an interrupted one left behind. */
+export const restoreIn = (disk: Disk, folder: string): boolean =>
+  disk.list(folder).some((name) => LEAVING.test(name) || ARRIVING.test(name));
+
+/** Where what was replaced is now; null when no restore was under way. */
+export async function finishRestore(disk: Disk, folder: string): Promise<string | null> {
+  const leaving = stampIn(disk, folder, LEAVING);
+  if (leaving !== null) {
+    const kept = join(folder, replacedName(leaving));
+    const old = disk.list(folder).filter(isStoreFile);
+    if (old.length > 0) disk.makeFolder(kept);
+    for (const name of old) disk.rename(join(folder, name), join(kept, name));
+    if (old.length > 0) await disk.syncFolder(kept);
+    await disk.syncFolder(folder);
+    disk.rename(join(folder, `restoring-${leaving}`), join(folder, `arriving-${leaving}`));
+    await disk.syncFolder(folder);
+  }
+  const arriving = stampIn(disk, folder, ARRIVING);
+  if (arriving === null) return null;
+  const staged = join(folder, `arriving-${arriving}`);
+  for (const name of disk.list(staged)) disk.rename(join(staged, name), join(folder, name));
+  await disk.syncFolder(folder);
+  await disk.syncFolder(staged);
+  disk.removeFolder(staged);
+  await disk.syncFolder(folder);
+  return join(folder, replacedName(arriving));
+}
+
+const stampIn = (disk: Disk, folder: string, pattern: RegExp): string | null =>
+  disk
+    .list(folder)
+    .map((name) => pattern.exec(name)?.[1])
+    .find((stamp) => stamp !== undefined) ?? null;
+
+const PART = 1024 * 1024;
+
+async function copy(from: Disk, source: string, disk: Disk, to: string): Promise<void> {
+  const size = from.stat(source)?.size ?? 0;
+  const file = disk.open(to);
+  try {
+    for (let at = 0; at < size; at += PART) {
+      const part = from.readPart(source, at, Math.min(PART, size - at));
+      if (part === null || part.length === 0) throw new Error(`${source} ended early`);
+      writeAll(file, part);
+    }
+    await file.sync();
+  } finally {
+    file.close();
+  }
+}
+
+/** What an interrupted staging left; it never counted. */
+function removeAll(disk: Disk, folder: string): void {
+  if (disk.stat(folder) === null) return;
+  for (const name of disk.list(folder)) {
+    const path = join(folder, name);
+    if (name === HISTORY) removeAll(disk, path);
+    else disk.remove(path);
+  }
+  disk.removeFolder(folder);
+}

@@ -1,0 +1,125 @@
+import { evolve } from "../domain/evolve.ts";
+import type { Kind } from "../domain/state.ts";
+import type { Instant } from "../domain/time.ts";
+import type { Disk } from "../platform/disk.ts";
+import { generationName, generationsIn, segmentsIn, STATE } from "./files.ts";
+import { scan, type Head } from "./journal.ts";
+import { walkRecord, type Walked } from "./record.ts";
+import { FolderRefused } from "./refusal.ts";
+import { replay } from "./replay.ts";
+import { decodeSnapshot, encodeSnapshot, headOf, type Snapshot } from "./snapshot.ts";
+import { StateFile } from "./state-file.ts";
+
+/** What was walked, and found to be what was written. */
+export interface Verified {
+  readonly kind: Kind;
+  readonly appliance: string;
+  readonly licenses: number;
+  readonly registrations: number;
+  /** Where both chains end, and the last line that `state.json` covers. */
+  readonly head: Head;
+  readonly covers: number;
+  readonly mark: Instant;
+  /** By their first lines. */
+  readonly segments: readonly number[];
+  readonly record: Walked & { readonly from: number };
+  /** The kept checkpoints from which the journal leads to exactly this state. */
+  readonly generations: readonly number[];
+  /** Bytes at the end of the journal that an interrupted write left there. */
+  readonly torn: number;
+  /** Files of interrupted writes that were cut off before. */
+  readonly tornFiles: readonly string[];
+}
+
+export interface VerifyOptions {
+  /** Throws unless the key in the folder is this appliance's. */
+  readonly identity: (disk: Disk, folder: string, appliance: string) => void;
+  /** For each line of the audit chain, in order. */
+  readonly audited?: (seq: number, sum: string) => void;
+}
+
+/**
+ * Walks a data folder from end to end and changes nothing: the state and its checksum, the journal
+ * after it line by line, the record line by line from its anchor, and from each kept generation
+ * through the journal to the state again, which must come out the same.
+ */
+export async function verify(
+  disk: Disk,
+  folder: string,
+  { identity, audited = () => {} }: VerifyOptions,
+): Promise<Verified> {
+  const fresh: [number, string][] = [];
+  const replayed = await replay(disk, folder, ({ audit_seq, sum }) => {
+    if (audit_seq !== undefined) fresh.push([audit_seq, sum]);
+  });
+  if (replayed === null) {
+    throw new FolderRefused(`${folder} is not a data folder`, "name another one with --data DIR");
+  }
+  const { snapshot, state, head, segments, torn } = replayed;
+  identity(disk, folder, state.appliance);
+  const record = walkRecord(disk, folder, snapshot.audit, ({ audit_seq, sum }) =>
+    audited(audit_seq ?? 0, sum),
+  );
+  for (const [seq, sum] of fresh) audited(seq, sum);
+  const generations: number[] = [];
+  for (const { number } of generationsIn(disk, folder)) {
+    if (await leadsTo(disk, folder, number, snapshot)) generations.push(number);
+  }
+  return {
+    kind: state.kind,
+    appliance: state.appliance,
+    licenses: state.licenses.size,
+    registrations: snapshotSize(state.licenses.values()),
+    head,
+    covers: snapshot.covers.seq,
+    mark: state.mark,
+    segments: segments.map(({ number }) => number),
+    record: { ...record, from: snapshot.audit.anchor.seq + 1 },
+    generations,
+    torn: torn?.length ?? 0,
+    tornFiles: disk.list(folder).filter((name) => name.endsWith(".torn")),
+  };
+}
+
+const snapshotSize = (
+  licenses: Iterable<{ readonly pool: { readonly holders: ReadonlyMap<string, unknown> } }>,
+): number => [...licenses].reduce((total, { pool }) => total + pool.holders.size, 0);
+
+/** False when there is no journal to lead from it; a wrong one is refused. */
+async function leadsTo(
+  disk: Disk,
+  folder: string,
+  covers: number,
+  snapshot: Snapshot,
+): Promise<boolean> {
+  const name = generationName(covers);
+  const file = new StateFile(disk, folder, name);
+  const kept = await file.read().catch((error: unknown) => {
+    throw unusable(file.path, String(error));
+  });
+  if (kept === null || covers > snapshot.covers.seq) return false;
+  const state = decodeSnapshot(kept);
+  let head = headOf(kept);
+  for (const { number, path } of segmentsIn(disk, folder)) {
+    if (number <= covers || number > snapshot.covers.seq) continue;
+    if (number !== head.seq + 1) return false;
+    const { head: after, damage } = scan(disk.read(path) ?? new Uint8Array(), head, (line) => {
+      for (const event of line.events) evolve(state, event);
+    });
+    if (damage !== null) throw unusable(path, `is damaged at byte ${damage.offset}`);
+    head = after;
+  }
+  if (head.seq !== snapshot.covers.seq) return false;
+  const led = encodeSnapshot(state, head, snapshot.audit);
+  const found = encodeSnapshot(decodeSnapshot(snapshot), headOf(snapshot), snapshot.audit);
+  if (!Bun.deepEquals(led, found)) {
+    throw unusable(file.path, `and the journal since do not lead to ${STATE}`);
+  }
+  return true;
+}
+
+const unusable = (path: string, what: string): FolderRefused =>
+  new FolderRefused(
+    `${path} ${what}`,
+    "it is only kept to go back to: the next checkpoint replaces it",
+  );
