@@ -27,6 +27,7 @@ import {
 } from "../domain/views.ts";
 import type { Lease } from "../license/lease.ts";
 import type { StorageFault } from "../store/group-commit.ts";
+import type { Condition } from "../store/condition.ts";
 import type { Store, StoreHealth } from "../store/store.ts";
 import {
   asDecided,
@@ -213,6 +214,10 @@ export class Operations {
 
   health(): StoreHealth {
     return this.#store.health();
+  }
+
+  condition(): Condition {
+    return this.#store.condition();
   }
 
   async close(): Promise<void> {

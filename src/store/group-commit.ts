@@ -1,5 +1,6 @@
 import { errorCode, type OpenFile } from "../platform/disk.ts";
 import { writeAll } from "../platform/files.ts";
+import type { SyncTimes } from "./condition.ts";
 
 /** Why nothing can be made durable: no room for now, or a disk that cannot be trusted any more. */
 export interface StorageFault {
@@ -44,11 +45,18 @@ export class GroupCommit {
   #running = false;
   #closed = false;
   #switching: Promise<void> | null = null;
+  readonly #times: SyncTimes;
   readonly #onFailure: (error: StorageError) => void;
 
-  constructor(file: OpenFile, size: number, onFailure: (error: StorageError) => void) {
+  constructor(
+    file: OpenFile,
+    size: number,
+    times: SyncTimes,
+    onFailure: (error: StorageError) => void,
+  ) {
     this.#file = file;
     this.#durableBytes = size;
+    this.#times = times;
     this.#onFailure = onFailure;
   }
 
@@ -146,12 +154,14 @@ export class GroupCommit {
         error,
       );
     }
+    const started = performance.now();
     try {
       await this.#file.syncData();
     } catch (error) {
       // Even for want of room: the kernel may have dropped what it could not write.
       return this.#fail("storage_failed", error);
     }
+    this.#times.add(performance.now() - started);
     this.#durableBytes += bytes.length;
     this.#writing = null;
     batch.done.resolve();

@@ -7,6 +7,7 @@ import type { Kind, State } from "../domain/state.ts";
 import { latest, type Instant } from "../domain/time.ts";
 import { transact } from "../domain/transact.ts";
 import type { Disk, FileLock } from "../platform/disk.ts";
+import { conditionOf, SyncTimes, type Condition } from "./condition.ts";
 import { STATE, segmentName } from "./files.ts";
 import { openFolder, type OpenedFolder } from "./folder.ts";
 import { GroupCommit, StorageError, type StorageFault } from "./group-commit.ts";
@@ -73,6 +74,7 @@ export class Store {
   #checkpointing: Promise<void> | null = null;
   #checkpointError: string | null = null;
   #unfolded: boolean;
+  readonly #syncs = new SyncTimes();
   readonly #ticking: Timer;
 
   static async open(options: StoreOptions): Promise<Store> {
@@ -141,6 +143,13 @@ export class Store {
       auditSeq: this.#head.auditSeq,
       journalBytes: this.#commit.durableBytes,
     };
+  }
+
+  /** What does not stop it yet. */
+  condition(): Condition {
+    const { disk, folder } = this.#options;
+    const { durableBytes } = this.#commit;
+    return conditionOf(disk, folder, durableBytes, this.#syncs.slowest, this.#checkpointError);
   }
 
   /** After a clean stop `state.json` holds everything. */
@@ -222,7 +231,7 @@ export class Store {
 
   #startCommit({ segment }: Loaded): GroupCommit {
     const file = this.#options.disk.open(segment.path);
-    return new GroupCommit(file, segment.size, (error) => {
+    return new GroupCommit(file, segment.size, this.#syncs, (error) => {
       this.#fault = error.fault;
       if (error.fault.code === "storage_full") this.#recover();
       else this.#options.onFatal(error);

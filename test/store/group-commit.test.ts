@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { SyncTimes } from "../../src/store/condition.ts";
 import { GroupCommit, type StorageError } from "../../src/store/group-commit.ts";
 import { diskError, failAt, FaultyDisk, isWaiting, until } from "../support/faulty-disk.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -9,7 +10,9 @@ function started() {
   const disk = new FaultyDisk();
   const path = join(tempFolder(), "one");
   const failures: StorageError[] = [];
-  const commit = new GroupCommit(disk.open(path), 0, (error) => failures.push(error));
+  const commit = new GroupCommit(disk.open(path), 0, new SyncTimes(), (error) =>
+    failures.push(error),
+  );
   return { disk, path, commit, failures, text: () => readFileSync(path, "utf8") };
 }
 

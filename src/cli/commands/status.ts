@@ -24,7 +24,8 @@ function text(
   { version, kind, pid, now, appliance, storage, licenses, refusals }: StatusReply,
 ): string {
   const running = pid === process.pid ? "no server is running" : `served by process ${pid}`;
-  const { fault, checkpoint_error, notes, seq, audit_seq } = storage;
+  const { fault, troubles, notes, seq, audit_seq, free_bytes, slowest_sync_ms } = storage;
+  const free = free_bytes === null ? "" : `, ${(free_bytes / 2 ** 30).toFixed(1)} GiB free`;
   const facts = [
     ["berth", version],
     ["data", `${folder} (${kind}), ${running}`],
@@ -33,8 +34,11 @@ function text(
       ? [["binding", "weak: too little of the hardware can be told"]]
       : []),
     ["clock", now],
-    ["disk", fault ?? `ok; changes written: ${seq}, on record: ${audit_seq}`],
-    ...(checkpoint_error === null ? [] : [["checkpoint", checkpoint_error]]),
+    [
+      "disk",
+      `${fault ?? (troubles.length === 0 ? "ok" : "degraded")}${free}; changes written: ${seq}, on record: ${audit_seq}; slowest sync of late: ${slowest_sync_ms} ms`,
+    ],
+    ...troubles.map(({ code, message }) => [code, message]),
     ...notes.map((note) => ["note", note]),
   ];
   const rows = licenses.map((license) => [

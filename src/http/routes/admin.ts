@@ -34,6 +34,9 @@ const StatusReply = Type.Object({
     seq: Type.Integer(),
     audit_seq: Type.Integer(),
     journal_bytes: Type.Integer(),
+    troubles: Type.Array(Type.Object({ code: Type.String(), message: Type.String() })),
+    free_bytes: Type.Union([Type.Integer(), Type.Null()]),
+    slowest_sync_ms: Type.Number({ description: "Of the last one to two minutes." }),
   }),
   licenses: Type.Array(
     Type.Object({
@@ -86,6 +89,7 @@ export const admin = ({ operations, identity, peerOf }: RouteDeps) =>
     .get(
       "/status",
       async (): Promise<StatusReply> => {
+        const { troubles, freeBytes, slowestSync } = operations.condition();
         const { kind, now, createdAt, health, licenses, refusals } = unwrap(
           await operations.status(),
         );
@@ -108,6 +112,9 @@ export const admin = ({ operations, identity, peerOf }: RouteDeps) =>
             seq: health.seq,
             audit_seq: health.auditSeq,
             journal_bytes: health.journalBytes,
+            troubles: troubles.map(({ code, message }) => ({ code, message })),
+            free_bytes: freeBytes,
+            slowest_sync_ms: Math.round(slowestSync * 10) / 10,
           },
           licenses: licenses.map(({ id, terms, grant, refusal, slotsInUse, total }) => ({
             license_id: id,

@@ -9,12 +9,19 @@ export const health = ({ operations }: RouteDeps) =>
     "/api/v4/health",
     () => {
       const { fault } = operations.health();
-      return fault === null ? { status: "ok" } : refuse(fault);
+      if (fault !== null) return refuse(fault);
+      const { troubles } = operations.condition();
+      if (troubles.length === 0) return { status: "ok" };
+      return { status: "degraded", troubles: troubles.map(({ code }) => code) };
     },
     describe({
       summary: "Is it ready?",
-      description: "503 while it cannot write.",
-      reply: Type.Object({ status: Type.Literal("ok") }),
+      description:
+        "503 while it cannot write. `degraded`: it serves, and an operator should look (`berth status`).",
+      reply: Type.Object({
+        status: Type.Union([Type.Literal("ok"), Type.Literal("degraded")]),
+        troubles: Type.Optional(Type.Array(Type.String())),
+      }),
       refuses: ["storage_full", "storage_failed"],
     }),
   );

@@ -1,0 +1,90 @@
+import { join } from "node:path";
+import type { Disk } from "../platform/disk.ts";
+import { STATE } from "./files.ts";
+
+/** Something that does not stop the server yet, and will if nobody looks. */
+export interface Trouble {
+  readonly code: "disk_low" | "disk_slow" | "checkpoint_failing";
+  readonly message: string;
+}
+
+export interface Condition {
+  readonly troubles: readonly Trouble[];
+  /** Null when the disk does not say. */
+  readonly freeBytes: number | null;
+  /** Milliseconds; of the last one to two minutes. */
+  readonly slowestSync: number;
+}
+
+const MIB = 1024 * 1024;
+/** Beyond the next checkpoint: room for people to notice. */
+const SPARE = 16 * MIB;
+const SLOW = 1_000;
+
+export function conditionOf(
+  disk: Disk,
+  folder: string,
+  journalBytes: number,
+  slowestSync: number,
+  checkpointError: string | null,
+): Condition {
+  const freeBytes = freeIn(disk, folder);
+  const needed = 2 * (disk.stat(join(folder, STATE))?.size ?? 0) + journalBytes + SPARE;
+  const troubles: Trouble[] = [];
+  if (freeBytes !== null && freeBytes < needed) {
+    troubles.push({
+      code: "disk_low",
+      message: `${mib(freeBytes)} are left on the disk of ${folder}; ${mib(needed)} are wanted for the next checkpoint`,
+    });
+  }
+  if (slowestSync >= SLOW) {
+    troubles.push({
+      code: "disk_slow",
+      message: `a sync took ${(slowestSync / 1_000).toFixed(1)} s within the last minutes, and every answer waits for one`,
+    });
+  }
+  if (checkpointError !== null) {
+    troubles.push({
+      code: "checkpoint_failing",
+      message: `the last checkpoint failed, and the journal grows until one succeeds: ${checkpointError}`,
+    });
+  }
+  return { troubles, freeBytes, slowestSync };
+}
+
+function freeIn(disk: Disk, folder: string): number | null {
+  try {
+    return disk.freeBytes(folder);
+  } catch {
+    return null;
+  }
+}
+
+const mib = (bytes: number): string => `${(bytes / MIB).toFixed(0)} MiB`;
+
+const MINUTE = 60_000;
+
+/** The slowest sync of this minute and the one before: a bad moment is seen, and forgotten again. */
+export class SyncTimes {
+  #minute = 0;
+  #now = 0;
+  #before = 0;
+
+  add(took: number): void {
+    this.#turn();
+    this.#now = Math.max(this.#now, took);
+  }
+
+  get slowest(): number {
+    this.#turn();
+    return Math.max(this.#now, this.#before);
+  }
+
+  #turn(): void {
+    const minute = Math.floor(performance.now() / MINUTE);
+    if (minute === this.#minute) return;
+    this.#before = minute === this.#minute + 1 ? this.#now : 0;
+    this.#now = 0;
+    this.#minute = minute;
+  }
+}
