@@ -50,6 +50,16 @@ export const Request = Type.Object(
     heads: Type.Array(Type.Object({ request_id: id, audit_seq: seq, sum: hash }, closed), {
       maxItems: 64,
     }),
+    /** When a backup was brought back, and what the site gave up by it; the last times only. */
+    restores: Type.Optional(
+      Type.Array(
+        Type.Object(
+          { lineage: id, at: Type.String(), seq, replaced: Type.Union([seq, Type.Null()]) },
+          closed,
+        ),
+        { maxItems: 64 },
+      ),
+    ),
     trust: Type.Array(Type.Object({ vendor: Type.String(), version: seq }, closed)),
   },
   closed,

@@ -217,6 +217,14 @@ export class Licensing {
         audit_seq: auditSeq,
         sum: auditSum,
       })),
+      ...(state.restores.length > 0 && {
+        restores: state.restores.map(({ lineage, at: when, seq, replaced }) => ({
+          lineage,
+          at: rfc3339(when),
+          seq,
+          replaced,
+        })),
+      }),
       trust: [...state.vendors.values()].map(({ vendor, version }) => ({ vendor, version })),
     };
   }

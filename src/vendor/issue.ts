@@ -210,8 +210,28 @@ function checkRequest(desk: Desk, request: Request, options: IssueOptions, at: s
     }
     notes.push({ type: "forked", at, appliance, request_id, reason: options.acceptFork });
   }
-  notes.push({ type: "seen", at, appliance, request_id, audit_seq: audit.seq, sum: audit.sum });
+  const restores = (request.restores ?? []).map(({ lineage }) => lineage);
+  notes.push({
+    type: "seen",
+    at,
+    appliance,
+    request_id,
+    audit_seq: audit.seq,
+    sum: audit.sum,
+    ...(restores.length > 0 && { restores }),
+  });
   return notes;
+}
+
+/** Backups the site brought back since its last request, in words. */
+export function restoredSince(desk: Desk, request: Request): string[] {
+  const known = new Set(desk.ledger.lastSeen(request.appliance)?.restores);
+  return (request.restores ?? [])
+    .filter(({ lineage }) => !known.has(lineage))
+    .map(({ at, seq, replaced }) => {
+      const given = replaced === null ? "" : `; it had come to line ${replaced}`;
+      return `the site brought back a backup of line ${seq} on ${at}${given}`;
+    });
 }
 
 interface Bound {

@@ -31,6 +31,8 @@ export interface Seen {
   readonly request_id: string;
   readonly audit_seq: number;
   readonly sum: string;
+  /** The restores it told of, by lineage; absent: none. */
+  readonly restores?: readonly string[];
 }
 
 /** Somebody decided to go on although a site's record did not continue the one seen last. */

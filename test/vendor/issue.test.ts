@@ -254,3 +254,32 @@ describe("a record that does not continue the one seen last", () => {
     expect(await refusal(folder, forged)).toContain("does not continue");
   });
 });
+
+describe("a backup that was brought back", () => {
+  const RESTORE = {
+    lineage: "0750c28f448078665de0ff89153870f0",
+    at: "2026-03-02T12:00:00.000Z",
+    seq: 24,
+    replaced: 31,
+  };
+
+  test("is told once, with what the site gave up", async () => {
+    const { desk, site } = await openDesk();
+    const request = { ...(await requestFrom(site)), restores: [RESTORE] };
+    expect(restoredSince(desk, request)).toEqual([
+      "the site brought back a backup of line 24 on 2026-03-02T12:00:00.000Z; it had come to line 31",
+    ]);
+    await issued(desk, request);
+    const later = { ...(await requestFrom(site)), restores: [RESTORE] };
+    expect(restoredSince(desk, later)).toEqual([]);
+    const again = { ...RESTORE, lineage: "f".repeat(32), replaced: null };
+    expect(restoredSince(desk, { ...later, restores: [RESTORE, again] })).toEqual([
+      "the site brought back a backup of line 24 on 2026-03-02T12:00:00.000Z",
+    ]);
+  });
+
+  test("is no matter for a site that never did", async () => {
+    const { desk, site } = await openDesk();
+    expect(restoredSince(desk, await requestFrom(site))).toEqual([]);
+  });
+});

@@ -7,7 +7,7 @@ import { Misuse } from "../../platform/options.ts";
 import { confirmActivation, initializationCode, makePolicy } from "../../vendor/airgap.ts";
 import { Desk } from "../../vendor/desk.ts";
 import { inspect } from "../../vendor/inspect.ts";
-import { issue } from "../../vendor/issue.ts";
+import { issue, restoredSince } from "../../vendor/issue.ts";
 import { receive } from "../../vendor/receive.ts";
 import {
   DONE,
@@ -23,7 +23,7 @@ import { dayOf } from "../day.ts";
 import { option } from "../flags.ts";
 import { handOver, readInput } from "../handing-over.ts";
 import { termsFlags, termsGiven } from "../terms-flags.ts";
-import { print, printJson, table } from "../terminal.ts";
+import { print, printJson, table, printWarning } from "../terminal.ts";
 
 const desk = [option.dir, option.passphraseFile] as const;
 
@@ -91,8 +91,12 @@ const issueCommand: Command = {
     if ((path === null) === (renew === null)) {
       throw new Misuse("give either --request or --renew", "berth vendor issue --help");
     }
-    const issued = await issue(await openDesk(given), {
-      request: path === null ? null : await requestIn(path),
+    const opened = await openDesk(given);
+    const request = path === null ? null : await requestIn(path);
+    const restored = request === null ? [] : restoredSince(opened, request);
+    for (const note of restored) printWarning(note);
+    const issued = await issue(opened, {
+      request,
       renew,
       licenseId: idOf(given, "license-id"),
       isNew: isSet(given, "new"),
@@ -103,7 +107,7 @@ const issueCommand: Command = {
       now: wallClock(),
     });
     const { license_id, serial, document } = issued;
-    if (isSet(given, "json")) printJson({ license_id, serial, document });
+    if (isSet(given, "json")) printJson({ license_id, serial, document, restored });
     else await handOver(given, document, `license ${license_id}, serial ${serial},`);
     return DONE;
   },
