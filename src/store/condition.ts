@@ -64,7 +64,7 @@ const mib = (bytes: number): string => `${(bytes / MIB).toFixed(0)} MiB`;
 
 const MINUTE = 60_000;
 
-/** The slowest sync of this minute and the one before: a bad moment is seen, and forgotten again. */
+/** The slowest sync of this minute and the one before: a bad moment is seen, and forgotten. */
 export class SyncTimes {
   #minute = 0;
   #now = 0;

@@ -5,6 +5,7 @@ import { publicPart } from "../../src/license/keys.ts";
 import { verifyLicense } from "../../src/license/license.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { Desk } from "../../src/vendor/desk.ts";
+import { restoredSince } from "../../src/vendor/issue.ts";
 import { DeskRefused } from "../../src/vendor/refusal.ts";
 import type { Entry } from "../../src/vendor/ledger.ts";
 import { expectOk, expectRefusal, openAppliance } from "../support/api.ts";
