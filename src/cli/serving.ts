@@ -56,6 +56,13 @@ export async function serveFolder(
     appliance.timekeeping.stop();
     await operations.close();
   }
+  const { fault, checkpointError } = operations.health();
+  if (fault !== null || checkpointError !== null) {
+    throw new Failure(
+      `state.json in ${folder} is not everything: ${checkpointError ?? fault?.code}`,
+      "nothing that was answered is lost: the journal has it, and the next start reads it",
+    );
+  }
   print("stopped");
   return DONE;
 }

@@ -35,6 +35,8 @@ export interface Disk {
   freeBytes(folder: string): number;
   /** Opens for appending; a new file is made for its owner alone (0600). */
   open(path: string): OpenFile;
+  /** Puts bytes over those that stand there, in place, and syncs them. */
+  rewrite(path: string, offset: number, bytes: Uint8Array): Promise<void>;
   rename(from: string, to: string): void;
   link(from: string, to: string): void;
   remove(path: string): void;
@@ -88,6 +90,17 @@ export const realDisk: Disk = {
   },
   stat: (path) => absentAs(null, () => statOf(statSync(path))),
   open: (path) => openedFile(openSync(path, "a", 0o600)),
+  async rewrite(path, offset, bytes) {
+    const fd = openSync(path, constants.O_WRONLY);
+    try {
+      for (let done = 0; done < bytes.length;) {
+        done += writeSync(fd, bytes, done, bytes.length - done, offset + done);
+      }
+      await inThread((finished) => fdatasync(fd, finished));
+    } finally {
+      closeSync(fd);
+    }
+  },
   rename: renameSync,
   link: linkSync,
   remove: (path) => rmSync(path),

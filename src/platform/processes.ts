@@ -10,6 +10,15 @@ export function stopProcess(pid: number): void {
   }
 }
 
+/** Is there such a process, whoever it belongs to? */
+export function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return errorCode(error) !== "ESRCH";
+  }
+}
+
 /** "process 4711 (berth serve --data /srv/berth)", as far as it can be told. */
 export function nameOfProcess(pid: number | null): string {
   if (pid === null) return "another process";

@@ -117,6 +117,7 @@ export class Archive implements Disk {
 
   freeBytes = (): number => 0;
   open = (path: string): OpenFile => readOnly(path);
+  rewrite = async (path: string): Promise<void> => readOnly(path);
   rename = (path: string): void => readOnly(path);
   link = (path: string): void => readOnly(path);
   remove = (path: string): void => readOnly(path);

@@ -39,7 +39,14 @@ export class DurableFile implements Adapter<unknown> {
     if (this.#disk.stat(fresh) !== null) this.#disk.remove(fresh);
     const file = this.#disk.open(fresh);
     try {
-      for (const chunk of encode(data as object)) writeAll(file, chunk);
+      let unsynced = 0;
+      for (const chunk of encode(data as object)) {
+        writeAll(file, chunk);
+        unsynced += chunk.length;
+        if (unsynced < PIECE) continue;
+        await file.syncData();
+        unsynced = 0;
+      }
       await file.sync();
     } finally {
       file.close();
@@ -49,6 +56,12 @@ export class DurableFile implements Adapter<unknown> {
     await this.#disk.syncFolder(dirname(this.#path));
   }
 }
+
+/**
+ * How much is handed to the disk at once. A large file synced in one go holds up every small sync
+ * beside it, and those are what the server's answers wait for.
+ */
+const PIECE = 1024 * 1024;
 
 const ROWS_PER_CHUNK = 1_000;
 

@@ -1,11 +1,11 @@
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { emptyState, type Kind } from "../domain/state.ts";
 import { instant, type Instant } from "../domain/time.ts";
-import type { Disk, FileLock } from "../platform/disk.ts";
+import { errorCode, type Disk, type FileLock } from "../platform/disk.ts";
 import { writeAll } from "../platform/files.ts";
 import { generationName, generationsIn, HISTORY, segmentName, segmentsIn, STATE } from "./files.ts";
 import { encodeLine, firstHead, scan } from "./journal.ts";
-import { load, type Loaded } from "./load.ts";
+import { load, makeDurable, type Loaded } from "./load.ts";
 import { endOrphanCheckpoint, lockFolder } from "./lock.ts";
 import { FolderRefused } from "./refusal.ts";
 import { wayBack } from "./replay.ts";
@@ -38,6 +38,7 @@ export async function openFolder(options: FolderOptions): Promise<OpenedFolder> 
     const loaded = (await load(disk, folder)) ?? (await firstStart(options));
     const found = loaded.state.kind;
     if (kind !== null && kind !== found) throw wrongKind(folder, kind, found);
+    await makeDurable(disk, folder, loaded);
     return { ...loaded, lock, notes: [...notes, ...loaded.notes] };
   } catch (error) {
     lock.release();
@@ -61,7 +62,7 @@ export async function takeFolder({
     if (isSomebodysElse(disk, folder)) throw notOurs(folder);
   }
   const notes = closeToOthers(disk, folder, uid);
-  const lock = lockFolder(disk, folder);
+  const lock = await lockFolder(disk, folder);
   try {
     await endOrphanCheckpoint(disk, folder);
     const replaced = await finishRestore(disk, folder);
@@ -90,9 +91,13 @@ const HARMLESS = [
   /^replaced-/,
 ];
 
-/** To close such a folder to others, or to fill it, would be a surprise to whoever uses it. */
+/**
+ * To close such a folder to others, or to fill it, would be a surprise to whoever uses it. Asked
+ * last: what looks strange may be what another first start has put there this instant.
+ */
 const isSomebodysElse = (disk: Disk, folder: string): boolean =>
-  disk.list(folder).some((name) => !HARMLESS.some((one) => one.test(name)));
+  disk.list(folder).some((name) => !HARMLESS.some((one) => one.test(name))) &&
+  isEmpty(disk, folder);
 
 const OTHERS = 0o077;
 
@@ -131,10 +136,21 @@ async function firstStart(options: FolderOptions): Promise<Loaded> {
   }
   if (!create || kind === null) throw notThere(folder);
   if (leftover !== null) disk.remove(leftover.path);
+  await syncNameOf(disk, folder);
   await makeFolder(disk, folder, kind, await options.identify(), options.now(instant(0)));
   const loaded = await load(disk, folder);
   if (loaded === null) throw new Error("a data folder was made and is not there");
   return loaded;
+}
+
+/** The folder's own name must outlive a power cut, too. */
+async function syncNameOf(disk: Disk, folder: string): Promise<void> {
+  try {
+    await disk.syncFolder(dirname(resolve(folder)));
+  } catch (error) {
+    // A parent we may not read is not one we made the folder in.
+    if (errorCode(error) !== "EACCES") throw error;
+  }
 }
 
 async function makeFolder(

@@ -2,13 +2,14 @@ import type { State } from "../domain/state.ts";
 import type { Disk } from "../platform/disk.ts";
 import { writeAll } from "../platform/files.ts";
 import type { Head } from "./journal.ts";
-import { replay, type GoodSegment } from "./replay.ts";
+import { replay, type GoodSegment, type Replayed } from "./replay.ts";
 
 export interface Loaded {
   readonly state: State;
   readonly head: Head;
   /** The segment that new lines go to. */
   readonly segment: GoodSegment;
+  readonly lastBatch: Replayed["lastBatch"];
   /** What an operator should hear about. */
   readonly notes: readonly string[];
   /** Closed segments lie beyond the state: the checkpoint after them failed or was interrupted. */
@@ -19,10 +20,25 @@ export interface Loaded {
 export async function load(disk: Disk, folder: string): Promise<Loaded | null> {
   const replayed = await replay(disk, folder);
   if (replayed === null) return null;
-  const { state, head, segments, torn } = replayed;
+  const { state, head, segments, torn, lastBatch } = replayed;
   const segment = segments.at(-1) as GoodSegment;
   const notes = torn === null ? [] : [await cutTail(disk, folder, segment, torn)];
-  return { state, head, segment, notes, unfolded: segments.length > 1 };
+  return { state, head, segment, lastBatch, notes, unfolded: segments.length > 1 };
+}
+
+/**
+ * What a start reads may be in the kernel's memory only: its server was killed before the sync, or
+ * ended because the sync failed, after which no later sync saves those bytes. So the last batch is
+ * written once more, in place, and the folder's names are synced, before anybody is answered.
+ */
+export async function makeDurable(
+  disk: Disk,
+  folder: string,
+  { segment, lastBatch }: Loaded,
+): Promise<void> {
+  const { offset, bytes } = lastBatch;
+  if (bytes.length > 0) await disk.rewrite(segment.path, offset, bytes);
+  await disk.syncFolder(folder);
 }
 
 /** Cuts an interrupted write off the end of the journal, keeping a copy of what is cut. */

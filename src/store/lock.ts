@@ -1,7 +1,11 @@
 import { join } from "node:path";
 import type { Disk, FileLock } from "../platform/disk.ts";
-import { nameOfProcess, stopProcess } from "../platform/processes.ts";
+import { isRunning, nameOfProcess, stopProcess } from "../platform/processes.ts";
 import { CHECKPOINT_LOCK, FOLDER_LOCK } from "./files.ts";
+
+const PATIENCE = 10_000;
+const NAMING = 1_000;
+const STEP = 10;
 
 /** Another process works on the folder; nothing is wrong with it. */
 export class FolderBusy extends Error {
@@ -9,14 +13,22 @@ export class FolderBusy extends Error {
 }
 
 /** One process per data folder: two servers on one state would lend every slot twice. */
-export function lockFolder(disk: Disk, folder: string): FileLock {
+export async function lockFolder(disk: Disk, folder: string): Promise<FileLock> {
   const path = join(folder, FOLDER_LOCK);
-  const lock = disk.lock(path);
-  if (lock === null) {
-    throw new FolderBusy(`${folder} is in use by ${nameOfProcess(noted(disk, path))}`);
+  for (let waited = 0; ; waited += STEP) {
+    const lock = disk.lock(path);
+    if (lock !== null) {
+      lock.note(String(process.pid));
+      return lock;
+    }
+    // Whoever has just taken it leaves its pid a moment later; until then none stands there, or
+    // that of a holder that was killed.
+    const pid = noted(disk, path);
+    if ((pid !== null && isRunning(pid)) || waited >= NAMING) {
+      throw new FolderBusy(`${folder} is in use by ${nameOfProcess(pid)}`);
+    }
+    await Bun.sleep(STEP);
   }
-  lock.note(String(process.pid));
-  return lock;
 }
 
 /** Held while a checkpoint is made, with the pid of who makes it. */
@@ -32,9 +44,6 @@ export function lockCheckpoint(disk: Disk, folder: string): Pick<FileLock, "rele
     },
   };
 }
-
-const PATIENCE = 10_000;
-const STEP = 10;
 
 /**
  * A checkpoint outlives a server that was killed, and would go on changing the folder under its

@@ -23,6 +23,8 @@ export interface Replayed {
   readonly segments: readonly [...GoodSegment[], GoodSegment];
   /** What lies behind the last good line: the end of a write that was interrupted. */
   readonly torn: Uint8Array | null;
+  /** The last batch of the last segment: the only lines whose sync may not have returned. */
+  readonly lastBatch: { readonly offset: number; readonly bytes: Uint8Array };
 }
 
 /**
@@ -41,10 +43,13 @@ export async function replay(
   const found = segmentsIn(disk, folder).filter(({ number }) => number > head.seq);
   const segments: GoodSegment[] = [];
   let torn: Uint8Array | null = null;
+  let lastBatch: Replayed["lastBatch"] = { offset: 0, bytes: new Uint8Array() };
   for (const segment of found) {
     if (segment.number !== head.seq + 1) throw gap(folder, head.seq + 1, segment.number - 1);
     const bytes = disk.read(segment.path) ?? new Uint8Array();
-    const scanned = scan(bytes, head, (line) => {
+    let batch = 0;
+    const scanned = scan(bytes, head, (line, raw) => {
+      if (line.from === line.seq) batch = raw.byteOffset - bytes.byteOffset;
       apply(state, folder, segment, line);
       each(line);
     });
@@ -56,10 +61,11 @@ export async function replay(
     }
     head = scanned.head;
     segments.push({ ...segment, size: scanned.end });
+    lastBatch = { offset: batch, bytes: bytes.subarray(batch, scanned.end) };
   }
   const newest = segments.pop();
   if (newest === undefined) throw gap(folder, head.seq + 1, null);
-  return { snapshot, state, head, segments: [...segments, newest], torn };
+  return { snapshot, state, head, segments: [...segments, newest], torn, lastBatch };
 }
 
 function apply(state: State, folder: string, { path }: Numbered, { seq, events }: Line): void {

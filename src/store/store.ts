@@ -74,6 +74,7 @@ export class Store {
   #checkpointing: Promise<void> | null = null;
   #checkpointError: string | null = null;
   #unfolded: boolean;
+  #probing = false;
   readonly #syncs = new SyncTimes();
   readonly #ticking: Timer;
 
@@ -285,8 +286,11 @@ export class Store {
   }
 
   async #probe(): Promise<void> {
-    if (this.#recovering !== null) return;
+    // One at a time: what a slow one finds says nothing about what happened since.
+    if (this.#recovering !== null || this.#probing) return;
+    this.#probing = true;
     const room = await hasRoom(this.#options.disk, dirname(this.#segment));
-    this.#fault = room ? null : { code: "storage_full" };
+    this.#probing = false;
+    if (room && this.#fault?.code === "storage_full") this.#fault = null;
   }
 }

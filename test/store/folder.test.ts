@@ -1,7 +1,7 @@
 // The rows of the start-up table about the folder itself, and a first start interrupted anywhere.
 import { describe, expect, onTestFinished, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { encodeLine, firstHead } from "../../src/store/journal.ts";
 import { FolderBusy } from "../../src/store/lock.ts";
 import { diskError, failAt, FaultyDisk, isWaiting } from "../support/faulty-disk.ts";
@@ -51,13 +51,15 @@ describe("a first start", () => {
 
   test("has its journal on disk before there is a state to say so", async () => {
     const disk = new FaultyDisk();
-    await startIn(newFolder(), { disk });
-    expect(disk.log("write", "sync", "syncFolder", "link", "rename").slice(0, 3)).toEqual([
+    const folder = newFolder();
+    await startIn(folder, { disk });
+    expect(disk.log("write", "sync", "syncFolder", "link", "rename").slice(0, 4)).toEqual([
+      `syncFolder ${basename(dirname(folder))}`,
       "write journal-1.jsonl",
       "sync journal-1.jsonl",
       "syncFolder data",
     ]);
-    expect(disk.log("rename", "syncFolder").slice(1, 3)).toEqual([
+    expect(disk.log("rename", "syncFolder").slice(2, 4)).toEqual([
       "rename state.json",
       "syncFolder data",
     ]);

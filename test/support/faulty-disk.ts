@@ -115,6 +115,11 @@ export class FaultyDisk implements Disk {
     };
   }
 
+  async rewrite(path: string, offset: number, bytes: Uint8Array): Promise<void> {
+    await this.#calledAndHeld("rewrite", path);
+    if (this.syncs) await realDisk.rewrite(path, offset, bytes);
+  }
+
   rename(from: string, to: string): void {
     this.#called("rename", to);
     realDisk.rename(from, to);

@@ -4,7 +4,8 @@ import { realDisk } from "../../src/platform/disk.ts";
 import { lockCheckpoint, lockFolder } from "../../src/store/lock.ts";
 
 const [which, folder = ""] = process.argv.slice(2);
-const lock = which === "folder" ? lockFolder(realDisk, folder) : lockCheckpoint(realDisk, folder);
+const lock =
+  which === "folder" ? await lockFolder(realDisk, folder) : lockCheckpoint(realDisk, folder);
 console.log(lock === null ? "busy" : "held");
 // Long enough for any test, short enough to leave nothing behind when one is interrupted.
 await Bun.sleep(30_000);
