@@ -34,9 +34,21 @@ export interface Staging {
 
 /** From when this returns on, the backup is what the folder holds; `finishRestore` moves it in. */
 export async function stageRestore(disk: Disk, folder: string, staging: Staging): Promise<void> {
-  const { from, source, names, covers, lastSegment, head, restore } = staging;
   const staged = join(folder, STAGED);
   removeAll(disk, staged);
+  try {
+    await fill(disk, staged, staging);
+  } catch (error) {
+    // Most likely for want of room, which a server on the folder would miss, too.
+    removeAll(disk, staged);
+    throw error;
+  }
+  disk.rename(staged, join(folder, `restoring-${stampOf(staging.restore)}`));
+  await disk.syncFolder(folder);
+}
+
+async function fill(disk: Disk, staged: string, staging: Staging): Promise<void> {
+  const { from, source, names, covers, lastSegment, head, restore } = staging;
   disk.makeFolder(join(staged, HISTORY));
   for (const name of names) await copy(from, join(source, name), disk, join(staged, name));
   // There is always a generation to go back to.
@@ -53,8 +65,6 @@ export async function stageRestore(disk: Disk, folder: string, staging: Staging)
   }
   await disk.syncFolder(join(staged, HISTORY));
   await disk.syncFolder(staged);
-  disk.rename(staged, join(folder, `restoring-${stampOf(restore)}`));
-  await disk.syncFolder(folder);
 }
 
 /** A restore that was decided and not finished; also what an interrupted one left behind. */
@@ -63,6 +73,8 @@ export const restoreIn = (disk: Disk, folder: string): boolean =>
 
 /** Where what was replaced is now; null when no restore was under way. */
 export async function finishRestore(disk: Disk, folder: string): Promise<string | null> {
+  // A killed one never counted, and holds a copy of the key.
+  removeAll(disk, join(folder, STAGED));
   const leaving = stampIn(disk, folder, LEAVING);
   if (leaving !== null) {
     const kept = join(folder, replacedName(leaving));

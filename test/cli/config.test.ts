@@ -24,6 +24,7 @@ test("the defaults are shown, and are not of the working folder", async () => {
   expect(await settings([])).toEqual({
     data: { value: join(SOURCES, "data"), from: "default" },
     listen: { value: "0.0.0.0:8080", from: "default" },
+    "history-keep-months": { value: "0", from: "default" },
   });
 });
 

@@ -55,7 +55,15 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   "vendor receive": [...DESK, "json"],
   "vendor inspect": [...DESK, "json"],
   "vendor list": [...DESK, "json"],
-  config: ["data", "listen", "client-networks", "identity", "config", "json"],
+  config: [
+    "data",
+    "listen",
+    "client-networks",
+    "identity",
+    "history-keep-months",
+    "config",
+    "json",
+  ],
   version: ["json"],
 };
 const COMMANDS = Object.keys(FLAGS);

@@ -10,6 +10,7 @@ export const configCommand: Command = {
     option.listen,
     option.clientNetworks,
     option.identity,
+    option.historyKeepMonths,
     option.config,
     option.json,
   ],
