@@ -44,6 +44,8 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
   const identity = new Identity(realDisk, folder, componentsOf(named));
   const store = await Store.open({
     identify: () => identity.make(),
+    // Before anything is written: a folder that is refused stays as it is.
+    recognize: (appliance) => identity.open(appliance),
     isBound: (license) => identity.matching(license).ok,
     disk: realDisk,
     folder,
@@ -57,12 +59,6 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
       setTimeout(() => process.exit(FAILED), LAST_WORDS);
     },
   });
-  try {
-    identity.open(store.peek(({ appliance }) => appliance));
-  } catch (error) {
-    await store.close();
-    throw error;
-  }
   const operations = new Operations(store, (lease) => signLease(lease, identity.key));
   const credentials = new Credentials(
     store,

@@ -136,7 +136,10 @@ function splitLists(options: readonly Option[], flags: Flags): Flags {
 
 const firstSentence = (text: string): string => {
   const sentence = text.split(". ")[0] ?? text;
-  return sentence.charAt(0).toLowerCase() + sentence.slice(1);
+  // A name such as ENOSPC stays what it is.
+  return /^[A-Z]{2}/.test(sentence)
+    ? sentence
+    : sentence.charAt(0).toLowerCase() + sentence.slice(1);
 };
 
 const settings = Object.values(option).filter((one: Option) => one.setting);

@@ -1,3 +1,4 @@
+import { createPrivateKey, createPublicKey } from "node:crypto";
 import { base64url, exportJWK, generateKeyPair } from "jose";
 import { Type, type Static } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
@@ -32,12 +33,21 @@ export function parsePublicKey(value: unknown): PublicKey | null {
   return whole && !isLowOrder(bytes) ? publicPart(value) : null;
 }
 
+/** Null, too, for a secret that does not belong to its public part: what it signs is worthless. */
 export function parsePrivateKey(value: unknown): PrivateKey | null {
   const key = parsePublicKey(value);
   const d = (value as { d?: unknown } | null)?.d;
-  return key !== null && typeof d === "string" && /^[A-Za-z0-9_-]{43}$/.test(d)
-    ? { ...key, d }
-    : null;
+  if (key === null || typeof d !== "string" || !/^[A-Za-z0-9_-]{43}$/.test(d)) return null;
+  return publicOf(d) === key.x ? { ...key, d } : null;
+}
+
+/** The fixed beginning of an Ed25519 secret in PKCS #8. */
+const PKCS8 = Buffer.from("302e020100300506032b657004220420", "hex");
+
+function publicOf(d: string): string | undefined {
+  const key = Buffer.concat([PKCS8, base64url.decode(d)]);
+  const secret = createPrivateKey({ key, format: "der", type: "pkcs8" });
+  return createPublicKey(secret).export({ format: "jwk" }).x;
 }
 
 const ID_BITS = 80;

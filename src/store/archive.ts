@@ -6,6 +6,8 @@ import { BackupRefused } from "./refusal.ts";
 /** A tar file (ustar), so that an operator can look into a backup with what is on every machine. */
 
 const BLOCK = 512;
+/** Two blocks of zeros, and nothing behind them. */
+const END = 2 * BLOCK;
 /** Eleven octal digits. */
 const LARGEST = 8 ** 11 - 1;
 
@@ -26,17 +28,17 @@ export class ArchiveWriter {
       written += part.length;
     }
     if (written !== size) throw new Error(`${name} had ${written} bytes and should have ${size}`);
-    writeAll(this.#file, new Uint8Array(-size & (BLOCK - 1)));
+    writeAll(this.#file, new Uint8Array(filling(size)));
   }
 
   end(): void {
-    writeAll(this.#file, new Uint8Array(2 * BLOCK));
+    writeAll(this.#file, new Uint8Array(END));
   }
 }
 
 const FIELDS = { mode: "0000600", ids: "0000000\u00000000000", magic: "ustar\u000000" };
 
-function headerOf(name: string, size: number): Uint8Array {
+function headerOf(name: string, size: number): Buffer {
   const header = Buffer.alloc(BLOCK);
   if (header.write(name, 0, 100) !== Buffer.byteLength(name))
     throw new Error(`${name} is too long`);
@@ -78,15 +80,13 @@ export class Archive implements Disk {
     this.path = path;
     const size = disk.stat(path)?.size;
     if (size === undefined) throw new BackupRefused(`${path} is not there`, "check the name");
-    for (let at = 0; at < size;) {
-      const header = disk.readPart(path, at, BLOCK) ?? new Uint8Array();
-      if (header.every((byte) => byte === 0)) break;
-      const entry = this.#entryAt(header, at);
-      if (entry === null || entry.offset + entry.size > size || this.#entries.has(entry.name)) {
+    for (let at = 0; at !== size - END || !this.#isZero(at, END);) {
+      const entry = this.#entryAt(at);
+      if (entry === null || this.#entries.has(entry.name)) {
         throw new BackupRefused(`${path} is damaged at byte ${at}`, "take another backup file");
       }
       this.#entries.set(entry.name, entry);
-      at = entry.offset + entry.size + (-entry.size & (BLOCK - 1));
+      at = entry.offset + entry.size + filling(entry.size);
     }
   }
 
@@ -127,16 +127,26 @@ export class Archive implements Disk {
   syncFolder = async (path: string): Promise<void> => readOnly(path);
   lock = (path: string): FileLock | null => readOnly(path);
 
-  #entryAt(header: Uint8Array, at: number): (Entry & { readonly name: string }) | null {
-    if (header.length < BLOCK) return null;
+  /** Exactly as it was written, or null: what `tar` finds in it must be what is found here. */
+  #entryAt(at: number): (Entry & { readonly name: string }) | null {
+    const header = this.#disk.readPart(this.path, at, BLOCK) ?? new Uint8Array();
     const text = Buffer.from(header).toString("latin1");
-    const sum = Number.parseInt(text.slice(148, 154), 8);
     const name = text.slice(0, 100).split("\u0000")[0] ?? "";
     const size = Number.parseInt(text.slice(124, 135), 8);
-    if (sum !== checksum(header) || !NAME.test(name) || !Number.isSafeInteger(size)) return null;
-    return { name: join(this.path, name), offset: at + BLOCK, size };
+    if (!NAME.test(name) || !(size >= 0) || !headerOf(name, size).equals(header)) return null;
+    const offset = at + BLOCK;
+    if (!this.#isZero(offset + size, filling(size))) return null;
+    return { name: join(this.path, name), offset, size };
+  }
+
+  #isZero(at: number, length: number): boolean {
+    const part = this.#disk.readPart(this.path, at, length);
+    return part?.length === length && part.every((byte) => byte === 0);
   }
 }
+
+/** What is missing to the end of the last block. */
+const filling = (size: number): number => -size & (BLOCK - 1);
 
 /** Nothing that could lead out of the folder it is copied to. */
 const NAME = /^(?:history\/)?[a-z0-9][a-z0-9.-]*$/;

@@ -6,8 +6,8 @@ import type { Disk } from "../platform/disk.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import { version } from "../platform/version.ts";
 import { Archive, ArchiveWriter } from "./archive.ts";
-import { HISTORY, IDENTITY, segmentName, STATE } from "./files.ts";
-import { recordFiles } from "./record.ts";
+import { HISTORY, IDENTITY, isStoreFile, segmentName, STATE } from "./files.ts";
+import { isKept, recordFiles } from "./record.ts";
 import { BackupRefused, FolderRefused } from "./refusal.ts";
 import { replay, type Replayed } from "./replay.ts";
 import { verify, type Verified, type VerifyOptions } from "./verify.ts";
@@ -60,7 +60,11 @@ export async function makeBackup(
     } catch (error) {
       if (disk.stat(fresh) !== null) disk.remove(fresh);
       const moved = error instanceof BackupRefused || error instanceof FolderRefused;
-      if (!moved || attempt === ATTEMPTS) throw error;
+      if (!moved) throw error;
+      if (attempt < ATTEMPTS) continue;
+      // It is not the copy that is wrong, then: say what is, and where.
+      await verify(disk, folder, options);
+      throw error;
     }
   }
 }
@@ -117,9 +121,9 @@ function piecesOf(disk: Disk, folder: string, { snapshot, segments }: Replayed):
     return { name, size };
   };
   const { file, length, seq, anchor } = snapshot.audit;
-  const kept = recordFiles(disk, folder).filter(
-    ({ first }, index, all) => first <= seq && (all[index + 1]?.first ?? Infinity) > anchor.seq + 1,
-  );
+  const kept = recordFiles(disk, folder)
+    .filter(isKept(anchor))
+    .filter(({ first }) => first <= seq);
   return [
     whole(IDENTITY),
     whole(STATE),
@@ -164,8 +168,11 @@ export async function openBackup(
   }
   const listed = manifest.files.map(({ name }) => name).toSorted();
   const found = archive.names.filter((name) => name !== MANIFEST).toSorted();
-  if (!Bun.deepEquals(listed, found)) throw notAsListed(path, "its list of files");
+  // Only what leaves a folder with a restore may come with one: not the sealed credentials.
+  const known = found.every((name) => isStoreFile(name.split("/")[0] ?? ""));
+  if (!known || !Bun.deepEquals(listed, found)) throw notAsListed(path, "its list of files");
   for (const { name, size, sha256 } of manifest.files) {
+    if (archive.stat(join(path, name))?.size !== size) throw notAsListed(path, name);
     const hash = new Bun.CryptoHasher("sha256");
     for (const part of partsOf(archive, join(path, name), size, hash)) void part;
     if (hash.digest("hex") !== sha256) throw notAsListed(path, name);
@@ -176,7 +183,9 @@ export async function openBackup(
   });
   const same =
     verified.appliance === manifest.appliance &&
+    verified.kind === manifest.kind &&
     verified.head.seq === manifest.seq &&
+    verified.head.auditSeq === manifest.audit_seq &&
     verified.torn === 0;
   if (!same) throw notAsListed(path, "what it covers");
   return { archive, manifest, verified };

@@ -28,6 +28,8 @@ export interface FolderOptions {
   readonly now: (mark: Instant) => Instant;
   /** Who this appliance is, made before anything else on a first start. */
   readonly identify: () => Promise<string>;
+  /** Throws when this is not the appliance the folder was made by. */
+  readonly recognize?: (appliance: string) => void;
 }
 
 /** Takes the folder for this process and decides whether what it holds can be served. */
@@ -38,6 +40,7 @@ export async function openFolder(options: FolderOptions): Promise<OpenedFolder> 
     const loaded = (await load(disk, folder)) ?? (await firstStart(options));
     const found = loaded.state.kind;
     if (kind !== null && kind !== found) throw wrongKind(folder, kind, found);
+    options.recognize?.(loaded.state.appliance);
     await makeDurable(disk, folder, loaded);
     return { ...loaded, lock, notes: [...notes, ...loaded.notes] };
   } catch (error) {
@@ -65,9 +68,11 @@ export async function takeFolder({
   const lock = await lockFolder(disk, folder);
   try {
     await endOrphanCheckpoint(disk, folder);
-    const replaced = await finishRestore(disk, folder);
-    if (replaced !== null) {
-      notes.push(`an interrupted restore was finished; what it replaced is in ${replaced}`);
+    const finished = await finishRestore(disk, folder);
+    if (finished !== null) {
+      const kept =
+        finished.replaced === null ? "" : `; what it replaced is in ${finished.replaced}`;
+      notes.push(`an interrupted restore was finished${kept}`);
     }
     return { lock, notes };
   } catch (error) {
@@ -176,13 +181,17 @@ async function makeFolder(
   await new StateFile(disk, folder, generationName(0)).write(empty, null);
 }
 
+/** Anything after its first line, whole or damaged, was never the work of a first start alone. */
 function holdsOnlyCreated(disk: Disk, path: string): boolean {
+  const bytes = disk.read(path) ?? new Uint8Array();
+  const feed = bytes.indexOf(LF);
+  if (feed >= 0 && feed + 1 < bytes.length) return false;
   const types: string[] = [];
-  scan(disk.read(path) ?? new Uint8Array(), firstHead, ({ events }) => {
-    types.push(...events.map(({ type }) => type));
-  });
+  scan(bytes, firstHead, ({ events }) => types.push(...events.map(({ type }) => type)));
   return types.length === 0 || (types.length === 1 && types[0] === "Created");
 }
+
+const LF = 10;
 
 function notThere(folder: string): FolderRefused {
   return new FolderRefused(`${folder} is not a data folder`, "name another one with --data DIR");

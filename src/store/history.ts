@@ -71,16 +71,31 @@ export class History {
    * A clock set back can lead into a month that already has a file; then the name is told apart.
    */
   #freeName(month: string, auditSeq: number): string {
+    this.#dropLeftovers(month);
     const name = `${month}.jsonl`;
     const path = join(this.#folder, name);
     const bytes = this.#disk.read(path);
     if (bytes === null) return name;
-    const first = decodeLine(bytes.subarray(0, Math.max(0, bytes.indexOf(10))));
-    const kept = first?.audit_seq !== undefined && first.audit_seq <= this.#recorded;
-    const free = kept || this.#mine.has(name) ? `${month}-${auditSeq}.jsonl` : name;
-    const leftover = join(this.#folder, free);
-    if (this.#disk.stat(leftover) !== null) this.#disk.remove(leftover);
-    return free;
+    const first = firstSeqIn(bytes);
+    const kept = first !== null && first <= this.#recorded;
+    if (kept || this.#mine.has(name)) return `${month}-${auditSeq}.jsonl`;
+    // Lines nobody can read may be on the record all the same: they are moved, not removed.
+    if (first === null && bytes.includes(LF)) {
+      this.#disk.rename(path, `${path}.${auditSeq}.torn`);
+    } else this.#disk.remove(path);
+    return name;
+  }
+
+  /**
+   * A fold that did not count may have had to tell its name apart from a file that is gone by now.
+   */
+  #dropLeftovers(month: string): void {
+    for (const name of this.#disk.list(this.#folder)) {
+      const first = TOLD_APART.exec(name);
+      const counted = Number(first?.[1]) <= this.#recorded || this.#mine.has(name);
+      if (first === null || counted || !name.startsWith(month)) continue;
+      this.#disk.remove(join(this.#folder, name));
+    }
   }
 
   async #finish(): Promise<void> {
@@ -93,4 +108,20 @@ export class History {
       file.close();
     }
   }
+}
+
+/** A second file of one month, by the first line in it. */
+const TOLD_APART = /^\d{4}-\d{2}-([1-9]\d{0,15})\.jsonl$/;
+
+const LF = 10;
+
+/** Of the first line that can be read: damage to one line is no reason to give up on a file. */
+function firstSeqIn(bytes: Uint8Array<ArrayBuffer>): number | null {
+  let offset = 0;
+  for (let feed = bytes.indexOf(LF); feed >= 0; feed = bytes.indexOf(LF, offset)) {
+    const seq = decodeLine(bytes.subarray(offset, feed))?.audit_seq;
+    if (seq !== undefined) return seq;
+    offset = feed + 1;
+  }
+  return null;
 }

@@ -50,26 +50,29 @@ export function walkRecord(
   let { seq, sum } = audit.anchor;
   let files = 0;
   let leftover = 0;
-  for (const file of recordFiles(disk, folder)) {
+  const found = recordFiles(disk, folder).filter(isKept(audit.anchor));
+  const unreadable = found.find(({ first }) => first === Infinity);
+  for (const file of found) {
     if (seq === audit.seq) {
       if (file.name !== audit.file) leftover += disk.stat(file.path)?.size ?? 0;
       continue;
     }
+    // What should stand before this file is in one that cannot be read, or in none.
+    if (file.first > seq + 1 && file !== unreadable) {
+      if (unreadable !== undefined) throw broken(unreadable.path, 0, seq + 1);
+      throw missing(folder, seq + 1, file.first - 1);
+    }
     const end = file.name === audit.file ? audit.length : Infinity;
-    let known = false;
     for (const { line, offset } of linesOf(disk, file.path, end)) {
       const at = line?.audit_seq;
-      // Let go of, and not yet gone.
-      if (at !== undefined && at <= audit.anchor.seq) continue;
       if (line === null || at !== seq + 1 || line.audit_prev !== sum) {
         throw broken(file.path, offset, seq + 1);
       }
-      known = true;
       seq = at;
       sum = line.sum;
       each(line);
     }
-    if (known) files += 1;
+    files += 1;
     if (file.name === audit.file) {
       leftover += Math.max(0, (disk.stat(file.path)?.size ?? 0) - audit.length);
     }
@@ -101,6 +104,12 @@ export function anchorFor(
   }
   return anchor;
 }
+
+/** An anchor is the last line of a file: those that begin before it are let go of, or gone. */
+export const isKept =
+  ({ seq }: Anchor) =>
+  ({ first }: RecordFile): boolean =>
+    first > seq;
 
 /** Removes the files in which every line is at or before the anchor. */
 export async function dropRecord(disk: Disk, folder: string, { seq }: Anchor): Promise<void> {

@@ -9,6 +9,7 @@ import { FormatUnknown } from "./migrations.ts";
 import { FolderRefused } from "./refusal.ts";
 import { decodeSnapshot, headOf, type Snapshot } from "./snapshot.ts";
 import { StateFile } from "./state-file.ts";
+import { restoreIn } from "./swap.ts";
 
 /** A segment, and how much of it is good. */
 export interface GoodSegment extends Numbered {
@@ -36,10 +37,22 @@ export async function replay(
   folder: string,
   each: (line: Line) => void = () => {},
 ): Promise<Replayed | null> {
+  if (restoreIn(disk, folder)) throw halfRestored(folder);
   const snapshot = await readState(disk, folder);
   if (snapshot === null) return null;
   const state = await rowsOf(disk, folder, snapshot);
-  let head = headOf(snapshot);
+  return { snapshot, state, ...follow(disk, folder, state, headOf(snapshot), each) };
+}
+
+/** Brings `state` forward by what the journal holds from `start` on. */
+function follow(
+  disk: Disk,
+  folder: string,
+  state: State,
+  start: Head,
+  each: (line: Line) => void,
+): Omit<Replayed, "snapshot" | "state"> {
+  let head = start;
   const found = segmentsIn(disk, folder).filter(({ number }) => number > head.seq);
   const segments: GoodSegment[] = [];
   let torn: Uint8Array | null = null;
@@ -65,7 +78,7 @@ export async function replay(
   }
   const newest = segments.pop();
   if (newest === undefined) throw gap(folder, head.seq + 1, null);
-  return { snapshot, state, head, segments: [...segments, newest], torn, lastBatch };
+  return { head, segments: [...segments, newest], torn, lastBatch };
 }
 
 function apply(state: State, folder: string, { path }: Numbered, { seq, events }: Line): void {
@@ -108,19 +121,20 @@ async function rowsOf(disk: Disk, folder: string, snapshot: Snapshot): Promise<S
  * The one command that brings back the checkpoint before the damaged one, and what it would cost.
  */
 export async function wayBack(disk: Disk, folder: string, path: string): Promise<string> {
-  const segments = segmentsIn(disk, folder);
   for (const { number, path: kept } of generationsIn(disk, folder).toReversed()) {
-    const whole = segments.some((segment) => segment.number === number + 1);
-    if (!whole || !(await isUsable(disk, folder, number))) continue;
+    if (!(await isUsable(disk, folder, number))) continue;
     return `cp -p ${quoted(kept)} ${quoted(path)} # nothing is lost, the journal has every change since`;
   }
   return "no earlier generation is left in this folder; berth restore FILE brings back a backup";
 }
 
+/** Only what a start would take: the generation, and all of the journal since. */
 async function isUsable(disk: Disk, folder: string, covers: number): Promise<boolean> {
   try {
-    const kept = new StateFile(disk, folder, generationName(covers));
-    return (await kept.read())?.covers.seq === covers;
+    const kept = await new StateFile(disk, folder, generationName(covers)).read();
+    if (kept?.covers.seq !== covers) return false;
+    follow(disk, folder, decodeSnapshot(kept), headOf(kept), () => {});
+    return true;
   } catch {
     return false;
   }
@@ -138,6 +152,14 @@ function gap(folder: string, from: number, to: number | null): FolderRefused {
   return new FolderRefused(
     `the journal in ${folder} does not continue its state: ${lines} ${to === null ? "has" : "have"} no file (${join(folder, `journal-${from}.jsonl`)})`,
     "put the missing file back, or bring back a backup with berth restore FILE; nothing was changed",
+  );
+}
+
+/** Some of the files are the old ones, and some of the new ones may be missing. */
+function halfRestored(folder: string): FolderRefused {
+  return new FolderRefused(
+    `a restore of ${folder} was interrupted`,
+    "start the server: it finishes what was begun",
   );
 }
 

@@ -69,8 +69,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
       head,
       restore,
     });
-    const kept = await finishRestore(disk, folder);
-    const replaced = there === null ? null : kept;
+    const replaced = (await finishRestore(disk, folder))?.replaced ?? null;
     return { manifest, verified, lineage: restore.lineage, replaced, lost };
   } finally {
     lock.release();
@@ -95,7 +94,7 @@ async function standing(disk: Disk, folder: string): Promise<Standing> {
 function decide(
   { folder, file, acceptLoss }: RestoreOptions,
   there: Standing | null,
-  { appliance, head }: Verified,
+  { appliance, head, record }: Verified,
   continues: boolean,
 ): number | null {
   if (there === null) return 0;
@@ -114,6 +113,12 @@ function decide(
   if (continues && head.seq >= there.head.seq) return 0;
   const since = there.head.seq - head.seq;
   if (acceptLoss) return since > 0 ? since : null;
+  if (since <= 0 && there.head.auditSeq < record.from - 1) {
+    throw new BackupRefused(
+      `whether ${file} continues what is in ${folder} cannot be told: its record begins later, with line ${record.from}`,
+      hint,
+    );
+  }
   throw new BackupRefused(
     since > 0
       ? `${file} is older than ${folder}: ${since === 1 ? "a change" : `${since} changes`} since would be lost (from line ${head.seq + 1} on)`

@@ -33,6 +33,7 @@ export interface StoreOptions {
   readonly onFatal: (error: Error) => void;
   readonly uid?: number;
   readonly identify?: () => Promise<string>;
+  readonly recognize?: (appliance: string) => void;
   /** Is this machine the one a license was signed for? */
   readonly isBound?: State["isBound"];
   /** Is the system's clock too far behind what this store says? */
@@ -79,10 +80,11 @@ export class Store {
   readonly #ticking: Timer;
 
   static async open(options: StoreOptions): Promise<Store> {
-    const { disk, folder, kind, create, clock } = options;
+    const { disk, folder, kind, create, clock, recognize = () => {} } = options;
     const uid = options.uid ?? process.getuid?.() ?? 0;
     const identify = options.identify ?? (async () => "");
-    const opened = await openFolder({ disk, folder, kind, create, uid, now: clock, identify });
+    const made = { identify, recognize };
+    const opened = await openFolder({ disk, folder, kind, create, uid, now: clock, ...made });
     return new Store(options, opened);
   }
 

@@ -71,8 +71,11 @@ async function fill(disk: Disk, staged: string, staging: Staging): Promise<void>
 export const restoreIn = (disk: Disk, folder: string): boolean =>
   disk.list(folder).some((name) => LEAVING.test(name) || ARRIVING.test(name));
 
-/** Where what was replaced is now; null when no restore was under way. */
-export async function finishRestore(disk: Disk, folder: string): Promise<string | null> {
+/** Where what was replaced is now, if anything was; null when no restore was under way. */
+export async function finishRestore(
+  disk: Disk,
+  folder: string,
+): Promise<{ readonly replaced: string | null } | null> {
   // A killed one never counted, and holds a copy of the key.
   removeAll(disk, join(folder, STAGED));
   const leaving = stampIn(disk, folder, LEAVING);
@@ -81,7 +84,8 @@ export async function finishRestore(disk: Disk, folder: string): Promise<string 
     const old = disk.list(folder).filter(isStoreFile);
     if (old.length > 0) disk.makeFolder(kept);
     for (const name of old) disk.rename(join(folder, name), join(kept, name));
-    if (old.length > 0) await disk.syncFolder(kept);
+    // Also when all of it was moved before, by one that was interrupted here.
+    if (disk.stat(kept) !== null) await disk.syncFolder(kept);
     await disk.syncFolder(folder);
     disk.rename(join(folder, `restoring-${leaving}`), join(folder, `arriving-${leaving}`));
     await disk.syncFolder(folder);
@@ -94,7 +98,8 @@ export async function finishRestore(disk: Disk, folder: string): Promise<string 
   await disk.syncFolder(staged);
   disk.removeFolder(staged);
   await disk.syncFolder(folder);
-  return join(folder, replacedName(arriving));
+  const kept = join(folder, replacedName(arriving));
+  return { replaced: disk.stat(kept) === null ? null : kept };
 }
 
 const stampIn = (disk: Disk, folder: string, pattern: RegExp): string | null =>

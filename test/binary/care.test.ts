@@ -1,0 +1,273 @@
+import { describe, expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { buildBinary, startBinary, type Running } from "../support/binary.ts";
+import { makeSite } from "../support/site-folder.ts";
+import { contentsOf, modeOf, tempFolder } from "../support/temp-folder.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(60_000);
+
+const HASH = /^[0-9a-f]{64}$/;
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const STAMP = /^replaced-\d{8}T\d{6}Z-[0-9a-f]{8}$/;
+
+function berth(...words: string[]) {
+  const child = Bun.spawnSync([buildBinary(), ...words], { cwd: "/", env: {} });
+  return { code: child.exitCode, out: child.stdout.toString(), err: child.stderr.toString() };
+}
+
+function told(...words: string[]): Record<string, unknown> {
+  const { code, out, err } = berth(...words, "--json");
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  return JSON.parse(out) as Record<string, unknown>;
+}
+
+async function serve(folder: string): Promise<Running> {
+  const server = await startBinary("serve", "--data", folder, "--listen", "127.0.0.1:0");
+  onTestFinished(() => server.kill());
+  return server;
+}
+
+async function register(server: Running, user: string): Promise<void> {
+  const response = await fetch(`${server.url}/api/v4/register`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ user }),
+  });
+  expect(response.status).toBe(200);
+}
+
+async function usersOf(server: Running): Promise<string[]> {
+  const response = await fetch(`${server.url}/api/admin/v1/registrations`);
+  return ((await response.json()) as { user: string }[]).map(({ user }) => user);
+}
+
+interface Backed {
+  readonly folder: string;
+  readonly file: string;
+  readonly server: Running;
+}
+
+/** A server at work on which ada was registered before a backup, and bob and cem after it. */
+async function backedUp(): Promise<Backed> {
+  const [folder, file] = [join(tempFolder(), "data"), join(tempFolder(), "site.berth")];
+  await makeSite(folder, { product: "cad", slots: 5 });
+  const server = await serve(folder);
+  await register(server, "ada");
+  expect(berth("backup", file, "--data", folder).code).toBe(0);
+  await register(server, "bob");
+  await register(server, "cem");
+  return { folder, file, server };
+}
+
+/** What every answer as JSON tells of what was walked. */
+const FACTS = {
+  ok: true,
+  kind: "site",
+  appliance: expect.stringMatching(/^[0-9A-HJKMNP-TV-Z]{16}$/),
+  licenses: 1,
+  registrations: 1,
+  seq: 5,
+  state_covers: 4,
+  journal_segments: 1,
+  audit_seq: 5,
+  audit_sum: expect.stringMatching(HASH),
+  record_from: 1,
+  record_lines: 4,
+  record_files: 1,
+  record_leftover_bytes: 0,
+  generations: [0],
+  torn_bytes: 0,
+  torn_files: [],
+};
+const MADE = { made_at: expect.stringMatching(TIME), made_by: expect.any(String) };
+
+describe("berth backup", () => {
+  test("copies the folder of a running server and tells what is in the copy", async () => {
+    const [folder, out] = [join(tempFolder(), "data"), tempFolder()];
+    await makeSite(folder, { product: "cad" });
+    const server = await serve(folder);
+    await register(server, "ada");
+    const path = join(out, "site.berth");
+    const made = told("backup", path, "--data", folder);
+    const bytes = readFileSync(path).length;
+    expect(made).toEqual({ ...FACTS, ...MADE, path, bytes, generations: [] });
+    expect(modeOf(path)).toBe("600");
+    expect(readdirSync(out)).toEqual(["site.berth"]);
+    expect(await usersOf(server)).toEqual(["ada"]);
+    expect(told("verify", path)).toEqual({ ...FACTS, ...MADE, path, generations: [] });
+    expect(told("verify", "--data", folder)).toEqual({ ...FACTS, path: folder });
+  });
+
+  test("says to a person where it is, what was checked and what to do with it", async () => {
+    const folder = join(tempFolder(), "data");
+    await makeSite(folder, { product: "cad" });
+    const path = join(tempFolder(), "site.berth");
+    const { code, out, err } = berth("backup", path, "--data", folder);
+    expect([code, err]).toEqual([0, ""]);
+    expect(out).toMatch(new RegExp(`^checked +${path}\nmade +\\S+Z by berth `));
+    expect(out).toEndWith(
+      `\n\n${path} is written and checked. It holds the appliance's key: keep it safe.\n`,
+    );
+  });
+
+  test("never takes the place of a file, nor half of one", async () => {
+    const folder = join(tempFolder(), "data");
+    await makeSite(folder, { product: "cad" });
+    const path = join(tempFolder(), "site.berth");
+    writeFileSync(path, "an older one");
+    const refused = berth("backup", path, "--data", folder);
+    expect(refused).toEqual({
+      code: 1,
+      out: "",
+      err: `berth: error: ${path} is there already\nberth: hint: name a new file; backups are not replaced\n`,
+    });
+    expect(readFileSync(path, "utf8")).toBe("an older one");
+  });
+});
+
+describe("berth restore", () => {
+  test("is refused while a server works there, and that server is named", async () => {
+    const { folder, file, server } = await backedUp();
+    const { code, out, err } = berth("restore", file, "--data", folder, "--accept-loss");
+    expect([code, out]).toEqual([1, ""]);
+    const [said, hint] = err.split("\n");
+    expect(said).toStartWith(`berth: error: ${folder} is in use by process ${server.pid} (`);
+    expect(hint).toBe("berth: hint: stop that process, or name another folder with --data DIR");
+    expect(await usersOf(server)).toEqual(["ada", "bob", "cem"]);
+  });
+
+  test("is refused when changes would be lost, in these words, and changes nothing", async () => {
+    const { folder, file, server } = await backedUp();
+    await server.stop();
+    const before = contentsOf(folder);
+    const { code, out, err } = berth("restore", file, "--data", folder);
+    expect({ code, out, err }).toEqual({
+      code: 1,
+      out: "",
+      err:
+        `berth: error: ${file} is older than ${folder}: 2 changes since would be lost (from line 6 on)\n` +
+        `berth: hint: berth restore --accept-loss goes on, and keeps what is in ${folder} now\n`,
+    });
+    expect(contentsOf(folder)).toEqual({ ...before, lock: expect.anything() });
+  });
+
+  test("--accept-loss goes on, says what is lost, and keeps what it replaces", async () => {
+    const { folder, file, server } = await backedUp();
+    await server.stop();
+    const before = contentsOf(folder);
+    const { code, out, err } = berth("restore", file, "--data", folder, "--accept-loss");
+    expect([code, err]).toEqual([0, "berth: warning: lost: 2 changes\n"]);
+    const kept = readdirSync(folder).filter((name) => STAMP.test(name));
+    expect(kept).toHaveLength(1);
+    const replaced = join(folder, kept[0] ?? "");
+    expect(out).toContain(
+      `\n\n${folder} holds the backup now; the record says so, and the next request tells it.\n` +
+        `What was there is kept in ${replaced}.\n`,
+    );
+    for (const [name, held] of Object.entries(contentsOf(replaced)))
+      expect(held).toBe(before[name] ?? "");
+    for (const name of ["state.json", "identity.jwk", "history"]) {
+      expect(existsSync(join(replaced, name))).toBe(true);
+    }
+    const again = await serve(folder);
+    expect(await usersOf(again)).toEqual(["ada"]);
+    expect(await again.stop()).toBe(0);
+    expect(told("verify", "--data", folder)).toMatchObject({ seq: 6, audit_seq: 6 });
+    const record = readdirSync(join(folder, "history")).map((name) =>
+      readFileSync(join(folder, "history", name), "utf8"),
+    );
+    expect(record.join("")).toContain('{"type":"Restored"');
+  });
+
+  test("as JSON it tells the lineage, what was lost and where the rest is", async () => {
+    const { folder, file, server } = await backedUp();
+    await server.stop();
+    const words = ["restore", file, "--data", folder, "--accept-loss", "--json"];
+    const { code, out, err } = berth(...words);
+    expect([code, err]).toEqual([0, ""]);
+    const { replaced, ...reply } = JSON.parse(out) as { readonly replaced: string };
+    expect(reply).toEqual({
+      ...FACTS,
+      ...MADE,
+      path: folder,
+      generations: [],
+      lineage: expect.stringMatching(/^[0-9a-f]{32}$/),
+      lost: 2,
+    });
+    expect(dirname(replaced)).toBe(folder);
+    expect(basename(replaced)).toMatch(STAMP);
+  });
+
+  test("into a folder that is not there yet nothing is lost, and nothing is kept", async () => {
+    const { file } = await backedUp();
+    const folder = join(tempFolder(), "new");
+    const restored = told("restore", file, "--data", folder);
+    expect(restored).toMatchObject({ path: folder, replaced: null, lost: 0, registrations: 1 });
+    expect(modeOf(folder)).toBe("700");
+    expect(await usersOf(await serve(folder))).toEqual(["ada"]);
+  });
+});
+
+describe("berth verify", () => {
+  const flip = (path: string, place: number): void => {
+    const bytes = readFileSync(path);
+    bytes[place] = (bytes[place] ?? 0) ^ 1;
+    writeFileSync(path, bytes);
+  };
+
+  test("walks a folder, stopped or served, and says so to a person", async () => {
+    const { folder, server } = await backedUp();
+    const words = ["verify", "--data", folder];
+    expect(berth(...words)).toMatchObject({ code: 0, err: "" });
+    await server.stop();
+    const before = contentsOf(folder);
+    const { code, out, err } = berth(...words);
+    expect([code, err]).toEqual([0, ""]);
+    expect(out.replaceAll(/ {2,}/g, "  ").split("\n")).toEqual([
+      `checked  ${folder}`,
+      expect.stringMatching(/^appliance {2}\S{16} \(site\); its key fits$/),
+      expect.stringMatching(/^state {2}checksum fits; 1 licenses?, 3 registrations; up to line 7$/),
+      "journal  no lines yet in 1 file, chained",
+      "record  lines 1 to 7 in 1 file, chained",
+      expect.stringMatching(/^chain ends {2}line 7 of the record, [0-9a-f]{64}$/),
+      "way back  state-4.json leads to this state",
+      "",
+    ]);
+    expect(contentsOf(folder)).toEqual(before);
+  });
+
+  test.each(["state.json", "state-4.json", "journal-5.jsonl", "history"])(
+    "a flipped byte in %s is exit code 78, with the file's name",
+    async (name) => {
+      const { folder, server } = await backedUp();
+      await server.stop();
+      const [file] = name === "history" ? readdirSync(join(folder, name)) : [""];
+      const path = join(folder, name, file ?? "");
+      flip(path, 400);
+      const before = contentsOf(folder);
+      const { code, out, err } = berth("verify", "--data", folder, "--json");
+      expect([code, out]).toEqual([78, ""]);
+      expect(err).toStartWith(`berth: error: ${path} `);
+      expect(err).toMatch(/\nberth: hint: \S.*\n$/);
+      expect(contentsOf(folder)).toEqual(before);
+    },
+  );
+
+  test("a flipped byte in a backup is exit code 1, and such a file is not restored", async () => {
+    const { file } = await backedUp();
+    const folder = join(tempFolder(), "new");
+    flip(file, 1_500);
+    for (const words of [
+      ["verify", file],
+      ["restore", file, "--data", folder],
+    ]) {
+      const { code, out, err } = berth(...words);
+      expect([code, out]).toEqual([1, ""]);
+      expect(err).toStartWith(`berth: error: ${file} is damaged`);
+      expect(err).toEndWith("\nberth: hint: take another backup file\n");
+    }
+    expect(existsSync(folder)).toBe(false);
+  });
+});

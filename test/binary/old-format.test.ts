@@ -1,0 +1,86 @@
+import { expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { FORMAT } from "../../src/store/snapshot.ts";
+import { buildBinary, startBinary } from "../support/binary.ts";
+import { expectedOf, keptFormats, oldFolder } from "../support/old-formats.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(60_000);
+
+/** What stood for the hardware when these folders were written. */
+const IDENTITY = ["--identity", "fixture"];
+
+function told(...words: string[]): unknown {
+  const child = Bun.spawnSync([buildBinary(), ...words, "--json"], { cwd: "/", env: {} });
+  expect([child.exitCode, child.stderr.toString()]).toEqual([0, ""]);
+  return JSON.parse(child.stdout.toString());
+}
+
+const formatOf = (folder: string): unknown =>
+  (JSON.parse(readFileSync(join(folder, "state.json"), "utf8")) as { format: unknown }).format;
+
+/** As it stands in the file: pairs of an id and what it is of. */
+type Licenses = readonly (readonly [
+  id: number,
+  license: {
+    readonly terms: { readonly product: string; readonly slots: number };
+    readonly grant: { readonly vendor: string; readonly serial: number };
+    readonly pool: {
+      readonly holders: readonly (readonly [string, { user: string; end: number }])[];
+    };
+  },
+])[];
+
+test.each(keptFormats())(
+  "a folder of format %i is served, and is today's after a stop",
+  async (format) => {
+    const { seq, audit_seq, state } = expectedOf(format);
+    const licenses = state.licenses as unknown as Licenses;
+    const folder = oldFolder(format);
+    expect(formatOf(folder)).toBe(format);
+    expect(told("verify", "--data", folder)).toMatchObject({ seq, audit_seq });
+    const at = ["--data", folder, ...IDENTITY];
+    const server = await startBinary("serve", ...at, "--listen", "127.0.0.1:0");
+    onTestFinished(() => server.kill());
+    const status = told("status", ...at) as {
+      readonly now: string;
+      readonly licenses: { readonly license_id: number }[];
+    };
+    expect(status).toMatchObject({
+      kind: state.kind,
+      pid: server.pid,
+      created_at: new Date(Number(state.createdAt)).toISOString(),
+      appliance: { id: state.appliance, components: ["named"], weak_binding: true },
+      storage: { fault: null, checkpoint_error: null, notes: [] },
+    });
+    const byId = (a: { license_id: number }, b: { license_id: number }): number =>
+      a.license_id - b.license_id;
+    expect(status.licenses.toSorted(byId)).toMatchObject(
+      licenses.map(([id, { terms, grant }]) => ({
+        license_id: id,
+        product: terms.product,
+        refusal: null,
+        vendor: grant.vendor,
+        serial: grant.serial,
+        hardware_drift: [],
+        floating_users: terms.slots,
+      })),
+    );
+    // Of those who held a slot then, who is still to be told.
+    const held = licenses.flatMap(([, { pool }]) => pool.holders.map(([, slot]) => slot));
+    const now = Date.parse(status.now);
+    const slots = told("slots", ...at) as { user: string }[];
+    expect(slots.map(({ user }) => user).toSorted()).toEqual(
+      held
+        .filter(({ end }) => now < end)
+        .map(({ user }) => user)
+        .toSorted(),
+    );
+    expect(await server.stop()).toBe(0);
+    expect(formatOf(folder)).toBe(FORMAT);
+    const after = told("verify", "--data", folder) as Record<"seq" | "state_covers", number>;
+    expect(after.seq).toBeGreaterThanOrEqual(seq);
+    expect(after.state_covers).toBe(after.seq);
+  },
+);

@@ -1,0 +1,184 @@
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { berth, done, doneJson } from "../support/berth.ts";
+import { makeSite } from "../support/site-folder.ts";
+import { contentsOf, tempFolder } from "../support/temp-folder.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(30_000);
+
+async function site(): Promise<string> {
+  const folder = join(tempFolder(), "data");
+  await makeSite(folder, { product: "cad" });
+  return folder;
+}
+
+const refused = async (words: readonly string[], around: { cwd?: string } = {}) => {
+  const { code, stdout, stderr } = await berth(words, around);
+  expect(stdout).toBe("");
+  const [said = "", hint = "", ...rest] = stderr.split("\n");
+  expect(rest.length).toBeLessThan(2);
+  return {
+    code,
+    said: said.replace("berth: error: ", ""),
+    hint: hint.replace("berth: hint: ", ""),
+  };
+};
+
+describe("help", () => {
+  test.each([
+    ["verify", "[FILE]", "berth verify /media/usb/site.berth"],
+    ["backup", "FILE", "berth backup /media/usb/site.berth --data /srv/berth"],
+    ["restore", "FILE", "berth restore /media/usb/site.berth --data /srv/berth"],
+  ])("berth %s says what it takes and shows how", async (name, file, example) => {
+    const text = await done([name, "--help"]);
+    expect(text).toStartWith(`berth ${name}: `);
+    expect(text).toContain(`\n\nusage: berth ${name} ${file} [FLAGS]\n\n`);
+    expect(text).toContain(`\n  ${example}\n`);
+    expect(await done(["help", name])).toBe(text);
+  });
+
+  test("that a server must be stopped for a restore, and need not be for a backup", async () => {
+    expect(await done(["restore", "--help"])).toContain("the server must be stopped");
+    expect(await done(["backup", "--help"])).toContain("of a running server too");
+  });
+});
+
+describe("misuse is exit code 2", () => {
+  test.each([
+    ["backup", "a new file to write"],
+    ["restore", "the backup"],
+  ])("berth %s without a file", async (name, what) => {
+    const folder = await site();
+    const before = contentsOf(folder);
+    for (const words of [[name], [name, ""]]) {
+      expect(await refused([...words, "--data", folder])).toMatchObject({
+        code: 2,
+        said: `FILE must be given: ${what}`,
+      });
+    }
+    expect(contentsOf(folder)).toEqual(before);
+  });
+
+  test.each(["verify", "backup", "restore"])("berth %s with a file too many", async (name) => {
+    const words = [name, "a", "b", "--data", join(tempFolder(), "data")];
+    expect(await refused(words)).toEqual({
+      code: 2,
+      said: "there are more words than it takes",
+      hint: `berth ${name} --help shows what it takes`,
+    });
+  });
+
+  test.each(["site.berth", "below/site.berth", "../data/site.berth"])(
+    "a backup into the folder it is of: %s",
+    async (name) => {
+      const folder = await site();
+      const before = contentsOf(folder);
+      expect(await refused(["backup", name, "--data", folder], { cwd: folder })).toEqual({
+        code: 2,
+        said: "a backup inside the data folder helps nobody",
+        hint: "name another place",
+      });
+      expect(contentsOf(folder)).toEqual(before);
+    },
+  );
+
+  test("--accept-loss belongs to restore alone", async () => {
+    expect((await refused(["backup", "x", "--accept-loss"])).code).toBe(2);
+  });
+});
+
+test("a file's name is of the working folder, as everywhere", async () => {
+  const [folder, cwd] = [await site(), tempFolder()];
+  const words = ["--data", folder];
+  const made = await doneJson<{ path: string }>(["backup", "site.berth", ...words], { cwd });
+  expect(made.path).toBe(join(cwd, "site.berth"));
+  expect(readdirSync(cwd)).toEqual(["site.berth"]);
+  const read = await doneJson<{ path: string }>(["verify", "site.berth"], { cwd });
+  expect(read.path).toBe(made.path);
+  await done(["restore", "site.berth", "--data", "new"], { cwd });
+  expect(existsSync(join(cwd, "new", "state.json"))).toBe(true);
+});
+
+describe("what is not there", () => {
+  test("no folder is made by looking, nor by copying it", async () => {
+    const folder = join(tempFolder(), "data");
+    const out = join(tempFolder(), "site.berth");
+    for (const words of [["verify"], ["backup", out]]) {
+      expect(await refused([...words, "--data", folder])).toEqual({
+        code: 78,
+        said: `${folder} is not a data folder`,
+        hint: "name another one with --data DIR",
+      });
+    }
+    expect([existsSync(folder), existsSync(out)]).toEqual([false, false]);
+  });
+
+  test("a backup that is not there leaves no folder behind", async () => {
+    const [file, folder] = [join(tempFolder(), "site.berth"), join(tempFolder(), "data")];
+    for (const words of [
+      ["verify", file],
+      ["restore", file, "--data", folder],
+    ]) {
+      const { code, said } = await refused(words);
+      expect([code, said]).toEqual([1, `${file} is not there`]);
+    }
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  test.each([
+    ["nothing", ""],
+    ["zeros", "\u0000".repeat(2_048)],
+    ["text", "berth ".repeat(500)],
+  ])("a file that holds %s is no backup, and leaves no folder behind", async (_what, text) => {
+    const [file, folder] = [join(tempFolder(), "site.berth"), join(tempFolder(), "data")];
+    writeFileSync(file, text);
+    for (const words of [
+      ["verify", file],
+      ["restore", file, "--data", folder],
+    ]) {
+      const { code, said, hint } = await refused(words);
+      expect([code, hint]).toEqual([1, "take another backup file"]);
+      expect(said).toStartWith(`${file} is `);
+    }
+    expect(existsSync(folder)).toBe(false);
+  });
+
+  test("a place to write to that is not there is a failure with a hint, and nothing more", async () => {
+    const folder = await site();
+    const { code, hint } = await refused(["backup", "/nowhere/site.berth", "--data", folder]);
+    expect([code, hint]).toEqual([1, "check the path, its owner, and the room on its disk"]);
+  });
+});
+
+describe("history_keep_months is a number of months, or misuse", () => {
+  const WRONG = ["-1", "x", "1.5", "12345", " 3", "0x10", "3 months"];
+
+  const isMisuse = async (
+    words: readonly string[],
+    env: Record<string, string>,
+    from: string,
+  ): Promise<void> => {
+    const cwd = tempFolder();
+    const listen = ["--data", "data", "--listen", "127.0.0.1:0"];
+    const { code, stdout, stderr } = await berth(["serve", ...listen, ...words], { cwd, env });
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toStartWith(`berth: error: ${from}`);
+    expect(stderr).toContain("\nberth: hint: ");
+    expect(existsSync(join(cwd, "data"))).toBe(false);
+  };
+
+  test.each(WRONG)("by flag and by environment: %p", async (value) => {
+    const must = "must be a number of months";
+    await isMisuse([`--history-keep-months=${value}`], {}, `--history-keep-months ${must}`);
+    const env = { BERTH_HISTORY_KEEP_MONTHS: value };
+    await isMisuse([], env, `BERTH_HISTORY_KEEP_MONTHS: history-keep-months ${must}`);
+  });
+
+  test.each(["-1", "1.5", "12345", '"x"', "true", "[3]"])("by file: %s", async (value) => {
+    const path = join(tempFolder(), "berth.toml");
+    writeFileSync(path, `history_keep_months = ${value}\n`);
+    await isMisuse(["--config", path], {}, `${path}: history`);
+  });
+});

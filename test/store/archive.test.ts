@@ -1,0 +1,148 @@
+import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { realDisk } from "../../src/platform/disk.ts";
+import { Archive, ArchiveWriter } from "../../src/store/archive.ts";
+import { MANIFEST } from "../../src/store/backup.ts";
+import { BackupRefused } from "../../src/store/refusal.ts";
+import { BLOCK, FILES, written } from "../support/archives.ts";
+import { newFile } from "../support/care.ts";
+import { FaultyDisk } from "../support/faulty-disk.ts";
+import { contentsOf, modeOf, tempFolder } from "../support/temp-folder.ts";
+
+const blocksOf = (path: string): number => readFileSync(path).length / BLOCK;
+
+const opened = (path: string): Archive => new Archive(realDisk, path);
+
+describe("an archive", () => {
+  test("is read as it was written", () => {
+    const path = written();
+    const archive = opened(path);
+    expect(archive.names).toEqual(Object.keys(FILES));
+    for (const [name, bytes] of Object.entries(FILES)) {
+      expect(archive.read(join(path, name))).toEqual(new Uint8Array(bytes));
+      expect(archive.stat(join(path, name))).toEqual({ mode: 0o600, uid: 0, size: bytes.length });
+    }
+    expect(blocksOf(path)).toBe(7 + 1 + 1 + 0 + 2 + 1 + 1 + 1 + 2);
+  });
+
+  test("is a disk with one folder on it", () => {
+    const path = written();
+    const archive = opened(path);
+    expect(archive.list(path)).toEqual([
+      "identity.jwk",
+      "state.json",
+      "journal-18.jsonl",
+      "journal-19.jsonl",
+      "history",
+      MANIFEST,
+    ]);
+    expect(archive.list(join(path, "history"))).toEqual(["2026-03.jsonl", "2026-03-7.jsonl"]);
+    expect(archive.list(join(path, "nothing"))).toEqual([]);
+    expect(archive.read(join(path, "nothing"))).toBeNull();
+    expect(archive.readPart(join(path, "nothing"), 0, 9)).toBeNull();
+    expect(archive.stat(join(path, "nothing"))).toBeNull();
+    expect(archive.stat(path)).toBeNull();
+  });
+
+  test("gives parts of an entry and never of the next one", () => {
+    const path = written();
+    const archive = opened(path);
+    const part = (offset: number, length: number): string =>
+      Buffer.from(archive.readPart(join(path, "identity.jwk"), offset, length) ?? []).toString();
+    expect(part(0, 6)).toBe("a key\n");
+    expect(part(2, 3)).toBe("key");
+    expect(part(2, 600)).toBe("key\n");
+    expect(part(6, 1)).toBe("");
+    expect(part(700, 9)).toBe("");
+  });
+
+  test("cannot be changed", async () => {
+    const path = written();
+    const before = readFileSync(path);
+    const archive = opened(path);
+    const inside = join(path, "state.json");
+    const message = `${inside} is in a backup and cannot be changed`;
+    for (const change of [
+      archive.open,
+      archive.remove,
+      archive.removeFolder,
+      archive.makeFolder,
+      archive.rename,
+      archive.link,
+      archive.setMode,
+      archive.lock,
+    ] as const) {
+      expect(() => change(inside)).toThrow(message);
+    }
+    expect(archive.syncFolder(inside)).rejects.toThrow(message);
+    expect(archive.freeBytes()).toBe(0);
+    expect(readFileSync(path)).toEqual(before);
+  });
+
+  test("that is not there is refused", () => {
+    const path = newFile();
+    expect(() => opened(path)).toThrow(new BackupRefused(`${path} is not there`, "check the name"));
+  });
+
+  test("takes what comes in parts, also when the disk takes only a little at a time", () => {
+    const path = newFile();
+    const disk = new FaultyDisk();
+    disk.longestWrite = 100;
+    const file = disk.open(path);
+    const writer = new ArchiveWriter(file);
+    writer.add("state.json", 5, [Buffer.from("ab"), Buffer.from(""), Buffer.from("cde")]);
+    writer.end();
+    file.close();
+    expect(Buffer.from(opened(path).read(join(path, "state.json")) ?? []).toString()).toBe("abcde");
+  });
+
+  test("does not take more or less than was announced, nor what it has no room for", () => {
+    const file = realDisk.open(newFile());
+    const writer = new ArchiveWriter(file);
+    const add = (name: string, size: number) => () => writer.add(name, size, [Buffer.from("abc")]);
+    expect(add("state.json", 4)).toThrow("state.json had 3 bytes and should have 4");
+    expect(add("state.json", 2)).toThrow("state.json had 3 bytes and should have 2");
+    expect(add("state.json", 8 ** 11)).toThrow("state.json is too large for a backup file");
+    expect(add("x".repeat(101), 3)).toThrow("is too long");
+    expect(add("x".repeat(99) + "ü", 3)).toThrow("is too long");
+    expect(add("x".repeat(100), 3)).not.toThrow();
+    file.close();
+  });
+
+  test("reads a name that fills its field", () => {
+    const name = "x".repeat(100);
+    expect(opened(written({ [name]: Buffer.from("abc") })).names).toEqual([name]);
+  });
+});
+
+const tar = (...words: readonly string[]): string => {
+  const { stdout, stderr, exitCode } = Bun.spawnSync(["tar", ...words], {
+    env: { ...process.env, TZ: "UTC", LC_ALL: "C" },
+  });
+  expect([exitCode, stderr.toString()]).toEqual([0, ""]);
+  return stdout.toString();
+};
+
+describe.skipIf(Bun.which("tar") === null)("the system's tar", () => {
+  test("lists the same entries, for their owner alone", () => {
+    const path = written();
+    expect(tar("tf", path).trim().split("\n")).toEqual(Object.keys(FILES));
+    const rows = tar("tvf", path, "--numeric-owner").trim().split("\n");
+    expect(rows.map((row) => row.split(/ +/).toSpliced(3, 2))).toEqual(
+      Object.entries(FILES).map(([name, { length }]) => ["-rw-------", "0/0", `${length}`, name]),
+    );
+  });
+
+  test("unpacks the same bytes", () => {
+    const path = written();
+    const folder = tempFolder();
+    tar("xf", path, "-C", folder);
+    for (const [name, bytes] of Object.entries(FILES)) {
+      expect(new Uint8Array(readFileSync(join(folder, name)))).toEqual(new Uint8Array(bytes));
+      expect(modeOf(join(folder, name))).toBe("600");
+    }
+    const names = Object.keys(contentsOf(folder)).filter((name) => !/^(?:\.|history)$/.test(name));
+    expect(names.toSorted()).toEqual(Object.keys(FILES).toSorted());
+  });
+});

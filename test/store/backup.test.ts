@@ -1,0 +1,300 @@
+import { describe, expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { realDisk } from "../../src/platform/disk.ts";
+import { version } from "../../src/platform/version.ts";
+import { makeBackup, MANIFEST, openBackup } from "../../src/store/backup.ts";
+import {
+  APPLIANCE,
+  backupOf,
+  careSite,
+  edit,
+  flip,
+  heldBy,
+  identity,
+  keeping,
+  livedSite,
+  newFile,
+  refusal,
+  standsAt,
+} from "../support/care.ts";
+import { failAt, FaultyDisk } from "../support/faulty-disk.ts";
+import { done, doneTogether, linesIn, stateOf } from "../support/licensed-store.ts";
+import { MONDAY, register, unregister, utc } from "../support/scenario.ts";
+import { contentsOf, copyOf, modeOf, tempFolder } from "../support/temp-folder.ts";
+
+const make = (folder: string, out: string, disk = realDisk) =>
+  makeBackup(disk, folder, out, MONDAY, { identity });
+
+const PLAIN = ["identity.jwk", "state.json", "journal-6.jsonl"];
+const RECORD = ["history/2026-03.jsonl", "history/2026-04.jsonl"];
+
+describe("a backup", () => {
+  test("holds the key, the state, the journal since and the record, and nothing else", async () => {
+    const { folder, store } = await livedSite();
+    for (const name of ["credentials.sealed", "sealing.key", "journal-1.jsonl.9.torn", "x.json"]) {
+      writeFileSync(join(folder, name), "secret");
+    }
+    const out = newFile();
+    const { manifest, verified, size } = await make(folder, out);
+    const { archive } = await openBackup(realDisk, out, { identity });
+    expect(archive.names).toEqual([...PLAIN, ...RECORD, MANIFEST]);
+    for (const name of [...PLAIN, ...RECORD]) {
+      expect(archive.read(join(out, name))).toEqual(
+        new Uint8Array(readFileSync(join(folder, name))),
+      );
+    }
+    expect(size).toBe(readFileSync(out).length);
+    expect(readFileSync(out).includes("secret")).toBe(false);
+    const { seq, auditSeq } = store.health();
+    expect(verified).toMatchObject({ covers: 5, segments: [6], licenses: 1, head: { seq } });
+    expect(manifest).toEqual({
+      backup: 1,
+      berth: version,
+      made_at: "2026-03-02T09:00:00.000Z",
+      appliance: APPLIANCE,
+      kind: "site",
+      seq,
+      audit_seq: auditSeq,
+      files: [...PLAIN, ...RECORD].map((name) => {
+        const bytes = readFileSync(join(folder, name));
+        const sha256 = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+        return { name, size: bytes.length, sha256 };
+      }),
+    });
+    expect(JSON.parse(Buffer.from(archive.read(join(out, MANIFEST)) ?? []).toString())).toEqual(
+      manifest,
+    );
+  });
+
+  test("is for its owner alone, and leaves the folder as it was", async () => {
+    const { folder } = await livedSite();
+    const copy = copyOf(folder);
+    const before = contentsOf(copy);
+    const out = await backupOf(copy);
+    expect(modeOf(out)).toBe("600");
+    expect(readdirSync(dirname(out))).toEqual(["site.berth"]);
+    expect(contentsOf(copy)).toEqual(before);
+  });
+
+  test("of a folder without a checkpoint yet, and of one after a clean stop", async () => {
+    const { folder, store, stop } = await careSite();
+    expect(await heldBy(await backupOf(folder))).toMatchObject({ seq: 2 });
+    await done(store, register("ada"));
+    const state = await stateOf(store);
+    await stop();
+    expect(await heldBy(await backupOf(folder))).toEqual({ state, seq: 3 });
+  });
+
+  test("takes closed segments that no checkpoint folded yet", async () => {
+    const { folder, store } = await careSite({ checkpoint: async () => {} });
+    for (const user of ["ada", "bob", "cem"]) {
+      await done(store, register(user));
+      await store.checkpoint();
+    }
+    const out = await backupOf(folder);
+    expect(await heldBy(out)).toEqual({ state: await stateOf(store), seq: 5 });
+    const { verified } = await openBackup(realDisk, out, { identity });
+    expect(verified.segments).toEqual([1, 4, 5, 6]);
+  });
+
+  test("leaves an interrupted write and an unfinished fold behind", async () => {
+    const { folder, store } = await livedSite();
+    const { seq } = store.health();
+    const copy = copyOf(folder);
+    await store.checkpoint();
+    edit(join(copy, "journal-6.jsonl"), (bytes) => Buffer.concat([bytes, Buffer.from('{"seq":')]));
+    // As a checkpoint leaves it that got no further than the record.
+    writeFileSync(
+      join(copy, "history/2026-04.jsonl"),
+      readFileSync(join(folder, "history/2026-04.jsonl")),
+    );
+    writeFileSync(join(copy, "history/2026-05.jsonl"), "");
+    const out = await backupOf(copy);
+    const { verified, archive } = await openBackup(realDisk, out, { identity });
+    expect(verified).toMatchObject({ torn: 0, head: { seq }, record: { leftover: 0 } });
+    expect(archive.names).toEqual([...PLAIN, ...RECORD, MANIFEST]);
+  });
+
+  test("takes only what is left of a record that was let go of in part", async () => {
+    const { folder, store, clock } = await careSite({ checkpoint: keeping(1) });
+    for (const month of ["03", "04", "05"]) {
+      clock.now = utc(`2026-${month}-30T00:00:00Z`);
+      await done(store, register("ada"));
+      await store.checkpoint();
+    }
+    // Let go of, and there until the next checkpoint.
+    expect(readdirSync(join(folder, "history")).toSorted()).toEqual(
+      ["03", "04", "05"].map((month) => `2026-${month}.jsonl`),
+    );
+    const { archive, verified } = await openBackup(realDisk, await backupOf(folder), { identity });
+    expect(archive.names.filter((name) => name.startsWith("history"))).toEqual([
+      "history/2026-04.jsonl",
+      "history/2026-05.jsonl",
+    ]);
+    const [first] = linesIn(join(folder, "history/2026-04.jsonl"));
+    expect(verified.record).toMatchObject({ from: first?.line.audit_seq, files: 2 });
+  });
+
+  test("of more than a megabyte comes out as it went in", async () => {
+    const { folder, store } = await careSite();
+    const info = "x".repeat(40_000);
+    const contact = { hostname: "desk", ip: "10.0.0.7", info, peer: "10.0.0.7" };
+    for (let user = 0; user < 40; user += 1)
+      await done(store, register(`user ${user}`, { contact }));
+    await store.checkpoint();
+    await doneTogether(
+      store,
+      ...Array.from({ length: 40 }, (_, user) => unregister(`user ${user}`)),
+    );
+    for (let user = 0; user < 40; user += 1)
+      await done(store, register(`user ${user}`, { contact }));
+    const out = await backupOf(folder);
+    expect(await heldBy(out)).toEqual({
+      state: await stateOf(store),
+      seq: store.health().seq,
+    });
+    expect(readFileSync(out).length).toBeGreaterThan(4_000_000);
+  });
+
+  test("is on disk with its name before it is said to be made", async () => {
+    const { folder } = await livedSite();
+    const disk = new FaultyDisk();
+    const out = newFile();
+    await make(folder, out, disk);
+    expect(disk.log("sync", "rename", "syncFolder", "remove", "link")).toEqual([
+      "sync site.berth.new",
+      "rename site.berth",
+      `syncFolder ${dirname(out).split("/").at(-1)}`,
+    ]);
+  });
+});
+
+describe("a backup is refused", () => {
+  test("over a file that is there already, which stays as it is", async () => {
+    const { folder } = await livedSite();
+    const out = newFile();
+    writeFileSync(out, "older");
+    expect(await refusal(make(folder, out))).toEqual({
+      name: "BackupRefused",
+      message: `${out} is there already`,
+      hint: "name a new file; backups are not replaced",
+    });
+    expect(readFileSync(out, "utf8")).toBe("older");
+    expect(readdirSync(dirname(out))).toEqual(["site.berth"]);
+  });
+
+  test("of a folder that holds nothing", async () => {
+    const folder = tempFolder();
+    const out = newFile();
+    expect(await refusal(make(folder, out))).toEqual({
+      name: "FolderRefused",
+      message: `${folder} is not a data folder`,
+      hint: "name another one with --data DIR",
+    });
+    expect(readdirSync(dirname(out))).toEqual([]);
+  });
+
+  type Damage = (folder: string) => void;
+  const damages: Record<string, [damage: Damage, said: string | RegExp]> = {
+    "its state": [
+      (folder) => flip(join(folder, "state.json"), 99),
+      "state.json does not match its checksum",
+    ],
+    "its journal": [
+      (folder) => flip(join(folder, "journal-6.jsonl"), 99),
+      /^journal-6\.jsonl is damaged at byte 0, where line 6 should stand/,
+    ],
+    "its journal, which is gone": [
+      (folder) => rmSync(join(folder, "journal-6.jsonl")),
+      /^does not continue its state: line 6 on has no file/,
+    ],
+    "its record": [
+      (folder) => flip(join(folder, "history/2026-04.jsonl"), 99),
+      "history/2026-04.jsonl is damaged at byte 0, where line 4 of the record should stand",
+    ],
+    "its record, of which a file is gone": [
+      (folder) => rmSync(join(folder, "history/2026-04.jsonl")),
+      "history lacks lines 4 to 5",
+    ],
+    "its key": [
+      (folder) => writeFileSync(join(folder, "identity.jwk"), "other"),
+      "identity.jwk is another appliance's key",
+    ],
+    "its key, which is gone": [
+      (folder) => rmSync(join(folder, "identity.jwk")),
+      "identity.jwk is another appliance's key",
+    ],
+  };
+  for (const [what, [damage, said]] of Object.entries(damages)) {
+    test(`of a folder with damage to ${what}; the folder is blamed, not the copy`, async () => {
+      const { folder, store } = await livedSite();
+      await done(store, register("dua"));
+      const copy = copyOf(folder);
+      damage(copy);
+      const before = contentsOf(copy);
+      const out = newFile();
+      const { name, message } = await refusal(make(copy, out));
+      const [about, ...rest] = message.split(copy);
+      expect([name, about]).toEqual(["FolderRefused", expect.stringMatching(/^(?:the \w+ in )?$/)]);
+      expect(rest.join(copy).slice(1)).toEqual(
+        typeof said === "string" ? said : expect.stringMatching(said),
+      );
+      expect(readdirSync(dirname(out))).toEqual([]);
+      expect(contentsOf(copy)).toEqual(before);
+    });
+  }
+});
+
+describe("a backup that fails", () => {
+  test("at any call leaves no half of it, and the next one is made", async () => {
+    const { folder } = await livedSite();
+    const copy = copyOf(folder);
+    const before = contentsOf(copy);
+    const standing = await standsAt(copy);
+    let failed = 0;
+    for (let place = 1; ; place += 1) {
+      const disk = new FaultyDisk();
+      disk.syncs = false;
+      failAt(disk, place, "EIO");
+      const out = newFile();
+      const made = await make(copy, out, disk).then(
+        () => true,
+        (error: unknown) => {
+          expect([place, String(error)]).toEqual([place, expect.stringContaining("EIO")]);
+          return false;
+        },
+      );
+      const left = readdirSync(dirname(out));
+      expect([place, left]).toEqual([place, existsSync(out) ? ["site.berth"] : []]);
+      // Whatever has the name of a backup is one.
+      if (existsSync(out)) expect(await heldBy(out)).toEqual(standing);
+      else await make(copy, out);
+      expect(disk.misused).toEqual([]);
+      if (made) break;
+      failed += 1;
+    }
+    expect(failed).toBeGreaterThan(60);
+    expect(contentsOf(copy)).toEqual(before);
+  });
+
+  test("for want of room leaves nothing", async () => {
+    const { folder } = await livedSite();
+    const out = newFile();
+    const size = (await make(folder, newFile())).size;
+    for (let room = 0; room < size; room += 401) {
+      const disk = new FaultyDisk();
+      disk.room = room;
+      expect(make(folder, out, disk)).rejects.toThrow("ENOSPC");
+      expect([room, readdirSync(dirname(out))]).toEqual([room, []]);
+    }
+  });
+
+  test("takes the place of what one left that was killed", async () => {
+    const { folder } = await livedSite();
+    const out = newFile();
+    writeFileSync(`${out}.new`, "half of one");
+    expect(await heldBy(await backupOf(folder, out))).toEqual(await standsAt(folder));
+    expect(readdirSync(dirname(out))).toEqual(["site.berth"]);
+  });
+});

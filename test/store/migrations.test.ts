@@ -1,0 +1,248 @@
+import { describe, expect, test } from "bun:test";
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Identity } from "../../src/operations/identity.ts";
+import { realDisk } from "../../src/platform/disk.ts";
+import { GENESIS, sha256 } from "../../src/platform/hash.ts";
+import { makeBackup } from "../../src/store/backup.ts";
+import { checkpoint } from "../../src/store/checkpoint.ts";
+import { migrate } from "../../src/store/migrations.ts";
+import { restoreBackup } from "../../src/store/restore.ts";
+import { FORMAT } from "../../src/store/snapshot.ts";
+import { StateFile } from "../../src/store/state-file.ts";
+import { verify, type VerifyOptions } from "../../src/store/verify.ts";
+import { newFile, refusal, standsAt } from "../support/care.ts";
+import { failAt, FaultyDisk } from "../support/faulty-disk.ts";
+import { openSite, refusalOf, segmentNames, startIn, stateOf } from "../support/licensed-store.ts";
+import { expectedOf, keptFormats, oldFolder } from "../support/old-formats.ts";
+import { contentsOf, copyOf, tempFolder } from "../support/temp-folder.ts";
+
+/** The oldest format with signed licenses; what is older is not read. */
+const OLDEST = 2;
+
+/** The real check: the key in the folder was made by the version that wrote it. */
+const identity: VerifyOptions["identity"] = (disk, folder, appliance) =>
+  new Identity(disk, folder, []).open(appliance);
+
+const formatOf = (folder: string, name = "state.json"): number =>
+  Number(/^\{\n"format":(\d+),/.exec(readFileSync(join(folder, name), "utf8"))?.[1]);
+
+/** What a state has today that the versions of that time had no word for. */
+const SINCE: Readonly<Record<number, object>> = { 2: { restores: [] } };
+
+const expectedToday = (format: number): object =>
+  Object.assign(
+    {},
+    expectedOf(format).state,
+    ...Object.entries(SINCE).flatMap(([of, more]) => (Number(of) >= format ? [more] : [])),
+  ) as object;
+
+test("every format before this one is kept as a folder of its time, and can be read", () => {
+  // Whoever raises the format keeps a folder that the version before wrote, with `expected.json`.
+  const formats = Array.from({ length: FORMAT - OLDEST }, (_, place) => OLDEST + place);
+  expect(keptFormats()).toEqual(formats);
+  for (const format of formats) {
+    const folder = oldFolder(format);
+    expect([format, formatOf(folder)]).toEqual([format, format]);
+    expect(() => migrate({ format })).not.toThrow();
+  }
+  expect(() => migrate({ format: OLDEST - 1 })).toThrow();
+});
+
+for (const format of keptFormats()) {
+  describe(`a folder of format ${format}`, () => {
+    const { seq, audit_seq } = expectedOf(format);
+
+    test("holds what it held, and is not changed by being looked at", async () => {
+      const folder = oldFolder(format);
+      const before = contentsOf(folder);
+      expect(await standsAt(folder)).toEqual({ seq, state: expectedToday(format) } as never);
+      const found = await verify(realDisk, folder, { identity });
+      expect(found.head).toMatchObject({ seq, auditSeq: audit_seq });
+      expect(found.record.from).toBe(1);
+      expect(found.generations.length).toBe(1);
+      expect(contentsOf(folder)).toEqual(before);
+    });
+
+    test("starts as it did, and a checkpoint writes it as it is written today", async () => {
+      const folder = oldFolder(format);
+      expect(await startIn(folder, { create: false })).toEqual({
+        state: expectedToday(format),
+        seq,
+        notes: [],
+      } as never);
+      expect(formatOf(folder)).toBe(format);
+      const { store, stop } = await openSite({ folder });
+      const state = await stateOf(store);
+      await stop();
+      expect(store.health().checkpointError).toBeNull();
+      expect(formatOf(folder)).toBe(FORMAT);
+      // The one before stays as it was written: that version could still go back to it.
+      const kept = /"covers":\{"seq":(\d+)/.exec(
+        readFileSync(join(oldFolder(format), "state.json"), "utf8"),
+      );
+      expect(formatOf(folder, `state-${kept?.[1]}.json`)).toBe(format);
+      expect((await standsAt(folder)).state).toEqual(state);
+      const found = await verify(realDisk, folder, { identity });
+      expect(found).toMatchObject({
+        covers: seq,
+        generations: [Number(kept?.[1])],
+        record: { from: 1, lines: audit_seq },
+      });
+    });
+
+    test("stays readable whatever call its first checkpoint fails at", async () => {
+      const before = oldFolder(format);
+      const open = seq + 1;
+      writeFileSync(join(before, `journal-${open}.jsonl`), "", { mode: 0o600 });
+      const { state } = await standsAt(before);
+      let failed = 0;
+      for (let place = 1; ; place += 1) {
+        const folder = copyOf(before);
+        const disk = new FaultyDisk();
+        disk.syncs = false;
+        failAt(disk, place, "EIO");
+        const made = await checkpoint(disk, folder, open).then(
+          () => true,
+          () => false,
+        );
+        expect([place, await standsAt(folder)]).toEqual([place, { state, seq }]);
+        expect([format, FORMAT]).toContain(formatOf(folder));
+        await verify(realDisk, folder, { identity });
+        await checkpoint(realDisk, folder, open);
+        expect([place, formatOf(folder), (await standsAt(folder)).state]).toEqual([
+          place,
+          FORMAT,
+          state,
+        ]);
+        if (made) break;
+        failed += 1;
+      }
+      expect(failed).toBeGreaterThan(15);
+    });
+
+    test("can be gone back to", async () => {
+      const folder = oldFolder(format);
+      await (await openSite({ folder })).stop();
+      const { state } = await standsAt(folder);
+      writeFileSync(join(folder, "state.json"), "");
+      const { hint } = await refusal(standsAt(folder));
+      expect(Bun.spawnSync(["sh", "-c", hint]).exitCode).toBe(0);
+      expect(formatOf(folder)).toBe(format);
+      expect((await standsAt(folder)).state).toEqual(state);
+    });
+
+    test("goes into a backup and comes out of it", async () => {
+      const folder = oldFolder(format);
+      const { state } = await standsAt(folder);
+      const out = newFile();
+      await makeBackup(realDisk, folder, out, state.mark, { identity });
+      const fresh = join(tempFolder(), "data");
+      const { lineage } = await restoreBackup({
+        disk: realDisk,
+        folder: fresh,
+        file: out,
+        acceptLoss: false,
+        now: state.mark,
+        uid: process.getuid?.() ?? 0,
+        identity,
+      });
+      const restores = [{ lineage, at: state.mark, seq, replaced: null }];
+      expect((await startIn(fresh)).state).toEqual({ ...state, restores });
+      expect(segmentNames(fresh)).toEqual(segmentNames(folder).slice(-1));
+    });
+  });
+}
+
+/** The same state with another format, and the checksum that belongs to it. */
+function reformatted(folder: string, format: string): void {
+  const path = join(folder, "state.json");
+  const text = readFileSync(path, "utf8").replace(/"format":\d+/, `"format":${format}`);
+  const content = text.slice(0, text.lastIndexOf('"sum":"'));
+  writeFileSync(path, `${content}"sum":"${sha256(content)}"\n}\n`);
+}
+
+describe("a format nobody here knows is refused in one line, and nothing is changed", () => {
+  const OLD = "nothing in it is signed: begin with a new folder, --data DIR";
+  const NEW = "start the berth that wrote it, or a newer one";
+  const known = `this berth knows ${OLDEST} to ${FORMAT}`;
+  const unknown: Record<string, [message: string, hint: string]> = {
+    "-1": [`has format -1, from before licenses were signed; ${known}`, OLD],
+    "0": [`has format 0, from before licenses were signed; ${known}`, OLD],
+    "1": [`has format 1, from before licenses were signed; ${known}`, OLD],
+    [`${FORMAT + 1}`]: [`has format ${FORMAT + 1}; ${known}`, NEW],
+    "1000000": [`has format 1000000; ${known}`, NEW],
+  };
+  for (const [format, [message, hint]] of Object.entries(unknown)) {
+    test(`format ${format}`, async () => {
+      const folder = oldFolder(OLDEST);
+      reformatted(folder, format);
+      const before = contentsOf(folder);
+      const path = join(folder, "state.json");
+      for (const attempt of [standsAt(folder), verify(realDisk, folder, { identity })]) {
+        expect(await refusal(attempt)).toEqual({
+          name: "FolderRefused",
+          message: `${path} ${message}`,
+          hint,
+        });
+      }
+      const out = newFile();
+      const making = makeBackup(realDisk, folder, out, 0 as never, { identity });
+      expect((await refusal(making)).message).toBe(`${path} ${message}`);
+      expect(contentsOf(folder)).toEqual(before);
+      expect((await refusalOf(folder)).message).toBe(`${path} ${message}`);
+      for (const [name, content] of Object.entries(before)) {
+        expect(contentsOf(folder)[name]).toBe(content);
+      }
+    });
+  }
+
+  for (const format of ["null", '"3"', "2.5", "[3]", "{}", "true", "1e400"]) {
+    test(`format ${format}, which is none`, async () => {
+      const folder = oldFolder(OLDEST);
+      reformatted(folder, format);
+      const before = contentsOf(folder);
+      const { message, hint } = await refusal(standsAt(folder));
+      expect(message).toBe(`${join(folder, "state.json")} does not have the shape of a state`);
+      expect(hint).toStartWith("cp -p ");
+      expect(contentsOf(folder)).toEqual(before);
+    });
+  }
+
+  test("a kept generation of such a format is not offered to go back to", async () => {
+    const folder = oldFolder(OLDEST);
+    copyFileSync(join(folder, "state.json"), join(folder, "state-17.json"));
+    reformatted(folder, `${FORMAT + 1}`);
+    copyFileSync(join(folder, "state.json"), join(folder, "state-0.json"));
+    rmSync(join(folder, "state-17.json"));
+    writeFileSync(join(folder, "state.json"), "");
+    expect((await refusal(standsAt(folder))).hint).toStartWith("no earlier generation is left");
+  });
+});
+
+describe("a migration", () => {
+  test("adds what the format of then had no word for, and takes nothing away", () => {
+    const old = { format: 2, other: [1], audit: { seq: 7, sum: "s", file: null, length: 0 } };
+    const before = structuredClone(old);
+    expect(migrate(old)).toEqual({
+      format: FORMAT,
+      other: [1],
+      audit: { ...old.audit, anchor: { seq: 0, sum: GENESIS } },
+      restores: [],
+    });
+    expect(old).toEqual(before);
+  });
+
+  test("leaves a state of today alone, and what is no state too", () => {
+    for (const data of [{ format: FORMAT, x: 1 }, null, 7, "x", [], {}, { format: "2" }]) {
+      expect(migrate(data)).toBe(data);
+    }
+  });
+
+  test("does not make a state of something that was none", async () => {
+    const folder = tempFolder();
+    const content = '{\n"format":2,\n';
+    writeFileSync(join(folder, "state.json"), `${content}"sum":"${sha256(content)}"\n}\n`);
+    expect(new StateFile(realDisk, folder).read()).rejects.toThrow("does not have the shape");
+  });
+});

@@ -1,0 +1,240 @@
+// A restore that was killed, or met a bad disk, anywhere: what was there or what should be there is
+// found by the next start, never something of both, and nothing is lost.
+import { describe, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { realDisk } from "../../src/platform/disk.ts";
+import { makeBackup } from "../../src/store/backup.ts";
+import { checkpoint } from "../../src/store/checkpoint.ts";
+import {
+  backupOf,
+  heldBy,
+  identity,
+  livedSite,
+  newFile,
+  replacedIn,
+  restoreTo,
+  storeFiles,
+  unfinished,
+  verified,
+} from "../support/care.ts";
+import { diskError, failAt, FaultyDisk } from "../support/faulty-disk.ts";
+import { done, startIn, type Dumped } from "../support/licensed-store.ts";
+import { register } from "../support/scenario.ts";
+import { contentsOf, copyOf, tempFolder } from "../support/temp-folder.ts";
+
+interface Prepared {
+  readonly folder: string;
+  readonly file: string;
+  readonly old: { readonly state: Dumped; readonly seq: number };
+  readonly held: { readonly state: Dumped; readonly seq: number };
+  /** The old files, byte for byte. */
+  readonly files: Record<string, string>;
+}
+
+/** A backup with two segments, and the folder it is to replace, which has more, and credentials. */
+async function prepared(): Promise<Prepared> {
+  let fold = true;
+  const { folder, store } = await livedSite({
+    checkpoint: async (path, open) => {
+      if (fold) await checkpoint(realDisk, path, open);
+    },
+  });
+  fold = false;
+  await store.checkpoint();
+  await done(store, register("dua"));
+  const file = await backupOf(folder);
+  const held = await heldBy(file);
+  await done(store, register("eve"));
+  await done(store, register("fay"));
+  const copy = copyOf(folder);
+  const { state, seq } = await startIn(copy);
+  await Bun.write(join(copy, "credentials.sealed"), "sealed");
+  await Bun.write(join(copy, "sealing.key"), "key");
+  return { folder: copy, file, held, old: { state, seq }, files: storeFiles(copy) };
+}
+
+/** From this call on nothing reaches the disk any more. */
+function dieAt(disk: FaultyDisk, place: number): void {
+  let count = 0;
+  disk.rule = () => {
+    count += 1;
+    if (count >= place) throw diskError("EIO");
+  };
+}
+
+const restoring = (site: Prepared, folder: string, disk: FaultyDisk): Promise<boolean> =>
+  restoreTo(folder, site.file, { disk, acceptLoss: true }).then(
+    () => true,
+    () => false,
+  );
+
+/** A state without the restores that led to it. */
+const beforeIt = (state: Dumped): Dumped => ({ ...state, restores: [] });
+
+/** What the next start finds is all of the old or all of the new, with the old kept beside it. */
+async function isOneOrTheOther(site: Prepared, folder: string): Promise<"old" | "new"> {
+  const { state, seq, notes } = await startIn(folder);
+  await verified(folder);
+  for (const name of ["credentials.sealed", "sealing.key"]) {
+    expect(existsSync(join(folder, name))).toBe(true);
+  }
+  const kept = replacedIn(folder);
+  if (kept === null) {
+    expect({ state, seq, notes }).toEqual({ ...site.old, notes: [] });
+    expect(storeFiles(folder)).toEqual(site.files);
+    expect(unfinished(folder).filter((name) => name !== "restore.new")).toEqual([]);
+    return "old";
+  }
+  expect(beforeIt(state)).toEqual(site.held.state);
+  expect(state.restores).toMatchObject([{ seq: site.held.seq, replaced: site.old.seq }]);
+  expect(seq).toBe(site.held.seq + 1);
+  expect(storeFiles(kept)).toEqual(site.files);
+  expect(unfinished(folder)).toEqual([]);
+  if (notes.length > 0) {
+    expect(notes).toEqual([`an interrupted restore was finished; what it replaced is in ${kept}`]);
+  }
+  return "new";
+}
+
+async function everyPlace(
+  site: Prepared,
+  harm: (disk: FaultyDisk, place: number) => void,
+  each: (folder: string, place: number) => Promise<void>,
+): Promise<number> {
+  for (let place = 1; ; place += 1) {
+    const folder = copyOf(site.folder);
+    const disk = new FaultyDisk();
+    disk.syncs = false;
+    harm(disk, place);
+    const made = await restoring(site, folder, disk);
+    await each(folder, place);
+    if (made) return place - 1;
+  }
+}
+
+describe("a restore that is interrupted", () => {
+  for (const [what, harm] of [
+    ["by a kill", dieAt],
+    ["by one bad call", (disk: FaultyDisk, place: number) => failAt(disk, place, "EIO")],
+  ] as const) {
+    test(`${what} at any call at all leaves the old folder or the new one`, async () => {
+      const site = await prepared();
+      const found = { old: 0, new: 0 };
+      const places = await everyPlace(site, harm, async (folder, place) => {
+        const which = await isOneOrTheOther(site, folder);
+        expect([place, which === "old" && found.new > 0]).toEqual([place, false]);
+        found[which] += 1;
+        // And it stays that way.
+        expect([place, await isOneOrTheOther(site, folder)]).toEqual([place, which]);
+      });
+      expect(places).toBeGreaterThan(90);
+      expect(found.old).toBeGreaterThan(70);
+      expect(found.new).toBeGreaterThan(25);
+    }, 30_000);
+  }
+
+  test("for want of room leaves the old folder", async () => {
+    const site = await prepared();
+    for (let room = 0; room < 20_000; room += 997) {
+      const folder = copyOf(site.folder);
+      const disk = new FaultyDisk();
+      disk.room = room;
+      expect([room, await restoring(site, folder, disk)]).toEqual([room, false]);
+      expect([room, await isOneOrTheOther(site, folder)]).toEqual([room, "old"]);
+    }
+  });
+
+  test("and interrupted again while a start finishes it, at any two calls, is no worse", async () => {
+    const site = await prepared();
+    let twice = 0;
+    await everyPlace(site, dieAt, async (folder, place) => {
+      if (!unfinished(folder).some((name) => name !== "restore.new")) return;
+      for (let next = 1 + (place % 3); ; next += 3) {
+        const copy = copyOf(folder);
+        const disk = new FaultyDisk();
+        disk.syncs = false;
+        dieAt(disk, next);
+        const started = await startIn(copy, { disk }).then(
+          () => true,
+          () => false,
+        );
+        expect([place, next, await isOneOrTheOther(site, copy)]).toEqual([place, next, "new"]);
+        if (started) break;
+        twice += 1;
+      }
+    });
+    expect(twice).toBeGreaterThan(150);
+  }, 30_000);
+
+  test("is made up for by the next one", async () => {
+    const site = await prepared();
+    await everyPlace(site, dieAt, async (folder, place) => {
+      const kept = unfinished(folder).some((name) => name !== "restore.new");
+      if (kept || place % 5 > 0) return;
+      expect(await restoring(site, folder, new FaultyDisk())).toBe(true);
+      expect([place, unfinished(folder)]).toEqual([place, []]);
+    });
+  });
+
+  test("is not taken for a folder: no backup of something of both is made", async () => {
+    const site = await prepared();
+    const seen = { old: 0, refused: 0, new: 0 };
+    await everyPlace(site, dieAt, async (folder, place) => {
+      const out = newFile();
+      const before = contentsOf(folder);
+      const made = await makeBackup(realDisk, folder, out, site.old.state.mark, { identity }).catch(
+        () => null,
+      );
+      expect([place, contentsOf(folder)]).toEqual([place, before]);
+      const decided = unfinished(folder).some((name) => name !== "restore.new");
+      if (made === null) {
+        expect([place, decided]).toEqual([place, true]);
+        seen.refused += 1;
+        return;
+      }
+      expect([place, decided]).toEqual([place, false]);
+      const { state, seq } = await heldBy(out);
+      if (seq === site.old.seq) {
+        expect(state).toEqual(site.old.state);
+        seen.old += 1;
+      } else {
+        expect(beforeIt(state)).toEqual(site.held.state);
+        seen.new += 1;
+      }
+    });
+    expect(seen.refused).toBeGreaterThan(20);
+  }, 30_000);
+});
+
+describe("a restore into a new folder that is interrupted", () => {
+  test("at any call leaves nothing that counts, or the backup", async () => {
+    const { file, held } = await prepared();
+    const found = { nothing: 0, backup: 0 };
+    for (let place = 1; ; place += 1) {
+      const folder = join(tempFolder(), "data");
+      const disk = new FaultyDisk();
+      disk.syncs = false;
+      dieAt(disk, place);
+      const made = await restoreTo(folder, file, { disk }).then(
+        () => true,
+        () => false,
+      );
+      const { seq, state, notes } = await startIn(folder);
+      if (seq === 1) found.nothing += 1;
+      else {
+        expect({ seq, state: beforeIt(state) }).toEqual({
+          seq: held.seq + 1,
+          state: held.state,
+        });
+        expect(replacedIn(folder)).toBeNull();
+        if (notes.length > 0) expect(notes).toEqual(["an interrupted restore was finished"]);
+        await verified(folder);
+        found.backup += 1;
+      }
+      if (made) break;
+    }
+    expect(found.nothing).toBeGreaterThan(60);
+    expect(found.backup).toBeGreaterThan(12);
+  }, 30_000);
+});

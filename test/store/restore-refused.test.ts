@@ -1,0 +1,259 @@
+// A restore that is refused has changed nothing, and says what somebody would have to agree to.
+import { describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { FolderBusy } from "../../src/store/lock.ts";
+import {
+  APPLIANCE,
+  backupOf,
+  careSite,
+  flip,
+  heldBy,
+  keeping,
+  livedSite,
+  newFile,
+  refusal,
+  restoreTo,
+  standsAt,
+  storeFiles,
+  verified,
+} from "../support/care.ts";
+import { done, doneTogether, startIn } from "../support/licensed-store.ts";
+import { consume, register, unregister, utc } from "../support/scenario.ts";
+import { contentsOf, copyOf, tempFolder } from "../support/temp-folder.ts";
+
+const OTHER = "APPLIANCE0000002";
+
+const hintFor = (folder: string): string =>
+  `berth restore --accept-loss goes on, and keeps what is in ${folder} now`;
+
+/** Not locked, and with the files that a start leaves. */
+async function atRest(folder: string): Promise<string> {
+  const copy = copyOf(folder);
+  await startIn(copy);
+  return copy;
+}
+
+/** Refused with this, and nothing is different afterwards. */
+async function refusedWith(folder: string, file: string, message: string): Promise<void> {
+  const before = contentsOf(folder);
+  expect(await refusal(restoreTo(folder, file))).toEqual({
+    name: "BackupRefused",
+    message,
+    hint: hintFor(folder),
+  });
+  expect(contentsOf(folder)).toEqual(before);
+}
+
+/** With leave it is done after all; how much was lost, and whether that could be told. */
+async function goesOn(folder: string, file: string, lost: number | null): Promise<void> {
+  const before = storeFiles(folder);
+  const held = await heldBy(file);
+  const report = await restoreTo(folder, file, { acceptLoss: true });
+  expect(report.lost).toBe(lost);
+  expect(storeFiles(report.replaced ?? "")).toEqual(before);
+  expect((await standsAt(folder)).seq).toBe(held.seq + 1);
+  await verified(folder);
+}
+
+describe("without leave to lose anything, a restore is refused", () => {
+  test("when the backup is older by one line", async () => {
+    const { folder, store } = await livedSite();
+    const file = await backupOf(folder);
+    const { seq } = store.health();
+    await done(store, register("dua"));
+    const copy = await atRest(folder);
+    await refusedWith(
+      copy,
+      file,
+      `${file} is older than ${copy}: a change since would be lost (from line ${seq + 1} on)`,
+    );
+    await goesOn(copy, file, 1);
+    const [restore] = (await standsAt(copy)).state.restores;
+    expect(restore).toMatchObject({ seq, replaced: seq + 1 });
+  });
+
+  test("when it is older by more, also by lines that are in no record", async () => {
+    const { folder, store } = await livedSite();
+    const file = await backupOf(folder);
+    const { seq } = store.health();
+    await doneTogether(store, register("cem"), register("bob"), register("cem"));
+    const copy = await atRest(folder);
+    await refusedWith(
+      copy,
+      file,
+      `${file} is older than ${copy}: 3 changes since would be lost (from line ${seq + 1} on)`,
+    );
+    await goesOn(copy, file, 3);
+  });
+
+  test("when it was brought back before, and that is all there is since", async () => {
+    const { folder, store } = await livedSite();
+    const file = await backupOf(folder);
+    const copy = await atRest(folder);
+    await restoreTo(copy, file);
+    await refusedWith(
+      copy,
+      file,
+      `${file} is older than ${copy}: a change since would be lost (from line ${store.health().seq + 1} on)`,
+    );
+  });
+
+  test("when the two parted, though the backup goes further", async () => {
+    const { folder, store } = await livedSite();
+    const elsewhere = await atRest(folder);
+    await restoreTo(elsewhere, await backupOf(folder));
+    const last = (await standsAt(elsewhere)).seq;
+    await doneTogether(store, register("dua"), register("eve"), register("fay"));
+    const file = await backupOf(folder);
+    await refusedWith(
+      elsewhere,
+      file,
+      `${file} does not continue what is in ${elsewhere}: they parted before line ${last}`,
+    );
+    await goesOn(elsewhere, file, null);
+  });
+
+  test("when the two parted and are equally long", async () => {
+    const { folder, store } = await livedSite();
+    const elsewhere = await atRest(folder);
+    await restoreTo(elsewhere, await backupOf(folder));
+    await done(store, register("dua"));
+    const file = await backupOf(folder);
+    const last = (await standsAt(elsewhere)).seq;
+    expect(store.health().seq).toBe(last);
+    await refusedWith(
+      elsewhere,
+      file,
+      `${file} does not continue what is in ${elsewhere}: they parted before line ${last}`,
+    );
+  });
+
+  test("when the backup is another appliance's, however old", async () => {
+    const { folder } = await livedSite();
+    const other = await careSite({}, OTHER);
+    const file = await backupOf(other.folder);
+    const copy = await atRest(folder);
+    await refusedWith(copy, file, `${copy} is appliance ${APPLIANCE} and ${file} is of ${OTHER}`);
+    await goesOn(copy, file, null);
+    expect((await standsAt(copy)).state.restores).toMatchObject([{ replaced: null }]);
+  });
+
+  test("when what is there cannot be read", async () => {
+    const { folder } = await livedSite();
+    const file = await backupOf(folder);
+    const copy = await atRest(folder);
+    flip(join(copy, "state.json"), 99);
+    await refusedWith(
+      copy,
+      file,
+      `what would be lost cannot be told: ${join(copy, "state.json")} does not match its checksum`,
+    );
+    await goesOn(copy, file, null);
+    expect((await standsAt(copy)).state.restores).toMatchObject([{ replaced: null }]);
+  });
+
+  test("when the state is missing beside its journal", async () => {
+    const { folder } = await livedSite();
+    const file = await backupOf(folder);
+    const copy = await atRest(folder);
+    rmSync(join(copy, "state.json"));
+    await refusedWith(copy, file, "what would be lost cannot be told: its state is missing");
+    await goesOn(copy, file, null);
+  });
+
+  test("when the backup let go of the time in which the folder stopped", async () => {
+    const { folder, store, clock } = await careSite({ checkpoint: keeping(1) });
+    const behind = await atRest(folder);
+    await done(store, register("ada"));
+    await done(store, unregister("ada"));
+    for (const month of ["04", "05"]) {
+      clock.now = utc(`2026-${month}-01T00:00:00Z`);
+      await done(store, consume(1));
+      await store.checkpoint();
+    }
+    const file = await backupOf(folder);
+    await refusedWith(
+      behind,
+      file,
+      `whether ${file} continues what is in ${behind} cannot be told: its record begins later, with line 5`,
+    );
+    await goesOn(behind, file, null);
+  });
+});
+
+describe("leave to lose something is not leave for everything", () => {
+  test("a backup that is damaged is refused, and nothing changes", async () => {
+    const { folder } = await livedSite();
+    const file = await backupOf(folder);
+    flip(file, 2_000);
+    const copy = await atRest(folder);
+    const before = contentsOf(copy);
+    const { name, hint } = await refusal(restoreTo(copy, file, { acceptLoss: true }));
+    expect([name, hint]).toEqual(["BackupRefused", "take another backup file"]);
+    expect(contentsOf(copy)).toEqual(before);
+  });
+
+  test("a folder that a server holds is refused, and nothing changes", async () => {
+    const { folder } = await livedSite();
+    const file = await backupOf(folder);
+    const before = contentsOf(folder);
+    expect(restoreTo(folder, file, { acceptLoss: true })).rejects.toBeInstanceOf(FolderBusy);
+    expect(contentsOf(folder)).toEqual(before);
+  });
+
+  test("a folder with somebody else's files is refused, and nothing changes", async () => {
+    const { folder } = await livedSite();
+    const file = await backupOf(folder);
+    const photos = tempFolder();
+    writeFileSync(join(photos, "holiday.jpg"), "sun");
+    expect(await refusal(restoreTo(photos, file, { acceptLoss: true }))).toMatchObject({
+      name: "FolderRefused",
+      message: `${photos} holds other files and is not a data folder`,
+    });
+    expect(Object.keys(contentsOf(photos))).toEqual([".", "holiday.jpg"]);
+  });
+
+  test("a folder can be taken again after a refusal", async () => {
+    const { folder, store } = await livedSite();
+    const file = await backupOf(folder);
+    await done(store, register("dua"));
+    const copy = await atRest(folder);
+    await refusal(restoreTo(copy, file));
+    await startIn(copy);
+    await restoreTo(copy, file, { acceptLoss: true });
+    await startIn(copy);
+  });
+});
+
+describe("a bad backup makes no new folder", () => {
+  test("when it is damaged, cut off or missing", async () => {
+    const { folder } = await livedSite();
+    const file = await backupOf(folder);
+    const bytes = readFileSync(file);
+    for (const damage of [
+      () => flip(file, 2_000),
+      () => writeFileSync(file, bytes.subarray(0, -4_096)),
+      () => writeFileSync(file, ""),
+      () => rmSync(file),
+    ]) {
+      writeFileSync(file, bytes);
+      damage();
+      const fresh = join(tempFolder(), "data");
+      expect((await refusal(restoreTo(fresh, file))).name).toBe("BackupRefused");
+      expect(existsSync(fresh)).toBe(false);
+    }
+  });
+
+  test("and leaves an empty one as good as empty", async () => {
+    const fresh = join(tempFolder(), "data");
+    mkdirSync(fresh, { mode: 0o700 });
+    const file = newFile();
+    expect(await refusal(restoreTo(fresh, file))).toEqual({
+      name: "BackupRefused",
+      message: `${file} is not there`,
+      hint: "check the name",
+    });
+    expect((await startIn(fresh)).seq).toBe(1);
+  });
+});

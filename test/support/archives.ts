@@ -1,0 +1,29 @@
+// Archives to look into, and to damage.
+import { realDisk } from "../../src/platform/disk.ts";
+import { ArchiveWriter } from "../../src/store/archive.ts";
+import { MANIFEST } from "../../src/store/backup.ts";
+import { newFile } from "./care.ts";
+
+export const BLOCK = 512;
+
+/** Sizes around the edge of a block, nothing at all, and bytes of every kind. */
+export const FILES: Readonly<Record<string, Uint8Array>> = {
+  "identity.jwk": Buffer.from("a key\n"),
+  "state.json": Uint8Array.from({ length: BLOCK }, (_, place) => place),
+  "journal-18.jsonl": new Uint8Array(),
+  "journal-19.jsonl": Buffer.alloc(BLOCK + 1, "x"),
+  "history/2026-03.jsonl": Buffer.alloc(BLOCK - 1, "y"),
+  "history/2026-03-7.jsonl": Buffer.from("ü\u0000\n"),
+  [MANIFEST]: Buffer.from("{}\n"),
+};
+
+/** An archive of these files, in this order. */
+export function written(files: Readonly<Record<string, Uint8Array>> = FILES): string {
+  const path = newFile();
+  const file = realDisk.open(path);
+  const writer = new ArchiveWriter(file);
+  for (const [name, bytes] of Object.entries(files)) writer.add(name, bytes.length, [bytes]);
+  writer.end();
+  file.close();
+  return path;
+}

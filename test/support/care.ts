@@ -1,0 +1,169 @@
+// A site as an operator takes care of it: with a key that belongs to it, backups of it, and what a
+// restore made of it.
+import { expect } from "bun:test";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { realDisk, type Disk } from "../../src/platform/disk.ts";
+import { makeBackup, openBackup } from "../../src/store/backup.ts";
+import { checkpoint } from "../../src/store/checkpoint.ts";
+import { generationName, isStoreFile } from "../../src/store/files.ts";
+import { firstHead } from "../../src/store/journal.ts";
+import { BackupRefused, FolderRefused } from "../../src/store/refusal.ts";
+import { replay } from "../../src/store/replay.ts";
+import { restoreBackup, type RestoreOptions, type RestoreReport } from "../../src/store/restore.ts";
+import { encodeSnapshot, noHistory } from "../../src/store/snapshot.ts";
+import { StateFile } from "../../src/store/state-file.ts";
+import type { StoreOptions } from "../../src/store/store.ts";
+import { verify, type Verified, type VerifyOptions } from "../../src/store/verify.ts";
+import {
+  done,
+  doneTogether,
+  dumped,
+  INSTALL_CAD,
+  openSite,
+  startIn,
+  type Dumped,
+  type Site,
+} from "./licensed-store.ts";
+import { newSite } from "./new-site.ts";
+import { MONDAY, register, utc } from "./scenario.ts";
+import { contentsOf, tempFolder } from "./temp-folder.ts";
+
+export const APPLIANCE = "APPLIANCE0000001";
+
+const keyOf = (appliance: string): string => `the key of ${appliance}\n`;
+
+/** Stands for the real check: the key in a folder must be the appliance's. */
+export const identity: VerifyOptions["identity"] = (disk, folder, appliance) => {
+  const path = join(folder, "identity.jwk");
+  if (new TextDecoder().decode(disk.read(path) ?? new Uint8Array()) === keyOf(appliance)) return;
+  throw new FolderRefused(`${path} is another appliance's key`, "bring it back from a backup");
+};
+
+/** A new folder with requests open, a key and, after its first command, the license for `cad`. */
+export async function careSite(
+  differing: Partial<StoreOptions> = {},
+  appliance = APPLIANCE,
+): Promise<Site> {
+  const folder = join(tempFolder(), "data");
+  await startIn(folder, { identify: async () => appliance });
+  const snapshot = encodeSnapshot(newSite(), firstHead, noHistory);
+  await new StateFile(realDisk, folder).write(snapshot, null);
+  await new StateFile(realDisk, folder, generationName(0)).write(snapshot, null);
+  writeFileSync(join(folder, "identity.jwk"), keyOf(appliance), { mode: 0o600 });
+  const site = await openSite({ folder, ...differing });
+  await done(site.store, INSTALL_CAD);
+  return site;
+}
+
+/** Two checkpoints made over a month's end, and a batch of two lines in the journal since. */
+export async function livedSite(differing: Partial<StoreOptions> = {}): Promise<Site> {
+  const site = await careSite(differing);
+  await done(site.store, register("ada"));
+  await site.store.checkpoint();
+  site.clock.now = utc("2026-04-01T00:00:00Z");
+  await done(site.store, register("bob"));
+  await site.store.checkpoint();
+  await doneTogether(site.store, register("cem"), register("bob"));
+  return site;
+}
+
+/** Checkpoints that keep so many months of the record. */
+export const keeping =
+  (months: number, disk: Disk = realDisk): StoreOptions["checkpoint"] =>
+  (folder, open) =>
+    checkpoint(disk, folder, open, months);
+
+export const newFile = (): string => join(tempFolder(), "site.berth");
+
+/** Makes a backup and says where it is. */
+export async function backupOf(folder: string, out = newFile()): Promise<string> {
+  await makeBackup(realDisk, folder, out, MONDAY, { identity });
+  return out;
+}
+
+export const verified = (folder: string, disk: Disk = realDisk): Promise<Verified> =>
+  verify(disk, folder, { identity });
+
+/** What a backup holds, as a start would find it. */
+export async function heldBy(
+  file: string,
+): Promise<{ readonly state: Dumped; readonly seq: number }> {
+  const { archive } = await openBackup(realDisk, file, { identity });
+  return standsAt(file, archive);
+}
+
+/** What a folder holds, looked at without touching it. */
+export async function standsAt(
+  folder: string,
+  disk: Disk = realDisk,
+): Promise<{ readonly state: Dumped; readonly seq: number }> {
+  const replayed = await replay(disk, folder);
+  if (replayed === null) throw new Error(`${folder} holds nothing`);
+  return { state: dumped(replayed.state), seq: replayed.head.seq };
+}
+
+export const restoreTo = (
+  folder: string,
+  file: string,
+  differing: Partial<RestoreOptions> = {},
+): Promise<RestoreReport> =>
+  restoreBackup({
+    disk: realDisk,
+    folder,
+    file,
+    acceptLoss: false,
+    now: MONDAY,
+    uid: process.getuid?.() ?? 0,
+    identity,
+    ...differing,
+  });
+
+export interface Refusal {
+  readonly name: string;
+  readonly message: string;
+  readonly hint: string;
+}
+
+/** How something was refused; anything else that is thrown is a bug. */
+export async function refusal(attempt: Promise<unknown>): Promise<Refusal> {
+  try {
+    await attempt;
+  } catch (error) {
+    if (!(error instanceof FolderRefused) && !(error instanceof BackupRefused)) throw error;
+    const { name, message, hint } = error;
+    expect(message).not.toContain("\n");
+    return { name, message, hint };
+  }
+  throw new Error("it was not refused");
+}
+
+/** The same file with other bytes in one place. */
+export function edit(path: string, change: (bytes: Buffer) => Uint8Array | string): void {
+  writeFileSync(path, change(readFileSync(path)));
+}
+
+export const flip = (path: string, place: number): void =>
+  edit(path, (bytes) => {
+    bytes[place] = (bytes[place] ?? 0) ^ 1;
+    return bytes;
+  });
+
+/** The files of the line of events a folder holds, with their bytes. */
+export const storeFiles = (folder: string): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(contentsOf(folder)).filter(([name]) => isStoreFile(name.split("/")[0] ?? "")),
+  );
+
+/** Where a restore put what it replaced; null when it did not replace anything. */
+export function replacedIn(folder: string): string | null {
+  const [found, ...more] = readdirSync(folder).filter((name) => name.startsWith("replaced-"));
+  expect(more).toEqual([]);
+  return found === undefined ? null : join(folder, found);
+}
+
+/** What a restore leaves while it is under way. */
+export const unfinished = (folder: string): string[] =>
+  existsSync(folder)
+    ? readdirSync(folder).filter((name) => /^(?:restore\.new|restoring-|arriving-)/.test(name))
+    : [];
