@@ -1,0 +1,206 @@
+// Brings a backup back into an empty folder and compares: with what clients had been promised when it
+// began, with what nobody had asked for before it ended, and with its own record, which is read here
+// without the product's help.
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { GENESIS, sha256 } from "../../src/platform/hash.ts";
+import { buildBinary, startBinary } from "../support/binary.ts";
+import {
+  answeredBy,
+  askedBy,
+  Broken,
+  countedIn,
+  cutOf,
+  oneMoment,
+  within,
+  type Ledger,
+  type PromiseName,
+  type Window,
+} from "./backups-cut.ts";
+import { atEnd } from "./rig.ts";
+import { METER, MODULE, OWNER, type Holdings } from "./backups-load.ts";
+
+const around = { cwd: "/", env: {}, stdout: "pipe", stderr: "pipe" } as const;
+
+export const spawnBerth = (words: readonly string[]) =>
+  Bun.spawn([buildBinary(), ...words], { ...around, stdin: "ignore" });
+
+/** What `--json` says, as far as it is looked at here. */
+export interface Facts {
+  readonly seq: number;
+  readonly audit_seq: number;
+  readonly torn_bytes: number;
+  readonly record_leftover_bytes: number;
+  readonly lineage?: string;
+}
+
+export async function factsOf(
+  child: ReturnType<typeof spawnBerth>,
+  promise: PromiseName,
+): Promise<Facts> {
+  const [code, out, complaint] = await Promise.all([
+    child.exited,
+    child.stdout.text(),
+    child.stderr.text(),
+  ]);
+  if (code !== 0) throw new Broken(promise, `exit ${code}: ${complaint}${out}`);
+  return JSON.parse(out) as Facts;
+}
+
+const told = (command: string, ...words: string[]): Promise<Facts> =>
+  within(command, factsOf(spawnBerth([command, ...words, "--json"]), "restored"));
+
+export interface Backup extends Window {
+  readonly name: string;
+  readonly file: string;
+  readonly facts: Facts;
+}
+
+export interface Judged {
+  /** Answered before it began: all of these had to be there. */
+  readonly promised: number;
+  /** Under way meanwhile: any of these could be there. */
+  readonly open: number;
+}
+
+/** Throws `Broken` for the first promise it finds broken; `folder` is where to restore to. */
+export async function judge(
+  backup: Backup,
+  folder: string,
+  ledgers: readonly Ledger[],
+): Promise<Judged> {
+  const { file, facts, began, ended } = backup;
+  const restored = await told("restore", file, "--data", folder);
+  const walked = await told("verify", "--data", folder);
+  if (walked.seq !== facts.seq + 1 || walked.audit_seq !== facts.audit_seq + 1) {
+    throw new Broken("recorded", `a restore adds one line: ${JSON.stringify({ facts, walked })}`);
+  }
+  if (facts.torn_bytes > 0 || facts.record_leftover_bytes > 0) {
+    throw new Broken(
+      "recorded",
+      `more was copied than its state knows of: ${JSON.stringify(facts)}`,
+    );
+  }
+  const record = readRecord(folder);
+  const lineage = record.last?.type === "Restored" ? record.last.restore?.lineage : null;
+  if (lineage === null || lineage !== restored.lineage || record.lines !== walked.audit_seq) {
+    const end = `${record.lines} lines, the last ${JSON.stringify(record.last)}`;
+    throw new Broken("recorded", `${JSON.stringify(restored)}, and on record are ${end}`);
+  }
+  const served = await serve(folder);
+  if (coveredIn(folder) !== walked.seq) throw new Broken("restored", "a clean stop folds nothing");
+  const cuts = ledgers.map((ledger, client) =>
+    cutOf(ledger, served.held[client] ?? new Map(), backup),
+  );
+  oneMoment(ledgers, cuts);
+  for (const [operation, total] of Object.entries(served.totals)) {
+    const { least, most } = countedIn(ledgers, cuts, operation);
+    const recorded = record.totals.get(operation) ?? 0;
+    if (total < least || total > most || total !== recorded) {
+      const bounds = `between ${least} and ${most} were asked for`;
+      throw new Broken("kept", `${operation}: ${total} counted, ${recorded} on record, ${bounds}`);
+    }
+  }
+  const promised = sum(ledgers.map((ledger) => answeredBy(ledger, began)));
+  return { promised, open: sum(ledgers.map((ledger) => askedBy(ledger, ended))) - promised };
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((a, b) => a + b, 0);
+
+interface RecordedEvent {
+  readonly type: string;
+  readonly count?: number;
+  readonly restore?: { readonly lineage: string };
+}
+
+interface RecordedLine {
+  readonly seq: number;
+  readonly audit_seq?: number;
+  readonly audit_prev?: string;
+  readonly events: readonly RecordedEvent[];
+  readonly sum: string;
+}
+
+const COUNTED: Readonly<Record<string, string>> = {
+  ConsumptionAdded: "add_consumption",
+  FeatureConsumptionAdded: "add_feature_consumption",
+};
+
+/** The audit chain from its first line on: the record, and what the journal has beyond the state. */
+function readRecord(folder: string) {
+  const covered = coveredIn(folder);
+  const history = readdirSync(join(folder, "history")).map((name) => join("history", name));
+  const journal = readdirSync(folder).filter((name) => name.startsWith("journal-"));
+  const totals = new Map<string, number>();
+  let [lines, end]: [number, string] = [0, GENESIS];
+  let last: RecordedEvent | undefined;
+  for (const name of [...history.toSorted(), ...journal.toSorted(byNumber)]) {
+    for (const text of readFileSync(join(folder, name), "utf8").split("\n").slice(0, -1)) {
+      const line = JSON.parse(text) as RecordedLine;
+      const folded = journal.includes(name) && line.seq <= covered;
+      if (folded || line.audit_seq === undefined) continue;
+      const whole = sha256(text.slice(0, text.lastIndexOf(',"sum":'))) === line.sum;
+      if (!whole || line.audit_seq !== lines + 1 || line.audit_prev !== end) {
+        throw new Broken(
+          "recorded",
+          `line ${lines + 1} of the record should follow in ${name}: ${text}`,
+        );
+      }
+      [lines, end, last] = [lines + 1, line.sum, line.events.at(-1)];
+      for (const { type, count = 0 } of line.events) {
+        const operation = COUNTED[type];
+        if (operation !== undefined) totals.set(operation, (totals.get(operation) ?? 0) + count);
+      }
+    }
+  }
+  return { lines, last, totals };
+}
+
+function coveredIn(folder: string): number {
+  const text = readFileSync(join(folder, "state.json"), "utf8");
+  return (JSON.parse(text) as { readonly covers: { readonly seq: number } }).covers.seq;
+}
+
+const byNumber = (a: string, b: string): number => numberIn(a) - numberIn(b);
+const numberIn = (name: string): number => Number(/\d+/.exec(name)?.[0]);
+
+interface Slot {
+  readonly user: string;
+  readonly user_info: string;
+  readonly borrowed_until: string | null;
+  readonly features: readonly string[];
+}
+
+interface Licensed {
+  readonly total_consumptions: number;
+  readonly product_features: readonly { readonly code: string; total_consumptions: number }[];
+}
+
+/** What a server on the folder says: who holds what, by client, and what was counted. */
+async function serve(folder: string) {
+  const words = ["serve", "--data", folder, "--listen", "127.0.0.1:0"];
+  const server = await startBinary(...words).catch((error: unknown) => {
+    throw new Broken("restored", String(error));
+  });
+  atEnd(() => void server.kill());
+  const get = async (path: string): Promise<unknown> =>
+    (await fetch(`${server.url}/api/admin/v1/${path}`)).json();
+  const [slots, [license]] = await Promise.all([
+    get("registrations") as Promise<Slot[]>,
+    get("licenses") as Promise<Licensed[]>,
+  ]);
+  if ((await server.stop()) !== 0) throw new Broken("restored", "it does not stop cleanly");
+  const held: Holdings[] = [];
+  for (const { user, user_info: info, borrowed_until: until, features } of slots) {
+    const client = OWNER.exec(user)?.[1];
+    if (client === undefined) continue;
+    const module = features.includes(MODULE);
+    (held[Number(client)] ??= new Map()).set(user, { info, until, module });
+  }
+  const meter = license?.product_features.find(({ code }) => code === METER);
+  const totals = {
+    add_consumption: license?.total_consumptions ?? -1,
+    add_feature_consumption: meter?.total_consumptions ?? -1,
+  };
+  return { held, totals };
+}

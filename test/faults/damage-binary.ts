@@ -1,0 +1,168 @@
+// A sample of damaged folders put before the compiled binary: its exit code, what it prints, and
+// whether the command it prints does what it says.
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { buildBinary } from "../support/binary.ts";
+import type { Expected, Oracle } from "./damage-expected.ts";
+import { leads, start } from "./damage-judge.ts";
+import type { Moment } from "./damage-moments.ts";
+import { differences, readTree, writeTree, type Tree } from "./tree.ts";
+
+export interface Case {
+  readonly what: string;
+  readonly moment: Moment;
+  readonly tree: Tree;
+  readonly expected: Expected;
+}
+
+/** Some of every kind, whatever their number: those that come later push out earlier ones. */
+export class Sample {
+  readonly #kinds = new Map<string, { seen: number; readonly kept: Case[] }>();
+  readonly #random: () => number;
+  readonly #each: number;
+
+  constructor(random: () => number, each: number) {
+    this.#random = random;
+    this.#each = each;
+  }
+
+  offer(kind: string, one: Case): void {
+    const bin = this.#kinds.get(kind) ?? { seen: 0, kept: [] };
+    this.#kinds.set(kind, bin);
+    bin.seen += 1;
+    if (bin.kept.length < this.#each) bin.kept.push(one);
+    else {
+      const place = Math.floor(this.#random() * bin.seen);
+      if (place < this.#each) bin.kept[place] = one;
+    }
+  }
+
+  get cases(): readonly Case[] {
+    return [...this.#kinds.values()].flatMap(({ kept }) => kept);
+  }
+}
+
+const NEEDS_OPERATOR = 78;
+
+/** A server that starts where it should refuse would run for ever. */
+const PATIENCE = 20_000;
+
+export interface Tried {
+  readonly broken: string | null;
+  readonly refused: boolean;
+  /** A command was printed, and run. */
+  readonly command: boolean;
+}
+
+/** A name that a command must quote. */
+const folderFor = (root: string, place: number): string => join(root, `it's $HOME ${place}`);
+
+export async function tryBinary(
+  oracle: Oracle,
+  root: string,
+  place: number,
+  one: Case,
+): Promise<Tried> {
+  const folder = folderFor(root, place);
+  mkdirSync(root, { recursive: true });
+  writeTree(one.tree, folder);
+  const { expected } = one;
+  const before = readTree(folder);
+  // A server refuses as a look does; one that should start is looked at, which ends by itself.
+  const serves = expected.refusal !== null && place % 2 === 0;
+  const words = serves ? ["serve", "--listen", "127.0.0.1:0"] : ["status", "--json"];
+  const said = await berth(...words, "--data", folder);
+  if (expected.refusal === null) {
+    const lenient = expected.mayRefuse !== null && said.code === NEEDS_OPERATOR;
+    const broken = lenient ? null : await wrongStart(folder, said, expected);
+    return { broken, refused: false, command: false };
+  }
+  const allowed = expected.cut === null ? [] : [expected.cut.file, tornOf(expected.cut)];
+  const changed = differences(before, readTree(folder)).filter((name) => !allowed.includes(name));
+  const complaint = wrongRefusal(folder, said, expected.refusal.file);
+  if (complaint !== null || changed.length > 0) {
+    const broken = complaint ?? `it was refused, and changed: ${changed.join(", ")}`;
+    return { broken, refused: true, command: false };
+  }
+  const hint = /^berth: hint: (cp .*)$/m.exec(said.err)?.[1];
+  if (hint === undefined) return { broken: null, refused: true, command: false };
+  return {
+    broken: await wrongCommand(oracle, one.moment, folder, hint),
+    refused: true,
+    command: true,
+  };
+}
+
+const tornOf = ({ file, offset }: NonNullable<Expected["cut"]>): string => `${file}.${offset}.torn`;
+
+interface Said {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+async function berth(...words: readonly string[]): Promise<Said> {
+  const child = Bun.spawn([buildBinary(), ...words], {
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+    cwd: "/",
+    env: {},
+    timeout: PATIENCE,
+  });
+  const [code, out, err] = await Promise.all([
+    child.exited,
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  return { code, out, err };
+}
+
+const show = ({ code, out, err }: Said): string =>
+  `exit ${code}: ${err.slice(0, 600)}${out.slice(0, 200)}`;
+
+function wrongRefusal(folder: string, said: Said, file: string): string | null {
+  const [error = "", hint = "", ...more] = said.err.split("\n");
+  const right =
+    said.code === NEEDS_OPERATOR &&
+    said.out === "" &&
+    error.startsWith("berth: error: ") &&
+    error.includes(join(folder, file)) &&
+    /^berth: hint: ./.test(hint) &&
+    more.join("") === "";
+  return right ? null : `should be refused with ${file} named: ${show(said)}`;
+}
+
+interface Status {
+  readonly storage: { readonly seq: number; readonly notes: readonly string[] };
+}
+
+/** What it says, and what it left behind: a stop folds everything into the state. */
+async function wrongStart(folder: string, said: Said, expected: Expected): Promise<string | null> {
+  if (said.code !== 0) return `should start at ${expected.seq}: ${show(said)}`;
+  const { storage } = JSON.parse(said.out) as Status;
+  const notes = expected.cut === null ? 0 : 1;
+  if (storage.seq !== expected.seq || storage.notes.length !== notes) {
+    return `should start at ${expected.seq} with ${notes} notes: ${JSON.stringify(storage)}`;
+  }
+  const { state } = await start(readTree(folder));
+  return state === expected.state ? null : "it left another state behind";
+}
+
+async function wrongCommand(
+  oracle: Oracle,
+  moment: Moment,
+  folder: string,
+  hint: string,
+): Promise<string | null> {
+  const ran = Bun.spawnSync(["sh", "-c", hint], { stderr: "pipe" });
+  if (!ran.success) return `${hint}: ${ran.stderr.toString()}`;
+  const copied = readTree(folder);
+  const { state, refusal } = await start(copied);
+  const expected = oracle.expect(moment, copied);
+  if (!leads(expected, state, refusal)) return `after ${hint}: ${refusal ?? "another state"}`;
+  const said = await berth("status", "--data", folder, "--json");
+  if (said.code !== (refusal === null ? 0 : NEEDS_OPERATOR)) return `after ${hint}: ${show(said)}`;
+  const again = await start(readTree(folder));
+  return again.state === state ? null : `after ${hint} it left another state behind`;
+}

@@ -1,0 +1,147 @@
+// Runs the disk full, everywhere the store writes: byte by byte on a disk in memory, and under the
+// clients of the compiled binary on a small real one. Counts what was lost, what was refused and
+// came back all the same, and how long it takes until there is work again.
+import { join } from "node:path";
+import { folded } from "./damage-beside.ts";
+import { start } from "./damage-judge.ts";
+import { live } from "./damage-moments.ts";
+import * as elsewhere from "./full-elsewhere.ts";
+import { SmallDisk } from "./full-mount.ts";
+import type { Edge, Round } from "./full-server.ts";
+import { BATCHES, fillAt, LIMIT, probeWith, referenceFrom } from "./full-writes.ts";
+import { check, finish, generator, rigFolder, seed, sized, skip } from "./rig.ts";
+import { bytesOf, type Tree } from "./tree.ts";
+
+const TOLD = 5;
+/** Most of a round is waiting for the next look at the disk. */
+const SITES = 3;
+/** Below those the kernel hands out, and another for each run: two may go on side by side. */
+const PORT = 20_000 + (process.pid % 4_000) * SITES;
+const isHunt = process.argv.includes("--first");
+
+const life = await live(join(rigFolder(), "own"), "own");
+await journal();
+await others();
+await server();
+finish();
+
+function none(promise: string, broken: readonly (string | null)[]): void {
+  const found = broken.filter((one) => one !== null);
+  const told = [`SEED=${seed}, ${found.length} times`, ...found.slice(0, TOLD)];
+  check(promise, found.length === 0, told.join("\n         "));
+}
+
+function treeAt(name: string): Tree {
+  return life.moments.find((moment) => moment.name === name)?.tree ?? new Map();
+}
+
+async function journal(): Promise<void> {
+  const reference = await referenceFrom(treeAt("running"), "journal-22.jsonl");
+  const [first = 0] = reference.ends;
+  await each(
+    `a journal full at every byte of ${BATCHES.length} batches: all who wait hear it, reads and restarts find what was granted, and with room it becomes what it would have been`,
+    Array.from({ length: reference.journal.length - first + 1 }, (_, room) => room),
+    (room) => fillAt(reference, room),
+  );
+  const random = generator(seed);
+  const some = Array.from({ length: sized(200, 2_000) }, () => Math.floor(random() * 300_000));
+  await each(
+    "a look for room leaves nothing behind, whatever room it finds",
+    [0, 1, 262_143, 262_144, 262_145, 2 ** 20, 2 ** 21, ...some],
+    (room) => probeWith(reference, room),
+  );
+}
+
+async function each(
+  promise: string,
+  rooms: readonly number[],
+  work: (room: number) => Promise<string | null>,
+): Promise<void> {
+  const broken: (string | null)[] = [];
+  for (const room of rooms) {
+    const why = await work(room).catch((error: unknown) => `it threw ${String(error)}`);
+    broken.push(why && `room for ${room} bytes: ${why}`);
+    if (isHunt && why !== null) break;
+  }
+  none(`${promise} (${rooms.length} times)`, broken);
+}
+
+/** Every so many bytes from a place of the seed's on; in a soak every one. */
+function upTo(end: number, usual: number): number[] {
+  const step = sized(usual, 1);
+  const from = seed % step;
+  return Array.from({ length: Math.ceil((end - from) / step) }, (_, place) => from + place * step);
+}
+
+async function others(): Promise<void> {
+  for (const foldable of life.foldable) {
+    const clean = await folded(foldable);
+    const { state } = await start(foldable.tree);
+    const size = (tree: Tree): number =>
+      [...tree.values()].reduce((sum, { bytes }) => sum + bytes.length, 0);
+    const most = size(clean) - size(foldable.tree) + bytesOf(clean, "state.json").length;
+    await each(
+      `a fold into ${foldable.name} that runs out of room leaves everything as it was, and the next makes up for it`,
+      upTo(most + 10, 13),
+      (room) => elsewhere.foldWith(foldable, clean, state ?? "", room),
+    );
+  }
+  const torn = elsewhere.torn(treeAt("running"), "journal-22.jsonl");
+  const { state } = await start(torn);
+  await each("a start cuts nothing before its copy is safe", upTo(500, 1), (room) =>
+    elsewhere.startTorn(torn, state ?? "", room),
+  );
+  await each("a first start is begun again", upTo(2_500, 1), elsewhere.firstStart);
+  await each("credentials are the old pair or the new", upTo(200, 1), (room) =>
+    elsewhere.sealWith(treeAt("running"), room),
+  );
+  await each("without a new segment the old one goes on", [0], () =>
+    elsewhere.rotateWithoutNames(treeAt("running")),
+  );
+  await each("a stop loses nothing", upTo(12_000, 101), (room) =>
+    elsewhere.stopWith(treeAt("running"), room),
+  );
+}
+
+async function server(): Promise<void> {
+  const promise = "the compiled binary on a full disk";
+  const disks: SmallDisk[] = [];
+  for (let count = 0; count < SITES; count += 1) {
+    const disk = SmallDisk.mount(16);
+    if (typeof disk === "string") return skip(promise, disk);
+    disks.push(disk);
+  }
+  // Only now: whoever loads it builds the binary first.
+  const { EDGES, FullSite } = await import("./full-server.ts");
+  const rounds: Round[] = [];
+  const edges: (string | null)[] = [];
+  const queue = Array.from({ length: sized(30, 300) }, (_, round) => round);
+  const last = Object.keys(EDGES) as Edge[];
+  const run = async (disk: SmallDisk, place: number): Promise<void> => {
+    const site = await FullSite.on(disk, PORT + place);
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+      const round = await site.round(generator(seed + next));
+      rounds.push({ ...round, broken: round.broken.map((why) => `round ${next}: ${why}`) });
+      if (isHunt && round.broken.length > 0) queue.length = 0;
+    }
+    for (let next = last.shift(); next !== undefined; next = last.shift()) {
+      const why = await site.edge(next);
+      edges.push(why && `${EDGES[next]}: ${why}`);
+    }
+    await site.close();
+  };
+  const fellOver = (error: unknown): void => void edges.push(`it fell over: ${String(error)}`);
+  await Promise.all(disks.map((disk, place) => run(disk, place).catch(fellOver)));
+  const sum = (pick: (round: Round) => number): number =>
+    rounds.reduce((total, round) => total + pick(round), 0);
+  none(
+    `${promise}: refused changes never show, granted ones always do, reads go on, also after a kill (${rounds.length} rounds, ${sum(({ granted }) => granted)} granted, ${sum(({ refused }) => refused)} refused, ${sum(({ reads }) => reads)} reads)`,
+    rounds.flatMap(({ broken }) => broken),
+  );
+  const slowest = Math.max(...rounds.map(({ back }) => back));
+  check(
+    `${promise} grants again within ${LIMIT} ms of there being room (slowest ${slowest.toFixed(0)} ms)`,
+    slowest < LIMIT,
+  );
+  none(`${promise} at a start or a stop says so and loses nothing (${edges.length} ways)`, edges);
+}

@@ -1,0 +1,109 @@
+// What the kills came to: figures for every promise, and whatever broke one.
+import { check } from "./rig.ts";
+
+export type Kind =
+  "starts" | "slots" | "counts" | "reads" | "repeats" | "answers" | "requests" | "stops" | "record";
+
+/** The moments a kill can fall into. */
+const ENDINGS = ["load", "answer", "read", "start", "stop", "orphan", "rotation", "first"] as const;
+
+export type Ending = (typeof ENDINGS)[number];
+
+const COUNTED = [
+  "starts",
+  "firstStarts",
+  "tornTails",
+  /** Checkpoints that were alive after their server had been killed without them. */
+  "orphans",
+  "changes",
+  "counts",
+  /** Unanswered when the server was killed. */
+  "openSlots",
+  "openCounts",
+  "reads",
+  /** Reads that showed what was not answered yet. */
+  "early",
+  "repeats",
+  "requests",
+  "cleanStops",
+  "recorded",
+] as const;
+
+const zero = <N extends string>(names: readonly N[]): Record<N, number> =>
+  Object.fromEntries(names.map((name) => [name, 0])) as Record<N, number>;
+
+export class Figures {
+  readonly kills = zero(ENDINGS);
+  readonly of = zero(COUNTED);
+  readonly broken: { readonly kind: Kind; readonly detail: string }[] = [];
+  /** Where things stand, for whoever has to find out why. */
+  place: string;
+
+  constructor(place: string) {
+    this.place = place;
+  }
+
+  static sum(all: readonly Figures[]): Figures {
+    const sum = new Figures("");
+    for (const { kills, of, broken } of all) {
+      for (const name of ENDINGS) sum.kills[name] += kills[name];
+      for (const name of COUNTED) sum.of[name] += of[name];
+      sum.broken.push(...broken);
+    }
+    return sum;
+  }
+
+  break(kind: Kind, detail: string): void {
+    // What follows from the first ones is of no use.
+    if (this.broken.length < 20) this.broken.push({ kind, detail: `${this.place}: ${detail}` });
+  }
+
+  get isBroken(): boolean {
+    return this.broken.length > 0;
+  }
+
+  get killed(): number {
+    return Object.values(this.kills).reduce((sum, count) => sum + count, 0);
+  }
+
+  /** One promise each. */
+  check(): void {
+    for (const [kind, promise] of Object.entries(this.#promises())) {
+      const found = this.broken.filter((one) => one.kind === kind);
+      const details = found.slice(0, 3).map(({ detail }) => detail.slice(0, 2_000));
+      check(promise, found.length === 0, details.join("\n         "));
+    }
+    const { kills, of } = this;
+    const covered = ENDINGS.map((ending) => `${ending} ${kills[ending]}`).join(", ");
+    check(
+      `kills fell into every kind of moment: ${covered}`,
+      this.isBroken || (ENDINGS.every((ending) => kills[ending] > 0) && of.orphans > 0),
+      "a kind of kill that did not happen proves nothing",
+    );
+  }
+
+  #promises(): Readonly<Record<Kind, string>> {
+    const { of } = this;
+    return {
+      slots:
+        `${this.killed} kills: no acknowledged slot, borrow or feature was lost, none invented ` +
+        `(${of.changes} acknowledged changes, ${of.openSlots} unanswered at a kill)`,
+      counts:
+        "no count was lost or counted twice " +
+        `(${of.counts} acknowledged, ${of.openCounts} unanswered at a kill)`,
+      reads:
+        "what a read had shown was there after the kill " +
+        `(${of.reads} reads compared, ${of.early} of them showed what was not answered yet)`,
+      repeats: `the same call with the same key counted once (${of.repeats} repeats)`,
+      answers: "every answer was one that what is certain allows",
+      starts:
+        `${of.starts} starts got ready, ${of.firstStarts} of them first starts ` +
+        `(${of.tornTails} torn tails cut, ${of.orphans} orphaned checkpoints outlived)`,
+      requests: `no license request that was handed out was forgotten (${of.requests})`,
+      stops: `${of.cleanStops} clean stops left everything in state.json`,
+      record:
+        "the auditor's record is one chain and adds up to what is counted and held " +
+        `(${of.recorded} lines)`,
+    };
+  }
+}

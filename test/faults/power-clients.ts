@@ -1,0 +1,179 @@
+// Applications at work, each one call at a time, until nobody answers any more.
+import { Account, Ledger, type Slot } from "./power-ledger.ts";
+
+export const PRODUCT = "cad";
+
+type Random = () => number;
+
+/** Nobody answers: the server or the machine is gone. */
+export class Gone extends Error {}
+
+/** Speaks to one server for the ledger. */
+export class Clients {
+  readonly #url: string;
+  readonly #ledger: Ledger;
+  readonly #hanging = new AbortController();
+  #keys = 0;
+
+  constructor(url: string, ledger: Ledger) {
+    this.#url = url;
+    this.#ledger = ledger;
+  }
+
+  /** The first few accounts at work; resolves when the last of them hears nothing any more. */
+  async work(count: number, random: Random): Promise<void> {
+    const working = this.#ledger.accounts.slice(0, count);
+    await Promise.all(working.map((account) => this.#live(account, random)));
+  }
+
+  /** The server is gone: nobody waits any longer. */
+  hangUp(): void {
+    this.#hanging.abort();
+  }
+
+  async #live(account: Account, random: Random): Promise<void> {
+    try {
+      for (;;) await this.#act(account, random);
+    } catch (error) {
+      if (!(error instanceof Gone)) throw error;
+    }
+  }
+
+  #act(account: Account, random: Random): Promise<void> {
+    const lot = random();
+    if (lot < 0.3) return this.#keep(account, random);
+    if (lot < 0.4) return this.#borrow(account, random);
+    if (lot < 0.5) return this.#giveBack(account);
+    if (lot < 0.75) return this.#count(account, 1 + Math.floor(random() * 9));
+    return lot < 0.9 ? this.#readSlots() : this.#readTotal();
+  }
+
+  async #keep(account: Account, random: Random): Promise<void> {
+    // A heartbeat that says nothing new is a line of its own kind.
+    const same = random() < 0.3 ? account.held?.user_info : undefined;
+    await this.#take("register", account, same ?? textOf(account, random));
+  }
+
+  #borrow(account: Account, random: Random): Promise<void> {
+    return this.#take("borrow", account, textOf(account, random));
+  }
+
+  async #take(operation: string, account: Account, info: string): Promise<void> {
+    account.ask(info);
+    const body = { product: PRODUCT, user: account.user, user_info: info };
+    account.answer(await this.#post<Slot>(operation, body));
+  }
+
+  async #giveBack(account: Account): Promise<void> {
+    if (account.held === null) return;
+    account.ask(null);
+    await this.#post("unregister", { product: PRODUCT, user: account.user });
+    account.answer(null);
+  }
+
+  async #count(account: Account, count: number): Promise<void> {
+    const ledger = this.#ledger;
+    const key = `${account.user}-${Date.now()}-${(this.#keys += 1)}`;
+    const made = { key, count };
+    ledger.open.set(key, made);
+    await this.#add(made);
+    ledger.open.delete(key);
+    ledger.counted += count;
+    ledger.lastCount = made;
+  }
+
+  async #add({ key, count }: { key: string; count: number }): Promise<void> {
+    const body = { product: PRODUCT, consumptions: String(count) };
+    const reply = await this.#post<{ total_consumptions: number }>("add_consumption", body, {
+      "idempotency-key": key,
+    });
+    this.#ledger.shown = Math.max(this.#ledger.shown, reply.total_consumptions);
+  }
+
+  async #readSlots(): Promise<void> {
+    const { accounts, figures } = this.#ledger;
+    const before = new Map(accounts.map(({ user, answered }) => [user, answered]));
+    const slots = new Map((await this.slots()).map((slot) => [slot.user, slot]));
+    for (const account of accounts) {
+      account.see(slots.get(account.user), before.get(account.user) ?? 0);
+    }
+    figures.reads += 1;
+  }
+
+  async #readTotal(): Promise<void> {
+    const total = await this.total();
+    this.#ledger.shown = Math.max(this.#ledger.shown, total);
+    this.#ledger.figures.reads += 1;
+  }
+
+  slots(): Promise<Slot[]> {
+    return this.#get<Slot[]>("/api/admin/v1/registrations");
+  }
+
+  async total(): Promise<number> {
+    const path = `/api/v4/license?product=${PRODUCT}`;
+    return (await this.#get<{ total_consumptions: number }>(path)).total_consumptions;
+  }
+
+  /** Did it find the end of an interrupted write when it started? */
+  async isTornAtStart(): Promise<boolean> {
+    const status = await this.#get<{ storage: { notes: string[] } }>("/api/admin/v1/status");
+    return status.storage.notes.some((note) => note.includes(".torn"));
+  }
+
+  /** What was never answered, and one that was, again under the same key: each counts once. */
+  async repeat(): Promise<void> {
+    const ledger = this.#ledger;
+    const open = [...ledger.open.values()];
+    for (const made of open) {
+      await this.#add(made);
+      ledger.counted += made.count;
+      ledger.open.delete(made.key);
+    }
+    if (ledger.lastCount !== null) await this.#add(ledger.lastCount);
+    const total = await this.total();
+    if (total === ledger.counted) ledger.figures.repeated += open.length;
+    else ledger.wrong.push({ promise: "once", detail: { counted: ledger.counted, open, total } });
+    ledger.counted = total;
+  }
+
+  async #post<T>(operation: string, body: object, more: Record<string, string> = {}): Promise<T> {
+    const text = await this.#call(`/api/v4/${operation}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...more },
+      body: JSON.stringify(body),
+    });
+    return (text.startsWith("{") ? JSON.parse(text) : text) as T;
+  }
+
+  async #get<T>(path: string): Promise<T> {
+    return JSON.parse(await this.#call(path, {})) as T;
+  }
+
+  async #call(path: string, options: RequestInit): Promise<string> {
+    let response: Response;
+    let text: string;
+    try {
+      response = await fetch(`${this.#url}${path}`, { ...options, signal: this.#hanging.signal });
+      text = await response.text();
+    } catch {
+      throw new Gone(path);
+    }
+    // A 5xx promises nothing, so it is no answer.
+    if (response.status >= 500) throw new Gone(path);
+    if (response.status !== 200) {
+      this.#ledger.wrong.push({ promise: "answers", detail: { path, options, text } });
+      throw new Gone(path);
+    }
+    this.#ledger.figures.answered += 1;
+    return text;
+  }
+}
+
+let texts = 0;
+
+/** Never the same twice, and sometimes long, so that a batch is more than one block of the disk. */
+function textOf(account: Account, random: Random): string {
+  const length = random() < 0.3 ? Math.floor(random() * 3_500) : 0;
+  return `${account.user}.${(texts += 1)}.${"x".repeat(length)}`;
+}

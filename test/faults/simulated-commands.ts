@@ -1,0 +1,237 @@
+// What people ask of a site, from a seed: every command there is, mostly plausible, sometimes not.
+import type { Command, InstallLicense, Once } from "../../src/domain/command.ts";
+import type { Contact, State, TrustedVendor } from "../../src/domain/state.ts";
+import { DAY, HOUR, later, MINUTE, type Instant } from "../../src/domain/time.ts";
+import type { Head } from "../../src/store/journal.ts";
+import { grantOf, HARDWARE, HARDWARE_ID, VENDOR } from "../support/new-site.ts";
+import {
+  borrow,
+  consume,
+  consumeFeature,
+  counting,
+  feature,
+  register,
+  registerFeature,
+  releaseFeature,
+  remove,
+  terms,
+  unregister,
+  unregisterAll,
+} from "../support/scenario.ts";
+import type { Dice } from "./dice.ts";
+
+// Most names are as long as the others, and so are the lines they make: what is left of a line that
+// was cut off can then look like the beginning of the next.
+const USERS = [
+  ...Array.from({ length: 16 }, (_, place) => `user-${10 + place}`),
+  "constructor",
+  "__proto__",
+  'ä\n\u2028"🙂',
+];
+const PRODUCTS = ["cad", "cam", "constructor", "__proto__"];
+const FEATURES = ["view", "plot", "__proto__"];
+const OTHER: TrustedVendor = {
+  ...VENDOR,
+  vendor: "VENDOR0000000002",
+  products: ["other"],
+  keys: [{ kty: "OKP", crv: "Ed25519", x: "y".repeat(43) }],
+};
+const PEER = "10.0.0.7";
+
+const WEIGHTS: Readonly<Record<Command["type"], number>> = {
+  Create: 0,
+  Register: 34,
+  Borrow: 7,
+  Unregister: 6,
+  UnregisterAll: 0.3,
+  RegisterFeature: 12,
+  ReleaseFeature: 4,
+  ReleaseAllFeatures: 0.3,
+  AddConsumption: 14,
+  AddFeatureConsumption: 7,
+  InstallLicense: 3,
+  RemoveLicense: 0.6,
+  MakeRequest: 1.6,
+  MakeActivation: 1,
+  TrustVendor: 0.5,
+  DistrustVendor: 0.3,
+  SetKeys: 0.5,
+  MarkClock: 1,
+  AskClock: 0.5,
+  SetClockBack: 0.4,
+  CountRefusals: 1.5,
+};
+
+export interface Asking {
+  readonly dice: Dice;
+  readonly state: State;
+  readonly head: Head;
+  readonly at: Instant;
+  /** Never the same twice. */
+  readonly number: number;
+}
+
+export const someCommand = (asking: Asking): Command =>
+  MAKERS[missing(asking) ?? asking.dice.weighed(WEIGHTS)](asking);
+
+/** What a site needs first: a vendor, a request, and a license in answer to it. */
+function missing({ dice, state }: Asking): Command["type"] | null {
+  if (!state.vendors.has(VENDOR.vendor)) return dice.chance(0.3) ? "TrustVendor" : null;
+  if (state.licenses.size > 2 || dice.chance(0.7)) return null;
+  return state.requests.size === 0 ? "MakeRequest" : "InstallLicense";
+}
+
+type Maker = (asking: Asking) => Command;
+
+const MAKERS: Readonly<Record<Command["type"], Maker>> = {
+  Create: () => ({ type: "Create", kind: "site", appliance: "" }),
+  Register: (asking) =>
+    register(user(asking.dice), { ...aim(asking), contact: contact(asking.dice) }),
+  Borrow: (asking) => {
+    const { dice, at } = asking;
+    const until = dice.chance(0.6) ? null : later(at, dice.between(-1, 30) * HOUR);
+    return borrow(user(dice), until, { ...aim(asking), once: once(dice) });
+  },
+  Unregister: (asking) => {
+    const { dice } = asking;
+    return unregister(user(dice), { ...aim(asking), by: dice.pick(["user", "admin"]) });
+  },
+  UnregisterAll: ({ dice }) => unregisterAll(dice.chance(0.3) ? null : dice.pick(PRODUCTS)),
+  RegisterFeature: (asking) =>
+    registerFeature(user(asking.dice), asking.dice.pick(FEATURES), aim(asking)),
+  ReleaseFeature: (asking) =>
+    releaseFeature(user(asking.dice), asking.dice.pick(FEATURES), aim(asking)),
+  ReleaseAllFeatures: () => ({ type: "ReleaseAllFeatures", peer: PEER }),
+  AddConsumption: (asking) => {
+    const { dice } = asking;
+    const who = dice.chance(0.5) ? null : user(dice);
+    const limit = dice.chance(0.1) && { maxOverages: dice.below(4) };
+    return consume(dice.between(-2, 6), { ...aim(asking), user: who, once: once(dice), ...limit });
+  },
+  AddFeatureConsumption: (asking) => {
+    const { dice } = asking;
+    const told = { ...aim(asking), once: once(dice) };
+    return consumeFeature(dice.pick(FEATURES), dice.between(0, 4), told);
+  },
+  InstallLicense: someLicense,
+  RemoveLicense: ({ dice, state }) =>
+    remove(dice.pick([...state.licenses.keys(), 99]), dice.chance(0.5)),
+  MakeRequest: ({ dice, head, number }) => ({
+    type: "MakeRequest",
+    request: {
+      request: `request ${number}`,
+      nonce: `nonce ${number}`,
+      product: dice.chance(0.5) ? null : dice.pick(PRODUCTS),
+      licenseKey: null,
+      hardwareId: HARDWARE_ID,
+      hardware: HARDWARE,
+    },
+    head: { auditSeq: head.auditSeq, auditSum: head.auditSum },
+    peer: PEER,
+  }),
+  MakeActivation: ({ number }) => ({
+    type: "MakeActivation",
+    activation: {
+      nonce: number.toString(16).padStart(10, "0"),
+      licenseKey: `key ${number % 7}`,
+      initializationCode: "",
+      hardwareId: HARDWARE_ID,
+      hardware: HARDWARE,
+    },
+    peer: PEER,
+  }),
+  TrustVendor: ({ dice, number }) => {
+    const vendor = dice.chance(0.6) ? VENDOR : OTHER;
+    return { type: "TrustVendor", vendor: { ...vendor, version: 1 + (number >> 10) }, peer: PEER };
+  },
+  DistrustVendor: ({ dice }) => ({
+    type: "DistrustVendor",
+    vendor: dice.pick([OTHER, OTHER, VENDOR]).vendor,
+    peer: PEER,
+  }),
+  SetKeys: ({ dice }) => ({ type: "SetKeys", changed: [dice.pick(["a", "b"])], peer: PEER }),
+  MarkClock: () => ({ type: "MarkClock" }),
+  AskClock: ({ number }) => ({ type: "AskClock", nonce: `asked ${number}`, peer: PEER }),
+  SetClockBack: ({ dice, state, at }) => ({
+    type: "SetClockBack",
+    to: later(at, -dice.pick([MINUTE, HOUR, DAY, 20 * DAY, 60 * DAY]) * dice.below(3)),
+    nonce: dice.chance(0.8) ? state.clockNonce : null,
+    peer: PEER,
+  }),
+  CountRefusals: ({ dice }) => ({
+    type: "CountRefusals",
+    refusals: Array.from({ length: dice.between(1, 3) }, () => ({
+      product: dice.chance(0.5) ? null : dice.pick(PRODUCTS),
+      code: dice.pick(["unknown_product", "floating_not_available", "__proto__"]),
+      count: dice.between(1, 9),
+      users: [user(dice)],
+    })),
+  }),
+};
+
+const user = (dice: Dice): string => dice.pick(USERS);
+
+const aim = ({ dice, state }: Asking) => ({
+  product: dice.chance(0.05) ? null : dice.pick(known(dice, state.products.keys())),
+  licenseId: dice.chance(0.05) ? dice.between(1, 8) : null,
+});
+
+/** What is installed, mostly. */
+function known(dice: Dice, installed: Iterable<string>): readonly string[] {
+  const codes = dice.chance(0.05) ? [] : [...installed];
+  return codes.length === 0 ? PRODUCTS : codes;
+}
+
+/** Mostly the same as ever: a renewal from somewhere else is audited, others are not. */
+const contact = (dice: Dice): Contact => ({
+  hostname: dice.chance(0.1) ? "other" : "desk",
+  ip: PEER,
+  info: "",
+  peer: PEER,
+});
+
+const once = (dice: Dice): Once | null =>
+  dice.chance(0.6)
+    ? null
+    : { key: `key-${dice.below(40)}`, fingerprint: dice.pick(["a", "a", "a", "b"]) };
+
+/** In answer to what is open, or a newer serial of what is there; sometimes a file used before. */
+function someLicense({ dice, state, at }: Asking): InstallLicense {
+  const license = dice.between(1, 8);
+  const known = state.licenses.get(license);
+  const product = PRODUCTS[license % PRODUCTS.length] ?? "cad";
+  const granted = terms({
+    product,
+    slots: dice.pick([0, 3, 9, 20]),
+    timeoutMinutes: dice.pick([5, 30, 600]),
+    borrowHours: dice.pick([null, 24, 72]),
+    earlyReturn: dice.chance(0.7),
+    validUntil: dice.chance(0.2) ? later(at, dice.between(1, 90) * DAY) : null,
+    consumption: dice.chance(0.7)
+      ? counting({
+          max: dice.pick([null, 50, 5_000]),
+          overages: dice.below(3),
+          negative: dice.chance(0.5),
+          period: dice.pick([null, "daily", "weekly", "monthly", "annually"]),
+        })
+      : null,
+    features: FEATURES.filter(() => dice.chance(0.8)).map((code) =>
+      feature(code, {
+        floating: dice.chance(0.8) ? { slots: dice.between(0, 6), timeoutMinutes: 20 } : null,
+        consumption: dice.chance(0.6)
+          ? counting({ max: dice.pick([9, 1_000]), period: "daily" })
+          : null,
+      }),
+    ),
+  });
+  const newest = known?.grant.serial ?? state.tombstones.get(license)?.serial ?? 0;
+  const serial = newest + (dice.chance(0.9) ? 1 : 0);
+  const { hardware: _hardware, ...grant } = grantOf(license, granted, serial);
+  const [request] = [...state.requests.values()].toReversed();
+  const [activation] = state.activations.keys();
+  const answers = dice.pick([
+    request === undefined ? null : { request: request.request, nonce: request.nonce },
+    activation === undefined || known === undefined ? null : { activation },
+  ]);
+  return { type: "InstallLicense", license, terms: granted, grant, answers, peer: PEER };
+}

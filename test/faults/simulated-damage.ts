@@ -1,0 +1,171 @@
+// What a bad disk does to a folder at rest, tried on a copy of it: a bit flips, or a sector is what
+// it was before. A start must find out and name the file, or stand exactly where it would have.
+import { basename, join } from "node:path";
+import { FolderRefused } from "../../src/store/refusal.ts";
+import type { Line } from "../../src/store/journal.ts";
+import type { Store } from "../../src/store/store.ts";
+import type { Dice } from "./dice.ts";
+import type { SimulatedDisk } from "./simulated-disk.ts";
+import { SECTOR, type SimulatedFile } from "./simulated-file.ts";
+import { demand, difference, type Figures } from "./simulated-promises.ts";
+import { checkRecord, journalOn } from "./simulated-record.ts";
+import { textOf, type Reference } from "./simulated-reference.ts";
+
+export interface Trial {
+  readonly disk: SimulatedDisk;
+  readonly folder: string;
+  readonly reference: Reference;
+  readonly dice: Dice;
+  readonly figures: Figures;
+  /** Opens the copy as a server would. */
+  readonly open: () => Promise<Store>;
+  /** Whether there must be a generation to go back to. */
+  readonly hasGeneration: boolean;
+}
+
+interface Damage {
+  readonly path: string;
+  readonly kind: "flip" | "stale";
+  /** The bytes that are not what they were. */
+  readonly from: number;
+  readonly to: number;
+  /** The file as it was. */
+  readonly before: Uint8Array;
+  /** Whether it is the segment that was being written. */
+  readonly isNewest: boolean;
+}
+
+/** The copy must be one that starts with exactly what the reference holds. */
+export async function tryDamage(trial: Trial): Promise<void> {
+  const damage = inflict(trial);
+  if (damage === null) return;
+  trial.figures[damage.kind === "flip" ? "flips" : "staleBlocks"] += 1;
+  const said = `${damage.kind} of bytes ${damage.from} to ${damage.to} of ${damage.path}`;
+  let store: Store;
+  try {
+    store = await trial.open();
+  } catch (error) {
+    demand("damage", error instanceof FolderRefused, () => `${said}: ${String(error)}`);
+    const refusal = error as FolderRefused;
+    const names = refusal.message.includes(damage.path);
+    demand("damage", names, () => `${said}: the refusal names another file: ${refusal.message}`);
+    trial.figures.damageRefused += 1;
+    if (basename(damage.path) === "state.json") await goBack(trial, refusal.hint, said);
+    return;
+  }
+  judge(trial, store, damage, said);
+}
+
+function judge({ reference }: Trial, store: Store, damage: Damage, said: string): void {
+  const { seq, notes } = store.health();
+  const [head, cut] = [reference.head.seq, mayBeCutTo(damage)];
+  const noted = notes.some((note) => note.includes(damage.path));
+  const allowed = seq === head || (seq === cut && noted);
+  demand("damage", allowed, () => {
+    const may = cut === null ? "" : ` (or, with a note, ${cut})`;
+    return `${said}: it started with line ${seq} as its last, not ${head}${may}; notes: ${notes.join("; ")}`;
+  });
+  if (!reference.reaches(seq)) return;
+  const [found, wanted] = [store.peek(textOf), textOf(reference.stateAt(seq))];
+  demand("damage", found === wanted, () => `${said}: ${difference(found, wanted)}`);
+}
+
+/** What the refusal says to do must bring everything back. */
+async function goBack(trial: Trial, hint: string, said: string): Promise<void> {
+  const [, from, to] = /^cp -p '(\S+)' '(\S+)' # nothing is lost/.exec(hint) ?? [];
+  if (from === undefined || to === undefined) {
+    demand("way back", !trial.hasGeneration, () => `${said}: ${hint}`);
+    return;
+  }
+  const { disk, folder, reference, figures } = trial;
+  const [kept, damaged] = [disk.file(from), disk.file(to)];
+  damaged?.truncate(0);
+  damaged?.append(kept?.bytes() ?? new Uint8Array());
+  const store = await trial.open().catch((error: unknown) => {
+    demand("way back", false, () => `${said}: ${hint}: ${String(error)}`);
+    throw error;
+  });
+  const [found, wanted] = [store.peek(textOf), textOf(reference.state)];
+  demand("way back", found === wanted, () => `${said}: ${difference(found, wanted)}`);
+  await store.close();
+  checkRecord(disk, folder, reference);
+  figures.waysBack += 1;
+}
+
+function inflict({ disk, folder, dice }: Trial): Damage | null {
+  const path = victim(disk, folder, dice);
+  const file = path === null ? null : disk.file(path);
+  if (path === null || file === null || file.size === 0) return null;
+  const before = file.bytes();
+  const isNewest = path === journalOn(disk, folder).at(-1);
+  const kind = dice.pick(["flip", "stale"] as const);
+  const offset = dice.below(file.size);
+  if (kind === "flip") {
+    file.damage(offset, Uint8Array.of((before[offset] ?? 0) ^ (1 << dice.below(8))));
+    return { path, kind, from: offset, to: offset + 1, before, isNewest };
+  }
+  const place = Math.floor(offset / SECTOR);
+  const start = place * SECTOR;
+  const bytes = staleBytes(disk, folder, file, place, dice).subarray(0, file.size - start);
+  file.damage(start, bytes);
+  const differs = [...bytes].map((byte, at) => byte !== before[start + at]);
+  if (!differs.includes(true)) return null;
+  const [from, to] = [start + differs.indexOf(true), start + differs.lastIndexOf(true) + 1];
+  return { path, kind, from, to, before, isNewest };
+}
+
+/** What is read at a start, mostly. */
+function victim(disk: SimulatedDisk, folder: string, dice: Dice): string | null {
+  const journal = journalOn(disk, folder);
+  const all = [...(disk.folder(folder)?.files(folder) ?? [])].map(({ path }) => path);
+  const choice = dice.weighed({ state: 30, newest: 40, journal: 15, any: 15 });
+  if (choice === "state") return join(folder, "state.json");
+  if (choice === "newest") return journal.at(-1) ?? null;
+  if (choice === "journal") return journal.length === 0 ? null : dice.pick(journal);
+  return all.length === 0 ? null : dice.pick(all);
+}
+
+/** A write that never arrived: the sector before it, another file's from before, or nothing. */
+function staleBytes(
+  disk: SimulatedDisk,
+  folder: string,
+  file: SimulatedFile,
+  place: number,
+  dice: Dice,
+): Uint8Array {
+  const own = file.staleSector(place);
+  if (own !== null && dice.chance(0.7)) return own;
+  const others = [...(disk.folder(folder)?.files(folder) ?? [])].filter(
+    (other) => other.file !== file && other.file.size >= (place + 1) * SECTOR,
+  );
+  if (others.length === 0 || dice.chance(0.3)) return new Uint8Array(SECTOR);
+  const other = dice.pick(others).file.bytes();
+  return other.slice(place * SECTOR, (place + 1) * SECTOR);
+}
+
+/**
+ * The end of the newest segment may have been cut there by a power failure for all anybody can
+ * tell, as long as no line of a later batch stands behind it. Returns what is left then; null when
+ * it can be told.
+ */
+function mayBeCutTo({ isNewest, from, to, before }: Damage): number | null {
+  if (!isNewest) return null;
+  let first: number | null = null;
+  for (let start = 0; start < before.length;) {
+    const end = before.indexOf(10, start) + 1;
+    const line = end === 0 ? null : lineIn(before.subarray(start, end));
+    if (line === null) return first === null ? null : first - 1;
+    if (first === null && end > from) first = line.seq;
+    if (first !== null && start >= to && line.from > first) return null;
+    start = end;
+  }
+  return first === null ? null : first - 1;
+}
+
+function lineIn(bytes: Uint8Array): Line | null {
+  try {
+    return JSON.parse(Buffer.from(bytes).toString("utf8")) as Line;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,219 @@
+import { basename, dirname } from "node:path";
+import type { Disk, FileLock, OpenFile, Stat } from "../../src/platform/disk.ts";
+import type { Dice } from "./dice.ts";
+import type { Call, SimulatedDisk, Sync } from "./simulated-disk.ts";
+import { SimulatedFile } from "./simulated-file.ts";
+import { SimulatedFolder, type Entry } from "./simulated-folder.ts";
+
+/** Where a process is when it is no more: it must not be mistaken for an error of the disk. */
+export class Dead extends Error {
+  override readonly name = "Dead";
+}
+
+export const diskError = (code: string): Error =>
+  Object.assign(new Error(`${code}: told to`), { code });
+
+/** The disk as one process has it. */
+export class SimulatedProcess implements Disk {
+  isAlive = true;
+  readonly name: string;
+  readonly #disk: SimulatedDisk;
+  readonly #dice: Dice;
+
+  constructor(disk: SimulatedDisk, name: string, dice: Dice) {
+    this.#disk = disk;
+    this.name = name;
+    this.#dice = dice;
+  }
+
+  list(folder: string): string[] {
+    this.#call("list", folder);
+    return this.#disk.folder(folder)?.names() ?? [];
+  }
+
+  read(path: string): Uint8Array<ArrayBuffer> | null {
+    this.#call("read", path);
+    return this.#disk.file(path)?.bytes() ?? null;
+  }
+
+  readPart(path: string, offset: number, length: number): Uint8Array<ArrayBuffer> | null {
+    this.#call("readPart", path);
+    return (
+      this.#disk
+        .file(path)
+        ?.bytes()
+        .subarray(offset, offset + length) ?? null
+    );
+  }
+
+  freeBytes(): number {
+    return this.#disk.room;
+  }
+
+  stat(path: string): Stat | null {
+    this.#call("stat", path);
+    const entry = this.#disk.entry(path);
+    if (entry === null) return null;
+    return { mode: entry.mode, uid: 0, size: entry instanceof SimulatedFile ? entry.size : 0 };
+  }
+
+  open(path: string): OpenFile {
+    this.#call("open", path);
+    const file = this.#disk.file(path) ?? this.#made(path);
+    let isOpen = true;
+    const call = (name: keyof OpenFile): void => {
+      if (!isOpen) throw diskError("EBADF");
+      this.#call(name, path);
+    };
+    return {
+      write: (bytes) => {
+        call("write");
+        const count = this.#taken(path, bytes.length);
+        file.append(bytes.subarray(0, count));
+        return count;
+      },
+      truncate: (size) => {
+        call("truncate");
+        file.truncate(size);
+      },
+      sync: () => this.#sync(() => call("sync"), { name: "sync", path, by: this }, file),
+      syncData: () =>
+        this.#sync(() => call("syncData"), { name: "syncData", path, by: this }, file),
+      close: () => {
+        try {
+          call("close");
+        } finally {
+          isOpen = false;
+        }
+      },
+    };
+  }
+
+  rename(from: string, to: string): void {
+    this.#call("rename", to);
+    this.#parent(to).rename(basename(from), basename(to));
+  }
+
+  link(from: string, to: string): void {
+    this.#call("link", to);
+    const entry = this.#disk.entry(from);
+    if (entry === null) throw diskError("ENOENT");
+    if (this.#disk.entry(to) !== null) throw diskError("EEXIST");
+    this.#parent(to).add(basename(to), entry);
+  }
+
+  remove(path: string): void {
+    this.#call("remove", path);
+    if (this.#disk.entry(path) === null) throw diskError("ENOENT");
+    this.#parent(path).remove(basename(path));
+  }
+
+  removeFolder(path: string): void {
+    this.remove(path);
+  }
+
+  makeFolder(path: string): void {
+    this.#call("makeFolder", path);
+    if (this.#disk.entry(path) !== null) return;
+    this.#needRoom(path);
+    this.#parent(path).add(basename(path), new SimulatedFolder());
+  }
+
+  setMode(path: string, mode: number): void {
+    this.#call("setMode", path);
+    const entry = this.#disk.entry(path);
+    if (entry !== null) entry.mode = mode;
+  }
+
+  /** Bytes over those that stand there already, synced. */
+  async rewrite(path: string, offset: number, bytes: Uint8Array): Promise<void> {
+    const [file, opened] = [this.#disk.file(path), this.open(path)];
+    try {
+      this.#call("write", path);
+      file?.overwrite(offset, bytes);
+      await opened.syncData();
+    } finally {
+      opened.close();
+    }
+  }
+
+  syncFolder(path: string): Promise<void> {
+    const folder = this.#disk.folder(path);
+    if (folder === null) return Promise.reject(diskError("ENOENT"));
+    const name = "syncFolder";
+    return this.#sync(() => this.#call(name, path), { name, path, by: this }, folder);
+  }
+
+  lock(path: string): FileLock | null {
+    this.#call("lock", path);
+    if (this.#disk.locks.has(path)) return null;
+    const file = this.#disk.file(path) ?? this.#made(path);
+    this.#disk.locks.set(path, this);
+    return {
+      note: (text) => {
+        if (!this.isAlive) throw new Dead();
+        file.truncate(0);
+        file.append(Buffer.from(text));
+      },
+      release: () => {
+        if (this.#disk.locks.get(path) === this) this.#disk.locks.delete(path);
+      },
+    };
+  }
+
+  #call(name: Call["name"], path: string): void {
+    if (!this.isAlive) throw new Dead();
+    this.#disk.before({ name, path, by: this });
+    // What was done before the call may have been the end of it.
+    if (!this.isAlive) throw new Dead();
+  }
+
+  /** A full disk takes what still fits, and only then says so. */
+  #taken(path: string, wanted: number): number {
+    if (wanted > 0) this.#needRoom(path);
+    const count = Math.min(this.#disk.taken(wanted), this.#disk.room);
+    this.#disk.room -= count;
+    return count;
+  }
+
+  #needRoom(path: string): void {
+    if (this.#disk.room > 0) return;
+    this.#disk.didNotFit(path);
+    throw diskError("ENOSPC");
+  }
+
+  #made(path: string): SimulatedFile {
+    this.#needRoom(path);
+    const file = new SimulatedFile();
+    this.#parent(path).add(basename(path), file);
+    return file;
+  }
+
+  #parent(path: string): SimulatedFolder {
+    const folder = this.#disk.folder(dirname(path));
+    if (folder === null) throw diskError("ENOENT");
+    return folder;
+  }
+
+  async #sync(begin: () => void, call: Call, entry: Entry): Promise<void> {
+    let failure: Error | null = null;
+    try {
+      begin();
+    } catch (error) {
+      if (!(error instanceof Error) || error instanceof Dead) throw error;
+      failure = error;
+    }
+    const done = Promise.withResolvers<void>();
+    const sync = { ...call, failure, done, ...this.#fates(entry) };
+    if (this.#disk.holds) this.#disk.syncs.push(sync);
+    else this.#disk.finish(sync);
+    return done.promise;
+  }
+
+  #fates(entry: Entry): Pick<Sync, "save" | "lose"> {
+    // Names that a failed sync did not save are not forgotten: they wait for the next one.
+    if (entry instanceof SimulatedFolder) return { save: entry.stage(), lose: () => {} };
+    const staged = entry.stage();
+    return { save: () => entry.save(staged), lose: () => entry.lose(staged, this.#dice) };
+  }
+}

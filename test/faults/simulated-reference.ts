@@ -1,0 +1,195 @@
+// What a site must be like, kept outside the store: the rules' own state, every line that was ever
+// decided with its bytes, and how far answers have promised that it stays.
+import type { Command } from "../../src/domain/command.ts";
+import { isAudited, type Event } from "../../src/domain/event.ts";
+import { evolve } from "../../src/domain/evolve.ts";
+import { ExpiryIndex } from "../../src/domain/expiry-index.ts";
+import { assertGranted } from "../../src/domain/invariants.ts";
+import { emptyState, type State } from "../../src/domain/state.ts";
+import { instant, type Instant } from "../../src/domain/time.ts";
+import { transact } from "../../src/domain/transact.ts";
+import { encodeLine, firstHead, type Head } from "../../src/store/journal.ts";
+import { decodeSnapshot, encodeSnapshot, noHistory } from "../../src/store/snapshot.ts";
+
+interface Known {
+  readonly head: Head;
+  readonly events: readonly Event[];
+  readonly text: string;
+}
+
+/** Lines that were decided and then turned away; a crash may bring them back. */
+interface TurnedAway {
+  readonly after: number;
+  readonly lines: readonly Known[];
+}
+
+export class Reference {
+  state: State = emptyState("site");
+  /** Answers have been given that rest on everything up to here. */
+  promised = 0;
+  /** Everything up to here has been synced by the store itself. */
+  synced = 0;
+  /** The first line of the batch that gathers; null: the next line begins one. */
+  #from: number | null = null;
+  /** By seq; the first stands for nothing. */
+  readonly #known: Known[] = [{ head: firstHead, events: [], text: "" }];
+  #turnedAway: TurnedAway[] = [];
+  #record = Buffer.alloc(1 << 16);
+  /** Where each audited line ends in the record. */
+  readonly #recordEnds = [0];
+  /** The state at `#baseSeq`, which is never beyond what is promised. */
+  #base: State = emptyState("site");
+  #baseSeq = 0;
+
+  get head(): Head {
+    return this.headAt(this.#known.length - 1);
+  }
+
+  headAt(seq: number): Head {
+    const known = this.#known[seq];
+    if (known === undefined) throw new Error(`line ${seq} was never decided`);
+    return known.head;
+  }
+
+  /** The line a first start writes. */
+  create(at: Instant): void {
+    const event: Event = { type: "Created", at, kind: "site", appliance: "" };
+    evolve(this.state, event);
+    this.#append([event], at);
+    this.batchIsWritten();
+    this.promised = 1;
+    this.synced = 1;
+  }
+
+  /** What the rules say; what they say happened is a line from here on. */
+  decide(command: Command, at: Instant) {
+    const done = transact(this.state, command, at);
+    if (done.ok) for (const events of done.value.lines) this.#append(events, at);
+    return done;
+  }
+
+  /** Nothing depends on how licenses are kept, but the order of events that touch them all does. */
+  orderLicenses(like: State["licenses"]): void {
+    const { licenses } = this.state;
+    const mine = new Map(licenses);
+    licenses.clear();
+    for (const id of [...like.keys(), ...mine.keys()]) {
+      const license = mine.get(id);
+      if (license !== undefined) licenses.set(id, license);
+    }
+  }
+
+  /** What gathered is on its way to the disk; returns how far that goes. */
+  batchIsWritten(): number {
+    this.#from = null;
+    return this.head.seq;
+  }
+
+  promise(seq: number): void {
+    this.promised = Math.max(this.promised, seq);
+  }
+
+  /** A sync returned: whatever was overwritten or cut off before it is gone for good. */
+  syncedTo(seq: number): void {
+    this.synced = seq;
+    this.#turnedAway = [];
+  }
+
+  /** Nothing beyond what is synced counts while the store goes on. */
+  turnAway(): void {
+    this.#turnedAway.push({ after: this.synced, lines: this.#known.slice(this.synced + 1) });
+    this.goBackTo(this.synced);
+  }
+
+  /** Whether a store may stand at this line after a crash; the reference stands there then. */
+  standsAt(seq: number, sum: string): boolean {
+    if (this.#known[seq]?.head.sum === sum) {
+      this.goBackTo(seq);
+      return true;
+    }
+    for (const { after, lines } of this.#turnedAway) {
+      if (seq <= after || lines[seq - after - 1]?.head.sum !== sum) continue;
+      this.goBackTo(after);
+      for (const line of lines.slice(0, seq - after)) this.#push(line);
+      this.#play(this.state, after, seq);
+      return true;
+    }
+    return false;
+  }
+
+  /** Everything beyond is gone, and was never answered. */
+  goBackTo(seq: number): void {
+    if (seq > this.head.seq) throw new Error(`line ${seq} is ahead, not back`);
+    this.state = this.stateAt(seq);
+    this.#known.length = seq + 1;
+    this.#recordEnds.length = this.head.auditSeq + 1;
+    this.synced = Math.min(this.synced, seq);
+    this.#from = null;
+  }
+
+  /** Whether the state at this line can still be told. */
+  reaches(seq: number): boolean {
+    return seq >= this.#baseSeq && seq < this.#known.length;
+  }
+
+  stateAt(seq: number): State {
+    this.#play(this.#base, this.#baseSeq, Math.min(this.promised, seq));
+    this.#baseSeq = Math.max(this.#baseSeq, Math.min(this.promised, seq));
+    const state = copyOf(this.#base);
+    this.#play(state, this.#baseSeq, seq);
+    return state;
+  }
+
+  /** Byte for byte the audited lines up to this one. */
+  recordUpTo(auditSeq: number): Uint8Array | null {
+    const end = this.#recordEnds[auditSeq];
+    return end === undefined ? null : this.#record.subarray(0, end);
+  }
+
+  #play(state: State, from: number, to: number): void {
+    for (let seq = from + 1; seq <= to; seq += 1) {
+      for (const event of this.#known[seq]?.events ?? []) {
+        evolve(state, event);
+        assertGranted(state, event);
+      }
+    }
+  }
+
+  #append(events: readonly Event[], at: Instant): void {
+    const { text, head } = encodeLine(this.head, this.#from, at, events);
+    this.#from ??= head.seq;
+    this.#push({ head, events, text });
+  }
+
+  #push(line: Known): void {
+    this.#known.push(line);
+    const { events, text } = line;
+    if (!events.some(isAudited)) return;
+    const start = this.#recordEnds.at(-1) ?? 0;
+    const length = Buffer.byteLength(text);
+    if (start + length > this.#record.length) {
+      this.#record = Buffer.concat([this.#record], 2 * (start + length));
+    }
+    this.#recordEnds.push(start + this.#record.write(text, start));
+  }
+}
+
+/** Through its rows, and compared with what it is a copy of: rows that forget something show. */
+function copyOf(state: State): State {
+  const copy = decodeSnapshot(encodeSnapshot(state, firstHead, noHistory));
+  if (textOf(copy) !== textOf(state)) throw new Error("a state is not what its rows say");
+  return copy;
+}
+
+/** All there is in a state, as text. Facts of the machine are left out. */
+export function textOf(state: State): string {
+  const licenses = [...state.licenses].toSorted(([a], [b]) => a - b);
+  const products = [...state.products].map(([code, all]) => [code, all.map(({ id }) => id)]);
+  return JSON.stringify({ ...state, licenses, products, clockSuspect: false }, plain);
+}
+
+function plain(_key: string, value: unknown): unknown {
+  if (value instanceof Map) return [...value];
+  if (!(value instanceof ExpiryIndex)) return value;
+  return value.ended(instant(Infinity), Infinity).map(({ slot, end }) => [slot, end]);
+}

@@ -1,0 +1,209 @@
+import type { Command } from "../../src/domain/command.ts";
+import type { OutcomeOf } from "../../src/domain/decide.ts";
+import type { State } from "../../src/domain/state.ts";
+import { instant, latest, type Instant } from "../../src/domain/time.ts";
+import { ApplianceClock } from "../../src/platform/clock.ts";
+import { checkpoint } from "../../src/store/checkpoint.ts";
+import type { Head } from "../../src/store/journal.ts";
+import { Store } from "../../src/store/store.ts";
+import type { Dice } from "./dice.ts";
+import { someCommand } from "./simulated-commands.ts";
+import { SimulatedDisk } from "./simulated-disk.ts";
+import { Broken, isSameHead, type Figures, type PromiseName } from "./simulated-promises.ts";
+import type { Reference } from "./simulated-reference.ts";
+
+export const FOLDER = "/srv/data";
+
+export interface Surroundings {
+  readonly disk: SimulatedDisk;
+  readonly reference: Reference;
+  readonly dice: Dice;
+  readonly figures: Figures;
+  readonly trace: (text: string) => void;
+}
+
+type Answer = Awaited<ReturnType<Store["transact"]>>;
+type Decided = ReturnType<Reference["decide"]>;
+
+/** A server from its start to its end, and the ear of everybody who asks it something. */
+export class SimulatedServer {
+  readonly #around: Surroundings;
+  readonly #clock = new ApplianceClock();
+  #store: Store | null = null;
+  /** How many have no answer yet. */
+  waiting = 0;
+  /** The store said that its process must end. */
+  hasFailed = false;
+  /** From here on nobody hears what it says. */
+  isGone = false;
+  /** The first thing that was wrong with an answer. */
+  broken: Broken | null = null;
+  /** What the store was told the time is, at the last question. */
+  #now = instant(0);
+  #isSuspect = false;
+
+  constructor(around: Surroundings) {
+    this.#around = around;
+  }
+
+  get isOpen(): boolean {
+    return this.#store !== null;
+  }
+
+  get store(): Store {
+    if (this.#store === null) throw new Error("the server has not started");
+    return this.#store;
+  }
+
+  async open(disk: SimulatedDisk = this.#around.disk): Promise<Store> {
+    this.#store = await Store.open({
+      disk: disk.start("server"),
+      folder: FOLDER,
+      kind: "site",
+      create: true,
+      uid: 0,
+      clock: (mark) => {
+        const now = this.#clock.now(mark);
+        this.#now = latest(now, mark);
+        return now;
+      },
+      isSuspect: (now) => {
+        this.#isSuspect = this.#clock.isSuspect(now);
+        return this.#isSuspect;
+      },
+      checkpoint: (folder, open) => this.#checkpoint(disk, folder, open),
+      onFatal: () => {
+        this.hasFailed = true;
+      },
+    });
+    return this.#store;
+  }
+
+  async #checkpoint(disk: SimulatedDisk, folder: string, open: number): Promise<void> {
+    const child = disk.start("checkpoint");
+    const { figures } = this.#around;
+    try {
+      await checkpoint(child, folder, open);
+      figures.checkpoints += 1;
+    } catch (error) {
+      figures.checkpointsFailed += 1;
+      throw error;
+    } finally {
+      disk.kill(child);
+    }
+  }
+
+  /** Somebody wants something. The rules decide beside the store, in the same instant. */
+  ask(isClumsy: boolean): void {
+    const { reference, dice, figures } = this.#around;
+    figures.operations += 1;
+    const number = figures.operations;
+    let decided: Decided | null = null;
+    let seq = 0;
+    const asked = (head: Head): Command => {
+      this.#compareHead(head);
+      const { state } = reference;
+      state.clockSuspect = this.#isSuspect;
+      const command = someCommand({ dice, state, head, at: this.#now, number });
+      if (isForAll(command)) reference.orderLicenses(this.store.peek(({ licenses }) => licenses));
+      decided = reference.decide(command, this.#now);
+      seq = reference.head.seq;
+      return command;
+    };
+    const view = (state: State, outcome: OutcomeOf<Command>, at: Instant): unknown => {
+      if (at !== this.#now) this.#found("answers", `it is ${at} and not ${this.#now}`);
+      if (isClumsy) throw new Error(CLUMSY);
+      // As the server does after a vendor's word.
+      if (state.mark < at) this.#clock.setTo(state.mark);
+      return outcome;
+    };
+    this.#heard(this.store.transact(asked, view), (answer) => {
+      if (isStorageFault(answer)) figures.failed += 1;
+      else this.#compare(answer, decided, seq);
+    });
+  }
+
+  /** Somebody looks. What they saw has to stay, just as what they did. */
+  look(): void {
+    const { reference, figures, dice } = this.#around;
+    figures.operations += 1;
+    let seq = 0;
+    const license = dice.between(1, 8);
+    const read = this.store.read((state) => {
+      seq = reference.head.seq;
+      const [found, wanted] = [glimpse(state, license), glimpse(reference.state, license)];
+      if (found !== wanted) this.#found("unseen", `line ${seq}: it saw ${found}, not ${wanted}`);
+      return found;
+    });
+    this.#heard(read, (answer) => {
+      if (isStorageFault(answer)) {
+        figures.failed += 1;
+        return;
+      }
+      reference.promise(seq);
+      figures.reads += 1;
+    });
+  }
+
+  #compare(answer: Answer, decided: Decided | null, seq: number): void {
+    const { reference, figures } = this.#around;
+    const wanted = decided?.ok === true ? decided.value.outcome : decided?.fault;
+    const found = answer.ok ? answer.value : answer.fault;
+    if (answer.ok !== decided?.ok || !Bun.deepEquals(found, wanted)) {
+      this.#found(
+        "answers",
+        `at line ${seq}: ${JSON.stringify(found)}, not ${JSON.stringify(wanted)}`,
+      );
+    }
+    reference.promise(seq);
+    figures[answer.ok ? "done" : "refused"] += 1;
+  }
+
+  #heard(answering: Promise<Answer>, hear: (answer: Answer) => void): void {
+    this.waiting += 1;
+    const number = this.#around.figures.operations;
+    answering.then(
+      (answer) => {
+        if (this.isGone) return;
+        this.waiting -= 1;
+        this.#around.trace(`${number} ${answer.ok ? "ok" : answer.fault.code}\n`);
+        hear(answer);
+      },
+      (error: unknown) => {
+        if (this.isGone) return;
+        this.waiting -= 1;
+        this.#around.figures.failed += 1;
+        const told = error instanceof Error && error.message === CLUMSY;
+        if (!told) this.#found("answers", `question ${number} threw ${String(error)}`);
+      },
+    );
+  }
+
+  #compareHead(head: Head): void {
+    const wanted = this.#around.reference.head;
+    if (isSameHead(head, wanted)) return;
+    this.#found("unseen", `it stands at ${JSON.stringify(head)}, not ${JSON.stringify(wanted)}`);
+  }
+
+  #found(promise: PromiseName, what: string): void {
+    if (!this.isGone) this.broken ??= new Broken(promise, what);
+  }
+}
+
+const CLUMSY = "told to";
+
+/** Goes through all licenses, in the order they are kept: which is what a start makes it. */
+const isForAll = ({ type }: Command): boolean =>
+  type === "UnregisterAll" || type === "ReleaseAllFeatures";
+
+const isStorageFault = (answer: Answer): boolean =>
+  !answer.ok && answer.fault.code.startsWith("storage_");
+
+/** A little of everything, cheap enough for every read. */
+function glimpse(state: State, id: number): string {
+  const license = state.licenses.get(id);
+  const { mark, nextSlot, requests, remembered, refusals } = state;
+  const sizes = [state.licenses.size, requests.size, remembered.size, refusals.size].join(" ");
+  const held = `${license?.counter.total} ${license?.pool.holders.size} ${license?.grant.serial}`;
+  return `${mark} ${nextSlot} ${sizes} ${held}`;
+}

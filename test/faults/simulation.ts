@@ -1,0 +1,113 @@
+// Many lives of a site on simulated disks, each from a seed: the real store and the real rules, with
+// crashes, failing calls, full disks and jumping clocks between their operations. A seed that breaks
+// a promise is printed, and `SEED=… bun test/faults/simulation.ts` lives exactly that life again.
+import { availableParallelism } from "node:os";
+import { atEnd, check, finish, isSoak, seed, sized } from "./rig.ts";
+import { liveOnce, type Lived } from "./simulated-lives.ts";
+import { noFigures, type Figures, type PromiseName } from "./simulated-promises.ts";
+
+const OPERATIONS = 10_000;
+const ARGUMENT = "--lives=";
+
+/** What each promise is called, and how hard it was tried. */
+const PROMISES: Readonly<Record<PromiseName, (figures: Figures) => string>> = {
+  kept: ({ done, refused, reads, cuts, kills, stops, diskFailures }) =>
+    `what was answered stays: ${done} changes, ${refused} refusals and ${reads} reads, over ${cuts} power cuts, ${kills} kills, ${stops} stops and ${diskFailures} failed calls`,
+  starts: ({ starts, startsCutShort, tornTails }) =>
+    `none of ${starts} starts is refused; ${startsCutShort} of them were cut short themselves, ${tornTails} cut off a torn tail`,
+  unseen: ({ failed, full }) =>
+    `what was turned away is not seen while the server goes on: ${failed} calls, ${full} full disks`,
+  answers: ({ operations, jumps, shortWrites }) =>
+    `everybody gets an answer, and it is the rules' own: ${operations} operations, ${jumps} clock jumps, ${shortWrites} short writes`,
+  room: ({ full }) => `a full disk is noticed, and so is new room on it: ${full} times`,
+  stopped: ({ stops }) => `after a clean stop state.json is everything: ${stops} stops`,
+  record: ({ starts, recordBytes, checkpoints, checkpointsFailed }) =>
+    `the record is every audited line once, byte for byte: at each start, ${megabytes(recordBytes)} MB in all, after ${checkpoints} checkpoints and ${checkpointsFailed} that failed, over ${starts} starts`,
+  damage: ({ flips, staleBlocks, damageRefused }) =>
+    `a damaged file is named or does no harm: ${flips} flipped bits, ${staleBlocks} stale blocks, ${damageRefused} refusals`,
+  "way back": ({ waysBack }) =>
+    `the command that a refused state names brings everything back: ${waysBack} times`,
+};
+
+const megabytes = (bytes: number): number => Math.round(bytes / 1_000_000);
+
+/** The lives of one process: every `step`-th seed from `from` to before `to`. */
+interface Share {
+  readonly from: number;
+  readonly to: number;
+  readonly step: number;
+}
+
+const asked = process.argv.find((word) => word.startsWith(ARGUMENT));
+if (asked !== undefined) {
+  const { from, to, step } = JSON.parse(asked.slice(ARGUMENT.length)) as Share;
+  for (let one = from; one < to; one += step) {
+    console.log(JSON.stringify(await liveOnce(one, OPERATIONS)));
+  }
+  process.exit();
+}
+
+const total = noFigures();
+const broken: Lived[] = [];
+const digests = new Map<number, Set<string>>();
+
+function note(lived: Lived): void {
+  const { figures } = lived;
+  for (const name of Object.keys(total) as (keyof Figures)[]) total[name] += figures[name];
+  if (lived.broken !== null) broken.push(lived);
+  digests.set(lived.seed, (digests.get(lived.seed) ?? new Set()).add(lived.digest));
+}
+
+/** One life, twice; or many on all cores, the first of them in two processes. */
+if (process.env["SEED"] === undefined) await liveAll(sized(200, 20_000));
+else for (let times = 0; times < 2; times += 1) note(await liveOnce(seed, OPERATIONS));
+conclude();
+
+async function liveAll(count: number): Promise<void> {
+  const processes = availableParallelism();
+  const shares = Array.from({ length: processes }, (_, place) => ({
+    from: seed + place,
+    to: seed + count,
+    step: processes,
+  }));
+  shares.push({ from: seed, to: seed + 1, step: 1 });
+  await Promise.all(shares.map(inProcess));
+}
+
+async function inProcess(share: Share): Promise<void> {
+  const words = [process.execPath, import.meta.path, ARGUMENT + JSON.stringify(share)];
+  const child = Bun.spawn(words, { stdin: "ignore", stdout: "pipe", stderr: "inherit" });
+  atEnd(() => child.kill());
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const part of child.stdout) {
+    text += decoder.decode(part, { stream: true });
+    const lines = text.split("\n");
+    text = lines.pop() ?? "";
+    for (const line of lines) hear(JSON.parse(line) as Lived);
+  }
+  const code = await child.exited;
+  check(`the process with every ${share.step}th seed from ${share.from} ends well`, code === 0);
+}
+
+function hear(lived: Lived): void {
+  note(lived);
+  // Against a planted bug one broken promise is enough.
+  if (lived.broken !== null && process.argv.includes("--first")) conclude();
+  const count = digests.size;
+  if (isSoak && count % 1_000 === 0) console.log(`       ${count} lives, ${broken.length} broken`);
+}
+
+function conclude(): never {
+  const seeds = [...digests.keys()];
+  console.log(`       seeds ${Math.min(...seeds)} to ${Math.max(...seeds)}`);
+  for (const name of Object.keys(PROMISES) as PromiseName[]) {
+    const found = broken.filter((lived) => lived.broken?.promise === name);
+    const detail = found.slice(0, 3).map((lived) => lived.broken?.detail);
+    check(PROMISES[name](total), found.length === 0, detail.join("\n         "));
+  }
+  const same = digests.get(seed)?.size === 1;
+  const said = [...(digests.get(seed) ?? [])].join(" and ");
+  check(`one seed lives the same life twice: ${seed} comes to ${said}`, same);
+  finish();
+}

@@ -1,0 +1,139 @@
+// Every sync held up for two seconds, and a watch on when answers come. An answer can only stand
+// for what is on disk if it comes after the syncs that bring it there: neither the operation's own
+// answer, nor that of whoever looks at the same time, may come earlier.
+import { statSync } from "node:fs";
+import { realDisk } from "../../src/platform/disk.ts";
+import { segmentsIn } from "../../src/store/files.ts";
+import { begin, logIn, onStage, type Stage } from "./syscalls-play.ts";
+import {
+  heartbeat,
+  readSlots,
+  readStatus,
+  refused,
+  takeLast,
+  tip,
+  tooLate,
+  type Scene,
+  type Step,
+} from "./syscalls-scenes.ts";
+import { until, type Reply, type Server, type Wrapped } from "./syscalls-server.ts";
+import { DELAY, strace } from "./syscalls-trace.ts";
+
+/** One thing that was waited for. */
+export interface Waited {
+  readonly what: string;
+  /** Null: as it should be. */
+  readonly wrong: string | null;
+}
+
+/** `syncs`: how many the part of the scene that is meant has, one after the other. */
+export const delay = (root: string, scene: Scene, syncs: number): Promise<Waited[]> =>
+  onStage(root, scene, async (stage) => {
+    const words = strace(stage.folder, logIn(stage.home), "delay");
+    const began = Date.now();
+    const { server, checkpoint } = await begin(stage, words);
+    try {
+      if (server.ready === null) return [waited(scene, "ready", await server.complaint())];
+      if (scene.part === "start") {
+        return [notBefore(scene, "ready", began + syncs * DELAY, server.ready)];
+      }
+      if (checkpoint !== null) return await duringCheckpoint(stage, server, checkpoint);
+      if (scene.folds) return await duringRotation(stage, server);
+      if (scene.stops) return await duringStop(stage, server, syncs);
+      return await duringStep(stage, server, syncs);
+    } finally {
+      server.kill("SIGKILL");
+      await server.ended;
+      checkpoint?.unlink();
+    }
+  });
+
+const waited = ({ name }: Scene, what: string, wrong: string | null): Waited => ({
+  what,
+  wrong: wrong === null ? null : `${name}, ${what}: ${wrong}`,
+});
+
+const notBefore = (scene: Scene, what: string, earliest: number, got: number): Waited =>
+  waited(scene, what, got >= earliest ? null : `came ${earliest - got} ms too early`);
+
+function answered(scene: Scene, step: Step, earliest: number, reply: Reply | null): Waited {
+  const wanted = step.isRefused === true ? 400 : 200;
+  if (reply?.status === wanted) return notBefore(scene, step.name, earliest, reply.got);
+  return waited(scene, step.name, `was answered ${reply?.status} ${reply?.code}`);
+}
+
+const journalSize = (folder: string): number =>
+  segmentsIn(realDisk, folder).reduce((total, { path }) => total + statSync(path).size, 0);
+
+/** Who comes while the sync is held up could see what is not safe yet, and waits as well. */
+async function duringStep(stage: Stage, server: Server, syncs: number): Promise<Waited[]> {
+  const { scene, folder } = stage;
+  const [step = heartbeat] = scene.steps;
+  const before = journalSize(folder);
+  const sent = Date.now();
+  const answer = server.ask(step);
+  const written = await until(() => journalSize(folder) > before, DELAY, 2);
+  const late = step === takeLast ? tooLate : refused;
+  const onlookers = [readSlots, readStatus, late];
+  const looked = Date.now();
+  const seen = await Promise.all(onlookers.map((one) => server.ask(one)));
+  if (!written || looked >= sent + DELAY) {
+    return [waited(scene, step.name, "nothing was seen to be written while its sync was held up")];
+  }
+  return [
+    answered(scene, step, sent + syncs * DELAY, await answer),
+    ...onlookers.map((one, place) => answered(scene, one, sent + DELAY, seen[place] ?? null)),
+  ];
+}
+
+/** The name of a new segment is safe before anything in it is answered. */
+async function duringRotation({ scene, folder }: Stage, server: Server): Promise<Waited[]> {
+  await server.ask(tip);
+  const segments = segmentsIn(realDisk, folder).length;
+  let before = Date.now();
+  const rotated = await until(
+    () => {
+      const now = Date.now();
+      if (segmentsIn(realDisk, folder).length > segments) return true;
+      before = now;
+      return false;
+    },
+    undefined,
+    2,
+  );
+  if (!rotated) return [waited(scene, "a new segment", "did not come")];
+  // The folder's sync, and then the line's own.
+  return [answered(scene, takeLast, before + 2 * DELAY, await server.ask(takeLast))];
+}
+
+async function duringStop({ scene }: Stage, server: Server, syncs: number): Promise<Waited[]> {
+  for (const step of scene.steps) await server.ask(step);
+  const told = Date.now();
+  server.kill("SIGTERM");
+  const ended = await server.ended;
+  if (ended !== "0") return [waited(scene, "the end", `with ${ended}`)];
+  return [notBefore(scene, "the end", told + syncs * DELAY, Date.now())];
+}
+
+/** A checkpoint that hangs in its syncs holds nobody up. */
+async function duringCheckpoint(
+  { scene }: Stage,
+  server: Server,
+  checkpoint: Wrapped,
+): Promise<Waited[]> {
+  await server.ask(tip);
+  if (!(await until(() => checkpoint.began(), undefined, 5))) {
+    return [waited(scene, "a checkpoint", "did not come")];
+  }
+  const all: Waited[] = [];
+  while (checkpoint.code() === null) {
+    const reply = await server.ask(heartbeat);
+    const took = reply?.status === 200 ? reply.got - reply.sent : Infinity;
+    if (checkpoint.code() !== null) break;
+    const wrong = took < DELAY ? null : `took ${took} ms while a checkpoint was held up`;
+    all.push(waited(scene, heartbeat.name, wrong));
+    await Bun.sleep(DELAY / 4);
+  }
+  const wrong = checkpoint.code() === 0 ? null : `ended with ${checkpoint.code()}`;
+  return [...all, waited(scene, "the checkpoint", wrong)];
+}

@@ -1,0 +1,47 @@
+// After a checkpoint that came to its end: is everything in `state.json`, and is the auditor's
+// record what it says?
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { realDisk } from "../../src/platform/disk.ts";
+import { GENESIS } from "../../src/platform/hash.ts";
+import { HISTORY } from "../../src/store/files.ts";
+import { decodeLine, type Line } from "../../src/store/journal.ts";
+import { load } from "../../src/store/load.ts";
+import { StateFile } from "../../src/store/state-file.ts";
+
+export async function wrongInRecord(folder: string): Promise<string[]> {
+  const state = await new StateFile(realDisk, folder).read();
+  const loaded = await load(realDisk, folder);
+  if (state === null || loaded === null) return ["there is no state after a clean stop"];
+  const wrong: string[] = [];
+  if (state.covers.seq !== loaded.head.seq) {
+    wrong.push(
+      `state.json covers ${state.covers.seq} of ${loaded.head.seq} lines after a clean stop`,
+    );
+  }
+  let sum = GENESIS;
+  let seq = 0;
+  for (const line of recorded(folder)) {
+    if (line === null || line.audit_seq !== seq + 1 || line.audit_prev !== sum) {
+      return [...wrong, `the record breaks after line ${seq}`];
+    }
+    seq = line.audit_seq;
+    sum = line.sum;
+  }
+  if (seq !== state.audit.seq || sum !== state.audit.sum) {
+    wrong.push(`the record ends at ${seq}, and the state says ${state.audit.seq}`);
+  }
+  return wrong;
+}
+
+/** In order; null where a line is not one. */
+function recorded(folder: string): (Line | null)[] {
+  const files = readdirSync(join(folder, HISTORY)).map((name) => {
+    const texts = readFileSync(join(folder, HISTORY, name), "utf8").split("\n");
+    const lines = texts
+      .slice(0, texts.at(-1) === "" ? -1 : undefined)
+      .map((text) => decodeLine(new Uint8Array(Buffer.from(text))));
+    return { first: lines[0]?.audit_seq ?? 0, lines };
+  });
+  return files.toSorted((a, b) => a.first - b.first).flatMap(({ lines }) => lines);
+}

@@ -1,0 +1,176 @@
+// The folders that scenes begin with, made once and copied for every run.
+import { appendFileSync, cpSync, linkSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Terms } from "../../src/domain/terms.ts";
+import { HOUR, later, type Instant } from "../../src/domain/time.ts";
+import { makeKey } from "../../src/license/keys.ts";
+import { Airgap } from "../../src/operations/airgap.ts";
+import { Credentials } from "../../src/operations/credentials.ts";
+import { Identity } from "../../src/operations/identity.ts";
+import { Licensing } from "../../src/operations/licensing.ts";
+import { wallClock } from "../../src/platform/clock.ts";
+import { realDisk } from "../../src/platform/disk.ts";
+import { readComponents } from "../../src/platform/machine.ts";
+import { checkpoint } from "../../src/store/checkpoint.ts";
+import { generationName, HISTORY, segmentsIn, STATE } from "../../src/store/files.ts";
+import { SealedFile } from "../../src/store/sealed-file.ts";
+import { StateFile } from "../../src/store/state-file.ts";
+import { Store } from "../../src/store/store.ts";
+import { done, granted } from "../support/licensed-store.ts";
+import {
+  consume,
+  CONTACT,
+  counting,
+  feature,
+  register,
+  registerFeature,
+} from "../support/scenario.ts";
+import { factsIn, LICENSE, type Facts } from "./syscalls-facts.ts";
+import { answer, confirmedBody, trustDocument } from "../support/vendor.ts";
+
+/** A folder to copy, and what it holds. */
+export interface Begun {
+  readonly folder: string;
+  readonly facts: Facts;
+}
+
+export const LICENSE_KEY = "K-1";
+
+export interface Prepared {
+  /** Three users hold slots and one slot is free; nothing was folded since they came. */
+  readonly site: Begun;
+  /** The same with cloud credentials. */
+  readonly keyed: Begun;
+  /** The same, after a crash in the middle of a write. */
+  readonly torn: Begun;
+  /**
+   * The same with a journal that one long line more makes due to be folded, and with what a
+   * checkpoint that was interrupted before every step of its own leaves behind.
+   */
+  readonly long: Begun;
+  /** Answers an open request with more slots. */
+  readonly renewal: string;
+  /** Another vendor's. */
+  readonly trust: string;
+  /** What installs a license by code. */
+  readonly confirmation: object;
+}
+
+const terms: Partial<Terms> = {
+  slots: 4,
+  timeoutMinutes: 24 * 60,
+  borrowHours: 100,
+  consumption: counting({ max: null }),
+  features: [
+    feature("view", { floating: { slots: 9, timeoutMinutes: 24 * 60 } }),
+    feature("plot", { consumption: counting({ max: null }) }),
+  ],
+};
+
+/**
+ * The record is ahead of the clock on the wall, and a license with an end was lent from, so that
+ * time does not follow back: else a start would mark the time, or not, depending on how long ago
+ * this was made.
+ */
+const ahead = (): Instant => later(wallClock(), HOUR);
+
+/** A segment as long as this is folded. */
+const DUE = 8 * 1024 * 1024;
+
+/** Free text of a heartbeat, as long as it may be. */
+export const TIP = 4 * 1024;
+
+export async function prepare(root: string): Promise<Prepared> {
+  const folder = join(root, "made");
+  const { store, licensing, airgap } = await open(folder);
+  granted(await licensing.trust(await trustDocument({ products: ["cad"] }), "test"));
+  const first = granted(await licensing.request("cad", null, "test"));
+  const dated = { ...terms, validUntil: later(ahead(), 1_000 * HOUR) };
+  granted(await licensing.install(await answer(first.document, LICENSE, dated), "test"));
+  await done(store, register("ann"));
+  await store.checkpoint();
+  for (const user of ["bob", "cid"]) await done(store, register(user));
+  await done(store, registerFeature("bob", "view"));
+  await done(store, consume(5));
+  const second = granted(await licensing.request("cad", null, "test"));
+  const renewed = { ...dated, slots: 6 };
+  const renewal = await answer(second.document, LICENSE, renewed, { serial: 2 });
+  const { code } = granted(await airgap.generate(LICENSE_KEY, "", "test"));
+  const confirmation = await confirmedBody(code, LICENSE_KEY);
+  const site = copy(folder, join(root, "site"));
+  // One long line, and a short one that takes it back: the state stays small.
+  for (const info of ["x".repeat(DUE - store.health().journalBytes - 4_000), ""]) {
+    await done(store, register("ann", { contact: { ...CONTACT, info } }));
+  }
+  const left = DUE - store.health().journalBytes;
+  if (left <= 0 || left >= TIP) throw new Error(`the journal is due in ${left} bytes`);
+  const long = copy(folder, join(root, "long"));
+  await store.close();
+  await interruptCheckpoint(long);
+
+  const keyed = copy(site, join(root, "keyed"));
+  await new SealedFile(realDisk, keyed).change({ apiKey: "old-a", sharedKey: "old-s" });
+  const torn = copy(site, join(root, "torn"));
+  tear(torn);
+  return {
+    site: await begun(site),
+    keyed: await begun(keyed),
+    torn: await begun(torn),
+    long: await begun(long),
+    renewal,
+    trust: await trustDocument({ products: ["cam"] }, await makeKey()),
+    confirmation,
+  };
+}
+
+async function open(folder: string) {
+  const identity = new Identity(realDisk, folder, readComponents());
+  const store = await Store.open({
+    disk: realDisk,
+    folder,
+    kind: "site",
+    create: true,
+    clock: ahead,
+    identify: () => identity.make(),
+    isBound: (license) => identity.matching(license).ok,
+    checkpoint: (where, first) => checkpoint(realDisk, where, first),
+    onFatal(error) {
+      throw error;
+    },
+  });
+  const credentials = new Credentials(store, new SealedFile(realDisk, folder));
+  const licensing = new Licensing(store, identity, credentials);
+  return { store, licensing, airgap: new Airgap(store, identity) };
+}
+
+/** Looked up in a copy: to load a folder may repair it. */
+async function begun(folder: string): Promise<Begun> {
+  const copied = copy(folder, `${folder}-read`);
+  try {
+    return { folder, facts: await factsIn(copied) };
+  } finally {
+    rmSync(copied, { recursive: true });
+  }
+}
+
+function copy(from: string, to: string): string {
+  cpSync(from, to, { recursive: true, preserveTimestamps: true });
+  return to;
+}
+
+const HALF_A_LINE = '{"seq":';
+
+function tear(folder: string): void {
+  const newest = segmentsIn(realDisk, folder).at(-1);
+  if (newest === undefined) throw new Error(`${folder} has no journal`);
+  appendFileSync(newest.path, HALF_A_LINE);
+}
+
+async function interruptCheckpoint(folder: string): Promise<void> {
+  const covered = (await new StateFile(realDisk, folder).read())?.covers.seq ?? 0;
+  linkSync(join(folder, STATE), join(folder, generationName(covered)));
+  writeFileSync(join(folder, `${STATE}.new`), "{", { mode: 0o600 });
+  for (const name of readdirSync(join(folder, HISTORY))) {
+    appendFileSync(join(folder, HISTORY, name), HALF_A_LINE);
+  }
+}

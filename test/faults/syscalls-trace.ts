@@ -1,0 +1,180 @@
+// Persistence calls as strace sees them: which there are, how one of them is made to fail, and what
+// a log says of it. strace counts calls for each thread by itself. All but the syncs are made by a
+// process's main thread, so their number is the same in every run; a sync runs in whichever pool
+// thread is free, so a run aims at one and the log says which one it hit.
+import { join } from "node:path";
+
+const SYNCS = ["fsync", "fdatasync"];
+
+const CONTENT = "write pwrite64 writev pwritev pwritev2 ftruncate truncate fallocate msync";
+const COPIES = "copy_file_range sendfile splice";
+const NAMES = "rename renameat renameat2 link linkat symlink symlinkat unlink unlinkat rmdir";
+const MAKING = "open openat openat2 creat mkdir mkdirat mknod mknodat chmod fchmod fchmodat";
+
+/** Everything that could change a file or a name; no architecture has all of it. */
+const PERSISTING = [...SYNCS, ...`${CONTENT} ${COPIES} ${NAMES} ${MAKING}`.split(" ")];
+
+export const EFFECTS = ["kill", "EIO", "ENOSPC", "short"] as const;
+
+export type Effect = (typeof EFFECTS)[number];
+
+const INJECTED: Readonly<Record<Effect, string>> = {
+  kill: "signal=SIGKILL",
+  EIO: "error=EIO",
+  ENOSPC: "error=ENOSPC",
+  // Nothing was written, and the kernel says so.
+  short: "retval=0",
+};
+
+/** How long a sync is held up before it begins. */
+export const DELAY = 2_000;
+
+/** One persistence call of a process that does the same every time. */
+export interface Call {
+  readonly name: string;
+  /** Below the data folder; "." is the folder itself. */
+  readonly path: string;
+  /** Among the calls of this name on this path. */
+  readonly nth: number;
+  /** Before everything was ready. */
+  readonly starting: boolean;
+}
+
+export interface Aim {
+  readonly call: Call;
+  readonly effect: Effect;
+  /** What is counted for each thread by itself. */
+  readonly when: number;
+}
+
+export type Tracing = Aim | "record" | "delay";
+
+export const isSync = ({ name }: Pick<Call, "name">): boolean => SYNCS.includes(name);
+
+export const labelOf = ({ name, path, nth }: Call): string => `${name} ${path} #${nth}`;
+
+/** What makes sense for a call: only a write can be short. */
+export const effectsOn = ({ name }: Call): readonly Effect[] =>
+  EFFECTS.filter((effect) => effect !== "short" || /^p?write/.test(name));
+
+/** How many threads share the syncs. */
+const THREADS = 2;
+
+/**
+ * What to count to for a call to be the first that is hit. The threads share the syncs before it,
+ * one way or another, and none of them may have had that many.
+ */
+export function whens(call: Call): readonly number[] {
+  if (!isSync(call)) return [call.nth];
+  const least = Math.ceil((call.nth - 1) / THREADS) + 1;
+  return Array.from({ length: call.nth - least + 1 }, (_, more) => least + more);
+}
+
+/** The command line in front of the traced one; all paths must be real ones. */
+export function strace(folder: string, log: string, tracing: Tracing): string[] {
+  const common = ["strace", "-f", "-q", "-y", "-ttt", "-s", "16", "-o", log];
+  if (tracing === "record") {
+    return [...common, "-e", `trace=execve,${PERSISTING.map((name) => `?${name}`).join(",")}`];
+  }
+  if (tracing === "delay") {
+    const delayed = `${SYNCS.join(",")}:delay_enter=${DELAY}ms`;
+    return [...common, "-e", `trace=${SYNCS.join(",")}`, "-e", `inject=${delayed}`];
+  }
+  const { call, effect, when } = tracing;
+  const injected = `${call.name}:${INJECTED[effect]}:when=${when}`;
+  const traced = [...new Set([...SYNCS, call.name, "execve"])];
+  const events = ["-e", `trace=${traced.join(",")}`, "-e", `inject=${injected}`];
+  return [...common, ...events, "-P", join(folder, call.path)];
+}
+
+interface Entry {
+  readonly name: string;
+  readonly path: string;
+  readonly text: string;
+  readonly starting: boolean;
+  result: string;
+}
+
+export interface Trace {
+  /** The persistence calls, in order, of the process that was traced. */
+  readonly calls: readonly Call[];
+  /** The one that was made to fail: the first one, if there were several. */
+  readonly hit: Call | null;
+  /** Syncs of that same file after that. */
+  readonly syncsAfter: number;
+}
+
+/** What else is known about a log. */
+export interface Logged {
+  readonly folder: string;
+  readonly traced: "server" | "checkpoint";
+  /** When everything was ready; null: never. */
+  readonly begun: number | null;
+  readonly tracing: Tracing;
+}
+
+/** Reads a log; without what a checkpoint did that a traced server started. */
+export function readTrace(log: string, logged: Logged): Trace {
+  const { tracing } = logged;
+  const entries = entriesIn(log, logged);
+  const counts = new Map<string, number>();
+  const calls: Call[] = [];
+  let hit: Call | null = null;
+  let syncsAfter = 0;
+  for (const entry of entries) {
+    const { name, path, starting } = entry;
+    if (hit !== null && SYNCS.includes(name) && path === hit.path) syncsAfter += 1;
+    const key = `${name} ${path}`;
+    const nth = (counts.get(key) ?? 0) + 1;
+    counts.set(key, nth);
+    const call: Call = { name, path, nth, starting };
+    if (changesSomething(entry)) calls.push(call);
+    if (hit === null && typeof tracing === "object" && wasHit(entry, tracing)) hit = call;
+  }
+  return { calls, hit, syncsAfter };
+}
+
+/** A call that the process died in has no result. */
+const wasHit = ({ name, result }: Entry, { call, effect }: Aim): boolean =>
+  name === call.name &&
+  (effect === "kill" ? /^\??$/.test(result.trim()) : result.includes("(INJECTED)"));
+
+const changesSomething = ({ name, text }: Entry): boolean =>
+  !name.startsWith("open") || text.includes("O_CREAT");
+
+const LINE = /^(\d+) +(\d+\.\d+) (.*)$/;
+const CALL = /^(\w+)\((.*)$/;
+const RESUMED = /^<\.\.\. \w+ resumed>(.*)$/;
+
+/** Calls on anything below the folder, each with its result; an empty one: it never returned. */
+function entriesIn(log: string, { folder, traced, begun }: Logged): Entry[] {
+  const entries: Entry[] = [];
+  const pending = new Map<string, Entry>();
+  let inCheckpoint = false;
+  for (const line of log.split("\n")) {
+    const [, thread = "", at = "", rest = ""] = LINE.exec(line) ?? [];
+    const resumed = RESUMED.exec(rest)?.[1];
+    const waiting = pending.get(thread);
+    if (resumed !== undefined && waiting !== undefined) waiting.result = resultOf(resumed);
+    const [, name = "", text = ""] = CALL.exec(rest) ?? [];
+    if (name === "execve" && text.includes('"checkpoint"')) inCheckpoint = traced === "server";
+    else if (rest.startsWith("--- SIGCHLD")) inCheckpoint = false;
+    const path = name === "" || name === "execve" ? null : pathOf(text, folder);
+    if (path === null) continue;
+    const starting = begun === null || Number(at) * 1_000 < begun;
+    const entry: Entry = { name, path, text, starting, result: resultOf(text) };
+    if (!inCheckpoint) entries.push(entry);
+    pending.set(thread, entry);
+  }
+  return entries;
+}
+
+const resultOf = (text: string): string => /\) += (.*)$/.exec(text)?.[1] ?? "";
+
+/** The first path a call names, by itself or by a descriptor; null: not one of ours. */
+function pathOf(text: string, folder: string): string | null {
+  const named = /^(?:AT_FDCWD(?:<[^>]*>)?, )?"([^"]*)"/.exec(text)?.[1];
+  const path = named ?? /^\d+<([^>]*)>/.exec(text)?.[1] ?? "";
+  if (path === folder || path === `${folder}/`) return ".";
+  return path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : null;
+}

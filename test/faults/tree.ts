@@ -1,0 +1,223 @@
+// A data folder held in memory: cheap to copy, to damage, and to start from a hundred thousand
+// times. Its disk can run out of room, byte by byte, the way a real one does.
+import { linkSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import type { Disk, FileLock, OpenFile, Stat } from "../../src/platform/disk.ts";
+import { diskError } from "../support/faulty-disk.ts";
+
+export type Bytes = Uint8Array<ArrayBuffer>;
+
+/** What names lead to; two names may share one. The bytes are replaced, never changed. */
+export interface Inode {
+  readonly bytes: Bytes;
+}
+
+/** File names, with the folder they are in left out: `state.json`, `history/2026-03.jsonl`. */
+export type Tree = ReadonlyMap<string, Inode>;
+
+/** Where a tree in memory pretends to be. */
+export const FOLDER = "/srv/berth";
+
+/** Written by whoever takes the folder, refused or not. */
+export const LOCKS: ReadonlySet<string> = new Set(["lock", "checkpoint.lock"]);
+
+export const bytesOf = (tree: Tree, name: string): Bytes =>
+  tree.get(name)?.bytes ?? new Uint8Array();
+
+/** What a bad sector does: every name of the file leads to the damage. */
+export function inPlace(tree: Tree, name: string, bytes: Bytes): Tree {
+  const before = tree.get(name);
+  const after: Inode = { bytes };
+  return new Map([...tree].map(([other, inode]) => [other, inode === before ? after : inode]));
+}
+
+/** What a copy over it does, or another file of that name. */
+export const replaced = (tree: Tree, name: string, bytes: Bytes): Tree =>
+  new Map([...tree, [name, { bytes }]]);
+
+export const without = (tree: Tree, ...names: readonly string[]): Tree =>
+  new Map([...tree].filter(([name]) => !names.includes(name)));
+
+export const isSame = (one: Bytes, other: Bytes): boolean =>
+  one.length === other.length && Buffer.compare(one, other) === 0;
+
+/** What differs between two trees, but for the locks. */
+export function differences(before: Tree, after: Tree): string[] {
+  const names = new Set([...before.keys(), ...after.keys()]);
+  return [...names].filter((name) => {
+    const [one, other] = [before.get(name)?.bytes, after.get(name)?.bytes];
+    if (one === other || LOCKS.has(name)) return false;
+    return one === undefined || other === undefined || !isSame(one, other);
+  });
+}
+
+/** The files of a real folder, with those told to be one that are. */
+export function readTree(folder: string): Tree {
+  const inodes = new Map<number, Inode>();
+  const tree = new Map<string, Inode>();
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const path = join(entry.parentPath, entry.name);
+    const { ino } = statSync(path);
+    const inode = inodes.get(ino) ?? { bytes: new Uint8Array(readFileSync(path)) };
+    inodes.set(ino, inode);
+    tree.set(relative(folder, path), inode);
+  }
+  return tree;
+}
+
+/** Makes the folder real. */
+export function writeTree(tree: Tree, folder: string): void {
+  const written = new Map<Inode, string>();
+  mkdirSync(folder, { mode: 0o700 });
+  for (const [name, inode] of tree) {
+    const path = join(folder, name);
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    const same = written.get(inode);
+    if (same === undefined) writeFileSync(path, inode.bytes, { mode: 0o600 });
+    else linkSync(same, path);
+    written.set(inode, path);
+  }
+}
+
+interface Held {
+  bytes: Bytes;
+}
+
+/** A disk that holds one tree, at `FOLDER`. */
+export class TreeDisk implements Disk {
+  readonly #files = new Map<string, Held>();
+  /** How many bytes it holds in all; then a write comes back short, and the next one fails. */
+  capacity = Infinity;
+  /** False: not even an empty file can be made. */
+  takesNames = true;
+
+  constructor(tree: Tree) {
+    const held = new Map<Inode, Held>();
+    for (const [name, inode] of tree) {
+      const own = held.get(inode) ?? { bytes: inode.bytes };
+      held.set(inode, own);
+      this.#files.set(name, own);
+    }
+  }
+
+  tree(): Tree {
+    const inodes = new Map<Held, Inode>();
+    const tree = new Map<string, Inode>();
+    for (const [name, held] of this.#files) {
+      const inode = inodes.get(held) ?? { bytes: held.bytes };
+      inodes.set(held, inode);
+      tree.set(name, inode);
+    }
+    return tree;
+  }
+
+  get used(): number {
+    let sum = 0;
+    for (const held of new Set(this.#files.values())) sum += held.bytes.length;
+    return sum;
+  }
+
+  list(folder: string): string[] {
+    const inside = folder === FOLDER ? "" : `${nameOf(folder)}/`;
+    const names = [...this.#files.keys()].filter((name) => name.startsWith(inside));
+    return [...new Set(names.map((name) => name.slice(inside.length).split("/")[0] ?? ""))];
+  }
+
+  read(path: string): Bytes | null {
+    return this.#files.get(nameOf(path))?.bytes ?? null;
+  }
+
+  readPart(path: string, offset: number, length: number): Bytes | null {
+    return this.read(path)?.subarray(offset, offset + length) ?? null;
+  }
+
+  freeBytes(): number {
+    return this.capacity - this.used;
+  }
+
+  async rewrite(path: string, offset: number, bytes: Uint8Array): Promise<void> {
+    const held = this.#found(path);
+    const end = held.bytes.subarray(offset + bytes.length);
+    held.bytes = joined(held.bytes.subarray(0, offset), bytes, end);
+  }
+
+  stat(path: string): Stat | null {
+    if (path === FOLDER) return { mode: 0o700, uid: 0, size: 0 };
+    const held = this.#files.get(nameOf(path));
+    return held === undefined ? null : { mode: 0o600, uid: 0, size: held.bytes.length };
+  }
+
+  open(path: string): OpenFile {
+    const held = this.#made(path);
+    return {
+      write: (bytes) => {
+        const room = this.capacity - this.used;
+        if (room <= 0 && bytes.length > 0) throw diskError("ENOSPC");
+        const taken = Math.min(room, bytes.length);
+        held.bytes = joined(held.bytes, bytes.subarray(0, taken));
+        return taken;
+      },
+      truncate: (size) => {
+        held.bytes = held.bytes.slice(0, size);
+      },
+      sync: async () => {},
+      syncData: async () => {},
+      close: () => {},
+    };
+  }
+
+  rename(from: string, to: string): void {
+    const held = this.#found(from);
+    this.#files.delete(nameOf(from));
+    this.#files.set(nameOf(to), held);
+  }
+
+  link(from: string, to: string): void {
+    if (this.#files.has(nameOf(to))) throw diskError("EEXIST");
+    this.#files.set(nameOf(to), this.#found(from));
+  }
+
+  remove(path: string): void {
+    this.#found(path);
+    this.#files.delete(nameOf(path));
+  }
+
+  makeFolder(): void {}
+
+  removeFolder(): void {}
+
+  setMode(): void {}
+
+  async syncFolder(): Promise<void> {}
+
+  lock(path: string): FileLock {
+    const held = this.#made(path);
+    return {
+      note(text) {
+        held.bytes = new Uint8Array(Buffer.from(text));
+      },
+      release() {},
+    };
+  }
+
+  #made(path: string): Held {
+    const name = nameOf(path);
+    const held = this.#files.get(name) ?? { bytes: new Uint8Array() };
+    if (!this.#files.has(name) && !this.takesNames) throw diskError("ENOSPC");
+    this.#files.set(name, held);
+    return held;
+  }
+
+  #found(path: string): Held {
+    const held = this.#files.get(nameOf(path));
+    if (held === undefined) throw diskError("ENOENT");
+    return held;
+  }
+}
+
+const nameOf = (path: string): string => path.slice(FOLDER.length + 1);
+
+export function joined(...parts: readonly Uint8Array[]): Bytes {
+  return new Uint8Array(Buffer.concat(parts));
+}
