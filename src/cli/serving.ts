@@ -3,6 +3,7 @@ import type { Services } from "../http/app.ts";
 import { listen, listenOnSocket, probe, type Listening } from "../http/server.ts";
 import { errorCode } from "../platform/disk.ts";
 import { networkMatcher, siteNetworks } from "../platform/networks.ts";
+import type { StoreHealth } from "../store/store.ts";
 import { openAppliance, socketIn } from "./appliance.ts";
 import { DONE, Failure, listOf, stringOf, type Given } from "./command.ts";
 import { parseListen } from "./listen.ts";
@@ -55,16 +56,20 @@ export async function serveFolder(
     await Promise.all(listeners.map((listener) => listener.stop()));
     appliance.timekeeping.stop();
     await operations.close();
-  }
-  const { fault, checkpointError } = operations.health();
-  if (fault !== null || checkpointError !== null) {
-    throw new Failure(
-      `state.json in ${folder} is not everything: ${checkpointError ?? fault?.code}`,
-      "nothing that was answered is lost: the journal has it, and the next start reads it",
-    );
+    tellUnfolded(operations.health());
   }
   print("stopped");
   return DONE;
+}
+
+/** Nothing is lost by it, but the state is not everything, and an operator may count on that. */
+function tellUnfolded({ fault, checkpointError }: StoreHealth): void {
+  if (fault === null && checkpointError === null) return;
+  const why =
+    fault?.code === "storage_full" ? "the disk is full" : (checkpointError ?? "the disk failed");
+  printWarning(
+    `state.json is not up to date: ${why}; the next start reads the rest from the journal`,
+  );
 }
 
 function whenTold(): Promise<void> {

@@ -397,4 +397,11 @@ export const bugs: readonly Bug[] = [
     replace: "    return null;\n",
     caughtBy: ["damage"],
   },
+  {
+    name: "a stop that could not fold says nothing",
+    file: "src/cli/serving.ts",
+    find: "    tellUnfolded(operations.health());\n",
+    replace: "",
+    caughtBy: ["full"],
+  },
 ];
