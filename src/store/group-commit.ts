@@ -106,7 +106,7 @@ export class GroupCommit {
   }
 
   close(): void {
-    if (!this.#closed) this.#file.close();
+    if (!this.#closed) letGo(this.#file);
     this.#closed = true;
   }
 
@@ -128,10 +128,10 @@ export class GroupCommit {
   async #changeFile({ open, done }: Switch): Promise<void> {
     this.#switch = null;
     try {
-      const file = await open();
-      this.#file.close();
-      this.#file = file;
+      const before = this.#file;
+      this.#file = await open();
       this.#durableBytes = 0;
+      letGo(before);
       done.resolve();
     } catch (error) {
       done.reject(error);
@@ -174,5 +174,14 @@ export class GroupCommit {
     this.#gathering?.done.reject(failure);
     this.#switch?.done.reject(failure);
     this.#onFailure(failure);
+  }
+}
+
+/** All that was answered from it is synced: a close that fails has nothing left to lose. */
+function letGo(file: OpenFile): void {
+  try {
+    file.close();
+  } catch (error) {
+    if (errorCode(error) === null) throw error;
   }
 }
