@@ -56,19 +56,20 @@ export async function serveFolder(
     await Promise.all(listeners.map((listener) => listener.stop()));
     appliance.timekeeping.stop();
     await operations.close();
-    tellUnfolded(operations.health());
   }
+  refuseUnfolded(folder, operations.health());
   print("stopped");
   return DONE;
 }
 
 /** Nothing is lost by it, but the state is not everything, and an operator may count on that. */
-function tellUnfolded({ fault, checkpointError }: StoreHealth): void {
+function refuseUnfolded(folder: string, { fault, checkpointError }: StoreHealth): void {
   if (fault === null && checkpointError === null) return;
   const why =
     fault?.code === "storage_full" ? "the disk is full" : (checkpointError ?? "the disk failed");
-  printWarning(
-    `state.json is not up to date: ${why}; the next start reads the rest from the journal`,
+  throw new Failure(
+    `stopped, but state.json in ${folder} is not up to date: ${why}`,
+    "nothing that was answered is lost: the next start reads the rest from the journal",
   );
 }
 

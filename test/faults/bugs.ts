@@ -400,7 +400,7 @@ export const bugs: readonly Bug[] = [
   {
     name: "a stop that could not fold says nothing",
     file: "src/cli/serving.ts",
-    find: "    tellUnfolded(operations.health());\n",
+    find: "  refuseUnfolded(folder, operations.health());\n",
     replace: "",
     caughtBy: ["full"],
   },

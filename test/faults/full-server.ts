@@ -108,7 +108,7 @@ export class FullSite {
     this.#server?.tell();
     const ended = await this.#server?.ended;
     this.#server = null;
-    if (ended?.code !== 0) return `it ended with ${ended?.code}: ${ended?.complaint}`;
+    if (ended?.code !== 1) return `it ended with ${ended?.code}: ${ended?.complaint}`;
     return isClear(ended.complaint) ? null : `a stop that could not fold says "${ended.complaint}"`;
   }
 

@@ -34,6 +34,8 @@ export class SimulatedDisk {
   room = Infinity;
   /** Something did not. */
   didNotFit: (path: string) => void = () => {};
+  /** What nobody should ask of a disk. */
+  misused: string | null = null;
   /** Whether syncs wait to be let through. */
   holds = true;
   syncs: Sync[] = [];

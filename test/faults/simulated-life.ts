@@ -67,8 +67,6 @@ export class Life {
       disk.finishOne();
       await this.machine.settle();
     }
-    const isTrusted = server.store.health().fault?.code !== "storage_failed";
-    if (dice.chance(0.03) && this.machine.isUp && isTrusted) this.#compareAll("unseen");
     await this.#finishTurn(dice.weighed(ENDS));
   }
 
@@ -160,7 +158,8 @@ export class Life {
     demand("kept", known, () => `it starts with another line ${seq} than was ever decided`);
     reference.synced = seq;
     this.machine.written = seq;
-    this.#compareAll("kept");
+    const [found, wanted] = [server.store.peek(textOf), textOf(reference.state)];
+    demand("kept", found === wanted, () => difference(found, wanted));
     figures.recordBytes += checkRecord(disk, FOLDER, reference);
     // Before the first answer there is nothing to be damaged.
     if (copy !== null && seq > 1) await time.aside(() => this.#damage(copy));
@@ -247,11 +246,5 @@ export class Life {
 
   get #takesChanges(): boolean {
     return this.machine.server.store.health().fault === null;
-  }
-
-  #compareAll(promise: PromiseName): void {
-    const { server, reference } = this.machine;
-    const [found, wanted] = [server.store.peek(textOf), textOf(reference.state)];
-    demand(promise, found === wanted, () => difference(found, wanted));
   }
 }

@@ -69,6 +69,7 @@ export class SimulatedMachine {
   async settle(): Promise<void> {
     await this.time.settle();
     if (this.server.broken !== null) throw this.server.broken;
+    demand("files", this.disk.misused === null, () => String(this.disk.misused));
     if (!this.isUp || !this.server.isOpen) return;
     const isFull = this.server.store.health().fault?.code === "storage_full";
     demand("room", !isFull || this.turnedAway, () => "it says full, and nothing failed to fit");

@@ -62,6 +62,8 @@ export class SimulatedProcess implements Disk {
     const file = this.#disk.file(path) ?? this.#made(path);
     let isOpen = true;
     const call = (name: keyof OpenFile): void => {
+      // By then the kernel may have given its number to another file.
+      if (!isOpen && this.isAlive) this.#disk.misused ??= `${name} of ${path} after its close`;
       if (!isOpen) throw diskError("EBADF");
       this.#call(name, path);
     };

@@ -2,7 +2,16 @@ import type { Head } from "../../src/store/journal.ts";
 
 /** What a simulation can find broken. */
 export type PromiseName =
-  "kept" | "starts" | "unseen" | "answers" | "room" | "stopped" | "record" | "damage" | "way back";
+  | "kept"
+  | "starts"
+  | "unseen"
+  | "answers"
+  | "files"
+  | "room"
+  | "stopped"
+  | "record"
+  | "damage"
+  | "way back";
 
 /** A promise of the store that did not hold, with what was found instead. */
 export class Broken extends Error {

@@ -10,6 +10,7 @@ import { instant, type Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
 import { encodeLine, firstHead, type Head } from "../../src/store/journal.ts";
 import { decodeSnapshot, encodeSnapshot, noHistory } from "../../src/store/snapshot.ts";
+import { demand, difference } from "./simulated-promises.ts";
 
 interface Known {
   readonly head: Head;
@@ -177,7 +178,8 @@ export class Reference {
 /** Through its rows, and compared with what it is a copy of: rows that forget something show. */
 function copyOf(state: State): State {
   const copy = decodeSnapshot(encodeSnapshot(state, firstHead, noHistory));
-  if (textOf(copy) !== textOf(state)) throw new Error("a state is not what its rows say");
+  const [found, wanted] = [textOf(copy), textOf(state)];
+  demand("kept", found === wanted, () => `through its rows: ${difference(found, wanted)}`);
   return copy;
 }
 

@@ -19,6 +19,8 @@ const PROMISES: Readonly<Record<PromiseName, (figures: Figures) => string>> = {
     `what was turned away is not seen while the server goes on: ${failed} calls, ${full} full disks`,
   answers: ({ operations, jumps, shortWrites }) =>
     `everybody gets an answer, and it is the rules' own: ${operations} operations, ${jumps} clock jumps, ${shortWrites} short writes`,
+  files: ({ diskFailures }) =>
+    `no file is used after its close, whatever failed: ${diskFailures} failed calls`,
   room: ({ full }) => `a full disk is noticed, and so is new room on it: ${full} times`,
   stopped: ({ stops }) => `after a clean stop state.json is everything: ${stops} stops`,
   record: ({ starts, recordBytes, checkpoints, checkpointsFailed }) =>
@@ -87,7 +89,12 @@ async function inProcess(share: Share): Promise<void> {
     for (const line of lines) hear(JSON.parse(line) as Lived);
   }
   const code = await child.exited;
-  check(`the process with every ${share.step}th seed from ${share.from} ends well`, code === 0);
+  const said = `it ended with code ${code} (${child.signalCode ?? "no signal"})`;
+  check(
+    `the lives from seed ${share.from} on, by ${share.step}, are lived to the end`,
+    code === 0,
+    said,
+  );
 }
 
 function hear(lived: Lived): void {

@@ -89,6 +89,8 @@ export async function prepare(root: string): Promise<Prepared> {
   granted(await licensing.install(await answer(first.document, LICENSE, dated), "test"));
   await done(store, register("ann"));
   await store.checkpoint();
+  const { checkpointError } = store.health();
+  if (checkpointError !== null) throw new Error(`the checkpoint failed: ${checkpointError}`);
   for (const user of ["bob", "cid"]) await done(store, register(user));
   await done(store, registerFeature("bob", "view"));
   await done(store, consume(5));
@@ -97,11 +99,13 @@ export async function prepare(root: string): Promise<Prepared> {
   const renewal = await answer(second.document, LICENSE, renewed, { serial: 2 });
   const { code } = granted(await airgap.generate(LICENSE_KEY, "", "test"));
   const confirmation = await confirmedBody(code, LICENSE_KEY);
+  await settled(store);
   const site = copy(folder, join(root, "site"));
   // One long line, and a short one that takes it back: the state stays small.
   for (const info of ["x".repeat(DUE - store.health().journalBytes - 4_000), ""]) {
     await done(store, register("ann", { contact: { ...CONTACT, info } }));
   }
+  await settled(store);
   const left = DUE - store.health().journalBytes;
   if (left <= 0 || left >= TIP) throw new Error(`the journal is due in ${left} bytes`);
   const long = copy(folder, join(root, "long"));
@@ -152,6 +156,9 @@ async function begun(folder: string): Promise<Begun> {
     rmSync(copied, { recursive: true });
   }
 }
+
+/** Copies are made by this rig, not by a crash: what was done has to be in them. */
+const settled = (store: Store): Promise<unknown> => store.read(() => null);
 
 function copy(from: string, to: string): string {
   cpSync(from, to, { recursive: true, preserveTimestamps: true });

@@ -27,7 +27,7 @@ const AT_ONCE = 2 * CORES;
 const TRIES = 60;
 
 const root = realpathSync(rigFolder());
-const all = scenes(await prepare(root));
+const all = await prepared();
 
 interface Target {
   readonly scene: Scene;
@@ -60,6 +60,15 @@ await inParallel(
 );
 conclude();
 finish();
+
+async function prepared(): Promise<readonly Scene[]> {
+  try {
+    return scenes(await prepare(root));
+  } catch (error) {
+    check("a site can be made, licensed, used and folded", false, String(error));
+    return finish();
+  }
+}
 
 /** What each scene calls when nothing is wrong, which must be the same every time. */
 async function record(): Promise<ReadonlyMap<Scene, readonly Call[]>> {

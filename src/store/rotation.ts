@@ -1,0 +1,16 @@
+import { join } from "node:path";
+import type { Disk } from "../platform/disk.ts";
+import { STATE } from "./files.ts";
+
+const MIB = 1024 * 1024;
+const SMALLEST = 8 * MIB;
+const LARGEST = 64 * MIB;
+const OLDEST = 60 * 60 * 1_000;
+
+/** Is a segment of this size and age to be closed and folded? */
+export function isDue(disk: Disk, folder: string, size: number, age: number): boolean {
+  if (size === 0) return false;
+  // A large state is worth a longer journal: half of it written again is as much as it should cost.
+  const state = size < SMALLEST ? 0 : (disk.stat(join(folder, STATE))?.size ?? 0);
+  return size >= Math.min(Math.max(SMALLEST, state / 2), LARGEST) || age >= OLDEST;
+}
