@@ -106,8 +106,10 @@ export class GroupCommit {
   }
 
   close(): void {
-    if (!this.#closed) letGo(this.#file);
+    if (this.#closed) return;
+    // Also when it says otherwise: a second close would hit whoever got the number since.
     this.#closed = true;
+    letGo(this.#file);
   }
 
   /** Resolves when no other file is being opened. */

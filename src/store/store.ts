@@ -174,6 +174,8 @@ export class Store {
 
   async #rotateAndFold(): Promise<void> {
     const { disk, folder } = this.#options;
+    // Whoever goes back to what the disk says is about to let go of the file in use.
+    await this.#recovering;
     try {
       let open = 0;
       await this.#commit.switchTo(async () => {
@@ -262,7 +264,7 @@ export class Store {
     const file = disk.open(this.#segment);
     try {
       file.truncate(durable);
-      // Synced: after a crash no line of the batch that is cut off may stand behind one of the next.
+      // Synced: after a crash no line of what is cut off may stand behind one of the next batch.
       await file.sync();
     } finally {
       file.close();

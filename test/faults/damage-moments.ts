@@ -198,7 +198,7 @@ async function aheadOf(folder: string, at: Instant, named: string): Promise<Fold
 }
 
 /** Every line in the journal of a folder. */
-export function linesIn(tree: Tree): Written[] {
+function linesIn(tree: Tree): Written[] {
   const found: Written[] = [];
   for (const name of tree.keys()) {
     if (!name.startsWith("journal-")) continue;

@@ -97,7 +97,7 @@ type Settled =
  * A count that only grows. Every client adds a power of two of its own, so the total alone tells
  * which of the unanswered ones were counted.
  */
-export class Counter {
+class Counter {
   certain = 0;
   /** The most that anybody was shown. */
   shown = 0;

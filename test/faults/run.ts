@@ -13,6 +13,7 @@ const RIGS = [
   "syscalls",
   "power",
   "backups",
+  "day",
   "planted",
 ] as const;
 const ONLY_SOAKED = ["memory"] as const;

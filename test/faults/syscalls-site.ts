@@ -34,7 +34,7 @@ export interface Begun {
   readonly facts: Facts;
 }
 
-export const LICENSE_KEY = "K-1";
+const LICENSE_KEY = "K-1";
 
 export interface Prepared {
   /** Three users hold slots and one slot is free; nothing was folded since they came. */
