@@ -256,9 +256,9 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: "the journal is folded by its age alone",
-    file: "src/store/store.ts",
-    find: "if (size >= due || age >= OLDEST_SEGMENT)",
-    replace: "if (due > 0 && age >= OLDEST_SEGMENT)",
+    file: "src/store/rotation.ts",
+    find: "return size >= Math.min(Math.max(SMALLEST, state / 2), LARGEST) || age >= OLDEST;",
+    replace: "return age >= OLDEST && state >= 0;",
     caughtBy: ["day"],
   },
   {
