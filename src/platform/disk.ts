@@ -96,7 +96,7 @@ export const realDisk: Disk = {
       for (let done = 0; done < bytes.length;) {
         done += writeSync(fd, bytes, done, bytes.length - done, offset + done);
       }
-      await inThread((finished) => fdatasync(fd, finished));
+      await inThread((finished) => fsync(fd, finished));
     } finally {
       closeSync(fd);
     }
