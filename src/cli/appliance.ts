@@ -84,7 +84,7 @@ const componentsOf = (named: string | null): readonly Component[] =>
  * Folding needs the whole state a second time in memory: a process of its own gives it all back.
  */
 async function checkpointInChild(folder: string, open: number, keep: number): Promise<void> {
-  const words = ["checkpoint", folder, String(open), String(keep)];
+  const words = ["checkpoint", folder, String(open), String(keep), String(process.pid)];
   const child = Bun.spawn([...ownCommand, ...words], {
     stdin: "ignore",
     stdout: "ignore",

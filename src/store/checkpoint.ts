@@ -8,6 +8,16 @@ import { lockCheckpoint } from "./lock.ts";
 import { decodeSnapshot, encodeSnapshot, headOf, type Snapshot } from "./snapshot.ts";
 import { StateFile } from "./state-file.ts";
 
+export interface CheckpointOptions {
+  /** How many months of the record to keep besides the current one; 0: all of it. */
+  readonly keepMonths?: number;
+  /**
+   * Asked with the lock held: a server that was killed before that has a successor who could not
+   * know of this one.
+   */
+  readonly isWanted?: () => boolean;
+}
+
 /**
  * Folds every journal segment that begins before `open` into `state.json`. Runs in a process of its
  * own beside the server, on the same files and through the same rules: what it makes is what a
@@ -17,12 +27,12 @@ export async function checkpoint(
   disk: Disk,
   folder: string,
   open: number,
-  /** How many months of the record to keep besides the current one; 0: all of it. */
-  keepMonths = 0,
+  { keepMonths = 0, isWanted = () => true }: CheckpointOptions = {},
 ): Promise<void> {
   const lock = lockCheckpoint(disk, folder);
   if (lock === null) throw new Error("another checkpoint is under way");
   try {
+    if (!isWanted()) throw new Error("the server that wanted it is gone");
     const file = new StateFile(disk, folder);
     const before = await file.read();
     if (before === null) throw new Error(`${file.path} is not there`);

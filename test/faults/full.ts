@@ -35,8 +35,13 @@ function treeAt(name: string): Tree {
   return life.moments.find((moment) => moment.name === name)?.tree ?? new Map();
 }
 
+function newestIn(tree: Tree): string {
+  const firsts = [...tree.keys()].map((name) => Number(/^journal-(\d+)/.exec(name)?.[1] ?? 0));
+  return `journal-${Math.max(...firsts)}.jsonl`;
+}
+
 async function journal(): Promise<void> {
-  const reference = await referenceFrom(treeAt("running"), "journal-22.jsonl");
+  const reference = await referenceFrom(treeAt("running"), newestIn(treeAt("running")));
   const [first = 0] = reference.ends;
   await each(
     `a journal full at every byte of ${BATCHES.length} batches: all who wait hear it, reads and restarts find what was granted, and with room it becomes what it would have been`,
@@ -86,7 +91,7 @@ async function others(): Promise<void> {
       (room) => elsewhere.foldWith(foldable, clean, state ?? "", room),
     );
   }
-  const torn = elsewhere.torn(treeAt("running"), "journal-22.jsonl");
+  const torn = elsewhere.torn(treeAt("running"), newestIn(treeAt("running")));
   const { state } = await start(torn);
   await each("a start cuts nothing before its copy is safe", upTo(500, 1), (room) =>
     elsewhere.startTorn(torn, state ?? "", room),
@@ -141,7 +146,7 @@ async function server(): Promise<void> {
   const slowest = Math.max(...rounds.map(({ back }) => back));
   check(
     `${promise} grants again within ${LIMIT} ms of there being room (slowest ${slowest.toFixed(0)} ms)`,
-    slowest < LIMIT,
+    rounds.length > 0 && slowest < LIMIT,
   );
   none(`${promise} at a start or a stop says so and loses nothing (${edges.length} ways)`, edges);
 }

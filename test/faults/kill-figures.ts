@@ -2,10 +2,29 @@
 import { check } from "./rig.ts";
 
 export type Kind =
-  "starts" | "slots" | "counts" | "reads" | "repeats" | "answers" | "requests" | "stops" | "record";
+  | "starts"
+  | "slots"
+  | "counts"
+  | "reads"
+  | "repeats"
+  | "answers"
+  | "requests"
+  | "stops"
+  | "record"
+  | "orphans";
 
 /** The moments a kill can fall into. */
-const ENDINGS = ["load", "answer", "read", "start", "stop", "orphan", "rotation", "first"] as const;
+const ENDINGS = [
+  "load",
+  "answer",
+  "read",
+  "start",
+  "stop",
+  "orphan",
+  "late",
+  "rotation",
+  "first",
+] as const;
 
 export type Ending = (typeof ENDINGS)[number];
 
@@ -100,6 +119,9 @@ export class Figures {
         `${of.starts} starts got ready, ${of.firstStarts} of them first starts ` +
         `(${of.tornTails} torn tails cut, ${of.orphans} orphaned checkpoints outlived)`,
       requests: `no license request that was handed out was forgotten (${of.requests})`,
+      orphans:
+        "a checkpoint that wakes up after its server was killed leaves the folder to the next " +
+        `(${this.kills.late})`,
       stops: `${of.cleanStops} clean stops left everything in state.json`,
       record:
         "the auditor's record is one chain and adds up to what is counted and held " +

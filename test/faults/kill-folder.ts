@@ -73,7 +73,7 @@ export class Folder {
   }
 
   /** One life, ended in this way. */
-  async live(ending: Exclude<Ending, "first">): Promise<void> {
+  async live(ending: Exclude<Ending, "first" | "late">): Promise<void> {
     this.#next(ending);
     const served = serve(this.path, this.#port);
     if (ending === "start") {

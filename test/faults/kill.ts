@@ -6,13 +6,15 @@ import { join } from "node:path";
 import { firstStarts } from "./kill-first.ts";
 import { Figures, type Ending } from "./kill-figures.ts";
 import { Folder } from "./kill-folder.ts";
+import { lateCheckpoints } from "./kill-late.ts";
 import { finish, generator, rigFolder, seed, sized } from "./rig.ts";
 import { freePorts } from "./served.ts";
 
-type WithLicense = Exclude<Ending, "first">;
+type WithLicense = Exclude<Ending, "first" | "late">;
 
 const KILLS = sized(300, 10_000);
 const FIRST_STARTS = sized(20, 400);
+const LATE_CHECKPOINTS = sized(6, 100);
 const LANES = Math.min(4, availableParallelism());
 /** A folder is given up after as many: what it has to remember would slow its starts down. */
 const LIVES_EACH = 160;
@@ -28,18 +30,20 @@ const ENDINGS: Readonly<Record<WithLicense, number>> = {
   rotation: 1,
 };
 
-const all: Figures[] = [];
+const isHunt = process.argv.includes("--first");
+
+const sites: Figures[] = [];
 const root = rigFolder();
 const ports = freePorts(LANES, generator(seed));
 
-const isBroken = (): boolean => all.some((figures) => figures.isBroken);
-const killed = (): number => all.reduce((sum, figures) => sum + figures.killed, 0);
+const isBroken = (): boolean => sites.some((figures) => figures.isBroken);
+const killed = (): number => sites.reduce((sum, figures) => sum + figures.killed, 0);
 
 async function lane(index: number): Promise<void> {
   for (let n = index; killed() < KILLS && !isBroken(); n += LANES) {
     const random = generator(seed + n);
     const figures = new Figures(`seed ${seed}, folder ${n}`);
-    all.push(figures);
+    sites.push(figures);
     const path = join(root, `site-${n}`);
     const folder = new Folder(path, ports[index] ?? 0, random, figures);
     await folder.make();
@@ -62,17 +66,17 @@ function shuffled(random: () => number): WithLicense[] {
 
 /** A kill cannot be repeated to the microsecond, so what it left behind is kept. */
 function keep(path: string, n: number): void {
-  if (process.argv.includes("--first")) return;
+  if (isHunt) return;
   const kept = join(tmpdir(), `berth-kill-${seed}-${n}`);
   cpSync(path, kept, { recursive: true, filter: (name) => !name.endsWith(".sock") });
   console.log(`the folder is kept as ${kept}`);
 }
 
-await Promise.all(ports.map((_, index) => lane(index)));
-if (!isBroken()) {
-  const figures = new Figures(`seed ${seed}, first starts`);
-  all.push(figures);
-  await firstStarts(FIRST_STARTS, root, ports[0] ?? 0, generator(seed), figures);
+const [first, late] = [new Figures(`seed ${seed}, first starts`), new Figures("")];
+await lateCheckpoints(LATE_CHECKPOINTS, root, ports[0] ?? 0, late);
+await firstStarts(FIRST_STARTS, root, ports[0] ?? 0, generator(seed), first);
+if (!isHunt || !(first.isBroken || late.isBroken)) {
+  await Promise.all(ports.map((_, index) => lane(index)));
 }
-Figures.sum(all).check();
+Figures.sum([...sites, first, late]).check();
 finish();

@@ -94,7 +94,10 @@ const rotates = (scene: Scene, call: Call, effect: Effect): boolean =>
 
 function killed(scene: Scene, call: Call, seen: Seen): string | null {
   const { ready, ended, stopped, replies } = seen;
-  if (scene.stops) return stopped === "SIGKILL" ? null : `it stopped with ${stopped}`;
+  if (scene.stops) {
+    // Where it met the checkpoint's process instead, the stop says that it could not fold.
+    return stopped === "SIGKILL" || stopped === "1" ? null : `it stopped with ${stopped}`;
+  }
   if (ended !== "SIGKILL") return `it ended with ${ended}`;
   if (call.starting) return ready ? "it was ready before" : null;
   const last = replies.at(-1)?.last;

@@ -172,7 +172,7 @@ async function ready() {
   let fold = true;
   const site = await careSite({
     checkpoint: async (path, open) => {
-      if (fold) await checkpoint(realDisk, path, open, 1);
+      if (fold) await checkpoint(realDisk, path, open, { keepMonths: 1 });
     },
   });
   await live(site, "04", "05");
@@ -192,7 +192,7 @@ describe("a checkpoint that lets go of something and is interrupted", () => {
   test("at any call leaves what starts, verifies and leads back, and the next makes up for it", async () => {
     const { folder: before, open, state } = await ready();
     const whole = copyOf(before);
-    await checkpoint(realDisk, whole, open, 1);
+    await checkpoint(realDisk, whole, open, { keepMonths: 1 });
     expect(filesIn(before)).toEqual(["03", "04", "05"]);
     expect(filesIn(whole)).toEqual(["04", "05", "06"]);
     let interrupted = 0;
@@ -201,14 +201,14 @@ describe("a checkpoint that lets go of something and is interrupted", () => {
       const disk = new FaultyDisk();
       disk.syncs = false;
       failAt(disk, place, "EIO");
-      const made = await checkpoint(disk, folder, open, 1).then(
+      const made = await checkpoint(disk, folder, open, { keepMonths: 1 }).then(
         () => true,
         () => false,
       );
       expect((await standsAt(folder)).state).toEqual(state);
       await verified(folder);
       await leadsBack(folder);
-      await checkpoint(realDisk, folder, open, 1);
+      await checkpoint(realDisk, folder, open, { keepMonths: 1 });
       expect(await anchorOf(folder)).toEqual(await anchorOf(whole));
       // A file whose removal failed stays for the next one that has something to do.
       const { ["history/2026-03.jsonl"]: _march, ...record } = recordOf(folder);
@@ -227,7 +227,7 @@ describe("a checkpoint that lets go of something and is interrupted", () => {
     disk.rule = ({ name, path }) => {
       if (name === "remove" && path.includes("history")) throw new Error("told to");
     };
-    expect(checkpoint(disk, folder, open, 1)).rejects.toThrow("told to");
+    expect(checkpoint(disk, folder, open, { keepMonths: 1 })).rejects.toThrow("told to");
     expect(filesIn(folder)).toEqual(["03", "04", "05", "06"]);
     await checkpointed(folder, 1);
     expect(filesIn(folder)).not.toContain("03");
@@ -258,7 +258,7 @@ describe("going back to the kept generation", () => {
       const [generation] = generationsIn(realDisk, copy);
       copyFileSync(generation?.path ?? "", join(copy, "state.json"));
       const { seq } = await standsAt(copy);
-      await checkpoint(realDisk, copy, seq + 1, 1);
+      await checkpoint(realDisk, copy, seq + 1, { keepMonths: 1 });
       expect(await verified(copy)).toMatchObject({ head: { seq }, covers: seq });
       expect(readFileSync(join(copy, "state.json"))).toEqual(
         readFileSync(join(site.folder, "state.json")),
@@ -287,7 +287,7 @@ test("going back does not find a name taken that was taken when there was less t
 test("the record is durable, names too, before a file of it is missed", async () => {
   const { folder, open } = await ready();
   const disk = new FaultyDisk();
-  await checkpoint(disk, folder, open, 1);
+  await checkpoint(disk, folder, open, { keepMonths: 1 });
   expect(disk.log("rename", "remove", "syncFolder").slice(-7)).toEqual([
     "rename state.json",
     "syncFolder data",

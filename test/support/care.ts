@@ -72,7 +72,7 @@ export async function livedSite(differing: Partial<StoreOptions> = {}): Promise<
 export const keeping =
   (months: number, disk: Disk = realDisk): StoreOptions["checkpoint"] =>
   (folder, open) =>
-    checkpoint(disk, folder, open, months);
+    checkpoint(disk, folder, open, { keepMonths: months });
 
 export const newFile = (): string => join(tempFolder(), "site.berth");
 

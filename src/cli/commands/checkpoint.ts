@@ -3,23 +3,24 @@ import { realDisk } from "../../platform/disk.ts";
 import { checkpoint } from "../../store/checkpoint.ts";
 import { DONE, type Command } from "../command.ts";
 
+const NUMBER = /^(?:0|[1-9]\d{0,15})$/;
+
 /** The server's own helper; it holds the folder's checkpoint lock while it works. */
 export const checkpointCommand: Command = {
   name: "checkpoint",
   summary: "fold closed journal segments into state.json (started by the server)",
   hidden: true,
   options: [],
-  arguments: ["FOLDER", "OPEN", "KEEP"],
-  async run({ words: [folder, open, keep = "0"] }) {
-    if (
-      folder === undefined ||
-      open === undefined ||
-      !/^[1-9]\d{0,15}$/.test(open) ||
-      !/^\d{1,4}$/.test(keep)
-    ) {
-      throw new Misuse("FOLDER and OPEN must be given", "the server starts this by itself");
+  arguments: ["FOLDER", "OPEN", "KEEP", "SERVER"],
+  async run({ words: [folder, open = "", keep = "", server = ""] }) {
+    if (folder === undefined || ![open, keep, server].every((word) => NUMBER.test(word))) {
+      const all = "FOLDER, OPEN, KEEP and SERVER must be given";
+      throw new Misuse(all, "the server starts this by itself");
     }
-    await checkpoint(realDisk, folder, Number(open), Number(keep));
+    await checkpoint(realDisk, folder, Number(open), {
+      keepMonths: Number(keep),
+      isWanted: () => process.ppid === Number(server),
+    });
     return DONE;
   },
 };
