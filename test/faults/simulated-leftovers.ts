@@ -29,7 +29,8 @@ export async function leaveLeftovers(seed: number): Promise<void> {
   site.disk.room = site.dice.between(SECTOR, 4 * SECTOR - 1);
   site.disk.before = ({ name, path }) => {
     // Most of what did not fit had reached the disk by then.
-    for (let times = 0; name === "truncate" && times < 3; times += 1) {
+    if (name !== "truncate") return;
+    for (let times = 0; times < 3; times += 1) {
       site.disk.file(path)?.writeBack(site.dice);
     }
   };

@@ -58,7 +58,7 @@ describe("backups beside commands and checkpoints in the same process", () => {
     }
     await Promise.all(making);
     expect(store.health().checkpointError).toBeNull();
-  });
+  }, 30_000);
 });
 
 /** A life of five months in one folder, as it lay on disk before each change to it. */

@@ -7,37 +7,12 @@ import { realDisk } from "../../src/platform/disk.ts";
 import { GENESIS } from "../../src/platform/hash.ts";
 import { checkpoint } from "../../src/store/checkpoint.ts";
 import { generationsIn } from "../../src/store/files.ts";
-import { StateFile } from "../../src/store/state-file.ts";
 import { careSite, keeping, standsAt, verified } from "../support/care.ts";
+import { anchorOf, endOf, filesIn, live } from "../support/months.ts";
 import { failAt, FaultyDisk } from "../support/faulty-disk.ts";
-import { done, linesIn, openSite, startIn, stateOf, type Site } from "../support/licensed-store.ts";
-import { consume, MONDAY, utc } from "../support/scenario.ts";
+import { done, openSite, startIn, stateOf } from "../support/licensed-store.ts";
+import { consume, utc } from "../support/scenario.ts";
 import { contentsOf, copyOf } from "../support/temp-folder.ts";
-
-const filesIn = (folder: string): string[] =>
-  readdirSync(join(folder, "history"))
-    .toSorted()
-    .map((name) => name.replace(/^2026-|\.jsonl$/g, ""));
-
-const anchorOf = async (folder: string) =>
-  (await new StateFile(realDisk, folder).read())?.audit.anchor;
-
-/** The number and sum of the last line of a file. */
-function endOf(folder: string, month: string) {
-  const last = linesIn(join(folder, "history", `2026-${month}.jsonl`)).at(-1)?.line;
-  return { seq: last?.audit_seq ?? NaN, sum: last?.sum ?? "" };
-}
-
-/** Two lines in each of these months, and a checkpoint at the end of each. */
-async function live({ store, clock }: Site, ...months: readonly string[]): Promise<void> {
-  for (const month of months) {
-    clock.now = utc(`2026-${month}-15T00:00:00Z`);
-    await done(store, consume(1));
-    await done(store, consume(2));
-    await store.checkpoint();
-    expect(store.health().checkpointError).toBeNull();
-  }
-}
 
 describe("months of the record that need not be kept", () => {
   test("are all kept unless somebody says otherwise", async () => {
@@ -123,6 +98,19 @@ describe("months of the record that need not be kept", () => {
     await verified(site.folder);
   });
 
+  test("stay let go of when more is kept from now on, though they are still there", async () => {
+    const site = await careSite({ checkpoint: keeping(1) });
+    await live(site, "04", "07");
+    const anchor = await anchorOf(site.folder);
+    expect(anchor).toEqual(endOf(site.folder, "04"));
+    expect(filesIn(site.folder)).toEqual(["03", "04", "07"]);
+    const copy = copyOf(site.folder);
+    await checkpointed(copy, 3);
+    expect(await anchorOf(copy)).toEqual(anchor);
+    expect(filesIn(copy)).toEqual(["07"]);
+    await verified(copy);
+  });
+
   test("lead to the same state, whether they are kept or not", async () => {
     const states = [];
     for (const keep of [0, 1, 3]) {
@@ -143,29 +131,6 @@ async function checkpointed(folder: string, keep: number): Promise<void> {
   await done(store, consume(1));
   await stop();
 }
-
-describe("a clock that was set back", () => {
-  const back = { type: "SetClockBack", to: MONDAY, nonce: null, peer: "10.0.0.1" } as const;
-
-  test("leaves the order of the lines, and nothing goes before its turn", async () => {
-    const site = await careSite({ checkpoint: keeping(1) });
-    await live(site, "03", "08");
-    // March may go since August; then it is March again.
-    await done(site.store, back);
-    await live(site, "03", "04");
-    const names = ["03", "03-8", "04", "08"];
-    expect(filesIn(site.folder)).toEqual(names.slice(1));
-    const { record } = await verified(site.folder);
-    expect(record).toMatchObject({ from: 5, files: 3 });
-    // August lies before March now, and stays until its own time has passed.
-    await live(site, "05", "06", "07", "08", "09");
-    expect(filesIn(site.folder)).toContain("08");
-    await verified(site.folder);
-    await live(site, "10", "11");
-    expect(filesIn(site.folder)).not.toContain("08");
-    expect((await verified(site.folder)).record.files).toBeLessThan(5);
-  });
-});
 
 /** The folder just before a checkpoint that both moves the anchor and removes a file. */
 async function ready() {
@@ -264,24 +229,7 @@ describe("going back to the kept generation", () => {
         readFileSync(join(site.folder, "state.json")),
       );
     }
-  });
-});
-
-test("going back does not find a name taken that was taken when there was less to go by", async () => {
-  const site = await careSite({ checkpoint: keeping(1) });
-  await live(site, "03", "08");
-  await done(site.store, { type: "SetClockBack", to: MONDAY, nonce: null, peer: "10.0.0.1" });
-  await live(site, "03");
-  // The first March went with the checkpoint that had to find another name for the second.
-  expect(filesIn(site.folder)).toEqual(["03-8", "08"]);
-  const copy = copyOf(site.folder);
-  const [generation] = generationsIn(realDisk, copy);
-  copyFileSync(generation?.path ?? "", join(copy, "state.json"));
-  const again = await openSite({ folder: copy, checkpoint: keeping(1) });
-  await live(again, "04");
-  const { record } = await verified(copy);
-  expect(record).toMatchObject({ from: 5, files: 3, leftover: 0 });
-  expect(filesIn(copy)).toHaveLength(3);
+  }, 30_000);
 });
 
 test("the record is durable, names too, before a file of it is missed", async () => {

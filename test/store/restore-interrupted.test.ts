@@ -143,7 +143,7 @@ describe("a restore that is interrupted", () => {
       expect([room, await restoring(site, folder, disk)]).toEqual([room, false]);
       expect([room, await isOneOrTheOther(site, folder)]).toEqual([room, "old"]);
     }
-  });
+  }, 30_000);
 
   test("and interrupted again while a start finishes it, at any two calls, is no worse", async () => {
     const site = await prepared();
@@ -175,7 +175,7 @@ describe("a restore that is interrupted", () => {
       expect(await restoring(site, folder, new FaultyDisk())).toBe(true);
       expect([place, unfinished(folder)]).toEqual([place, []]);
     });
-  });
+  }, 30_000);
 
   test("is not taken for a folder: no backup of something of both is made", async () => {
     const site = await prepared();

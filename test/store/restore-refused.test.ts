@@ -18,7 +18,7 @@ import {
   storeFiles,
   verified,
 } from "../support/care.ts";
-import { done, doneTogether, startIn } from "../support/licensed-store.ts";
+import { done, doneTogether, openSite, startIn } from "../support/licensed-store.ts";
 import { consume, register, unregister, utc } from "../support/scenario.ts";
 import { contentsOf, copyOf, tempFolder } from "../support/temp-folder.ts";
 
@@ -180,6 +180,26 @@ describe("without leave to lose anything, a restore is refused", () => {
     );
     await goesOn(behind, file, null);
   });
+});
+
+test("where the two parted is told even if it is the last line the backup let go of", async () => {
+  const { folder, store, clock } = await careSite({ checkpoint: keeping(1) });
+  const elsewhere = await openSite({ folder: copyOf(folder) });
+  await done(elsewhere.store, consume(5));
+  await elsewhere.stop();
+  await done(store, consume(1));
+  for (const month of ["04", "05"]) {
+    clock.now = utc(`2026-${month}-01T00:00:00Z`);
+    await done(store, consume(1));
+    await store.checkpoint();
+  }
+  const file = await backupOf(folder);
+  expect((await verified(folder)).record.from).toBe(4);
+  await refusedWith(
+    elsewhere.folder,
+    file,
+    `${file} does not continue what is in ${elsewhere.folder}: they parted before line 3`,
+  );
 });
 
 describe("leave to lose something is not leave for everything", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { limits } from "../../src/domain/limits.ts";
 import {
@@ -132,6 +132,18 @@ describe("a restore into a new folder", () => {
     expect(Object.keys(storeFiles(folder))).not.toContain("history/2020-01.jsonl");
     await verified(folder);
   });
+});
+
+test("a restore takes a folder in which nothing but an earlier restore's keepings are left", async () => {
+  const { folder, file, held } = await older();
+  const { replaced } = await restoreTo(folder, file, { acceptLoss: true });
+  for (const name of Object.keys(storeFiles(folder))) {
+    rmSync(join(folder, name), { recursive: true, force: true });
+  }
+  const before = contentsOf(replaced ?? "");
+  expect((await restoreTo(folder, file)).replaced).toBeNull();
+  expect((await standsAt(folder)).seq).toBe(held.seq + 1);
+  expect(contentsOf(replaced ?? "")).toEqual(before);
 });
 
 describe("a restore over an older folder of the same line", () => {

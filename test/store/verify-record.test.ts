@@ -191,6 +191,20 @@ describe("a record that is not what was written is refused, and nothing is touch
     expect((await refusal(verified(folder))).message).toContain("where line 7 of the record");
   });
 
+  test("a line that chains under another number", async () => {
+    const folder = await killed();
+    const { line, offset } = linesIn(join(folder, MAY))[2] ?? {};
+    if (line === undefined) throw new Error("no line");
+    const head = { seq: line.seq - 1, sum: line.prev, auditSeq: 11, auditSum: line.prev };
+    const forged = encodeLine(head, null, line.at, line.events).text;
+    edit(join(folder, MAY), (bytes) =>
+      Buffer.concat([bytes.subarray(0, offset), Buffer.from(forged)]),
+    );
+    expect((await refusal(verified(folder))).message).toContain(
+      `byte ${offset}, where line 11 of the record should stand`,
+    );
+  });
+
   test("an end that is not the one the state knows", async () => {
     const folder = await killed();
     const lines = linesIn(join(folder, MAY));

@@ -3,6 +3,7 @@ import { copyFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sha256 } from "../../src/platform/hash.ts";
 import { realDisk } from "../../src/platform/disk.ts";
+import { checkpoint } from "../../src/store/checkpoint.ts";
 import { verify } from "../../src/store/verify.ts";
 import {
   APPLIANCE,
@@ -117,6 +118,21 @@ describe("a folder as it was written", () => {
   test("has a generation to go back to only where the journal leads from it", async () => {
     const folder = await killed();
     rmSync(join(folder, "journal-4.jsonl"));
+    expect((await verified(folder)).generations).toEqual([]);
+  });
+
+  test("has none where a part of the journal on the way is gone", async () => {
+    const { folder, store } = await careSite({
+      checkpoint: async (path, open) => {
+        if (open !== 4) await checkpoint(realDisk, path, open);
+      },
+    });
+    for (const user of ["ada", "bob"]) {
+      await done(store, register(user));
+      await store.checkpoint();
+    }
+    expect((await verified(folder)).generations).toEqual([0]);
+    rmSync(join(folder, "journal-1.jsonl"));
     expect((await verified(folder)).generations).toEqual([]);
   });
 
@@ -249,6 +265,20 @@ describe("damage to the journal is named by file, place and line", () => {
       hint: "it is only kept to go back to: the next checkpoint replaces it",
     });
     await startIn(folder);
+  });
+
+  test("at the end of a file that is not the last", async () => {
+    const { folder, store } = await careSite({ checkpoint: async () => {} });
+    await done(store, register("ada"));
+    await store.checkpoint();
+    await done(store, register("bob"));
+    const copy = copyOf(folder);
+    const path = join(copy, "journal-1.jsonl");
+    const last = linesIn(path).at(-1) as RawLine;
+    edit(path, (bytes) => bytes.subarray(0, -9));
+    expect((await refusal(verified(copy))).message).toStartWith(
+      `${path} is damaged at byte ${last.offset}, where line 3 should stand`,
+    );
   });
 
   test("when a file is missing", async () => {

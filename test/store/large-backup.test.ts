@@ -1,0 +1,45 @@
+import { expect, test } from "bun:test";
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { realDisk } from "../../src/platform/disk.ts";
+import { openBackup } from "../../src/store/backup.ts";
+import { backupOf, careSite, heldBy, identity, restoreTo, verified } from "../support/care.ts";
+import { done, doneTogether, startIn, stateOf } from "../support/licensed-store.ts";
+import { register, unregister } from "../support/scenario.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+test("what is larger than what is read at once goes in and comes out as it is", async () => {
+  const { folder, store } = await careSite();
+  const info = "x".repeat(60_001);
+  const contact = { hostname: "desk", ip: "10.0.0.7", info, peer: "10.0.0.7" };
+  const users = Array.from({ length: 40 }, (_, user) => `user ${user}`);
+  const arriving = users.map((user) => register(user, { contact }));
+  await doneTogether(store, ...arriving);
+  await store.checkpoint();
+  await doneTogether(store, ...users.map((user) => unregister(user)));
+  for (const command of arriving) await done(store, command);
+  const state = await stateOf(store);
+  const { seq } = store.health();
+
+  const out = await backupOf(folder);
+  expect(await heldBy(out)).toEqual({ state, seq });
+  const { manifest } = await openBackup(realDisk, out, { identity });
+  for (const { name, size, sha256 } of manifest.files) {
+    const bytes = readFileSync(join(folder, name));
+    expect([name, size]).toEqual([name, bytes.length]);
+    expect([name, sha256]).toEqual([
+      name,
+      new Bun.CryptoHasher("sha256").update(bytes).digest("hex"),
+    ]);
+  }
+  expect(manifest.files.filter(({ size }) => size > 2 * 1024 * 1024).length).toBe(3);
+
+  const fresh = join(tempFolder(), "data");
+  await restoreTo(fresh, out);
+  expect((await startIn(fresh)).seq).toBe(seq + 1);
+  const found = await verified(fresh);
+  expect(found.generations).toEqual([found.covers]);
+  for (const { name, size } of manifest.files) {
+    if (!name.startsWith("journal")) expect(statSync(join(fresh, name)).size).toBe(size);
+  }
+}, 30_000);
