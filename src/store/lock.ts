@@ -31,6 +31,10 @@ export async function lockFolder(disk: Disk, folder: string): Promise<FileLock> 
   }
 }
 
+/** Whether a process still has the folder: its successor would have left another note. */
+export const isHeldBy = (disk: Disk, folder: string, pid: number): boolean =>
+  noted(disk, join(folder, FOLDER_LOCK)) === pid && isRunning(pid);
+
 /** Held while a checkpoint is made, with the pid of who makes it. */
 export function lockCheckpoint(disk: Disk, folder: string): Pick<FileLock, "release"> | null {
   const lock = disk.lock(join(folder, CHECKPOINT_LOCK));

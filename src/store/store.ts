@@ -174,8 +174,9 @@ export class Store {
 
   async #rotateAndFold(): Promise<void> {
     const { disk, folder } = this.#options;
-    // Whoever goes back to what the disk says is about to let go of the file in use.
-    await this.#recovering;
+    // Whoever goes back to what the disk says is about to let go of the file in use. Asked first:
+    // between a look and the switch nothing may begin.
+    while (this.#recovering !== null) await this.#recovering;
     try {
       let open = 0;
       await this.#commit.switchTo(async () => {

@@ -47,7 +47,11 @@ export async function tryDamage(trial: Trial): Promise<void> {
   } catch (error) {
     demand("damage", error instanceof FolderRefused, () => `${said}: ${String(error)}`);
     const refusal = error as FolderRefused;
-    const names = refusal.message.includes(damage.path);
+    // Two names of one file are damaged together.
+    const hit = trial.disk.file(damage.path);
+    const names = [damage.path, join(trial.folder, "state.json")].some(
+      (path) => trial.disk.file(path) === hit && refusal.message.includes(path),
+    );
     demand("damage", names, () => `${said}: the refusal names another file: ${refusal.message}`);
     trial.figures.damageRefused += 1;
     if (basename(damage.path) === "state.json") await goBack(trial, refusal.hint, said);

@@ -1,6 +1,7 @@
 import { Misuse } from "../../platform/options.ts";
 import { realDisk } from "../../platform/disk.ts";
 import { checkpoint } from "../../store/checkpoint.ts";
+import { isHeldBy } from "../../store/lock.ts";
 import { DONE, type Command } from "../command.ts";
 
 const NUMBER = /^(?:0|[1-9]\d{0,15})$/;
@@ -19,7 +20,7 @@ export const checkpointCommand: Command = {
     }
     await checkpoint(realDisk, folder, Number(open), {
       keepMonths: Number(keep),
-      isWanted: () => process.ppid === Number(server),
+      isWanted: () => isHeldBy(realDisk, folder, Number(server)),
     });
     return DONE;
   },
