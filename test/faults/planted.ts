@@ -1,10 +1,11 @@
 // Plants the classic mistakes into copies of the sources, one at a time, and lets the rigs hunt
-// them there. Words name the rigs whose bugs to plant: `bun test/faults/planted.ts kill power`.
+// them there: the rig that is named first for it, or with `--soak`, or where rigs are named
+// (`bun test/faults/planted.ts kill power`), every one it is for.
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { bugs, type Bug, type RigName } from "./bugs.ts";
-import { check, finish, rigFolder } from "./rig.ts";
+import { check, finish, isSoak, rigFolder } from "./rig.ts";
 
 const root = join(import.meta.dir, "..", "..");
 const COPIED = ["src", "test", "build/compile.ts", "package.json", "tsconfig.json", "bun.lock"];
@@ -58,11 +59,11 @@ async function hunt(bug: Bug, rig: RigName, copy: string): Promise<void> {
 }
 
 const wanted = process.argv.slice(2).filter((word) => !word.startsWith("--"));
-const pairs = bugs.flatMap((bug) =>
-  bug.caughtBy
-    .filter((rig) => wanted.length === 0 || wanted.includes(rig))
-    .map((rig) => ({ bug, rig })),
-);
+const pairs = bugs.flatMap((bug) => {
+  const all = isSoak || wanted.length > 0 ? bug.caughtBy : bug.caughtBy.slice(0, 1);
+  const rigs = all.filter((rig) => wanted.length === 0 || wanted.includes(rig));
+  return rigs.map((rig) => ({ bug, rig }));
+});
 /** One copy for each bug, however many rigs look for it there. */
 const copies = new Map<Bug, string>();
 for (const { bug } of pairs) if (!copies.has(bug)) copies.set(bug, plant(bug));
