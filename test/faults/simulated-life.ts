@@ -61,7 +61,8 @@ export class Life {
       else server.ask(dice.chance(0.000_3));
     }
     if (this.machine.turnedAway || dice.chance(0.06)) time.tick();
-    if (dice.chance(0.06)) void server.store.checkpoint();
+    // As the store's own timer does: not while changes are turned away.
+    if (dice.chance(0.06) && this.#takesChanges) void server.store.checkpoint();
     await this.machine.settle();
     while (this.machine.isUp && disk.syncs.length > 0 && dice.chance(0.8)) {
       disk.finishOne();

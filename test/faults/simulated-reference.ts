@@ -90,10 +90,10 @@ export class Reference {
     this.promised = Math.max(this.promised, seq);
   }
 
-  /** A sync returned: whatever was overwritten or cut off before it is gone for good. */
+  /** A sync returned: what newer lines stand in the place of is gone for good. */
   syncedTo(seq: number): void {
     this.synced = seq;
-    this.#turnedAway = [];
+    this.#turnedAway = this.#turnedAway.filter(({ after }) => after >= seq);
   }
 
   /** Nothing beyond what is synced counts while the store goes on. */
@@ -105,6 +105,8 @@ export class Reference {
   /** Whether a store may stand at this line after a crash; the reference stands there then. */
   standsAt(seq: number, sum: string): boolean {
     if (this.#known[seq]?.head.sum === sum) {
+      // What a crash took may lie behind the end of the file, until newer lines are synced there.
+      this.#turnedAway.push({ after: seq, lines: this.#known.slice(seq + 1) });
       this.goBackTo(seq);
       return true;
     }
