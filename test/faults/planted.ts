@@ -1,7 +1,7 @@
 // Plants the classic mistakes into copies of the sources, one at a time, and lets the rigs hunt
 // them there: the rig that is named first for it, or with `--soak`, or where rigs are named
 // (`bun test/faults/planted.ts kill power`), every one it is for.
-import { cpSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { bugs, type Bug, type RigName } from "./bugs.ts";
@@ -64,15 +64,14 @@ const pairs = bugs.flatMap((bug) => {
   const rigs = all.filter((rig) => wanted.length === 0 || wanted.includes(rig));
   return rigs.map((rig) => ({ bug, rig }));
 });
-/** One copy for each bug, however many rigs look for it there. */
-const copies = new Map<Bug, string>();
-for (const { bug } of pairs) if (!copies.has(bug)) copies.set(bug, plant(bug));
-
 const queue = [...pairs];
 await Promise.all(
   Array.from({ length: availableParallelism() }, async () => {
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-      await hunt(next.bug, next.rig, copies.get(next.bug) ?? "");
+      // A copy each: two rigs would build its binary at the same time.
+      const copy = plant(next.bug);
+      await hunt(next.bug, next.rig, copy);
+      rmSync(copy, { recursive: true, force: true });
     }
   }),
 );
