@@ -1,9 +1,11 @@
+import { setPriority } from "node:os";
 import { Misuse } from "../../platform/options.ts";
 import { realDisk } from "../../platform/disk.ts";
 import { checkpoint } from "../../store/checkpoint.ts";
 import { isHeldBy } from "../../store/lock.ts";
 import { DONE, type Command } from "../command.ts";
 
+const LATER = 10;
 const NUMBER = /^(?:0|[1-9]\d{0,15})$/;
 
 /** The server's own helper; it holds the folder's checkpoint lock while it works. */
@@ -18,6 +20,8 @@ export const checkpointCommand: Command = {
       const all = "FOLDER, OPEN, KEEP and SERVER must be given";
       throw new Misuse(all, "the server starts this by itself");
     }
+    // Answers go first: nobody waits for this.
+    setPriority(LATER);
     await checkpoint(realDisk, folder, Number(open), {
       keepMonths: Number(keep),
       isWanted: () => isHeldBy(realDisk, folder, Number(server)),
