@@ -38,7 +38,6 @@ interface Target {
 const isHunt = process.argv.includes("--first");
 
 const calls = await record();
-await holdUp();
 const tried = new Map<Promised, number>();
 const broken = new Map<Promised, string[]>();
 const hits = new Map<Effect, number>();
@@ -59,6 +58,7 @@ await inParallel(
   hit,
 );
 conclude();
+await holdUp();
 finish();
 
 async function prepared(): Promise<readonly Scene[]> {
