@@ -112,7 +112,11 @@ async function perform(stage: Stage, tracing: Tracing): Promise<Seen> {
   const last = await server.ended;
   const stopped = ended === null && scene.stops ? last : null;
   const text = await logOf(log, scene.traced === "server" ? server.pid : null);
-  const trace = readTrace(text, { folder, traced: scene.traced, begun, tracing });
+  const read = readTrace(text, { folder, traced: scene.traced, begun, tracing });
+  // A call without an end may also be one that was under way when the rig itself ended the server.
+  const isOurs = scene.traced === "server" && ended === null && stopped !== "SIGKILL";
+  const isKill = typeof tracing === "object" && tracing.effect === "kill";
+  const trace = isKill && isOurs ? { ...read, hit: null } : read;
   if (stopped === "0" && scene.folds) wrong.push(...(await wrongInRecord(folder)));
   await startAgain(stage);
   const { recovered } = stage;
