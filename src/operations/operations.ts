@@ -28,7 +28,8 @@ import {
 import type { Lease } from "../license/lease.ts";
 import type { StorageFault } from "../store/group-commit.ts";
 import type { Condition } from "../store/condition.ts";
-import type { Store, StoreHealth } from "../store/store.ts";
+import type { StoreHealth } from "../store/store-options.ts";
+import type { Store } from "../store/store.ts";
 import {
   asDecided,
   featureIn,

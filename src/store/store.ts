@@ -3,10 +3,10 @@ import type { Command } from "../domain/command.ts";
 import type { OutcomeOf } from "../domain/decide.ts";
 import type { Fault } from "../domain/fault.ts";
 import { no, ok, type Result } from "../domain/result.ts";
-import type { Kind, State } from "../domain/state.ts";
+import type { State } from "../domain/state.ts";
 import { latest, type Instant } from "../domain/time.ts";
 import { transact } from "../domain/transact.ts";
-import type { Disk, FileLock } from "../platform/disk.ts";
+import type { FileLock } from "../platform/disk.ts";
 import { conditionOf, SyncTimes, type Condition } from "./condition.ts";
 import { STATE, segmentName } from "./files.ts";
 import { openFolder, type OpenedFolder } from "./folder.ts";
@@ -15,41 +15,7 @@ import { encodeLine, type Head } from "./journal.ts";
 import { load, type Loaded } from "./load.ts";
 import { hasRoom } from "./room.ts";
 import { isDue } from "./rotation.ts";
-
-export interface StoreOptions {
-  readonly disk: Disk;
-  readonly folder: string;
-  readonly kind: Kind | null;
-  readonly create: boolean;
-  /** Given the newest instant on record, which time never runs behind. */
-  readonly clock: (mark: Instant) => Instant;
-  /**
-   * Folds all segments before the one that begins with `open`; rejects with the reason it could
-   * not.
-   */
-  readonly checkpoint: (folder: string, open: number) => Promise<void>;
-  /**
-   * The disk failed for good: answer those who wait, then end the process. Replay is the repair.
-   */
-  readonly onFatal: (error: Error) => void;
-  readonly uid?: number;
-  readonly identify?: () => Promise<string>;
-  readonly recognize?: (appliance: string) => void;
-  /** Is this machine the one a license was signed for? */
-  readonly isBound?: State["isBound"];
-  /** Is the system's clock too far behind what this store says? */
-  readonly isSuspect?: (now: Instant) => boolean;
-}
-
-export interface StoreHealth {
-  /** Null: changes are accepted. */
-  readonly fault: StorageFault | null;
-  readonly notes: readonly string[];
-  readonly checkpointError: string | null;
-  readonly seq: number;
-  readonly auditSeq: number;
-  readonly journalBytes: number;
-}
+import type { StoreHealth, StoreOptions } from "./store-options.ts";
 
 const TICK = 1_000;
 
@@ -204,6 +170,7 @@ export class Store {
 
   #bound(state: State): State {
     state.isBound = this.#options.isBound ?? state.isBound;
+    state.caps = this.#options.caps ?? state.caps;
     return state;
   }
 

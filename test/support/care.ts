@@ -13,7 +13,7 @@ import { replay } from "../../src/store/replay.ts";
 import { restoreBackup, type RestoreOptions, type RestoreReport } from "../../src/store/restore.ts";
 import { encodeSnapshot, noHistory } from "../../src/store/snapshot.ts";
 import { StateFile } from "../../src/store/state-file.ts";
-import type { StoreOptions } from "../../src/store/store.ts";
+import type { StoreOptions } from "../../src/store/store-options.ts";
 import { verify, type Verified, type VerifyOptions } from "../../src/store/verify.ts";
 import {
   done,

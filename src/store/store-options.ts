@@ -1,0 +1,43 @@
+import type { Kind, State } from "../domain/state.ts";
+import type { Instant } from "../domain/time.ts";
+import type { Disk } from "../platform/disk.ts";
+import type { StorageFault } from "./group-commit.ts";
+
+/** What a store is opened with. */
+export interface StoreOptions {
+  readonly disk: Disk;
+  readonly folder: string;
+  readonly kind: Kind | null;
+  readonly create: boolean;
+  /** Given the newest instant on record, which time never runs behind. */
+  readonly clock: (mark: Instant) => Instant;
+  /**
+   * Folds all segments before the one that begins with `open`; rejects with the reason it could
+   * not.
+   */
+  readonly checkpoint: (folder: string, open: number) => Promise<void>;
+  /**
+   * The disk failed for good: answer those who wait, then end the process. Replay is the repair.
+   */
+  readonly onFatal: (error: Error) => void;
+  readonly uid?: number;
+  readonly identify?: () => Promise<string>;
+  readonly recognize?: (appliance: string) => void;
+  /** Is this machine the one a license was signed for? */
+  readonly isBound?: State["isBound"];
+  /** What the operator allows one user, and one address, at most. */
+  readonly caps?: State["caps"];
+  /** Is the system's clock too far behind what this store says? */
+  readonly isSuspect?: (now: Instant) => boolean;
+}
+
+/** How a store is doing, for those who ask. */
+export interface StoreHealth {
+  /** Null: changes are accepted. */
+  readonly fault: StorageFault | null;
+  readonly notes: readonly string[];
+  readonly checkpointError: string | null;
+  readonly seq: number;
+  readonly auditSeq: number;
+  readonly journalBytes: number;
+}
