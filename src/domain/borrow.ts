@@ -1,3 +1,4 @@
+import { capOn } from "./caps.ts";
 import { CLOCK } from "./clock.ts";
 import type { Borrow } from "./command.ts";
 import { decided } from "./decision.ts";
@@ -38,6 +39,8 @@ export function decideBorrow(state: State, command: Borrow, at: Instant): SlotDe
   const found = findSlot(state, command, user, at, ({ terms }) => canBorrow(terms));
   if (!found.ok) return found;
   const { license, held } = found.value;
+  const capped = held === null ? capOn(state, user, contact.peer, at) : null;
+  if (capped !== null) return no(capped);
   if (state.clockSuspect && endOf(license.terms) !== null) {
     return no({ code: "clock_suspect", behind: CLOCK.suspect });
   }

@@ -1,5 +1,5 @@
 import type { Contact, Grant, Kind, OpenActivation, OpenRequest, TrustedVendor } from "./state.ts";
-import type { ReleasedBy } from "./event.ts";
+import type { AccessChange, ReleasedBy } from "./event.ts";
 import type { Terms } from "./terms.ts";
 import type { Instant } from "./time.ts";
 
@@ -22,6 +22,7 @@ export type Command =
   | AddConsumption
   | AddFeatureConsumption
   | SetKeys
+  | ChangeAccess
   | MarkClock
   | AskClock
   | SetClockBack
@@ -179,6 +180,13 @@ export interface SetClockBack {
 export interface SetKeys {
   readonly type: "SetKeys";
   readonly changed: readonly string[];
+  readonly peer: string;
+}
+
+export interface ChangeAccess {
+  readonly type: "ChangeAccess";
+  readonly change: AccessChange;
+  readonly name: string;
   readonly peer: string;
 }
 

@@ -46,6 +46,7 @@ export interface Outcomes {
   AddConsumption: ConsumptionOutcome;
   AddFeatureConsumption: FeatureConsumptionOutcome;
   SetKeys: null;
+  ChangeAccess: null;
   MarkClock: null;
   AskClock: null;
   SetClockBack: null;
@@ -84,6 +85,8 @@ const DECIDERS: { readonly [C in Command as C["type"]]: Decider<C> } = {
   SetClockBack: decideSetClockBack,
   SetKeys: (_state, { changed, peer }, at) =>
     decided([{ type: "KeysSet", at, changed, peer }], null),
+  ChangeAccess: (_state, { change, name, peer }, at) =>
+    decided([{ type: "AccessChanged", at, change, name, peer }], null),
   CountRefusals: decideCountRefusals,
 };
 

@@ -35,6 +35,7 @@ export type Event =
   | FeatureConsumptionAdded
   | KeyRemembered
   | KeysSet
+  | AccessChanged
   | Restored
   | ClockMarked
   | ClockAsked
@@ -202,6 +203,15 @@ export interface KeysSet extends Happened<"KeysSet"> {
   readonly changed: readonly string[];
   readonly peer: string;
 }
+
+/** Who may get in was changed: which credential, by whom, and nothing of what it is. */
+export interface AccessChanged extends Happened<"AccessChanged"> {
+  readonly change: AccessChange;
+  readonly name: string;
+  readonly peer: string;
+}
+
+export type AccessChange = "token_made" | "token_revoked" | "user_set" | "user_removed";
 
 /** A backup took the place of what was there: from here on this is another line of events. */
 export interface Restored extends Happened<"Restored"> {

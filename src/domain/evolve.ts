@@ -1,27 +1,16 @@
-import { resetAfter, totalAt } from "./consumption.ts";
-import type {
-  ActivationMade,
-  Event,
-  KeyRemembered,
-  LicenseInstalled,
-  LicenseRemoved,
-  RefusalsCounted,
-  RequestMade,
-  SlotTaken,
-} from "./event.ts";
-import { limits } from "./limits.ts";
+import type { Event, KeyRemembered, RefusalsCounted, SlotTaken } from "./event.ts";
 import {
-  emptyPool,
-  type Counter,
-  type Feature,
-  type FeatureRegistration,
-  type License,
-  type Pool,
-  type Registration,
-  type State,
-} from "./state.ts";
+  count,
+  install,
+  licenseOf,
+  openActivation,
+  openRequest,
+  remove,
+} from "./evolve-licenses.ts";
+import { limits } from "./limits.ts";
 import { setBack } from "./set-back.ts";
-import { isDated, withdrawn, type FeatureTerms } from "./terms.ts";
+import type { Contact, Feature, FeatureRegistration, Pool, Registration, State } from "./state.ts";
+import { isDated } from "./terms.ts";
 import { later, latest, type Instant } from "./time.ts";
 
 /**
@@ -55,13 +44,15 @@ export function evolve(state: State, event: Event): void {
       const { user, slot, end, contact, at } = event;
       state.nextSlot = Math.max(state.nextSlot, slot + 1);
       const { pool } = licenseOf(state, event.license);
-      return put(pool, { slot, user, registeredAt: at, end, contact, borrowedUntil: null });
+      const held = { slot, user, registeredAt: at, end, contact, borrowedUntil: null };
+      put(pool, held);
+      return state.byPeer.add(held);
     }
     case "SlotRenewed": {
       const { pool } = licenseOf(state, event.license);
       const held = holderOf(pool, event.user);
       move(pool, held, event.end);
-      if (event.contact !== undefined) held.contact = event.contact;
+      if (event.contact !== undefined) speak(state, held, event.contact);
       if (held.borrowedUntil !== null && held.borrowedUntil <= event.at) held.borrowedUntil = null;
       return;
     }
@@ -69,13 +60,16 @@ export function evolve(state: State, event: Event): void {
       const { pool } = licenseOf(state, event.license);
       const held = holderOf(pool, event.user);
       move(pool, held, event.end);
-      held.contact = event.contact;
+      speak(state, held, event.contact);
       held.borrowedUntil = event.until;
       return;
     }
     case "SlotReleased":
-    case "SlotExpired":
-      return drop(licenseOf(state, event.license).pool, event.user);
+    case "SlotExpired": {
+      const { pool } = licenseOf(state, event.license);
+      state.byPeer.remove(holderOf(pool, event.user));
+      return drop(pool, event.user);
+    }
     case "FeatureTaken": {
       const { user, slot, end, at } = event;
       state.nextSlot = Math.max(state.nextSlot, slot + 1);
@@ -103,7 +97,8 @@ export function evolve(state: State, event: Event): void {
     case "ClockSetBack":
       return setBack(state, event);
     case "KeysSet":
-      // On record only: the values live elsewhere, sealed.
+    case "AccessChanged":
+      // On record only: the values live elsewhere, sealed or hashed.
       return;
     case "Restored":
       state.restores.push(event.restore);
@@ -132,100 +127,10 @@ const lendsDated = (state: State, id: number): boolean => {
   return license !== undefined && isDated(license.terms);
 };
 
-function openRequest(state: State, { at, request, head }: RequestMade): void {
-  state.requests.set(request.request, request);
-  for (const [id, { at: made }] of state.requests) {
-    const tooMany = state.requests.size > limits.openRequests;
-    if (!tooMany && at < later(made, limits.requestAge)) break;
-    state.requests.delete(id);
-  }
-  state.heads.push({ request: request.request, ...head });
-  if (state.heads.length > limits.requestHeads) state.heads.shift();
-}
-
-function openActivation(state: State, { at, activation }: ActivationMade): void {
-  state.activations.set(activation.nonce, activation);
-  for (const [nonce, { at: made }] of state.activations) {
-    const tooMany = state.activations.size > limits.openActivations;
-    if (!tooMany && at < later(made, limits.activationAge)) break;
-    state.activations.delete(nonce);
-  }
-}
-
-/** The request is used up in the same step that installs the license. */
-function answer(state: State, request: string, license: number): void {
-  state.requests.delete(request);
-  state.answered.set(request, license);
-  const [oldest] = state.answered.keys();
-  const tooMany = state.answered.size > limits.answeredRequests;
-  if (tooMany && oldest !== undefined) state.answered.delete(oldest);
-}
-
-function remove(state: State, { license, tombstone }: LicenseRemoved): void {
-  const { terms } = licenseOf(state, license);
-  const others = (state.products.get(terms.product) ?? []).filter(({ id }) => id !== license);
-  state.licenses.delete(license);
-  if (others.length > 0) state.products.set(terms.product, others);
-  else state.products.delete(terms.product);
-  state.tombstones.set(license, tombstone);
-  // An answer that is still under way to one of these must not bring it back.
-  for (const [id, { product }] of state.requests) {
-    if (product === null || product === terms.product) state.requests.delete(id);
-  }
-  for (const [nonce, { licenseKey }] of state.activations) {
-    if (licenseKey === terms.licenseKey) state.activations.delete(nonce);
-  }
-}
-
-function install(state: State, event: LicenseInstalled): void {
-  const { at, license: id, terms, grant } = event;
-  if (event.request !== null) answer(state, event.request, id);
-  if (event.activation !== null) state.activations.delete(event.activation);
-  const installed = state.licenses.get(id);
-  if (installed === undefined) {
-    const license: License = {
-      id,
-      addedAt: at,
-      terms,
-      grant,
-      counter: { total: 0, resetAt: null },
-      pool: emptyPool<Registration>(),
-      features: new Map(terms.features.map((feature) => [feature.code, newFeature(feature)])),
-    };
-    state.licenses.set(id, license);
-    const others = state.products.get(terms.product) ?? [];
-    state.products.set(terms.product, [license, ...others]);
-    return;
-  }
-  installed.terms = terms;
-  installed.grant = grant;
-  startPeriod(installed.counter, terms.consumption, at);
-  for (const feature of installed.features.values()) feature.terms = withdrawn(feature.terms);
-  for (const named of terms.features) {
-    const feature = installed.features.get(named.code);
-    if (feature === undefined) installed.features.set(named.code, newFeature(named));
-    else {
-      feature.terms = named;
-      startPeriod(feature.counter, named.consumption, at);
-    }
-  }
-}
-
-const newFeature = (terms: FeatureTerms): Feature => ({
-  terms,
-  counter: { total: 0, resetAt: null },
-  pool: emptyPool<FeatureRegistration>(),
-});
-
-/** The total stays; when it resets next is for the new terms to say. */
-function startPeriod(counter: Counter, terms: FeatureTerms["consumption"], at: Instant): void {
-  const total = totalAt(counter, at);
-  count(counter, { total, resetAt: resetAfter(terms, { total, resetAt: null }, at) });
-}
-
-function count(counter: Counter, { total, resetAt }: Readonly<Counter>): void {
-  counter.total = total;
-  counter.resetAt = resetAt;
+function speak({ byPeer }: State, held: Registration, contact: Contact): void {
+  byPeer.remove(held);
+  held.contact = contact;
+  byPeer.add(held);
 }
 
 function put<T extends FeatureRegistration>(pool: Pool<T>, registration: T): void {
@@ -264,13 +169,6 @@ function countRefusals(state: State, { product, code, count, at }: RefusalsCount
   const before = state.refusals.get(key);
   if (before === undefined && state.refusals.size >= limits.refusalTotals) return;
   state.refusals.set(key, { product, code, count: (before?.count ?? 0) + count, lastAt: at });
-}
-
-function licenseOf(state: State, id: number): License {
-  const license = state.licenses.get(id);
-  if (license === undefined)
-    throw new Error(`an event names license ${id}, which is not installed`);
-  return license;
 }
 
 function featureOf(state: State, event: { license: number; feature: string }): Feature {

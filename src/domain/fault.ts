@@ -18,6 +18,11 @@ export type Fault =
       /** Null: the license has no slots to give. */
       readonly nextFree: Instant | null;
     }
+  | {
+      readonly code: "slots_capped";
+      readonly who: "user" | "address";
+      readonly slots: number;
+    }
   | { readonly code: "user_not_registered" }
   | { readonly code: "license_borrow_not_allowed" }
   | { readonly code: "borrow_until_not_valid"; readonly latest: Instant }

@@ -1,3 +1,4 @@
+import { capOn } from "./caps.ts";
 import type { Register } from "./command.ts";
 import { decided } from "./decision.ts";
 import { missingFields } from "./licenses.ts";
@@ -16,6 +17,8 @@ export function decideRegister(state: State, command: Register, at: Instant): Sl
   const found = findSlot(state, command, user, at);
   if (!found.ok) return found;
   const { license, held } = found.value;
+  const capped = held === null ? capOn(state, user, contact.peer, at) : null;
+  if (capped !== null) return no(capped);
 
   const outcome = slotOf(state, found.value, user, contact, at);
   const { end } = outcome;

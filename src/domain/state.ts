@@ -1,4 +1,5 @@
 import { ExpiryIndex } from "./expiry-index.ts";
+import { PeerIndex } from "./peer-index.ts";
 import type { Terms, FeatureTerms } from "./terms.ts";
 import { instant, type Instant } from "./time.ts";
 
@@ -38,6 +39,10 @@ export interface State {
   clockSuspect: boolean;
   /** Is this the machine the license was signed for? A fact of the machine, not of the journal. */
   isBound: (license: License) => boolean;
+  /** The operator's setting, not of the journal either. */
+  caps: Caps;
+  /** Made of the registrations below. */
+  readonly byPeer: PeerIndex;
   readonly licenses: Map<number, License>;
   /** The same licenses by product code, the most recently added first. */
   readonly products: Map<string, License[]>;
@@ -45,6 +50,12 @@ export interface State {
   readonly remembered: Map<string, Remembered>;
   /** Refusals since the folder was made, by product and code. */
   readonly refusals: Map<string, RefusalTotal>;
+}
+
+/** How many slots one user, and one address, may hold at once; null: as many as there are. */
+export interface Caps {
+  readonly perUser: number | null;
+  readonly perPeer: number | null;
 }
 
 /** A demo's folder never serves a site, and the other way round. */
@@ -214,6 +225,8 @@ export const emptyState = (kind: Kind): State => ({
   clockAskedAt: instant(0),
   clockSuspect: false,
   isBound: () => true,
+  caps: { perUser: null, perPeer: null },
+  byPeer: new PeerIndex(),
   licenses: new Map(),
   products: new Map(),
   remembered: new Map(),

@@ -234,6 +234,7 @@ export function decodeSnapshot(snapshot: Snapshot): State {
     const { pool } = found(state.licenses.get(license));
     pool.holders.set(held.user, held);
     pool.ends.add(held);
+    state.byPeer.add(held);
   }
   for (const { license, feature, ...held } of snapshot.featureRegistrations) {
     const { pool } = found(found(state.licenses.get(license)).features.get(feature));

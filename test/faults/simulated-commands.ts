@@ -56,6 +56,7 @@ const WEIGHTS: Readonly<Record<Command["type"], number>> = {
   TrustVendor: 0.5,
   DistrustVendor: 0.3,
   SetKeys: 0.5,
+  ChangeAccess: 0.3,
   MarkClock: 1,
   AskClock: 0.5,
   SetClockBack: 0.4,
@@ -147,6 +148,12 @@ const MAKERS: Readonly<Record<Command["type"], Maker>> = {
   DistrustVendor: ({ dice }) => ({
     type: "DistrustVendor",
     vendor: dice.pick([OTHER, OTHER, VENDOR]).vendor,
+    peer: PEER,
+  }),
+  ChangeAccess: ({ dice }) => ({
+    type: "ChangeAccess",
+    change: dice.pick(["token_made", "user_set"] as const),
+    name: "ops",
     peer: PEER,
   }),
   SetKeys: ({ dice }) => ({ type: "SetKeys", changed: [dice.pick(["a", "b"])], peer: PEER }),

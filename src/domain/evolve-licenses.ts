@@ -1,0 +1,120 @@
+import { resetAfter, totalAt } from "./consumption.ts";
+import type { ActivationMade, LicenseInstalled, LicenseRemoved, RequestMade } from "./event.ts";
+import { limits } from "./limits.ts";
+import {
+  emptyPool,
+  type Counter,
+  type Feature,
+  type FeatureRegistration,
+  type License,
+  type Registration,
+  type State,
+} from "./state.ts";
+import { withdrawn, type FeatureTerms } from "./terms.ts";
+import { later, type Instant } from "./time.ts";
+
+/** How licenses come and go: the part of evolve.ts that is about documents, not about slots. */
+
+export function openRequest(state: State, { at, request, head }: RequestMade): void {
+  state.requests.set(request.request, request);
+  for (const [id, { at: made }] of state.requests) {
+    const tooMany = state.requests.size > limits.openRequests;
+    if (!tooMany && at < later(made, limits.requestAge)) break;
+    state.requests.delete(id);
+  }
+  state.heads.push({ request: request.request, ...head });
+  if (state.heads.length > limits.requestHeads) state.heads.shift();
+}
+
+export function openActivation(state: State, { at, activation }: ActivationMade): void {
+  state.activations.set(activation.nonce, activation);
+  for (const [nonce, { at: made }] of state.activations) {
+    const tooMany = state.activations.size > limits.openActivations;
+    if (!tooMany && at < later(made, limits.activationAge)) break;
+    state.activations.delete(nonce);
+  }
+}
+
+/** The request is used up in the same step that installs the license. */
+function answer(state: State, request: string, license: number): void {
+  state.requests.delete(request);
+  state.answered.set(request, license);
+  const [oldest] = state.answered.keys();
+  const tooMany = state.answered.size > limits.answeredRequests;
+  if (tooMany && oldest !== undefined) state.answered.delete(oldest);
+}
+
+export function remove(state: State, { license, tombstone }: LicenseRemoved): void {
+  const { terms, pool } = licenseOf(state, license);
+  for (const held of pool.holders.values()) state.byPeer.remove(held);
+  const others = (state.products.get(terms.product) ?? []).filter(({ id }) => id !== license);
+  state.licenses.delete(license);
+  if (others.length > 0) state.products.set(terms.product, others);
+  else state.products.delete(terms.product);
+  state.tombstones.set(license, tombstone);
+  // An answer that is still under way to one of these must not bring it back.
+  for (const [id, { product }] of state.requests) {
+    if (product === null || product === terms.product) state.requests.delete(id);
+  }
+  for (const [nonce, { licenseKey }] of state.activations) {
+    if (licenseKey === terms.licenseKey) state.activations.delete(nonce);
+  }
+}
+
+export function install(state: State, event: LicenseInstalled): void {
+  const { at, license: id, terms, grant } = event;
+  if (event.request !== null) answer(state, event.request, id);
+  if (event.activation !== null) state.activations.delete(event.activation);
+  const installed = state.licenses.get(id);
+  if (installed === undefined) {
+    const license: License = {
+      id,
+      addedAt: at,
+      terms,
+      grant,
+      counter: { total: 0, resetAt: null },
+      pool: emptyPool<Registration>(),
+      features: new Map(terms.features.map((feature) => [feature.code, newFeature(feature)])),
+    };
+    state.licenses.set(id, license);
+    const others = state.products.get(terms.product) ?? [];
+    state.products.set(terms.product, [license, ...others]);
+    return;
+  }
+  installed.terms = terms;
+  installed.grant = grant;
+  startPeriod(installed.counter, terms.consumption, at);
+  for (const feature of installed.features.values()) feature.terms = withdrawn(feature.terms);
+  for (const named of terms.features) {
+    const feature = installed.features.get(named.code);
+    if (feature === undefined) installed.features.set(named.code, newFeature(named));
+    else {
+      feature.terms = named;
+      startPeriod(feature.counter, named.consumption, at);
+    }
+  }
+}
+
+const newFeature = (terms: FeatureTerms): Feature => ({
+  terms,
+  counter: { total: 0, resetAt: null },
+  pool: emptyPool<FeatureRegistration>(),
+});
+
+/** The total stays; when it resets next is for the new terms to say. */
+function startPeriod(counter: Counter, terms: FeatureTerms["consumption"], at: Instant): void {
+  const total = totalAt(counter, at);
+  count(counter, { total, resetAt: resetAfter(terms, { total, resetAt: null }, at) });
+}
+
+export function count(counter: Counter, { total, resetAt }: Readonly<Counter>): void {
+  counter.total = total;
+  counter.resetAt = resetAt;
+}
+
+export function licenseOf(state: State, id: number): License {
+  const license = state.licenses.get(id);
+  if (license === undefined)
+    throw new Error(`an event names license ${id}, which is not installed`);
+  return license;
+}
