@@ -8,9 +8,16 @@ export const log = {
 };
 
 function write(level: string, message: string, facts: Facts): void {
-  const line = JSON.stringify({ time: new Date().toISOString(), level, message, ...facts }, plain);
-  process.stderr.write(`${visible(line)}\n`);
+  const head = { time: new Date().toISOString(), level, message: message.slice(0, 200) };
+  const line = JSON.stringify({ ...head, ...facts }, plain);
+  const shown = visible(line);
+  // A line that is cut is no JSON any more, so it says less instead.
+  process.stderr.write(
+    shown.length <= LONGEST ? `${shown}\n` : `${JSON.stringify({ ...head, cut: shown.length })}\n`,
+  );
 }
+
+const LONGEST = 8 * 1024;
 
 /** Errors have no fields of their own that JSON would show. */
 const plain = (_key: string, value: unknown): unknown =>

@@ -15,11 +15,21 @@ const PRIVATE = [
 
 /** An address as one spelling: no `::ffff:` form, no zone. Null when it is no address. */
 export function normalAddress(address: string): string | null {
-  const plain = address
-    .toLowerCase()
-    .replace(/^::ffff:(?=\d+\.)/, "")
-    .replace(/%.*$/, "");
-  return isIP(plain) === 0 ? null : plain;
+  const plain = address.toLowerCase().replace(/%.*$/, "");
+  const family = isIP(plain);
+  if (family === 0) return null;
+  return family === 6 && plain.includes(":ffff:") ? unmapped(plain) : plain;
+}
+
+/** An IPv4 address in its IPv6 dress, however that is buttoned: the bare one. */
+function unmapped(address: string): string {
+  const short = new URL(`http://[${address}]`).hostname.slice(1, -1);
+  const [, high, low] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(short) ?? [];
+  if (high === undefined || low === undefined) return address;
+  return [high, low]
+    .map((half) => Number.parseInt(half, 16))
+    .flatMap((half) => [half >> 8, half & 0xff])
+    .join(".");
 }
 
 export const isLoopback = (address: string): boolean =>

@@ -1,0 +1,205 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { AccessChange } from "../domain/event.ts";
+import type { Fault } from "../domain/fault.ts";
+import { no, ok, type Result } from "../domain/result.ts";
+import { DAY, HOUR } from "../domain/time.ts";
+import { Passwords } from "../platform/passwords.ts";
+import { randomToken } from "../platform/random.ts";
+import type { AccessFile, AccessList } from "../store/access-file.ts";
+import type { StorageFault } from "../store/group-commit.ts";
+import type { Store } from "../store/store.ts";
+import { Attempts } from "./attempts.ts";
+
+export type Role = "admin" | "user";
+
+/** Somebody who showed a credential. */
+export interface Actor {
+  readonly name: string;
+  readonly role: Role;
+}
+
+export type AccessFault =
+  | { readonly code: "unauthorized" }
+  | { readonly code: "too_many_requests" }
+  | { readonly code: "unknown_name" }
+  | { readonly code: "name_taken" }
+  | { readonly code: "last_credential" };
+
+export type AccessAnswer<T> = Promise<Result<T, Fault | StorageFault | AccessFault>>;
+
+export interface MadeToken {
+  readonly name: string;
+  /** Shown this once; only its digest is kept. */
+  readonly token: string;
+  readonly endsAt: number | null;
+}
+
+export interface AccessView {
+  readonly tokens: readonly Omit<AccessList["tokens"][number], "sha256">[];
+  readonly users: readonly Omit<AccessList["users"][number], "argon2id">[];
+}
+
+const PREFIX = "berth_";
+const SESSION = HOUR;
+const SESSIONS = 10_000;
+
+interface Session extends Actor {
+  readonly endsAt: number;
+}
+
+/**
+ * Who may get in: tokens for programs and operators, passwords for people, who get a token for an
+ * hour. Nothing here can be read back: tokens are kept as digests, passwords as argon2id.
+ */
+export class Access {
+  readonly #store: Store;
+  readonly #file: AccessFile;
+  readonly #now: () => number;
+  readonly #passwords = new Passwords();
+  readonly #attempts = new Attempts();
+  /** By digest, oldest first; gone with a restart. */
+  readonly #sessions = new Map<string, Session>();
+  #list: AccessList;
+  #changing: Promise<unknown> = Promise.resolve();
+
+  constructor(store: Store, file: AccessFile, now: () => number) {
+    this.#store = store;
+    this.#file = file;
+    this.#now = now;
+    this.#list = file.read();
+  }
+
+  /** From then on administration asks for a credential, on the machine itself too. */
+  isClaimed(): boolean {
+    // An expired token counts: time must not open a door that somebody closed.
+    return hasAdmin(this.#list);
+  }
+
+  /** Whose token this is; null: nobody's. */
+  identify(token: string): Actor | null {
+    const digest = digestOf(token);
+    const now = this.#now();
+    let found: Actor | null = null;
+    // Every one is looked at: how long it takes tells nothing about how near a guess was.
+    for (const { name, sha256, endsAt } of this.#list.tokens) {
+      const same = timingSafeEqual(Buffer.from(sha256, "hex"), Buffer.from(digest, "hex"));
+      if (same && (endsAt === null || now < endsAt)) found = { name, role: "admin" };
+    }
+    if (found !== null) return found;
+    const session = this.#sessions.get(digest);
+    return session !== undefined && now < session.endsAt ? session : null;
+  }
+
+  /** A password for a token that ends within the hour. */
+  async login(
+    name: string,
+    password: string,
+    peer: string,
+  ): Promise<Result<MadeToken, AccessFault>> {
+    const now = this.#now();
+    if (!this.#attempts.mayTry(peer, name, now)) return no({ code: "too_many_requests" });
+    const user = this.#list.users.find((one) => one.name === name);
+    const right = await this.#passwords.check(password, user?.argon2id ?? null);
+    // Somebody may have been removed, or have a new password, while this one was checked.
+    const still = this.#list.users.find((one) => one.name === name);
+    if (!right || user === undefined || still?.argon2id !== user.argon2id) {
+      return no({ code: "unauthorized" });
+    }
+    this.#attempts.succeeded(peer, name);
+    const token = `${PREFIX}${randomToken()}`;
+    const endsAt = now + SESSION;
+    this.#sessions.set(digestOf(token), { name, role: user.role, endsAt });
+    for (const [digest, session] of this.#sessions) {
+      if (this.#sessions.size <= SESSIONS && now < session.endsAt) break;
+      this.#sessions.delete(digest);
+    }
+    return ok({ name, token, endsAt });
+  }
+
+  async makeToken(name: string, days: number | null, peer: string): AccessAnswer<MadeToken> {
+    return this.#change("token_made", name, peer, (list) => {
+      if (list.tokens.some((one) => one.name === name)) return no({ code: "name_taken" });
+      const token = `${PREFIX}${randomToken()}`;
+      const madeAt = this.#now();
+      const endsAt = days === null ? null : madeAt + days * DAY;
+      const made = { name, sha256: digestOf(token), madeAt, endsAt };
+      return ok({
+        list: { ...list, tokens: [...list.tokens, made] },
+        value: { name, token, endsAt },
+      });
+    });
+  }
+
+  async revokeToken(name: string, peer: string): AccessAnswer<null> {
+    return this.#change("token_revoked", name, peer, (list) => {
+      const tokens = list.tokens.filter((one) => one.name !== name);
+      if (tokens.length === list.tokens.length) return no({ code: "unknown_name" });
+      return ok({ list: { ...list, tokens }, value: null });
+    });
+  }
+
+  /** A new user, or a new password or role for one there is. */
+  async setUser(name: string, role: Role, password: string, peer: string): AccessAnswer<null> {
+    const argon2id = await this.#passwords.hash(password);
+    const setAt = this.#now();
+    return this.#change("user_set", name, peer, (list) => {
+      const users = list.users.filter((one) => one.name !== name);
+      return ok({
+        list: { ...list, users: [...users, { name, role, argon2id, setAt }] },
+        value: null,
+      });
+    });
+  }
+
+  async removeUser(name: string, peer: string): AccessAnswer<null> {
+    return this.#change("user_removed", name, peer, (list) => {
+      const users = list.users.filter((one) => one.name !== name);
+      if (users.length === list.users.length) return no({ code: "unknown_name" });
+      return ok({ list: { ...list, users }, value: null });
+    });
+  }
+
+  list(): AccessView {
+    const { tokens, users } = this.#list;
+    return {
+      tokens: tokens.map(({ name, madeAt, endsAt }) => ({ name, madeAt, endsAt })),
+      users: users.map(({ name, role, setAt }) => ({ name, role, setAt })),
+    };
+  }
+
+  /** One after the other: on record first, then in the file, then in force. */
+  #change<T>(
+    change: AccessChange,
+    name: string,
+    peer: string,
+    edit: (list: AccessList) => Result<{ list: AccessList; value: T }, AccessFault>,
+  ): AccessAnswer<T> {
+    const turn = this.#changing.then(async (): Promise<Awaited<AccessAnswer<T>>> => {
+      const edited = edit(this.#list);
+      if (!edited.ok) return edited;
+      // Taking the last one away would open the door, not close it.
+      if (hasAdmin(this.#list) && !hasAdmin(edited.value.list)) {
+        return no({ code: "last_credential" });
+      }
+      const noted = await this.#store.transact(
+        { type: "ChangeAccess", change, name, peer },
+        () => null,
+      );
+      if (!noted.ok) return noted;
+      await this.#file.write(edited.value.list);
+      this.#list = edited.value.list;
+      // Whoever came in by what was just changed has to come in again.
+      for (const [digest, session] of this.#sessions) {
+        if (change.startsWith("user_") && session.name === name) this.#sessions.delete(digest);
+      }
+      return ok(edited.value.value);
+    });
+    this.#changing = turn.catch(() => {});
+    return turn;
+  }
+}
+
+const hasAdmin = ({ tokens, users }: AccessList): boolean =>
+  tokens.length > 0 || users.some(({ role }) => role === "admin");
+
+const digestOf = (token: string): string => createHash("sha256").update(token).digest("hex");

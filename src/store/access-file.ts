@@ -1,0 +1,74 @@
+import { Type, type Static } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+import { join } from "node:path";
+import type { Disk } from "../platform/disk.ts";
+import { replaceFile } from "../platform/files.ts";
+import { FolderRefused } from "./refusal.ts";
+
+/** In no backup: who may get in belongs to the machine, not to its licenses. */
+const ACCESS = "access.json";
+
+const Time = Type.Integer({ minimum: 0 });
+
+const AccessList = Type.Object({
+  access: Type.Literal(1),
+  /** Random tokens by their SHA-256: nothing in here opens anything. */
+  tokens: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      sha256: Type.String({ pattern: "^[0-9a-f]{64}$" }),
+      madeAt: Time,
+      endsAt: Type.Union([Time, Type.Null()]),
+    }),
+  ),
+  /** People, by the argon2id of their passwords. */
+  users: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      role: Type.Union([Type.Literal("admin"), Type.Literal("user")]),
+      argon2id: Type.String({ pattern: "^\\$argon2id\\$" }),
+      setAt: Time,
+    }),
+  ),
+});
+
+export type AccessList = Static<typeof AccessList>;
+
+const NOBODY: AccessList = { access: 1, tokens: [], users: [] };
+
+/** Who may get in, in a file of its own, replaced as one. */
+export class AccessFile {
+  readonly #disk: Disk;
+  readonly #path: string;
+
+  constructor(disk: Disk, folder: string) {
+    this.#disk = disk;
+    this.#path = join(folder, ACCESS);
+  }
+
+  /** A list that cannot be read must not mean that everybody may come in. */
+  read(): AccessList {
+    const bytes = this.#disk.read(this.#path);
+    if (bytes === null) return NOBODY;
+    const list = parsed(bytes);
+    if (list !== null) return list;
+    throw new FolderRefused(
+      `${this.#path} is damaged: who may administer cannot be told`,
+      `remove it and make a new credential with berth admin token; until then this machine itself may administer`,
+    );
+  }
+
+  write(list: AccessList): Promise<void> {
+    const text = `${JSON.stringify(list, null, 1)}\n`;
+    return replaceFile(this.#disk, this.#path, Buffer.from(text));
+  }
+}
+
+function parsed(bytes: Uint8Array): AccessList | null {
+  try {
+    const list: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    return Value.Check(AccessList, list) ? list : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,97 @@
+import { expect, test } from "bun:test";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Access } from "../../src/operations/access.ts";
+import { realDisk } from "../../src/platform/disk.ts";
+import { AccessFile } from "../../src/store/access-file.ts";
+import { FolderRefused } from "../../src/store/refusal.ts";
+import { granted, journalOf, openSite } from "../support/licensed-store.ts";
+
+const PASSWORD = "correct horse battery";
+
+async function opened() {
+  const site = await openSite();
+  const clock = { now: 1_000_000 };
+  const again = () =>
+    new Access(site.store, new AccessFile(realDisk, site.folder), () => clock.now);
+  return { site, clock, access: again(), again, path: join(site.folder, "access.json") };
+}
+
+test("nobody has claimed a new appliance, and the first credential does", async () => {
+  const { access, again } = await opened();
+  expect(access.isClaimed()).toBe(false);
+  granted(await access.makeToken("ops", null, "test"));
+  expect(access.isClaimed()).toBe(true);
+  expect(again().isClaimed()).toBe(true);
+});
+
+test("a user without the role of an administrator claims nothing", async () => {
+  const { access } = await opened();
+  granted(await access.setUser("ada", "user", PASSWORD, "test"));
+  expect(access.isClaimed()).toBe(false);
+});
+
+test("neither time nor a slip of the hand opens the door again", async () => {
+  const { access, clock } = await opened();
+  const { token } = granted(await access.makeToken("ops", 1, "test"));
+  clock.now += 2 * 24 * 60 * 60 * 1_000;
+  expect(access.identify(token)).toBeNull();
+  expect(access.isClaimed()).toBe(true);
+  expect(await access.revokeToken("ops", "test")).toEqual({
+    ok: false,
+    fault: { code: "last_credential" },
+  });
+  granted(await access.setUser("root", "admin", PASSWORD, "test"));
+  granted(await access.revokeToken("ops", "test"));
+  expect(await access.setUser("root", "user", PASSWORD, "test")).toMatchObject({ ok: false });
+  expect(await access.removeUser("root", "test")).toMatchObject({ ok: false });
+});
+
+test("nothing that is kept opens anything, and only its owner may read it", async () => {
+  const { access, path } = await opened();
+  const { token } = granted(await access.makeToken("ops", null, "test"));
+  granted(await access.setUser("ada", "user", PASSWORD, "test"));
+  const text = readFileSync(path, "utf8");
+  expect(text).not.toContain(token);
+  expect(text).not.toContain(PASSWORD);
+  expect(text).toContain("$argon2id$");
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  expect(JSON.stringify(access.list())).not.toMatch(/argon2|sha256|[0-9a-f]{64}/);
+});
+
+test("every change is on record with who made it, and with no secret", async () => {
+  const { site, access } = await opened();
+  const { token } = granted(await access.makeToken("ops", null, "root@10.0.0.5"));
+  granted(await access.setUser("ada", "user", PASSWORD, "socket"));
+  granted(await access.removeUser("ada", "socket"));
+  const events = journalOf(site.folder).flatMap(({ line }) => line.events);
+  expect(events.filter(({ type }) => type === "AccessChanged")).toMatchObject([
+    { change: "token_made", name: "ops", peer: "root@10.0.0.5" },
+    { change: "user_set", name: "ada", peer: "socket" },
+    { change: "user_removed", name: "ada", peer: "socket" },
+  ]);
+  expect(JSON.stringify(events)).not.toContain(token);
+});
+
+test("a name is taken once, and one that is not there cannot be revoked", async () => {
+  const { access } = await opened();
+  granted(await access.makeToken("ops", null, "test"));
+  expect(await access.makeToken("ops", null, "test")).toMatchObject({
+    fault: { code: "name_taken" },
+  });
+  expect(await access.revokeToken("nobody", "test")).toMatchObject({
+    fault: { code: "unknown_name" },
+  });
+});
+
+test("a list that cannot be read is refused: it does not mean that everybody may come in", async () => {
+  const { access, again, path } = await opened();
+  granted(await access.makeToken("ops", null, "test"));
+  const text = readFileSync(path, "utf8");
+  for (const damaged of ["", "{}", text.slice(0, -4), text.replace('"access": 1', '"access": 2')]) {
+    writeFileSync(path, damaged);
+    expect(again).toThrow(FolderRefused);
+  }
+  writeFileSync(path, text);
+  expect(again().isClaimed()).toBe(true);
+});
