@@ -1,4 +1,5 @@
 import { Elysia, NotFoundError } from "elysia";
+import type { Access } from "../operations/access.ts";
 import type { Airgap } from "../operations/airgap.ts";
 import type { Credentials } from "../operations/credentials.ts";
 import type { Identity } from "../operations/identity.ts";
@@ -9,14 +10,17 @@ import { log } from "../platform/log.ts";
 import { describe } from "./describe.ts";
 import { faultOf, refused, type AnyFault } from "./faults.ts";
 import { admit, type Gate } from "./gate.ts";
+import { pathOf } from "./planes.ts";
 import { openapi } from "./openapi.ts";
+import { access } from "./routes/access.ts";
 import { addConsumption } from "./routes/add-consumption.ts";
 import { addFeatureConsumption } from "./routes/add-feature-consumption.ts";
 import { admin } from "./routes/admin.ts";
 import { airgapGenerate } from "./routes/airgap-generate.ts";
 import { airgapLicense } from "./routes/airgap-license.ts";
+import { auth } from "./routes/auth.ts";
 import { borrow } from "./routes/borrow.ts";
-import type { RouteDeps } from "./routes/deps.ts";
+import { speakingFor, type RouteDeps } from "./routes/deps.ts";
 import { clock } from "./routes/clock.ts";
 import { featureRegister } from "./routes/feature-register.ts";
 import { featureRelease } from "./routes/feature-release.ts";
@@ -39,24 +43,31 @@ export interface Services {
   readonly credentials: Credentials;
   readonly identity: Identity;
   readonly timekeeping: Timekeeping;
+  readonly access: Access;
+  /** What stands open, and how to close it; nothing while nobody listens. */
+  readonly doors: () => readonly Door[];
+}
+
+export interface Door {
+  readonly door: string;
+  readonly close: string;
 }
 
 /** The whole HTTP side as a value: it never listens, so tests call it as a server would. */
 export function createApp(services: Services, gate: Gate) {
-  const peers = new WeakMap<Request, string>();
-  const peerOf = (request: Request): string => peers.get(request) ?? "unknown";
-  const deps: RouteDeps = { ...services, peerOf };
+  const deps: RouteDeps = { ...services, ...speakingFor(gate) };
   const app = new Elysia({
     normalize: false,
-    // Else a server named in three letters, on port 80, would have no paths.
-    handler: { standardHostname: false },
+    // Where the framework begins to look for the path: too late for a server named in three letters
+    // on port 80, or, the other way, too early behind https.
+    handler: { standardHostname: gate.isTls },
   })
     // Before routing, so that nothing exists that the gate does not know.
     .onRequest(({ request, set }) => {
       set.headers["cache-control"] = "no-store";
       set.headers["x-content-type-options"] = "nosniff";
       set.headers["x-request-id"] = nextRequestId();
-      peers.set(request, admit(gate, request, pathOf(request.url)));
+      admit(gate, request, pathOf(request.url));
     })
     .onError({ as: "global" }, ({ error, set }) => answer(error, set))
     .use(page())
@@ -77,6 +88,8 @@ export function createApp(services: Services, gate: Gate) {
     .use(setKeys(deps))
     .use(clock(deps))
     .use(trust(deps))
+    .use(auth(deps))
+    .use(access(deps))
     .use(admin(deps));
   let document: object | null = null;
   return app.get(
@@ -85,6 +98,8 @@ export function createApp(services: Services, gate: Gate) {
     describe({ summary: "This document" }),
   );
 }
+
+const BASIC = 'Basic realm="berth", charset="UTF-8"';
 
 interface Set {
   status?: number | string;
@@ -103,17 +118,12 @@ function answer(error: unknown, set: Set): object {
     log.error("internal error", { request: set.headers["x-request-id"], error });
   }
   if (fault.code === "method_not_allowed") set.headers["allow"] = fault.allow.join(", ");
-  if (fault.code === "unauthorized") set.headers["www-authenticate"] = "Bearer";
+  if (fault.code === "unauthorized") {
+    set.headers["www-authenticate"] = fault.plane === undefined ? BASIC : "Bearer";
+  }
   const body = refused(fault);
   set.status = body.status;
   return body;
-}
-
-/** The path as it was sent: not decoded, not folded, so that it is in the table or it is not. */
-function pathOf(url: string): string {
-  const start = url.indexOf("/", url.indexOf("//") + 2);
-  const query = url.indexOf("?", start);
-  return start < 0 ? "/" : url.slice(start, query < 0 ? undefined : query);
 }
 
 const boot = crypto.randomUUID().slice(0, 8);

@@ -2,9 +2,11 @@ import { ParseError, ValidationError } from "elysia";
 import type { Fault } from "../domain/fault.ts";
 import type { Result } from "../domain/result.ts";
 import type { Instant } from "../domain/time.ts";
+import type { AccessFault } from "../operations/access.ts";
 import type { CodeRefused } from "../operations/airgap.ts";
 import type { FileFault, TrustClosed } from "../operations/licensing.ts";
 import type { StorageFault } from "../operations/operations.ts";
+import type { Plane } from "./planes.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 
 /** Every way a request itself can be wrong, before any rule is asked. */
@@ -25,11 +27,19 @@ export type WireFault =
   | { readonly code: "method_not_allowed"; readonly allow: readonly string[] }
   | { readonly code: "wrong_host" }
   | { readonly code: "cross_site" }
-  | { readonly code: "forbidden" }
-  | { readonly code: "unauthorized" }
+  | { readonly code: "forbidden"; readonly reason: "network" | "role" | "user" }
+  | { readonly code: "unauthorized"; readonly plane?: Plane }
+  | { readonly code: "tls_required" }
   | { readonly code: "internal_error" };
 
-export type AnyFault = Fault | StorageFault | FileFault | TrustClosed | CodeRefused | WireFault;
+export type AnyFault =
+  | Fault
+  | StorageFault
+  | FileFault
+  | TrustClosed
+  | CodeRefused
+  | Exclude<AccessFault, { readonly code: "unauthorized" | "too_many_requests" }>
+  | WireFault;
 export type Code = AnyFault["code"];
 
 /** What every refusal looks like, on every path. */
@@ -117,10 +127,33 @@ const FAULTS: { readonly [C in Code]: Row<C> } = {
     say: () => "call this server by its address, by localhost or by its own name",
   },
   cross_site: { status: 403, say: () => "requests from other sites' pages are not accepted" },
-  forbidden: { status: 403, say: () => "this network may not call the server" },
+  forbidden: {
+    status: 403,
+    say: ({ reason }) =>
+      ({
+        network: "this network may not call the server",
+        role: "this needs an administrator",
+        user: "a caller may act only for itself; an administrator for anyone",
+      })[reason],
+  },
   unauthorized: {
     status: 401,
-    say: () => "administration is open on the machine itself only",
+    say: ({ plane }) =>
+      plane === "client"
+        ? "log in at /auth and send the token as Authorization: Bearer"
+        : plane === "admin"
+          ? "administration needs a credential: berth admin token, sent as Authorization: Bearer"
+          : "the name or the password is wrong",
+  },
+  tls_required: {
+    status: 403,
+    say: () => "credentials from other machines are taken over TLS only",
+  },
+  unknown_name: { status: 400, say: () => "there is no such name" },
+  name_taken: { status: 400, say: () => "there is one of that name already" },
+  last_credential: {
+    status: 400,
+    say: () => "this is the last way in for an administrator; make another one first",
   },
   internal_error: { status: 500, say: () => "a fault of the server's own; its log has the cause" },
 
@@ -139,6 +172,10 @@ const FAULTS: { readonly [C in Code]: Row<C> } = {
   floating_not_available: {
     status: 400,
     say: ({ slots, nextFree }) => noSlot(slots, nextFree),
+  },
+  slots_capped: {
+    status: 400,
+    say: ({ who, slots }) => `one ${who} may hold ${slots} slots at once here, and does`,
   },
   user_not_registered: {
     status: 400,
@@ -186,7 +223,7 @@ const FAULTS: { readonly [C in Code]: Row<C> } = {
         : `row ${row} of the code was misread or mistyped`,
   },
   policy_mismatch: { status: 400, say: () => "policy_id is not the id of this policy" },
-  too_many_requests: { status: 429, say: () => "too many wrong codes; wait a minute" },
+  too_many_requests: { status: 429, say: () => "too many wrong tries; wait a minute" },
   clock_suspect: {
     status: 400,
     say: () =>

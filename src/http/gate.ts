@@ -1,6 +1,10 @@
+import type { Access, Actor } from "../operations/access.ts";
 import { isLoopback, normalAddress } from "../platform/networks.ts";
 import { refuse } from "./faults.ts";
 import { isPage, routes, type Method, type Plane } from "./planes.ts";
+
+/** How applications show who they are. */
+export type ClientAuth = "open" | "login" | "mtls";
 
 /** How a listener's requests are judged. */
 export interface Gate {
@@ -8,44 +12,117 @@ export interface Gate {
   readonly peerOf: (request: Request) => string | null;
   /** The unix socket: guarded by its file mode, so whoever speaks through it is an operator. */
   readonly trusted: boolean;
+  readonly isTls: boolean;
   readonly isClient: (address: string) => boolean;
+  /** Networks that may try to administer. */
+  readonly isAdmin: (address: string) => boolean;
+  readonly clientAuth: ClientAuth;
   /** A demo is for trying: administration is open to whoever may be a client. */
   readonly adminOpen: boolean;
+  /** Credentials of other machines are taken over plain HTTP too: the operator said so. */
+  readonly allowPlain: boolean;
   /** Names this server goes by, besides addresses and localhost. */
   readonly names: readonly string[];
+  readonly access: Pick<Access, "identify" | "isClaimed">;
 }
 
 /** For whoever can open the appliance's socket, or its folder itself. */
 export const socketGate: Gate = {
   peerOf: () => null,
   trusted: true,
+  isTls: false,
   isClient: () => true,
+  isAdmin: () => true,
+  clientAuth: "open",
   adminOpen: true,
+  allowPlain: true,
   names: [],
+  access: { identify: () => null, isClaimed: () => false },
 };
+
+export interface Caller {
+  /** Where it came from, read once, in one spelling; what a proxy claims counts for nothing. */
+  readonly peer: string;
+  /** Who showed a credential; null: nobody had to. */
+  readonly actor: Actor | null;
+  readonly plane: Plane;
+}
 
 /**
  * Lets a request pass to its handler or refuses it: is there such a route, was the server called by
- * its own name, is another site's page behind this, may this network call, may it administer.
- * Returns the address it came from, read once, in one spelling; what a proxy claims about somebody
- * else counts for nothing.
+ * its own name, is another site's page behind this, may this network call, may this caller do that,
+ * and may a credential travel this way.
  */
-export function admit(gate: Gate, request: Request, path: string): string {
+export function admit(gate: Gate, request: Request, path: string): Caller {
   const route = routes.get(path);
   if (route === undefined) return refuse({ code: "not_found" });
   const plane = Object.hasOwn(route, request.method) ? route[request.method as Method] : undefined;
   if (plane === undefined) {
     return refuse({ code: "method_not_allowed", allow: Object.keys(route) });
   }
-  if (gate.trusted) return "socket";
+  if (gate.trusted) return note(request, { peer: "socket", actor: null, plane });
   const { headers } = request;
-  checkHost(gate, headers, plane);
-  if (isCrossSite(headers, path)) refuse({ code: "cross_site" });
+  const shown = credentialIn(gate, headers, plane);
+  checkHost(gate, headers, plane, shown instanceof Object);
+  if (isCrossSite(gate, headers, path)) refuse({ code: "cross_site" });
   const peer = normalAddress(gate.peerOf(request) ?? "");
-  if (peer === null || !gate.isClient(peer)) return refuse({ code: "forbidden" });
-  const open = plane === "client" || gate.adminOpen;
-  if (!open && (!isLoopback(peer) || isForwarded(headers))) refuse({ code: "unauthorized" });
-  return peer;
+  if (peer === null) return refuse({ code: "forbidden", reason: "network" });
+  note(request, { peer, actor: null, plane });
+  const forwarded = isForwarded(headers);
+  const local = isLoopback(peer) && !forwarded;
+  const near = plane === "admin" ? isLoopback(peer) || gate.isAdmin(peer) : gate.isClient(peer);
+  if (!near) refuse({ code: "forbidden", reason: "network" });
+  checkCredential(gate, plane, shown, local);
+  const bare = !gate.isTls && !local && !gate.allowPlain;
+  if (bare && (plane === "login" || (plane === "admin" && shown !== null))) {
+    refuse({ code: "tls_required" });
+  }
+  if (plane === "client" && gate.clientAuth === "mtls" && !gate.isTls) {
+    refuse({ code: "tls_required" });
+  }
+  return note(request, { peer, actor: shown === "wrong" ? null : shown, plane });
+}
+
+const callers = new WeakMap<Request, Caller>();
+
+/** Who sent a request, once the gate has looked at it; of one it refused, what it saw by then. */
+export const callerOf = (request: Request): Caller | null => callers.get(request) ?? null;
+
+function note(request: Request, caller: Caller): Caller {
+  callers.set(request, caller);
+  return caller;
+}
+
+const BEARER = /^Bearer +([A-Za-z0-9._~+/=-]{1,512})$/i;
+
+/** Null: none was shown, or none is asked for here. */
+function credentialIn(
+  { access, clientAuth }: Gate,
+  headers: Headers,
+  plane: Plane,
+): Actor | "wrong" | null {
+  const asked = plane === "admin" || (plane === "client" && clientAuth === "login");
+  const header = asked ? headers.get("authorization") : null;
+  if (header === null) return null;
+  const token = BEARER.exec(header)?.[1];
+  return (token === undefined ? null : access.identify(token)) ?? "wrong";
+}
+
+function checkCredential(
+  { adminOpen, access, clientAuth }: Gate,
+  plane: Plane,
+  shown: Actor | "wrong" | null,
+  local: boolean,
+): void {
+  if (shown === "wrong") return refuse({ code: "unauthorized", plane });
+  if (plane === "client" && clientAuth === "login" && shown === null) {
+    return refuse({ code: "unauthorized", plane });
+  }
+  if (plane !== "admin") return;
+  if (shown?.role === "user") refuse({ code: "forbidden", reason: "role" });
+  if (shown !== null) return;
+  // Once there is a credential, being on the machine is not enough: a proxy and a tunnel are too.
+  if (access.isClaimed() || !(local || adminOpen)) refuse({ code: "unauthorized", plane });
 }
 
 const HOST = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_.])?))(?::\d{1,5})?$/i;
@@ -54,23 +131,23 @@ const HOST = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_.])?))(?::\
  * Applications may use any DNS alias. A browser and an administrator may not: a foreign name that
  * leads here is how a web page reaches a server it has no business with.
  */
-function checkHost({ names }: Gate, headers: Headers, plane: Plane): void {
+function checkHost({ names }: Gate, headers: Headers, plane: Plane, hasCredential: boolean): void {
   const [whole, bracketed, plain = ""] = HOST.exec(headers.get("host") ?? "") ?? [];
   if (whole === undefined || (bracketed !== undefined && normalAddress(bracketed) === null)) {
     return refuse({ code: "wrong_host" });
   }
   const fromBrowser = headers.has("origin") || headers.has("sec-fetch-site");
-  if (plane === "client" && !fromBrowser) return;
+  if (hasCredential || (plane !== "admin" && !fromBrowser)) return;
   const name = plain.toLowerCase().replace(/\.$/, "");
   if (bracketed !== undefined || normalAddress(plain) !== null) return;
   if (name !== "localhost" && !names.includes(name)) refuse({ code: "wrong_host" });
 }
 
-function isCrossSite(headers: Headers, path: string): boolean {
+function isCrossSite({ isTls }: Gate, headers: Headers, path: string): boolean {
   if (headers.get("sec-fetch-mode") === "navigate") return !isPage(path);
   const site = headers.get("sec-fetch-site");
   if (site !== null && site !== "same-origin" && site !== "none") return true;
-  const own = `http://${headers.get("host")}`.toLowerCase();
+  const own = `${isTls ? "https" : "http"}://${headers.get("host")}`.toLowerCase();
   const origin = headers.get("origin");
   if (origin !== null && origin.toLowerCase() !== own) return true;
   // All that an image from elsewhere tells on a plain address; a link to the page may tell it too.

@@ -1,17 +1,19 @@
 /**
- * Who may call what. Client: applications, from the site's networks. Admin: the operator. Every
- * route is listed here with its plane; one that is missing answers 404 even if it exists.
+ * Who may call what. Open: whoever may reach the server at all. Client: applications, from the
+ * site's networks. Login: where a password is taken. Admin: the operator. Every route is listed
+ * here with its plane; one that is missing answers 404 even if it exists.
  */
-export type Plane = "client" | "admin";
+export type Plane = "open" | "client" | "login" | "admin";
 
 export type Method = "GET" | "POST" | "HEAD";
 
 type Route = Readonly<Partial<Record<Method, Plane>>>;
 
 const ROUTES: Readonly<Record<string, Route>> = {
-  "/": { GET: "client", HEAD: "client" },
-  "/api/v4/health": { GET: "client", HEAD: "client" },
-  "/api/v4/openapi.json": { GET: "client" },
+  "/": { GET: "open", HEAD: "open" },
+  "/api/v4/health": { GET: "open", HEAD: "open" },
+  "/api/v4/openapi.json": { GET: "open" },
+  "/auth": { GET: "login" },
 
   "/api/v4/register": { POST: "client" },
   "/api/v4/borrow": { POST: "client" },
@@ -45,9 +47,25 @@ const ROUTES: Readonly<Record<string, Route>> = {
   "/api/admin/v1/trust/remove": { POST: "admin" },
   "/api/admin/v1/registrations": { GET: "admin" },
   "/api/admin/v1/registrations/release": { POST: "admin" },
+  "/api/admin/v1/access": { GET: "admin" },
+  "/api/admin/v1/access/tokens": { POST: "admin" },
+  "/api/admin/v1/access/tokens/revoke": { POST: "admin" },
+  "/api/admin/v1/access/users": { POST: "admin" },
+  "/api/admin/v1/access/users/remove": { POST: "admin" },
 };
 
 export const routes: ReadonlyMap<string, Route> = new Map(Object.entries(ROUTES));
 
 /** The only pages: a link to them from anywhere is an ordinary way in. */
 export const isPage = (path: string): boolean => path === "/";
+
+/** The path as it was sent: not decoded, not folded, so that it is in the table or it is not. */
+export function pathOf(url: string): string {
+  const start = url.indexOf("/", url.indexOf("//") + 2);
+  const query = url.indexOf("?", start);
+  return start < 0 ? "/" : url.slice(start, query < 0 ? undefined : query);
+}
+
+/** Whether a request on the admin plane changes anything; some do by GET: the contract has it. */
+export const isAct = (method: string, path: string): boolean =>
+  method === "POST" || path === "/api/v4/setKeys" || path.endsWith("/all");

@@ -2,6 +2,7 @@ import { chmodSync, existsSync, unlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import { createApp, type Services } from "./app.ts";
 import { socketGate, type Gate } from "./gate.ts";
+import { watched, type LogMode } from "./watch.ts";
 
 export interface Listening {
   /** Where clients reach it, as a URL; for the socket, its path. */
@@ -9,12 +10,24 @@ export interface Listening {
   readonly stop: () => Promise<void>;
 }
 
-export interface PlainListener {
+/** Who may do what, on every listener but the socket. */
+export type Policy = Pick<
+  Gate,
+  "isClient" | "isAdmin" | "clientAuth" | "adminOpen" | "allowPlain"
+> & { readonly names: readonly string[]; readonly log: LogMode };
+
+export interface ListenOptions {
   readonly services: Services;
   readonly host: string;
   readonly port: number;
-  readonly isClient: (address: string) => boolean;
-  readonly adminOpen: boolean;
+  readonly policy: Policy;
+}
+
+/** PEM texts; a client CA asks every client for a certificate, and turns away those without. */
+export interface Certificate {
+  readonly cert: string;
+  readonly key: string;
+  readonly clientCa: string | null;
 }
 
 /**
@@ -25,25 +38,86 @@ const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 const DRAIN = 5_000;
 const IDLE_SECONDS = 60;
 
-export function listen({ services, host, port, isClient, adminOpen }: PlainListener): Listening {
-  const gate: Gate = {
-    peerOf: (request) => server.requestIP(request)?.address ?? null,
-    trusted: false,
-    isClient,
-    adminOpen,
-    names: ownNames(),
-  };
-  const app = createApp(services, gate);
+export function listen({ services, host, port, policy }: ListenOptions): Listening {
+  const handler = handle(services, policy, false);
   const server = Bun.serve({
+    ...LIMITS,
     hostname: host,
     port,
     // Shared ports are how two servers come to lend the same slots without ever noticing.
     reusePort: false,
-    maxRequestBodySize: NO_LIMIT,
-    idleTimeout: IDLE_SECONDS,
-    fetch: app.fetch,
+    fetch: handler,
   });
-  return { address: urlOf(host, server.port ?? port), stop: () => drain(server) };
+  return { address: urlOf("http", host, server.port ?? port), stop: () => drain(server) };
+}
+
+export interface TlsListening extends Listening {
+  /** From now on new connections get this one; requests under way end as they began. */
+  readonly replace: (certificate: Certificate) => void;
+}
+
+/**
+ * A certificate is replaced by a second listener beside the first, which is then drained: both
+ * share the port, and the folder's lock keeps other servers away.
+ */
+export function listenTls(
+  { services, host, port, policy }: ListenOptions,
+  certificate: Certificate,
+): TlsListening {
+  const handler = handle(services, policy, true);
+  const start = ({ cert, key, clientCa }: Certificate, on: number) =>
+    Bun.serve({
+      ...LIMITS,
+      hostname: host,
+      port: on,
+      reusePort: true,
+      tls: {
+        cert,
+        key,
+        ...(clientCa !== null && { ca: clientCa, requestCert: true, rejectUnauthorized: true }),
+      },
+      fetch: handler,
+    });
+  let server = start(certificate, port);
+  const bound = server.port ?? port;
+  const draining = new Set<Promise<void>>();
+  return {
+    address: urlOf("https", host, bound),
+    replace(fresh) {
+      const old = server;
+      server = start(fresh, bound);
+      const drained = drain(old).finally(() => draining.delete(drained));
+      draining.add(drained);
+    },
+    stop: async () => {
+      await Promise.all([drain(server), ...draining]);
+    },
+  };
+}
+
+const LIMITS = { maxRequestBodySize: NO_LIMIT, idleTimeout: IDLE_SECONDS };
+
+type Handler = (
+  request: Request,
+  server: { readonly requestIP: Bun.Server<unknown>["requestIP"] },
+) => Response | Promise<Response>;
+
+function handle(services: Services, { names, log, ...policy }: Policy, isTls: boolean): Handler {
+  const peers = new WeakMap<Request, string>();
+  const app = createApp(services, {
+    ...policy,
+    peerOf: (request) => peers.get(request) ?? null,
+    trusted: false,
+    isTls,
+    names: [...ownNames(), ...names],
+    access: services.access,
+  });
+  const fetch = watched((request) => app.fetch(request), log);
+  return (request, server) => {
+    const peer = server.requestIP(request)?.address;
+    if (peer !== undefined) peers.set(request, peer);
+    return fetch(request);
+  };
 }
 
 /**
@@ -69,7 +143,7 @@ export function listenOnSocket(services: Services, path: string): Listening {
 /** Takes an address and gives it back: can it be had? */
 export function probe(host: string, port: number): Listening {
   const server = Bun.serve({ hostname: host, port, reusePort: false, fetch: notYet });
-  return { address: urlOf(host, port), stop: () => server.stop(true) };
+  return { address: urlOf("http", host, port), stop: () => server.stop(true) };
 }
 
 const notYet = (): Response => new Response(null, { status: 503 });
@@ -86,7 +160,7 @@ const ownNames = (): string[] => {
   return [full, full.split(".")[0] ?? full];
 };
 
-function urlOf(host: string, port: number): string {
+function urlOf(scheme: string, host: string, port: number): string {
   const any = { "0.0.0.0": "127.0.0.1", "::": "[::1]" }[host];
-  return `http://${any ?? (host.includes(":") ? `[${host}]` : host)}:${port}`;
+  return `${scheme}://${any ?? (host.includes(":") ? `[${host}]` : host)}:${port}`;
 }

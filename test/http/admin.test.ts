@@ -28,6 +28,7 @@ describe("status", () => {
         components: ["mac", "machine_id"],
         weak_binding: false,
       },
+      doors: [],
       licenses: [
         {
           license_id: 1,

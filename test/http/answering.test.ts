@@ -1,5 +1,6 @@
 import { describe, expect, spyOn, test } from "bun:test";
 import type { Services } from "../../src/http/app.ts";
+import type { Access } from "../../src/operations/access.ts";
 import type { Airgap } from "../../src/operations/airgap.ts";
 import type { Credentials } from "../../src/operations/credentials.ts";
 import type { Identity } from "../../src/operations/identity.ts";
@@ -204,6 +205,8 @@ describe("a bug of ours", () => {
       credentials: broken as Credentials,
       identity: broken as Identity,
       timekeeping: broken as Timekeeping,
+      access: { isClaimed: () => false } as Access,
+      doors: () => [],
     };
     const site = new Appliance(services, { now: instant(0) }, "");
     const logged: string[] = [];

@@ -192,6 +192,28 @@ describe("the documented reply is the real one", () => {
       site.get("/api/v4/check_license_feature?user=ada&product=cad&feature=view"),
     "GET /api/v4/license": (site) => site.license("?product=cad"),
     ...LICENSING,
+    "GET /auth": async (site) => {
+      await site.services.access.setUser("ada", "user", "a long password", "test");
+      const authorization = `Basic ${btoa("ada:a long password")}`;
+      return site.send("GET", "/auth", { headers: { authorization } });
+    },
+    "GET /api/admin/v1/access": (site) => site.get("/api/admin/v1/access"),
+    "POST /api/admin/v1/access/tokens": (site) =>
+      site.post("/api/admin/v1/access/tokens", { name: "ops", days: 3 }),
+    "POST /api/admin/v1/access/tokens/revoke": async (site) => {
+      await site.services.access.makeToken("ops", null, "test");
+      const made = await site.services.access.makeToken("other", null, "test");
+      const authorization = `Bearer ${made.ok ? made.value.token : ""}`;
+      const body = JSON.stringify({ name: "ops" });
+      const headers = { authorization, "content-type": "application/json" };
+      return site.send("POST", "/api/admin/v1/access/tokens/revoke", { headers, body });
+    },
+    "POST /api/admin/v1/access/users": (site) =>
+      site.post("/api/admin/v1/access/users", { name: "bob", password: "a long password" }),
+    "POST /api/admin/v1/access/users/remove": async (site) => {
+      await site.services.access.setUser("ada", "user", "a long password", "test");
+      return site.post("/api/admin/v1/access/users/remove", { name: "ada" });
+    },
     "GET /api/admin/v1/status": (site) => site.status(),
     "GET /api/admin/v1/licenses": (site) => site.licenses(),
     "GET /api/admin/v1/registrations": (site) => site.registrations(),

@@ -5,11 +5,12 @@ import { expectRefusal, openAppliance, type Answer } from "../support/api.ts";
 
 /** The table of security.md, said once more: a route that changes its plane has to change it here. */
 const EXPECTED: Readonly<Record<string, Plane>> = {
-  "GET /": "client",
-  "HEAD /": "client",
-  "GET /api/v4/health": "client",
-  "HEAD /api/v4/health": "client",
-  "GET /api/v4/openapi.json": "client",
+  "GET /": "open",
+  "HEAD /": "open",
+  "GET /api/v4/health": "open",
+  "HEAD /api/v4/health": "open",
+  "GET /api/v4/openapi.json": "open",
+  "GET /auth": "login",
   "POST /api/v4/register": "client",
   "POST /api/v4/borrow": "client",
   "POST /api/v4/unregister": "client",
@@ -43,6 +44,11 @@ const EXPECTED: Readonly<Record<string, Plane>> = {
   "POST /api/admin/v1/clock/repair": "admin",
   "GET /api/admin/v1/registrations": "admin",
   "POST /api/admin/v1/registrations/release": "admin",
+  "GET /api/admin/v1/access": "admin",
+  "POST /api/admin/v1/access/tokens": "admin",
+  "POST /api/admin/v1/access/tokens/revoke": "admin",
+  "POST /api/admin/v1/access/users": "admin",
+  "POST /api/admin/v1/access/users/remove": "admin",
 };
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"];
@@ -106,6 +112,12 @@ describe.each([...routes])("%s", (path, methods) => {
       const gated = async (peer: string | null): Promise<number> => (await at(peer))[0].status;
       expect(await gated("203.0.113.9")).toBe(403);
       expect(await gated(null)).toBe(403);
+      // Only a password is asked for there, and none was sent.
+      if (plane === "login") {
+        expectRefusal(await at("127.0.0.1"), 401, "unauthorized");
+        expectRefusal(await at("10.1.2.3"), 403, "tls_required");
+        continue;
+      }
       expect([401, 403]).not.toContain(await gated("127.0.0.1"));
       const inside = await at("10.1.2.3");
       if (plane === "admin") {

@@ -2,16 +2,27 @@
 import { describe, expect, onTestFinished, test } from "bun:test";
 import { existsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { listen, listenOnSocket } from "../../src/http/server.ts";
+import { listen, listenOnSocket, type Policy } from "../../src/http/server.ts";
 import { networkMatcher } from "../../src/platform/networks.ts";
 import { errorCode } from "../../src/platform/disk.ts";
 import { expectOk, openAppliance, type Appliance } from "../support/api.ts";
+
+const POLICY: Policy = {
+  isClient: () => true,
+  isAdmin: () => true,
+  clientAuth: "open",
+  adminOpen: false,
+  allowPlain: false,
+  names: [],
+  log: "usual",
+};
 
 async function listening(networks = ["127.0.0.0/8"], adminOpen = false) {
   const site = await openAppliance();
   const { services } = site;
   const isClient = networkMatcher(networks);
-  const server = listen({ services, host: "127.0.0.1", port: 0, isClient, adminOpen });
+  const policy = { ...POLICY, isClient, adminOpen };
+  const server = listen({ services, host: "127.0.0.1", port: 0, policy });
   onTestFinished(() => server.stop());
   return { site, server, port: Number(new URL(server.address).port) };
 }
@@ -156,8 +167,7 @@ describe("64 KiB is the most", () => {
 test("a port that is taken is not shared", async () => {
   const { site, port } = await listening();
   const { services } = site;
-  const again = () =>
-    listen({ services, host: "127.0.0.1", port, isClient: () => true, adminOpen: false });
+  const again = () => listen({ services, host: "127.0.0.1", port, policy: POLICY });
   let code: string | null = null;
   try {
     again();

@@ -13,6 +13,7 @@ import type { ConsumptionReply, FeatureConsumptionReply } from "../../src/http/r
 import type { SlotReply } from "../../src/http/routes/slot-reply.ts";
 import type { Component } from "../../src/license/hardware.ts";
 import { signLease } from "../../src/license/lease.ts";
+import { Access } from "../../src/operations/access.ts";
 import { Airgap } from "../../src/operations/airgap.ts";
 import { Credentials } from "../../src/operations/credentials.ts";
 import { Identity } from "../../src/operations/identity.ts";
@@ -23,6 +24,7 @@ import { ApplianceClock } from "../../src/platform/clock.ts";
 import { realDisk, type Disk } from "../../src/platform/disk.ts";
 import { siteNetworks } from "../../src/platform/networks.ts";
 import { checkpoint } from "../../src/store/checkpoint.ts";
+import { AccessFile } from "../../src/store/access-file.ts";
 import { SealedFile } from "../../src/store/sealed-file.ts";
 import { Store } from "../../src/store/store.ts";
 import { granted } from "./licensed-store.ts";
@@ -92,7 +94,17 @@ export async function openAppliance(options: ApplianceOptions = {}): Promise<App
   const licensing = new Licensing(store, identity, credentials);
   const airgap = new Airgap(store, identity);
   const timekeeping = new Timekeeping(store, new ApplianceClock(), identity);
-  const services = { operations, licensing, airgap, credentials, identity, timekeeping };
+  const access = new Access(store, new AccessFile(realDisk, folder), () => clock.now);
+  const services = {
+    operations,
+    licensing,
+    airgap,
+    credentials,
+    identity,
+    timekeeping,
+    access,
+    doors: () => [],
+  };
   const appliance = new Appliance(services, clock, folder, gate);
   onTestFinished(() => appliance.stop());
   const licensed = Object.entries(licenses);
@@ -133,9 +145,14 @@ export class Appliance {
     this.app = createApp(services, {
       peerOf: () => this.peer,
       trusted: false,
+      isTls: false,
       isClient: siteNetworks(),
+      isAdmin: gate.isClient ?? siteNetworks(),
+      clientAuth: "open",
       adminOpen: false,
+      allowPlain: false,
       names: ["appliance"],
+      access: services.access,
       ...gate,
     });
   }

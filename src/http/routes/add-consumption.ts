@@ -15,14 +15,14 @@ const Body = Type.Object(
   },
 );
 
-export const addConsumption = ({ operations, peerOf }: RouteDeps) =>
+export const addConsumption = ({ operations, ...speaker }: RouteDeps) =>
   new Elysia({ name: "add-consumption" }).post(
     "/api/v4/add_consumption",
     async ({ body, request }): Promise<typeof ConsumptionReply.static> => {
       const { total, view } = unwrap(
         await operations.addConsumption({
           product: identifier("product", body.product),
-          ...countOf(body, request, peerOf(request)),
+          ...countOf(body, request, speaker),
         }),
       );
       const { consumption: terms } = view.terms;

@@ -13,7 +13,7 @@ const Body = Type.Object(
   { examples: [{ product: "DEMO", feature: "EXPORT", consumptions: "1" }] },
 );
 
-export const addFeatureConsumption = ({ operations, peerOf }: RouteDeps) =>
+export const addFeatureConsumption = ({ operations, ...speaker }: RouteDeps) =>
   new Elysia({ name: "add-feature-consumption" }).post(
     "/api/v4/add_feature_consumption",
     async ({ body, request }): Promise<typeof FeatureConsumptionReply.static> => {
@@ -21,7 +21,7 @@ export const addFeatureConsumption = ({ operations, peerOf }: RouteDeps) =>
         await operations.addFeatureConsumption({
           product: identifier("product", body.product),
           feature: identifier("feature", body.feature),
-          ...countOf(body, request, peerOf(request)),
+          ...countOf(body, request, speaker),
         }),
       );
       const { consumption: terms, code } = view.terms;

@@ -56,6 +56,9 @@ const StatusReply = Type.Object({
       total_consumptions: Type.Integer(),
     }),
   ),
+  doors: Type.Array(Type.Object({ door: Type.String(), close: Type.String() }), {
+    description: "What stands open, and how to close it.",
+  }),
   refusals: Type.Array(Type.Object({ product: text, code: Type.String(), count: Type.Integer() })),
 });
 
@@ -84,7 +87,7 @@ const Release = Type.Object({
 });
 
 /** What the operator's tools read and do; the command line goes through these too. */
-export const admin = ({ operations, identity, peerOf }: RouteDeps) =>
+export const admin = ({ operations, identity, doors, peerOf }: RouteDeps) =>
   new Elysia({ name: "admin", prefix: "/api/admin/v1" })
     .get(
       "/status",
@@ -130,6 +133,7 @@ export const admin = ({ operations, identity, peerOf }: RouteDeps) =>
             max_consumptions: terms.consumption?.max ?? null,
             total_consumptions: total,
           })),
+          doors: doors().map(({ door, close }) => ({ door, close })),
           refusals: refusals.map(({ product, code, count }) => ({ product, code, count })),
         };
       },

@@ -36,14 +36,14 @@ const Reply = Type.Composite([
   }),
 ]);
 
-export const borrow = ({ operations, peerOf }: RouteDeps) =>
+export const borrow = ({ operations, peerOf, userOf }: RouteDeps) =>
   new Elysia({ name: "borrow" }).post(
     "/api/v4/borrow",
     async ({ body, request }): Promise<typeof Reply.static> => {
       const slot = unwrap(
         await operations.borrow({
           product: identifier("product", body.product),
-          user: identifier("user", body.user),
+          user: userOf(request, body.user),
           licenseId: licenseId(body.license_id),
           contact: contactOf(body, peerOf(request)),
           until: timestamp("borrowed_until", body.borrowed_until),
@@ -74,6 +74,7 @@ export const borrow = ({ operations, peerOf }: RouteDeps) =>
           "license_not_enabled",
           "license_expired",
           "floating_not_available",
+          "slots_capped",
           "license_borrow_not_allowed",
           "borrow_until_not_valid",
           "early_return_not_allowed",

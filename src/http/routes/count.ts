@@ -4,10 +4,10 @@ import {
   consumptions,
   fields,
   idempotencyKey,
-  identifier,
   licenseId,
   maxOverages,
 } from "../fields.ts";
+import type { RouteDeps } from "./deps.ts";
 
 /** What both kinds of counting take besides what they count. */
 export const countFields = {
@@ -20,14 +20,18 @@ export const countFields = {
 
 type CountBody = { readonly [K in keyof typeof countFields]?: string };
 
-export const countOf = (body: CountBody, request: Request, peer: string) => ({
-  user: identifier("user", body.user),
+export const countOf = (
+  body: CountBody,
+  request: Request,
+  { peerOf, userOf }: Pick<RouteDeps, "peerOf" | "userOf">,
+) => ({
+  user: userOf(request, body.user),
   licenseId: licenseId(body.license_id),
   count: consumptions(body.consumptions),
   maxOverages: maxOverages(body.max_overages),
   allowOverages: boolean("allow_overages", body.allow_overages),
   idempotencyKey: idempotencyKey(request),
-  peer,
+  peer: peerOf(request),
 });
 
 const count = Type.Union([Type.Integer(), Type.Null()]);

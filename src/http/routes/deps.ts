@@ -1,18 +1,30 @@
-import type { Airgap } from "../../operations/airgap.ts";
-import type { Credentials } from "../../operations/credentials.ts";
-import type { Identity } from "../../operations/identity.ts";
-import type { Licensing } from "../../operations/licensing.ts";
-import type { Timekeeping } from "../../operations/timekeeping.ts";
-import type { Operations } from "../../operations/operations.ts";
+import type { Services } from "../app.ts";
+import { refuse } from "../faults.ts";
+import { identifier } from "../fields.ts";
+import { callerOf, type Caller, type Gate } from "../gate.ts";
 
 /** What every route is made with. */
-export interface RouteDeps {
-  readonly operations: Operations;
-  readonly licensing: Licensing;
-  readonly airgap: Airgap;
-  readonly credentials: Credentials;
-  readonly identity: Identity;
-  readonly timekeeping: Timekeeping;
-  /** The address a request came from, as events record it. */
+export interface RouteDeps extends Services, Speaker {}
+
+interface Speaker {
+  /** Who did it, as events record it: the address, and on the admin plane the name before it. */
   readonly peerOf: (request: Request) => string;
+  /** Whose slot a request is about: where people log in, nobody speaks for another. */
+  readonly userOf: (request: Request, field: string | undefined) => string | null;
 }
+
+export const speakingFor = ({ clientAuth }: Gate): Speaker => ({
+  peerOf(request) {
+    const { peer, actor, plane } = callerOf(request) ?? NOBODY;
+    return plane === "admin" && actor !== null ? `${actor.name}@${peer}` : peer;
+  },
+  userOf(request, field) {
+    const named = identifier("user", field);
+    const { actor } = callerOf(request) ?? NOBODY;
+    if (clientAuth !== "login" || actor === null || actor.role === "admin") return named;
+    if (named !== null && named !== actor.name) refuse({ code: "forbidden", reason: "user" });
+    return actor.name;
+  },
+});
+
+const NOBODY: Caller = { peer: "unknown", actor: null, plane: "client" };

@@ -40,14 +40,14 @@ const page = {
 };
 
 /** One act under three names; clients use any of them. */
-export const featureRegister = ({ operations, peerOf }: RouteDeps) => {
+export const featureRegister = ({ operations, peerOf, userOf }: RouteDeps) => {
   const take = async (asked: Asked, request: Request) => {
     // The holder's host is known from the license's slot; here it is read only to be judged.
     const { peer } = contactOf(asked, peerOf(request));
     const taken = await operations.registerFeature({
       product: identifier("product", asked.product),
       feature: identifier("feature", asked.feature),
-      user: identifier("user", asked.user),
+      user: userOf(request, asked.user),
       licenseId: licenseId(asked.license_id),
       peer,
     });

@@ -17,13 +17,13 @@ const Body = Type.Object(
 );
 
 /** One act under two names, each with its "all". */
-export const featureRelease = ({ operations, peerOf }: RouteDeps) => {
+export const featureRelease = ({ operations, peerOf, userOf }: RouteDeps) => {
   const release = async (body: typeof Body.static, request: Request): Promise<string> => {
     unwrap(
       await operations.releaseFeature({
         product: identifier("product", body.product),
         feature: identifier("feature", body.feature),
-        user: identifier("user", body.user),
+        user: userOf(request, body.user),
         licenseId: licenseId(body.license_id),
         peer: peerOf(request),
       }),

@@ -16,7 +16,7 @@ const Body = Type.Object(
   },
 );
 
-export const register = ({ operations, peerOf }: RouteDeps) =>
+export const register = ({ operations, peerOf, userOf }: RouteDeps) =>
   new Elysia({ name: "register" }).post(
     "/api/v4/register",
     async ({ body, request }) =>
@@ -24,7 +24,7 @@ export const register = ({ operations, peerOf }: RouteDeps) =>
         unwrap(
           await operations.register({
             product: identifier("product", body.product),
-            user: identifier("user", body.user),
+            user: userOf(request, body.user),
             licenseId: licenseId(body.license_id),
             contact: contactOf(body, peerOf(request)),
             nonce: nonce(request),
@@ -50,6 +50,7 @@ export const register = ({ operations, peerOf }: RouteDeps) =>
           "license_not_enabled",
           "license_expired",
           "floating_not_available",
+          "slots_capped",
         ],
       }),
     },

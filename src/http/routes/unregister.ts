@@ -11,14 +11,14 @@ const Body = Type.Object(
   { examples: [{ product: "DEMO", user: "ada" }] },
 );
 
-export const unregister = ({ operations, peerOf }: RouteDeps) =>
+export const unregister = ({ operations, peerOf, userOf }: RouteDeps) =>
   new Elysia({ name: "unregister" }).post(
     "/api/v4/unregister",
     async ({ body, request }) => {
       unwrap(
         await operations.unregister({
           product: identifier("product", body.product),
-          user: identifier("user", body.user),
+          user: userOf(request, body.user),
           licenseId: licenseId(body.license_id),
           by: "user",
           peer: peerOf(request),

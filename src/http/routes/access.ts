@@ -1,0 +1,161 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import { rfc3339 } from "../../platform/rfc3339.ts";
+import type { Instant } from "../../domain/time.ts";
+import { jsonBody } from "../body.ts";
+import { describe } from "../describe.ts";
+import { refuse, unwrap } from "../faults.ts";
+import { fields, identifier } from "../fields.ts";
+import { rfc3339OrNull } from "../timestamps.ts";
+import type { RouteDeps } from "./deps.ts";
+
+const time = Type.String({ format: "date-time" });
+const maybeTime = Type.Union([time, Type.Null()]);
+
+const AccessReply = Type.Object({
+  claimed: Type.Boolean({ description: "Administration asks for a credential everywhere." }),
+  tokens: Type.Array(Type.Object({ name: Type.String(), made_at: time, ends_at: maybeTime })),
+  users: Type.Array(Type.Object({ name: Type.String(), role: Type.String(), set_at: time })),
+});
+
+const TokenReply = Type.Object({
+  name: Type.String(),
+  token: Type.String({ description: "Shown this once." }),
+  ends_at: maybeTime,
+});
+
+export type AccessReply = typeof AccessReply.static;
+export type TokenReply = typeof TokenReply.static;
+
+const Named = Type.Object({ name: fields.name });
+const Token = Type.Object({ name: fields.name, days: fields.days });
+const User = Type.Object({ name: fields.name, role: fields.role, password: fields.password });
+const Done = Type.Object({ name: Type.String() });
+
+/** Who may get in. */
+export const access = ({ access: keeper, peerOf }: RouteDeps) =>
+  new Elysia({ name: "access", prefix: "/api/admin/v1/access" })
+    .get(
+      "",
+      (): AccessReply => {
+        const { tokens, users } = keeper.list();
+        return {
+          claimed: keeper.isClaimed(),
+          tokens: tokens.map(({ name, madeAt, endsAt }) => ({
+            name,
+            made_at: rfc3339(madeAt as Instant),
+            ends_at: rfc3339OrNull(endsAt as Instant | null),
+          })),
+          users: users.map(({ name, role, setAt }) => ({
+            name,
+            role,
+            set_at: rfc3339(setAt as Instant),
+          })),
+        };
+      },
+      describe({ summary: "Tokens and users, without their secrets", reply: AccessReply }),
+    )
+    .post(
+      "/tokens",
+      async ({ body, request }): Promise<TokenReply> => {
+        const made = await keeper.makeToken(tokenName(body.name), days(body.days), peerOf(request));
+        const { name, token, endsAt } = unwrap(made);
+        return { name, token, ends_at: rfc3339OrNull(endsAt as Instant | null) };
+      },
+      {
+        ...jsonBody(Token),
+        ...describe({
+          summary: "Make a token that administers",
+          reply: TokenReply,
+          refuses: ["missing_parameters", "invalid_parameter", "name_taken"],
+        }),
+      },
+    )
+    .post(
+      "/tokens/revoke",
+      async ({ body, request }) => {
+        const name = tokenName(body.name);
+        unwrap(await keeper.revokeToken(name, peerOf(request)));
+        return { name };
+      },
+      {
+        ...jsonBody(Named),
+        ...describe({
+          summary: "Revoke a token at once",
+          reply: Done,
+          refuses: ["missing_parameters", "unknown_name", "last_credential"],
+        }),
+      },
+    )
+    .post(
+      "/users",
+      async ({ body, request }) => {
+        const name = userName(body.name);
+        const { role = "user" } = body;
+        if (role !== "admin" && role !== "user") {
+          return refuse({ code: "invalid_parameter", field: "role", expected: "admin or user" });
+        }
+        const password = passwordIn(body.password);
+        unwrap(await keeper.setUser(name, role, password, peerOf(request)));
+        return { name };
+      },
+      {
+        ...jsonBody(User),
+        ...describe({
+          summary: "Add a user, or give one a new password or role",
+          reply: Done,
+          refuses: ["missing_parameters", "invalid_parameter", "last_credential"],
+        }),
+      },
+    )
+    .post(
+      "/users/remove",
+      async ({ body, request }) => {
+        const name = userName(body.name);
+        unwrap(await keeper.removeUser(name, peerOf(request)));
+        return { name };
+      },
+      {
+        ...jsonBody(Named),
+        ...describe({
+          summary: "Remove a user; tokens from its logins end at once",
+          reply: Done,
+          refuses: ["missing_parameters", "unknown_name", "last_credential"],
+        }),
+      },
+    );
+
+/** A label that events carry before an `@`. */
+function tokenName(given: string | undefined): string {
+  const name = identifier("name", given);
+  if (name === null) return refuse({ code: "missing_parameters", fields: ["name"] });
+  if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name)) return name;
+  const expected = "1 to 64 letters, digits, dots, dashes and underscores";
+  return refuse({ code: "invalid_parameter", field: "name", expected });
+}
+
+/** As `user` in other calls; a colon would end it in HTTP Basic. */
+function userName(given: string | undefined): string {
+  const name = identifier("name", given);
+  if (name === null) return refuse({ code: "missing_parameters", fields: ["name"] });
+  if (!name.includes(":")) return name;
+  return refuse({ code: "invalid_parameter", field: "name", expected: "without a colon" });
+}
+
+function days(given: string | undefined): number | null {
+  if (given === undefined || given === "") return null;
+  if (/^[1-9]\d{0,3}$/.test(given)) return Number(given);
+  return refuse({ code: "invalid_parameter", field: "days", expected: "1 to 9999" });
+}
+
+const SHORTEST = 12;
+const LONGEST = 1_024;
+
+function passwordIn(given: string | undefined): string {
+  if (given === undefined || given === "") {
+    return refuse({ code: "missing_parameters", fields: ["password"] });
+  }
+  if (given.length >= SHORTEST && Buffer.byteLength(given) <= LONGEST) return given;
+  const expected = `${SHORTEST} characters or more, and at most ${LONGEST} bytes`;
+  return refuse({ code: "invalid_parameter", field: "password", expected });
+}

@@ -1,0 +1,45 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import { describe } from "../describe.ts";
+import { refuse, unwrap } from "../faults.ts";
+import type { RouteDeps } from "./deps.ts";
+
+const Reply = Type.Object({
+  message: Type.Literal("Login successful"),
+  token: Type.String({ description: "To be sent as Authorization: Bearer, for an hour." }),
+});
+
+const LONGEST = 2_048;
+
+/** The only place where a password is taken. */
+export const auth = ({ access, peerOf }: RouteDeps) =>
+  new Elysia({ name: "auth" }).get(
+    "/auth",
+    async ({ request }): Promise<typeof Reply.static> => {
+      const given = basicIn(request.headers.get("authorization") ?? "");
+      if (given === null) return refuse({ code: "unauthorized" });
+      const { token } = unwrap(await access.login(given.name, given.password, peerOf(request)));
+      return { message: "Login successful", token };
+    },
+    describe({
+      summary: "Log in with HTTP Basic, for a token",
+      reply: Reply,
+      refuses: ["unauthorized", "tls_required", "too_many_requests"],
+    }),
+  );
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+function basicIn(header: string): { readonly name: string; readonly password: string } | null {
+  const encoded = /^Basic +([A-Za-z0-9+/]+={0,2})$/i.exec(header)?.[1];
+  if (encoded === undefined || encoded.length > LONGEST) return null;
+  let text: string;
+  try {
+    text = utf8.decode(Buffer.from(encoded, "base64"));
+  } catch {
+    return null;
+  }
+  const colon = text.indexOf(":");
+  if (colon < 1) return null;
+  return { name: text.slice(0, colon).normalize("NFC"), password: text.slice(colon + 1) };
+}

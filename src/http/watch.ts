@@ -1,0 +1,84 @@
+import { log } from "../platform/log.ts";
+import { refused } from "./faults.ts";
+import { callerOf } from "./gate.ts";
+import { isAct, pathOf } from "./planes.ts";
+
+/** What is worth a line: acts of administration, closed doors, faults, slow ones; or everything. */
+export type LogMode = "usual" | "requests";
+
+type Fetch = (request: Request) => Response | Promise<Response>;
+
+const SLOW = 1_000;
+/** More at once than any site has clients: somebody opens connections for the sake of it. */
+const MOST_PENDING = 20_000;
+const LONGEST_PATH = 200;
+
+/**
+ * Around every request of every listener: how many at once, and which leave a line in the log.
+ * Never what was asked for beyond the path: queries and bodies hold secrets.
+ */
+export function watched(fetch: Fetch, mode: LogMode): Fetch {
+  const refusals = new Pace();
+  let pending = 0;
+  return async (request) => {
+    if (pending >= MOST_PENDING) return tooMany();
+    const started = performance.now();
+    pending += 1;
+    try {
+      const response = await fetch(request);
+      const took = performance.now() - started;
+      const what = mode === "requests" ? "request" : worth(request, response.status, took);
+      if (what === "refused" && !refusals.may()) return response;
+      if (what !== null) tell(what, request, response, took);
+      return response;
+    } finally {
+      pending -= 1;
+    }
+  };
+}
+
+function worth(request: Request, status: number, took: number): string | null {
+  if (status >= 500) return "fault";
+  if (took >= SLOW) return "slow request";
+  const caller = callerOf(request);
+  if (caller === null || caller.plane === "client" || caller.plane === "open") return null;
+  if (status === 401 || status === 403 || status === 429) return "refused";
+  if (caller.plane === "login") return status === 200 ? "login" : null;
+  return status === 200 && isAct(request.method, pathOf(request.url)) ? "act" : null;
+}
+
+function tell(what: string, request: Request, response: Response, took: number): void {
+  const caller = callerOf(request);
+  const facts = {
+    method: request.method,
+    path: pathOf(request.url).slice(0, LONGEST_PATH),
+    status: response.status,
+    ms: Math.round(took * 10) / 10,
+    peer: caller?.peer ?? null,
+    ...(caller?.actor && { who: caller.actor.name }),
+    request: response.headers.get("x-request-id"),
+  };
+  if (response.status >= 500) log.error(what, facts);
+  else log.info(what, facts);
+}
+
+/** Ten lines a second: whoever knocks all day must not fill the disk. */
+class Pace {
+  #second = 0;
+  #told = 0;
+
+  may(): boolean {
+    const second = Math.floor(performance.now() / 1_000);
+    if (second !== this.#second) {
+      this.#second = second;
+      this.#told = 0;
+    }
+    this.#told += 1;
+    return this.#told <= 10;
+  }
+}
+
+function tooMany(): Response {
+  const body = refused({ code: "too_many_requests" });
+  return Response.json(body, { status: body.status, headers: { "cache-control": "no-store" } });
+}
