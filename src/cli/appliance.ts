@@ -1,20 +1,22 @@
 import { join } from "node:path";
-import type { Kind } from "../domain/state.ts";
-import type { Services } from "../http/app.ts";
+import type { Caps, Kind } from "../domain/state.ts";
+import type { Door, Services } from "../http/app.ts";
 import type { Component } from "../license/hardware.ts";
 import { signLease } from "../license/lease.ts";
+import { Access } from "../operations/access.ts";
 import { Airgap } from "../operations/airgap.ts";
 import { Credentials } from "../operations/credentials.ts";
 import { Identity } from "../operations/identity.ts";
 import { Licensing } from "../operations/licensing.ts";
 import { Timekeeping } from "../operations/timekeeping.ts";
 import { Operations } from "../operations/operations.ts";
-import { ApplianceClock } from "../platform/clock.ts";
+import { ApplianceClock, wallClock } from "../platform/clock.ts";
 import { realDisk } from "../platform/disk.ts";
 import { readComponents } from "../platform/machine.ts";
 import { log } from "../platform/log.ts";
 import { becomeOwnerOf } from "../platform/owner.ts";
 import { bakedTrust, ownCommand } from "../platform/version.ts";
+import { AccessFile } from "../store/access-file.ts";
 import { SealedFile } from "../store/sealed-file.ts";
 import { Store } from "../store/store.ts";
 import { FAILED } from "./command.ts";
@@ -28,6 +30,7 @@ export interface ApplianceOptions {
   readonly create: boolean;
   /** How many months of the record to keep besides the current one; 0: all of it. */
   readonly keepMonths?: number;
+  readonly caps?: Caps;
 }
 
 /** Where the command line finds a running server. */
@@ -38,14 +41,18 @@ const LAST_WORDS = 250;
 
 /** The data folder with everything that works on it: the one place where the real parts meet. */
 export async function openAppliance(options: ApplianceOptions): Promise<Services> {
-  const { folder, named, kind, create, keepMonths = 0 } = options;
+  const { folder, named, kind, create, keepMonths = 0, caps } = options;
   becomeOwnerOf(folder);
   const clock = new ApplianceClock();
   const identity = new Identity(realDisk, folder, componentsOf(named));
+  const accessFile = new AccessFile(realDisk, folder);
   const store = await Store.open({
     identify: () => identity.make(),
     // Before anything is written: a folder that is refused stays as it is.
-    recognize: (appliance) => identity.open(appliance),
+    recognize(appliance) {
+      identity.open(appliance);
+      accessFile.read();
+    },
     isBound: (license) => identity.matching(license).ok,
     disk: realDisk,
     folder,
@@ -53,12 +60,14 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
     create,
     clock: clock.now,
     isSuspect: clock.isSuspect,
+    ...(caps && { caps }),
     checkpoint: (where, open) => checkpointInChild(where, open, keepMonths),
     onFatal(error) {
       log.error("the disk failed; stopping, the next start replays what is safe", { error });
       setTimeout(() => process.exit(FAILED), LAST_WORDS);
     },
   });
+  const access = new Access(store, accessFile, wallClock);
   const operations = new Operations(store, (lease) => signLease(lease, identity.key));
   const credentials = new Credentials(
     store,
@@ -68,8 +77,11 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
   if (bakedTrust !== null) await licensing.trust(bakedTrust, "build");
   const timekeeping = new Timekeeping(store, clock, identity);
   const airgap = new Airgap(store, identity);
-  return { operations, licensing, airgap, credentials, identity, timekeeping };
+  return { operations, licensing, airgap, credentials, identity, timekeeping, access, doors: none };
 }
+
+/** Nobody listens yet. */
+const none = (): readonly Door[] => [];
 
 /** From systemd's credentials, where the unit gives one; else the key lies in the folder. */
 function givenSealingKey(): Uint8Array | null {

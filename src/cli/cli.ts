@@ -19,10 +19,12 @@ import { checkpointCommand } from "./commands/checkpoint.ts";
 import { configCommand } from "./commands/config.ts";
 import { demo } from "./commands/demo.ts";
 import { careCommands } from "./commands/care.ts";
+import { accessCommands } from "./commands/access.ts";
 import { airgapCommands } from "./commands/airgap.ts";
 import { clockCommands } from "./commands/clock.ts";
 import { keysSet } from "./commands/keys.ts";
 import { licenseCommands } from "./commands/license.ts";
+import { tlsCommands } from "./commands/tls.ts";
 import { trustCommands } from "./commands/trust.ts";
 import { vendorCommands } from "./commands/vendor.ts";
 import { release } from "./commands/release.ts";
@@ -45,6 +47,8 @@ const commands: readonly Command[] = [
   ...trustCommands,
   ...airgapCommands,
   keysSet,
+  ...accessCommands,
+  ...tlsCommands,
   ...clockCommands,
   ...vendorCommands,
   configCommand,
@@ -68,9 +72,8 @@ async function dispatch(argv: readonly string[], environment: Environment): Prom
     return DONE;
   }
   const wanted = name === "--version" || name === "-v" ? "version" : name;
-  const two = commands.find((candidate) => candidate.name === `${wanted} ${rest[0]}`);
-  const command = two ?? named(wanted);
-  const { flags, words } = parse(command, two === undefined ? rest : rest.slice(1));
+  const { command, after } = chosen(wanted, rest);
+  const { flags, words } = parse(command, after);
   if (flags["help"] === true) {
     print(commandUsage(command));
     return DONE;
@@ -81,6 +84,16 @@ async function dispatch(argv: readonly string[], environment: Environment): Prom
   const file = readConfig(flags, environment);
   const values = resolveOptions(command.options, flags, environment, file);
   return command.run({ values, words, environment });
+}
+
+/** The command with the longest name that these words begin with. */
+function chosen(first: string, rest: readonly string[]): { command: Command; after: string[] } {
+  for (const more of [2, 1]) {
+    const name = [first, ...rest.slice(0, more)].join(" ");
+    const command = commands.find((candidate) => candidate.name === name);
+    if (command !== undefined) return { command, after: rest.slice(more) };
+  }
+  return { command: named(first), after: [...rest] };
 }
 
 function named(name: string): Command {

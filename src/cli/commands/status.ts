@@ -21,7 +21,7 @@ export const status: Command = {
 
 function text(
   folder: string,
-  { version, kind, pid, now, appliance, storage, licenses, refusals }: StatusReply,
+  { version, kind, pid, now, appliance, storage, licenses, refusals, doors }: StatusReply,
 ): string {
   const running = pid === process.pid ? "no server is running" : `served by process ${pid}`;
   const { fault, troubles, notes, seq, audit_seq, free_bytes, slowest_sync_ms } = storage;
@@ -61,6 +61,9 @@ function text(
   return [
     table([...facts, ...drift]),
     rows.length === 0 ? "no licenses yet" : table([header, ...rows]),
+    ...(doors.length === 0
+      ? []
+      : [table([["OPEN DOOR", "TO CLOSE IT"], ...doors.map(({ door, close }) => [door, close])])]),
     ...(denied.length === 0 ? [] : [table([["PRODUCT", "REFUSED", "TIMES"], ...denied])]),
   ].join("\n\n");
 }

@@ -1,0 +1,123 @@
+import type { AccessReply, TokenReply } from "../../http/routes/access.ts";
+import { Misuse } from "../../platform/options.ts";
+import { DONE, isSet, place, stringOf, type Command, type Given } from "../command.ts";
+import { option } from "../flags.ts";
+import { reach } from "../reach.ts";
+import { readPassword } from "../secret-input.ts";
+import { print, printJson, table } from "../terminal.ts";
+
+const PATH = "/api/admin/v1/access";
+const site = [option.data, option.identity, option.config] as const;
+
+const token: Command = {
+  name: "admin token",
+  summary: "make a token for administration; it is printed once",
+  options: [...site, option.tokenName, option.days, option.revoke, option.json],
+  examples: [
+    "berth admin token --name ops",
+    "berth admin token --name backup-job --days 90",
+    "berth admin token --revoke ops",
+  ],
+  run(given) {
+    const revoked = stringOf(given, "revoke");
+    if (revoked !== null) {
+      return changed(given, `${PATH}/tokens/revoke`, { name: revoked }, `${revoked} is revoked`);
+    }
+    const days = stringOf(given, "days");
+    const body = { name: stringOf(given, "name") ?? "admin", ...(days !== null && { days }) };
+    return reach(place(given), async (call) => {
+      const made = (await call("POST", `${PATH}/tokens`, body)) as TokenReply;
+      if (isSet(given, "json")) {
+        printJson(made);
+        return DONE;
+      }
+      print(`token ${made.name}${made.ends_at === null ? "" : `, until ${made.ends_at}`}`);
+      print("send it as Authorization: Bearer; it is not shown again:");
+      print(made.token);
+      return DONE;
+    });
+  },
+};
+
+const password: Command = {
+  name: "admin password",
+  summary: "set an administrator's password, asked for or from standard input",
+  options: [...site, option.userName, option.json],
+  examples: ["berth admin password", "berth admin password --name ada < password.txt"],
+  async run(given) {
+    const name = stringOf(given, "name") ?? "admin";
+    const body = { name, role: "admin", password: await readPassword() };
+    return changed(given, `${PATH}/users`, body, `${name} may log in at /auth and administer`);
+  },
+};
+
+const addUser: Command = {
+  name: "admin user add",
+  summary: "add a user, or give one a new password or role",
+  options: [...site, option.role, option.json],
+  arguments: ["NAME"],
+  examples: ["berth admin user add ada < password.txt", "berth admin user add bob --role admin"],
+  async run(given) {
+    const name = named(given);
+    const role = stringOf(given, "role") ?? "user";
+    const body = { name, role, password: await readPassword() };
+    return changed(given, `${PATH}/users`, body, `${name} may log in at /auth (${role})`);
+  },
+};
+
+const removeUser: Command = {
+  name: "admin user remove",
+  summary: "remove a user; its logins end at once",
+  options: [...site, option.json],
+  arguments: ["NAME"],
+  run(given) {
+    const name = named(given);
+    return changed(given, `${PATH}/users/remove`, { name }, `${name} is removed`);
+  },
+};
+
+const listUsers: Command = {
+  name: "admin user list",
+  summary: "users and tokens, without their secrets",
+  options: [...site, option.json],
+  run: (given) =>
+    reach(place(given), async (call) => {
+      const reply = (await call("GET", PATH)) as AccessReply;
+      if (isSet(given, "json")) printJson(reply);
+      else print(text(reply));
+      return DONE;
+    }),
+};
+
+function text({ tokens, users }: AccessReply): string {
+  const rows = [
+    ...tokens.map(({ name, made_at, ends_at }) => [
+      "token",
+      name,
+      "admin",
+      made_at,
+      ends_at ?? "never",
+    ]),
+    ...users.map(({ name, role, set_at }) => ["user", name, role, set_at, "never"]),
+  ];
+  if (rows.length === 0) {
+    return "no credential yet: administration is open on this machine (berth admin token)";
+  }
+  return table([["KIND", "NAME", "ROLE", "SINCE", "ENDS"], ...rows]);
+}
+
+const changed = (given: Given, path: string, body: object, said: string): Promise<number> =>
+  reach(place(given), async (call) => {
+    const reply = await call("POST", path, body);
+    if (isSet(given, "json")) printJson(reply);
+    else print(said);
+    return DONE;
+  });
+
+function named({ words: [name] }: Given): string {
+  if (name === undefined || name === "") throw new Misuse("NAME must be given", "");
+  return name;
+}
+
+/** Who may get in. */
+export const accessCommands: readonly Command[] = [token, password, addUser, removeUser, listUsers];

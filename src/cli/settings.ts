@@ -1,0 +1,170 @@
+import { parseNetwork } from "../platform/networks.ts";
+import { defaultDataFolder, type Option, type Value, type Wrong } from "../platform/options.ts";
+import { parseListen } from "./listen.ts";
+
+export const listenCheck = (value: Value): Wrong | null =>
+  parseListen(String(value)) !== null
+    ? null
+    : {
+        wrong: "must be HOST:PORT, with a port up to 65535",
+        hint: "for example 0.0.0.0:8080, or [::]:8080",
+      };
+
+const networksCheck = (value: Value): Wrong | null => {
+  const wrong = [value].flat().find((network) => parseNetwork(String(network)) === null);
+  return wrong === undefined
+    ? null
+    : { wrong: `must hold networks; ${wrong} is not a network`, hint: "for example 10.1.0.0/16" };
+};
+
+const oneOf =
+  (...known: readonly string[]) =>
+  (value: Value): Wrong | null =>
+    known.includes(String(value))
+      ? null
+      : { wrong: `must be one of ${known.join(", ")}`, hint: "" };
+
+const slotsCheck = (value: Value): Wrong | null =>
+  /^(?:0|[1-9]\d{0,8})$/.test(String(value))
+    ? null
+    : { wrong: "must be a number of slots", hint: "for example 2, or 0 for no cap" };
+
+const monthsCheck = (value: Value): Wrong | null =>
+  /^\d{1,4}$/.test(String(value))
+    ? null
+    : { wrong: "must be a number of months", hint: "for example 120, or 0 to keep everything" };
+
+/** What a site's server can be told, in the order its help shows it. */
+export const settings = {
+  data: {
+    name: "data",
+    type: "string",
+    value: "DIR",
+    help: "the data folder",
+    setting: true,
+    path: true,
+    fallback: defaultDataFolder,
+  },
+  listen: {
+    name: "listen",
+    type: "string",
+    value: "HOST:PORT",
+    help: "where applications reach it",
+    setting: true,
+    fallback: () => "0.0.0.0:8080",
+    check: listenCheck,
+  },
+  listenTls: {
+    name: "listen-tls",
+    type: "string",
+    value: "HOST:PORT",
+    help: "the same over TLS, beside the plain one",
+    setting: true,
+    check: listenCheck,
+  },
+  tlsCert: {
+    name: "tls-cert",
+    type: "string",
+    value: "FILE",
+    help: "its certificate, as PEM; without it, the one of berth tls init",
+    setting: true,
+    path: true,
+  },
+  tlsKey: {
+    name: "tls-key",
+    type: "string",
+    value: "FILE",
+    help: "the certificate's key, as PEM",
+    setting: true,
+    path: true,
+  },
+  clientCa: {
+    name: "client-ca",
+    type: "string",
+    value: "FILE",
+    help: "clients must show a certificate that this CA signed",
+    setting: true,
+    path: true,
+  },
+  clientNetworks: {
+    name: "client-networks",
+    type: "list",
+    value: "CIDR",
+    help: "networks that may call; instead of the private ones and this machine's own",
+    setting: true,
+    check: networksCheck,
+  },
+  adminNetworks: {
+    name: "admin-networks",
+    type: "list",
+    value: "CIDR",
+    help: "networks that may try to administer; instead of those that may call",
+    setting: true,
+    check: networksCheck,
+  },
+  clientAuth: {
+    name: "client-auth",
+    type: "string",
+    value: "MODE",
+    help: "how applications show who they are: open, login or mtls",
+    setting: true,
+    fallback: () => "open",
+    check: oneOf("open", "login", "mtls"),
+  },
+  allowPlainCredentials: {
+    name: "allow-plain-credentials",
+    type: "boolean",
+    help: "take tokens and passwords from other machines over plain HTTP too",
+    setting: true,
+  },
+  names: {
+    name: "names",
+    type: "list",
+    value: "NAME",
+    help: "other names browsers and administrators call this server by",
+    setting: true,
+  },
+  maxSlotsPerUser: {
+    name: "max-slots-per-user",
+    type: "string",
+    value: "N",
+    help: "slots one user may hold at once, over all licenses; 0: no cap",
+    setting: true,
+    fallback: () => "0",
+    check: slotsCheck,
+  },
+  maxSlotsPerPeer: {
+    name: "max-slots-per-peer",
+    type: "string",
+    value: "N",
+    help: "slots one address may hold at once; 0: no cap",
+    setting: true,
+    fallback: () => "0",
+    check: slotsCheck,
+  },
+  log: {
+    name: "log",
+    type: "string",
+    value: "WHAT",
+    help: "usual: acts of administration, closed doors, faults; requests: everything",
+    setting: true,
+    fallback: () => "usual",
+    check: oneOf("usual", "requests"),
+  },
+  identity: {
+    name: "identity",
+    type: "string",
+    value: "NAME",
+    help: "stands for the hardware where none can be told, as in a container; a weak binding",
+    setting: true,
+  },
+  historyKeepMonths: {
+    name: "history-keep-months",
+    type: "string",
+    value: "N",
+    help: "months of the record to keep besides the current one; 0 keeps all of it",
+    setting: true,
+    fallback: () => "0",
+    check: monthsCheck,
+  },
+} as const satisfies Readonly<Record<string, Option>>;

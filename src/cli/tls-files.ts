@@ -1,0 +1,56 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { join } from "node:path";
+import type { Certificate } from "../http/server.ts";
+import { realDisk } from "../platform/disk.ts";
+import { Failure, stringOf, type Given } from "./command.ts";
+
+/** What `berth tls init` makes, in the data folder. */
+export const tlsPaths = (folder: string) => ({
+  caCertificate: join(folder, "tls", "ca.pem"),
+  caKey: join(folder, "tls", "ca.key"),
+  certificate: join(folder, "tls", "server.pem"),
+  key: join(folder, "tls", "server.key"),
+});
+
+/** The files a TLS listener is made of, read and checked; named by flag, or made by `tls init`. */
+export function readCertificate(given: Given, folder: string): Certificate {
+  const own = tlsPaths(folder);
+  const certPath = stringOf(given, "tls-cert") ?? own.certificate;
+  const keyPath = stringOf(given, "tls-key") ?? own.key;
+  const caPath = stringOf(given, "client-ca");
+  const cert = textOf(certPath, "the certificate", "--tls-cert, or make one with berth tls init");
+  const key = textOf(keyPath, "the certificate's key", "--tls-key");
+  const clientCa = caPath === null ? null : textOf(caPath, "the clients' CA", "--client-ca");
+  checkPair(certPath, cert, keyPath, key);
+  if (caPath !== null && clientCa !== null) parsed(caPath, clientCa);
+  return { cert, key, clientCa };
+}
+
+function textOf(path: string, what: string, hint: string): string {
+  const bytes = realDisk.read(path);
+  if (bytes === null) throw new Failure(`${what}, ${path}, is not there`, hint);
+  return new TextDecoder().decode(bytes);
+}
+
+function parsed(path: string, text: string): X509Certificate {
+  try {
+    return new X509Certificate(text);
+  } catch {
+    throw new Failure(`${path} is not a certificate`, "it should be PEM");
+  }
+}
+
+function checkPair(certPath: string, cert: string, keyPath: string, key: string): void {
+  const certificate = parsed(certPath, cert);
+  let fits: boolean;
+  try {
+    fits = certificate.checkPrivateKey(createPrivateKey(key));
+  } catch {
+    throw new Failure(`${keyPath} is not a private key`, "it should be PEM, without a passphrase");
+  }
+  if (!fits) throw new Failure(`${keyPath} is not the key of ${certPath}`, "check both files");
+  const ends = Date.parse(certificate.validTo);
+  if (ends < Date.now()) {
+    throw new Failure(`${certPath} ended on ${certificate.validTo}`, "berth tls init renews it");
+  }
+}
