@@ -4,13 +4,12 @@ import type { ClientAuth } from "../http/gate.ts";
 import {
   listen,
   listenOnSocket,
-  listenTls,
   probe,
-  type Certificate,
   type Listening,
   type ListenOptions,
   type Policy,
 } from "../http/server.ts";
+import { listenTls, type Certificate } from "../http/tls-server.ts";
 import type { LogMode } from "../http/watch.ts";
 import { errorCode } from "../platform/disk.ts";
 import { log } from "../platform/log.ts";

@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { join } from "node:path";
-import type { Certificate } from "../http/server.ts";
+import type { Certificate } from "../http/tls-server.ts";
 import { realDisk } from "../platform/disk.ts";
 import { Failure, stringOf, type Given } from "./command.ts";
 

@@ -23,20 +23,13 @@ export interface ListenOptions {
   readonly policy: Policy;
 }
 
-/** PEM texts; a client CA asks every client for a certificate, and turns away those without. */
-export interface Certificate {
-  readonly cert: string;
-  readonly key: string;
-  readonly clientCa: string | null;
-}
-
 /**
  * Larger bodies are refused by us, in JSON, before they are read; the runtime's own refusal is
  * empty.
  */
 const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 const DRAIN = 5_000;
-const IDLE_SECONDS = 60;
+export const IDLE_SECONDS = 60;
 
 export function listen({ services, host, port, policy }: ListenOptions): Listening {
   const handler = handle(services, policy, false);
@@ -51,58 +44,18 @@ export function listen({ services, host, port, policy }: ListenOptions): Listeni
   return { address: urlOf("http", host, server.port ?? port), stop: () => drain(server) };
 }
 
-export interface TlsListening extends Listening {
-  /** From now on new connections get this one; requests under way end as they began. */
-  readonly replace: (certificate: Certificate) => void;
-}
+export const LIMITS = { maxRequestBodySize: NO_LIMIT, idleTimeout: IDLE_SECONDS };
 
-/**
- * A certificate is replaced by a second listener beside the first, which is then drained: both
- * share the port, and the folder's lock keeps other servers away.
- */
-export function listenTls(
-  { services, host, port, policy }: ListenOptions,
-  certificate: Certificate,
-): TlsListening {
-  const handler = handle(services, policy, true);
-  const start = ({ cert, key, clientCa }: Certificate, on: number) =>
-    Bun.serve({
-      ...LIMITS,
-      hostname: host,
-      port: on,
-      reusePort: true,
-      tls: {
-        cert,
-        key,
-        ...(clientCa !== null && { ca: clientCa, requestCert: true, rejectUnauthorized: true }),
-      },
-      fetch: handler,
-    });
-  let server = start(certificate, port);
-  const bound = server.port ?? port;
-  const draining = new Set<Promise<void>>();
-  return {
-    address: urlOf("https", host, bound),
-    replace(fresh) {
-      const old = server;
-      server = start(fresh, bound);
-      const drained = drain(old).finally(() => draining.delete(drained));
-      draining.add(drained);
-    },
-    stop: async () => {
-      await Promise.all([drain(server), ...draining]);
-    },
-  };
-}
-
-const LIMITS = { maxRequestBodySize: NO_LIMIT, idleTimeout: IDLE_SECONDS };
-
-type Handler = (
+export type Handler = (
   request: Request,
   server: { readonly requestIP: Bun.Server<unknown>["requestIP"] },
 ) => Response | Promise<Response>;
 
-function handle(services: Services, { names, log, ...policy }: Policy, isTls: boolean): Handler {
+export function handle(
+  services: Services,
+  { names, log, ...policy }: Policy,
+  isTls: boolean,
+): Handler {
   const peers = new WeakMap<Request, string>();
   const app = createApp(services, {
     ...policy,
@@ -149,7 +102,7 @@ export function probe(host: string, port: number): Listening {
 const notYet = (): Response => new Response(null, { status: 503 });
 
 /** Lets requests under way finish, but not for ever: an open stream would hold the server up. */
-async function drain(server: Bun.Server<unknown>): Promise<void> {
+export async function drain(server: Bun.Server<unknown>): Promise<void> {
   const finished = server.stop(false);
   await Promise.race([finished, Bun.sleep(DRAIN)]);
   await server.stop(true);
@@ -160,7 +113,7 @@ const ownNames = (): string[] => {
   return [full, full.split(".")[0] ?? full];
 };
 
-function urlOf(scheme: string, host: string, port: number): string {
+export function urlOf(scheme: string, host: string, port: number): string {
   const any = { "0.0.0.0": "127.0.0.1", "::": "[::1]" }[host];
   return `${scheme}://${any ?? (host.includes(":") ? `[${host}]` : host)}:${port}`;
 }

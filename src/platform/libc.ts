@@ -1,0 +1,32 @@
+import { dlopen, FFIType } from "bun:ffi";
+
+/** Where C libraries keep themselves: glibc, musl, macOS. */
+const LIBRARIES = [
+  "libc.so.6",
+  `libc.musl-${process.arch === "arm64" ? "aarch64" : "x86_64"}.so.1`,
+  "libSystem.dylib",
+];
+
+const { i32, u32, ptr } = FFIType;
+
+const load = (library: string) =>
+  dlopen(library, {
+    flock: { args: [i32, i32], returns: i32 },
+    setsockopt: { args: [i32, i32, i32, ptr, u32], returns: i32 },
+  }).symbols;
+
+let loaded: ReturnType<typeof load> | null = null;
+
+/** The few calls of the system that the runtime does not offer. */
+export function libc(): ReturnType<typeof load> {
+  if (loaded !== null) return loaded;
+  for (const library of LIBRARIES) {
+    try {
+      loaded = load(library);
+      return loaded;
+    } catch {
+      continue;
+    }
+  }
+  throw new Error("no C library found");
+}

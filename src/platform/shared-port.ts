@@ -1,0 +1,53 @@
+import { ptr } from "bun:ffi";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { libc } from "./libc.ts";
+
+const SOL_SOCKET = 1;
+const SO_ATTACH_REUSEPORT_CBPF = 51;
+/** The one instruction: return a constant. */
+const BPF_RETURN = 0x06;
+
+/**
+ * Several sockets of this process listen on one port: from now on every new connection goes to the
+ * one that is number `index` among them, in the order they joined. The others keep what they have,
+ * so that closing them later drops nobody who is still waiting to be let in. Linux only; elsewhere,
+ * and where it is not allowed, the system goes on spreading them.
+ */
+export function steer(port: number, index: number): void {
+  if (process.platform !== "linux") return;
+  const instruction = new Uint8Array(8);
+  new DataView(instruction.buffer).setUint16(0, BPF_RETURN, true);
+  new DataView(instruction.buffer).setUint32(4, index, true);
+  const program = new Uint8Array(16);
+  new DataView(program.buffer).setUint16(0, 1, true);
+  new DataView(program.buffer).setBigUint64(8, BigInt(ptr(instruction)), true);
+  for (const fd of listeningOn(port)) {
+    libc().setsockopt(fd, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, ptr(program), program.length);
+  }
+}
+
+const LISTENING = "0A";
+
+/** This process's file descriptors that listen on a port. */
+function listeningOn(port: number): number[] {
+  const inodes = new Set<string>();
+  const local = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+  for (const table of ["tcp", "tcp6"]) {
+    for (const line of readFileSync(`/proc/self/net/${table}`, "utf8").split("\n")) {
+      const [, address, , state, , , , , , inode] = line.trim().split(/\s+/);
+      if (state === LISTENING && address?.endsWith(local)) inodes.add(`socket:[${inode}]`);
+    }
+  }
+  return readdirSync("/proc/self/fd")
+    .map(Number)
+    .filter((fd) => inodes.has(linkOf(fd)));
+}
+
+function linkOf(fd: number): string {
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`);
+  } catch {
+    // Closed since it was listed.
+    return "";
+  }
+}
