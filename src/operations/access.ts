@@ -1,12 +1,15 @@
 import { createHash, timingSafeEqual } from "node:crypto";
+import type { ChangeAccess } from "../domain/command.ts";
 import type { AccessChange } from "../domain/event.ts";
 import type { Fault } from "../domain/fault.ts";
 import { no, ok, type Result } from "../domain/result.ts";
 import { DAY, HOUR } from "../domain/time.ts";
 import { Passwords } from "../platform/passwords.ts";
+import { errorCode } from "../platform/disk.ts";
+import { log } from "../platform/log.ts";
 import { randomToken } from "../platform/random.ts";
 import type { AccessFile, AccessList } from "../store/access-file.ts";
-import type { StorageFault } from "../store/group-commit.ts";
+import { storageFault, type StorageFault } from "../store/group-commit.ts";
 import type { Store } from "../store/store.ts";
 import { Attempts } from "./attempts.ts";
 
@@ -32,6 +35,11 @@ export interface MadeToken {
   /** Shown this once; only its digest is kept. */
   readonly token: string;
   readonly endsAt: number | null;
+}
+
+export interface Login {
+  readonly actor: Actor;
+  readonly token: string;
 }
 
 export interface AccessView {
@@ -91,11 +99,7 @@ export class Access {
   }
 
   /** A password for a token that ends within the hour. */
-  async login(
-    name: string,
-    password: string,
-    peer: string,
-  ): Promise<Result<MadeToken, AccessFault>> {
+  async login(name: string, password: string, peer: string): Promise<Result<Login, AccessFault>> {
     const now = this.#now();
     if (!this.#attempts.mayTry(peer, name, now)) return no({ code: "too_many_requests" });
     const user = this.#list.users.find((one) => one.name === name);
@@ -113,7 +117,7 @@ export class Access {
       if (this.#sessions.size <= SESSIONS && now < session.endsAt) break;
       this.#sessions.delete(digest);
     }
-    return ok({ name, token, endsAt });
+    return ok({ actor: { name, role: user.role }, token });
   }
 
   async makeToken(name: string, days: number | null, peer: string): AccessAnswer<MadeToken> {
@@ -167,7 +171,10 @@ export class Access {
     };
   }
 
-  /** One after the other: on record first, then in the file, then in force. */
+  /**
+   * One after the other: written beside its place, on record, in its place, in force. A disk with
+   * no room left says so before the record claims anything.
+   */
   #change<T>(
     change: AccessChange,
     name: string,
@@ -181,13 +188,8 @@ export class Access {
       if (hasAdmin(this.#list) && !hasAdmin(edited.value.list)) {
         return no({ code: "last_credential" });
       }
-      const noted = await this.#store.transact(
-        { type: "ChangeAccess", change, name, peer },
-        () => null,
-      );
-      if (!noted.ok) return noted;
-      await this.#file.write(edited.value.list);
-      this.#list = edited.value.list;
+      const written = await this.#write(edited.value.list, { change, name, peer });
+      if (!written.ok) return written;
       // Whoever came in by what was just changed has to come in again.
       for (const [digest, session] of this.#sessions) {
         if (change.startsWith("user_") && session.name === name) this.#sessions.delete(digest);
@@ -196,6 +198,29 @@ export class Access {
     });
     this.#changing = turn.catch(() => {});
     return turn;
+  }
+
+  async #write(
+    list: AccessList,
+    what: Omit<ChangeAccess, "type">,
+  ): Promise<Result<null, Fault | StorageFault>> {
+    try {
+      const prepared = await this.#file.prepare(list);
+      const noted = await this.#store.transact({ type: "ChangeAccess", ...what }, () => null);
+      if (!noted.ok) {
+        prepared.drop();
+        return noted;
+      }
+      await prepared.put();
+      this.#list = list;
+      return ok(null);
+    } catch (error) {
+      if (errorCode(error) === null) throw error;
+      log.error("who may get in could not be changed", { error });
+      // Whatever the file says now is what the next start will go by.
+      this.#list = this.#file.read();
+      return no(storageFault(error));
+    }
   }
 }
 

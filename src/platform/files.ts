@@ -1,8 +1,15 @@
 import { dirname } from "node:path";
 import type { Disk, OpenFile } from "./disk.ts";
 
-/** A small file replaced as one: the name leads to the old content or to the new, never to half. */
-export async function replaceFile(disk: Disk, path: string, bytes: Uint8Array): Promise<void> {
+/** A file's next content, durable beside its place. */
+export interface Prepared {
+  /** The name leads to the old content or to the new, never to half. */
+  put(): Promise<void>;
+  drop(): void;
+}
+
+/** What can run out of room is done here; `put` only gives the file its name. */
+export async function prepareFile(disk: Disk, path: string, bytes: Uint8Array): Promise<Prepared> {
   const fresh = `${path}.new`;
   if (disk.stat(fresh) !== null) disk.remove(fresh);
   const file = disk.open(fresh);
@@ -12,8 +19,18 @@ export async function replaceFile(disk: Disk, path: string, bytes: Uint8Array): 
   } finally {
     file.close();
   }
-  disk.rename(fresh, path);
-  await disk.syncFolder(dirname(path));
+  return {
+    async put() {
+      disk.rename(fresh, path);
+      await disk.syncFolder(dirname(path));
+    },
+    drop: () => disk.remove(fresh),
+  };
+}
+
+/** A small file replaced as one. */
+export async function replaceFile(disk: Disk, path: string, bytes: Uint8Array): Promise<void> {
+  await (await prepareFile(disk, path, bytes)).put();
 }
 
 /** Writes all of it: a full disk shows as a short count first and only then as an error. */

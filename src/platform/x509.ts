@@ -20,6 +20,8 @@ export interface Issued {
 
 export interface Authority extends Issued {
   readonly name: string;
+  /** Nothing it signs lasts longer than it does. */
+  readonly endsAt: number;
 }
 
 const DAY = 24 * 60 * 60 * 1_000;
@@ -29,6 +31,7 @@ const CA_DAYS = 3_650;
 
 export function makeAuthority(name: string, now: number): Authority {
   const pair = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const endsAt = now + CA_DAYS * DAY;
   const certificate = certify({
     subject: name,
     issuer: name,
@@ -36,14 +39,14 @@ export function makeAuthority(name: string, now: number): Authority {
     signer: pair.privateKey,
     signerKey: pair.publicKey,
     now,
-    days: CA_DAYS,
+    endsAt,
     extensions: [
       extension("2.5.29.19", true, sequence(boolean(true), integer(Buffer.from([0])))),
       // Signs certificates and revocation lists, nothing else.
       extension("2.5.29.15", true, tagged(3, Buffer.from([1, 0b0000_0110]))),
     ],
   });
-  return { name, certificate, key: pem(pair.privateKey) };
+  return { name, endsAt, certificate, key: pem(pair.privateKey) };
 }
 
 /** For a server, by the names and addresses clients call it by. */
@@ -67,7 +70,7 @@ function issue(ca: Authority, subject: string, now: number, more: readonly Buffe
     signer,
     signerKey: createPublicKey(signer),
     now,
-    days: LEAF_DAYS,
+    endsAt: Math.min(now + LEAF_DAYS * DAY, ca.endsAt),
     extensions: [
       extension("2.5.29.19", true, sequence()),
       extension("2.5.29.15", true, tagged(3, Buffer.from([7, 0b1000_0000]))),
@@ -84,7 +87,7 @@ interface Certified {
   readonly signer: KeyObject;
   readonly signerKey: KeyObject;
   readonly now: number;
-  readonly days: number;
+  readonly endsAt: number;
   readonly extensions: readonly Buffer[];
 }
 
@@ -93,7 +96,7 @@ const ECDSA_SHA256 = "1.2.840.10045.4.3.2";
 function certify(what: Certified): string {
   const algorithm = sequence(oid(ECDSA_SHA256));
   // An hour back: a client's clock may run a little behind ours.
-  const validity = sequence(time(what.now - DAY / 24), time(what.now + what.days * DAY));
+  const validity = sequence(time(what.now - DAY / 24), time(what.endsAt));
   const body = sequence(
     tagged(0xa0, integer(Buffer.from([2]))),
     integer(positive(randomBytes(16))),
@@ -173,11 +176,14 @@ const alternative = (name: string): Buffer =>
 
 function addressBytes(address: string): Buffer {
   if (isIP(address) === 4) return Buffer.from(address.split(".").map(Number));
-  const [head = "", tail] = address.split("::");
+  const [head = "", tail] = shortForm(address).split("::");
   const [left, right] = [groups(head), groups(tail ?? "")];
   const middle = tail === undefined ? [] : Array<number>(8 - left.length - right.length).fill(0);
   return Buffer.from([...left, ...middle, ...right].flatMap((group) => [group >> 8, group & 0xff]));
 }
+
+/** In hexadecimal groups alone: an address may also be written with an IPv4 one at its end. */
+const shortForm = (address: string): string => new URL(`http://[${address}]`).hostname.slice(1, -1);
 
 const groups = (text: string): number[] =>
   text === "" ? [] : text.split(":").map((group) => Number.parseInt(group, 16));

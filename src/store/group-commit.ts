@@ -19,6 +19,11 @@ export class StorageError extends Error {
 
 const NO_ROOM = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
 
+/** What a failed write means to whoever asked for it. */
+export const storageFault = (error: unknown): StorageFault => ({
+  code: NO_ROOM.has(errorCode(error) ?? "") ? "storage_full" : "storage_failed",
+});
+
 interface Batch {
   readonly texts: string[];
   readonly firstSeq: number;
@@ -152,10 +157,7 @@ export class GroupCommit {
     try {
       writeAll(this.#file, bytes);
     } catch (error) {
-      return this.#fail(
-        NO_ROOM.has(errorCode(error) ?? "") ? "storage_full" : "storage_failed",
-        error,
-      );
+      return this.#fail(storageFault(error).code, error);
     }
     const started = performance.now();
     try {

@@ -81,9 +81,16 @@ function authorityIn(folder: string): Authority | null {
     );
   }
   const text = new TextDecoder();
-  const { subject } = new X509Certificate(certificate);
+  const { subject, validTo } = new X509Certificate(certificate);
+  const endsAt = Date.parse(validTo);
+  if (endsAt <= wallClock()) {
+    throw new Failure(
+      `the site CA ended on ${validTo}`,
+      `remove ${caCertificate} and ${caKey}, make a new one with berth tls init, hand it out`,
+    );
+  }
   const name = subject.replace(/^CN=/, "");
-  return { name, certificate: text.decode(certificate), key: text.decode(key) };
+  return { name, endsAt, certificate: text.decode(certificate), key: text.decode(key) };
 }
 
 /** What clients may call this machine by, unless they are told something else. */
