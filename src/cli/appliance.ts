@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Caps, Kind } from "../domain/state.ts";
-import type { Door, Services } from "../http/app.ts";
+import type { Services } from "../http/app.ts";
 import type { Component } from "../license/hardware.ts";
 import { signLease } from "../license/lease.ts";
 import { Access } from "../operations/access.ts";
@@ -77,11 +77,19 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
   if (bakedTrust !== null) await licensing.trust(bakedTrust, "build");
   const timekeeping = new Timekeeping(store, clock, identity);
   const airgap = new Airgap(store, identity);
-  return { operations, licensing, airgap, credentials, identity, timekeeping, access, doors: none };
+  return {
+    operations,
+    licensing,
+    airgap,
+    credentials,
+    identity,
+    timekeeping,
+    access,
+    // Nobody listens yet.
+    doors: () => [],
+    certificate: () => null,
+  };
 }
-
-/** Nobody listens yet. */
-const none = (): readonly Door[] => [];
 
 /** From systemd's credentials, where the unit gives one; else the key lies in the folder. */
 function givenSealingKey(): Uint8Array | null {

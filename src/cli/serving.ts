@@ -11,6 +11,8 @@ import {
 } from "../http/server.ts";
 import { listenTls, type Certificate } from "../http/tls-server.ts";
 import type { LogMode } from "../http/watch.ts";
+import type { Access } from "../operations/access.ts";
+import { wallClock } from "../platform/clock.ts";
 import { errorCode } from "../platform/disk.ts";
 import { log } from "../platform/log.ts";
 import { networkMatcher, siteNetworks } from "../platform/networks.ts";
@@ -21,7 +23,7 @@ import { DONE, Failure, isSet, listOf, stringOf, type Given } from "./command.ts
 import { doorsOf } from "./doors.ts";
 import { parseListen } from "./listen.ts";
 import { print, printWarning } from "./terminal.ts";
-import { readCertificate } from "./tls-files.ts";
+import { certificateView, readCertificate } from "./tls-files.ts";
 
 export interface Server extends Services {
   /** The address applications use, as a URL. */
@@ -42,10 +44,8 @@ export async function serveFolder(
   const { host, port } = parseListen(stringOf(given, "listen") ?? "") ?? { host: "", port: 0 };
   const tls = parseListen(stringOf(given, "listen-tls") ?? "");
   const policy = policyOf(given, kind);
-  const certificate = tls === null ? null : readCertificate(given, folder);
-  if (policy.clientAuth === "mtls" && certificate?.clientCa == null) {
-    throw new Misuse('client_auth = "mtls" needs --listen-tls and --client-ca', "berth tls init");
-  }
+  checkTlsFlags(given, policy);
+  const secure = tls === null ? null : { ...tls, certificate: readCertificate(given, folder) };
   // A port that cannot be had must not leave a new data folder behind.
   for (const { host: on, port: at } of [{ host, port }, ...(tls === null ? [] : [tls])]) {
     if (at !== 0) await bound(on, at, () => probe(on, at)).stop();
@@ -62,10 +62,11 @@ export async function serveFolder(
     },
   });
   const { operations, access } = appliance;
-  const addresses = { plain: `${host}:${port}`, tls: tls && `${tls.host}:${tls.port}` };
-  const networks = listOf(given, "client-networks");
-  const doors = () => doorsOf({ policy, isClaimed: access.isClaimed(), networks, ...addresses });
-  const services = { ...appliance, doors };
+  const services: Services = {
+    ...appliance,
+    doors: () => doorsOf({ ...asSet(given, policy), ...standingOf(access) }),
+    certificate: () => secure && certificateView(secure.certificate, wallClock()),
+  };
   const listeners: Listening[] = [];
   try {
     for (const note of operations.health().notes) printWarning(note);
@@ -74,14 +75,13 @@ export async function serveFolder(
     await prepare(appliance);
     const plain = bound(host, port, () => listen({ services, host, port, policy }));
     listeners.push(plain);
-    const secure =
-      tls === null || certificate === null
-        ? null
-        : serveTls(given, folder, { services, policy, ...tls }, certificate);
-    if (secure !== null) listeners.push(secure);
-    const socket = openSocket(services, folder);
+    const overTls =
+      secure &&
+      serveTls({ services, policy, ...secure }, secure, () => readCertificate(given, folder));
+    if (overTls !== null) listeners.push(overTls);
+    const socket = openSocket(services, folder, policy.log);
     if (socket !== null) listeners.push(socket);
-    const tlsUrl = secure?.address ?? null;
+    const tlsUrl = overTls?.address ?? null;
     await ready({ ...services, url: plain.address, tlsUrl, folder });
     await stopped;
     print("stopping");
@@ -113,18 +113,41 @@ function policyOf(given: Given, kind: Kind): Policy {
 const capOf = (given: Given, name: string): number | null =>
   Number(stringOf(given, name) ?? 0) || null;
 
+/** A setting that only TLS could keep must not be dropped in silence. */
+function checkTlsFlags(given: Given, { clientAuth }: Policy): void {
+  if (clientAuth === "mtls" && stringOf(given, "client-ca") === null) {
+    throw new Misuse('client_auth = "mtls" needs --client-ca', "berth tls init makes a site CA");
+  }
+  if (stringOf(given, "listen-tls") !== null) return;
+  const idle = ["client-ca", "tls-cert", "tls-key"].find((name) => stringOf(given, name) !== null);
+  if (idle !== undefined)
+    throw new Misuse(`--${idle} needs --listen-tls`, "--listen-tls HOST:PORT");
+}
+
+const asSet = (given: Given, policy: Policy) => ({
+  policy,
+  plain: stringOf(given, "listen") ?? "",
+  tls: stringOf(given, "listen-tls"),
+  clientNetworks: listOf(given, "client-networks"),
+  adminNetworks: listOf(given, "admin-networks"),
+});
+
+const standingOf = (access: Access) => ({ isClaimed: access.isClaimed(), access: access.list() });
+
 /** With SIGHUP it reads its certificate again: a new one is used from then on, a bad one is not. */
 function serveTls(
-  given: Given,
-  folder: string,
   options: ListenOptions,
-  certificate: Certificate,
+  held: { certificate: Certificate },
+  read: () => Certificate,
 ): Listening {
   const { host, port } = options;
-  const listening = bound(host, port, () => listenTls(options, certificate));
+  const listening = bound(host, port, () => listenTls(options, held.certificate));
   const again = (): void => {
     try {
-      listening.replace(readCertificate(given, folder));
+      const fresh = read();
+      if (certificateView(fresh, wallClock()).state === "ended") throw new Error("it has ended");
+      listening.replace(fresh);
+      held.certificate = fresh;
       log.info("the certificate was read again");
     } catch (error) {
       log.error("the certificate in use stays: the new one cannot be used", { error });
@@ -181,9 +204,9 @@ function bound<T extends Listening>(host: string, port: number, start: () => T):
 /** The longest path a unix socket can have, its closing zero counted. */
 const SOCKET_PATH = 107;
 
-function openSocket(services: Services, folder: string): Listening | null {
+function openSocket(services: Services, folder: string, mode: LogMode): Listening | null {
   const path = socketIn(folder);
-  if (Buffer.byteLength(path) <= SOCKET_PATH) return listenOnSocket(services, path);
+  if (Buffer.byteLength(path) <= SOCKET_PATH) return listenOnSocket(services, path, mode);
   printWarning(
     `${folder} is too long a path for a socket: other berth commands cannot reach this server`,
   );

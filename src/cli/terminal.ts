@@ -98,6 +98,6 @@ const padded = (cell: string, width: number): string =>
  * Names and notes come from elsewhere: nothing in them may move the cursor or turn the text round.
  */
 const visible = (text: string): string =>
-  text.replaceAll(/[\p{Cc}\u2028-\u202e\u2066-\u2069]/gu, (char) =>
+  text.replaceAll(/[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/gu, (char) =>
     char === "\n" ? char : `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );

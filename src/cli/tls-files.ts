@@ -2,6 +2,8 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { join } from "node:path";
 import type { Certificate } from "../http/tls-server.ts";
 import { realDisk } from "../platform/disk.ts";
+import type { CertificateView } from "../http/app.ts";
+import { DAY } from "../domain/time.ts";
 import { Failure, stringOf, type Given } from "./command.ts";
 
 /** What `berth tls init` makes, in the data folder. */
@@ -49,8 +51,21 @@ function checkPair(certPath: string, cert: string, keyPath: string, key: string)
     throw new Failure(`${keyPath} is not a private key`, "it should be PEM, without a passphrase");
   }
   if (!fits) throw new Failure(`${keyPath} is not the key of ${certPath}`, "check both files");
-  const ends = Date.parse(certificate.validTo);
-  if (ends < Date.now()) {
-    throw new Failure(`${certPath} ended on ${certificate.validTo}`, "berth tls init renews it");
-  }
+}
+
+const SOON = 30 * DAY;
+
+/** One that ended is told, not refused: applications in plain HTTP must not go down with it. */
+export function certificateView({ cert }: Certificate, now: number): CertificateView {
+  const endsAt = Date.parse(new X509Certificate(cert).validTo);
+  const state = endsAt <= now ? "ended" : endsAt <= now + SOON ? "ending" : "ok";
+  return { endsAt, state };
+}
+
+export function certificateText(state: CertificateView["state"], end: string): string {
+  const renew = "renew it (berth tls init), then send the server SIGHUP";
+  if (state === "ok") return `until ${end}`;
+  return state === "ending"
+    ? `ends soon, at ${end}; ${renew}`
+    : `ended at ${end}, so that clients turn away; ${renew}`;
 }

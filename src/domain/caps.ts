@@ -10,7 +10,7 @@ export function capOn(state: State, user: string, peer: string, at: Instant): Fa
     return { code: "slots_capped", who: "user", slots: perUser };
   }
   if (perPeer !== null && state.byPeer.atLeast(peer, perPeer, at)) {
-    return { code: "slots_capped", who: "address", slots: perPeer };
+    return { code: "slots_capped", who: "peer", slots: perPeer };
   }
   return null;
 }

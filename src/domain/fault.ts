@@ -20,7 +20,7 @@ export type Fault =
     }
   | {
       readonly code: "slots_capped";
-      readonly who: "user" | "address";
+      readonly who: "user" | "peer";
       readonly slots: number;
     }
   | { readonly code: "user_not_registered" }

@@ -46,11 +46,18 @@ export interface Services {
   readonly access: Access;
   /** What stands open, and how to close it; nothing while nobody listens. */
   readonly doors: () => readonly Door[];
+  /** Of the TLS listener; null: there is none. */
+  readonly certificate: () => CertificateView | null;
 }
 
 export interface Door {
   readonly door: string;
   readonly close: string;
+}
+
+export interface CertificateView {
+  readonly endsAt: number;
+  readonly state: "ok" | "ending" | "ended";
 }
 
 /** The whole HTTP side as a value: it never listens, so tests call it as a server would. */
@@ -121,6 +128,7 @@ function answer(error: unknown, set: Set): object {
   if (fault.code === "unauthorized") {
     set.headers["www-authenticate"] = fault.plane === undefined ? BASIC : "Bearer";
   }
+  if (fault.code === "too_many_requests") set.headers["retry-after"] = "60";
   const body = refused(fault);
   set.status = body.status;
   return body;

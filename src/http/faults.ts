@@ -30,6 +30,7 @@ export type WireFault =
   | { readonly code: "forbidden"; readonly reason: "network" | "role" | "user" }
   | { readonly code: "unauthorized"; readonly plane?: Plane }
   | { readonly code: "tls_required" }
+  | { readonly code: "too_many_requests"; readonly busy: true }
   | { readonly code: "internal_error" };
 
 export type AnyFault =
@@ -175,7 +176,9 @@ const FAULTS: { readonly [C in Code]: Row<C> } = {
   },
   slots_capped: {
     status: 400,
-    say: ({ who, slots }) => `one ${who} may hold ${slots} slots at once here, and does`,
+    say: ({ who, slots }) =>
+      `one ${who === "peer" ? "address" : who} may hold ${slots === 1 ? "1 slot" : `${slots} slots`} at once here; ` +
+      `give one back first, or ask the operator for more (max_slots_per_${who})`,
   },
   user_not_registered: {
     status: 400,
@@ -223,7 +226,13 @@ const FAULTS: { readonly [C in Code]: Row<C> } = {
         : `row ${row} of the code was misread or mistyped`,
   },
   policy_mismatch: { status: 400, say: () => "policy_id is not the id of this policy" },
-  too_many_requests: { status: 429, say: () => "too many wrong tries; wait a minute" },
+  too_many_requests: {
+    status: 429,
+    say: (fault) =>
+      "busy" in fault
+        ? "too many requests at once; try again"
+        : "too many wrong tries; wait a minute",
+  },
   clock_suspect: {
     status: 400,
     say: () =>

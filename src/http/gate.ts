@@ -44,8 +44,9 @@ export interface Caller {
   /** Where it came from, read once, in one spelling; what a proxy claims counts for nothing. */
   readonly peer: string;
   /** Who showed a credential; null: nobody had to. */
-  readonly actor: Actor | null;
-  readonly plane: Plane;
+  actor: Actor | null;
+  /** Null: there is no such route. */
+  plane: Plane | null;
 }
 
 /**
@@ -53,45 +54,45 @@ export interface Caller {
  * its own name, is another site's page behind this, may this network call, may this caller do that,
  * and may a credential travel this way.
  */
-export function admit(gate: Gate, request: Request, path: string): Caller {
-  const route = routes.get(path);
-  if (route === undefined) return refuse({ code: "not_found" });
-  const plane = Object.hasOwn(route, request.method) ? route[request.method as Method] : undefined;
-  if (plane === undefined) {
-    return refuse({ code: "method_not_allowed", allow: Object.keys(route) });
-  }
-  if (gate.trusted) return note(request, { peer: "socket", actor: null, plane });
+export function admit(gate: Gate, request: Request, path: string): void {
+  const peer = gate.trusted ? "socket" : normalAddress(gate.peerOf(request) ?? "");
+  const caller: Caller = { peer: peer ?? "unknown", actor: null, plane: null };
+  callers.set(request, caller);
+  const plane = (caller.plane = planeOf(request.method, path));
+  if (gate.trusted) return;
   const { headers } = request;
   const shown = credentialIn(gate, headers, plane);
   checkHost(gate, headers, plane, shown instanceof Object);
   if (isCrossSite(gate, headers, path)) refuse({ code: "cross_site" });
-  const peer = normalAddress(gate.peerOf(request) ?? "");
-  if (peer === null) return refuse({ code: "forbidden", reason: "network" });
-  note(request, { peer, actor: null, plane });
-  const forwarded = isForwarded(headers);
-  const local = isLoopback(peer) && !forwarded;
-  const near = plane === "admin" ? isLoopback(peer) || gate.isAdmin(peer) : gate.isClient(peer);
-  if (!near) refuse({ code: "forbidden", reason: "network" });
-  checkCredential(gate, plane, shown, local);
-  const bare = !gate.isTls && !local && !gate.allowPlain;
-  if (bare && (plane === "login" || (plane === "admin" && shown !== null))) {
-    refuse({ code: "tls_required" });
+  if (peer === null || !isNear(gate, plane, peer)) {
+    return refuse({ code: "forbidden", reason: "network" });
   }
+  const local = isLoopback(peer) && !isForwarded(headers);
+  caller.actor = checkCredential(gate, plane, shown, local);
+  const bare = !gate.isTls && !local && !gate.allowPlain;
+  if (bare && (plane === "login" || shown !== null)) refuse({ code: "tls_required" });
   if (plane === "client" && gate.clientAuth === "mtls" && !gate.isTls) {
     refuse({ code: "tls_required" });
   }
-  return note(request, { peer, actor: shown === "wrong" ? null : shown, plane });
+}
+
+function planeOf(method: string, path: string): Plane {
+  const route = routes.get(path) ?? refuse({ code: "not_found" });
+  const plane = Object.hasOwn(route, method) ? route[method as Method] : undefined;
+  return plane ?? refuse({ code: "method_not_allowed", allow: Object.keys(route) });
+}
+
+/** The machine itself may always try to administer, and whoever may try may log in for it. */
+function isNear({ isClient, isAdmin }: Gate, plane: Plane, peer: string): boolean {
+  const mayAdminister = (): boolean => isLoopback(peer) || isAdmin(peer);
+  if (plane === "admin") return mayAdminister();
+  return isClient(peer) || (plane === "login" && mayAdminister());
 }
 
 const callers = new WeakMap<Request, Caller>();
 
-/** Who sent a request, once the gate has looked at it; of one it refused, what it saw by then. */
+/** Who sent a request; of one that was refused, what the gate saw by then. */
 export const callerOf = (request: Request): Caller | null => callers.get(request) ?? null;
-
-function note(request: Request, caller: Caller): Caller {
-  callers.set(request, caller);
-  return caller;
-}
 
 const BEARER = /^Bearer +([A-Za-z0-9._~+/=-]{1,512})$/i;
 
@@ -108,21 +109,23 @@ function credentialIn(
   return (token === undefined ? null : access.identify(token)) ?? "wrong";
 }
 
+/** Who it is; null: nobody in particular, and none is needed here. */
 function checkCredential(
   { adminOpen, access, clientAuth }: Gate,
   plane: Plane,
   shown: Actor | "wrong" | null,
   local: boolean,
-): void {
+): Actor | null {
   if (shown === "wrong") return refuse({ code: "unauthorized", plane });
   if (plane === "client" && clientAuth === "login" && shown === null) {
     return refuse({ code: "unauthorized", plane });
   }
-  if (plane !== "admin") return;
+  if (plane !== "admin") return shown;
   if (shown?.role === "user") refuse({ code: "forbidden", reason: "role" });
-  if (shown !== null) return;
+  if (shown !== null) return shown;
   // Once there is a credential, being on the machine is not enough: a proxy and a tunnel are too.
   if (access.isClaimed() || !(local || adminOpen)) refuse({ code: "unauthorized", plane });
+  return null;
 }
 
 const HOST = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_.])?))(?::\d{1,5})?$/i;

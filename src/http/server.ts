@@ -77,12 +77,16 @@ export function handle(
  * For the command line on the same machine. Called with the folder's lock held: a socket there is
  * stale.
  */
-export function listenOnSocket(services: Services, path: string): Listening {
+export function listenOnSocket(services: Services, path: string, log: LogMode): Listening {
   // Made when somebody speaks: most starts are not followed by a command.
   let app: ReturnType<typeof createApp> | null = null;
-  const fetch = (request: Request) => (app ??= createApp(services, socketGate)).fetch(request);
+  const fetch = watched((request) => (app ??= createApp(services, socketGate)).fetch(request), log);
   if (existsSync(path)) unlinkSync(path);
-  const server = Bun.serve({ unix: path, maxRequestBodySize: NO_LIMIT, fetch });
+  const server = Bun.serve({
+    unix: path,
+    maxRequestBodySize: NO_LIMIT,
+    fetch: (request) => fetch(request),
+  });
   chmodSync(path, 0o600);
   return {
     address: path,

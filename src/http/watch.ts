@@ -28,8 +28,9 @@ export function watched(fetch: Fetch, mode: LogMode): Fetch {
       const response = await fetch(request);
       const took = performance.now() - started;
       const what = mode === "requests" ? "request" : worth(request, response.status, took);
-      if (what === "refused" && !refusals.may()) return response;
-      if (what !== null) tell(what, request, response, took);
+      if (what === null) return response;
+      const unsaid = what === "refused" ? refusals.next() : 0;
+      if (unsaid !== null) tell(what, request, response, { took, unsaid });
       return response;
     } finally {
       pending -= 1;
@@ -37,17 +38,26 @@ export function watched(fetch: Fetch, mode: LogMode): Fetch {
   };
 }
 
+/** No credential, not from there, not by that name, not so often. */
+const CLOSED = new Set([401, 403, 421, 429]);
+
 function worth(request: Request, status: number, took: number): string | null {
   if (status >= 500) return "fault";
   if (took >= SLOW) return "slow request";
-  const caller = callerOf(request);
-  if (caller === null || caller.plane === "client" || caller.plane === "open") return null;
-  if (status === 401 || status === 403 || status === 429) return "refused";
-  if (caller.plane === "login") return status === 200 ? "login" : null;
-  return status === 200 && isAct(request.method, pathOf(request.url)) ? "act" : null;
+  if (CLOSED.has(status)) return "refused";
+  const plane = callerOf(request)?.plane;
+  if (status !== 200) return null;
+  if (plane === "login") return "login";
+  return plane === "admin" && isAct(request.method, pathOf(request.url)) ? "act" : null;
 }
 
-function tell(what: string, request: Request, response: Response, took: number): void {
+interface Measured {
+  readonly took: number;
+  /** How many like it went unsaid before. */
+  readonly unsaid: number;
+}
+
+function tell(what: string, request: Request, response: Response, { took, unsaid }: Measured) {
   const caller = callerOf(request);
   const facts = {
     method: request.method,
@@ -57,6 +67,7 @@ function tell(what: string, request: Request, response: Response, took: number):
     peer: caller?.peer ?? null,
     ...(caller?.actor && { who: caller.actor.name }),
     request: response.headers.get("x-request-id"),
+    ...(unsaid > 0 && { unsaid }),
   };
   if (response.status >= 500) log.error(what, facts);
   else log.info(what, facts);
@@ -66,19 +77,28 @@ function tell(what: string, request: Request, response: Response, took: number):
 class Pace {
   #second = 0;
   #told = 0;
+  #unsaid = 0;
 
-  may(): boolean {
+  /** How many were left out before this one; null: this one is left out as well. */
+  next(): number | null {
     const second = Math.floor(performance.now() / 1_000);
     if (second !== this.#second) {
       this.#second = second;
       this.#told = 0;
     }
     this.#told += 1;
-    return this.#told <= 10;
+    if (this.#told > 10) {
+      this.#unsaid += 1;
+      return null;
+    }
+    const unsaid = this.#unsaid;
+    this.#unsaid = 0;
+    return unsaid;
   }
 }
 
 function tooMany(): Response {
-  const body = refused({ code: "too_many_requests" });
-  return Response.json(body, { status: body.status, headers: { "cache-control": "no-store" } });
+  const body = refused({ code: "too_many_requests", busy: true });
+  const headers = { "cache-control": "no-store", "retry-after": "1" };
+  return Response.json(body, { status: body.status, headers });
 }

@@ -10,10 +10,11 @@ export const log = {
 function write(level: string, message: string, facts: Facts): void {
   const head = { time: new Date().toISOString(), level, message: message.slice(0, 200) };
   const line = JSON.stringify({ ...head, ...facts }, plain);
-  const shown = visible(line);
+  const shown = `${visible(line)}\n`;
+  const bytes = Buffer.byteLength(shown);
   // A line that is cut is no JSON any more, so it says less instead.
   process.stderr.write(
-    shown.length <= LONGEST ? `${shown}\n` : `${JSON.stringify({ ...head, cut: shown.length })}\n`,
+    bytes <= LONGEST ? shown : `${visible(JSON.stringify({ ...head, cut: bytes }))}\n`,
   );
 }
 
@@ -28,6 +29,6 @@ const plain = (_key: string, value: unknown): unknown =>
  */
 const visible = (line: string): string =>
   line.replaceAll(
-    /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g,
+    /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
     (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );

@@ -29,6 +29,7 @@ describe("status", () => {
         weak_binding: false,
       },
       doors: [],
+      certificate: null,
       licenses: [
         {
           license_id: 1,

@@ -207,6 +207,7 @@ describe("a bug of ours", () => {
       timekeeping: broken as Timekeeping,
       access: { isClaimed: () => false } as Access,
       doors: () => [],
+      certificate: () => null,
     };
     const site = new Appliance(services, { now: instant(0) }, "");
     const logged: string[] = [];

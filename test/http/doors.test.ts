@@ -105,7 +105,7 @@ describe("applications, where people log in", () => {
   test.each(on("client").map((route) => [label(route), route] as const))(
     "%s",
     async (_at, route) => {
-      const { site, user, ended } = await claimed({ clientAuth: "login" });
+      const { site, user, ended } = await claimed({ clientAuth: "login", isTls: true });
       const knock = knocking(site, route);
       const message = expectRefusal(await knock({}, "10.1.2.3"), 401, "unauthorized");
       expect(message).toContain("/auth");
@@ -114,6 +114,16 @@ describe("applications, where people log in", () => {
       expect(STOPPED).not.toContain((await knock(bearer(user), "10.1.2.3"))[0].status);
     },
   );
+
+  test("their tokens do not travel in plain HTTP either, an administrator's least of all", async () => {
+    const { site, user, valid } = await claimed({ clientAuth: "login" });
+    site.peer = "10.1.2.3";
+    for (const token of [user, valid]) {
+      expectRefusal(await site.get("/api/v4/license", bearer(token)), 403, "tls_required");
+    }
+    site.peer = "127.0.0.1";
+    expect((await site.get("/api/v4/license", bearer(user)))[0].status).toBe(200);
+  });
 
   test("a user acts only for itself, an administrator for anyone", async () => {
     const { site, user, valid } = await claimed({ clientAuth: "login" });

@@ -201,7 +201,7 @@ test("stopping lets a request under way finish, and takes no other", async () =>
 });
 
 const openSocket = (site: Appliance, path: string) => {
-  const socket = listenOnSocket(site.services, path);
+  const socket = listenOnSocket(site.services, path, "usual");
   onTestFinished(() => socket.stop());
   return socket;
 };

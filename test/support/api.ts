@@ -104,6 +104,7 @@ export async function openAppliance(options: ApplianceOptions = {}): Promise<App
     timekeeping,
     access,
     doors: () => [],
+    certificate: () => null,
   };
   const appliance = new Appliance(services, clock, folder, gate);
   onTestFinished(() => appliance.stop());

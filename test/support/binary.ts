@@ -27,6 +27,9 @@ export interface Running {
   readonly url: string;
   readonly pid: number;
   readonly output: string;
+  /** What it has said on stderr so far. */
+  stderr(): string;
+  signal(name: NodeJS.Signals): void;
   /** SIGKILL: what a power cut is to a process. */
   kill(): Promise<void>;
   /** SIGTERM, and the exit code it ended with. */
@@ -42,17 +45,24 @@ export async function startBinary(...words: string[]): Promise<Running> {
     cwd: "/",
     env: {},
   });
-  const complaint = new Response(child.stderr).text();
+  let complaint = "";
+  const complained = (async () => {
+    const decoder = new TextDecoder();
+    for await (const part of child.stderr) complaint += decoder.decode(part, { stream: true });
+  })();
   const output = await untilReady(child.stdout);
   const url = /https?:\/\/[^\s,]+/.exec(output)?.[0];
   if (url === undefined) {
     child.kill("SIGKILL");
-    throw new Error(`it did not get ready: ${output}${await complaint}`);
+    await complained;
+    throw new Error(`it did not get ready: ${output}${complaint}`);
   }
   return {
     url,
     pid: child.pid,
     output,
+    stderr: () => complaint,
+    signal: (name) => child.kill(name),
     async kill() {
       child.kill("SIGKILL");
       await child.exited;
@@ -62,6 +72,29 @@ export async function startBinary(...words: string[]): Promise<Running> {
       return child.exited;
     },
   };
+}
+
+export interface Said {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs one command to its end, with something on its standard input or nothing. */
+export async function runBinary(words: readonly string[], input = ""): Promise<Said> {
+  const child = Bun.spawn([buildBinary(), ...words], {
+    stdin: Buffer.from(input),
+    stdout: "pipe",
+    stderr: "pipe",
+    cwd: "/",
+    env: {},
+  });
+  const [code, stdout, stderr] = await Promise.all([
+    child.exited,
+    child.stdout.text(),
+    child.stderr.text(),
+  ]);
+  return { code, stdout, stderr };
 }
 
 async function untilReady(stdout: ReadableStream<Uint8Array>): Promise<string> {

@@ -1,8 +1,12 @@
+import type { Instant } from "../../domain/time.ts";
+import { rfc3339 } from "../../platform/rfc3339.ts";
 import { version } from "../../platform/version.ts";
 import { dataFolder, listOf, stringOf, type Command, type Given } from "../command.ts";
 import { option, serverSettings } from "../flags.ts";
+import { networksText } from "../doors.ts";
 import { serveFolder, type Server } from "../serving.ts";
 import { print, printWarning, table } from "../terminal.ts";
+import { certificateText } from "../tls-files.ts";
 
 export const serve: Command = {
   name: "serve",
@@ -18,7 +22,7 @@ export const serve: Command = {
 const nothingToPrepare = async (): Promise<void> => {};
 
 async function banner(
-  { operations, access, doors, url, tlsUrl, folder }: Server,
+  { operations, access, doors, certificate, url, tlsUrl, folder }: Server,
   given: Given,
 ): Promise<void> {
   const status = await operations.status();
@@ -26,8 +30,7 @@ async function banner(
   const named = licenses.map(
     ({ terms, slotsInUse }) => `${terms.product} (${slotsInUse} of ${terms.slots} slots in use)`,
   );
-  const networks =
-    listOf(given, "client-networks").join(", ") || "private networks and this machine's own";
+  const networks = networksText(listOf(given, "client-networks"));
   const how = {
     open: "without a login",
     login: "with a token from /auth",
@@ -48,6 +51,10 @@ async function banner(
       ["  open doors", `${doors().length}; berth status names them, and how to close them`],
     ]),
   );
+  const ends = certificate();
+  if (ends !== null && ends.state !== "ok") {
+    printWarning(`the certificate ${certificateText(ends.state, rfc3339(ends.endsAt as Instant))}`);
+  }
   if (!access.isClaimed()) {
     printWarning(
       "administration is open to whoever can connect from this machine; berth admin token closes it",

@@ -3,6 +3,7 @@ import { DONE, dataFolder, isSet, type Command, place } from "../command.ts";
 import { option } from "../flags.ts";
 import { reach } from "../reach.ts";
 import { print, printJson, table } from "../terminal.ts";
+import { certificateText } from "../tls-files.ts";
 
 export const status: Command = {
   name: "status",
@@ -21,7 +22,18 @@ export const status: Command = {
 
 function text(
   folder: string,
-  { version, kind, pid, now, appliance, storage, licenses, refusals, doors }: StatusReply,
+  {
+    version,
+    kind,
+    pid,
+    now,
+    appliance,
+    storage,
+    licenses,
+    refusals,
+    doors,
+    certificate,
+  }: StatusReply,
 ): string {
   const running = pid === process.pid ? "no server is running" : `served by process ${pid}`;
   const { fault, troubles, notes, seq, audit_seq, free_bytes, slowest_sync_ms } = storage;
@@ -34,6 +46,9 @@ function text(
       ? [["binding", "weak: too little of the hardware can be told"]]
       : []),
     ["clock", now],
+    ...(certificate === null
+      ? []
+      : [["certificate", certificateText(certificate.state, certificate.ends_at)]]),
     [
       "disk",
       `${fault ?? (troubles.length === 0 ? "ok" : "degraded")}${free}; changes written: ${seq}, on record: ${audit_seq}; slowest sync of late: ${slowest_sync_ms} ms`,

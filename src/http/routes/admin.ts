@@ -1,7 +1,9 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Elysia } from "elysia";
+import type { Instant } from "../../domain/time.ts";
 import type { RegistrationView } from "../../domain/views.ts";
 import { version } from "../../platform/version.ts";
+import type { CertificateView } from "../app.ts";
 import { jsonBody } from "../body.ts";
 import { describe } from "../describe.ts";
 import { unwrap } from "../faults.ts";
@@ -59,6 +61,16 @@ const StatusReply = Type.Object({
   doors: Type.Array(Type.Object({ door: Type.String(), close: Type.String() }), {
     description: "What stands open, and how to close it.",
   }),
+  certificate: Type.Union(
+    [
+      Type.Object({
+        ends_at: time,
+        state: Type.Union([Type.Literal("ok"), Type.Literal("ending"), Type.Literal("ended")]),
+      }),
+      Type.Null(),
+    ],
+    { description: "Of the TLS listener; null: there is none." },
+  ),
   refusals: Type.Array(Type.Object({ product: text, code: Type.String(), count: Type.Integer() })),
 });
 
@@ -87,7 +99,7 @@ const Release = Type.Object({
 });
 
 /** What the operator's tools read and do; the command line goes through these too. */
-export const admin = ({ operations, identity, doors, peerOf }: RouteDeps) =>
+export const admin = ({ operations, identity, doors, certificate, peerOf }: RouteDeps) =>
   new Elysia({ name: "admin", prefix: "/api/admin/v1" })
     .get(
       "/status",
@@ -134,6 +146,7 @@ export const admin = ({ operations, identity, doors, peerOf }: RouteDeps) =>
             total_consumptions: total,
           })),
           doors: doors().map(({ door, close }) => ({ door, close })),
+          certificate: certificateReply(certificate()),
           refusals: refusals.map(({ product, code, count }) => ({ product, code, count })),
         };
       },
@@ -179,6 +192,9 @@ export const admin = ({ operations, identity, doors, peerOf }: RouteDeps) =>
         }),
       },
     );
+
+const certificateReply = (view: CertificateView | null): StatusReply["certificate"] =>
+  view === null ? null : { ends_at: rfc3339(view.endsAt as Instant), state: view.state };
 
 const registration = (held: RegistrationView): RegistrationReply => ({
   product: held.product,

@@ -12,13 +12,15 @@ const Reply = Type.Object({
 const LONGEST = 2_048;
 
 /** The only place where a password is taken. */
-export const auth = ({ access, peerOf }: RouteDeps) =>
+export const auth = ({ access, peerOf, recognize }: RouteDeps) =>
   new Elysia({ name: "auth" }).get(
     "/auth",
     async ({ request }): Promise<typeof Reply.static> => {
       const given = basicIn(request.headers.get("authorization") ?? "");
       if (given === null) return refuse({ code: "unauthorized" });
-      const { token } = unwrap(await access.login(given.name, given.password, peerOf(request)));
+      const { name, password } = given;
+      const { actor, token } = unwrap(await access.login(name, password, peerOf(request)));
+      recognize(request, actor);
       return { message: "Login successful", token };
     },
     describe({

@@ -1,3 +1,4 @@
+import type { Actor } from "../../operations/access.ts";
 import type { Services } from "../app.ts";
 import { refuse } from "../faults.ts";
 import { identifier } from "../fields.ts";
@@ -11,6 +12,8 @@ interface Speaker {
   readonly peerOf: (request: Request) => string;
   /** Whose slot a request is about: where people log in, nobody speaks for another. */
   readonly userOf: (request: Request, field: string | undefined) => string | null;
+  /** Somebody logged in: the log shall know who. */
+  readonly recognize: (request: Request, actor: Actor) => void;
 }
 
 export const speakingFor = ({ clientAuth }: Gate): Speaker => ({
@@ -24,6 +27,10 @@ export const speakingFor = ({ clientAuth }: Gate): Speaker => ({
     if (clientAuth !== "login" || actor === null || actor.role === "admin") return named;
     if (named !== null && named !== actor.name) refuse({ code: "forbidden", reason: "user" });
     return actor.name;
+  },
+  recognize(request, actor) {
+    const caller = callerOf(request);
+    if (caller !== null) caller.actor = actor;
   },
 });
 
