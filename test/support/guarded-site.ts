@@ -80,13 +80,29 @@ export class GuardedSite {
     });
   }
 
-  /** What the log says, line by line; a banner and warnings are no lines of it. */
-  log(): Record<string, unknown>[] {
-    return this.#running
-      .stderr()
-      .split("\n")
-      .filter((line) => line.startsWith("{"))
-      .map((line) => JSON.parse(line) as Record<string, unknown>);
+  /** Waits until it has said something. */
+  async said(text: string): Promise<void> {
+    await until(() => this.#running.stderr().includes(text), text);
+  }
+
+  /** The log, once it has so many lines; warnings to a person are none of it. */
+  async log(lines: number): Promise<Record<string, unknown>[]> {
+    const parsed = () =>
+      this.#running
+        .stderr()
+        .split("\n")
+        .filter((line) => line.startsWith("{") && line.endsWith("}"))
+        .map((line) => JSON.parse(line) as Record<string, unknown>);
+    await until(() => parsed().length >= lines, `${lines} lines`);
+    return parsed();
+  }
+}
+
+async function until(done: () => boolean, what: string): Promise<void> {
+  const deadline = Date.now() + 5_000;
+  while (!done()) {
+    if (Date.now() > deadline) throw new Error(`it never came: ${what}`);
+    await Bun.sleep(5);
   }
 }
 

@@ -1,0 +1,252 @@
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { routes } from "../../src/http/planes.ts";
+import { runBinary, startBinary } from "../support/binary.ts";
+import { basic, bearer, GuardedSite, PASSWORD } from "../support/guarded-site.ts";
+import { modeOf, tempFolder } from "../support/temp-folder.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(60_000);
+
+const STATUS = "/api/admin/v1/status";
+const ACCESS = "/api/admin/v1/access";
+
+const adminRoutes = [...routes].flatMap(([path, methods]) =>
+  Object.entries(methods).flatMap(([method, plane]) =>
+    plane === "admin" ? [{ path, method }] : [],
+  ),
+);
+
+/** What is on record about who may get in; of a folder that is in use, what is in its journal. */
+const recorded = (folder: string): unknown[] =>
+  readdirSync(folder)
+    .filter((name) => name.startsWith("journal-"))
+    .toSorted()
+    .flatMap((name) => readFileSync(join(folder, name), "utf8").trim().split("\n"))
+    .filter((line) => line !== "")
+    .flatMap((line) => (JSON.parse(line) as { events: { type: string }[] }).events)
+    .filter(({ type }) => type === "AccessChanged");
+test("the first token closes administration on the machine itself, for good", async () => {
+  const site = await GuardedSite.open();
+  await site.said("administration is open");
+  expect((await site.get(STATUS)).status).toBe(200);
+  const token = await site.token("--name", "ops");
+  const shut = async (): Promise<void> => {
+    for (const { path, method } of adminRoutes) {
+      const response = await fetch(`http://127.0.0.1:${site.port}${path}`, { method });
+      expect([path, response.status]).toEqual([path, 401]);
+      expect(response.headers.get("www-authenticate")).toBe("Bearer");
+      expect(await response.json()).toMatchObject({ status: 401, code: "unauthorized" });
+    }
+    expect((await site.get(STATUS, bearer(token))).status).toBe(200);
+    expect((await site.tell(["status"])).code).toBe(0);
+  };
+  await shut();
+  await site.restart();
+  expect(site.running.stderr()).not.toContain("administration is open");
+  await shut();
+  expect(modeOf(join(site.folder, "access.json"))).toBe("600");
+  expect(modeOf(join(site.folder, "berth.sock"))).toBe("600");
+});
+
+test("nothing but the token itself is a token", async () => {
+  const site = await GuardedSite.open();
+  const token = await site.token();
+  const wrong = [
+    "",
+    "Bearer",
+    "Bearer ",
+    token,
+    `Basic ${btoa(`admin:${token}`)}`,
+    `Bearer ${token} `.trimEnd() + "x",
+    `Bearer ${token.slice(0, -1)}`,
+    `Bearer ${token.toUpperCase()}`,
+    `Bearer ${token}, Bearer ${token}`,
+    `Bearer ${token} ${token}`,
+    `Bearer "${token}"`,
+    `Bearer ${"A".repeat(4_000)}`,
+    "Bearer eyJhbGciOiJub25lIn0.eyJyb2xlIjoiYWRtaW4ifQ.",
+  ];
+  for (const authorization of wrong) {
+    expect([authorization, (await site.get(STATUS, { authorization })).status]).toEqual([
+      authorization,
+      401,
+    ]);
+  }
+  const twice = new Headers(bearer(token));
+  twice.append("authorization", `Bearer ${token}`);
+  expect(
+    (await fetch(`${site.running.url.replace(/\/$/, "")}${STATUS}`, { headers: twice })).status,
+  ).toBe(401);
+  expect((await site.get(STATUS, { authorization: `bearer ${token}` })).status).toBe(200);
+});
+
+test("tokens and people come and go, but for the last way in", async () => {
+  const site = await GuardedSite.open();
+  const first = await site.token("--name", "first");
+  const second = await site.token("--name", "second", "--days", "1");
+  expect((await site.tell(["admin", "token", "--name", "second"])).stderr).toContain("name_taken");
+  expect((await site.tell(["admin", "token", "--revoke", "second"])).code).toBe(0);
+  expect((await site.get(STATUS, bearer(second))).status).toBe(401);
+  const last = await site.tell(["admin", "token", "--revoke", "first"]);
+  expect([last.code, last.stderr]).toEqual([1, expect.stringContaining("last_credential")]);
+  expect((await site.get(STATUS, bearer(first))).status).toBe(200);
+
+  expect((await site.tell(["admin", "password"], `${PASSWORD}\n`)).code).toBe(0);
+  expect((await site.tell(["admin", "token", "--revoke", "first"])).code).toBe(0);
+  const demoted = await site.tell(["admin", "user", "add", "admin"], PASSWORD);
+  expect(demoted.stderr).toContain("last_credential");
+  expect((await site.tell(["admin", "user", "add", "ada"], PASSWORD)).code).toBe(0);
+  expect((await site.tell(["admin", "user", "remove", "admin"])).code).toBe(1);
+  await site.restart();
+  const list = (await site.tell(["admin", "user", "list"])).stdout;
+  expect(list).toMatch(/user\s+admin\s+admin/);
+  expect(list).toMatch(/user\s+ada\s+user/);
+  expect((await site.get("/auth", basic("admin", PASSWORD))).status).toBe(200);
+});
+
+test("a token that ended closes the door behind it", async () => {
+  const site = await GuardedSite.open();
+  const token = await site.token("--days", "1");
+  expect((await site.get(STATUS, bearer(token))).status).toBe(200);
+  await site.running.stop();
+  const path = join(site.folder, "access.json");
+  const list = JSON.parse(readFileSync(path, "utf8")) as { tokens: { endsAt: number }[] };
+  for (const one of list.tokens) one.endsAt = Date.now() - 1_000;
+  writeFileSync(path, JSON.stringify(list));
+  await site.restart();
+  expect((await site.get(STATUS, bearer(token))).status).toBe(401);
+  expect((await site.get(STATUS)).status).toBe(401);
+});
+
+test("short passwords are refused, and none is in a file, a log or a command line", async () => {
+  const site = await GuardedSite.open(["--log", "requests"]);
+  const short = await site.tell(["admin", "user", "add", "ada"], "eleven char\n");
+  expect([short.code, short.stderr]).toEqual([1, expect.stringContaining("12 characters")]);
+  const none = await site.tell(["admin", "password"], "");
+  expect([none.code, none.stderr]).toEqual([2, expect.stringContaining("no password came in")]);
+  const given = await site.tell(["admin", "password", "--password", PASSWORD]);
+  expect(given.code).toBe(2);
+
+  const token = await site.token();
+  await site.tell(["admin", "password"], PASSWORD);
+  await site.get("/auth", basic("admin", PASSWORD));
+  await site.post(`${ACCESS}/users`, { name: "bob", password: PASSWORD }, bearer(token));
+  await site.get(`/auth?password=${encodeURIComponent(PASSWORD)}`, basic("admin", `${PASSWORD}!`));
+  const said = site.running.stderr();
+  await site.running.stop();
+  const kept = readdirSync(site.folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => readFileSync(join(entry.parentPath, entry.name), "latin1"));
+  for (const secret of [PASSWORD, encodeURIComponent(PASSWORD), token, token.slice(6)]) {
+    expect([...kept, said].filter((text) => text.includes(secret))).toEqual([]);
+    expect([...kept, said].filter((text) => text.includes(btoa(secret)))).toEqual([]);
+  }
+});
+
+test("who changed it, and from where, is on record and in the log", async () => {
+  const site = await GuardedSite.open();
+  const token = await site.token("--name", "ops");
+  await site.post(`${ACCESS}/users`, { name: "ada", password: PASSWORD }, bearer(token));
+  expect(recorded(site.folder)).toMatchObject([
+    { change: "token_made", name: "ops", peer: "socket" },
+    { change: "user_set", name: "ada", peer: "ops@127.0.0.1" },
+  ]);
+  expect(await site.log(2)).toMatchObject([
+    { message: "act", path: `${ACCESS}/tokens`, peer: "socket" },
+    { message: "act", path: `${ACCESS}/users`, peer: "127.0.0.1", who: "ops" },
+  ]);
+});
+
+test("names cannot break a line, turn it round or pass for another", async () => {
+  const site = await GuardedSite.open();
+  const names = [
+    "a\nb",
+    "a\u2028b",
+    "\u202eroot",
+    "a\u0000b",
+    "a\u200bb",
+    "",
+    "x:y",
+    "n".repeat(300),
+  ];
+  for (const name of names) {
+    for (const path of ["users", "tokens"]) {
+      const response = await site.post(`${ACCESS}/${path}`, { name, password: PASSWORD });
+      expect([name, path, response.status]).toEqual([name, path, 400]);
+    }
+  }
+  expect((await site.post(`${ACCESS}/tokens`, { name: "root@10.0.0.1" })).status).toBe(400);
+  expect(recorded(site.folder)).toEqual([]);
+});
+
+test("thirty changes at once are made one after the other", async () => {
+  const site = await GuardedSite.open();
+  const token = await site.token();
+  const names = Array.from({ length: 30 }, (_, index) => `job-${index % 15}`);
+  const made = await Promise.all(
+    names.map((name) => site.post(`${ACCESS}/tokens`, { name }, bearer(token))),
+  );
+  expect(made.filter(({ status }) => status === 200)).toHaveLength(15);
+  const revoked = await Promise.all(
+    ["admin", ...new Set(names)].map((name) =>
+      site.post(`${ACCESS}/tokens/revoke`, { name }, bearer(token)),
+    ),
+  );
+  // All of them would leave nobody: one at least is refused, whichever order they came in.
+  expect(revoked.filter(({ status }) => status === 200).length).toBeLessThan(16);
+  await site.restart();
+  const { tokens } = JSON.parse((await site.tell(["admin", "user", "list", "--json"])).stdout) as {
+    tokens: unknown[];
+  };
+  expect(tokens.length).toBeGreaterThanOrEqual(1);
+  expect((await site.get(STATUS)).status).toBe(401);
+});
+
+test("a change that cannot be written is refused, and leaves the door and the record as they were", async () => {
+  const site = await GuardedSite.open();
+  const inTheWay = join(site.folder, "access.json.new");
+  mkdirSync(inTheWay);
+  const refused = await site.post(`${ACCESS}/tokens`, { name: "ops" });
+  expect([refused.status, await refused.json()]).toEqual([
+    503,
+    expect.objectContaining({ code: "storage_failed" }),
+  ]);
+  expect((await site.get(STATUS)).status).toBe(200);
+  expect(recorded(site.folder)).toEqual([]);
+  rmdirSync(inTheWay);
+  const token = await site.token("--name", "ops");
+  expect(recorded(site.folder)).toHaveLength(1);
+  mkdirSync(inTheWay);
+  expect((await site.post(`${ACCESS}/tokens`, { name: "more" }, bearer(token))).status).toBe(503);
+  rmdirSync(inTheWay);
+  await site.restart();
+  expect(recorded(site.folder)).toHaveLength(1);
+  expect((await site.get(STATUS, bearer(token))).status).toBe(200);
+});
+
+test("a list that is damaged stops the start with a line that helps", async () => {
+  const site = await GuardedSite.open();
+  await site.token();
+  await site.running.stop();
+  const path = join(site.folder, "access.json");
+  writeFileSync(path, readFileSync(path, "utf8").slice(0, -20));
+  expect(startBinary("serve", "--data", site.folder, "--listen", "127.0.0.1:0")).rejects.toThrow(
+    /access\.json is damaged[\s\S]*berth admin token/,
+  );
+  expect((await runBinary(["status", "--data", site.folder])).code).toBe(78);
+});
+
+test("bringing back a backup from before the first credential does not open the door", async () => {
+  const site = await GuardedSite.open();
+  const backup = join(tempFolder(), "site.berth");
+  expect((await site.tell(["backup", backup])).code).toBe(0);
+  const token = await site.token();
+  await site.running.stop();
+  const restored = await site.tell(["restore", backup, "--accept-loss"]);
+  expect([restored.code, restored.stderr]).toEqual([0, expect.stringContaining("lost: 1 change")]);
+  await site.restart();
+  expect((await site.get(STATUS)).status).toBe(401);
+  expect((await site.get(STATUS, bearer(token))).status).toBe(200);
+});
