@@ -1,0 +1,251 @@
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { X509Certificate } from "node:crypto";
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { issueServer, makeAuthority } from "../../src/platform/x509.ts";
+import { runBinary } from "../support/binary.ts";
+import { bearer, GuardedSite, REMOTE } from "../support/guarded-site.ts";
+import { askOnAndOn, askOnce } from "../support/over-tls.ts";
+import { modeOf, tempFolder } from "../support/temp-folder.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(60_000);
+
+const STATUS = "/api/admin/v1/status";
+const DAY = 24 * 60 * 60 * 1_000;
+
+/** A site with certificates of its own, served over TLS on every address. */
+async function secured(words: readonly string[] = []) {
+  const site = await GuardedSite.open();
+  const made = await site.tell(["tls", "init", "--names", "berth.plant7.lan"]);
+  const file = (name: string): string => join(site.folder, "tls", name);
+  await site.restart([
+    "--listen-tls",
+    "0.0.0.0:0",
+    ...words.map((word) => word.replace("CA", file("ca.pem"))),
+  ]);
+  const port = Number(/https:\/\/127\.0\.0\.1:(\d+)/.exec(site.running.output)?.[1]);
+  return { site, file, port, ca: readFileSync(file("ca.pem"), "utf8"), advice: made.stdout };
+}
+
+type File = (name: string) => string;
+
+/** In the place of the server's certificate, one of the same CA that ends when we say. */
+function certifyUntil(file: File, endsAt: number): void {
+  const [certificate = "", key = ""] = ["ca.pem", "ca.key"].map((one) =>
+    readFileSync(file(one), "utf8"),
+  );
+  const name = new X509Certificate(certificate).subject.replace("CN=", "");
+  const issued = issueServer({ name, certificate, key, endsAt }, ["localhost"], endsAt - DAY);
+  writeFileSync(file("server.pem"), issued.certificate);
+  writeFileSync(file("server.key"), issued.key);
+}
+
+const shownBy = (file: File): string =>
+  new X509Certificate(readFileSync(file("server.pem"))).fingerprint256;
+
+describe("berth tls init", () => {
+  test("makes what a strict client accepts, by every name and address it goes by", async () => {
+    const { port, ca, file, advice } = await secured();
+    for (const servername of ["localhost", "berth.plant7.lan"]) {
+      expect((await askOnce({ port, ca, servername })).status).toBe(200);
+    }
+    for (const host of ["127.0.0.1", ...(REMOTE === null ? [] : [REMOTE])]) {
+      const response = await fetch(`https://${host}:${port}/api/v4/health`, { tls: { ca } });
+      expect([host, response.status]).toEqual([host, 200]);
+    }
+    await expect(askOnce({ port, ca, servername: "other.example" })).rejects.toThrow();
+    await expect(askOnce({ port })).rejects.toThrow();
+    for (const name of ["ca.key", "ca.pem", "server.key", "server.pem"]) {
+      expect([name, modeOf(file(name))]).toEqual([name, "600"]);
+    }
+    expect(modeOf(file("."))).toBe("700");
+    expect(advice).toContain(new X509Certificate(ca).fingerprint256);
+  });
+
+  test("a second time renews the certificate and keeps the CA", async () => {
+    const { site, ca, file } = await secured();
+    const [key, before] = [readFileSync(file("ca.key"), "utf8"), shownBy(file)];
+    expect((await site.tell(["tls", "init"])).stdout).toContain("the site CA stays");
+    expect(readFileSync(file("ca.pem"), "utf8")).toBe(ca);
+    expect(readFileSync(file("ca.key"), "utf8")).toBe(key);
+    expect(shownBy(file)).not.toBe(before);
+  });
+
+  test("one half of a CA is not replaced by a new one", async () => {
+    const { site, file } = await secured();
+    Bun.spawnSync(["rm", file("ca.key")]);
+    const refused = await site.tell(["tls", "init"]);
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringContaining("ca.key is missing"),
+    ]);
+  });
+
+  test.skipIf(Bun.which("curl") === null)("what it says to do with curl works", async () => {
+    const { site, port, file, advice } = await secured();
+    expect(advice).toContain("--cacert ca.pem");
+    const token = await site.token();
+    const curl = Bun.spawn(
+      ["curl", "-sS", "--cacert", file("ca.pem"), "-H", `Authorization: Bearer ${token}`].concat(
+        `https://localhost:${port}${STATUS}`,
+      ),
+    );
+    expect(await curl.stdout.json()).toMatchObject({ kind: "site" });
+  });
+});
+
+test("TLS 1.2 and 1.3 are spoken, nothing older", async () => {
+  const { port, ca } = await secured();
+  for (const version of ["TLSv1.2", "TLSv1.3"] as const) {
+    const seen = await askOnce({ port, ca, minVersion: version, maxVersion: version });
+    expect(seen).toMatchObject({ status: 200, protocol: version });
+  }
+  for (const version of ["TLSv1", "TLSv1.1"] as const) {
+    const old = { minVersion: version, maxVersion: version, ciphers: "ALL:@SECLEVEL=0" };
+    await expect(askOnce({ port, ca, ...old })).rejects.toThrow();
+  }
+});
+
+test.skipIf(REMOTE === null)("other machines administer over TLS alone", async () => {
+  const { site, port, ca } = await secured();
+  const token = await site.token();
+  const host = REMOTE ?? "";
+  const code = async (response: Response) => [
+    response.status,
+    ((await response.json()) as { code?: string }).code,
+  ];
+  expect(await code(await site.get(STATUS, {}, host))).toEqual([401, "unauthorized"]);
+  expect(await code(await site.get(STATUS, bearer("wrong"), host))).toEqual([401, "unauthorized"]);
+  expect(await code(await site.get(STATUS, bearer(token), host))).toEqual([403, "tls_required"]);
+  expect(await code(await site.get("/auth", {}, host))).toEqual([403, "tls_required"]);
+  const over = (headers: Record<string, string>) =>
+    fetch(`https://${host}:${port}${STATUS}`, { headers, tls: { ca } });
+  expect(await code(await over({}))).toEqual([401, "unauthorized"]);
+  expect(await code(await over(bearer(token)))).toEqual([200, undefined]);
+});
+
+test("with a client CA, only its certificates get in, and applications not in plain HTTP", async () => {
+  const { site, port, ca } = await secured(["--client-auth", "mtls", "--client-ca", "CA"]);
+  const path = join(tempFolder(), "ws-17.pem");
+  expect((await site.tell(["tls", "client", "--name", "ws-17", "--out", path])).code).toBe(0);
+  expect(modeOf(path)).toBe("600");
+  expect((await site.tell(["tls", "client", "--name", "ws-17", "--out", path])).code).toBe(1);
+  const own = readFileSync(path, "utf8");
+  expect((await askOnce({ port, ca, cert: own, key: own })).status).toBe(200);
+  const foreign = makeAuthority("another CA", Date.now());
+  const stranger = issueServer(foreign, ["ws-17"], Date.now());
+  await expect(
+    askOnce({ port, ca, cert: stranger.certificate, key: stranger.key }),
+  ).rejects.toThrow();
+  await expect(askOnce({ port, ca })).rejects.toThrow();
+  const plain = await site.post("/api/v4/register", { user: "ada" });
+  expect([plain.status, await plain.json()]).toEqual([
+    403,
+    expect.objectContaining({ code: "tls_required" }),
+  ]);
+});
+
+describe("SIGHUP", () => {
+  test("brings a new certificate without dropping any of fifty that hammer it", async () => {
+    const { site, port, ca, file } = await secured();
+    let over = false;
+    let [asked, told] = [0, 0];
+    const seen = new Set<string>();
+    const hammering = Array.from({ length: 50 }, async (_, index) => {
+      while (!over) {
+        if (index % 2 === 0) {
+          seen.add((await askOnce({ port, ca })).certificate);
+          asked += 1;
+        } else {
+          const answers = await askOnAndOn({ port, ca }, () => over);
+          asked += answers;
+          if (!over) told += 1;
+        }
+      }
+    });
+    const all = Promise.all(hammering);
+    for (let round = 1; round <= 3; round += 1) {
+      await Promise.race([Bun.sleep(250), all]);
+      expect((await site.tell(["tls", "init"])).code).toBe(0);
+      site.running.signal("SIGHUP");
+      await site.log(round);
+      await Bun.sleep(100);
+      expect((await askOnce({ port, ca })).certificate).toBe(shownBy(file));
+    }
+    over = true;
+    await all;
+    expect(asked).toBeGreaterThan(100);
+    expect(told).toBeGreaterThan(0);
+    expect(seen.size).toBeGreaterThan(1);
+  });
+
+  test("a certificate that cannot be used leaves the one in use, and says so", async () => {
+    const { site, port, ca, file } = await secured();
+    const before = shownBy(file);
+    const kept = join(tempFolder(), "server.key");
+    copyFileSync(file("server.key"), kept);
+    let lines = 0;
+    const refusedAs = async (reason: string): Promise<void> => {
+      site.running.signal("SIGHUP");
+      lines += 1;
+      const said = (await site.log(lines)).at(-1);
+      expect(said).toMatchObject({ level: "error" });
+      expect(JSON.stringify(said)).toContain(reason);
+      expect((await askOnce({ port, ca })).certificate).toBe(before);
+    };
+    const text = readFileSync(file("server.pem"), "utf8");
+    writeFileSync(file("server.pem"), text.slice(0, 300));
+    await refusedAs("is not a certificate");
+    await site.tell(["tls", "init"]);
+    copyFileSync(kept, file("server.key"));
+    await refusedAs("is not the key of");
+    certifyUntil(file, Date.now() - DAY);
+    await refusedAs("it has ended");
+    await site.tell(["tls", "init"]);
+    site.running.signal("SIGHUP");
+    expect((await site.log(lines + 1)).at(-1)).toMatchObject({ level: "info" });
+  });
+});
+
+describe("a certificate that ends", () => {
+  const told = async (site: GuardedSite) => {
+    const { stdout } = await site.tell(["status"]);
+    const { certificate } = JSON.parse((await site.tell(["status", "--json"])).stdout) as {
+      certificate: { state: string };
+    };
+    return { text: /^certificate .*$/m.exec(stdout)?.[0], state: certificate.state };
+  };
+
+  test("is told by status, before and after, and does not stop the server", async () => {
+    const { site, file } = await secured();
+    expect(await told(site)).toMatchObject({ state: "ok" });
+    certifyUntil(file, Date.now() + 20 * DAY);
+    await site.restart();
+    await site.said("the certificate ends soon");
+    expect(await told(site)).toEqual({
+      state: "ending",
+      text: expect.stringContaining("tls init"),
+    });
+    certifyUntil(file, Date.now() - 1_000);
+    await site.restart();
+    await site.said("the certificate ended");
+    expect(await told(site)).toEqual({ state: "ended", text: expect.stringContaining("SIGHUP") });
+    expect((await site.get("/api/v4/health")).status).toBe(200);
+  });
+});
+
+test("what only TLS could keep is not dropped in silence", async () => {
+  const folder = join(tempFolder(), "data");
+  for (const words of [
+    ["--client-ca", "/x"],
+    ["--tls-cert", "/x"],
+    ["--client-auth", "mtls"],
+  ]) {
+    const said = await runBinary(["serve", "--data", folder, "--listen", "127.0.0.1:0", ...words]);
+    expect([said.code, said.stderr]).toEqual([
+      2,
+      expect.stringMatching(/needs --(?:listen-tls|client-ca)/),
+    ]);
+  }
+});
