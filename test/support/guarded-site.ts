@@ -98,7 +98,7 @@ export class GuardedSite {
   }
 }
 
-async function until(done: () => boolean, what: string): Promise<void> {
+export async function until(done: () => boolean, what: string): Promise<void> {
   const deadline = Date.now() + 5_000;
   while (!done()) {
     if (Date.now() > deadline) throw new Error(`it never came: ${what}`);

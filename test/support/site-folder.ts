@@ -31,6 +31,7 @@ export async function makeSite(folder: string, differing: Partial<Terms>): Promi
     create: true,
     clock: wallClock,
     identify: () => identity.make(),
+    recognize: (appliance) => identity.open(appliance),
     isBound: (license) => identity.matching(license).ok,
     checkpoint: (where, open) => checkpoint(realDisk, where, open),
     onFatal(error) {

@@ -1,0 +1,57 @@
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { join } from "node:path";
+import { GuardedSite, REMOTE } from "../support/guarded-site.ts";
+import { makeSite } from "../support/site-folder.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(60_000);
+
+/** A license of ten slots for each product. */
+async function capped(products: readonly string[], ...words: string[]): Promise<GuardedSite> {
+  const folder = join(tempFolder(), "data");
+  for (const product of products) await makeSite(folder, { product, slots: 10 });
+  return GuardedSite.open(words, folder);
+}
+
+const register = async (site: GuardedSite, fields: object, host?: string) => {
+  const response = await site.post("/api/v4/register", fields, {}, host);
+  const { code = null, message = "" } = (await response.json()) as {
+    code?: string;
+    message?: string;
+  };
+  return { code, message };
+};
+
+test("one user holds no more slots than the operator allows, after a restart either", async () => {
+  const site = await capped(["cad", "cam"], "--max-slots-per-user", "1");
+  expect((await register(site, { product: "cad", user: "ada" })).code).toBeNull();
+  const more = { product: "cam", user: "ada" };
+  const refused = await register(site, more);
+  expect(refused.code).toBe("slots_capped");
+  expect(refused.message).toContain("1 slot at once");
+  expect(refused.message).toContain("give one back first");
+  expect(refused.message).toContain("max_slots_per_user");
+  await site.restart();
+  expect((await register(site, more)).code).toBe("slots_capped");
+  // A heartbeat is no second slot.
+  expect((await register(site, { product: "cad", user: "ada" })).code).toBeNull();
+  expect((await site.post("/api/v4/unregister", { product: "cad", user: "ada" })).status).toBe(200);
+  expect((await register(site, more)).code).toBeNull();
+});
+
+test("one address holds no more, however many names it uses; others are not its business", async () => {
+  const site = await capped(["cad"], "--max-slots-per-peer", "2");
+  for (const user of ["a", "b"]) expect((await register(site, { user })).code).toBeNull();
+  const refused = await register(site, { user: "c" });
+  expect(refused.code).toBe("slots_capped");
+  expect(refused.message).toContain("one address");
+  expect(refused.message).toContain("max_slots_per_peer");
+  const borrowed = await site.post("/api/v4/borrow", { user: "d" });
+  expect(await borrowed.json()).toMatchObject({ code: "slots_capped" });
+  await site.restart();
+  expect((await register(site, { user: "c" })).code).toBe("slots_capped");
+  if (REMOTE !== null) expect((await register(site, { user: "c" }, REMOTE)).code).toBeNull();
+  await site.restart([]);
+  expect((await register(site, { user: "d" })).code).toBeNull();
+});

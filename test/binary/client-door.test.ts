@@ -1,0 +1,170 @@
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { join } from "node:path";
+import { basic, bearer, GuardedSite, PASSWORD, REMOTE } from "../support/guarded-site.ts";
+import { makeSite } from "../support/site-folder.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(60_000);
+
+const STATUS = "/api/admin/v1/status";
+const REGISTER = "/api/v4/register";
+const FAR = REMOTE ?? "";
+
+/** A site with a license of two slots. */
+async function licensed(...words: string[]): Promise<GuardedSite> {
+  const folder = join(tempFolder(), "data");
+  await makeSite(folder, { product: "cad", slots: 2 });
+  return GuardedSite.open(words, folder);
+}
+
+const codeOf = async (response: Response) => [
+  response.status,
+  ((await response.json()) as { code?: string }).code,
+];
+
+describe.skipIf(REMOTE === null)("networks", () => {
+  test("applications come from those that were named, administrators from theirs", async () => {
+    const site = await licensed(
+      "--client-networks",
+      "127.0.0.0/8",
+      "--admin-networks",
+      `${FAR}/32`,
+    );
+    const token = await site.token();
+    expect(await codeOf(await site.post(REGISTER, { user: "ada" }, {}, FAR))).toEqual([
+      403,
+      "forbidden",
+    ]);
+    expect((await site.post(REGISTER, { user: "ada" })).status).toBe(200);
+    expect((await site.post(REGISTER, { user: "ada" }, {}, "127.0.0.2")).status).toBe(200);
+    expect(await codeOf(await site.get("/api/v4/health", {}, FAR))).toEqual([403, "forbidden"]);
+    expect(await codeOf(await site.get(STATUS, bearer(token), FAR))).toEqual([403, "tls_required"]);
+    // Whoever may try to administer may also log in for it.
+    expect(await codeOf(await site.get("/auth", {}, FAR))).toEqual([403, "tls_required"]);
+
+    await site.restart(["--admin-networks", "127.0.0.0/8"]);
+    expect((await site.post(REGISTER, { user: "ada" }, {}, FAR)).status).toBe(200);
+    expect(await codeOf(await site.get(STATUS, bearer(token), FAR))).toEqual([403, "forbidden"]);
+    expect((await site.get(STATUS, bearer(token))).status).toBe(200);
+  });
+
+  test("before there is a credential, another machine has no way in", async () => {
+    const site = await licensed();
+    expect(await codeOf(await site.get(STATUS, {}, FAR))).toEqual([401, "unauthorized"]);
+  });
+});
+
+test("a proxy on the machine is not the machine", async () => {
+  const site = await licensed();
+  const claims = { "x-forwarded-for": "127.0.0.1", forwarded: "for=127.0.0.1", via: "1.1 p" };
+  const more = { "x-real-ip": "127.0.0.1", "x-forwarded-host": "localhost" };
+  for (const [name, value] of Object.entries({ ...claims, ...more })) {
+    const answer = await codeOf(await site.get(STATUS, { [name]: value }));
+    expect([name, ...answer]).toEqual([name, 401, "unauthorized"]);
+    expect((await site.post(REGISTER, { user: "ada" }, { [name]: value })).status).toBe(200);
+  }
+  const token = await site.token();
+  const shown = await site.get(STATUS, { ...bearer(token), via: "1.1 p" });
+  expect(await codeOf(shown)).toEqual([403, "tls_required"]);
+});
+
+test("where people log in, each acts for itself and an administrator for anyone", async () => {
+  const site = await licensed("--client-auth", "login");
+  await site.tell(["admin", "user", "add", "ada"], PASSWORD);
+  await site.tell(["admin", "user", "add", "root", "--role", "admin"], PASSWORD);
+  const login = async (name: string): Promise<Record<string, string>> => {
+    const response = await site.get("/auth", basic(name, PASSWORD));
+    const { message, token } = (await response.json()) as { message: string; token: string };
+    expect(message).toBe("Login successful");
+    return bearer(token);
+  };
+  const refused = await site.post(REGISTER, { user: "ada" });
+  expect(refused.headers.get("www-authenticate")).toBe("Bearer");
+  expect(await codeOf(refused)).toEqual([401, "unauthorized"]);
+  const [ada, root] = [await login("ada"), await login("root")];
+  expect(await (await site.post(REGISTER, {}, ada)).json()).toMatchObject({ user: "ada" });
+  expect(await codeOf(await site.post(REGISTER, { user: "bob" }, ada))).toEqual([403, "forbidden"]);
+  expect((await site.post(REGISTER, { user: "bob" }, root)).status).toBe(200);
+  const given = await site.post("/api/v4/unregister", { user: "bob" }, ada);
+  expect(await codeOf(given)).toEqual([403, "forbidden"]);
+  expect(await codeOf(await site.get(STATUS, ada))).toEqual([403, "forbidden"]);
+  expect((await site.get(STATUS, root)).status).toBe(200);
+  expect((await site.get("/api/v4/health")).status).toBe(200);
+
+  // A new password ends what the old one opened, and so does a restart.
+  await site.tell(["admin", "user", "add", "ada"], `${PASSWORD} 2`);
+  expect(await codeOf(await site.post(REGISTER, {}, ada))).toEqual([401, "unauthorized"]);
+  await site.restart();
+  expect(await codeOf(await site.get(STATUS, root))).toEqual([401, "unauthorized"]);
+  expect((await site.get("/auth", basic("root", PASSWORD))).status).toBe(200);
+});
+
+test("whoever guesses is slowed down, and learns nothing from the time it takes", async () => {
+  const site = await licensed();
+  await site.tell(["admin", "user", "add", "ada"], PASSWORD);
+  const timed = async (name: string): Promise<number> => {
+    const started = performance.now();
+    expect((await site.get("/auth", basic(name, "wrong password"))).status).toBe(401);
+    return performance.now() - started;
+  };
+  // The first one makes what unknown names are held against.
+  await timed("first");
+  const fastest = async (names: readonly string[]): Promise<number> => {
+    const all: number[] = [];
+    for (const name of names) all.push(await timed(name));
+    return Math.min(...all);
+  };
+  const known = await fastest(["ada", "ada", "ada", "ada", "ada"]);
+  const unknown = await fastest(["b", "c", "d", "e", "f"]);
+  expect(unknown / known).toBeGreaterThan(0.3);
+  expect(unknown / known).toBeLessThan(3);
+  // Ten in a minute, which may turn meanwhile.
+  let slowed = await site.get("/auth", basic("ada", "wrong"));
+  for (let tries = 0; tries < 20 && slowed.status === 401; tries += 1) {
+    slowed = await site.get("/auth", basic("ada", "wrong"));
+  }
+  expect(Number(slowed.headers.get("retry-after"))).toBeGreaterThan(0);
+  expect(await codeOf(slowed)).toEqual([429, "too_many_requests"]);
+});
+
+describe("berth status", () => {
+  interface Status {
+    readonly doors: { readonly door: string; readonly close: string }[];
+  }
+
+  /** The doors as JSON, once it is certain that the text for people names the same. */
+  async function doorsOf(site: GuardedSite): Promise<string> {
+    const { doors } = JSON.parse((await site.tell(["status", "--json"])).stdout) as Status;
+    const { stdout } = await site.tell(["status"]);
+    for (const { door, close } of doors) {
+      expect(close).not.toBe("");
+      expect(stdout).toContain(door);
+      expect(stdout).toContain(close);
+    }
+    return doors.map(({ door }) => door).join("\n");
+  }
+
+  test("names every door that is open, and no more once it is closed", async () => {
+    const wide = ["--client-networks", "0.0.0.0/0", "--admin-networks", "::/0,0.0.0.0/0"];
+    const site = await GuardedSite.open([...wide, "--allow-plain-credentials"]);
+    const open = await doorsOf(site);
+    for (const part of [
+      "administration is open",
+      "call without a login",
+      "applications may come from 0.0.0.0/0",
+      "administrators may come from ::/0, 0.0.0.0/0",
+      "plain HTTP on 0.0.0.0:0",
+      "tokens and passwords from other machines",
+    ]) {
+      expect(open).toContain(part);
+    }
+    await site.token("--name", "ops");
+    expect(await doorsOf(site)).toContain("the token ops never ends");
+    expect(await doorsOf(site)).not.toContain("administration is open");
+    await site.token("--name", "short", "--days", "90");
+    await site.tell(["admin", "token", "--revoke", "ops"]);
+    await site.restart(["--listen", "127.0.0.1:0", "--client-auth", "login"]);
+    expect(await doorsOf(site)).toBe("");
+  });
+});

@@ -1,0 +1,133 @@
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { connect } from "node:net";
+import { basic, bearer, GuardedSite, PASSWORD, until } from "../support/guarded-site.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(60_000);
+
+const STATUS = "/api/admin/v1/status";
+
+/** Bytes as they are; what came back before the connection closed or rested. */
+function sendRaw(site: GuardedSite, bytes: Uint8Array | string): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connect(Number(site.port), "127.0.0.1", () => socket.write(bytes));
+    let answer = "";
+    const rest = setTimeout(() => socket.destroy(), 1_000);
+    socket.on("data", (part) => {
+      answer += String(part);
+      socket.destroy();
+    });
+    socket.on("error", () => {});
+    socket.on("close", () => {
+      clearTimeout(rest);
+      resolve(answer);
+    });
+  });
+}
+
+describe("the usual log", () => {
+  test("has acts, logins and closed doors, and nothing of ordinary work", async () => {
+    const site = await GuardedSite.open();
+    await site.get("/api/v4/health");
+    await site.get(STATUS);
+    await site.post("/api/v4/register", { user: "ada" });
+    await site.get("/nowhere");
+    await site.post("/api/v4/license/generate", {});
+    await site.tell(["admin", "password"], PASSWORD);
+    await site.get("/auth", basic("admin", PASSWORD));
+    await site.get("/auth", basic("admin", "guess"));
+    await site.get(STATUS);
+    await site.get(STATUS, { origin: "http://evil.example" });
+    await site.get(STATUS, { host: "evil.example" });
+    const lines = await site.log(7);
+    const path = "/api/admin/v1/access/users";
+    expect(lines).toMatchObject([
+      { message: "act", method: "POST", path: "/api/v4/license/generate", status: 200 },
+      { message: "act", path, peer: "socket" },
+      { message: "login", path: "/auth", status: 200, who: "admin", peer: "127.0.0.1" },
+      { message: "refused", path: "/auth", status: 401 },
+      { message: "refused", path: STATUS, status: 401 },
+      { message: "refused", path: STATUS, status: 403, peer: "127.0.0.1" },
+      { message: "refused", path: STATUS, status: 421, peer: "127.0.0.1" },
+    ]);
+    expect(lines).toHaveLength(7);
+  });
+
+  test("tells ten closed doors a second, and how many it left out", async () => {
+    const site = await GuardedSite.open();
+    await site.token();
+    const knocked = 300;
+    await Promise.all(Array.from({ length: knocked }, () => site.get(STATUS)));
+    await Bun.sleep(1_000);
+    await site.get(STATUS);
+    const lines = (): string[] => site.running.stderr().match(/^.*"refused".*$/gm) ?? [];
+    const unsaid = (line: string): number => Number(/"unsaid":(\d+)/.exec(line)?.[1] ?? 0);
+    const told = () => lines().reduce((sum, line) => sum + 1 + unsaid(line), 0);
+    await until(() => told() >= knocked + 1, "a line about every closed door");
+    expect(told()).toBe(knocked + 1);
+    expect(lines().length).toBeLessThan(60);
+  });
+});
+
+describe("with --log requests", () => {
+  test("every request has one line that says what it was", async () => {
+    const site = await GuardedSite.open(["--log", "requests"]);
+    const answered = await site.get("/api/v4/health");
+    await site.get("/nowhere");
+    await site.post("/api/v4/register", {});
+    const lines = await site.log(3);
+    expect(lines).toMatchObject([
+      { message: "request", method: "GET", path: "/api/v4/health", status: 200 },
+      { method: "GET", path: "/nowhere", status: 404 },
+      { method: "POST", path: "/api/v4/register", status: 400 },
+    ]);
+    for (const line of lines) {
+      expect(line["peer"]).toBe("127.0.0.1");
+      expect(line["ms"]).toBeNumber();
+      expect(line["time"]).toMatch(/^\d{4}-\d\d-\d\dT/);
+    }
+    expect(lines[0]?.["request"]).toBe(answered.headers.get("x-request-id") ?? "");
+  });
+
+  test("no query, body, header or token is in it", async () => {
+    const site = await GuardedSite.open(["--log", "requests"]);
+    const canary = () => `canary-${crypto.randomUUID()}`;
+    const secrets = Array.from({ length: 6 }, canary);
+    const [query, body, token, name, cookie, agent] = secrets as [
+      string,
+      string,
+      string,
+      string,
+      string,
+      string,
+    ];
+    const headers = { ...bearer(token), cookie, "user-agent": agent };
+    await site.get(`/api/v4/setKeys?apiKey=${query}`, headers);
+    await site.get(`/nowhere?${query}`, headers);
+    await site.post("/api/v4/setKeys", { apiKey: body, sharedKey: [body] });
+    await site.get("/auth", basic(name, body));
+    await site.log(4);
+    expect(secrets.filter((secret) => site.running.stderr().includes(secret))).toEqual([]);
+  });
+
+  test("nothing that is sent breaks a line, turns it round or makes it long", async () => {
+    const site = await GuardedSite.open(["--log", "requests"]);
+    const before = site.running.stderr();
+    const paths = ["/\u2028\u202eabc", "/a\u0007\u001b[31mb", `/${"x".repeat(15_000)}`, "/%0a%0d"];
+    for (const path of paths) {
+      await sendRaw(site, `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+    }
+    await sendRaw(site, `GET /${"y".repeat(60_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+    await sendRaw(site, `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${"z".repeat(60_000)}\r\n\r\n`);
+    await site.get("/api/v4/health");
+    await site.said("/api/v4/health");
+    const said = site.running.stderr().slice(before.length);
+    // eslint-disable-next-line no-control-regex
+    expect(said).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/);
+    for (const line of said.trimEnd().split("\n")) {
+      if (line.startsWith("berth:")) continue;
+      expect(Buffer.byteLength(line)).toBeLessThanOrEqual(8 * 1024);
+      expect(() => JSON.parse(line)).not.toThrow();
+    }
+  });
+});
