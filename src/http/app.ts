@@ -66,7 +66,7 @@ export function createApp(services: Services, gate: Gate) {
   const app = new Elysia({
     normalize: false,
     // Where the framework begins to look for the path: too late for a server named in three letters
-    // on port 80, or, the other way, too early behind https.
+    // on port 80, or, the other way, too early behind https (see spelledOut in server.ts).
     handler: { standardHostname: gate.isTls },
   })
     // Before routing, so that nothing exists that the gate does not know.

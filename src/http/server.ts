@@ -66,11 +66,22 @@ export function handle(
     access: services.access,
   });
   const fetch = watched((request) => app.fetch(request), log);
-  return (request, server) => {
-    const peer = server.requestIP(request)?.address;
+  return (asked, server) => {
+    const peer = server.requestIP(asked)?.address;
+    const request = isTls ? spelledOut(asked) : asked;
     if (peer !== undefined) peers.set(request, peer);
     return fetch(request);
   };
+}
+
+/** Where the framework begins to look for the path behind https. */
+const PATH_FROM = 11;
+
+/** A server named in one or two letters, on port 443: its paths begin before that. */
+function spelledOut(request: Request): Request {
+  const start = request.url.indexOf("/", "https://".length);
+  if (start >= PATH_FROM) return request;
+  return new Request(`https://localhost${request.url.slice(start)}`, request);
 }
 
 /**

@@ -232,9 +232,9 @@ test("a list that is damaged stops the start with a line that helps", async () =
   await site.running.stop();
   const path = join(site.folder, "access.json");
   writeFileSync(path, readFileSync(path, "utf8").slice(0, -20));
-  await expect(
-    startBinary("serve", "--data", site.folder, "--listen", "127.0.0.1:0"),
-  ).rejects.toThrow(/access\.json is damaged[\s\S]*berth admin token/);
+  expect(startBinary("serve", "--data", site.folder, "--listen", "127.0.0.1:0")).rejects.toThrow(
+    /access\.json is damaged[\s\S]*berth admin token/,
+  );
   expect((await runBinary(["status", "--data", site.folder])).code).toBe(78);
 });
 

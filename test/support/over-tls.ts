@@ -9,10 +9,10 @@ export interface Seen {
 }
 
 /** One request on a connection of its own; rejects when the two do not agree to talk. */
-export function askOnce(options: ConnectionOptions, path = "/api/v4/health"): Promise<Seen> {
+export function askOnce(options: ConnectionOptions, host = "localhost"): Promise<Seen> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: "127.0.0.1", servername: "localhost", ...options }, () => {
-      socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
+      socket.write(`GET /api/v4/health HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
     });
     socket.once("data", (part) => {
       resolve({

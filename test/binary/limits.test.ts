@@ -1,0 +1,82 @@
+import { expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { readdirSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { join } from "node:path";
+import { buildBinary } from "../support/binary.ts";
+import { GuardedSite, until } from "../support/guarded-site.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(60_000);
+
+const REGISTER = "/api/v4/register";
+
+function open(port: string, bytes: string): Socket {
+  const socket = connect(Number(port), "127.0.0.1", () => socket.write(bytes));
+  socket.on("error", () => {});
+  return socket;
+}
+
+test("what is too much, too deep, nowhere or not meant is refused in the same three fields", async () => {
+  const site = await GuardedSite.open();
+  const nested = (depth: number): object => (depth === 0 ? {} : { x: nested(depth - 1) });
+  const keys = Object.fromEntries(Array.from({ length: 65 }, (_, index) => [`k${index}`, ""]));
+  const url = `http://127.0.0.1:${site.port}`;
+  const cases: [Promise<Response>, number, string][] = [
+    [site.post(REGISTER, { user: "x".repeat(70_000) }), 413, "too_large"],
+    [site.post(REGISTER, nested(9)), 400, "too_complex"],
+    [site.post(REGISTER, keys), 400, "too_complex"],
+    [site.post(REGISTER, { user: "x".repeat(257) }), 400, "too_long"],
+    [site.post("/api/v4/nowhere", {}), 404, "not_found"],
+    [site.get("/"), 200, ""],
+    [site.get("/.."), 200, ""],
+    [site.get("/api/v4/registe%72"), 404, "not_found"],
+    [site.get(REGISTER), 405, "method_not_allowed"],
+    [fetch(`${url}${REGISTER}`, { method: "PUT" }), 405, "method_not_allowed"],
+    [fetch(`${url}${REGISTER}`, { method: "POST" }), 415, "unsupported_media_type"],
+    [
+      fetch(`${url}${REGISTER}`, { method: "POST", body: new FormData() }),
+      415,
+      "unsupported_media_type",
+    ],
+  ];
+  for (const [asked, status, code] of cases) {
+    const response = await asked;
+    expect(response.status).toBe(status);
+    if (status === 200) continue;
+    const body: unknown = await response.json();
+    expect(body).toEqual({ status, code, message: expect.stringMatching(/./) });
+  }
+});
+
+test("with no file descriptor left it waits, and goes on once there is one", async () => {
+  const folder = join(tempFolder(), "data");
+  const words = [buildBinary(), "serve", "--data", folder, "--listen", "127.0.0.1:0"];
+  const child = Bun.spawn(["sh", "-c", 'ulimit -n 64; exec "$@"', "sh", ...words], {
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "ignore",
+    env: {},
+  });
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    await child.exited;
+  });
+  let banner = "";
+  const reader = child.stdout.getReader();
+  while (!banner.includes("ready\n")) {
+    banner += new TextDecoder().decode((await reader.read()).value);
+  }
+  const url = /http:\/\/[\d.]+:\d+/.exec(banner)?.[0] ?? "";
+  const crowd = Array.from({ length: 100 }, () => open(new URL(url).port, "GET / HTTP/1.1\r\n"));
+  const kept = (): number => readdirSync(`/proc/${child.pid}/fd`).length;
+  if (process.platform === "linux") await until(() => kept() >= 64, "a full table");
+  for (const socket of crowd) socket.destroy();
+  const answer = await fetch(`${url}/api/v4/license/generate`, {
+    method: "POST",
+    signal: AbortSignal.timeout(10_000),
+  });
+  expect(answer.status).toBe(200);
+  child.kill("SIGTERM");
+  expect(await child.exited).toBe(0);
+});
