@@ -163,7 +163,12 @@ describe("SIGHUP", () => {
           seen.add((await askOnce({ port, ca })).certificate);
           asked += 1;
         } else {
-          const answers = await askOnAndOn({ port, ca }, () => end.signal.aborted);
+          // Some hardly rest between two requests, some rest while the certificate is replaced.
+          const answers = await askOnAndOn(
+            { port, ca },
+            index % 4 === 1 ? 2 : 300,
+            () => end.signal.aborted,
+          );
           asked += answers;
           if (!end.signal.aborted) told += 1;
         }

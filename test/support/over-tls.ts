@@ -28,7 +28,11 @@ export function askOnce(options: ConnectionOptions, host = "localhost"): Promise
 }
 
 /** Asks again and again on a connection it keeps until it is told to end; counts the answers. */
-export function askOnAndOn(options: ConnectionOptions, until: () => boolean): Promise<number> {
+export function askOnAndOn(
+  options: ConnectionOptions,
+  pause: number,
+  until: () => boolean,
+): Promise<number> {
   return new Promise((resolve, reject) => {
     let answers = 0;
     const ask = (): void => {
@@ -48,7 +52,7 @@ export function askOnAndOn(options: ConnectionOptions, until: () => boolean): Pr
       const isLast = /^connection: close/im.test(text);
       text = "";
       if (isLast) end();
-      else setTimeout(ask, 2);
+      else setTimeout(ask, pause);
     });
     socket.on("error", reject);
     socket.on("close", () => reject(new Error("closed while it waited for an answer")));
