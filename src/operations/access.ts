@@ -189,11 +189,11 @@ export class Access {
         return no({ code: "last_credential" });
       }
       const written = await this.#write(edited.value.list, { change, name, peer });
-      if (!written.ok) return written;
-      // Whoever came in by what was just changed has to come in again.
+      // Whoever came in by what was just changed has to come in again, even if it may not last.
       for (const [digest, session] of this.#sessions) {
         if (change.startsWith("user_") && session.name === name) this.#sessions.delete(digest);
       }
+      if (!written.ok) return written;
       return ok(edited.value.value);
     });
     this.#changing = turn.catch(() => {});

@@ -1,10 +1,11 @@
-import { expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Access } from "../../src/operations/access.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { AccessFile } from "../../src/store/access-file.ts";
 import { FolderRefused } from "../../src/store/refusal.ts";
+import { FaultyDisk } from "../support/faulty-disk.ts";
 import { granted, journalOf, openSite } from "../support/licensed-store.ts";
 
 const PASSWORD = "correct horse battery";
@@ -94,4 +95,70 @@ test("a list that cannot be read is refused: it does not mean that everybody may
   }
   writeFileSync(path, text);
   expect(again().isClaimed()).toBe(true);
+});
+
+describe("a disk that fails", () => {
+  const failing = (code: string): Error => Object.assign(new Error(code), { code });
+
+  async function onFaultyDisk() {
+    const { site } = await opened();
+    const disk = new FaultyDisk();
+    const open = () => new Access(site.store, new AccessFile(disk, site.folder), () => 1_000_000);
+    const access = open();
+    granted(await access.makeToken("ops", null, "test"));
+    const recorded = () =>
+      journalOf(site.folder)
+        .flatMap(({ line }) => line.events)
+        .filter(({ type }) => type === "AccessChanged").length;
+    return { disk, access, open, recorded };
+  }
+
+  test.each(["open", "write", "sync"] as const)(
+    "without room for %s nothing is changed or on record",
+    async (name) => {
+      const { disk, access, open, recorded } = await onFaultyDisk();
+      disk.rule = (call) => {
+        if (call.name === name) throw failing("ENOSPC");
+      };
+      const refused = await access.makeToken("more", null, "test");
+      expect(refused).toEqual({ ok: false, fault: { code: "storage_full" } });
+      disk.heal();
+      expect([recorded(), access.list(), open().list()]).toEqual([1, access.list(), access.list()]);
+      expect(access.list().tokens).toHaveLength(1);
+      granted(await access.makeToken("more", null, "test"));
+      expect([recorded(), open().list().tokens.length]).toEqual([2, 2]);
+    },
+  );
+
+  test.each(["rename", "syncFolder"] as const)(
+    "when %s fails it goes by what the next start will find",
+    async (name) => {
+      const { disk, access, open } = await onFaultyDisk();
+      disk.rule = (call) => {
+        if (call.name === name) throw failing("EIO");
+      };
+      const refused = await access.makeToken("more", null, "test");
+      expect(refused).toEqual({ ok: false, fault: { code: "storage_failed" } });
+      disk.heal();
+      expect(access.list()).toEqual(open().list());
+      expect(access.isClaimed()).toBe(true);
+    },
+  );
+});
+
+test("ten thousand logins are kept, the oldest go first, and all end with their user", async () => {
+  const { access } = await opened();
+  const hash = spyOn(Bun.password, "verify").mockResolvedValue(true);
+  try {
+    granted(await access.setUser("ada", "user", PASSWORD, "test"));
+    const login = async () => granted(await access.login("ada", PASSWORD, "test")).token;
+    const [first, second] = [await login(), await login()];
+    for (let count = 2; count <= 10_000; count += 1) await login();
+    expect(access.identify(first)).toBeNull();
+    expect(access.identify(second)).toMatchObject({ name: "ada", role: "user" });
+    granted(await access.removeUser("ada", "test"));
+    expect(access.identify(second)).toBeNull();
+  } finally {
+    hash.mockRestore();
+  }
 });
