@@ -1,0 +1,91 @@
+import type { Services } from "../http/app.ts";
+import {
+  listen,
+  listenOnSocket,
+  probe,
+  type Listening,
+  type ListenOptions,
+  type Policy,
+} from "../http/server.ts";
+import { listenTls, type Certificate } from "../http/tls-server.ts";
+import type { LogMode } from "../http/watch.ts";
+import { wallClock } from "../platform/clock.ts";
+import { errorCode } from "../platform/disk.ts";
+import { log } from "../platform/log.ts";
+import { socketIn } from "./appliance.ts";
+import { Failure } from "./command.ts";
+import type { Address } from "./listen.ts";
+import { printWarning } from "./terminal.ts";
+import { certificateView } from "./tls-files.ts";
+
+/** Where TLS is spoken, and the certificate in use: it may change. */
+export interface Secure extends Address {
+  readonly read: () => Certificate;
+  certificate: Certificate;
+}
+
+/** Can these addresses be had? */
+export async function probeAll(addresses: readonly (Address | null)[]): Promise<void> {
+  for (const address of addresses) {
+    if (address === null || address.port === 0) continue;
+    await bound(address, () => probe(address.host, address.port)).stop();
+  }
+}
+
+export const servePlain = (options: ListenOptions): Listening =>
+  bound(options, () => listen(options));
+
+/** With SIGHUP it reads its certificate again: a new one is used from then on, a bad one is not. */
+export function serveTls(services: Services, policy: Policy, secure: Secure): Listening {
+  const options = { ...secure, services, policy };
+  const listening = bound(secure, () => listenTls(options, secure.certificate));
+  const again = (): void => {
+    try {
+      const fresh = secure.read();
+      if (certificateView(fresh, wallClock()).state === "ended") throw new Error("it has ended");
+      listening.replace(fresh);
+      secure.certificate = fresh;
+      log.info("the certificate was read again");
+    } catch (error) {
+      log.error("the certificate in use stays: the new one cannot be used", { error });
+    }
+  };
+  process.on("SIGHUP", again);
+  return {
+    address: listening.address,
+    stop: async () => {
+      process.off("SIGHUP", again);
+      await listening.stop();
+    },
+  };
+}
+
+function bound<T extends Listening>({ host, port }: Address, start: () => T): T {
+  try {
+    return start();
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === "EADDRINUSE") {
+      throw new Failure(
+        `port ${port} on ${host} is in use`,
+        "choose another with --listen HOST:PORT",
+      );
+    }
+    if (code === "EACCES" || code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
+      throw new Failure(`cannot listen on ${host}:${port} (${code})`, "check --listen HOST:PORT");
+    }
+    throw error;
+  }
+}
+
+/** The longest path a unix socket can have, its closing zero counted. */
+const SOCKET_PATH = 107;
+
+export function openSocket(services: Services, folder: string, mode: LogMode): Listening | null {
+  const path = socketIn(folder);
+  if (Buffer.byteLength(path) <= SOCKET_PATH) return listenOnSocket(services, path, mode);
+  printWarning(
+    `${folder} is too long a path for a socket: other berth commands cannot reach this server`,
+  );
+  return null;
+}

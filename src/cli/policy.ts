@@ -1,0 +1,59 @@
+import type { Caps, Kind } from "../domain/state.ts";
+import type { Door } from "../http/app.ts";
+import type { ClientAuth } from "../http/gate.ts";
+import type { Policy } from "../http/server.ts";
+import type { LogMode } from "../http/watch.ts";
+import type { Access } from "../operations/access.ts";
+import { networkMatcher, siteNetworks } from "../platform/networks.ts";
+import { Misuse } from "../platform/options.ts";
+import { isSet, listOf, stringOf, type Given } from "./command.ts";
+import { doorsOf } from "./doors.ts";
+
+/** Who may do what, as it was set. */
+export function policyOf(given: Given, kind: Kind): Policy {
+  const isClient = clientNetworks(listOf(given, "client-networks"));
+  const admins = listOf(given, "admin-networks");
+  return {
+    isClient,
+    isAdmin: admins.length === 0 ? isClient : networkMatcher(admins),
+    clientAuth: (stringOf(given, "client-auth") ?? "open") as ClientAuth,
+    adminOpen: kind === "demo",
+    allowPlain: isSet(given, "allow-plain-credentials"),
+    names: listOf(given, "names").map((name) => name.toLowerCase()),
+    log: (stringOf(given, "log") ?? "usual") as LogMode,
+  };
+}
+
+export const capsOf = (given: Given): Caps => ({
+  perUser: capOf(given, "max-slots-per-user"),
+  perPeer: capOf(given, "max-slots-per-peer"),
+});
+
+const capOf = (given: Given, name: string): number | null =>
+  Number(stringOf(given, name) ?? 0) || null;
+
+/** A setting that only TLS could keep must not be dropped in silence. */
+export function checkTlsFlags(given: Given, { clientAuth }: Policy): void {
+  if (clientAuth === "mtls" && stringOf(given, "client-ca") === null) {
+    throw new Misuse('client_auth = "mtls" needs --client-ca', "berth tls init makes a site CA");
+  }
+  if (stringOf(given, "listen-tls") !== null) return;
+  const idle = ["client-ca", "tls-cert", "tls-key"].find((name) => stringOf(given, name) !== null);
+  if (idle !== undefined)
+    throw new Misuse(`--${idle} needs --listen-tls`, "--listen-tls HOST:PORT");
+}
+
+/** What stands open, now. */
+export const openDoors = (given: Given, policy: Policy, access: Access): readonly Door[] =>
+  doorsOf({
+    policy,
+    isClaimed: access.isClaimed(),
+    access: access.list(),
+    plain: stringOf(given, "listen") ?? "",
+    tls: stringOf(given, "listen-tls"),
+    clientNetworks: listOf(given, "client-networks"),
+    adminNetworks: listOf(given, "admin-networks"),
+  });
+
+const clientNetworks = (networks: readonly string[]): ((address: string) => boolean) =>
+  networks.length === 0 ? siteNetworks() : networkMatcher(networks);
