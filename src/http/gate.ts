@@ -139,12 +139,22 @@ function checkHost({ names }: Gate, headers: Headers, plane: Plane, hasCredentia
   if (whole === undefined || (bracketed !== undefined && normalAddress(bracketed) === null)) {
     return refuse({ code: "wrong_host" });
   }
-  const fromBrowser = headers.has("origin") || headers.has("sec-fetch-site");
-  if (hasCredential || (plane !== "admin" && !fromBrowser)) return;
+  if (hasCredential || (plane !== "admin" && !isBrowser(headers))) return;
   const name = plain.toLowerCase().replace(/\.$/, "");
   if (bracketed !== undefined || normalAddress(plain) !== null) return;
   if (name !== "localhost" && !names.includes(name)) refuse({ code: "wrong_host" });
 }
+
+const ENGINE = /\b(?:AppleWebKit|Gecko|Trident)\//;
+
+/**
+ * At a plain address in the local network a browser may tell nothing but its own name, which no page
+ * can change in a request to another site. Programs that call themselves Mozilla name no engine.
+ */
+const isBrowser = (headers: Headers): boolean =>
+  headers.has("origin") ||
+  headers.has("sec-fetch-site") ||
+  ENGINE.test(headers.get("user-agent") ?? "");
 
 function isCrossSite({ isTls }: Gate, headers: Headers, path: string): boolean {
   if (headers.get("sec-fetch-mode") === "navigate") return !isPage(path);
@@ -153,9 +163,13 @@ function isCrossSite({ isTls }: Gate, headers: Headers, path: string): boolean {
   const own = `${isTls ? "https" : "http"}://${headers.get("host")}`.toLowerCase();
   const origin = headers.get("origin");
   if (origin !== null && origin.toLowerCase() !== own) return true;
-  // All that an image from elsewhere tells on a plain address; a link to the page may tell it too.
+  // A link to the page may come from anywhere.
+  if (isPage(path)) return false;
+  // All that an image from elsewhere tells at a plain address. It may keep that back; our page does
+  // not, so a browser that says nothing at all was sent by somebody else.
   const referer = headers.get("referer");
-  return referer !== null && !isPage(path) && !`${referer.toLowerCase()}/`.startsWith(`${own}/`);
+  if (referer !== null) return !`${referer.toLowerCase()}/`.startsWith(`${own}/`);
+  return site === null && origin === null && isBrowser(headers);
 }
 
 const FORWARDING = ["forwarded", "x-real-ip", "via"];

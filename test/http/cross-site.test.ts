@@ -69,6 +69,56 @@ test.each(OWN)("our own page and programs are let in: %j", async (headers) => {
   expectOk(await site.get("/", headers));
 });
 
+const BROWSERS = [
+  "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36",
+  "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0",
+  "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Safari/605.1.15",
+  "Mozilla/5.0 (Windows NT 10.0; WOW64; Trident/7.0; rv:11.0) like Gecko",
+];
+
+// Over plain HTTP to an address of the network no browser sends Sec-Fetch headers, and a page can
+// have Referer left out.
+describe.each(BROWSERS)("a browser that says nothing of where it comes from: %s", (agent) => {
+  const silent = { "user-agent": agent };
+
+  test("is shown the page, and nothing else", async () => {
+    const site = await openAppliance();
+    expectOk(await site.register({ user: "ada" }));
+    const written = site.written();
+    for (const path of ["license", "health", "unregister/all", "setKeys?apiKey=a"]) {
+      expectRefusal(await site.get(`/api/v4/${path}`, silent), 403, "cross_site");
+    }
+    expectOk(await site.get("/", silent));
+    expect(site.written()).toBe(written);
+  });
+
+  test("is let in from our own page", async () => {
+    const site = await openAppliance();
+    const page = { ...silent, referer: `http://${HOST}/` };
+    expectOk(await site.get("/api/v4/license", page));
+    expectOk(await site.get("/api/v4/unregister/all", page));
+    expectOk(await site.register({ user: "ada" }, { ...silent, origin: `http://${HOST}` }));
+  });
+
+  test("must call the server by its own name", async () => {
+    const site = await openAppliance();
+    const rebound = { ...silent, host: "evil.example", referer: "http://evil.example/" };
+    expectRefusal(await site.get("/api/v4/license", rebound), 421, "wrong_host");
+    expectRefusal(await site.get("/", rebound), 421, "wrong_host");
+  });
+});
+
+test.each([
+  "curl/8.5.0",
+  "Mozilla/5.0",
+  "Mozilla/5.0 (Windows NT; Windows NT 10.0; en-US) WindowsPowerShell/5.1.19041.1",
+])("a program is no browser: %s", async (agent) => {
+  const site = await openAppliance();
+  const headers = { "user-agent": agent, host: "licenses.example" };
+  expectOk(await site.get("/api/v4/license", headers));
+  expectOk(await site.get("/api/v4/unregister/all", { "user-agent": agent }));
+});
+
 describe("a navigation", () => {
   const SITES = ["none", "same-origin", "same-site", "cross-site"];
 

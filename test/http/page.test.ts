@@ -21,6 +21,7 @@ test("the page loads nothing from anywhere and may not be framed", async () => {
   const policy = response.headers.get("content-security-policy");
   expect(policy).toContain("default-src 'none'");
   expect(policy).toContain("frame-ancestors 'none'");
+  expect(response.headers.get("referrer-policy")).toBe("same-origin");
   expect(html).not.toMatch(/\b(?:src|href)=|https?:\/\//);
 });
 

@@ -6,7 +6,8 @@ const HEADERS = {
   "content-type": "text/html; charset=utf-8",
   "content-security-policy":
     "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  "referrer-policy": "no-referrer",
+  // Nothing to others; but the gate wants to hear from our own page where a request comes from.
+  "referrer-policy": "same-origin",
 };
 
 /** Existing clients ask here whether the server is online. */
