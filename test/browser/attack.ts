@@ -1,0 +1,64 @@
+// Fires one way from all places at a site, and tells what came of it.
+import { check } from "../faults/rig.ts";
+import { actsOn, shotsAt, type Shot } from "./acts.ts";
+import type { Place } from "./places.ts";
+import type { Site } from "./site.ts";
+
+/** A frame for each of all the POST routes takes time: these are sent from one place of a kind. */
+const ONE_OF_A_KIND = new Set([
+  "another site, silent",
+  "another port",
+  "a sandboxed frame",
+  "a name that leads here",
+]);
+
+const placesFor = (way: string, places: readonly Place[]): readonly Place[] =>
+  way.startsWith("form POST") ? places.filter(({ name }) => ONE_OF_A_KIND.has(name)) : places;
+
+/** How many requests arrived. */
+export async function attack(
+  promise: string,
+  way: string,
+  site: Site,
+  from: readonly Place[],
+  isMeant: (shot: Shot) => boolean,
+): Promise<number> {
+  const places = placesFor(way, from);
+  const { arrived, broken } = await fired(way, site, places, isMeant);
+  if (broken.length > 0 && places.length > 1) {
+    // Which one was it? One after the other tells.
+    for (const place of places)
+      await attack(`${promise}, ${place.name}`, way, site, [place], isMeant);
+    return arrived;
+  }
+  check(`${promise}: ${arrived} requests`, broken.length === 0, broken);
+  return arrived;
+}
+
+/** All places at once; what was changed or read. */
+async function fired(
+  way: string,
+  site: Site,
+  places: readonly Place[],
+  isMeant: (shot: Shot) => boolean,
+): Promise<{ readonly arrived: number; readonly broken: string[] }> {
+  const acts = actsOn(site);
+  const before = await site.seen();
+  const heard = await Promise.all(
+    places.map(async (place) =>
+      (await place.fire(way, shotsAt(place.base, acts).filter(isMeant)))
+        .filter((text) => isLeak(place, text))
+        .map((text) => `read ${text.slice(0, 200)}`),
+    ),
+  );
+  const after = await site.rested();
+  const changes = after.seq === before.seq ? [] : site.changesSince(before.seq);
+  return {
+    arrived: after.arrived - before.arrived - after.asked,
+    broken: [...changes, ...heard.flat()],
+  };
+}
+
+/** A refusal is all that may be read, and only where the browser takes the page for Berth's own. */
+const isLeak = (place: Place, text: string): boolean =>
+  !place.isRebound || !/"code":"(?:wrong_host|cross_site|method_not_allowed)"/.test(text);

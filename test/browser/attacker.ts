@@ -1,0 +1,50 @@
+// The web server of somebody else: an empty page to run things in, and a way to send visitors on.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { atEnd } from "../faults/rig.ts";
+
+/** All a foreign page can do, to be run inside one. */
+export const WAYS = readFileSync(join(import.meta.dir, "ways.js"), "utf8");
+
+const WORKER = `onmessage = async ({ data, source }) => {
+  await Promise.all(data.map(({ method, url, query, text }) => method === "POST"
+    ? fetch(url, { method, mode: "no-cors", body: text }).catch(() => {})
+    : fetch(url + "?" + query, { mode: "no-cors" }).catch(() => {})));
+  source.postMessage("done");
+};`;
+
+/** Silent: its requests do not say where they come from, as far as a page can tell them not to. */
+export const emptyPage = (silent: boolean): string =>
+  `<!doctype html><meta charset="utf-8">${silent ? SILENT : ""}<title>elsewhere</title><body>`;
+
+export const SILENT = `<meta name="referrer" content="no-referrer">`;
+
+/** Listens on every address of this machine; its port. */
+export function startAttacker(): number {
+  const server = Bun.serve({
+    hostname: "0.0.0.0",
+    port: 0,
+    fetch(request) {
+      const { pathname, searchParams } = new URL(request.url);
+      if (pathname === "/away") {
+        const headers = { location: searchParams.get("to") ?? "/" };
+        return new Response(null, { status: Number(searchParams.get("status")), headers });
+      }
+      if (pathname === "/worker.js") return answer(WORKER, "text/javascript");
+      if (pathname !== "/") return new Response(null, { status: 404 });
+      return answer(emptyPage(searchParams.has("silent")), "text/html");
+    },
+  });
+  atEnd(() => void server.stop(true));
+  return server.port ?? 0;
+}
+
+const answer = (body: string, type: string): Response =>
+  new Response(body, { headers: { "content-type": type } });
+
+/** The same page as a file somebody was sent. */
+export function pageFile(folder: string): string {
+  const path = join(folder, "page.html");
+  writeFileSync(path, emptyPage(false));
+  return `file://${path}`;
+}

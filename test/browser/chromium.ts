@@ -1,0 +1,23 @@
+// Debian's Chromium, driven by playwright-core: nothing is downloaded besides these two.
+import { chromium, type Browser } from "playwright-core";
+import { atEnd, needs } from "../faults/rig.ts";
+
+/** Starts one that finds these names at these addresses, whatever a DNS server would say. */
+export async function startChromium(names: Readonly<Record<string, string>>): Promise<Browser> {
+  needs({ chromium: "/usr/bin/chromium" });
+  const rules = Object.entries(names).map(([name, address]) => `MAP ${name} ${address}`);
+  const browser = await chromium.launch({
+    executablePath: "/usr/bin/chromium",
+    // A sandbox cannot be made by root.
+    chromiumSandbox: process.getuid?.() !== 0,
+    args: [
+      `--host-resolver-rules=${rules.join(", ")}`,
+      // Not every browser asks before a page may call into the local network; Berth must not need it.
+      // Nor does it need a process for each site, which takes time.
+      "--disable-site-isolation-trials",
+      "--disable-features=IsolateOrigins,site-per-process,LocalNetworkAccessChecks,BlockInsecurePrivateNetworkRequests",
+    ],
+  });
+  atEnd(() => void browser.close());
+  return browser;
+}

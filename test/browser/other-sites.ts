@@ -1,0 +1,92 @@
+// Pages of other sites try to use a running Berth from a real browser, in every way a page has, and
+// must not change anything or read anything; the same requests from Berth's own page and from a
+// program must.
+import { networkInterfaces } from "node:os";
+import { check, finish, rigFolder, skip } from "../faults/rig.ts";
+import type { Shot } from "./acts.ts";
+import { attack } from "./attack.ts";
+import { pageFile, startAttacker } from "./attacker.ts";
+import { startChromium } from "./chromium.ts";
+import { checkControls } from "./controls.ts";
+import { checkPage } from "./own-page.ts";
+import { openPlaces, wayNames, type Around } from "./places.ts";
+import { LOOPBACK, Site } from "./site.ts";
+
+const LOGIN = { username: "admin", password: "correct horse battery" };
+/** An address a browser does not trust by itself: it tells the server less there. */
+const network = Object.values(networkInterfaces())
+  .flat()
+  .find((one) => one?.family === "IPv4" && !one.internal)?.address;
+
+const browser = await startChromium({
+  "evil.example": LOOPBACK,
+  "rebound.example": LOOPBACK,
+  "rebound-network.example": network ?? LOOPBACK,
+});
+const attacker = startAttacker();
+const home = `http://evil.example:${attacker}`;
+const file = pageFile(rigFolder());
+/** Words name the ways to go; without any, all of them. */
+const words = process.argv.slice(2);
+const names = (await wayNames(browser)).filter((way) => words.length === 0 || words.includes(way));
+/** How many requests arrived, by the way they were sent. */
+const sent = new Map<string, number>();
+/** Ways that this browser itself does not go to a plain address. */
+const STOPPED = new Set(["prefetch rule", "prerender rule"]);
+
+function aroundOf(site: Site, address: string): Around {
+  const name = address === LOOPBACK ? "rebound.example" : "rebound-network.example";
+  const neighbour = `http://${address}:${attacker}`;
+  return { home, neighbour, file, base: site.at(address), rebound: site.at(name) };
+}
+
+async function attackAll(
+  how: string,
+  site: Site,
+  address: string,
+  login?: typeof LOGIN,
+): Promise<void> {
+  const places = await openPlaces(browser, aroundOf(site, address), login);
+  // A browser that knows a password sends it where it is asked for, and only there.
+  const isMeant = ({ url }: Shot): boolean => login === undefined || url.endsWith("/auth");
+  for (const way of names) {
+    const arrived = await attack(`${how} at ${address}: ${way}`, way, site, places, isMeant);
+    sent.set(way, (sent.get(way) ?? 0) + arrived);
+  }
+}
+
+/** The browser knows the password by heart, and sends it to whoever may ask for it. */
+async function checkLogin(site: Site): Promise<void> {
+  const page = await browser.newPage({ bypassCSP: true, httpCredentials: LOGIN });
+  await page.goto(site.at(LOOPBACK));
+  const status = await page.evaluate(async () => (await fetch("/auth")).status);
+  check("the own page logs in with what the browser knows", status === 200, status);
+  await page.close();
+}
+
+const claimed = await Site.start();
+await claimed.call("/api/admin/v1/access/users", {
+  name: LOGIN.username,
+  role: "admin",
+  password: LOGIN.password,
+});
+for (const address of [LOOPBACK, network]) {
+  if (address === undefined) {
+    skip("attacks on an address of the network", "this machine has none");
+    continue;
+  }
+  await attackAll("open administration", await Site.start(), address);
+  // Over the network no password is taken without TLS.
+  if (address === LOOPBACK) {
+    await attackAll("somebody logged in", claimed, address, LOGIN);
+    await checkLogin(claimed);
+  }
+  await checkControls(browser, address);
+  const site = await Site.start();
+  await checkPage(browser, home, site.at(address), site);
+}
+const untried = names.filter((way) => sent.get(way) === 0 && !STOPPED.has(way));
+check("every way was gone", untried.length === 0, untried);
+const total = [...sent.values()].reduce((sum, arrived) => sum + arrived, 0);
+console.log(`${names.length} ways, ${total} requests arrived`);
+finish();

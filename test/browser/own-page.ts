@@ -1,0 +1,80 @@
+// What other sites may do with Berth's page: lead to it. What they may not: show it inside theirs.
+import type { Browser, Page } from "playwright-core";
+import { check } from "../faults/rig.ts";
+import { actsOn, shotsAt } from "./acts.ts";
+import type { Site } from "./site.ts";
+
+export async function checkPage(
+  browser: Browser,
+  home: string,
+  base: string,
+  site: Site,
+): Promise<void> {
+  for (const from of [home, `${home}/?silent`]) {
+    const page = await browser.newPage();
+    await page.goto(from);
+    const opened = await follow(page, `${base}/`);
+    const heading = await opened
+      .locator("h1")
+      .textContent({ timeout: 2_000 })
+      .catch(() => null);
+    check(`a link on ${from} opens the page at ${base}`, heading === "Berth", heading);
+    await opened.close();
+    await checkLinks(page, from, base, site);
+    await checkFrames(page, from, base);
+    await page.close();
+  }
+}
+
+/** A click of the user's own hand on something that looks like an ordinary link. */
+async function follow(page: Page, url: string): Promise<Page> {
+  await page.setContent(`<a href="${url.replaceAll("&", "&amp;")}" target="_blank">prices</a>`);
+  const opening = page.waitForEvent("popup");
+  await page.click("a");
+  const opened = await opening;
+  await opened.waitForLoadState();
+  return opened;
+}
+
+async function checkLinks(page: Page, from: string, base: string, site: Site): Promise<void> {
+  const { seq } = await site.seen();
+  const shots = shotsAt(base, actsOn(site)).filter(
+    ({ method, query }) => method === "GET" && query,
+  );
+  for (const { url, query } of shots) await (await follow(page, `${url}?${query}`)).close();
+  const now = await site.rested();
+  check(
+    `${shots.length} links on ${from} that were clicked change nothing at ${base}`,
+    now.seq === seq,
+    site.changesSince(seq),
+  );
+}
+
+async function checkFrames(page: Page, from: string, base: string): Promise<void> {
+  for (const [tag, attribute] of [
+    ["iframe", "src"],
+    ["object", "data"],
+    ["embed", "src"],
+  ] as const) {
+    // What can be framed is, or this would prove nothing.
+    const shown = await framed(page, tag, attribute, from);
+    const hidden = await framed(page, tag, attribute, `${base}/`);
+    check(
+      `<${tag}> on ${from} cannot show the page at ${base}`,
+      shown === "elsewhere" && hidden !== "Berth",
+      { shown, hidden },
+    );
+  }
+}
+
+/** The title of what is inside. */
+async function framed(
+  page: Page,
+  tag: string,
+  attribute: string,
+  url: string,
+): Promise<string | null> {
+  await page.setContent(`<${tag} ${attribute}="${url}" width="300" height="300"></${tag}>`);
+  await page.waitForTimeout(300);
+  return page.frames()[1]?.title() ?? null;
+}

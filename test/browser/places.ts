@@ -1,0 +1,91 @@
+// Where an attack comes from: pages of every origin that is not Berth's own.
+import type { Browser, Frame, Page } from "playwright-core";
+import { emptyPage, SILENT, WAYS } from "./attacker.ts";
+import type { Shot } from "./acts.ts";
+
+export interface Place {
+  readonly name: string;
+  /** What it attacks: Berth's address, or the name of its own that leads there. */
+  readonly base: string;
+  /** The browser takes its page for Berth's own. */
+  readonly isRebound: boolean;
+  /** What a way could read of the answers. */
+  fire(way: string, shots: readonly Shot[]): Promise<string[]>;
+}
+
+export interface Around {
+  /** The attacker's server under a name of its own, and as another port of Berth's address. */
+  readonly home: string;
+  readonly neighbour: string;
+  /** A page in a file. */
+  readonly file: string;
+  /** Berth's address. */
+  readonly base: string;
+  /** A name of the attacker's that leads to Berth. */
+  readonly rebound: string;
+}
+
+/** What `ways.js` leaves in a page. */
+declare const fire: (way: string, shots: readonly Shot[], home: string) => Promise<string[]>;
+declare const ways: object;
+
+/** One page for each place, in a browser profile of its own. */
+export async function openPlaces(
+  browser: Browser,
+  { home, neighbour, file, base, rebound }: Around,
+  credentials?: { readonly username: string; readonly password: string },
+): Promise<Place[]> {
+  const context = await browser.newContext(credentials && { httpCredentials: credentials });
+  const open = async (url: string): Promise<Page> => {
+    const page = await context.newPage();
+    await page.goto(url);
+    return page;
+  };
+  const armed = async (name: string, where: Page | Frame, to = base): Promise<Place> => {
+    await where.evaluate(WAYS);
+    if (name.endsWith("silent")) await where.evaluate(`document.head.innerHTML += '${SILENT}'`);
+    return {
+      name,
+      base: to,
+      isRebound: to === rebound,
+      fire: (way, shots) =>
+        where.evaluate(([way, shots, home]) => fire(way, shots, home), [way, shots, home] as const),
+    };
+  };
+  return [
+    await armed("another site", await open(home)),
+    await armed("another site, silent", await open(`${home}/?silent`)),
+    await armed("another port", await open(neighbour)),
+    await armed("another port, silent", await open(`${neighbour}/?silent`)),
+    await armed("a sandboxed frame", await sandboxed(await open(home))),
+    await armed(
+      "a data: page",
+      await open(`data:text/html,${encodeURIComponent(emptyPage(false))}`),
+    ),
+    await armed("a file", await open(file)),
+    // The answer to the first request is refused; its origin is the attacker's name all the same.
+    await armed("a name that leads here", await open(`${rebound}/`), rebound),
+    await armed("a name that leads here, silent", await open(`${rebound}/`), rebound),
+  ];
+}
+
+async function sandboxed(page: Page): Promise<Frame> {
+  await page.evaluate(`new Promise((done) => {
+    const frame = document.createElement("iframe");
+    frame.sandbox = "allow-scripts allow-forms allow-popups";
+    frame.src = "/";
+    frame.onload = done;
+    document.body.append(frame);
+  })`);
+  const frame = page.frames()[1];
+  if (frame === undefined) throw new Error("there is no frame");
+  return frame;
+}
+
+export const wayNames = async (browser: Browser): Promise<string[]> => {
+  const page = await browser.newPage();
+  await page.evaluate(WAYS);
+  const names = await page.evaluate(() => Object.keys(ways));
+  await page.close();
+  return names;
+};
