@@ -63,9 +63,9 @@ export async function openPlaces(
       await open(`data:text/html,${encodeURIComponent(emptyPage(false))}`),
     ),
     await armed("a file", await open(file)),
-    // The answer to the first request is refused; its origin is the attacker's name all the same.
-    await armed("a name that leads here", await open(`${rebound}/`), rebound),
-    await armed("a name that leads here, silent", await open(`${rebound}/`), rebound),
+    // There is no such page; the origin of the answer is the attacker's name all the same.
+    await armed("a name that leads here", await open(`${rebound}/nothing`), rebound),
+    await armed("a name that leads here, silent", await open(`${rebound}/nothing`), rebound),
   ];
 }
 
