@@ -148,8 +148,9 @@ function checkHost({ names }: Gate, headers: Headers, plane: Plane, hasCredentia
 const ENGINE = /\b(?:AppleWebKit|Gecko|Trident)\//;
 
 /**
- * At a plain address in the local network a browser may tell nothing but its own name, which no page
- * can change in a request to another site. Programs that call themselves Mozilla name no engine.
+ * At a plain address in the local network a browser may tell nothing but its own name, which no
+ * page can change in a request to another site. Programs that call themselves Mozilla name no
+ * engine.
  */
 const isBrowser = (headers: Headers): boolean =>
   headers.has("origin") ||
