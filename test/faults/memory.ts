@@ -1,9 +1,9 @@
 // The compiled server under a long mixed load: heartbeats, users that come once and never again,
 // refusals, requests that make no sense, connections that come and go. Its memory must level off.
 // Made for a soak; a short run only tells whether it still works.
-import { readFileSync } from "node:fs";
 import { startBinary } from "../support/binary.ts";
 import { KeepAlive } from "../support/keep-alive.ts";
+import { settled } from "../support/resident.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { atEnd, check, finish, rigFolder, sized } from "./rig.ts";
 
@@ -64,33 +64,11 @@ async function client(index: number, until: number): Promise<void> {
 const callUntil = async (until: number): Promise<unknown> =>
   Promise.all(Array.from({ length: CLIENTS }, (_, index) => client(index, until)));
 
-const STEP = 250;
-const STILL = 2_000;
-const LONGEST = 60_000;
-
-/** Resident memory in MiB, once it has not moved for a while: what is free is given back late. */
-async function settled(): Promise<number> {
-  let last = resident();
-  let still = 0;
-  for (let waited = 0; waited < LONGEST && still < STILL; waited += STEP) {
-    await Bun.sleep(STEP);
-    const now = resident();
-    still = Math.abs(now - last) < 0.5 ? still + STEP : 0;
-    last = now;
-  }
-  return last;
-}
-
-function resident(): number {
-  const status = readFileSync(`/proc/${server.pid}/status`, "utf8");
-  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
-}
-
 await callUntil(WARM_UP);
-const curve = [await settled()];
+const curve = [await settled(server.pid)];
 for (let stage = 1; stage <= STAGES; stage += 1) {
   await callUntil(WARM_UP + (stage * REQUESTS) / STAGES);
-  curve.push(await settled());
+  curve.push(await settled(server.pid));
 }
 const shown = curve.map((mib) => mib.toFixed(0)).join(" ");
 const grown = (curve.at(-1) ?? Infinity) - (curve[0] ?? 0);

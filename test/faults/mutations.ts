@@ -18,14 +18,11 @@ import { wallClock } from "../../src/platform/clock.ts";
 import { confirmActivation, makePolicy } from "../../src/vendor/airgap.ts";
 import { Desk } from "../../src/vendor/desk.ts";
 import { issue } from "../../src/vendor/issue.ts";
+import { mutated } from "../support/mutated.ts";
 
 const EACH = Number(process.env["MUTATIONS"] ?? 100_000) / 2;
 const seed = Number(process.env["SEED"] ?? Date.now() % 1_000_000);
 const random = generator(seed);
-
-const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.= \u0000é";
-
-const pick = (from: string): string => from[Math.floor(random() * from.length)] ?? "";
 
 const root = mkdtempSync(join(tmpdir(), "berth-mutations-"));
 let failed = 0;
@@ -70,7 +67,7 @@ try {
   };
 
   await count("documents", async () => {
-    const changed = mutated(document);
+    const changed = mutated(document, random);
     return changed === document || !(await site.licensing.install(changed, "rig")).ok;
   });
   // Wrong codes are refused past 60 a minute, so the check itself is asked, not the route.
@@ -99,30 +96,6 @@ async function count(what: string, refused: () => Promise<boolean>): Promise<voi
 function check(what: string, held: boolean): void {
   if (!held) failed += 1;
   process.stdout.write(`${held ? "ok    " : "FAILED"} ${what}\n`);
-}
-
-/** One of: a character changed, a piece cut, doubled or moved, a bit of a decoded part flipped. */
-function mutated(text: string): string {
-  const at = Math.floor(random() * text.length);
-  const length = 1 + Math.floor(random() * 8);
-  const piece = text.slice(at, at + length);
-  switch (Math.floor(random() * 4)) {
-    case 0:
-      return text.slice(0, at) + pick(ALPHABET) + text.slice(at + 1);
-    case 1:
-      return text.slice(0, at) + text.slice(at + length);
-    case 2:
-      return text.slice(0, at) + piece + text.slice(at);
-    default: {
-      const parts = text.split(".");
-      const which = Math.floor(random() * parts.length);
-      const bytes = Buffer.from(parts[which] ?? "", "base64url");
-      const bit = Math.floor(random() * bytes.length * 8);
-      bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7));
-      parts[which] = bytes.toString("base64url");
-      return parts.join(".");
-    }
-  }
 }
 
 /** A bit of the 68 bytes flipped and the checks put right again: past every typing aid. */
