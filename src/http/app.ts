@@ -98,10 +98,14 @@ export function createApp(services: Services, gate: Gate) {
     .use(auth(deps))
     .use(access(deps))
     .use(admin(deps));
-  let document: object | null = null;
+  // Written once: anybody may ask, over and over, and writing it takes as long as ten other answers.
+  let document: string | null = null;
   return app.get(
     "/api/v4/openapi.json",
-    () => (document ??= openapi(app)),
+    ({ set }) => {
+      set.headers["content-type"] = "application/json;charset=utf-8";
+      return (document ??= JSON.stringify(openapi(app)));
+    },
     describe({ summary: "This document" }),
   );
 }
