@@ -15,7 +15,7 @@ const PRIVATE = [
 
 /** An address as one spelling: no `::ffff:` form, no zone. Null when it is no address. */
 export function normalAddress(address: string): string | null {
-  const plain = address.toLowerCase().replace(/%.*$/, "");
+  const [plain = ""] = address.toLowerCase().split("%", 1);
   const family = isIP(plain);
   if (family === 0) return null;
   return family === 6 && plain.includes(":ffff:") ? unmapped(plain) : plain;
