@@ -1,88 +1,20 @@
-import { expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
-import { mkdirSync, openSync, readdirSync, readFileSync, rmdirSync, statSync } from "node:fs";
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { mkdirSync, readFileSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import { buildBinary } from "../support/binary.ts";
+import {
+  canary,
+  commandLines,
+  found,
+  leaksIn,
+  serveAloud,
+  spellings,
+} from "../support/canaries.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 // Processes of their own, on a machine that may be busy with others.
 setDefaultTimeout(60_000);
-
-/** Words that occur nowhere by chance, with signs that every encoding writes in another way. */
-const canary = (name: string): string => `canary+${name}/${crypto.randomUUID()}=&"`;
-
-/** How a secret may look where it has no business; a part of it is as bad as the whole. */
-function spellings(secret: string): string[] {
-  const core = secret.slice(7, -3);
-  const bytes = Buffer.from(secret);
-  const base64 = [0, 1, 2].map((offset) => {
-    const text = Buffer.concat([Buffer.alloc(offset), bytes]).toString("base64");
-    return text.slice(4, -6);
-  });
-  return [
-    secret,
-    core,
-    JSON.stringify(secret).slice(1, -1),
-    encodeURIComponent(secret),
-    new URLSearchParams({ a: secret }).toString().slice(2),
-    bytes.toString("hex"),
-    bytes.toString("hex").toUpperCase(),
-    ...base64,
-    ...base64.map((text) => text.replaceAll("+", "-").replaceAll("/", "_")),
-    Buffer.from(core, "utf16le").toString("latin1"),
-  ];
-}
-
-const found = (where: string, bytes: string, secrets: readonly string[]): string[] =>
-  secrets
-    .flatMap(spellings)
-    .filter((text) => bytes.includes(text))
-    .map((text) => `${where}: ${text}`);
-
-const filesIn = (folder: string): string[] =>
-  readdirSync(folder, { recursive: true })
-    .map((name) => join(folder, String(name)))
-    .filter((path) => statSync(path).isFile());
-
-const leaksIn = (folder: string, secrets: readonly string[]): string[] =>
-  filesIn(folder).flatMap((path) => found(path, readFileSync(path, "latin1"), secrets));
-
-/** The command lines of all that run this binary: what anybody on the machine can read. */
-function commandLines(binary: string): string[] {
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap((pid) => {
-      try {
-        const line = readFileSync(`/proc/${pid}/cmdline`, "latin1");
-        return line.includes(binary) ? [line.replaceAll("\0", " ")] : [];
-      } catch {
-        return [];
-      }
-    });
-}
-
-/** A server whose whole output is kept in two files. */
-async function serve(folder: string, said: string) {
-  const [out, err] = [join(said, "stdout"), join(said, "stderr")];
-  const words = ["serve", "--data", folder, "--listen", "127.0.0.1:0"];
-  const child = Bun.spawn([buildBinary(), ...words], {
-    stdin: "ignore",
-    stdout: openSync(out, "w"),
-    stderr: openSync(err, "w"),
-    cwd: "/",
-    env: {},
-  });
-  onTestFinished(async () => {
-    child.kill("SIGKILL");
-    await child.exited;
-  });
-  while (!/^ready$/m.test(readFileSync(out, "utf8"))) {
-    if (child.exitCode !== null) throw new Error(readFileSync(err, "utf8"));
-    await Bun.sleep(10);
-  }
-  const url = /http:\/\/[\d.:]+/.exec(readFileSync(out, "utf8"))?.[0] ?? "";
-  return { url, child, err };
-}
 
 test("the search finds a secret in every spelling it looks for", () => {
   const secret = canary("control");
@@ -96,7 +28,7 @@ test("the search finds a secret in every spelling it looks for", () => {
 test("keys leave no trace in files, output or command lines, however they were set", async () => {
   const [folder, said] = [tempFolder(), tempFolder()];
   await makeSite(folder, { product: "cad" });
-  const { url, child, err } = await serve(folder, said);
+  const { url, child, err } = await serveAloud(folder, said);
   const secrets: string[] = [];
   const secret = (name: string): string => {
     const made = canary(name);

@@ -1,0 +1,82 @@
+// Secrets that can be found again: words that occur nowhere by chance, sent in and searched for in
+// everything a server leaves behind.
+import { onTestFinished } from "bun:test";
+import { openSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { buildBinary } from "./binary.ts";
+
+/** Words that occur nowhere by chance, with signs that every encoding writes in another way. */
+export const canary = (name: string): string => `canary+${name}/${crypto.randomUUID()}=&"`;
+
+/** How a secret may look where it has no business; a part of it is as bad as the whole. */
+export function spellings(secret: string): string[] {
+  const core = secret.slice(7, -3);
+  const bytes = Buffer.from(secret);
+  const base64 = [0, 1, 2].map((offset) => {
+    const text = Buffer.concat([Buffer.alloc(offset), bytes]).toString("base64");
+    return text.slice(4, -6);
+  });
+  return [
+    secret,
+    core,
+    JSON.stringify(secret).slice(1, -1),
+    encodeURIComponent(secret),
+    new URLSearchParams({ a: secret }).toString().slice(2),
+    bytes.toString("hex"),
+    bytes.toString("hex").toUpperCase(),
+    ...base64,
+    ...base64.map((text) => text.replaceAll("+", "-").replaceAll("/", "_")),
+    Buffer.from(core, "utf16le").toString("latin1"),
+  ];
+}
+
+export const found = (where: string, bytes: string, secrets: readonly string[]): string[] =>
+  secrets
+    .flatMap(spellings)
+    .filter((text) => bytes.includes(text))
+    .map((text) => `${where}: ${text}`);
+
+const filesIn = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true })
+    .map((name) => join(folder, String(name)))
+    .filter((path) => statSync(path).isFile());
+
+export const leaksIn = (folder: string, secrets: readonly string[]): string[] =>
+  filesIn(folder).flatMap((path) => found(path, readFileSync(path, "latin1"), secrets));
+
+/** The command lines of all that run this binary: what anybody on the machine can read. */
+export function commandLines(binary: string): string[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        const line = readFileSync(`/proc/${pid}/cmdline`, "latin1");
+        return line.includes(binary) ? [line.replaceAll("\0", " ")] : [];
+      } catch {
+        return [];
+      }
+    });
+}
+
+/** A server whose whole output is kept in two files. */
+export async function serveAloud(folder: string, said: string, ...more: string[]) {
+  const [out, err] = [join(said, "stdout"), join(said, "stderr")];
+  const words = ["serve", "--data", folder, "--listen", "127.0.0.1:0", ...more];
+  const child = Bun.spawn([buildBinary(), ...words], {
+    stdin: "ignore",
+    stdout: openSync(out, "w"),
+    stderr: openSync(err, "w"),
+    cwd: "/",
+    env: {},
+  });
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    await child.exited;
+  });
+  while (!/^ready$/m.test(readFileSync(out, "utf8"))) {
+    if (child.exitCode !== null) throw new Error(readFileSync(err, "utf8"));
+    await Bun.sleep(10);
+  }
+  const url = /http:\/\/[\d.:]+/.exec(readFileSync(out, "utf8"))?.[0] ?? "";
+  return { url, child, err };
+}
