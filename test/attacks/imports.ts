@@ -1,0 +1,155 @@
+// `bun run test:attacks imports`: everything that is carried onto a site, forged. Most are handed to
+// the operations themselves, some thousand to the real binary's routes. None is accepted, nothing is
+// written, and each is refused with a code of its own. (Typed codes: the fault rig `mutations`.)
+import { openAppliance } from "../../src/cli/appliance.ts";
+import { join } from "node:path";
+import { makeKey, publicPart } from "../../src/license/keys.ts";
+import { verifyRequest } from "../../src/license/request.ts";
+import { signLicense, type LicenseDocument } from "../../src/license/license.ts";
+import { signTrust } from "../../src/license/trust.ts";
+import { check, finish, generator, rigFolder, seed, sized } from "../faults/rig.ts";
+import { granted } from "../support/licensed-store.ts";
+import { TRICKS, type Genuine } from "./forgeries.ts";
+import { uploadForgeries } from "./imports-binary.ts";
+import { makePapers, PRODUCT, type Papers } from "./target.ts";
+
+const FORGED = sized(100_000, 3_000_000);
+const UPLOADED = sized(4_000, 200_000);
+
+type Outcome = { ok: true } | { ok: false; fault: { code: string } | string };
+
+/** A way in: what would be taken there, and how it is handed over. */
+interface Way {
+  readonly name: string;
+  readonly genuine: Genuine;
+  /** Others that would be taken as well, and change nothing. */
+  readonly harmless?: readonly string[];
+  readonly take: (document: string) => Promise<Outcome>;
+}
+
+const root = rigFolder();
+const papers = await makePapers(root);
+const site = await openAppliance({
+  folder: join(root, "site"),
+  named: null,
+  kind: "site",
+  create: false,
+});
+site.timekeeping.stop();
+const random = generator(seed);
+/** The site's own question: at the desk it is right, on the site it is nothing. */
+const asked = granted(await site.licensing.request(PRODUCT, null, "rig")).document;
+const forger = { key: await makeKey(), random, others: await othersOf(papers) };
+const ways = await waysInto(papers);
+const before = site.operations.health().seq;
+
+/** Genuine, each for another use or another site. */
+async function othersOf({ trust, otherTrust, license, airgap, time, vendor, other }: Papers) {
+  const claims = JSON.parse(Buffer.from(license.split(".")[1] ?? "", "base64url").toString());
+  const like = (differing: Partial<LicenseDocument>, key = vendor.key): Promise<string> =>
+    signLicense({ ...(claims as LicenseDocument), ...differing }, key);
+  const unasked = { request_id: null, nonce: null };
+  return [
+    otherTrust,
+    trust,
+    airgap.license_policy,
+    time,
+    asked,
+    // Signed by the vendor, but older, for a request nobody made, for another machine or appliance.
+    await like({ serial: 1, iat: 1 }),
+    await like({ serial: 9, request_id: "0".repeat(32), nonce: "0".repeat(32) }),
+    await like({ serial: 9, hardware_id: "0".repeat(64) }),
+    await like({ serial: 9, appliance: "0123456789ABCDEF" }),
+    await like({ serial: 9, ...unasked, hardware_id: "0".repeat(64) }),
+    await like({ serial: 9, ...unasked, appliance: "0123456789ABCDEF" }),
+    await like({ serial: 9, ...unasked, cnf: { jwk: publicPart(other.key) } }),
+    // Signed by a vendor who is trusted, for a product that is not theirs.
+    await like({ serial: 9, iss: other.vendor.vendor }, other.key),
+    await like({ serial: 9, license_id: 77, iss: other.vendor.vendor }, other.key),
+  ];
+}
+
+async function waysInto(known: Papers): Promise<Way[]> {
+  const { vendor, license, airgap, time, trust, otherTrust } = known;
+  const { key } = vendor;
+  const keys = [publicPart(await makeKey()), ...vendor.vendor.keys];
+  const successor = await signTrust({ ...vendor.vendor, version: 2, keys }, key);
+  const { jwk } = granted(await verifyRequest(asked));
+  return [
+    {
+      name: "licenses",
+      genuine: { kind: "license", document: license, signer: key },
+      take: (document) => site.licensing.install(document, "rig"),
+    },
+    {
+      name: "successors",
+      genuine: { kind: "trust", document: successor, signer: key },
+      harmless: [trust, otherTrust],
+      take: (document) => site.licensing.trust(document, "rig"),
+    },
+    {
+      name: "policies",
+      genuine: { kind: "policy", document: airgap.license_policy, signer: key },
+      take: (policy) =>
+        site.airgap.install({
+          policy,
+          licenseKey: airgap.license_key,
+          policyId: airgap.policy_id,
+          code: airgap.confirmation_code,
+          peer: "rig",
+        }),
+    },
+    {
+      name: "times",
+      genuine: { kind: "time", document: time, signer: key },
+      take: (document) => site.timekeeping.repair(document, "rig"),
+    },
+    {
+      name: "requests, at the vendor's desk",
+      genuine: { kind: "request", document: asked, signer: jwk },
+      take: verifyRequest,
+    },
+  ];
+}
+
+/** What a way may take after all: the genuine itself, and what is genuine there and known. */
+const isHarmless = ({ genuine, harmless = [] }: Way, forged: string): boolean =>
+  [genuine.document, ...harmless].includes(forged.trim());
+
+const tricks = Object.entries(TRICKS);
+const accepted: string[] = [];
+const unclear: string[] = [];
+const codes = new Map<string, number>();
+let tried = 0;
+while (tried < FORGED && accepted.length + unclear.length < 5) {
+  const way = ways[Math.floor(random() * ways.length)] as Way;
+  const [name, trick] = tricks[Math.floor(random() * tricks.length)] as (typeof tricks)[number];
+  const forged = await trick(way.genuine, forger);
+  if (isHarmless(way, forged)) continue;
+  tried += 1;
+  try {
+    const outcome = await way.take(forged);
+    if (outcome.ok) accepted.push(`${way.name}, ${name}: ${forged.slice(0, 1_500)}`);
+    else {
+      const code = typeof outcome.fault === "string" ? outcome.fault : outcome.fault.code;
+      codes.set(code, (codes.get(code) ?? 0) + 1);
+    }
+  } catch (error) {
+    unclear.push(`${way.name}, ${name}: ${String(error)}`);
+  }
+}
+const told = [...codes].map(([code, count]) => `${code} ${count}`).join(", ");
+check(
+  `${tried} forged documents of ${ways.length} kinds (seed ${seed}): none accepted`,
+  accepted.length === 0,
+  accepted,
+);
+check(`each is refused with a code: ${told}`, unclear.length === 0 && codes.size >= 8, unclear);
+check("nothing was written for any of them", site.operations.health().seq === before);
+for (const { name, genuine, take } of ways) {
+  check(`the genuine one is still taken: ${name}`, (await take(genuine.document)).ok);
+}
+await site.operations.close();
+
+await uploadForgeries(rigFolder(), UPLOADED, forger);
+finish();

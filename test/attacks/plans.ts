@@ -1,0 +1,55 @@
+// What there is to attack, taken from the route table and from the document that the server shows:
+// a route or a field that is added there is attacked from then on.
+import { routes, type Plane } from "../../src/http/planes.ts";
+
+/** One method of one route. */
+export interface Plan {
+  readonly method: string;
+  readonly path: string;
+  readonly plane: Plane;
+  readonly query: readonly string[];
+  readonly fields: readonly string[];
+  /** Takes a document as text or as a form, too. */
+  readonly isUpload: boolean;
+}
+
+interface Operation {
+  readonly parameters?: readonly { readonly name: string; readonly in: string }[];
+  readonly requestBody?: {
+    readonly content: Readonly<Record<string, { readonly schema: { properties?: object } }>>;
+  };
+}
+
+export interface ApiDocument {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+}
+
+export const plansOf = (document: ApiDocument): Plan[] =>
+  [...routes].flatMap(([path, planes]) =>
+    Object.entries(planes).map(([method, plane]) => {
+      const operation = document.paths[path]?.[method.toLowerCase()];
+      const content = operation?.requestBody?.content ?? {};
+      return {
+        method,
+        path,
+        plane,
+        query: (operation?.parameters ?? [])
+          .filter((parameter) => parameter.in === "query")
+          .map(({ name }) => name),
+        fields: Object.keys(content["application/json"]?.schema.properties ?? {}),
+        isUpload: "text/plain" in content,
+      };
+    }),
+  );
+
+export const takesPassword = ({ path }: Plan): boolean =>
+  path === "/auth" || path === "/api/admin/v1/access/users";
+
+/** Of the table, what the document does not tell of. HEAD is its GET, and the page is no API. */
+export const untold = (document: ApiDocument): string[] =>
+  [...routes].flatMap(([path, planes]) =>
+    Object.keys(planes)
+      .filter((method) => method !== "HEAD" && path !== "/")
+      .filter((method) => document.paths[path]?.[method.toLowerCase()] === undefined)
+      .map((method) => `${method} ${path}`),
+  );

@@ -1,0 +1,138 @@
+// `bun run test:attacks raw`: broken HTTP on plain sockets, known tricks and generated ones. Each hides
+// a registration where a careless reader finds a second request. What is not HTTP by the letter is
+// refused or hung up on, changes nothing, and the next proper request is answered.
+import { connect } from "node:net";
+import { check, finish, generator, rigFolder, seed, sized } from "../faults/rig.ts";
+import { judgeBooks } from "./books.ts";
+import { knownCases, registration, type Case } from "./raw-cases.ts";
+import { mutatedCase } from "./raw-mutations.ts";
+import { readStrictly } from "./strict-reader.ts";
+import { startTarget } from "./target.ts";
+import { Wire } from "./wire.ts";
+
+const GENERATED = sized(10_000, 1_000_000);
+const CONNECTIONS = 64;
+/** Said nothing for so long: it has no more to say. */
+const REST = 150;
+const LONGEST = 5_000;
+const SOON = 2_000;
+
+const target = await startTarget(rigFolder(), 1_000_000);
+const generated = (index: number): Case => mutatedCase(index, generator(seed + index));
+
+/** Every name that a registration by the letter had. */
+const allowed = new Set<string>();
+const broken: string[] = [];
+let [sent, answers, closed, slowest] = [0, 0, 0, 0];
+
+/** Everything the server says, until it hangs up or rests. */
+function exchange({
+  bytes,
+  isHalfClosed = false,
+}: Case): Promise<{ text: string; hungUp: boolean }> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: "127.0.0.1", port: target.port });
+    let text = "";
+    let hungUp = true;
+    const rest = (): void => {
+      hungUp = false;
+      socket.destroy();
+    };
+    let resting = setTimeout(rest, REST);
+    const limit = setTimeout(rest, LONGEST);
+    socket.on("connect", () => (isHalfClosed ? socket.end(bytes) : socket.write(bytes)));
+    socket.on("data", (part: Buffer) => {
+      text += part.toString("latin1");
+      clearTimeout(resting);
+      resting = setTimeout(rest, REST);
+    });
+    // Hung up on while there was more to send; what it said before still counts.
+    socket.on("error", () => {});
+    socket.on("close", () => {
+      clearTimeout(resting);
+      clearTimeout(limit);
+      resolve({ text, hungUp });
+    });
+  });
+}
+
+async function attempt(one: Case): Promise<void> {
+  const proper = readStrictly(one.bytes);
+  for (const { body } of proper.filter(({ isHomeless }) => !isHomeless)) {
+    for (const [, name = ""] of body.matchAll(/"([^"]*)"/g)) allowed.add(name);
+  }
+  const { text, hungUp } = await exchange(one);
+  const statuses = [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
+  sent += 1;
+  answers += statuses.length;
+  closed += hungUp ? 1 : 0;
+  const complain = (what: string): void => {
+    const bytes = JSON.stringify(one.bytes.toString("latin1").slice(0, 600));
+    broken.push(`${one.name} ${what}: ${bytes} got ${JSON.stringify(text.slice(0, 300))}`);
+  };
+  // 505 is the runtime's word for a version that is none.
+  if (statuses.some((status) => status >= 500 && status !== 505)) complain("breaks it");
+  // One that is refused by its head may be answered before its body turns out to be none.
+  const served = text.split(/^x-request-id:/im).length - 1;
+  if (served > proper.length + 1) complain("is taken for more requests than it is");
+}
+
+async function attemptAll(cases: () => Case | null): Promise<void> {
+  const run = async (): Promise<void> => {
+    for (let one = cases(); one !== null && broken.length < 10; one = cases()) {
+      await attempt(one);
+      if (sent % 100 === 0) await askProperly();
+    }
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, run));
+}
+
+async function askProperly(): Promise<void> {
+  const wire = new Wire(target.port);
+  const answer = await wire.send(
+    Buffer.from("GET /api/v4/health HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+  );
+  wire.close();
+  slowest = Math.max(slowest, answer?.ms ?? 0);
+  if (answer?.status !== 200) broken.push(`a proper request got ${answer?.status ?? "nothing"}`);
+}
+
+async function holders(): Promise<string[]> {
+  const reply = await fetch(`${target.server.url}/api/admin/v1/registrations`, {
+    headers: { authorization: `Bearer ${target.token}` },
+  });
+  return ((await reply.json()) as { readonly user: string }[]).map(({ user }) => user);
+}
+
+const known = knownCases();
+const count = known.length;
+await attemptAll(() => known.pop() ?? null);
+const aboard = (await holders()).filter((user) => !allowed.has(user));
+check(`${count} known tricks: no stowaway aboard`, aboard.length === 0, aboard);
+
+let left = GENERATED;
+await attemptAll(() => ((left -= 1) < 0 ? null : generated(GENERATED - left)));
+const registered = await holders();
+const smuggled = registered.filter((user) => !allowed.has(user));
+check(
+  `${GENERATED} generated ones (seed ${seed}): no stowaway aboard; ${registered.length} of ` +
+    `${allowed.size} that were sent by the letter are`,
+  smuggled.length === 0 && registered.length > 0,
+  smuggled.map((user) => [user, generated(Number(/\d+/.exec(user))).bytes.toString("latin1")]),
+);
+check(
+  `${sent} in all, ${answers} answers, ${closed} hung up on: none breaks it or is taken for more`,
+  broken.length === 0,
+  broken.join("\n         "),
+);
+check(`proper requests in between took ${slowest.toFixed(0)} ms at most`, slowest < SOON);
+const wire = new Wire(target.port);
+const last = await wire.send(Buffer.from(registration("passenger")));
+wire.close();
+check(
+  "a proper registration is taken",
+  last?.status === 200 && (await holders()).includes("passenger"),
+);
+check("the server is alive", target.isAlive());
+await judgeBooks(target);
+finish();

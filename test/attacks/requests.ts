@@ -1,0 +1,130 @@
+// `bun run test:attacks requests`: generated requests on every route of the table and every field of
+// the document, right ones, nearly right ones and wild ones. What is refused is refused in the form
+// that was promised, nothing is granted that must not be, and nothing breaks.
+import * as fc from "fast-check";
+import { check, finish, rigFolder, seed, sized } from "../faults/rig.ts";
+import { settled } from "../support/resident.ts";
+import { judgeBooks } from "./books.ts";
+import { complaintOf, refusedBy } from "./judge.ts";
+import { plansOf, takesPassword, untold, type ApiDocument } from "./plans.ts";
+import { attacksOn, type Attack } from "./requests-grammar.ts";
+import { startTarget } from "./target.ts";
+import { Wire, type Answered } from "./wire.ts";
+
+const REQUESTS = sized(100_000, 10_000_000);
+const WARM_UP = sized(40_000, 1_000_000);
+const CONNECTIONS = 12;
+const BATCH = 2_000;
+const SLOWEST = 2_000;
+const MOST_MIB = 32;
+/** Of the usual number, every route gets so many at the least, and some of them are granted. */
+const LEAST = REQUESTS / 1_000;
+const SHOWN = 10;
+/** Without these the licenses' limits were not tried at all. */
+const AT_LIMITS = [
+  "floating_not_available",
+  "license_not_enough_consumptions",
+  "feature_not_enough_consumptions",
+];
+
+const target = await startTarget(rigFolder());
+const document = (await (
+  await fetch(`${target.server.url}/api/v4/openapi.json`)
+).json()) as ApiDocument;
+const plans = plansOf(document);
+check(
+  `the document tells of all ${plans.length} routes and methods`,
+  untold(document).length === 0,
+  [...untold(document)],
+);
+
+const attacks = attacksOn(target, plans);
+const tried = new Map<string, { all: number; granted: number }>(
+  plans.map(({ method, path }) => [`${method} ${path}`, { all: 0, granted: 0 }]),
+);
+const codes = new Map<string, number>();
+const broken: string[] = [];
+let [count, slowest, batches] = [0, 0, 0];
+let queue: Attack[] = [];
+/** The server hashes one at a time; asked together, what is measured is the line they stand in. */
+let passwords: Promise<void> = Promise.resolve();
+
+function next(): Attack {
+  if (queue.length === 0) {
+    queue = fc.sample(attacks, { seed: seed + batches, numRuns: BATCH });
+    batches += 1;
+  }
+  return queue.pop() as Attack;
+}
+
+function note(attack: Attack, answer: Answered | null): void {
+  count += 1;
+  slowest = Math.max(slowest, answer?.ms ?? 0);
+  const entry = tried.get(`${attack.plan.method} ${attack.plan.path}`);
+  const isGranted = answer !== null && answer.status < 300;
+  if (entry !== undefined) {
+    entry.all += 1;
+    entry.granted += isGranted ? 1 : 0;
+  }
+  const code = answer === null ? "none" : isGranted ? "granted" : refusedBy(answer);
+  codes.set(code, (codes.get(code) ?? 0) + 1);
+  const complaint =
+    answer !== null && answer.ms > SLOWEST ? "is too slow" : complaintOf(attack, answer);
+  if (complaint === null) return;
+  const sent = attack.bytes.toString("latin1").slice(0, 1_000);
+  const got = answer === null ? "" : `${answer.head}\n${answer.body}`.slice(0, 500);
+  broken.push(`${complaint}: ${JSON.stringify(sent)} got ${JSON.stringify(got)}`);
+}
+
+async function attack(until: number): Promise<void> {
+  const wire = new Wire(target.port);
+  for (;;) {
+    if (count >= until || broken.length >= SHOWN || !target.isAlive()) break;
+    const one = next();
+    const send = async (): Promise<void> =>
+      note(one, await wire.send(one.bytes, one.method === "HEAD"));
+    if (takesPassword(one.plan)) await (passwords = passwords.then(send));
+    else await send();
+  }
+  wire.close();
+}
+
+const attackUntil = (until: number): Promise<unknown> =>
+  Promise.all(Array.from({ length: CONNECTIONS }, () => attack(until)));
+
+const started = performance.now();
+await attackUntil(WARM_UP);
+const before = await settled(target.server.pid);
+await attackUntil(REQUESTS);
+const seconds = (performance.now() - started) / 1_000;
+
+check(
+  `${count} requests in ${seconds.toFixed(0)} s (seed ${seed}): no 5xx, every refusal in its form, ` +
+    `nothing sung back, nothing granted that must not be`,
+  broken.length === 0 && count >= REQUESTS,
+  broken.join("\n         "),
+);
+check(`the slowest took ${slowest.toFixed(0)} ms, less than ${SLOWEST}`, slowest < SLOWEST);
+const rare = [...tried].filter(([, { all, granted }]) => all < LEAST || granted === 0);
+const grants = [...tried.values()].reduce((sum, { granted }) => sum + granted, 0);
+check(
+  `each of ${tried.size} routes and methods was tried ${LEAST} times or more and granted; ` +
+    `${Math.round((100 * grants) / count)} % were granted in all`,
+  rare.length === 0 && grants > count / 5,
+  rare,
+);
+const refusals = [...codes].filter(([code]) => code !== "granted");
+check(
+  `${refusals.length} different refusals were seen, those at every limit among them`,
+  refusals.length > 25 && AT_LIMITS.every((code) => codes.has(code)),
+  refusals,
+);
+check("the server is alive", target.isAlive());
+const after = await settled(target.server.pid);
+check(
+  `${(after - before).toFixed(1)} MiB more resident memory after ${count - WARM_UP} requests than ` +
+    `after the first ${WARM_UP} (${before.toFixed(0)}, ${after.toFixed(0)}), less than ${MOST_MIB}`,
+  after - before < MOST_MIB,
+);
+await judgeBooks(target);
+finish();

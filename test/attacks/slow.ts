@@ -1,0 +1,148 @@
+// `bun run test:attacks slow`: a thousand connections that send a byte now and then, nothing at all, or
+// never read what they asked for, while others register. The others must hardly notice, and once it is
+// over the server must have let go of every one.
+import { readdirSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { check, finish, rigFolder, sized } from "../faults/rig.ts";
+import { judgeBooks } from "./books.ts";
+import { registration } from "./raw-cases.ts";
+import { startTarget } from "./target.ts";
+import { Wire } from "./wire.ts";
+
+const SLOW = sized(1_000, 5_000);
+const SECONDS = sized(15, 120);
+const OTHERS = 8;
+const PAUSE = 10;
+const DRIP = 500;
+const MOST_P99 = 100;
+const LONGEST = 2_000;
+/** As long as the runtime bears with a body, and a little more. */
+const LET_GO = 45_000;
+const CONNECTED = 10_000;
+
+const target = await startTarget(rigFolder(), 1_000);
+const descriptors = (): number => readdirSync(`/proc/${target.server.pid}/fd`).length;
+
+interface Manner {
+  readonly first: string;
+  /** Sent over and over, a byte at a time. */
+  readonly drip?: string;
+  readonly isDeaf?: boolean;
+}
+
+const HEAD = "POST /api/v4/register HTTP/1.1\r\nHost: localhost\r\n";
+const ASKING = "GET /api/v4/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+const dripsHeaders: Manner = { first: `${HEAD}X-Slow: `, drip: "x" };
+const dripsBody: Manner = {
+  first: `${HEAD}Content-Type: application/json\r\nContent-Length: 60000\r\n\r\n{"`,
+  drip: "x",
+};
+const saysOneLetter: Manner = { first: "G" };
+/** Kept by the kernel: the server is not even told of it. */
+const isSilent: Manner = { first: "" };
+/** More answers than the kernel keeps for it, so that the server is left with one in hand. */
+const isDeaf: Manner = { first: ASKING.repeat(60), isDeaf: true };
+
+/** Few deaf ones: each holds some megabytes, if in the kernel. */
+const mannerOf = (index: number): Manner =>
+  index % 20 === 0 ? isDeaf : (OFTEN[index % OFTEN.length] as Manner);
+const OFTEN = [dripsHeaders, dripsBody, saysOneLetter, dripsHeaders, dripsBody, isSilent];
+
+let [opened, isOver] = [0, false];
+const slow = new Set<Socket>();
+
+/** One that was hung up on comes back. */
+function beSlow(index: number): void {
+  if (isOver) return;
+  const { first, drip, isDeaf: neverReads = false } = mannerOf(index);
+  const socket = connect({ host: "127.0.0.1", port: target.port });
+  slow.add(socket);
+  opened += 1;
+  socket.on("connect", () => socket.write(first));
+  if (neverReads) socket.pause();
+  else socket.resume();
+  const dripping = drip === undefined ? null : setInterval(() => socket.write(drip), DRIP);
+  socket.on("error", () => {});
+  socket.on("close", () => {
+    if (dripping !== null) clearInterval(dripping);
+    slow.delete(socket);
+    beSlow(index);
+  });
+}
+
+/** How many connections the server has once all of them are there. */
+async function come(): Promise<number> {
+  // A few at a time: more at once than the kernel lines up before a listener wait there, not here.
+  for (let index = 0; index < SLOW; index += 1) {
+    beSlow(index);
+    if (index % 50 === 0) await Bun.sleep(20);
+  }
+  const connecting = performance.now();
+  while (descriptors() - before < told && performance.now() - connecting < CONNECTED) {
+    await Bun.sleep(100);
+  }
+  return descriptors() - before;
+}
+
+/** How long each answer took, sorted; all of them the same calls at the same pace. */
+async function measure(seconds: number): Promise<number[]> {
+  const took: number[] = [];
+  const end = performance.now() + seconds * 1_000;
+  const one = async (index: number): Promise<void> => {
+    const wire = new Wire(target.port);
+    const bytes = Buffer.from(registration(`other-${index}`));
+    while (performance.now() < end) {
+      const answer = await wire.send(bytes);
+      took.push(answer?.status === 200 ? answer.ms : Infinity);
+      await Bun.sleep(PAUSE);
+    }
+    wire.close();
+  };
+  await Promise.all(Array.from({ length: OTHERS }, (_, index) => one(index)));
+  return took.toSorted((a, b) => a - b);
+}
+
+const at = (took: readonly number[], share: number): number =>
+  took[Math.min(took.length - 1, Math.floor(took.length * share))] ?? Infinity;
+
+const figures = (took: readonly number[]): string =>
+  `${took.length} answers, half within ${at(took, 0.5).toFixed(1)} ms, 99 % within ` +
+  `${at(took, 0.99).toFixed(1)}, the longest ${at(took, 1).toFixed(1)}`;
+
+await measure(2);
+const before = descriptors();
+const alone = await measure(SECONDS);
+const told = Array.from({ length: SLOW }, (_, index) => mannerOf(index)).filter(
+  (manner) => manner !== isSilent,
+).length;
+const [beside, held] = await Promise.all([measure(SECONDS), come()]);
+console.log(`       alone:  ${figures(alone)}`);
+console.log(`       beside: ${figures(beside)}`);
+check(
+  `${SLOW} slow ones are there, ${told} of them have said something: ${held} connections`,
+  held > told * 0.95,
+);
+check(
+  `beside them 99 % of ${beside.length} answers came within ${at(beside, 0.99).toFixed(1)} ms, less ` +
+    `than ${MOST_P99} (${at(alone, 0.99).toFixed(1)} ms without them)`,
+  at(beside, 0.99) < MOST_P99,
+);
+check(
+  `the longest took ${at(beside, 1).toFixed(0)} ms, less than ${LONGEST}`,
+  at(beside, 1) < LONGEST,
+);
+check(`the server is alive; slow ones came back ${opened - SLOW} times`, target.isAlive());
+
+isOver = true;
+for (const socket of slow) socket.destroy();
+const gone = performance.now();
+while (descriptors() > before + 2 && performance.now() - gone < LET_GO) await Bun.sleep(100);
+const seconds = ((performance.now() - gone) / 1_000).toFixed(1);
+const after = descriptors();
+check(
+  `${seconds} s later it holds ${after} descriptors, as before (${before})`,
+  after <= before + 2,
+);
+await judgeBooks(target);
+finish();

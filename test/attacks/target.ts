@@ -1,0 +1,174 @@
+// What is attacked: the real binary on a site of its own, with licenses of every sort, a token that
+// administers, and in the rig's hands everything that would be right to send.
+import { join } from "node:path";
+import { openAppliance } from "../../src/cli/appliance.ts";
+import { decodeTimeCode, signTime } from "../../src/license/time.ts";
+import { verifyRequest } from "../../src/license/request.ts";
+import { signTrust } from "../../src/license/trust.ts";
+import type { TermsDocument } from "../../src/license/terms.ts";
+import { wallClock } from "../../src/platform/clock.ts";
+import { realDisk } from "../../src/platform/disk.ts";
+import { confirmActivation, makePolicy } from "../../src/vendor/airgap.ts";
+import { Desk } from "../../src/vendor/desk.ts";
+import { issue } from "../../src/vendor/issue.ts";
+import { atEnd } from "../faults/rig.ts";
+import { buildBinary, startBinary, type Running } from "../support/binary.ts";
+import { granted } from "../support/licensed-store.ts";
+
+export const PRODUCT = "cad";
+export const LOGIN = "ada";
+export const PASSWORD = "correct horse battery";
+const SPARE = "spare";
+const MESH = "mesh";
+const KEY = "MESH-0001";
+
+const plain = { metadata: null, expires: null, floating: null, consumption: null };
+
+/** Small numbers, so that every limit is met all the time. */
+const TERMS: Partial<TermsDocument> = {
+  license_type: "consumption",
+  timeout_minutes: 30,
+  borrow_hours: 24,
+  consumption: { max: 1_000, overages: 10, negative: true, period: null },
+  features: [
+    { ...plain, code: "view", name: "View", floating: { slots: 5, timeout_minutes: 30 } },
+    {
+      ...plain,
+      code: "plot",
+      name: "Plot",
+      consumption: { max: 500, overages: 0, negative: true, period: null },
+    },
+  ],
+};
+
+/** What a site was given and would take again; each document is as the vendor wrote it. */
+export interface Papers {
+  readonly vendor: Desk;
+  /** Trusted too, but nothing of theirs is installed: they can be let go of. */
+  readonly other: Desk;
+  readonly trust: string;
+  readonly otherTrust: string;
+  readonly license: string;
+  readonly licenseId: number;
+  /** A license that may be given back. */
+  readonly spareId: number;
+  readonly airgap: {
+    readonly license_policy: string;
+    readonly license_key: string;
+    readonly policy_id: string;
+    readonly confirmation_code: string;
+  };
+  /** Answers the question that is open now. */
+  readonly time: string;
+}
+
+const makeDesk = (folder: string, name: string, products: string[]): Promise<Desk> =>
+  Desk.make(realDisk, folder, { name, products, passphrase: null });
+
+const trustOf = (desk: Desk): Promise<string> => signTrust(desk.vendor, desk.key);
+
+/** A site's folder, `site` below `root`, licensed and closed again. */
+export async function makePapers(root: string, slots = 8): Promise<Papers> {
+  const site = await openAppliance({
+    folder: join(root, "site"),
+    named: null,
+    kind: "site",
+    create: true,
+  });
+  try {
+    const vendor = await makeDesk(join(root, "desk"), "Initrode", [PRODUCT, SPARE, MESH]);
+    const other = await makeDesk(join(root, "other"), "Hooli", ["nucleus"]);
+    const [trust, otherTrust] = [await trustOf(vendor), await trustOf(other)];
+    for (const document of [trust, otherTrust])
+      granted(await site.licensing.trust(document, "rig"));
+    const install = async (product: string): Promise<{ id: number; document: string }> => {
+      const asked = granted(await site.licensing.request(product, null, "rig"));
+      const { document } = await issue(vendor, {
+        request: granted(await verifyRequest(asked.document)),
+        renew: null,
+        licenseId: null,
+        isNew: true,
+        licenseKey: null,
+        terms: { ...TERMS, slots },
+        allowWeakBinding: true,
+        acceptFork: null,
+        now: wallClock(),
+      });
+      return { id: granted(await site.licensing.install(document, "rig")).id, document };
+    };
+    const [main, spare] = [await install(PRODUCT), await install(SPARE)];
+    const question = decodeTimeCode(granted(await site.timekeeping.ask("rig")));
+    if (question === null) throw new Error("a question was asked that cannot be read");
+    const iat = Math.floor(wallClock() / 1_000);
+    return {
+      vendor,
+      other,
+      trust,
+      otherTrust,
+      license: main.document,
+      licenseId: main.id,
+      spareId: spare.id,
+      airgap: await confirmed(vendor, granted(await site.airgap.generate(KEY, "", "rig")).code),
+      time: await signTime({ iss: vendor.vendor.vendor, iat, ...question }, vendor.key),
+    };
+  } finally {
+    site.timekeeping.stop();
+    await site.operations.close();
+  }
+}
+
+async function confirmed(desk: Desk, activationCode: string): Promise<Papers["airgap"]> {
+  const policy = await makePolicy(desk, "P-1", { product: MESH, slots: 3 }, wallClock());
+  const { policy_id, confirmation_code } = await confirmActivation(desk, {
+    policy,
+    licenseKey: KEY,
+    activationCode,
+    initializationCode: "",
+    validUntil: null,
+    serial: null,
+    allowWeakBinding: true,
+    now: wallClock(),
+  });
+  return { license_policy: policy, license_key: KEY, policy_id, confirmation_code };
+}
+
+export interface Target {
+  readonly folder: string;
+  readonly server: Running;
+  readonly port: number;
+  /** Administers. */
+  readonly token: string;
+  readonly papers: Papers;
+  isAlive(): boolean;
+}
+
+export async function startTarget(root: string, slots?: number): Promise<Target> {
+  const papers = await makePapers(root, slots);
+  const folder = join(root, "site");
+  const server = await startBinary("serve", "--data", folder, "--listen", "127.0.0.1:0");
+  const isAlive = (): boolean => isRunning(server.pid);
+  atEnd(() => isAlive() && process.kill(server.pid, "SIGKILL"));
+  const made = berth("admin", "token", "--name", "rig", "--json", "--data", folder);
+  const { token } = JSON.parse(made) as { readonly token: string };
+  berthTold(`${PASSWORD}\n`, "admin", "user", "add", LOGIN, "--data", folder);
+  return { folder, server, port: Number(new URL(server.url).port), token, papers, isAlive };
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A command that is meant to succeed; gives what it said. */
+export const berth = (...words: string[]): string => berthTold("", ...words);
+
+function berthTold(input: string, ...words: string[]): string {
+  const stdin = Buffer.from(input);
+  const done = Bun.spawnSync([buildBinary(), ...words], { stdin, cwd: "/", env: {} });
+  if (done.exitCode === 0) return done.stdout.toString();
+  throw new Error(`berth ${words.join(" ")}: ${done.stdout.toString()}${done.stderr.toString()}`);
+}
