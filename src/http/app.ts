@@ -98,7 +98,7 @@ export function createApp(services: Services, gate: Gate) {
     .use(auth(deps))
     .use(access(deps))
     .use(admin(deps));
-  // Written once: anybody may ask, over and over, and writing it takes as long as ten other answers.
+  // Written once: anybody may ask, and writing it takes as long as ten other answers.
   let document: string | null = null;
   return app.get(
     "/api/v4/openapi.json",
