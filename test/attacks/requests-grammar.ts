@@ -119,6 +119,7 @@ function wrongly({ papers }: Target, plan: Plan): Language {
       rightValue(papers, plan, field).map((text) => JSON.stringify(text)),
     );
   const isAdmin = plan.plane === "admin";
+  const takesJson = plan.method === "POST" && !plan.isUpload;
   const methods = ["GET", "POST", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND", "TRACE"];
   return {
     method: fc
@@ -138,8 +139,11 @@ function wrongly({ papers }: Target, plan: Plan): Language {
     })),
     extras: fc
       .tuple(fc.constantFrom(...EXTRAS), fc.constantFrom("Idempotency-Key", "X-Nonce"), oddHeader)
-      .map(([more, name, value]) => fine([...more, [name, value]])),
-    type: wrongType.map(facetOf(() => plan.method === "POST" && !plan.isUpload)),
+      .map(([more, name, value]) => ({
+        value: [...more, [name, value] as Header],
+        isWrong: takesJson && more === COMPRESSED,
+      })),
+    type: wrongType.map(facetOf(() => takesJson)),
     body: fc.oneof(
       { weight: 4, arbitrary: nearlyRight(plan, papers).map((text) => fine(Buffer.from(text))) },
       {
@@ -258,8 +262,11 @@ const ORIGINS: readonly Origin[] = [
   { headers: [HOME, ["Via", "1.1 proxy"]], isRefused: "admin" },
 ];
 
+const COMPRESSED: readonly Header[] = [["Content-Encoding", "gzip"]];
+
 const EXTRAS: readonly (readonly Header[])[] = [
   [],
+  COMPRESSED,
   [["Accept", "application/jwt"]],
   [["Accept", CANARY]],
   [["Cookie", `token=${CANARY}`]],
