@@ -24,7 +24,7 @@ import {
   type Server,
   type Wrapped,
 } from "./syscalls-server.ts";
-import { readTrace, strace, type Trace, type Tracing } from "./syscalls-trace.ts";
+import { isSync, readTrace, strace, type Trace, type Tracing } from "./syscalls-trace.ts";
 
 export interface Seen {
   readonly trace: Trace;
@@ -54,6 +54,9 @@ const RECOVERY = 5_000;
 
 /** For a process to end that has decided to. */
 const LAST_WORDS = 10_000;
+
+/** For one that goes on to show that it does. */
+const A_MOMENT = 2_000;
 
 /** Bytes of a line that still fit on a full disk. */
 const ROOM = 10;
@@ -104,6 +107,7 @@ async function perform(stage: Stage, tracing: Tracing): Promise<Seen> {
     for (const step of scene.steps) replies.push(await take(stage, server, step));
   }
   const ended = await endOf(stage, server, replies, tracing);
+  const isStruck = textOf(log).includes("(INJECTED)");
   if (ended === null && scene.stops) {
     server.kill("SIGTERM");
     if (!(await until(() => server.hasEnded()))) wrong.push("it was told to stop and did not");
@@ -113,10 +117,9 @@ async function perform(stage: Stage, tracing: Tracing): Promise<Seen> {
   const stopped = ended === null && scene.stops ? last : null;
   const text = await logOf(log, scene.traced === "server" ? server.pid : null);
   const read = readTrace(text, { folder, traced: scene.traced, begun, tracing });
-  // A call without an end may also be one that was under way when the rig itself ended the server.
-  const isOurs = scene.traced === "server" && ended === null && stopped !== "SIGKILL";
-  const isKill = typeof tracing === "object" && tracing.effect === "kill";
-  const trace = isKill && isOurs ? { ...read, hit: null } : read;
+  const isTooLate =
+    scene.traced === "server" && ended === null && isMissed(tracing, isStruck, stopped);
+  const trace = isTooLate ? { ...read, hit: null } : read;
   if (stopped === "0" && scene.folds) wrong.push(...(await wrongInRecord(folder)));
   await startAgain(stage);
   const { recovered } = stage;
@@ -124,6 +127,17 @@ async function perform(stage: Stage, tracing: Tracing): Promise<Seen> {
   checkpoint?.unlink();
   const ready = server.ready !== null;
   return { trace, ready, ended, stopped, complaint, replies, recovered, told, wrong };
+}
+
+/**
+ * Did the fault come when the scene was over? A call without an end may be one that was under way
+ * when the rig itself ended the server; and a server that is struck after everybody had looked has
+ * no time left to do as it should.
+ */
+function isMissed(tracing: Tracing, isStruck: boolean, stopped: string | null): boolean {
+  if (typeof tracing !== "object") return false;
+  if (tracing.effect === "kill") return stopped !== "SIGKILL";
+  return stopped === null && !isStruck;
 }
 
 export const logIn = (home: string): string => join(home, "log");
@@ -221,13 +235,19 @@ async function sitOut(stage: Stage, server: Server, step: Step): Promise<Reply |
 
 /** Null: it runs, and answers. */
 async function endOf(
-  { scene, worlds, wrong }: Stage,
+  { scene, home, worlds, wrong }: Stage,
   server: Server,
   replies: readonly Replies[],
   tracing: Tracing,
 ): Promise<string | null> {
   const over = replies.some(({ last }) => last === null || last.code === "storage_failed");
   if (server.ready === null || over) await until(() => server.hasEnded(), LAST_WORDS);
+  // A sync that failed ends it, a moment after it was answered for.
+  const isSyncFailed =
+    typeof tracing === "object" && isSync(tracing.call) && tracing.effect !== "kill";
+  if (isSyncFailed && textOf(logIn(home)).includes("(INJECTED)")) {
+    await until(() => server.hasEnded(), A_MOMENT);
+  }
   if (server.hasEnded()) return server.ended;
   if (over) {
     wrong.push("it did not answer, or its disk had failed, and it did not end");

@@ -22,7 +22,7 @@ if (allowed.exitCode !== 0) {
 
 const CORES = availableParallelism();
 /** Many runs wait most of their time: for the next second's probe, for last words. */
-const AT_ONCE = 2 * CORES;
+const AT_ONCE = 4 * CORES;
 /** A sync may need some luck to be hit; everything else is hit at once. */
 const TRIES = 60;
 
