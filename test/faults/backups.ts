@@ -151,7 +151,7 @@ function tell(broken: Broken | null): void {
     made: [`${backups} backups of a server at work are made`, backups === ROUNDS * 10],
     looked: [
       `berth verify looks ${looks} times and finds nothing wrong; ${met} of both met the end of a checkpoint`,
-      met > ROUNDS * 7,
+      met > ROUNDS * 3,
     ],
     served: [`${requests} requests of ${CLIENTS} clients meanwhile are all granted`, requests > 0],
     secret: [

@@ -103,15 +103,15 @@ export const bugs: readonly Bug[] = [
   {
     name: "a small file is renamed into place unsynced",
     file: "src/platform/files.ts",
-    find: "    await file.sync();\n  } finally {\n    file.close();\n  }\n  disk.rename",
-    replace: "    await null;\n  } finally {\n    file.close();\n  }\n  disk.rename",
+    find: "    await file.sync();\n  } finally {\n    file.close();\n  }\n  return {",
+    replace: "    await null;\n  } finally {\n    file.close();\n  }\n  return {",
     caughtBy: ["syscalls", "power"],
   },
   {
     name: "a small file's new name is not synced",
     file: "src/platform/files.ts",
-    find: "  disk.rename(fresh, path);\n  await disk.syncFolder(dirname(path));",
-    replace: "  disk.rename(fresh, path);\n  await null;",
+    find: "      disk.rename(fresh, path);\n      await disk.syncFolder(dirname(path));",
+    replace: "      disk.rename(fresh, path);\n      await null;",
     caughtBy: ["syscalls", "power"],
   },
   {
@@ -285,7 +285,7 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: "every request is kept for ever",
-    file: "src/http/app.ts",
+    file: "src/http/server.ts",
     find: "const peers = new WeakMap<Request, string>();",
     replace: "const peers = new Map<Request, string>();",
     caughtBy: ["memory"],
