@@ -7,11 +7,14 @@ const LIBRARIES = [
   "libSystem.dylib",
 ];
 
-const { i32, u32, ptr } = FFIType;
+const { i32, u32, i64, u64, ptr } = FFIType;
 
 const load = (library: string) =>
   dlopen(library, {
     flock: { args: [i32, i32], returns: i32 },
+    socket: { args: [i32, i32, i32], returns: i32 },
+    sendto: { args: [i32, ptr, u64, i32, ptr, u32], returns: i64 },
+    close: { args: [i32], returns: i32 },
     setsockopt: { args: [i32, i32, i32, ptr, u32], returns: i32 },
   }).symbols;
 

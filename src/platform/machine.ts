@@ -11,11 +11,19 @@ export interface MachineComponent {
  * At most one of each kind: what this user can read and what is not the same on a thousand other
  * machines. Whatever is missing, unreadable or nonsense is left out; nothing here throws.
  */
-export function readComponents(root = "/"): MachineComponent[] {
+export function readComponents(
+  root = "/",
+  credentials = process.env["CREDENTIALS_DIRECTORY"] ?? null,
+): MachineComponent[] {
+  // Only root may read these two; a service manager can hand them to the service's user.
+  const handed = (name: string, path: string): string | null =>
+    (credentials === null ? null : read(join(credentials, name))) ?? read(join(root, path));
+  const uuid = handed("berth-product-uuid", "sys/class/dmi/id/product_uuid");
+  const board = handed("berth-board-serial", "sys/class/dmi/id/board_serial");
   const found = [
     { kind: "machine_id", value: machineId(root) },
-    { kind: "product_uuid", value: productUuid(root) },
-    { kind: "board_serial", value: serialIn(join(root, "sys/class/dmi/id/board_serial")) },
+    { kind: "product_uuid", value: asUuid(uuid) },
+    { kind: "board_serial", value: asSerial(board) },
     { kind: "root_disk", value: rootDiskSerial(root) },
     { kind: "mac", value: firstMac(root) },
   ] as const;
@@ -37,8 +45,8 @@ const PLACEHOLDER_UUIDS: ReadonlySet<string> = new Set([
   "4c4c4544-0000-2010-8020-80c04f202020",
 ]);
 
-function productUuid(root: string): string | null {
-  const uuid = clean(read(join(root, "sys/class/dmi/id/product_uuid")));
+function asUuid(text: string | null): string | null {
+  const uuid = clean(text);
   if (!/^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/.test(uuid)) return null;
   return isMonotone(uuid.replaceAll("-", "")) || PLACEHOLDER_UUIDS.has(uuid) ? null : uuid;
 }

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { isCompiled } from "./version.ts";
 
@@ -14,6 +15,8 @@ export interface Option {
   /** A path: relative to the working folder, or to the file it stands in. */
   readonly path?: boolean;
   readonly fallback?: (environment: Environment) => string | undefined;
+  /** Words for a fallback that is another one on every machine. */
+  readonly usual?: string;
   /** What is wrong with a value; null when it is fine. */
   readonly check?: (value: Value) => Wrong | null;
 }
@@ -154,9 +157,13 @@ export function strangers(environment: Environment, options: readonly Option[]):
   return Object.keys(environment).filter((name) => name.startsWith("BERTH_") && !known.has(name));
 }
 
+/** Where a service has its data. */
+export const SERVICE_DATA = "/var/lib/berth";
+
 /** Never the working folder: the same command must mean the same data wherever it is typed. */
 export function defaultDataFolder({ STATE_DIRECTORY }: Environment): string {
   if (STATE_DIRECTORY !== undefined && isAbsolute(STATE_DIRECTORY)) return STATE_DIRECTORY;
   const home = isCompiled ? dirname(process.execPath) : resolve(import.meta.dir, "..", "..");
-  return join(home, "data");
+  const beside = join(home, "data");
+  return isCompiled && !existsSync(beside) && existsSync(SERVICE_DATA) ? SERVICE_DATA : beside;
 }

@@ -1,6 +1,6 @@
 import { ptr } from "bun:ffi";
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { libc } from "./libc.ts";
+import { ownListenersOn } from "./ports.ts";
 
 const SOL_SOCKET = 1;
 const SO_ATTACH_REUSEPORT_CBPF = 51;
@@ -21,33 +21,7 @@ export function steer(port: number, index: number): void {
   const program = new Uint8Array(16);
   new DataView(program.buffer).setUint16(0, 1, true);
   new DataView(program.buffer).setBigUint64(8, BigInt(ptr(instruction)), true);
-  for (const fd of listeningOn(port)) {
+  for (const fd of ownListenersOn(port)) {
     libc().setsockopt(fd, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, ptr(program), program.length);
-  }
-}
-
-const LISTENING = "0A";
-
-/** This process's file descriptors that listen on a port. */
-function listeningOn(port: number): number[] {
-  const inodes = new Set<string>();
-  const local = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
-  for (const table of ["tcp", "tcp6"]) {
-    for (const line of readFileSync(`/proc/self/net/${table}`, "utf8").split("\n")) {
-      const [, address, , state, , , , , , inode] = line.trim().split(/\s+/);
-      if (state === LISTENING && address?.endsWith(local)) inodes.add(`socket:[${inode}]`);
-    }
-  }
-  return readdirSync("/proc/self/fd")
-    .map(Number)
-    .filter((fd) => inodes.has(linkOf(fd)));
-}
-
-function linkOf(fd: number): string {
-  try {
-    return readlinkSync(`/proc/self/fd/${fd}`);
-  } catch {
-    // Closed since it was listed.
-    return "";
   }
 }

@@ -1,0 +1,30 @@
+import { existsSync } from "node:fs";
+
+/** Is this machine run by systemd? */
+export const hasSystemd = (): boolean => existsSync("/run/systemd/system");
+
+const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+export interface Ran {
+  readonly ok: boolean;
+  /** What it said, whichever way; without the last line end. */
+  readonly text: string;
+}
+
+export function runTool(words: readonly string[]): Ran {
+  const [tool = ""] = words;
+  if (Bun.which(tool, { PATH }) === null) return { ok: false, text: `there is no ${tool} here` };
+  const { exitCode, stdout, stderr } = Bun.spawnSync([...words], {
+    stdin: "ignore",
+    env: { PATH, LC_ALL: "C" },
+  });
+  return { ok: exitCode === 0, text: `${stdout.toString()}${stderr.toString()}`.trimEnd() };
+}
+
+export const systemctl = (...words: readonly string[]): Ran => runTool(["systemctl", ...words]);
+
+/** What a service said last. */
+export const lastWords = (unit: string, lines = 20): string =>
+  runTool(["journalctl", "-u", unit, "-n", String(lines), "--no-pager", "-o", "cat"]).text;
+
+export const isActive = (unit: string): boolean => systemctl("is-active", "--quiet", unit).ok;
