@@ -20,6 +20,9 @@ import {
   writeSync,
 } from "node:fs";
 import { flock } from "./flock.ts";
+import { openAlone } from "./windows-lock.ts";
+
+const isWindows = process.platform === "win32";
 
 /**
  * The file system as the store uses it: one method per system call that matters, so that every one
@@ -110,6 +113,8 @@ export const realDisk: Disk = {
   },
   setMode: chmodSync,
   async syncFolder(folder) {
+    // No folder can be synced there; NTFS keeps a journal of its names by itself.
+    if (isWindows) return;
     const fd = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY);
     try {
       await inThread((done) => fsync(fd, done));
@@ -118,6 +123,7 @@ export const realDisk: Disk = {
     }
   },
   lock(path) {
+    if (isWindows) return lockOnWindows(path);
     const fd = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
     if (!flock(fd)) {
       closeSync(fd);
@@ -132,6 +138,12 @@ export const realDisk: Disk = {
     };
   },
 };
+
+/** Nobody else could read a note in it. */
+function lockOnWindows(path: string): FileLock | null {
+  const release = openAlone(path);
+  return release && { note() {}, release };
+}
 
 /** The real disk, with one file opened now, for when this process may no longer do so later. */
 export function holding(path: string): Disk {
