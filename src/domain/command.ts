@@ -23,6 +23,7 @@ export type Command =
   | AddFeatureConsumption
   | SetKeys
   | ChangeAccess
+  | MoveAway
   | MarkClock
   | AskClock
   | SetClockBack
@@ -180,6 +181,14 @@ export interface SetClockBack {
 export interface SetKeys {
   readonly type: "SetKeys";
   readonly changed: readonly string[];
+  readonly peer: string;
+}
+
+/** Gives the whole appliance up here, to be carried to another host. */
+export interface MoveAway {
+  readonly type: "MoveAway";
+  /** Random: the name of this move. */
+  readonly move: string;
   readonly peer: string;
 }
 

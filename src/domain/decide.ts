@@ -18,13 +18,14 @@ import {
   decideMakeRequest,
   decideRemoveLicense,
 } from "./install.ts";
+import { decideMoveAway } from "./move.ts";
 import { decideCountRefusals } from "./refusals.ts";
-import type { Result } from "./result.ts";
+import { no, type Result } from "./result.ts";
 import { decideRegister } from "./register.ts";
 import type { SlotOutcome } from "./slots.ts";
 import { decideDistrustVendor, decideTrustVendor } from "./trust.ts";
 import { decideUnregister, decideUnregisterAll } from "./unregister.ts";
-import type { OpenActivation, OpenRequest, State, Tombstone } from "./state.ts";
+import type { OpenActivation, OpenRequest, Retired, State, Tombstone } from "./state.ts";
 import type { Instant } from "./time.ts";
 
 /** What each command answers with when it is not refused. */
@@ -47,6 +48,7 @@ export interface Outcomes {
   AddFeatureConsumption: FeatureConsumptionOutcome;
   SetKeys: null;
   ChangeAccess: null;
+  MoveAway: Retired;
   MarkClock: null;
   AskClock: null;
   SetClockBack: null;
@@ -85,6 +87,7 @@ const DECIDERS: { readonly [C in Command as C["type"]]: Decider<C> } = {
   SetClockBack: decideSetClockBack,
   SetKeys: (_state, { changed, peer }, at) =>
     decided([{ type: "KeysSet", at, changed, peer }], null),
+  MoveAway: decideMoveAway,
   ChangeAccess: (_state, { change, name, peer }, at) =>
     decided([{ type: "AccessChanged", at, change, name, peer }], null),
   CountRefusals: decideCountRefusals,
@@ -96,6 +99,9 @@ export function decide<C extends Command>(
   command: C,
   at: Instant,
 ): Result<Decision<OutcomeOf<C>>, Fault> {
+  if (state.retired !== null && command.type !== "MoveAway") {
+    return no({ code: "moved_away", at: state.retired.at });
+  }
   // The table pairs each command with its own decider; the compiler loses the pair in the look-up.
   const decider: Decider<C> = DECIDERS[command.type] as never;
   return decider(state, command, at);

@@ -37,6 +37,8 @@ export type Event =
   | KeysSet
   | AccessChanged
   | Restored
+  | MovedAway
+  | MovedIn
   | ClockMarked
   | ClockAsked
   | ClockSetBack
@@ -215,6 +217,17 @@ export type AccessChange = "token_made" | "token_revoked" | "user_set" | "user_r
 
 /** A backup took the place of what was there: from here on this is another line of events. */
 export interface Restored extends Happened<"Restored"> {
+  readonly restore: Restore;
+}
+
+/** The last thing that happens on a host that is left. */
+export interface MovedAway extends Happened<"MovedAway"> {
+  readonly move: string;
+  readonly peer: string;
+}
+
+/** The first thing that happens on the host it came to. */
+export interface MovedIn extends Happened<"MovedIn"> {
   readonly restore: Restore;
 }
 

@@ -70,6 +70,7 @@ export function install(state: State, event: LicenseInstalled): void {
     const license: License = {
       id,
       addedAt: at,
+      movedAt: null,
       terms,
       grant,
       counter: { total: 0, resetAt: null },
@@ -81,6 +82,8 @@ export function install(state: State, event: LicenseInstalled): void {
     state.products.set(terms.product, [license, ...others]);
     return;
   }
+  // Signed for the hardware it is on now: the move is over.
+  if (installed.grant.hardwareId !== grant.hardwareId) installed.movedAt = null;
   installed.terms = terms;
   installed.grant = grant;
   startPeriod(installed.counter, terms.consumption, at);

@@ -8,6 +8,7 @@ import {
   remove,
 } from "./evolve-licenses.ts";
 import { limits } from "./limits.ts";
+import { moveAway, moveIn } from "./move.ts";
 import { setBack } from "./set-back.ts";
 import type { Contact, Feature, FeatureRegistration, Pool, Registration, State } from "./state.ts";
 import { isDated } from "./terms.ts";
@@ -104,6 +105,10 @@ export function evolve(state: State, event: Event): void {
       state.restores.push(event.restore);
       if (state.restores.length > limits.restores) state.restores.shift();
       return;
+    case "MovedAway":
+      return moveAway(state, event);
+    case "MovedIn":
+      return moveIn(state, event);
     case "RefusalsCounted":
       return countRefusals(state, event);
   }

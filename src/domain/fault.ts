@@ -38,6 +38,7 @@ export type Fault =
   | { readonly code: "clock_suspect"; readonly behind: number }
   | { readonly code: "untrusted_vendor" }
   | { readonly code: "hardware_mismatch" }
+  | { readonly code: "moved_away"; readonly at: Instant }
   | { readonly code: "request_unknown" }
   | { readonly code: "request_used" }
   | { readonly code: "stale_license"; readonly serial: number }

@@ -1,5 +1,6 @@
 import type { Aim } from "./command.ts";
 import type { Fault } from "./fault.ts";
+import { isInMoveGrace } from "./move.ts";
 import { no, ok, type Result } from "./result.ts";
 import type { License, State } from "./state.ts";
 import { endOf } from "./terms.ts";
@@ -8,7 +9,7 @@ import type { Instant } from "./time.ts";
 /** Why nothing may be granted on this license at this instant; null when it may. */
 export function invalidity(state: State, license: License, at: Instant): Fault | null {
   const { terms } = license;
-  if (!state.isBound(license)) return { code: "hardware_mismatch" };
+  if (!state.isBound(license) && !isInMoveGrace(license, at)) return { code: "hardware_mismatch" };
   if (!terms.enabled) return { code: "license_not_enabled" };
   if (terms.start !== null && at < terms.start) {
     return { code: "license_not_active", start: terms.start };

@@ -21,6 +21,7 @@ export function setBack(state: State, { from, to }: ClockSetBack): void {
       held.borrowedUntil = moved(held.borrowedUntil);
     });
     moveCounter(license.counter, moved);
+    license.movedAt = moved(license.movedAt);
     for (const feature of license.features.values()) {
       movePool(feature.pool, moved, () => {});
       moveCounter(feature.counter, moved);

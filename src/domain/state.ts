@@ -29,6 +29,8 @@ export interface State {
   readonly tombstones: Map<number, Tombstone>;
   /** The last times a backup was brought back, oldest first. */
   readonly restores: Restore[];
+  /** Everything was moved to another host: nothing is done here any more; null: it was not. */
+  retired: Retired | null;
   /** Whether a slot or a count was ever granted on a license with an end. */
   lentDated: boolean;
   /** The question a vendor's time may answer; null: none is open. */
@@ -66,6 +68,8 @@ export interface License {
   readonly addedAt: Instant;
   terms: Terms;
   grant: Grant;
+  /** When it was first carried to another host since it was last signed; null: it was not. */
+  movedAt: Instant | null;
   readonly counter: Counter;
   readonly pool: Pool<Registration>;
   readonly features: Map<string, Feature>;
@@ -144,6 +148,12 @@ export interface Tombstone {
   readonly borrows: readonly string[];
 }
 
+/** Carried away as one file, under a name of its own. */
+export interface Retired {
+  readonly move: string;
+  readonly at: Instant;
+}
+
 /** A backup was brought back. Two folders with the same last one share every line up to it. */
 export interface Restore {
   /** Random: the name of the line of events that begins here. */
@@ -153,6 +163,8 @@ export interface Restore {
   readonly seq: number;
   /** The last line of what it replaced, when that was the same appliance and could be read. */
   readonly replaced: number | null;
+  /** It was carried here from another host; absent: it was not. */
+  readonly moved?: true;
 }
 
 export interface Feature {
@@ -220,6 +232,7 @@ export const emptyState = (kind: Kind): State => ({
   heads: [],
   tombstones: new Map(),
   restores: [],
+  retired: null,
   lentDated: false,
   clockNonce: null,
   clockAskedAt: instant(0),

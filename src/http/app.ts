@@ -22,6 +22,7 @@ import { auth } from "./routes/auth.ts";
 import { borrow } from "./routes/borrow.ts";
 import { speakingFor, type RouteDeps } from "./routes/deps.ts";
 import { clock } from "./routes/clock.ts";
+import { move } from "./routes/move.ts";
 import { featureRegister } from "./routes/feature-register.ts";
 import { featureRelease } from "./routes/feature-release.ts";
 import { health } from "./routes/health.ts";
@@ -94,6 +95,7 @@ export function createApp(services: Services, gate: Gate) {
     .use(airgapLicense(deps))
     .use(setKeys(deps))
     .use(clock(deps))
+    .use(move(deps))
     .use(trust(deps))
     .use(auth(deps))
     .use(access(deps))

@@ -26,6 +26,7 @@ export type WireFault =
   | { readonly code: "not_found" }
   | { readonly code: "method_not_allowed"; readonly allow: readonly string[] }
   | { readonly code: "wrong_host" }
+  | { readonly code: "wrong_appliance" }
   | { readonly code: "cross_site" }
   | { readonly code: "forbidden"; readonly reason: "network" | "role" | "user" }
   | { readonly code: "unauthorized"; readonly plane?: Plane }
@@ -150,6 +151,10 @@ const FAULTS: { readonly [C in Code]: Row<C> } = {
     status: 403,
     say: () => "credentials from other machines are taken over TLS only",
   },
+  wrong_appliance: {
+    status: 400,
+    say: () => "this is another appliance; berth status tells its id",
+  },
   unknown_name: { status: 400, say: () => "there is no such name" },
   name_taken: { status: 400, say: () => "there is one of that name already" },
   last_credential: {
@@ -245,6 +250,10 @@ const FAULTS: { readonly [C in Code]: Row<C> } = {
   hardware_mismatch: {
     status: 400,
     say: () => "the license was signed for other hardware; make a new request for this machine",
+  },
+  moved_away: {
+    status: 409,
+    say: ({ at }) => `this server was moved to another host on ${rfc3339(at)}; ask there`,
   },
   request_unknown: {
     status: 400,

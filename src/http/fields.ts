@@ -33,6 +33,7 @@ export const fields = {
   password: field("At least 12 characters."),
   days: field(`Until the token ends; left out: never. ${COUNT}`, { tolerates: "integer" }),
   vendor: field("A vendor, by its id."),
+  appliance: field("This appliance, by its id."),
   with_borrows: field("true: also while slots are borrowed.", { tolerates: "boolean" }),
   consumptions: field(`How many to add; 1 when left out. ${COUNT}`, { tolerates: "integer" }),
   max_overages: field(`Tightens the license's own overage for this call. ${COUNT}`, {

@@ -38,6 +38,7 @@ const ROUTES: Readonly<Record<string, Route>> = {
   "/api/admin/v1/status": { GET: "admin" },
   "/api/admin/v1/licenses": { GET: "admin" },
   "/api/admin/v1/licenses/remove": { POST: "admin" },
+  "/api/admin/v1/move": { POST: "admin" },
   "/api/admin/v1/clock": { GET: "admin" },
   "/api/admin/v1/clock/ask": { POST: "admin" },
   "/api/admin/v1/clock/accept": { POST: "admin" },

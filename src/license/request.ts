@@ -54,7 +54,13 @@ export const Request = Type.Object(
     restores: Type.Optional(
       Type.Array(
         Type.Object(
-          { lineage: id, at: Type.String(), seq, replaced: Type.Union([seq, Type.Null()]) },
+          {
+            lineage: id,
+            at: Type.String(),
+            seq,
+            replaced: Type.Union([seq, Type.Null()]),
+            moved: Type.Optional(Type.Literal(true)),
+          },
           closed,
         ),
         { maxItems: 64 },

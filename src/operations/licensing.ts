@@ -218,11 +218,9 @@ export class Licensing {
         sum: auditSum,
       })),
       ...(state.restores.length > 0 && {
-        restores: state.restores.map(({ lineage, at: when, seq, replaced }) => ({
-          lineage,
+        restores: state.restores.map(({ at: when, ...restore }) => ({
+          ...restore,
           at: rfc3339(when),
-          seq,
-          replaced,
         })),
       }),
       trust: [...state.vendors.values()].map(({ vendor, version }) => ({ vendor, version })),

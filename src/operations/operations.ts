@@ -16,7 +16,7 @@ import type { Fault } from "../domain/fault.ts";
 import { licensesOf, missingFields, validOf } from "../domain/licenses.ts";
 import { no, ok, type Result } from "../domain/result.ts";
 import type { SlotOutcome } from "../domain/slots.ts";
-import type { State } from "../domain/state.ts";
+import type { Retired, State } from "../domain/state.ts";
 import { MINUTE, type Instant } from "../domain/time.ts";
 import {
   viewLicense,
@@ -26,6 +26,7 @@ import {
   type RegistrationView,
 } from "../domain/views.ts";
 import type { Lease } from "../license/lease.ts";
+import { randomId } from "../platform/random.ts";
 import type { StorageFault } from "../store/group-commit.ts";
 import type { Condition } from "../store/condition.ts";
 import type { StoreHealth } from "../store/store-options.ts";
@@ -211,6 +212,19 @@ export class Operations {
       licenses: [...state.licenses.values()].map((license) => viewLicense(state, license, now)),
       refusals: [...state.refusals.values()].toSorted((a, b) => b.count - a.count),
     }));
+  }
+
+  /** Gives the appliance up on this host; whoever has its file goes on with it elsewhere. */
+  moveAway(peer: string): Answer<Retired> {
+    return this.#store.transact(
+      { type: "MoveAway", move: randomId(), peer },
+      (_state, outcome) => outcome,
+    );
+  }
+
+  /** Null: it was not given up here. */
+  retired(): Retired | null {
+    return this.#store.peek(({ retired }) => retired);
   }
 
   health(): StoreHealth {

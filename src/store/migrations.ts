@@ -8,6 +8,12 @@ type Old = Readonly<Record<string, unknown>>;
  * one since licenses are signed stays here; journals need none, their events mean what they meant.
  */
 const STEPS: Readonly<Record<number, (old: Old) => Old>> = {
+  // 4: an appliance can be carried to another host.
+  3: (old) => ({
+    ...old,
+    retired: null,
+    licenses: each(old["licenses"], (license) => ({ ...license, movedAt: null })),
+  }),
   // 3: backups can be brought back, and old parts of the record can be let go.
   2: (old) => ({
     ...old,
@@ -15,6 +21,10 @@ const STEPS: Readonly<Record<number, (old: Old) => Old>> = {
     restores: [],
   }),
 };
+
+/** What is no list is left for the check of the shape to find. */
+const each = (rows: unknown, edit: (row: Old) => Old): unknown =>
+  Array.isArray(rows) ? rows.map((row) => edit(row as Old)) : rows;
 
 const OLDEST = Math.min(...Object.keys(STEPS).map(Number));
 

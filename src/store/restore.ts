@@ -15,6 +15,8 @@ export interface RestoreOptions {
   /** The backup. */
   readonly file: string;
   readonly acceptLoss: boolean;
+  /** Whether it is carried on here from another host, which has given it up. */
+  readonly isMove?: boolean;
   readonly now: Instant;
   readonly uid: number;
   readonly identity: VerifyOptions["identity"];
@@ -36,7 +38,7 @@ export interface RestoreReport {
  * only when somebody says so.
  */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoreReport> {
-  const { disk, folder, file, uid, identity } = options;
+  const { disk, folder, file, uid, identity, isMove = false } = options;
   // A bad file must not leave a new folder behind.
   if (disk.stat(folder) === null) await openBackup(disk, file, { identity });
   const { lock } = await takeFolder({ disk, folder, create: true, uid });
@@ -51,7 +53,8 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
         }
       },
     });
-    const lost = decide(options, there, verified, continues);
+    if (isMove) checkMove(options, there, verified, continues);
+    const lost = isMove ? 0 : decide(options, there, verified, continues);
     const { head, covers, segments, mark } = verified;
     const same = there !== null && "head" in there && there.appliance === verified.appliance;
     const restore = {
@@ -59,6 +62,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
       at: latest(options.now, mark),
       seq: head.seq,
       replaced: same ? there.head.seq : null,
+      ...(isMove && { moved: true as const }),
     };
     await stageRestore(disk, folder, {
       from: archive,
@@ -68,12 +72,34 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
       lastSegment: segments.at(-1) ?? covers + 1,
       head,
       restore,
+      isMove,
     });
     const replaced = (await finishRestore(disk, folder))?.replaced ?? null;
     return { manifest, verified, lineage: restore.lineage, replaced, lost };
   } finally {
     lock.release();
   }
+}
+
+/** Into an empty folder, or back to where it came from, as if it had never left. */
+function checkMove(
+  { folder, file }: RestoreOptions,
+  there: Standing | null,
+  { retired, appliance }: Verified,
+  continues: boolean,
+): void {
+  if (retired === null) {
+    throw new BackupRefused(
+      `${file} is a backup: its host has not given it up, and both would lend the same slots`,
+      "make it with berth move out on that host; or, if that host is lost, berth restore",
+    );
+  }
+  const back = there !== null && "head" in there && there.appliance === appliance && continues;
+  if (there === null || back) return;
+  throw new BackupRefused(
+    `${folder} is in use by something else`,
+    "name an empty folder with --data DIR",
+  );
 }
 
 type Standing =

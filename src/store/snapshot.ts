@@ -21,7 +21,7 @@ import { GENESIS } from "../platform/hash.ts";
 import type { Head } from "./journal.ts";
 
 /** Raised by one with every change to what follows; older ones are migrated, newer ones refused. */
-export const FORMAT = 3;
+export const FORMAT = 4;
 
 const At = Type.Unsafe<Instant>(Type.Integer());
 const MaybeAt = Type.Union([At, Type.Null()]);
@@ -43,6 +43,7 @@ export const Snapshot = Type.Object({
   mark: At,
   nextSlot: Seq,
   appliance: Type.String(),
+  retired: Type.Union([Type.Object({ move: Type.String(), at: At }), Type.Null()]),
   lentDated: Type.Boolean(),
   clockNonce: Type.Union([Type.String(), Type.Null()]),
   clockAskedAt: At,
@@ -61,6 +62,7 @@ export const Snapshot = Type.Object({
     Type.Object({
       id: Seq,
       addedAt: At,
+      movedAt: MaybeAt,
       terms: Type.Unsafe<Terms>(Type.Object({ product: Type.String(), slots: Seq })),
       grant: Type.Unsafe<Grant>(Type.Object({ vendor: Type.String(), serial: Seq })),
       counter: CounterRow,
@@ -162,8 +164,8 @@ export function encodeSnapshot(
   };
   // By product and newest first within it: reading the rows back in order keeps that order.
   for (const license of [...state.products.values()].flat()) {
-    const { id, addedAt, terms, grant, counter, pool, features } = license;
-    rows.licenses.push({ id, addedAt, terms, grant, counter });
+    const { id, addedAt, movedAt, terms, grant, counter, pool, features } = license;
+    rows.licenses.push({ id, addedAt, movedAt, terms, grant, counter });
     for (const held of pool.holders.values()) rows.registrations.push({ license: id, ...held });
     for (const feature of features.values()) {
       rows.features.push({ license: id, terms: feature.terms, counter: feature.counter });
@@ -179,6 +181,7 @@ export function encodeSnapshot(
     mark,
     nextSlot,
     appliance,
+    retired: state.retired,
     lentDated: state.lentDated,
     clockNonce: state.clockNonce,
     clockAskedAt: state.clockAskedAt,
@@ -203,6 +206,7 @@ export function decodeSnapshot(snapshot: Snapshot): State {
   state.mark = snapshot.mark;
   state.nextSlot = snapshot.nextSlot;
   state.appliance = snapshot.appliance;
+  state.retired = snapshot.retired;
   state.lentDated = snapshot.lentDated;
   state.clockNonce = snapshot.clockNonce;
   state.clockAskedAt = snapshot.clockAskedAt;
@@ -213,10 +217,11 @@ export function decodeSnapshot(snapshot: Snapshot): State {
   state.heads.push(...snapshot.heads);
   state.restores.push(...snapshot.restores);
   for (const tombstone of snapshot.tombstones) state.tombstones.set(tombstone.license, tombstone);
-  for (const { id, addedAt, terms, grant, counter } of snapshot.licenses) {
+  for (const { id, addedAt, movedAt, terms, grant, counter } of snapshot.licenses) {
     const license: License = {
       id,
       addedAt,
+      movedAt,
       terms,
       grant,
       counter: counterOf(counter),

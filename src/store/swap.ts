@@ -30,6 +30,8 @@ export interface Staging {
   readonly lastSegment: number;
   readonly head: Head;
   readonly restore: Restore;
+  /** Whether it comes from another host, to go on here. */
+  readonly isMove: boolean;
 }
 
 /** From when this returns on, the backup is what the folder holds; `finishRestore` moves it in. */
@@ -48,16 +50,15 @@ export async function stageRestore(disk: Disk, folder: string, staging: Staging)
 }
 
 async function fill(disk: Disk, staged: string, staging: Staging): Promise<void> {
-  const { from, source, names, covers, lastSegment, head, restore } = staging;
+  const { from, source, names, covers, lastSegment, head, restore, isMove } = staging;
   disk.makeFolder(join(staged, HISTORY));
   for (const name of names) await copy(from, join(source, name), disk, join(staged, name));
   // There is always a generation to go back to.
   await copy(from, join(source, STATE), disk, join(staged, generationName(covers)));
   const journal = disk.open(join(staged, segmentName(lastSegment)));
   try {
-    const { text } = encodeLine(head, null, restore.at, [
-      { type: "Restored", at: restore.at, restore },
-    ]);
+    const type = isMove ? "MovedIn" : "Restored";
+    const { text } = encodeLine(head, null, restore.at, [{ type, at: restore.at, restore }]);
     writeAll(journal, Buffer.from(text));
     await journal.sync();
   } finally {

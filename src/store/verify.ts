@@ -1,5 +1,5 @@
 import { evolve } from "../domain/evolve.ts";
-import type { Kind } from "../domain/state.ts";
+import type { Kind, Retired } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import type { Disk } from "../platform/disk.ts";
 import { generationName, generationsIn, segmentsIn, STATE } from "./files.ts";
@@ -20,6 +20,8 @@ export interface Verified {
   readonly head: Head;
   readonly covers: number;
   readonly mark: Instant;
+  /** It was carried away from here; null: it was not. */
+  readonly retired: Retired | null;
   /** By their first lines. */
   readonly segments: readonly number[];
   readonly record: Walked & { readonly from: number };
@@ -76,6 +78,7 @@ export async function verify(
     head,
     covers: snapshot.covers.seq,
     mark: state.mark,
+    retired: state.retired,
     segments: segments.map(({ number }) => number),
     record: { ...record, from: snapshot.audit.anchor.seq + 1 },
     generations,

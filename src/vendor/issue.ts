@@ -228,7 +228,8 @@ export function restoredSince(desk: Desk, request: Request): string[] {
   const known = new Set(desk.ledger.lastSeen(request.appliance)?.restores);
   return (request.restores ?? [])
     .filter(({ lineage }) => !known.has(lineage))
-    .map(({ at, seq, replaced }) => {
+    .map(({ at, seq, replaced, moved }) => {
+      if (moved === true) return `the site moved to another host on ${at}, at line ${seq}`;
       const given = replaced === null ? "" : `; it had come to line ${replaced}`;
       return `the site brought back a backup of line ${seq} on ${at}${given}`;
     });

@@ -57,6 +57,7 @@ const WEIGHTS: Readonly<Record<Command["type"], number>> = {
   DistrustVendor: 0.3,
   SetKeys: 0.5,
   ChangeAccess: 0.3,
+  MoveAway: 0,
   MarkClock: 1,
   AskClock: 0.5,
   SetClockBack: 0.4,
@@ -150,6 +151,7 @@ const MAKERS: Readonly<Record<Command["type"], Maker>> = {
     vendor: dice.pick([OTHER, OTHER, VENDOR]).vendor,
     peer: PEER,
   }),
+  MoveAway: () => ({ type: "MoveAway", move: "a move", peer: PEER }),
   ChangeAccess: ({ dice }) => ({
     type: "ChangeAccess",
     change: dice.pick(["token_made", "user_set"] as const),

@@ -33,6 +33,10 @@ export const LICENSING: Readonly<Record<string, Ask>> = {
   },
   "POST /api/admin/v1/licenses/remove": (site) =>
     site.post(`${ADMIN}/licenses/remove`, { license_id: "2" }),
+  "POST /api/admin/v1/move": async (site) => {
+    const status = await site.get<{ appliance: { id: string } }>(`${ADMIN}/status`);
+    return site.post(`${ADMIN}/move`, { appliance: expectOk(status).appliance.id });
+  },
   "GET /api/admin/v1/clock": (site) => site.get(`${ADMIN}/clock`),
   "POST /api/admin/v1/clock/ask": (site) => site.post(`${ADMIN}/clock/ask`, {}),
   "POST /api/admin/v1/clock/accept": (site) => site.post(`${ADMIN}/clock/accept`, {}),

@@ -38,6 +38,7 @@ const EXPECTED: Readonly<Record<string, Plane>> = {
   "GET /api/admin/v1/trust": "admin",
   "POST /api/admin/v1/trust/add": "admin",
   "POST /api/admin/v1/trust/remove": "admin",
+  "POST /api/admin/v1/move": "admin",
   "GET /api/admin/v1/clock": "admin",
   "POST /api/admin/v1/clock/ask": "admin",
   "POST /api/admin/v1/clock/accept": "admin",

@@ -14,7 +14,7 @@ import { verify, type VerifyOptions } from "../../src/store/verify.ts";
 import { newFile, refusal, standsAt } from "../support/care.ts";
 import { failAt, FaultyDisk } from "../support/faulty-disk.ts";
 import { openSite, refusalOf, segmentNames, startIn, stateOf } from "../support/licensed-store.ts";
-import { expectedOf, keptFormats, oldFolder } from "../support/old-formats.ts";
+import { expectedOf, keptFormats, oldFolder, type Expected } from "../support/old-formats.ts";
 import { contentsOf, copyOf, tempFolder } from "../support/temp-folder.ts";
 
 /** The oldest format with signed licenses; what is older is not read. */
@@ -27,15 +27,24 @@ const identity: VerifyOptions["identity"] = (disk, folder, appliance) =>
 const formatOf = (folder: string, name = "state.json"): number =>
   Number(/^\{\n"format":(\d+),/.exec(readFileSync(join(folder, name), "utf8"))?.[1]);
 
-/** What a state has today that the versions of that time had no word for. */
-const SINCE: Readonly<Record<number, object>> = { 2: { restores: [] } };
+type Old = Expected["state"];
 
-const expectedToday = (format: number): object =>
-  Object.assign(
-    {},
-    expectedOf(format).state,
-    ...Object.entries(SINCE).flatMap(([of, more]) => (Number(of) >= format ? [more] : [])),
-  ) as object;
+/** What a state of each format had no word for, and the one after it has. */
+const SINCE: Readonly<Record<number, (old: Old) => object>> = {
+  2: () => ({ restores: [] }),
+  3: ({ licenses = [] }) => ({
+    retired: null,
+    licenses: licenses.map(([id, license]) => [id, { ...(license as object), movedAt: null }]),
+  }),
+};
+
+function expectedToday(format: number): object {
+  const { state } = expectedOf(format);
+  for (const [of, more] of Object.entries(SINCE)) {
+    if (Number(of) >= format) Object.assign(state, more(state));
+  }
+  return state;
+}
 
 test("every format before this one is kept as a folder of its time, and can be read", () => {
   // Whoever raises the format keeps a folder that the version before wrote, with `expected.json`.
@@ -147,8 +156,11 @@ for (const format of keptFormats()) {
         uid: process.getuid?.() ?? 0,
         identity,
       });
-      const restores = [{ lineage, at: state.mark, seq, replaced: null }];
-      expect((await startIn(fresh)).state).toEqual({ ...state, restores });
+      const restore = { lineage, at: state.mark, seq, replaced: null };
+      expect((await startIn(fresh)).state).toEqual({
+        ...state,
+        restores: [...state.restores, restore],
+      });
       expect(segmentNames(fresh)).toEqual(segmentNames(folder).slice(-1));
     });
   });
@@ -222,13 +234,16 @@ describe("a format nobody here knows is refused in one line, and nothing is chan
 
 describe("a migration", () => {
   test("adds what the format of then had no word for, and takes nothing away", () => {
-    const old = { format: 2, other: [1], audit: { seq: 7, sum: "s", file: null, length: 0 } };
+    const audit = { seq: 7, sum: "s", file: null, length: 0 };
+    const old = { format: 2, other: [1], audit, licenses: [{ id: 5 }] };
     const before = structuredClone(old);
     expect(migrate(old)).toEqual({
       format: FORMAT,
       other: [1],
       audit: { ...old.audit, anchor: { seq: 0, sum: GENESIS } },
       restores: [],
+      retired: null,
+      licenses: [{ id: 5, movedAt: null }],
     });
     expect(old).toEqual(before);
   });

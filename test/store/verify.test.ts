@@ -53,6 +53,7 @@ describe("a folder as it was written", () => {
       head: { seq, auditSeq, sum: expect.any(String), auditSum: expect.any(String) },
       covers: 5,
       mark: clock.now,
+      retired: null,
       segments: [6],
       record: { from: 1, files: 2, lines: 5, leftover: 0 },
       generations: [3],

@@ -1,4 +1,5 @@
 // Archives to look into, and to damage.
+import { readFileSync } from "node:fs";
 import { realDisk } from "../../src/platform/disk.ts";
 import { ArchiveWriter } from "../../src/store/archive.ts";
 import { MANIFEST } from "../../src/store/backup.ts";
@@ -26,4 +27,18 @@ export function written(files: Readonly<Record<string, Uint8Array>> = FILES): st
   writer.end();
   file.close();
   return path;
+}
+
+/** The files in a tar archive, as text, in their order. */
+export function readArchive(path: string): Map<string, string> {
+  const bytes = readFileSync(path);
+  const files = new Map<string, string>();
+  const field = (at: number, length: number): string =>
+    bytes.toString("utf8", at, at + length).replace(/\0.*$/s, "");
+  for (let at = 0; field(at, 100) !== "";) {
+    const size = Number.parseInt(field(at + 124, 12), 8);
+    files.set(field(at, 100), bytes.toString("utf8", at + BLOCK, at + BLOCK + size));
+    at += BLOCK + Math.ceil(size / BLOCK) * BLOCK;
+  }
+  return files;
 }

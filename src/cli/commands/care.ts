@@ -1,7 +1,6 @@
 import { dirname, resolve, sep } from "node:path";
-import { Identity } from "../../operations/identity.ts";
 import { wallClock } from "../../platform/clock.ts";
-import { holding, realDisk, type Disk } from "../../platform/disk.ts";
+import { holding, realDisk } from "../../platform/disk.ts";
 import { Misuse } from "../../platform/options.ts";
 import { becomeOwnerOf } from "../../platform/owner.ts";
 import { makeBackup, openBackup, type Manifest } from "../../store/backup.ts";
@@ -9,15 +8,13 @@ import { BackupRefused, FolderRefused } from "../../store/refusal.ts";
 import { restoreBackup } from "../../store/restore.ts";
 import { verify, type Verified } from "../../store/verify.ts";
 import { DONE, dataFolder, isSet, type Command, type Given } from "../command.ts";
+import { fittingIdentity as identity } from "../fitting-identity.ts";
 import { option } from "../flags.ts";
 import { print, printJson, printWarning, table } from "../terminal.ts";
 
-/** The key in a folder must be the appliance's: licenses and leases hang on it. */
-const identity = (disk: Disk, folder: string, appliance: string): void =>
-  new Identity(disk, folder, []).open(appliance);
-
 const verifyCommand: Command = {
   name: "verify",
+  everyday: true,
   summary: "walk the data folder, or a backup, from end to end; change nothing",
   options: [option.data, option.config, option.json],
   arguments: ["[FILE]"],
@@ -50,6 +47,7 @@ async function walked(folder: string): Promise<Verified> {
 
 const backupCommand: Command = {
   name: "backup",
+  everyday: true,
   summary: "copy the data folder into one file, of a running server too, and check the copy",
   options: [option.data, option.config, option.json],
   arguments: ["FILE"],
@@ -74,6 +72,7 @@ const backupCommand: Command = {
 
 const restoreCommand: Command = {
   name: "restore",
+  everyday: true,
   summary: "put a backup in the place of what the data folder holds; the server must be stopped",
   options: [option.data, option.acceptLoss, option.config, option.json],
   arguments: ["FILE"],

@@ -1,0 +1,100 @@
+import { resolve } from "node:path";
+import type { MoveReply } from "../../http/routes/move.ts";
+import { wallClock } from "../../platform/clock.ts";
+import { holding, realDisk } from "../../platform/disk.ts";
+import { Misuse } from "../../platform/options.ts";
+import { becomeOwnerOf } from "../../platform/owner.ts";
+import { makeBackup } from "../../store/backup.ts";
+import { BackupRefused } from "../../store/refusal.ts";
+import { restoreBackup } from "../../store/restore.ts";
+import { verify } from "../../store/verify.ts";
+import { DONE, dataFolder, FAILED, isSet, place, type Command, type Given } from "../command.ts";
+import { option } from "../flags.ts";
+import { fittingIdentity } from "../fitting-identity.ts";
+import { reach } from "../reach.ts";
+import { ask, print, printJson } from "../terminal.ts";
+
+const out: Command = {
+  name: "move out",
+  summary: "give everything up on this host and write it to a file, to go on with on another",
+  options: [option.data, option.identity, option.config, option.yes, option.json],
+  arguments: ["FILE"],
+  examples: ["berth move out /media/usb/site.move"],
+  async run(given) {
+    const file = fileOf(given, "a new file to write");
+    const folder = dataFolder(given);
+    // Everything that can go wrong should, before this host has given anything up.
+    if (realDisk.stat(file) !== null) {
+      throw new BackupRefused(`${file} is there already`, "name a new file");
+    }
+    const { appliance } = await verify(realDisk, folder, { identity: fittingIdentity });
+    const question = `${folder} will serve nobody any more; go on?`;
+    if (!isSet(given, "yes") && !(await ask(question))) return FAILED;
+    const { move, at } = (await reach(place(given), (call) =>
+      call("POST", "/api/admin/v1/move", { appliance }),
+    )) as MoveReply;
+    const { verified } = await makeBackup(realDisk, folder, file, wallClock(), {
+      identity: fittingIdentity,
+    });
+    const { licenses, registrations } = verified;
+    if (isSet(given, "json")) {
+      printJson({ path: file, move, at, licenses, registrations });
+      return DONE;
+    }
+    print(`${file} holds ${count(licenses, "license")} and ${count(registrations, "registration")}
+and the appliance's key: keep it safe, and delete it when the move is done.
+
+On the new host:  berth move in FILE, then start the server there
+Here:             stop the server; it refuses to start again
+To call it off:   berth move in ${file} here, and nowhere else`);
+    return DONE;
+  },
+};
+
+const into: Command = {
+  name: "move in",
+  summary: "go on here with what was given up on another host; the server must be stopped",
+  options: [option.data, option.config, option.json],
+  arguments: ["FILE"],
+  examples: ["berth move in /media/usb/site.move --data /srv/berth"],
+  async run(given) {
+    const file = fileOf(given, "what berth move out wrote");
+    const folder = dataFolder(given);
+    if (realDisk.stat(file) === null) throw new BackupRefused(`${file} is not there`, "");
+    const disk = holding(file);
+    becomeOwnerOf(folder);
+    const { verified, replaced } = await restoreBackup({
+      disk,
+      folder,
+      file,
+      acceptLoss: false,
+      isMove: true,
+      now: wallClock(),
+      uid: process.getuid?.() ?? 0,
+      identity: fittingIdentity,
+    });
+    const { licenses, registrations, appliance } = verified;
+    if (isSet(given, "json")) {
+      printJson({ path: folder, appliance, licenses, registrations, replaced });
+      return DONE;
+    }
+    print(`${folder} is appliance ${appliance} now, with ${count(licenses, "license")} and ${count(registrations, "registration")}.
+
+The licenses were signed for the other host's hardware. They are good here for the time the vendor
+grants for a move (72 hours, unless the license says otherwise): start the server, and then
+  berth license request --product CODE --out FILE   for each product; the vendor signs them anew
+Credentials, certificates and settings stay with a machine: berth admin token, berth tls init.`);
+    return DONE;
+  },
+};
+
+function fileOf({ words: [file] }: Given, what: string): string {
+  if (file === undefined || file === "") throw new Misuse(`FILE must be given: ${what}`, "");
+  return resolve(file);
+}
+
+const count = (number: number, thing: string): string =>
+  `${number} ${thing}${number === 1 ? "" : "s"}`;
+
+/** From one host to another, with everybody's slots. */
+export const moveCommands: readonly Command[] = [out, into];

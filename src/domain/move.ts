@@ -1,0 +1,38 @@
+import type { MoveAway } from "./command.ts";
+import { decided, type Decision } from "./decision.ts";
+import type { MovedAway, MovedIn } from "./event.ts";
+import type { Fault } from "./fault.ts";
+import { limits } from "./limits.ts";
+import type { Result } from "./result.ts";
+import type { License, Retired, State } from "./state.ts";
+import { HOUR, later, type Instant } from "./time.ts";
+
+/**
+ * An appliance moves with its key, its licenses and everybody's slots. What is left behind does
+ * nothing any more, so that nothing is lent twice; what arrives serves for a while on hardware its
+ * licenses were not signed for, and asks for new ones meanwhile.
+ */
+export function decideMoveAway(
+  state: State,
+  { move, peer }: MoveAway,
+  at: Instant,
+): Result<Decision<Retired>, Fault> {
+  // Asked again, it is the same move: its file may have to be written once more.
+  if (state.retired !== null) return decided([], state.retired);
+  return decided([{ type: "MovedAway", at, move, peer }], { move, at });
+}
+
+export function moveAway(state: State, { move, at }: MovedAway): void {
+  state.retired = { move, at };
+}
+
+export function moveIn(state: State, { restore, at }: MovedIn): void {
+  state.retired = null;
+  state.restores.push(restore);
+  if (state.restores.length > limits.restores) state.restores.shift();
+  // From the first move on: moving on and on must not make the time longer.
+  for (const license of state.licenses.values()) license.movedAt ??= at;
+}
+
+export const isInMoveGrace = ({ movedAt, terms }: License, at: Instant): boolean =>
+  movedAt !== null && at < later(movedAt, terms.moveGraceHours * HOUR);

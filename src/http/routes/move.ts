@@ -1,0 +1,44 @@
+import { Type, type Static } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import { rfc3339 } from "../../platform/rfc3339.ts";
+import { jsonBody } from "../body.ts";
+import { describe } from "../describe.ts";
+import { refuse, unwrap } from "../faults.ts";
+import { fields } from "../fields.ts";
+import type { RouteDeps } from "./deps.ts";
+
+/** By its name, so that no call that strayed here can end a site's work. */
+const Body = Type.Object({ appliance: fields.appliance });
+
+const MoveReply = Type.Object({
+  move: Type.String({ description: "The name of this move." }),
+  at: Type.String({ format: "date-time" }),
+});
+
+export type MoveReply = Static<typeof MoveReply>;
+
+export const move = ({ operations, identity, peerOf }: RouteDeps) =>
+  new Elysia({ name: "move" }).post(
+    "/api/admin/v1/move",
+    async ({ body, request }): Promise<MoveReply> => {
+      const { appliance } = body;
+      if (appliance === undefined || appliance === "") {
+        return refuse({ code: "missing_parameters", fields: ["appliance"] });
+      }
+      if (appliance !== identity.id) return refuse({ code: "wrong_appliance" });
+      const { move: name, at } = unwrap(await operations.moveAway(peerOf(request)));
+      return { move: name, at: rfc3339(at) };
+    },
+    {
+      ...jsonBody(Body),
+      ...describe({
+        summary: "Give the appliance up on this host",
+        description:
+          "From then on every change is refused with moved_away: berth move out carries it on " +
+          "from here, and berth move in goes on with it on another host. Asked again, it is the " +
+          "same move.",
+        reply: MoveReply,
+        refuses: ["missing_parameters", "wrong_appliance"],
+      }),
+    },
+  );
