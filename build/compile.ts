@@ -1,56 +1,97 @@
-// Makes build/out/berth: the one file an operator copies.
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
+// Makes build/out/berth, the one file an operator copies; with --all one for every target, and with
+// --target NAME one of those, beside checksums, a list of what is inside and its licenses.
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import manifest from "../package.json";
+import { noticesText } from "../src/platform/notices.ts";
+import { bundledPackages, root } from "./bundled.ts";
+import { commit, commitTime, compile } from "./executable.ts";
+import { noticesOf } from "./notices.ts";
+import { fetchRuntime, NoRuntime } from "./runtime.ts";
+import { sbomOf } from "./sbom.ts";
+import { suffixOf, TARGETS, type Target } from "./targets.ts";
 
-const root = join(import.meta.dir, "..");
+const MISUSED = 2;
 const out = join(root, "build", "out");
-const binary = join(out, "berth");
-
+const wanted = targetsIn(process.argv.slice(2));
+const packages = await bundledPackages();
+const notices = noticesOf(packages);
 mkdirSync(out, { recursive: true });
-// In another folder first: a binary that is running cannot be written over, but it can be replaced.
-const fresh = join(out, "new", "berth");
-const { exitCode } = Bun.spawnSync(
-  [
-    process.execPath,
-    "build",
-    "--compile",
-    "--bytecode",
-    "--format=esm",
-    "--sourcemap",
-    // Elysia reads its handlers' sources: minified ones break it, so --minify stays off.
-    '--define=process.env.NODE_ENV="production"',
-    `--define=BERTH_COMMIT=${JSON.stringify(commit())}`,
-    ...bakedTrust(),
-    // Otherwise the binary would run what it finds in the folder it is started from.
-    "--no-compile-autoload-dotenv",
-    "--no-compile-autoload-bunfig",
-    `--outfile=${fresh}`,
-    join(root, "src", "main.ts"),
-  ],
-  { cwd: root, stdio: ["ignore", "ignore", "inherit"] },
-);
-if (exitCode !== 0) {
-  rmSync(dirname(fresh), { recursive: true, force: true });
-  process.exit(exitCode);
-}
-renameSync(fresh, binary);
-// The binary carries its map inside; the copy beside it is of no use.
-rmSync(dirname(fresh), { recursive: true });
-const mib = (statSync(binary).size / 1024 / 1024).toFixed(0);
-process.stdout.write(`${binary} (${mib} MiB)\n`);
+if (wanted === null) say("berth", await compile(join(out, "berth"), notices, null));
+else await buildFor(wanted);
 
-/** BERTH_TRUST_FILE=trust.jwt makes a vendor's own build, which trusts that vendor alone. */
-function bakedTrust(): string[] {
-  const path = process.env["BERTH_TRUST_FILE"];
-  if (path === undefined) return [];
-  return [`--define=BERTH_TRUST=${JSON.stringify(readFileSync(path, "utf8").trim())}`];
+async function buildFor(targets: readonly Target[]): Promise<void> {
+  const built: { readonly name: string; readonly target: Target }[] = [];
+  for (const target of targets) {
+    const name = await buildOne(target);
+    if (name !== null) built.push({ name, target });
+    else process.exitCode = 1;
+  }
+  const beside = `berth-${manifest.version}`;
+  const origin = { commit: commit(), committedAt: commitTime() };
+  const sbom = sbomOf(
+    packages,
+    built.map(({ target }) => target),
+    origin,
+  );
+  writeFileSync(join(out, `${beside}.cdx.json`), `${JSON.stringify(sbom, null, 2)}\n`);
+  writeFileSync(join(out, `${beside}-notices.txt`), `${noticesText(notices)}\n`);
+  const files = [...built.map(({ name }) => name), `${beside}.cdx.json`, `${beside}-notices.txt`];
+  const sums = files.map(sumOf);
+  writeFileSync(join(out, "SHA256SUMS"), sums.join(""));
+  process.stdout.write(`${join(out, "SHA256SUMS")} (${sums.length} files)\n`);
 }
 
-/** A source folder without git still builds; it only cannot say what it was built from. */
-function commit(): string {
-  const git = Bun.spawnSync(["git", "rev-parse", "--short=12", "HEAD"], {
-    cwd: root,
-    stderr: "ignore",
-  });
-  return git.exitCode === 0 ? git.stdout.toString().trim() : "unknown";
+/** The file's name; null when there is no runtime for it, which is said and stops nothing else. */
+async function buildOne(target: Target): Promise<string | null> {
+  const name = `berth-${manifest.version}-${target.name}${suffixOf(target)}`;
+  // What an earlier build left would pass for what this one could not make.
+  rmSync(join(out, name), { force: true });
+  const folder = join(out, "runtime");
+  try {
+    const runtime = fetchRuntime(target, folder);
+    say(name, await compile(join(out, name), notices, { target, runtime }));
+    return name;
+  } catch (error) {
+    if (!(error instanceof NoRuntime)) throw error;
+    complain(
+      `no runtime for ${target.name}: ${error.message}`,
+      `${target.package} comes from the npm registry this machine is set up with`,
+    );
+    return null;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Null: this machine's, with the runtime that runs this. */
+function targetsIn(words: string[]): readonly Target[] | null {
+  const hint = `bun run build [--all | --target ${TARGETS.map(({ name }) => name).join("|")}]`;
+  try {
+    const options = { all: { type: "boolean" }, target: { type: "string" } } as const;
+    const { all, target } = parseArgs({ args: words, options }).values;
+    if (target === undefined) return all === true ? TARGETS : null;
+    const named = TARGETS.filter(({ name }) => name === target);
+    if (named.length === 1) return named;
+    complain(`there is no target ${target}`, hint);
+  } catch (error) {
+    complain(error instanceof Error ? error.message : String(error), hint);
+  }
+  return process.exit(MISUSED);
+}
+
+/** A line of `sha256sum`, which also checks it. */
+function sumOf(name: string): string {
+  const sum = createHash("sha256").update(readFileSync(join(out, name)));
+  return `${sum.digest("hex")}  ${name}\n`;
+}
+
+function say(name: string, bytes: number): void {
+  process.stdout.write(`${join(out, name)} (${(bytes / 1024 / 1024).toFixed(0)} MiB)\n`);
+}
+
+function complain(message: string, hint: string): void {
+  process.stderr.write(`build: error: ${message}\nbuild: hint: ${hint}\n`);
 }

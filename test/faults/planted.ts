@@ -5,10 +5,10 @@ import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:f
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { bugs, type Bug, type RigName } from "./bugs.ts";
+import { compiledFrom, root } from "../support/sources.ts";
 import { check, finish, isSoak, rigFolder } from "./rig.ts";
 
-const root = join(import.meta.dir, "..", "..");
-const COPIED = ["src", "test", "build/compile.ts", "package.json", "tsconfig.json", "bun.lock"];
+const COPIED = [...compiledFrom, "test"];
 
 /** Long enough for any rig to fail, short enough to notice one that cannot. */
 const PATIENCE = 10 * 60_000;

@@ -1,0 +1,34 @@
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { BUN, suffixOf, type Target } from "./targets.ts";
+
+/** A target's runtime cannot be had; `message` is one line. */
+export class NoRuntime extends Error {
+  override readonly name = "NoRuntime";
+}
+
+/**
+ * The runtime of one target, installed as a package into a folder: by way of the registry, the
+ * credentials and the cache that this machine is set up with, all of which Bun's own download for
+ * `--target` passes by. The lock file holds it to the bytes this repository names.
+ */
+export function fetchRuntime(target: Target, folder: string): string {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const dependencies = { [target.package]: BUN };
+  const locked = [`${target.package}@${BUN}`, "", {}, target.integrity];
+  const lock = {
+    lockfileVersion: 2,
+    configVersion: 1,
+    workspaces: { "": { dependencies } },
+    packages: { [target.package]: locked },
+  };
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ dependencies }));
+  writeFileSync(join(folder, "bun.lock"), JSON.stringify(lock));
+  const install = ["install", "--frozen-lockfile", "--ignore-scripts", "--no-progress"];
+  const { exitCode, stderr } = Bun.spawnSync([process.execPath, ...install], { cwd: folder });
+  const path = join(folder, "node_modules", target.package, "bin", `bun${suffixOf(target)}`);
+  if (exitCode === 0 && existsSync(path)) return path;
+  const reason = /^error: (.+)$/m.exec(stderr.toString())?.[1];
+  throw new NoRuntime(reason ?? `${target.package} has no executable`);
+}

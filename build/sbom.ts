@@ -1,0 +1,124 @@
+import { createHash } from "node:crypto";
+import manifest from "../package.json";
+import type { Package } from "./bundled.ts";
+import { BUN, type Target } from "./targets.ts";
+
+/** What an executable was built from. */
+export interface Origin {
+  readonly commit: string;
+  /** RFC 3339; null when nobody knows. */
+  readonly committedAt: string | null;
+}
+
+const SELF = `pkg:generic/berth@${manifest.version}`;
+const RUNTIME = `pkg:npm/bun@${BUN}`;
+
+/**
+ * A CycloneDX 1.6 list of everything in the executables. Nothing in it changes from one build of a
+ * commit to the next: its time is the commit's, its number a digest of the rest.
+ */
+export function sbomOf(
+  packages: readonly Package[],
+  targets: readonly Target[],
+  { commit, committedAt }: Origin,
+): object {
+  const body = {
+    metadata: {
+      ...(committedAt !== null && { timestamp: committedAt }),
+      component: {
+        type: "application",
+        "bom-ref": SELF,
+        name: "berth",
+        version: manifest.version,
+        description: manifest.description,
+        licenses: [{ license: { id: manifest.license } }],
+        purl: SELF,
+        properties: [{ name: "berth:commit", value: commit }],
+      },
+    },
+    components: [...packages.map(library), runtime(targets)],
+    dependencies: dependenciesOf(packages),
+  };
+  return {
+    $schema: "http://cyclonedx.org/schema/bom-1.6.schema.json",
+    bomFormat: "CycloneDX",
+    specVersion: "1.6",
+    serialNumber: `urn:uuid:${uuidOf(JSON.stringify(body))}`,
+    version: 1,
+    ...body,
+  };
+}
+
+const library = ({ name, version, license, integrity }: Package): object => ({
+  type: "library",
+  "bom-ref": purlOf(name, version),
+  ...named(name),
+  version,
+  licenses: / (?:OR|AND|WITH) /.test(license)
+    ? [{ expression: license }]
+    : [{ license: { id: license } }],
+  purl: purlOf(name, version),
+  ...hashesOf(integrity),
+});
+
+/** One runtime, of which each target takes another package. */
+const runtime = (targets: readonly Target[]): object => ({
+  type: "platform",
+  "bom-ref": RUNTIME,
+  name: "bun",
+  version: BUN,
+  description: "the JavaScript runtime; berth notices lists the libraries inside it",
+  licenses: [{ license: { id: "MIT" } }],
+  purl: RUNTIME,
+  components: targets.map((target) => ({
+    type: "platform",
+    "bom-ref": purlOf(target.package, BUN),
+    ...named(target.package),
+    version: BUN,
+    description: `in the executable for ${target.name}`,
+    licenses: [{ license: { id: "MIT" } }],
+    purl: purlOf(target.package, BUN),
+    ...hashesOf(target.integrity),
+  })),
+});
+
+function dependenciesOf(packages: readonly Package[]): object[] {
+  const refs = new Map(packages.map(({ name, version }) => [name, purlOf(name, version)]));
+  const refsOf = (names: readonly string[]): string[] =>
+    names.flatMap((name) => refs.get(name) ?? []).toSorted();
+  return [
+    { ref: SELF, dependsOn: [...refsOf(Object.keys(manifest.dependencies)), RUNTIME] },
+    ...packages.map(({ name, version, needs }) => ({
+      ref: purlOf(name, version),
+      dependsOn: refsOf(needs),
+    })),
+  ];
+}
+
+function named(full: string): { readonly group?: string; readonly name: string } {
+  const [group, name] = full.split("/");
+  return group === undefined || name === undefined ? { name: full } : { group, name };
+}
+
+const purlOf = (name: string, version: string): string =>
+  `pkg:npm/${name.replace(/^@/, "%40")}@${version}`;
+
+/** `sha512-…` in base64, as registries and lock files write it. */
+function hashesOf(integrity: string | null): object {
+  const sha512 = /^sha512-(.+)$/.exec(integrity ?? "")?.[1];
+  if (sha512 === undefined) return {};
+  const content = Buffer.from(sha512, "base64").toString("hex");
+  return { hashes: [{ alg: "SHA-512", content }] };
+}
+
+/** Version 8: a number of our own making. */
+function uuidOf(text: string): string {
+  const hex = createHash("sha256").update(text).digest("hex");
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `8${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
+  ].join("-");
+}

@@ -1,0 +1,16 @@
+import { noticesText, readNotices } from "../../platform/notices.ts";
+import { DONE, isSet, type Command } from "../command.ts";
+import { option } from "../flags.ts";
+import { print, printJson } from "../terminal.ts";
+
+export const noticesCommand: Command = {
+  name: "notices",
+  summary: "the work of others in this program, and its licenses",
+  options: [option.json],
+  async run(given) {
+    const notices = readNotices();
+    if (isSet(given, "json")) printJson(notices);
+    else print(noticesText(notices));
+    return DONE;
+  },
+};

@@ -1,0 +1,50 @@
+import { copyFileSync, mkdirSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { canHave } from "../faults/rig.ts";
+
+/** A way to run executables of one target on this machine. */
+export interface Host {
+  readonly target: string;
+  /** As the executable itself names what it runs on. */
+  readonly system: string;
+  /** Stand before the executable. */
+  readonly through: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export const native: Host = { target: "linux-x64", system: "linux-x64", through: [], env: {} };
+
+const EMULATOR = "qemu-aarch64-static";
+const ARM_LIBRARIES = "/usr/aarch64-linux-gnu";
+
+/** Null where the emulator cannot be had. */
+export function emulatedArm(): Host | null {
+  const loader = `${ARM_LIBRARIES}/lib/ld-linux-aarch64.so.1`;
+  if (!canHave({ "qemu-user-static": EMULATOR, "libc6-arm64-cross": loader })) return null;
+  const through = [EMULATOR, "-L", ARM_LIBRARIES];
+  return { target: "linux-arm64", system: "linux-arm64", through, env: {} };
+}
+
+const LIBRARIES = "/usr/lib/x86_64-linux-gnu";
+const MUSL = "/lib/ld-musl-x86_64.so.1";
+
+/** Musl beside this machine's libstdc++, with `musl.c` between them; null where it cannot be had. */
+export function withMusl(folder: string): Host | null {
+  const stdlib = `${LIBRARIES}/libstdc++.so.6`;
+  if (
+    !canHave({ musl: MUSL, "libstdc++6": stdlib, gcc: "gcc", "libc6-dev": "/usr/include/stdio.h" })
+  )
+    return null;
+  mkdirSync(folder);
+  copyFileSync(stdlib, join(folder, "libstdc++.so.6"));
+  copyFileSync(`${LIBRARIES}/libgcc_s.so.1`, join(folder, "libgcc_s.so.1"));
+  for (const name of ["libc.musl-x86_64.so.1", "libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2"]) {
+    symlinkSync(MUSL, join(folder, name));
+  }
+  const between = join(folder, "between.so");
+  const source = join(import.meta.dir, "musl.c");
+  const compiler = ["gcc", "-shared", "-fPIC", "-nostdlib", "-o", between, source];
+  if (Bun.spawnSync(compiler).exitCode !== 0) return null;
+  const env = { LD_LIBRARY_PATH: folder, LD_PRELOAD: between };
+  return { target: "linux-x64-musl", system: "linux-x64", through: [], env };
+}

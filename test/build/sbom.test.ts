@@ -1,0 +1,60 @@
+import { expect, test } from "bun:test";
+import type { Package } from "../../build/bundled.ts";
+import { sbomOf } from "../../build/sbom.ts";
+import { BUN, TARGETS } from "../../build/targets.ts";
+
+const sha512 = `sha512-${Buffer.alloc(64, 0xab).toString("base64")}`;
+
+const packaged = (name: string, more: Partial<Package> = {}): Package => ({
+  name,
+  version: "1.2.3",
+  license: "MIT",
+  text: "",
+  integrity: sha512,
+  needs: [],
+  ...more,
+});
+
+const packages = [
+  packaged("@scope/inner", { license: "MIT OR Apache-2.0", integrity: null }),
+  packaged("jose", { needs: ["@scope/inner", "not-bundled"] }),
+];
+const origin = { commit: "0123456789ab", committedAt: "2026-01-02T03:04:05.000Z" };
+
+test("a package is a component with its address, license and hash", () => {
+  expect(sbomOf(packages, TARGETS, origin)).toMatchObject({
+    bomFormat: "CycloneDX",
+    specVersion: "1.6",
+    metadata: { timestamp: origin.committedAt },
+    components: [
+      {
+        type: "library",
+        group: "@scope",
+        name: "inner",
+        purl: "pkg:npm/%40scope/inner@1.2.3",
+        licenses: [{ expression: "MIT OR Apache-2.0" }],
+      },
+      {
+        name: "jose",
+        purl: "pkg:npm/jose@1.2.3",
+        licenses: [{ license: { id: "MIT" } }],
+        hashes: [{ alg: "SHA-512", content: "ab".repeat(64) }],
+      },
+      { type: "platform", name: "bun", version: BUN, components: TARGETS.map(() => ({})) },
+    ],
+    dependencies: [
+      { dependsOn: ["pkg:npm/jose@1.2.3", `pkg:npm/bun@${BUN}`] },
+      { ref: "pkg:npm/%40scope/inner@1.2.3", dependsOn: [] },
+      { ref: "pkg:npm/jose@1.2.3", dependsOn: ["pkg:npm/%40scope/inner@1.2.3"] },
+    ],
+  });
+});
+
+test("the same commit has the same list, another commit another number", () => {
+  const text = (commit: string) => JSON.stringify(sbomOf(packages, TARGETS, { ...origin, commit }));
+  expect(text("a")).toBe(text("a"));
+  const serial = (commit: string) =>
+    /urn:uuid:[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}"/.exec(text(commit))?.[0];
+  expect(serial("a")).toBeString();
+  expect(serial("a")).not.toBe(serial("b"));
+});

@@ -1,0 +1,123 @@
+// An executable as it is handed out: says what it is, works as a vendor's desk for a site, serves.
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { atEnd, check } from "../faults/rig.ts";
+import type { Host } from "./hosts.ts";
+
+/** Emulated, and on a machine that others use. */
+const PATIENCE = 90_000;
+
+export interface Executable {
+  readonly host: Host;
+  readonly path: string;
+}
+
+const spawn = ({ host, path }: Executable, words: readonly string[], folder: string) =>
+  Bun.spawn([...host.through, path, ...words], {
+    cwd: folder,
+    env: { PATH: process.env["PATH"] ?? "", TMPDIR: folder, ...host.env },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+    timeout: PATIENCE,
+  });
+
+/** What it printed; null, and the reason on the screen, when it failed. */
+export async function said(
+  executable: Executable,
+  folder: string,
+  ...words: string[]
+): Promise<string | null> {
+  const child = spawn(executable, words, folder);
+  const [code, stdout, stderr] = await Promise.all([
+    child.exited,
+    child.stdout.text(),
+    child.stderr.text(),
+  ]);
+  if (code !== 0) console.log(`       ${words.join(" ")}: exit ${code}: ${stderr.trim()}`);
+  return code === 0 ? stdout : null;
+}
+
+interface Serving {
+  readonly url: string | undefined;
+  stop(): Promise<number>;
+}
+
+/** Starts it as a server, and waits until it is ready or gone. */
+export async function serving(
+  executable: Executable,
+  folder: string,
+  ...words: string[]
+): Promise<Serving> {
+  const child = spawn(executable, [...words, "--listen", "127.0.0.1:0"], folder);
+  atEnd(() => child.kill("SIGKILL"));
+  let text = "";
+  const decoder = new TextDecoder();
+  for await (const chunk of child.stdout) {
+    text += decoder.decode(chunk, { stream: true });
+    if (/^ready$/m.test(text)) break;
+  }
+  return {
+    url: /http:\/\/[\d.]+:\d+/.exec(text)?.[0],
+    stop() {
+      child.kill("SIGTERM");
+      return child.exited;
+    },
+  };
+}
+
+/** A site, served by one executable, that takes its license from a desk that is another one. */
+export async function smoke(
+  desk: Executable,
+  site: Executable,
+  scratch: string,
+  commit: string,
+): Promise<void> {
+  const { target, system } = desk.host;
+  const folder = join(scratch, target);
+  mkdirSync(folder);
+  const run = (...words: string[]) => said(desk, folder, ...words);
+  const version = await run("version", "--json");
+  const facts = version === null ? {} : (JSON.parse(version) as Record<string, string>);
+  const names = facts["commit"] === commit && facts["target"] === system;
+  check(`${target}: says its commit and its system`, names, version);
+  const notices = await run("notices");
+  check(`${target}: prints the notices`, notices?.includes("JavaScriptCore") === true, notices);
+  check(`${target}: a license of its desk is taken by a site`, await issues(desk, site, folder));
+  await demo(desk, folder);
+}
+
+async function issues(desk: Executable, site: Executable, folder: string): Promise<boolean> {
+  const run = (...words: string[]) => said(desk, folder, ...words);
+  const at = (...words: string[]) => said(site, folder, ...words, "--data", "site");
+  const server = await serving(site, folder, "serve", "--data", "site");
+  const terms = ["--slots", "5", "--valid-until", "2100-01-01"];
+  const policy = ["--policy-id", "basic", "--product", "CAD", "--out", "policy.jwt"];
+  const asked = ["--request", "request.jwt", "--allow-weak-binding", "--out", "license.jwt"];
+  const steps = [
+    () => run("vendor", "init", "--name", "Acme", "--dir", "desk", "--product", "CAD"),
+    () => run("vendor", "policy", "--dir", "desk", ...policy, ...terms),
+    () => at("trust", "add", "desk/trust.jwt", "--yes"),
+    () => at("license", "request", "--product", "CAD", "--out", "request.jwt"),
+    () => run("vendor", "issue", "--dir", "desk", ...asked, ...terms),
+    () => at("license", "add", "license.jwt"),
+  ];
+  let done = true;
+  for (const step of steps) done &&= (await step()) !== null;
+  await server.stop();
+  return done;
+}
+
+async function demo(executable: Executable, folder: string): Promise<void> {
+  const { target } = executable.host;
+  const server = await serving(executable, folder, "demo", "--data", "demo");
+  const curl = ["curl", "-sS", "-w", "%{http_code}", "-H", "Content-Type: application/json"];
+  const body = JSON.stringify({ product: "DEMO", user: "ada" });
+  const reply = Bun.spawnSync([...curl, "-d", body, `${server.url}/api/v4/register`]);
+  const text = `${reply.stdout.toString()}${reply.stderr.toString()}`;
+  check(`${target}: its demo answers curl`, text.endsWith("200"), text);
+  // An emulated one cannot start itself again, which it does to fold its journal.
+  const code = await server.stop();
+  if (executable.host.through.length === 0)
+    check(`${target}: its demo ends well`, code === 0, code);
+}

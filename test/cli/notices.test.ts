@@ -1,0 +1,37 @@
+import { expect, setDefaultTimeout, test } from "bun:test";
+import manifest from "../../package.json";
+import type { Notices } from "../../src/platform/notices.ts";
+import { done, doneJson } from "../support/berth.ts";
+import { buildBinary } from "../support/binary.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(60_000);
+
+test("notices name what is bundled, each with its own license text", async () => {
+  const { runtime, packages } = await doneJson<Notices>(["notices"]);
+  expect([runtime.name, runtime.version]).toEqual(["bun", manifest.engines.bun]);
+  expect(runtime.text).toContain("JavaScriptCore");
+  // What it says of the runtime was written for this very version.
+  expect(manifest.devDependencies["@types/bun"]).toBe(runtime.version);
+  const versions = Object.fromEntries(packages.map(({ name, version }) => [name, version]));
+  expect(versions).toMatchObject(manifest.dependencies);
+  // Comes with Elysia, and nobody here names it.
+  expect(versions).toHaveProperty("memoirist");
+  for (const name of Object.keys(manifest.devDependencies))
+    expect(versions).not.toHaveProperty(name);
+  for (const { text } of packages) expect(text).toMatch(/copyright/i);
+});
+
+test("for people they are one text, with a list before it", async () => {
+  const { packages } = await doneJson<Notices>(["notices"]);
+  const text = await done(["notices"]);
+  for (const { name, version, license, text: terms } of packages) {
+    expect(text).toContain(`\n  ${name} ${version} (${license})\n`);
+    expect(text).toContain(terms);
+  }
+});
+
+test("the executable carries the same, with no packages beside it", async () => {
+  const child = Bun.spawn([buildBinary(), "notices", "--json"], { cwd: "/", env: {} });
+  expect(JSON.parse(await child.stdout.text())).toEqual(await doneJson<Notices>(["notices"]));
+});
