@@ -44,7 +44,7 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
   const { folder, named, kind, create, keepMonths = 0, caps } = options;
   becomeOwnerOf(folder);
   const clock = new ApplianceClock();
-  const identity = new Identity(realDisk, folder, componentsOf(named));
+  const identity = new Identity(realDisk, folder, componentsOf(named, kind));
   const accessFile = new AccessFile(realDisk, folder);
   const store = await Store.open({
     identify: () => identity.make(),
@@ -71,7 +71,8 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
   const operations = new Operations(store, (lease) => signLease(lease, identity.key));
   const credentials = new Credentials(
     store,
-    new SealedFile(realDisk, folder, { key: givenSealingKey() }),
+    new SealedFile(realDisk, folder, { key: handedOver("berth-sealing-key") }),
+    { apiKey: handedText("berth-api-key"), sharedKey: handedText("berth-shared-key") },
   );
   const licensing = new Licensing(store, identity, credentials, bakedTrust);
   if (bakedTrust !== null) await licensing.trust(bakedTrust, "build");
@@ -91,14 +92,24 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
   };
 }
 
-/** From systemd's credentials, where the unit gives one; else the key lies in the folder. */
-function givenSealingKey(): Uint8Array | null {
+/** What systemd hands over of files that only root may read, where the unit names them. */
+function handedOver(name: string): Uint8Array | null {
   const folder = process.env["CREDENTIALS_DIRECTORY"];
-  return folder === undefined ? null : realDisk.read(join(folder, "berth-sealing-key"));
+  return folder === undefined ? null : realDisk.read(join(folder, name));
 }
 
-const componentsOf = (named: string | null): readonly Component[] =>
-  named === null ? readComponents() : [{ kind: "named", value: named.normalize("NFC") }];
+/** Without the line end that an editor leaves; empty means not set. */
+function handedText(name: string): string | null {
+  const bytes = handedOver(name);
+  return bytes === null ? null : new TextDecoder().decode(bytes).trim() || null;
+}
+
+function componentsOf(named: string | null, kind: Kind | null): readonly Component[] {
+  if (named !== null) return [{ kind: "named", value: named.normalize("NFC") }];
+  const told = readComponents();
+  // A demo is for trying, also in a container that shows nothing of its hardware.
+  return told.length === 0 && kind === "demo" ? [{ kind: "named", value: "demo" }] : told;
+}
 
 /**
  * Folding needs the whole state a second time in memory: a process of its own gives it all back.

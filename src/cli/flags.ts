@@ -127,6 +127,23 @@ export const option = {
     help: "what the site read out",
   },
   serial: { name: "serial", type: "string", value: "N", help: "default: the ledger's next" },
+  to: {
+    name: "to",
+    type: "string",
+    value: "FILE",
+    help: "where the executable goes",
+    path: true,
+    fallback: () => "/usr/local/bin/berth",
+  },
+  dryRun: { name: "dry-run", type: "boolean", help: "only say what would be done" },
+  serviceTls: {
+    name: "listen-tls",
+    type: "string",
+    value: "HOST:PORT",
+    help: "the same over TLS, beside the plain one",
+    fallback: () => "0.0.0.0:8443",
+    check: listenCheck,
+  },
   json: { name: "json", type: "boolean", help: "print JSON" },
 } as const satisfies Readonly<Record<string, Option>>;
 

@@ -1,3 +1,4 @@
+import { rmSync, symlinkSync } from "node:fs";
 import type { Services } from "../http/app.ts";
 import {
   listen,
@@ -12,6 +13,9 @@ import type { LogMode } from "../http/watch.ts";
 import { wallClock } from "../platform/clock.ts";
 import { errorCode } from "../platform/disk.ts";
 import { log } from "../platform/log.ts";
+import type { Environment } from "../platform/options.ts";
+import { listenerOn } from "../platform/ports.ts";
+import { nameOfProcess } from "../platform/processes.ts";
 import { socketIn } from "./appliance.ts";
 import { Failure } from "./command.ts";
 import type { Address } from "./listen.ts";
@@ -67,7 +71,7 @@ function bound<T extends Listening>({ host, port }: Address, start: () => T): T 
     const code = errorCode(error);
     if (code === "EADDRINUSE") {
       throw new Failure(
-        `port ${port} on ${host} is in use`,
+        `port ${port} on ${host} is in use by ${nameOfProcess(listenerOn(port))}`,
         "choose another with --listen HOST:PORT",
       );
     }
@@ -81,11 +85,31 @@ function bound<T extends Listening>({ host, port }: Address, start: () => T): T 
 /** The longest path a unix socket can have, its closing zero counted. */
 const SOCKET_PATH = 107;
 
-export function openSocket(services: Services, folder: string, mode: LogMode): Listening | null {
-  const path = socketIn(folder);
-  if (Buffer.byteLength(path) <= SOCKET_PATH) return listenOnSocket(services, path, mode);
-  printWarning(
-    `${folder} is too long a path for a socket: other berth commands cannot reach this server`,
-  );
-  return null;
+/** In the folder, or where the service manager wants such things and the folder says so. */
+export function openSocket(
+  services: Services,
+  folder: string,
+  mode: LogMode,
+  environment: Environment,
+): Listening | null {
+  const known = socketIn(folder);
+  const [runtime] = environment["RUNTIME_DIRECTORY"]?.split(":") ?? [];
+  const path = runtime === undefined ? known : socketIn(runtime);
+  if (Buffer.byteLength(path) > SOCKET_PATH) {
+    printWarning(
+      `${folder} is too long a path for a socket: other berth commands cannot reach this server`,
+    );
+    return null;
+  }
+  const listening = listenOnSocket(services, path, mode);
+  if (path === known) return listening;
+  rmSync(known, { force: true });
+  symlinkSync(path, known);
+  return {
+    address: path,
+    stop: async () => {
+      await listening.stop();
+      rmSync(known, { force: true });
+    },
+  };
 }

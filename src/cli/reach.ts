@@ -1,7 +1,9 @@
 import { existsSync } from "node:fs";
 import { createApp } from "../http/app.ts";
 import { socketGate } from "../http/gate.ts";
-import { becomeOwnerOf } from "../platform/owner.ts";
+import { realDisk } from "../platform/disk.ts";
+import { asOwnerOf } from "../platform/owner.ts";
+import { isEmpty } from "../store/folder.ts";
 import { openAppliance, socketIn } from "./appliance.ts";
 import { Failure } from "./command.ts";
 
@@ -11,22 +13,28 @@ export type Call = (method: "GET" | "POST", path: string, body?: object) => Prom
 export interface Place {
   readonly folder: string;
   readonly named: string | null;
+  /** An empty folder becomes a site's: it can be closed before it is ever served. */
+  readonly begin?: boolean;
 }
 
 /**
  * Talks to the running server through its socket; with none, opens the folder under its lock and
  * asks the same routes there. Never both ways at once.
  */
-export async function reach<T>(
-  { folder, named }: Place,
+export const reach = <T>(place: Place, use: (call: Call) => Promise<T>): Promise<T> =>
+  asOwnerOf(place.folder, () => reachAsOwner(place, use));
+
+async function reachAsOwner<T>(
+  { folder, named, begin = false }: Place,
   use: (call: Call) => Promise<T>,
 ): Promise<T> {
-  becomeOwnerOf(folder);
   const socket = socketIn(folder);
   if (existsSync(socket) && (await answers(socket))) {
     return use(caller((request) => fetch(request, { unix: socket })));
   }
-  const appliance = await openAppliance({ folder, named, kind: null, create: false });
+  const create = begin && realDisk.stat(folder) !== null && isEmpty(realDisk, folder);
+  const kind = create ? "site" : null;
+  const appliance = await openAppliance({ folder, named, kind, create });
   try {
     const app = createApp(appliance, socketGate);
     return await use(caller((request) => app.handle(request)));

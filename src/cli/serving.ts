@@ -2,6 +2,10 @@ import type { Kind } from "../domain/state.ts";
 import type { Services } from "../http/app.ts";
 import type { Listening } from "../http/server.ts";
 import { wallClock } from "../platform/clock.ts";
+import { canServe } from "../platform/systems.ts";
+import { ServiceManager } from "../platform/service-manager.ts";
+import { rfc3339 } from "../platform/rfc3339.ts";
+import { FolderRefused } from "../store/refusal.ts";
 import type { StoreHealth } from "../store/store-options.ts";
 import { openAppliance } from "./appliance.ts";
 import { DONE, Failure, stringOf, type Given } from "./command.ts";
@@ -18,6 +22,15 @@ export interface Server extends Services {
   readonly folder: string;
 }
 
+/** Before anything is made or touched. */
+export function refuseElsewhere({ platform }: Given, kind: Kind): void {
+  if (canServe(kind, platform)) return;
+  throw new Failure(
+    `berth ${kind === "site" ? "serve" : "demo"} is for Linux: elsewhere its locks do not hold`,
+    "the vendor's desk works here: berth help vendor init",
+  );
+}
+
 /** Opens the folder, listens, lets `ready` speak, and runs until it is told to stop. */
 export async function serveFolder(
   given: Given,
@@ -27,6 +40,7 @@ export async function serveFolder(
   ready: (server: Server) => Promise<void>,
 ): Promise<number> {
   const stopped = whenTold();
+  const manager = new ServiceManager(given.environment);
   const plain = parseListen(stringOf(given, "listen") ?? "") ?? { host: "", port: 0 };
   const tls = parseListen(stringOf(given, "listen-tls") ?? "");
   const policy = policyOf(given, kind);
@@ -44,6 +58,14 @@ export async function serveFolder(
     caps: capsOf(given),
   });
   const { operations, access } = appliance;
+  const retired = operations.retired();
+  if (retired !== null) {
+    await operations.close();
+    throw new FolderRefused(
+      `${folder} was moved to another host on ${rfc3339(retired.at)}: it serves nobody any more`,
+      "serve it there; to call the move off, berth move in FILE here, and nowhere else",
+    );
+  }
   const services: Services = {
     ...appliance,
     doors: () => openDoors(given, policy, access),
@@ -59,15 +81,19 @@ export async function serveFolder(
     listeners.push(overPlain);
     const overTls = secure && serveTls(services, policy, secure);
     if (overTls !== null) listeners.push(overTls);
-    const socket = openSocket(services, folder, policy.log);
+    const socket = openSocket(services, folder, policy.log, given.environment);
     if (socket !== null) listeners.push(socket);
-    await ready({ ...services, url: overPlain.address, tlsUrl: overTls?.address ?? null, folder });
+    const [url, tlsUrl] = [overPlain.address, overTls?.address ?? null];
+    await ready({ ...services, url, tlsUrl, folder });
+    manager.ready(`serving on ${url}${tlsUrl === null ? "" : ` and ${tlsUrl}`}`);
     await stopped;
+    manager.stopping();
     print("stopping");
   } finally {
     await Promise.all(listeners.map((listener) => listener.stop()));
     appliance.timekeeping.stop();
     await operations.close();
+    manager.stopped();
   }
   refuseUnfolded(folder, operations.health());
   print("stopped");

@@ -44,6 +44,7 @@ export const settings = {
     setting: true,
     path: true,
     fallback: defaultDataFolder,
+    usual: "data beside the executable, or the service's /var/lib/berth",
   },
   listen: {
     name: "listen",

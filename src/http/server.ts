@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, unlinkSync } from "node:fs";
+import { chmodSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
 import { createApp, type Services } from "./app.ts";
 import { socketGate, type Gate } from "./gate.ts";
@@ -92,7 +92,7 @@ export function listenOnSocket(services: Services, path: string, log: LogMode): 
   // Made when somebody speaks: most starts are not followed by a command.
   let app: ReturnType<typeof createApp> | null = null;
   const fetch = watched((request) => (app ??= createApp(services, socketGate)).fetch(request), log);
-  if (existsSync(path)) unlinkSync(path);
+  rmSync(path, { force: true });
   const server = Bun.serve({
     unix: path,
     maxRequestBodySize: NO_LIMIT,
@@ -103,7 +103,7 @@ export function listenOnSocket(services: Services, path: string, log: LogMode): 
     address: path,
     stop: async () => {
       await drain(server);
-      if (existsSync(path)) unlinkSync(path);
+      rmSync(path, { force: true });
     },
   };
 }

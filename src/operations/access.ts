@@ -224,7 +224,8 @@ export class Access {
   }
 }
 
-const hasAdmin = ({ tokens, users }: AccessList): boolean =>
+/** Somebody may administer, and so nobody else may. */
+export const hasAdmin = ({ tokens, users }: AccessList): boolean =>
   tokens.length > 0 || users.some(({ role }) => role === "admin");
 
 const digestOf = (token: string): string => createHash("sha256").update(token).digest("hex");

@@ -6,16 +6,20 @@ import type { Store } from "../store/store.ts";
 
 type Name = keyof Pair;
 
+const NOTHING: Pair = { apiKey: null, sharedKey: null };
 const NAMES: readonly Name[] = ["apiKey", "sharedKey"];
 
 /** The two secrets towards a remote licensing cloud: written, used, never shown. */
 export class Credentials {
   readonly #store: Store;
   readonly #sealed: SealedFile;
+  readonly #given: Pair;
 
-  constructor(store: Store, sealed: SealedFile) {
+  /** What the service manager gives goes before what was set. */
+  constructor(store: Store, sealed: SealedFile, given: Pair = NOTHING) {
     this.#store = store;
     this.#sealed = sealed;
+    this.#given = given;
   }
 
   /** Both in one durable step; the record learns which changed and nothing more. */
@@ -42,7 +46,9 @@ export class Credentials {
 
   /** Null unless both are set. */
   async pair(): Promise<{ readonly apiKey: string; readonly sharedKey: string } | null> {
-    const { apiKey, sharedKey } = await this.#sealed.read();
+    const sealed = await this.#sealed.read();
+    const apiKey = this.#given.apiKey ?? sealed.apiKey;
+    const sharedKey = this.#given.sharedKey ?? sealed.sharedKey;
     return apiKey === null || sharedKey === null ? null : { apiKey, sharedKey };
   }
 }

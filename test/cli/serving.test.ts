@@ -182,7 +182,9 @@ test("a port in use is exit code 1, and no folder is made for it", async () => {
   const data = newFolder();
   const said = await berth(["serve", "--data", data, "--listen", host]);
   expect([said.code, said.stdout]).toEqual([1, ""]);
-  expect(said.stderr).toContain(`berth: error: port ${port} on 127.0.0.1 is in use\n`);
+  // Which of the machine's processes it is.
+  const holder = `process ${first.pid} (`;
+  expect(said.stderr).toContain(`berth: error: port ${port} on 127.0.0.1 is in use by ${holder}`);
   expect(existsSync(data)).toBe(false);
 });
 

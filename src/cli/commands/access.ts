@@ -11,6 +11,7 @@ const site = [option.data, option.identity, option.config] as const;
 
 const token: Command = {
   name: "admin token",
+  everyday: true,
   summary: "make a token for administration; it is printed once",
   options: [...site, option.tokenName, option.days, option.revoke, option.json],
   examples: [
@@ -25,7 +26,7 @@ const token: Command = {
     }
     const days = stringOf(given, "days");
     const body = { name: stringOf(given, "name") ?? "admin", ...(days !== null && { days }) };
-    return reach(place(given), async (call) => {
+    return reach({ ...place(given), begin: true }, async (call) => {
       const made = (await call("POST", `${PATH}/tokens`, body)) as TokenReply;
       if (isSet(given, "json")) {
         printJson(made);
@@ -41,6 +42,7 @@ const token: Command = {
 
 const password: Command = {
   name: "admin password",
+  everyday: true,
   summary: "set an administrator's password, asked for or from standard input",
   options: [...site, option.userName, option.json],
   examples: ["berth admin password", "berth admin password --name ada < password.txt"],

@@ -1,8 +1,10 @@
+import { existsSync } from "node:fs";
 import { Misuse } from "../../platform/options.ts";
-import { DONE, isSet, type Command, place } from "../command.ts";
+import { DONE, dataFolder, Failure, isSet, place, type Command } from "../command.ts";
 import { option } from "../flags.ts";
 import { readInput } from "../handing-over.ts";
 import { reach } from "../reach.ts";
+import { places } from "../service/unit.ts";
 import { print, printJson } from "../terminal.ts";
 
 /**
@@ -17,6 +19,10 @@ export const keysSet: Command = {
   run(given) {
     const body = parse(readInput(given.words[0] ?? "-", "the file with the keys"));
     return reach(place(given), async (call) => {
+      if (isSealedElsewhere(dataFolder(given))) {
+        const { pid } = (await call("GET", "/api/admin/v1/status")) as { readonly pid: number };
+        if (pid === process.pid) throw new Failure("the service is not running", START_IT);
+      }
       const reply = (await call("POST", "/api/v4/setKeys", body)) as { readonly updated: string[] };
       if (isSet(given, "json")) printJson(reply);
       else
@@ -25,6 +31,12 @@ export const keysSet: Command = {
     });
   },
 };
+
+/** The key that seals them is handed to the service alone: another could not be opened by it. */
+const isSealedElsewhere = (folder: string): boolean =>
+  folder === places.data && existsSync(places.sealingKey);
+
+const START_IT = "systemctl start berth; what seals the keys is handed to it alone";
 
 function parse(text: string): Record<string, string> {
   const keys: Record<string, string> = {};

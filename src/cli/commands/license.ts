@@ -19,6 +19,7 @@ interface LicenseReply {
 
 const request: Command = {
   name: "license request",
+  everyday: true,
   summary: "make a request to carry to the vendor",
   options: [
     option.data,
@@ -31,20 +32,23 @@ const request: Command = {
     option.json,
   ],
   examples: ["berth license request --product CAD --out request.jwt"],
-  run: (given) =>
-    reach(place(given), async (call) => {
-      const product = stringOf(given, "product");
-      const license_key = stringOf(given, "license-key");
-      const body = { product, license_key };
-      const reply = (await call("POST", "/api/v4/license/generate", body)) as RequestReply;
-      if (isSet(given, "json")) printJson(reply);
-      else await handOver(given, reply.payload, "the request");
-      return DONE;
-    }),
+  async run(given) {
+    const body = {
+      product: stringOf(given, "product"),
+      license_key: stringOf(given, "license-key"),
+    };
+    const reply = (await reach(place(given), (call) =>
+      call("POST", "/api/v4/license/generate", body),
+    )) as RequestReply;
+    if (isSet(given, "json")) printJson(reply);
+    else await handOver(given, reply.payload, "the request");
+    return DONE;
+  },
 };
 
 const add: Command = {
   name: "license add",
+  everyday: true,
   summary: "install a license the vendor sent",
   options: [option.data, option.identity, option.config, option.json],
   arguments: ["FILE"],
@@ -62,6 +66,7 @@ const add: Command = {
 
 const list: Command = {
   name: "license list",
+  everyday: true,
   summary: "the licenses installed",
   options: [option.data, option.identity, option.config, option.json],
   run: (given) =>
@@ -85,16 +90,15 @@ const remove: Command = {
     option.json,
   ],
   arguments: ["ID"],
-  run: (given) =>
-    reach(place(given), async (call) => {
-      const body = { license_id: given.words[0], with_borrows: isSet(given, "with-borrows") };
-      const reply = (await call("POST", "/api/admin/v1/licenses/remove", body)) as {
-        readonly receipt: string;
-      };
-      if (isSet(given, "json")) printJson(reply);
-      else await handOver(given, reply.receipt, "the receipt");
-      return DONE;
-    }),
+  async run(given) {
+    const body = { license_id: given.words[0], with_borrows: isSet(given, "with-borrows") };
+    const reply = (await reach(place(given), (call) =>
+      call("POST", "/api/admin/v1/licenses/remove", body),
+    )) as { readonly receipt: string };
+    if (isSet(given, "json")) printJson(reply);
+    else await handOver(given, reply.receipt, "the receipt");
+    return DONE;
+  },
 };
 
 function text(licenses: readonly LicenseReply[]): string {

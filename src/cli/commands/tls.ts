@@ -15,6 +15,7 @@ import { tlsPaths } from "../tls-files.ts";
 
 const init: Command = {
   name: "tls init",
+  everyday: true,
   summary: "make a site CA and a server certificate, or renew the certificate",
   options: [option.data, option.names, option.config, option.json],
   examples: ["berth tls init --names berth.plant7.lan,10.1.0.5"],

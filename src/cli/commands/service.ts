@@ -1,0 +1,127 @@
+import { existsSync, rmSync } from "node:fs";
+import { hasSystemd, isActive, systemctl } from "../../platform/systemd.ts";
+import { isCompiled, version } from "../../platform/version.ts";
+import { DONE, Failure, isSet, stringOf, type Command, type Given } from "../command.ts";
+import { option } from "../flags.ts";
+import { checkPlace, installationSteps } from "../service/installation.ts";
+import { installedHere, type Installed } from "../service/installed.ts";
+import { follow, keptOf, previousOf } from "../service/steps.ts";
+import { places, SERVICE, unitText } from "../service/unit.ts";
+import { checkData, putInService, upgrade } from "../service/upgrade.ts";
+import { print, table } from "../terminal.ts";
+import { tlsPaths } from "../tls-files.ts";
+
+const install: Command = {
+  name: "service install",
+  everyday: true,
+  summary: "install this executable as a systemd service, or upgrade the one that is installed",
+  options: [option.to, option.listen, option.serviceTls, option.names, option.dryRun],
+  examples: ["berth service install --dry-run", "berth service install --names berth.plant7.lan"],
+  async run(given) {
+    refuseElsewhere();
+    const old = installedHere();
+    const binary = placeOf(given, old);
+    checkPlace(binary);
+    checkData(old);
+    const steps = installationSteps(given, binary);
+    if (isSet(given, "dry-run")) {
+      await follow(steps, true, print);
+      print(`  would  start ${SERVICE}, and wait until it is ready`);
+      return DONE;
+    }
+    const changes = old?.isUnderWay === true || steps.some((step) => !step.isDone());
+    if (old !== null && changes) await upgrade(old, binary, steps, print);
+    else {
+      await follow(steps, false, print);
+      systemctl("daemon-reload");
+      if (!isActive(SERVICE)) putInService(old);
+    }
+    print(summary(binary, old?.isStopped === true));
+    return DONE;
+  },
+};
+
+/** Where it is already, unless somebody says otherwise. */
+const placeOf = (given: Given, old: Installed | null): string =>
+  old !== null && given.values.get("to")?.from === "default"
+    ? old.binary
+    : (stringOf(given, "to") ?? "");
+
+function refuseElsewhere(): void {
+  if (!isCompiled) {
+    throw new Failure("only the executable can install itself", "bun run build makes it");
+  }
+  if (process.getuid?.() !== 0) {
+    throw new Failure("a service can only be installed by root", "sudo berth service install");
+  }
+  if (!hasSystemd()) {
+    throw new Failure(
+      "this machine is not run by systemd",
+      "start berth serve with whatever starts services here; berth service print shows the unit",
+    );
+  }
+}
+
+function summary(binary: string, isStopped: boolean): string {
+  const { caCertificate } = tlsPaths(places.data);
+  const how = isStopped ? "; it was stopped and stays so: systemctl start berth" : ", and ready";
+  return `
+berth ${version} is installed${how}
+${table([
+  ["  settings", places.settings],
+  ["  data", places.data],
+  ["  site CA", `${caCertificate}; clients need it for TLS`],
+  ["  admin token", `${places.adminToken}; Authorization: Bearer, over TLS from other machines`],
+  ["  log", `journalctl -u ${SERVICE}`],
+])}
+
+next:
+  ${binary} status                       how it is, and which doors are open
+  ${binary} trust add trust.jwt          the vendor whose licenses it takes
+  ${binary} license request --out FILE   what to send to the vendor
+  ${binary} doctor                       is there anything an operator should know?`;
+}
+
+const uninstall: Command = {
+  name: "service uninstall",
+  summary: "stop and remove the service; its data, settings and backups stay",
+  options: [option.to, option.dryRun],
+  async run(given) {
+    refuseElsewhere();
+    const binary = placeOf(given, installedHere());
+    const isRehearsal = isSet(given, "dry-run");
+    if (!isRehearsal) systemctl("disable", "--now", SERVICE);
+    const { unit, users, man, completion } = places;
+    const files = [unit, users, man, completion, binary, previousOf(binary), keptOf(binary)];
+    await follow(
+      files.map((path) => ({
+        what: `remove ${path}`,
+        isDone: () => !existsSync(path),
+        act: () => rmSync(path),
+      })),
+      isRehearsal,
+      print,
+    );
+    if (!isRehearsal) systemctl("daemon-reload");
+    print(
+      `\nkept: ${places.data}, /etc/berth, ${places.backups}; remove them by hand if you must.`,
+    );
+    print("Licenses that are still installed there are lost with them: give them back first.");
+    return DONE;
+  },
+};
+
+const show: Command = {
+  name: "service print",
+  summary: "print the unit that service install would write here",
+  options: [option.to],
+  async run(given) {
+    print(unitText(stringOf(given, "to") ?? "", willBeThere).trimEnd());
+    return DONE;
+  },
+};
+
+/** The sealing key is made by the installation itself. */
+const willBeThere = (path: string): boolean => path === places.sealingKey || existsSync(path);
+
+export const serviceCommands: readonly Command[] = [install, uninstall, show];

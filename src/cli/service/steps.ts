@@ -1,0 +1,124 @@
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname } from "node:path";
+import { runTool } from "../../platform/systemd.ts";
+
+/** One thing an installation consists of; done again, it changes nothing. */
+export interface Step {
+  /** Words for what it does, in the present. */
+  readonly what: string;
+  readonly isDone: () => boolean;
+  readonly act: () => void | Promise<void>;
+}
+
+/** Does what is not done yet, in order, and says so; in a rehearsal it only says. */
+export async function follow(
+  steps: readonly Step[],
+  isRehearsal: boolean,
+  say: (text: string) => void,
+): Promise<void> {
+  for (const { what, isDone, act } of steps) {
+    if (isDone()) {
+      say(`  kept   ${what}`);
+      continue;
+    }
+    if (!isRehearsal) await act();
+    say(`  ${isRehearsal ? "would" : "done "}  ${what}`);
+  }
+}
+
+/** A file with exactly this in it. What somebody may have changed since is given as `once`. */
+export function fileStep(
+  what: string,
+  path: string,
+  text: () => string | Uint8Array,
+  { mode, once = false }: { readonly mode: number; readonly once?: boolean },
+): Step {
+  return {
+    what: `${what}: ${path}`,
+    isDone: () => existsSync(path) && (once || readFileSync(path).equals(Buffer.from(text()))),
+    act: () => replace(path, mode, (fresh) => writeFileSync(fresh, text(), { mode })),
+  };
+}
+
+/** The executable, a copy of the one that runs. */
+export const binaryStep = (from: string, to: string): Step => ({
+  what: `the executable: ${to}`,
+  isDone: () => existsSync(to) && isSameFile(from, to),
+  act: () => replace(to, 0o755, (fresh) => copyFileSync(from, fresh)),
+});
+
+/** The version before this one; it can be installed again by running it. */
+export const previousOf = (binary: string): string => `${binary}.previous`;
+
+/** What ran when an upgrade began, until the new one is known to run. */
+export const keptOf = (binary: string): string => `${binary}.upgrading`;
+
+/** A folder that belongs to somebody. */
+export function folderStep(
+  what: string,
+  path: string,
+  mode: number,
+  owner: () => Owner | null,
+): Step {
+  return {
+    what: `${what}: ${path}`,
+    isDone: () => existsSync(path) && statSync(path).uid === owner()?.uid,
+    act() {
+      mkdirSync(path, { recursive: true, mode });
+      const { uid, gid } = owner() ?? { uid: 0, gid: 0 };
+      // With all that is in it: it may have been copied here by root.
+      runTool(["chown", "-R", `${uid}:${gid}`, path]);
+      chmodSync(path, mode);
+    },
+  };
+}
+
+export interface Owner {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+export const isSameFile = (a: string, b: string): boolean =>
+  statSync(a).size === statSync(b).size && readFileSync(a).equals(readFileSync(b));
+
+/**
+ * Written beside it and renamed: a binary that runs cannot be written over, nor half a unit read.
+ * A disk that was full meanwhile is left as it was.
+ */
+export function replace(path: string, mode: number, write: (fresh: string) => void): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
+  const fresh = `${path}.new`;
+  try {
+    rmSync(fresh, { force: true });
+    write(fresh);
+    chmodSync(fresh, mode);
+    sync(fresh);
+    renameSync(fresh, path);
+  } catch (error) {
+    rmSync(fresh, { force: true });
+    throw error;
+  }
+  sync(dirname(path));
+}
+
+function sync(path: string): void {
+  const fd = openSync(path, "r");
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}

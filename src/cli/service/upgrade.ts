@@ -1,0 +1,171 @@
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { wallClock } from "../../platform/clock.ts";
+import { realDisk } from "../../platform/disk.ts";
+import { isActive, lastWords, systemctl } from "../../platform/systemd.ts";
+import { version } from "../../platform/version.ts";
+import { isEmpty } from "../../store/folder.ts";
+import { Failure } from "../command.ts";
+import type { Installed } from "./installed.ts";
+import { follow, isSameFile, keptOf, previousOf, replace, type Step } from "./steps.ts";
+import { places, SERVICE } from "./unit.ts";
+
+/** Runs an executable of ours; a refusal of its is ours. */
+export function berth(binary: string, ...words: readonly string[]): string {
+  const { exitCode, stdout, stderr } = Bun.spawnSync([binary, ...words], {
+    stdin: "ignore",
+    cwd: "/",
+    env: {},
+  });
+  if (exitCode === 0) return stdout.toString();
+  const [error = "", hint = ""] = stderr
+    .toString()
+    .split("\n")
+    .filter((line) => /^berth: (?:error|hint): /.test(line))
+    .map((line) => line.replace(/^berth: \w+: /, ""));
+  throw new Failure(error || `berth ${words[0] ?? ""} ended with code ${exitCode}`, hint);
+}
+
+const hasData = (): boolean =>
+  realDisk.stat(places.data) !== null && !isEmpty(realDisk, places.data);
+
+/** Before anything is touched: what this version cannot read, it must not take over. */
+export function checkData(old: Installed | null): void {
+  if (!hasData()) return;
+  try {
+    berth(process.execPath, "verify", "--data", places.data);
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    const kept = old === null ? "" : `; the installed ${old.binary} stays`;
+    throw new Failure(`nothing was changed${kept}: ${error.message}`, error.hint);
+  }
+}
+
+/** Nothing is touched before its data are safe, and it comes back if the new one fails. */
+export async function upgrade(
+  old: Installed,
+  binary: string,
+  steps: readonly Step[],
+  say: (text: string) => void,
+): Promise<void> {
+  // Half way is the one place where it must not end: not by Ctrl-C, nor by a line that breaks.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
+  const isNewPlace = !existsSync(binary);
+  const backup = setAside(old, say);
+  try {
+    await follow(steps, false, say);
+    systemctl("daemon-reload");
+    putInService(old);
+  } catch (error) {
+    goBack(old, isNewPlace ? binary : null, backup, error);
+    const then = old.wasRunning ? " runs again" : " is back";
+    throw new Failure(
+      `the version before${then}; ${version} was taken back: ${reasonOf(error)}`,
+      `nothing was lost; the backup made before is ${backup ?? "not needed"}`,
+    );
+  }
+  if (existsSync(keptOf(old.binary))) settle(old.binary, binary);
+}
+
+/** Stops what runs, so that the backup is all of it, and keeps what it takes to go back. */
+function setAside(old: Installed, say: (text: string) => void): string | null {
+  mkdirSync(places.backups, { recursive: true, mode: 0o700 });
+  const stamp = new Date(wallClock()).toISOString().replaceAll(/[-:]|\.\d+/g, "");
+  const named = (kind: string): string =>
+    join(places.backups, `before-${version}-${stamp}.${kind}`);
+  systemctl("stop", SERVICE);
+  try {
+    // One that an interrupted upgrade left is the last one that is known to have run.
+    const kept = keptOf(old.binary);
+    if (existsSync(old.binary) && !existsSync(kept)) linkSync(old.binary, kept);
+    // Somebody may have edited it.
+    writeFileSync(named("service"), old.unit, { mode: 0o600 });
+    say(`  done   a copy of the unit that was there: ${named("service")}`);
+    if (!hasData()) return null;
+    berth(process.execPath, "backup", named("berth"), "--data", places.data);
+    say(`  done   a backup of what was there: ${named("berth")}`);
+    return named("berth");
+  } catch (error) {
+    rmSync(keptOf(old.binary), { force: true });
+    if (old.wasRunning) systemctl("start", SERVICE);
+    const goesOn = old.wasRunning ? `; ${old.binary} runs again` : "";
+    const hint = error instanceof Failure ? error.hint : `is there room in ${places.backups}?`;
+    throw new Failure(`nothing was changed${goesOn}: ${reasonOf(error)}`, hint);
+  }
+}
+
+/** One that somebody stopped, and meant to start with the machine, stays stopped. */
+export function putInService(old: Installed | null): void {
+  if (old === null || old.isNeitherNor) systemctl("enable", SERVICE);
+  if (old === null || !old.isStopped) startService();
+}
+
+/** Type=notify: this returns when it answers requests, or is known not to. */
+function startService(): void {
+  // After some failed starts systemd would wait for a minute before it tries again.
+  systemctl("reset-failed", SERVICE);
+  const started = systemctl("restart", SERVICE);
+  if (started.ok && isActive(SERVICE)) return;
+  throw new Failure(
+    `the service does not get ready; it said:\n${lastWords(SERVICE)}`,
+    `berth doctor looks for the reason; journalctl -u ${SERVICE} has all it said`,
+  );
+}
+
+/**
+ * The old executable and unit; the old data too, but only if the new one made them unreadable. No
+ * step of it needs room on a disk that may be full, unless the data must be restored.
+ */
+function goBack(old: Installed, made: string | null, backup: string | null, why: unknown): void {
+  try {
+    systemctl("stop", SERVICE);
+    if (existsSync(keptOf(old.binary))) move(keptOf(old.binary), old.binary);
+    if (made !== null && made !== old.binary) rmSync(made, { force: true });
+    if (!existsSync(places.unit) || readFileSync(places.unit, "utf8") !== old.unit) {
+      replace(places.unit, 0o644, (fresh) => writeFileSync(fresh, old.unit));
+    }
+    systemctl("daemon-reload");
+    if (backup !== null && !isReadable(old.binary)) {
+      berth(old.binary, "restore", backup, "--accept-loss", "--data", places.data);
+    }
+    if (old.wasRunning) startService();
+  } catch (error) {
+    throw new Failure(
+      `${version} does not run (${reasonOf(why)}), nor does what was there: ${reasonOf(error)}`,
+      `the backup made before is ${backup ?? "not needed"}; once what is wrong is mended, run it again`,
+    );
+  }
+}
+
+/** What ran before stays beside what runs now; a new unit alone replaces no executable. */
+function settle(was: string, is: string): void {
+  const kept = keptOf(was);
+  if (was === is && !isSameFile(kept, is)) move(kept, previousOf(is));
+  else rmSync(kept);
+}
+
+/** Two names of one file stay two names when one is renamed to the other. */
+function move(from: string, to: string): void {
+  renameSync(from, to);
+  rmSync(from, { force: true });
+}
+
+function isReadable(binary: string): boolean {
+  try {
+    berth(binary, "verify", "--data", places.data);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const reasonOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);

@@ -1,0 +1,42 @@
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { buildBinary } from "../support/binary.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(60_000);
+
+/** What a request for the cloud says of its sender; null: none could be made. */
+function cloudKey(folder: string, env: Record<string, string>): unknown {
+  const words = ["license", "request", "--license-key", "K", "--json", "--data", folder];
+  const { stdout } = Bun.spawnSync([buildBinary(), ...words], { cwd: "/", env });
+  const { cloud_payload } = JSON.parse(stdout.toString()) as { cloud_payload: string | null };
+  if (cloud_payload === null) return null;
+  const payload = JSON.parse(Buffer.from(cloud_payload, "base64").toString()) as object;
+  return (payload as { readonly api_key: string }).api_key;
+}
+
+test("cloud credentials that the service manager hands over are used, before those set", () => {
+  const root = tempFolder();
+  const [folder, handed] = [join(root, "data"), join(root, "credentials")];
+  mkdirSync(folder, { mode: 0o700 });
+  mkdirSync(handed);
+  const begun = ["admin", "token", "--data", folder];
+  expect(Bun.spawnSync([buildBinary(), ...begun], { cwd: "/", env: {} }).exitCode).toBe(0);
+  expect(cloudKey(folder, {})).toBeNull();
+
+  writeFileSync(join(handed, "berth-api-key"), "handed-api-key\n");
+  writeFileSync(join(handed, "berth-shared-key"), "handed-shared-key\n");
+  const env = { CREDENTIALS_DIRECTORY: handed };
+  expect(cloudKey(folder, env)).toBe("handed-api-key");
+  expect(cloudKey(folder, {})).toBeNull();
+
+  Bun.spawnSync([buildBinary(), "keys", "set", "--data", folder], {
+    cwd: "/",
+    env: {},
+    stdin: Buffer.from("apiKey=set-api-key\nsharedKey=set-shared-key\n"),
+  });
+  expect(cloudKey(folder, {})).toBe("set-api-key");
+  expect(cloudKey(folder, env)).toBe("handed-api-key");
+});

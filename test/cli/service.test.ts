@@ -1,0 +1,168 @@
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { checkPlace } from "../../src/cli/service/installation.ts";
+import { binaryStep, fileStep, follow, isSameFile, replace } from "../../src/cli/service/steps.ts";
+import { binaryIn, unitText } from "../../src/cli/service/unit.ts";
+import { berth, done } from "../support/berth.ts";
+import { runBinary, buildBinary } from "../support/binary.ts";
+import { modeOf, tempFolder } from "../support/temp-folder.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(60_000);
+
+const BINARY = "/usr/local/bin/berth";
+const NONE = (): boolean => false;
+
+describe("the unit", () => {
+  test("is what service print prints, with the sealing key that an installation makes", async () => {
+    const printed = await done(["service", "print"]);
+    expect(printed).toContain(`\nExecStart=${BINARY} serve --config /etc/berth/berth.toml\n`);
+    expect(printed).toContain("\nLoadCredential=berth-sealing-key:/etc/berth/sealing-key\n");
+    const without = (text: string) => text.replaceAll(/^LoadCredential=.*\n/gm, "");
+    expect(without(printed)).toBe(without(unitText(BINARY, NONE)));
+    const elsewhere = await done(["service", "print", "--to", "/opt/berth"]);
+    expect(elsewhere).toContain("\nExecStart=/opt/berth serve ");
+    expect(binaryIn(elsewhere)).toBe("/opt/berth");
+  });
+
+  test("names only what is there to be handed over: anything else would keep it from starting", () => {
+    expect(unitText(BINARY, NONE)).not.toContain("LoadCredential");
+    const isThere = (path: string): boolean => path === "/etc/berth/api-key";
+    expect([...unitText(BINARY, isThere).matchAll(/^LoadCredential=.*$/gm)].flat()).toEqual([
+      "LoadCredential=berth-api-key:/etc/berth/api-key",
+    ]);
+  });
+
+  test("forgets every variable that would turn the executable into something else", () => {
+    const unset = [...unitText(BINARY, NONE).matchAll(/^UnsetEnvironment=(.*)$/gm)]
+      .map(([, names = ""]) => names)
+      .join(" ");
+    const names = ["BUN_BE_BUN", "BUN_OPTIONS", "NODE_OPTIONS", "LD_PRELOAD", "BUN_INSPECT"];
+    for (const name of names) expect(unset).toContain(name);
+  });
+
+  describe.skipIf(Bun.which("systemd-analyze") === null)("by systemd's own judgement", () => {
+    const analyze = (...words: string[]) => {
+      const folder = tempFolder();
+      // Only a program that is there can be judged.
+      writeFileSync(join(folder, "berth.service"), unitText("/bin/true", NONE));
+      const path = join(folder, "berth.service");
+      const { exitCode, stdout, stderr } = Bun.spawnSync(["systemd-analyze", ...words, path]);
+      return { code: exitCode, text: stdout.toString(), complaint: stderr.toString() };
+    };
+
+    test("it is without a fault", () => {
+      const { code, complaint } = analyze("verify", "--man=no");
+      expect([code, complaint]).toEqual([0, ""]);
+    });
+
+    test("its exposure is at most 1.5, and every point that is left is explained in it", () => {
+      const { text } = analyze("security", "--offline=true", "--no-pager");
+      const exposure = /exposure level for berth\.service: ([\d.]+)/.exec(text)?.[1];
+      expect(Number(exposure)).toBeLessThanOrEqual(1.5);
+      const open = [...text.matchAll(/^✗ (\S+)/gmu)].map(([, name = ""]) => name);
+      expect(open.length).toBeGreaterThan(5);
+      const [, why = ""] = unitText("/bin/true", NONE).split("and why:");
+      const wordsOf = (name: string): readonly string[] =>
+        name.replace(/^\w+=~/, "").match(/@?[A-Za-z]{4,}/g) ?? [];
+      const unexplained = open.filter((name) => !wordsOf(name).some((word) => why.includes(word)));
+      expect(unexplained).toEqual([]);
+    });
+  });
+});
+
+describe("an installation is refused", () => {
+  test("from the sources: there is nothing to copy", async () => {
+    for (const words of [["install"], ["install", "--dry-run"], ["uninstall"]]) {
+      const { code, stdout, stderr } = await berth(["service", ...words]);
+      expect([code, stdout]).toEqual([1, ""]);
+      expect(stderr).toContain("only the executable can install itself");
+      expect(stderr).toContain("berth: hint: bun run build");
+    }
+  });
+
+  const isRoot = process.getuid?.() === 0;
+
+  test.skipIf(Bun.which("setpriv") === null && isRoot)("to whoever is not root", async () => {
+    const drop = isRoot ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : [];
+    const binary = join(tempFolder(), "berth");
+    Bun.spawnSync(["chmod", "755", join(binary, "..")]);
+    Bun.spawnSync(["cp", buildBinary(), binary]);
+    const { exitCode, stderr } = Bun.spawnSync([...drop, binary, "service", "install"]);
+    expect(exitCode).toBe(1);
+    expect(stderr.toString()).toContain("only be installed by root");
+    expect(stderr.toString()).toContain("berth: hint: sudo ");
+  });
+
+  const hasSystemd = statSync("/run/systemd/system", { throwIfNoEntry: false }) !== undefined;
+
+  test.skipIf(!isRoot || hasSystemd)("where no systemd runs, with what to do instead", async () => {
+    const { code, stderr } = await runBinary(["service", "install"]);
+    expect(code).toBe(1);
+    expect(stderr).toContain("this machine is not run by systemd");
+    expect(stderr).toContain("berth service print shows the unit");
+  });
+
+  test.each(["/home/x/berth", "/tmp/berth", "/root/berth", "/opt/a b", "/opt/$x", "/opt/%n", "/"])(
+    "to a place the unit cannot start from: %s",
+    (path) => {
+      expect(() => checkPlace(path)).toThrow();
+      expect(() => checkPlace("/opt/berth-1.2/bin/berth")).not.toThrow();
+    },
+  );
+});
+
+describe("the steps of an installation", () => {
+  test("are done once, said in a rehearsal, and done again only where something changed", async () => {
+    const path = join(tempFolder(), "below", "file");
+    const said: string[] = [];
+    const steps = [fileStep("a file", path, () => "text", { mode: 0o640 })];
+    await follow(steps, true, (text) => said.push(text));
+    expect(statSync(path, { throwIfNoEntry: false })).toBeUndefined();
+    await follow(steps, false, (text) => said.push(text));
+    await follow(steps, false, (text) => said.push(text));
+    expect(said.map((text) => text.trim().split(" ")[0] ?? "")).toEqual(["would", "done", "kept"]);
+    expect([readFileSync(path, "utf8"), modeOf(path)]).toEqual(["text", "640"]);
+    writeFileSync(path, "edited");
+    await follow(steps, false, () => {});
+    expect(readFileSync(path, "utf8")).toBe("text");
+  });
+
+  test("leave alone what is the operator's once it is there", async () => {
+    const path = join(tempFolder(), "berth.toml");
+    writeFileSync(path, "mine");
+    const once = { mode: 0o644, once: true };
+    await follow([fileStep("the settings", path, () => "new", once)], false, () => {});
+    expect(readFileSync(path, "utf8")).toBe("mine");
+  });
+
+  test("take no room when they fail: what was there stays, and nothing is beside it", () => {
+    const folder = tempFolder();
+    const path = join(folder, "berth");
+    writeFileSync(path, "old");
+    const full = (fresh: string): void => {
+      writeFileSync(fresh, "half of the n");
+      throw new Error("ENOSPC: no space left on device");
+    };
+    expect(() => replace(path, 0o755, full)).toThrow("ENOSPC");
+    expect(readFileSync(path, "utf8")).toBe("old");
+    expect(Bun.spawnSync(["ls", folder]).stdout.toString()).toBe("berth\n");
+  });
+
+  test("an executable is installed over one that runs", async () => {
+    const folder = tempFolder();
+    mkdirSync(join(folder, "bin"));
+    const [from, to] = [join(folder, "new"), join(folder, "bin", "sleep")];
+    writeFileSync(from, readFileSync(Bun.which("true") ?? ""));
+    writeFileSync(to, readFileSync(Bun.which("sleep") ?? ""), { mode: 0o755 });
+    const running = Bun.spawn([to, "30"]);
+    const step = binaryStep(from, to);
+    expect(step.isDone()).toBe(false);
+    await step.act();
+    expect([step.isDone(), isSameFile(from, to), modeOf(to)]).toEqual([true, true, "755"]);
+    expect(running.exitCode).toBeNull();
+    running.kill();
+    await running.exited;
+  });
+});

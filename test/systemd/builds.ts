@@ -1,0 +1,69 @@
+// Berths of the future: the sources with something changed in them, compiled.
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import manifest from "../../package.json";
+import { FORMAT } from "../../src/store/snapshot.ts";
+import { compiledFrom, root } from "../support/sources.ts";
+
+interface Edit {
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+}
+
+const numbered = (version: string): Edit => ({
+  file: "package.json",
+  find: `"version": "${manifest.version}"`,
+  replace: `"version": "${version}"`,
+});
+
+const neverReady: Edit = {
+  file: "src/cli/serving.ts",
+  find: "    manager.ready(",
+  replace: '    throw new Failure("this build never gets ready", "");\n    manager.ready(',
+};
+
+const newFormat: readonly Edit[] = [
+  {
+    file: "src/store/snapshot.ts",
+    find: `FORMAT = ${FORMAT}`,
+    replace: `FORMAT = ${FORMAT + 1}`,
+  },
+  {
+    file: "src/store/migrations.ts",
+    find: "(old: Old) => Old>> = {",
+    replace: `(old: Old) => Old>> = {\n  ${FORMAT}: (old) => old,`,
+  },
+];
+
+/** By name: what each build of the future does. */
+const BUILDS: Readonly<Record<string, readonly Edit[]>> = {
+  "berth-next": [numbered("9.0.0")],
+  "berth-never-ready": [numbered("9.1.0"), neverReady],
+  "berth-new-format-never-ready": [numbered("9.2.0"), ...newFormat, neverReady],
+  "berth-later": [numbered("9.4.0")],
+  "berth-new-format": [numbered("9.3.0"), ...newFormat],
+};
+
+/** Puts every build into a folder. */
+export function buildAll(out: string, work: string): void {
+  for (const [name, edits] of Object.entries(BUILDS)) {
+    const copy = join(work, name);
+    mkdirSync(copy, { recursive: true });
+    for (const part of compiledFrom) {
+      cpSync(join(root, part), join(copy, part), { recursive: true });
+    }
+    symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
+    for (const { file, find, replace } of edits) {
+      const text = readFileSync(join(copy, file), "utf8");
+      if (text.split(find).length !== 2) throw new Error(`${file} has no single place: ${find}`);
+      writeFileSync(
+        join(copy, file),
+        text.replace(find, () => replace),
+      );
+    }
+    const built = Bun.spawnSync([process.execPath, join(copy, "build", "compile.ts")]);
+    if (built.exitCode !== 0) throw new Error(`${name}: ${built.stderr.toString()}`);
+    cpSync(join(copy, "build", "out", "berth"), join(out, name));
+  }
+}

@@ -1,0 +1,108 @@
+// A machine of its own for a service: Debian in a container, booted by its own systemd, with a
+// network of its own in which there is nobody else.
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { atEnd, skip, finish } from "../faults/rig.ts";
+
+const SUITE = "bookworm";
+const PACKAGES = "systemd,systemd-sysv,dbus";
+
+/** A root file system kept from an earlier run saves its making. */
+const KEPT = process.env["BERTH_TEST_ROOTFS"];
+
+export class Container {
+  readonly #leader: number;
+
+  private constructor(leader: number) {
+    this.#leader = leader;
+  }
+
+  /** What lies in `shared` is at the same path inside, and nothing else of this machine is. */
+  static async boot(shared: readonly string[]): Promise<Container> {
+    const root = rootFileSystem();
+    const binds = shared.map((path) => `--bind-ro=${path}`);
+    const child = Bun.spawn(
+      [
+        "systemd-nspawn",
+        `--directory=${root}`,
+        // What happens inside is gone afterwards.
+        "--volatile=overlay",
+        "--boot",
+        "--register=no",
+        "--keep-unit",
+        "--private-network",
+        "--console=pipe",
+        ...binds,
+      ],
+      { stdin: "ignore", stdout: "pipe", stderr: "pipe" },
+    );
+    atEnd(() => child.kill("SIGKILL"));
+    const leader = await leaderOf(child.pid);
+    // With its first process everything inside ends; without it, all of it would go on.
+    if (leader !== null) atEnd(() => process.kill(leader, "SIGKILL"));
+    if (leader === null) {
+      child.kill("SIGKILL");
+      const said = await new Response(child.stderr).text();
+      skip("a service on a real systemd", `no container here: ${said.trim().slice(0, 200)}`);
+      finish();
+    }
+    const container = new Container(leader);
+    await container.#booted();
+    return container;
+  }
+
+  /** Runs a program inside, with what it says shown as it comes; its exit code. */
+  async run(words: readonly string[]): Promise<number> {
+    const child = Bun.spawn(this.#inside(words), {
+      stdin: "ignore",
+      stdout: "inherit",
+      stderr: "inherit",
+    });
+    return child.exited;
+  }
+
+  #inside(words: readonly string[]): string[] {
+    const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+    const enter = ["nsenter", "-t", String(this.#leader), "-m", "-u", "-i", "-n", "-p", "-C"];
+    return [...enter, "env", "-i", `PATH=${PATH}`, "LC_ALL=C", ...words];
+  }
+
+  async #booted(): Promise<void> {
+    for (let waited = 0; waited < 600; waited += 1) {
+      const asked = Bun.spawnSync(this.#inside(["systemctl", "is-system-running"]));
+      if (/^(?:running|degraded)/.test(asked.stdout.toString())) return;
+      await Bun.sleep(100);
+    }
+    throw new Error("the container's systemd does not get ready");
+  }
+}
+
+function rootFileSystem(): string {
+  if (KEPT !== undefined && existsSync(join(KEPT, "etc"))) return KEPT;
+  const root = KEPT ?? join(mkdtempSync("/var/tmp/berth-systemd-"), "root");
+  if (KEPT === undefined) atEnd(() => rmSync(dirname(root), { recursive: true, force: true }));
+  mkdirSync(root, { recursive: true });
+  const made = Bun.spawnSync(
+    ["debootstrap", "--variant=minbase", `--include=${PACKAGES}`, SUITE, root],
+    { stdin: "ignore" },
+  );
+  if (made.exitCode !== 0) {
+    throw new Error(`debootstrap failed: ${made.stdout.toString().slice(-1_000)}`);
+  }
+  // Every boot is that of another machine.
+  rmSync(join(root, "etc/machine-id"), { force: true });
+  return root;
+}
+
+/** The first process inside, as seen from here. */
+async function leaderOf(pid: number): Promise<number | null> {
+  for (let waited = 0; waited < 100; waited += 1) {
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ");
+    const leader = Number(children[0]);
+    if (leader > 0 && readFileSync(`/proc/${leader}/cmdline`, "utf8").includes("systemd")) {
+      return leader;
+    }
+    await Bun.sleep(100);
+  }
+  return null;
+}

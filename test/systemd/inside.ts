@@ -1,0 +1,298 @@
+// Runs on the machine that `systemd.ts` boots: an operator's life with the service, from the first
+// installation to the last.
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { check, finish } from "../faults/rig.ts";
+import {
+  answers,
+  call,
+  DATA,
+  holders,
+  license,
+  load,
+  mainPid,
+  missing,
+  must,
+  run,
+  runBeside,
+  SERVICE,
+  shown,
+} from "./machine.ts";
+import { upgrades } from "./upgrades.ts";
+
+const [shared = ""] = process.argv.slice(2);
+const build = (name: string): string => join(shared, name);
+const install = (name: string) => runBeside(build(name), "service", "install");
+
+await firstInstallation();
+await closedDoors();
+await keysFromOutside();
+await lookedAfter();
+await killed();
+await hanging();
+await stoppedUnderLoad();
+await needsAnOperator();
+await newCertificate();
+await upgrades(build);
+finish();
+
+async function firstInstallation(): Promise<void> {
+  const rehearsed = run(build("berth"), "service", "install", "--dry-run");
+  check(
+    "a rehearsal says what it would do, and does nothing",
+    rehearsed.code === 0 &&
+      rehearsed.text.includes("would  the unit: ") &&
+      !existsSync("/usr/local/bin/berth") &&
+      !existsSync("/etc/berth"),
+    rehearsed.text,
+  );
+  const installed = await install("berth");
+  check(
+    "one command installs it, and it is ready when the command ends",
+    installed.code === 0 &&
+      (await answers(1)) &&
+      existsSync("/usr/local/share/man/man1/berth.1") &&
+      existsSync("/usr/local/share/bash-completion/completions/berth"),
+    installed.text,
+  );
+  check(
+    "it is started by notification, enabled, and runs as a user of its own",
+    shown("Type") === "notify" &&
+      run("systemctl", "is-enabled", SERVICE).code === 0 &&
+      statSync(`/proc/${mainPid()}`).uid === statSync(DATA).uid &&
+      statSync(DATA).uid !== 0 &&
+      (statSync(DATA).mode & 0o777) === 0o700,
+    { type: shown("Type"), uid: statSync(`/proc/${mainPid()}`).uid },
+  );
+  const exposure = /exposure level for berth\.service: ([\d.]+)/.exec(
+    run("systemd-analyze", "security", SERVICE, "--no-pager").text,
+  )?.[1];
+  check(
+    `systemd's own judgement of its exposure is at most 1.5 (${exposure})`,
+    Number(exposure) <= 1.5,
+  );
+  license(100_000);
+  const registered = await call("/api/v4/register", { product: "CAD", user: "ada" });
+  check("a license comes in, and a user registers", registered.status === 200, registered);
+  const pid = mainPid();
+  const token = readFileSync("/etc/berth/admin-token", "utf8");
+  const again = await install("berth");
+  check(
+    "installed again, nothing is changed, and it is not restarted",
+    again.code === 0 &&
+      mainPid() === pid &&
+      readFileSync("/etc/berth/admin-token", "utf8") === token &&
+      !again.text.includes("done "),
+    again.text,
+  );
+}
+
+async function closedDoors(): Promise<void> {
+  const token = readFileSync("/etc/berth/admin-token", "utf8").trim();
+  const bearer = { headers: { authorization: `Bearer ${token}` } };
+  const tls = { ca: readFileSync(`${DATA}/tls/ca.pem`, "utf8") };
+  const path = "/api/admin/v1/status";
+  const [without, withToken, overTls] = await Promise.all([
+    call(path),
+    call(path, null, bearer),
+    call(path, null, { ...bearer, base: "https://localhost:8443", tls }),
+  ]);
+  check(
+    "administration asks for the token that was made, here and over TLS",
+    without.status === 401 && withToken.status === 200 && overTls.status === 200,
+    [without, withToken.status, overTls.status],
+  );
+  check(
+    "only root may read the token",
+    (statSync("/etc/berth/admin-token").mode & 0o777) === 0o600 &&
+      statSync("/etc/berth/admin-token").uid === 0,
+  );
+  writeFileSync("/root/keys", "apiKey=of-the-cloud\nsharedKey=of-the-cloud\n", { mode: 0o600 });
+  const set = run("sh", "-c", "berth keys set < /root/keys");
+  check(
+    "cloud credentials are sealed with a key that is not in the data folder",
+    set.code === 0 &&
+      existsSync(`${DATA}/credentials.sealed`) &&
+      !existsSync(`${DATA}/sealing.key`),
+    set.text,
+  );
+}
+
+async function killed(): Promise<void> {
+  const { granted, wrong, stop } = load("killed");
+  const rounds = 5;
+  const restarted: boolean[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    await Bun.sleep(500);
+    const pid = mainPid();
+    process.kill(pid, "SIGKILL");
+    for (let waited = 0; waited < 200 && [0, pid].includes(mainPid()); waited += 1) {
+      await Bun.sleep(50);
+    }
+    restarted.push(mainPid() !== pid && (await answers()));
+    run("systemctl", "reset-failed", SERVICE);
+  }
+  await stop();
+  const lost = missing(granted);
+  check(
+    `killed ${rounds} times under load, it comes back by itself, with all of ${granted.size} answered registrations`,
+    restarted.every(Boolean) && granted.size > 0 && lost.length === 0 && wrong.length === 0,
+    { restarted, lost: lost.slice(0, 5), wrong: wrong.slice(0, 5) },
+  );
+}
+
+/** The unit's own half minute would be long to wait for. */
+async function hanging(): Promise<void> {
+  mkdirSync(`/etc/systemd/system/${SERVICE}.d`);
+  writeFileSync(`/etc/systemd/system/${SERVICE}.d/sooner.conf`, "[Service]\nWatchdogSec=3\n");
+  must("systemctl", "daemon-reload");
+  must("systemctl", "restart", SERVICE);
+  await Bun.sleep(4_000);
+  const pid = mainPid();
+  const fed = await answers(1);
+  process.kill(pid, "SIGSTOP");
+  for (let waited = 0; waited < 300 && [0, pid].includes(mainPid()); waited += 1) {
+    await Bun.sleep(100);
+  }
+  check(
+    "one that runs keeps its watchdog fed; one that hangs is started anew",
+    fed && mainPid() !== pid && (await answers()) && holders().has("ada"),
+    { fed, pid, now: mainPid() },
+  );
+  run("systemctl", "reset-failed", SERVICE);
+}
+
+async function stoppedUnderLoad(): Promise<void> {
+  const { granted, wrong, stop } = load("stopped");
+  await Bun.sleep(500);
+  const stopped = await runBeside("systemctl", "stop", SERVICE);
+  const result = shown("Result");
+  await stop();
+  must("systemctl", "start", SERVICE);
+  await answers();
+  const lost = missing(granted);
+  check(
+    `told to stop under load, it ends well, and none of ${granted.size} answered registrations is lost`,
+    stopped.code === 0 &&
+      result === "success" &&
+      granted.size > 0 &&
+      lost.length === 0 &&
+      wrong.length === 0,
+    { result, lost: lost.slice(0, 5), wrong: wrong.slice(0, 5) },
+  );
+}
+
+async function needsAnOperator(): Promise<void> {
+  must("systemctl", "stop", SERVICE);
+  const state = readFileSync(`${DATA}/state.json`);
+  const damaged = Buffer.from(state);
+  damaged[damaged.length >> 1] = (damaged[damaged.length >> 1] ?? 0) ^ 1;
+  writeFileSync(`${DATA}/state.json`, damaged);
+  const started = run("systemctl", "start", SERVICE);
+  await Bun.sleep(3_000);
+  check(
+    "a data folder that needs an operator is not tried again and again",
+    started.code !== 0 && shown("ExecMainStatus") === "78" && shown("NRestarts") === "0",
+    { code: started.code, status: shown("ExecMainStatus"), restarts: shown("NRestarts") },
+  );
+  writeFileSync(`${DATA}/state.json`, state);
+  run("systemctl", "reset-failed", SERVICE);
+  must("systemctl", "start", SERVICE);
+  await answers();
+}
+
+async function newCertificate(): Promise<void> {
+  const { granted, wrong, stop } = load("reloaded");
+  const pid = mainPid();
+  must("berth", "tls", "init", "--names", "berth.plant7.lan");
+  const reloaded = await runBeside("systemctl", "reload", SERVICE);
+  const tls = { ca: readFileSync(`${DATA}/tls/ca.pem`, "utf8"), serverName: "berth.plant7.lan" };
+  await Bun.sleep(500);
+  const answer = await call("/api/v4/health", null, { base: "https://127.0.0.1:8443", tls }).catch(
+    (error: unknown) => ({ status: String(error) }),
+  );
+  await stop();
+  check(
+    "a new certificate is taken with a reload, while it serves",
+    reloaded.code === 0 &&
+      mainPid() === pid &&
+      answer.status === 200 &&
+      granted.size > 0 &&
+      wrong.length === 0,
+    { reloaded, answer, wrong: wrong.slice(0, 5) },
+  );
+}
+
+/** Cloud keys that only root may read are handed over like the key that seals them. */
+async function keysFromOutside(): Promise<void> {
+  writeFileSync("/etc/berth/api-key", "api-key-from-outside\n", { mode: 0o600 });
+  writeFileSync("/etc/berth/shared-key", "shared-key-from-outside\n", { mode: 0o600 });
+  const again = await install("berth");
+  const apiKey = (): unknown => {
+    const words = ["license", "request", "--product", "CAD", "--license-key", "K-1", "--json"];
+    const { cloud_payload = "" } = JSON.parse(must("berth", ...words)) as {
+      readonly cloud_payload?: string;
+    };
+    const payload = Buffer.from(cloud_payload, "base64").toString() || "{}";
+    return (JSON.parse(payload) as { readonly api_key?: string }).api_key;
+  };
+  const first = apiKey();
+  must("systemctl", "restart", SERVICE);
+  check(
+    "cloud keys in /etc/berth are taken once the unit is written again, and after a restart",
+    again.code === 0 && first === "api-key-from-outside" && apiKey() === first,
+    { again: again.text, first, later: apiKey() },
+  );
+  must("sh", "-c", "berth keys set < /root/keys");
+  const set = apiKey();
+  must("systemctl", "stop", SERVICE);
+  const stopped = run("sh", "-c", "berth keys set < /root/keys");
+  must("systemctl", "start", SERVICE);
+  check(
+    "keys that the stopped service could not open are not set; what it is handed goes before them",
+    set === "api-key-from-outside" &&
+      stopped.code === 1 &&
+      stopped.text.includes("systemctl start berth") &&
+      apiKey() === "api-key-from-outside",
+    { set, stopped, later: apiKey() },
+  );
+}
+
+async function lookedAfter(): Promise<void> {
+  const well = run("berth", "doctor", "--json");
+  const { findings } = JSON.parse(well.text) as {
+    readonly findings: readonly { check: string; level: string; found: string }[];
+  };
+  const worse = findings.filter(({ level }) => level === "warning" || level === "broken");
+  // The container's own root is an overlay, which doctor is right to doubt.
+  check(
+    "doctor finds nothing to do but for what this machine is",
+    worse.every(({ check: what }) => what === "file system") &&
+      well.code === (worse.length === 0 ? 0 : 1) &&
+      findings.some(({ check: what, found }) => what === "service" && found === "running") &&
+      findings.some(({ check: what, level }) => what === "port 8443" && level === "ok"),
+    { code: well.code, findings },
+  );
+  await call("/api/admin/v1/status");
+  const bundled = run("berth", "support-bundle", "/root/support.tar", "--yes");
+  const names = run("tar", "-tf", "/root/support.tar").text.trim().split("\n");
+  const log = run("tar", "-xOf", "/root/support.tar", "log.txt").text;
+  const all = run("tar", "-xOf", "/root/support.tar").text;
+  check(
+    "the support bundle carries the service's log, and nobody's name",
+    bundled.code === 0 &&
+      names.includes("log.txt") &&
+      log.includes('"path":"/api/admin/v1/status"') &&
+      !/\bada\b/.test(all) &&
+      (statSync("/root/support.tar").mode & 0o777) === 0o600,
+    { bundled: bundled.text, names, log: log.slice(-500) },
+  );
+  must("systemctl", "stop", SERVICE);
+  const stopped = run("berth", "doctor");
+  must("systemctl", "start", SERVICE);
+  check(
+    "doctor says 78 of a service that should run and does not",
+    stopped.code === 78 && stopped.text.includes("not running"),
+    stopped,
+  );
+}

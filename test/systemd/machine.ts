@@ -1,0 +1,132 @@
+// What an operator types on the machine, and what an application there does.
+export const SERVICE = "berth.service";
+export const DATA = "/var/lib/berth";
+export const UNIT = `/etc/systemd/system/${SERVICE}`;
+const URL = "http://127.0.0.1:8080";
+
+export interface Said {
+  readonly code: number;
+  readonly text: string;
+}
+
+export function run(...words: readonly string[]): Said {
+  const { exitCode, stdout, stderr } = Bun.spawnSync([...words], { stdin: "ignore" });
+  return { code: exitCode, text: `${stdout.toString()}${stderr.toString()}` };
+}
+
+/** Like `run`, while this process goes on with something else. */
+export async function runBeside(...words: readonly string[]): Promise<Said> {
+  const child = Bun.spawn([...words], { stdin: "ignore", stdout: "pipe", stderr: "pipe" });
+  const [out, err, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { code, text: `${out}${err}` };
+}
+
+export function must(...words: readonly string[]): string {
+  const { code, text } = run(...words);
+  if (code !== 0) throw new Error(`${words.join(" ")} ended with ${code}: ${text}`);
+  return text;
+}
+
+export const shown = (property: string): string =>
+  run("systemctl", "show", "-P", property, SERVICE).text.trim();
+
+export const mainPid = (): number => Number(shown("MainPID"));
+
+export async function call(
+  path: string,
+  body: object | null = null,
+  init: RequestInit & { readonly base?: string; readonly tls?: Bun.TLSOptions } = {},
+): Promise<{ readonly status: number; readonly body: Record<string, unknown> }> {
+  const response = await fetch(`${init.base ?? URL}${path}`, {
+    ...init,
+    ...(body !== null && {
+      method: "POST",
+      body: JSON.stringify(body),
+      headers: { "content-type": "application/json" },
+    }),
+  });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
+/** True once it answers. */
+export async function answers(seconds = 30): Promise<boolean> {
+  for (let waited = 0; waited < seconds * 20; waited += 1) {
+    try {
+      if ((await call("/api/v4/health")).status === 200) return true;
+    } catch {
+      // Not yet.
+    }
+    await Bun.sleep(50);
+  }
+  return false;
+}
+
+/** Who holds a slot, as the operator's own command tells it. */
+export function holders(): Set<string> {
+  const slots = JSON.parse(must("berth", "slots", "--json")) as readonly { user: string }[];
+  return new Set(slots.map(({ user }) => user));
+}
+
+/** Who of these holds no slot. */
+export function missing(wanted: Iterable<string>): string[] {
+  const held = holders();
+  return [...wanted].filter((user) => !held.has(user));
+}
+
+/** Of the server that runs, not of the command. */
+export const servedVersion = (): unknown =>
+  (JSON.parse(must("berth", "status", "--json")) as { readonly version: unknown }).version;
+
+/** Trusts a vendor of its own and installs a license from it, by the offline loop. */
+export function license(slots: number): void {
+  const desk = "/root/desk";
+  must("berth", "vendor", "init", "--name", "Acme", "--dir", desk, "--product", "CAD");
+  must("berth", "trust", "add", `${desk}/trust.jwt`, "--yes");
+  must("berth", "license", "request", "--product", "CAD", "--out", "/root/request.jwt");
+  const terms = ["--slots", String(slots), "--timeout-minutes", "600"];
+  const files = ["--request", "/root/request.jwt", "--out", "/root/license.jwt"];
+  must("berth", "vendor", "issue", "--dir", desk, ...files, "--allow-weak-binding", ...terms);
+  must("berth", "license", "add", "/root/license.jwt");
+}
+
+export interface Load {
+  /** Users whose registration was answered with 200. */
+  readonly granted: Set<string>;
+  /** What else came back that no server of ours may say. */
+  readonly wrong: string[];
+  readonly stop: () => Promise<void>;
+}
+
+/** Applications that register one user after the other, whatever happens to the server. */
+export function load(name: string, atOnce = 16): Load {
+  const granted = new Set<string>();
+  const wrong: string[] = [];
+  const over = new AbortController();
+  let next = 0;
+  const one = async (): Promise<void> => {
+    while (!over.signal.aborted) {
+      const user = `${name}-${(next += 1)}`;
+      try {
+        const { status, body } = await call("/api/v4/register", { product: "CAD", user });
+        if (status === 200) granted.add(user);
+        else wrong.push(`${status} ${String(body["code"])}`);
+      } catch {
+        // No answer, no promise.
+        await Bun.sleep(20);
+      }
+    }
+  };
+  const all = Array.from({ length: atOnce }, one);
+  return {
+    granted,
+    wrong,
+    stop: async () => {
+      over.abort();
+      await Promise.all(all);
+    },
+  };
+}

@@ -1,0 +1,30 @@
+// The service under a real systemd: this half boots a machine for it, `inside.ts` does the rest
+// there.
+import { cpSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { buildBinary } from "../support/binary.ts";
+import { finish, needs, rigFolder, skip } from "../faults/rig.ts";
+import { buildAll } from "./builds.ts";
+import { Container } from "./container.ts";
+
+needs({ debootstrap: "debootstrap", "systemd-container": "systemd-nspawn" });
+if (process.getuid?.() !== 0) {
+  skip("a service on a real systemd", "only root may boot a machine");
+  finish();
+}
+const shared = join(rigFolder(), "shared");
+mkdirSync(shared);
+cpSync(buildBinary(), join(shared, "berth"));
+buildAll(shared, join(shared, "..", "work"));
+cpSync(process.execPath, join(shared, "bun"));
+// Everything the other half is made of, in one file.
+const bundled = Bun.spawnSync([
+  process.execPath,
+  "build",
+  "--target=bun",
+  `--outfile=${join(shared, "inside.js")}`,
+  join(import.meta.dir, "inside.ts"),
+]);
+if (bundled.exitCode !== 0) throw new Error(bundled.stderr.toString());
+const container = await Container.boot([shared]);
+process.exit(await container.run([join(shared, "bun"), join(shared, "inside.js"), shared]));
