@@ -1,0 +1,43 @@
+import { resolve } from "node:path";
+import { Misuse } from "../../platform/options.ts";
+import { DONE, FAILED, isSet, type Command } from "../command.ts";
+import { option } from "../flags.ts";
+import { gather, refuseToReplace, writeBundle } from "../support/bundle.ts";
+import { ask, print, printJson, table } from "../terminal.ts";
+
+export const supportBundle: Command = {
+  name: "support-bundle",
+  summary: "what helps to find a fault, without names, addresses and secrets; listed, then written",
+  options: [
+    option.data,
+    option.identity,
+    option.listen,
+    option.listenTls,
+    option.config,
+    option.yes,
+    option.json,
+  ],
+  arguments: ["FILE"],
+  examples: ["berth support-bundle /media/usb/berth-support.tar"],
+  async run(given) {
+    const [file] = given.words;
+    if (file === undefined || file === "")
+      throw new Misuse("FILE must be given: a new tar file", "");
+    const out = resolve(file);
+    refuseToReplace(out);
+    const entries = await gather(given);
+    const sizes = entries.map(({ name, about, text }) => ({
+      name,
+      about,
+      bytes: Buffer.byteLength(text),
+    }));
+    if (!isSet(given, "json")) {
+      print(table(sizes.map(({ name, about, bytes }) => [`  ${name}`, `${bytes} bytes`, about])));
+    }
+    if (!isSet(given, "yes") && !(await ask(`write these to ${out}?`))) return FAILED;
+    await writeBundle(out, entries);
+    if (isSet(given, "json")) printJson({ path: out, entries: sizes });
+    else print(`\n${out} is written; tar -xf opens it. Names and addresses are replaced in it.`);
+    return DONE;
+  },
+};

@@ -1,0 +1,115 @@
+import { readdirSync, statfsSync } from "node:fs";
+import { join } from "node:path";
+import { errorCode, realDisk } from "../../platform/disk.ts";
+import { writeAll } from "../../platform/files.ts";
+import { FolderRefused } from "../../store/refusal.ts";
+import { verify } from "../../store/verify.ts";
+import { fittingIdentity } from "../fitting-identity.ts";
+import { finding, ok, type Finding } from "./finding.ts";
+
+/** By the numbers the kernel gives them: where a sync may not mean what it should. */
+const FILE_SYSTEMS: Readonly<Record<number, { readonly name: string; readonly why: string }>> = {
+  0x01021994: { name: "tmpfs", why: "it is memory, and gone with the power" },
+  0x6969: { name: "NFS", why: "locks and syncs depend on another machine" },
+  0xff534d42: { name: "CIFS", why: "locks and syncs depend on another machine" },
+  0xfe534d42: { name: "SMB", why: "locks and syncs depend on another machine" },
+  0x65735546: { name: "FUSE", why: "whether a sync reaches a disk depends on its driver" },
+  0x794c7630: { name: "overlayfs", why: "a container's own layer is gone with the container" },
+};
+
+const OTHERS = 0o077;
+const MIB = 1024 * 1024;
+const LITTLE = 256 * MIB;
+const SYNCS = 5;
+const SLOW = 100;
+
+/** The data folder: who may read it, what disk it is on, and whether all of it is whole. */
+export async function folderFindings(folder: string): Promise<Finding[]> {
+  const stat = realDisk.stat(folder);
+  if (stat === null) {
+    return [finding("data folder", "broken", `${folder} is not there`, "check --data")];
+  }
+  return [
+    permissions(folder, stat.mode),
+    fileSystemFinding(statfsSync(folder).type),
+    spaceFinding(realDisk.freeBytes(folder)),
+    await syncSpeed(folder),
+    await wholeness(folder),
+  ];
+}
+
+function permissions(folder: string, mode: number): Finding {
+  if ((mode & OTHERS) !== 0) {
+    const advice = `chmod 700 ${folder}`;
+    return finding("permissions", "warning", `others may look into ${folder}`, advice);
+  }
+  const open = readdirSync(folder, { recursive: true })
+    .map((name) => join(folder, String(name)))
+    .find((path) => ((realDisk.stat(path)?.mode ?? 0) & OTHERS) !== 0);
+  return open === undefined
+    ? ok("permissions", "only the folder's owner may read it")
+    : finding("permissions", "warning", `others may read ${open}`, `chmod go= ${open}`);
+}
+
+export function fileSystemFinding(type: number): Finding {
+  const doubtful = FILE_SYSTEMS[type];
+  if (doubtful === undefined) return ok("file system", "a local disk, as far as can be told");
+  const { name, why } = doubtful;
+  return finding("file system", "warning", `${name}: ${why}`, "use a local disk, ext4 or xfs");
+}
+
+export function spaceFinding(free: number): Finding {
+  const found = `${(free / MIB / 1024).toFixed(1)} GiB free`;
+  return free < LITTLE
+    ? finding("disk space", "warning", found, "make room: a full disk grants nothing new")
+    : ok("disk space", found);
+}
+
+/** Every answer waits for one of these. */
+async function syncSpeed(folder: string): Promise<Finding> {
+  try {
+    return speedFinding(await syncTimes(join(folder, "doctor.new")));
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === null) throw error;
+    const advice = "make room, or look after the disk and the folder's owner";
+    return finding("disk speed", "warning", `nothing can be written (${code})`, advice);
+  }
+}
+
+async function syncTimes(path: string): Promise<number[]> {
+  const file = realDisk.open(path);
+  const times: number[] = [];
+  try {
+    for (let round = 0; round < SYNCS; round += 1) {
+      const started = performance.now();
+      writeAll(file, Buffer.alloc(512));
+      await file.syncData();
+      times.push(performance.now() - started);
+    }
+  } finally {
+    file.close();
+    realDisk.remove(path);
+  }
+  return times;
+}
+
+export function speedFinding(times: readonly number[]): Finding {
+  const median = times.toSorted((a, b) => a - b)[times.length >> 1] ?? 0;
+  const found = `a sync takes ${median.toFixed(2)} ms`;
+  return median > SLOW
+    ? finding("disk speed", "warning", found, "every answer waits for one: use a faster disk")
+    : ok("disk speed", found);
+}
+
+async function wholeness(folder: string): Promise<Finding> {
+  try {
+    const { head, record } = await verify(realDisk, folder, {
+      identity: fittingIdentity,
+    });
+    return ok("data", `whole: ${head.seq} changes, ${record.lines} lines of the record, chained`);
+  } catch (error) {
+    if (!(error instanceof FolderRefused)) throw error;
+    return finding("data", "broken", error.message, error.hint);
+  }
+}

@@ -1,0 +1,134 @@
+import { X509Certificate } from "node:crypto";
+import { existsSync } from "node:fs";
+import { DAY } from "../../domain/time.ts";
+import { realDisk } from "../../platform/disk.ts";
+import { isTaken, listenerOn } from "../../platform/ports.ts";
+import { nameOfProcess } from "../../platform/processes.ts";
+import { hasSystemd, isActive, runTool, systemctl } from "../../platform/systemd.ts";
+import { parseListen } from "../listen.ts";
+import { places, SERVICE } from "../service/unit.ts";
+import { tlsPaths } from "../tls-files.ts";
+import { finding, ok, type Finding } from "./finding.ts";
+
+export interface Host {
+  readonly folder: string;
+  /** `HOST:PORT` of each listener that is set. */
+  readonly listens: readonly string[];
+  /** Of the running server; null: none. */
+  readonly pid: number | null;
+}
+
+/** What surrounds the server: its ports, firewalls before them, its certificate, its unit. */
+export const hostFindings = (host: Host): Finding[] => [
+  ...host.listens.map((listen) => portFinding(listen, host.pid)),
+  ...firewallFindings(host.listens),
+  ...certificateFindings(host.folder),
+  ...serviceFindings(host),
+];
+
+function portFinding(listen: string, pid: number | null): Finding {
+  const port = parseListen(listen)?.port ?? 0;
+  const check = `port ${port}`;
+  if (!isTaken(port)) {
+    return pid === null
+      ? ok(check, "free")
+      : finding(check, "warning", `the server does not listen on ${listen}`, "restart it");
+  }
+  const holder = listenerOn(port);
+  // Whose it is can only be told to its owner and to root.
+  if (pid !== null && (holder === pid || holder === null)) return ok(check, `served on ${listen}`);
+  const advice = "stop it, or choose another with --listen HOST:PORT";
+  return finding(check, "warning", `taken by ${nameOfProcess(holder)}`, advice);
+}
+
+/** Only those that tell without being changed; rules themselves are the operator's business. */
+function firewallFindings(listens: readonly string[]): Finding[] {
+  const ports = listens.map((listen) => parseListen(listen)?.port ?? 0);
+  const found: Finding[] = [];
+  if (runTool(["firewall-cmd", "--state"]).ok) {
+    const open = runTool(["firewall-cmd", "--list-ports"]).text.split(/\s+/);
+    const closed = ports.filter((port) => !open.includes(`${port}/tcp`));
+    found.push(
+      closed.length === 0
+        ? ok("firewall", "firewalld lets the ports through")
+        : finding(
+            "firewall",
+            "warning",
+            `firewalld runs and does not name ${closed.join(", ")}`,
+            `firewall-cmd --permanent --add-port=${closed[0]}/tcp, then firewall-cmd --reload`,
+          ),
+    );
+  }
+  const ufw = runTool(["ufw", "status"]);
+  if (ufw.ok && ufw.text.includes("Status: active")) {
+    const named = new Set(ufw.text.split("\n").map((line) => line.split(/[\s/]/)[0]));
+    const closed = ports.filter((port) => !named.has(String(port)));
+    found.push(
+      closed.length === 0
+        ? ok("firewall", "ufw lets the ports through")
+        : finding(
+            "firewall",
+            "warning",
+            `ufw is active and does not name ${closed.join(", ")}`,
+            `ufw allow ${closed[0]}/tcp`,
+          ),
+    );
+  }
+  return found;
+}
+
+const SOON = 30 * DAY;
+
+function certificateFindings(folder: string): Finding[] {
+  const bytes = realDisk.read(tlsPaths(folder).certificate);
+  if (bytes === null) return [];
+  const validTo = endOf(bytes);
+  if (validTo === null) {
+    const path = tlsPaths(folder).certificate;
+    return [finding("certificate", "broken", `${path} is none`, "berth tls init makes a new one")];
+  }
+  const left = Date.parse(validTo) - Date.now();
+  const renew = "berth tls init renews it; systemctl reload berth takes it";
+  if (left < 0) return [finding("certificate", "broken", `it ended on ${validTo}`, renew)];
+  if (left < SOON) return [finding("certificate", "warning", `it ends on ${validTo}`, renew)];
+  return [ok("certificate", `good until ${validTo}`)];
+}
+
+function endOf(pem: Uint8Array): string | null {
+  try {
+    return new X509Certificate(pem).validTo;
+  } catch {
+    return null;
+  }
+}
+
+function serviceFindings({ folder, pid }: Host): Finding[] {
+  if (!hasSystemd() || !existsSync(places.unit)) {
+    const found = pid === null ? "not running" : "started by hand";
+    return [finding("service", "note", found, "berth service install starts it with the machine")];
+  }
+  if (folder !== places.data) {
+    return [finding("service", "note", `the service has ${places.data}, not ${folder}`, "")];
+  }
+  if (!isActive(SERVICE)) {
+    const found = systemctl("show", "-P", "Result", SERVICE).text;
+    return [finding("service", "broken", `not running (${found})`, `journalctl -u ${SERVICE}`)];
+  }
+  const restarts = Number(systemctl("show", "-P", "NRestarts", SERVICE).text);
+  const enabled = systemctl("is-enabled", SERVICE).ok;
+  return [
+    restarts === 0
+      ? ok("service", "running")
+      : finding("service", "warning", `restarted ${restarts} times`, `journalctl -u ${SERVICE}`),
+    ...(enabled
+      ? []
+      : [
+          finding(
+            "service",
+            "warning",
+            "not started with the machine",
+            `systemctl enable ${SERVICE}`,
+          ),
+        ]),
+  ];
+}

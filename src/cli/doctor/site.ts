@@ -1,0 +1,78 @@
+import type { StatusReply } from "../../http/routes/admin.ts";
+import type { ClockReply } from "../../http/routes/clock.ts";
+import { DAY } from "../../domain/time.ts";
+import { finding, ok, type Finding } from "./finding.ts";
+
+const SOON = 30 * DAY;
+
+/** What the server itself knows: its clock, its licenses, its hardware, its doors. */
+export function siteFindings(status: StatusReply, clock: ClockReply): Finding[] {
+  return [
+    ...status.storage.troubles.map(({ code, message }) =>
+      finding(code, "warning", message, "berth status tells how it goes on"),
+    ),
+    ...(status.storage.fault === null
+      ? []
+      : [finding("disk", "broken", status.storage.fault, "make room, or look after the disk")]),
+    clockFinding(clock),
+    ...licenseFindings(status),
+    ...hardwareFindings(status),
+    ...(status.doors.length === 0 ? [ok("doors", "none is open that need not be")] : []),
+    ...status.doors.map(({ door, close }) => finding("door", "note", door, close)),
+  ];
+}
+
+function clockFinding({ state, now, system_clock }: ClockReply): Finding {
+  if (state === "ok") return ok("clock", `${now}, as the system's`);
+  const found = `the system's clock says ${system_clock}, and time here is ${now}`;
+  return state === "ahead"
+    ? finding("clock", "warning", found, "if the system's is right: berth clock accept")
+    : finding("clock", "warning", found, "set the system's clock right; else berth clock");
+}
+
+function licenseFindings({ licenses, now }: StatusReply): Finding[] {
+  if (licenses.length === 0) {
+    return [finding("licenses", "note", "none yet", "berth trust add, then berth license request")];
+  }
+  return licenses.map((license): Finding => {
+    const { product, license_id, refusal, validity_period } = license;
+    const name = `license ${license_id}`;
+    const { floating_users: slots, floating_slots_in_use: used } = license;
+    if (refusal !== null) {
+      return finding(name, "warning", `${product}: ${refusal}`, "berth license request asks anew");
+    }
+    const left = validity_period === null ? null : Date.parse(validity_period) - Date.parse(now);
+    if (left !== null && left < SOON) {
+      const days = Math.max(0, Math.floor(left / DAY));
+      return finding(name, "warning", `${product} ends in ${days} days`, "berth license request");
+    }
+    if (used >= slots) {
+      const advice = "berth slots tells who holds them";
+      return finding(name, "note", `${product}: all ${slots} slots are taken`, advice);
+    }
+    const end = validity_period === null ? "for ever" : `until ${validity_period}`;
+    return ok(name, `${product}: ${used} of ${slots} slots in use, ${end}`);
+  });
+}
+
+function hardwareFindings({ appliance, licenses }: StatusReply): Finding[] {
+  const drifted = licenses.filter(({ hardware_drift }) => hardware_drift.length > 0);
+  return [
+    appliance.weak_binding
+      ? finding(
+          "hardware",
+          "note",
+          `only ${appliance.components.join(", ") || "nothing"} can be told`,
+          "the vendor has to agree to such a weak binding",
+        )
+      : ok("hardware", `bound to ${appliance.components.join(", ")}`),
+    ...drifted.map(({ license_id, hardware_drift }) =>
+      finding(
+        "hardware",
+        "warning",
+        `license ${license_id} was signed for another ${hardware_drift.join(", ")}`,
+        "berth license request, before more of it changes",
+      ),
+    ),
+  ];
+}

@@ -1,0 +1,188 @@
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { arch, hostname, release, userInfo, version as kernel } from "node:os";
+import { dirname, join } from "node:path";
+import { instant } from "../../domain/time.ts";
+import { asOwnerOf } from "../../platform/owner.ts";
+import { realDisk } from "../../platform/disk.ts";
+import { parseConfig, resolveOptions } from "../../platform/options.ts";
+import { rfc3339 } from "../../platform/rfc3339.ts";
+import { wallClock } from "../../platform/clock.ts";
+import { hasSystemd, lastWords } from "../../platform/systemd.ts";
+import { commit, runtime, target, version } from "../../platform/version.ts";
+import { ArchiveWriter } from "../../store/archive.ts";
+import { HISTORY } from "../../store/files.ts";
+import { dataFolder, Failure, place, stringOf, type Given } from "../command.ts";
+import { examine } from "../commands/doctor.ts";
+import { serverSettings } from "../flags.ts";
+import { reach } from "../reach.ts";
+import { places, SERVICE } from "../service/unit.ts";
+import { Redaction } from "./redact.ts";
+
+export interface Entry {
+  readonly name: string;
+  readonly about: string;
+  readonly text: string;
+}
+
+const LOG_LINES = 2_000;
+const RECORD_LINES = 500;
+
+/** Everything that helps to find out what is wrong, and nothing that tells who works here. */
+export async function gather(given: Given): Promise<Entry[]> {
+  const folder = dataFolder(given);
+  const redaction = new Redaction();
+  redaction.standIn("host", hostname());
+  for (const user of [userInfo().username, given.environment["SUDO_USER"] ?? ""]) {
+    redaction.standIn("user", user);
+  }
+  const json = (value: unknown): string => `${JSON.stringify(redaction.value(value), null, 1)}\n`;
+  // First: names that are known from here are found in free text as well.
+  const slots = await asked(given, "/api/admin/v1/registrations");
+  const settings = settingsOf(given, folder);
+  redaction.value([slots, settings]);
+  const files = await asOwnerOf(folder, async () => filesIn(folder));
+  // Whatever else somebody put there is not ours to name.
+  for (const { file } of files) if (!isOurs(file)) redaction.standIn("file", file);
+  return [
+    { name: "berth.json", about: "version and machine", text: json(machine()) },
+    { name: "slots.json", about: "who holds what, under other names", text: json(slots) },
+    {
+      name: "status.json",
+      about: "what berth status tells",
+      text: json(await asked(given, "/api/admin/v1/status")),
+    },
+    {
+      name: "settings.json",
+      about: "what berth config tells",
+      text: json(settings),
+    },
+    {
+      name: "doctor.json",
+      about: "what berth doctor tells",
+      text: json(await examine(given)),
+    },
+    {
+      name: "files.json",
+      about: "names, sizes and modes in the data folder",
+      text: json(files),
+    },
+    {
+      name: "record.json",
+      about: `the last ${RECORD_LINES} lines of the record, only when and what`,
+      text: json(await asOwnerOf(folder, async () => recordIn(folder))),
+    },
+    ...(hasSystemd()
+      ? [
+          {
+            name: "log.txt",
+            about: `the service's last ${LOG_LINES} lines`,
+            text: `${redaction.log(lastWords(SERVICE, LOG_LINES))}\n`,
+          },
+        ]
+      : []),
+  ];
+}
+
+const machine = () => ({
+  version,
+  commit,
+  runtime,
+  target,
+  made_at: rfc3339(wallClock()),
+  kernel: `${release()} ${kernel()} ${arch()}`,
+});
+
+/** What the server says, or why it says nothing: both help. */
+async function asked(given: Given, path: string): Promise<unknown> {
+  try {
+    return await reach(place(given), (call) => call("GET", path));
+  } catch (error) {
+    return { error: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** As they are in the file and the environment; of the service's folder, in the service's file. */
+function settingsOf(given: Given, folder: string): unknown {
+  const isService = folder === places.data && existsSync(places.settings);
+  const path = stringOf(given, "config") ?? (isService ? places.settings : null);
+  try {
+    const file =
+      path === null ? null : parseConfig(path, readFileSync(path, "utf8"), serverSettings);
+    const resolved = resolveOptions(serverSettings, {}, given.environment, file);
+    return [...resolved].map(([name, { value, from }]) => ({ [name]: value, from }));
+  } catch (error) {
+    return { error: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** What our files are called, up to the first sign that is no letter. */
+const OURS = new Set([
+  "state",
+  "journal",
+  "identity",
+  "access",
+  "lock",
+  "checkpoint",
+  "berth",
+  "credentials",
+  "sealing",
+  "history",
+  "tls",
+  "demo",
+  "replaced",
+]);
+
+const isOurs = (file: string): boolean => OURS.has(/^[a-z]*/.exec(file)?.[0] ?? "");
+
+const filesIn = (folder: string) =>
+  realDisk.list(folder).flatMap((name) => {
+    const path = join(folder, name);
+    const { size, mode, uid, mtimeMs } = statSync(path, { throwIfNoEntry: false }) ?? {};
+    if (size === undefined || mode === undefined) return [];
+    const about = { file: name, size, mode: (mode & 0o7777).toString(8), uid };
+    const within = name === HISTORY ? readdirSync(path) : undefined;
+    return [{ ...about, changed: rfc3339(instant(Math.floor(mtimeMs ?? 0))), within }];
+  });
+
+/** Of each line only its place, its time and what kind of thing it says. */
+function recordIn(folder: string): unknown[] {
+  const newest = realDisk.list(join(folder, HISTORY)).toSorted().at(-1);
+  if (newest === undefined) return [];
+  const lines = readFileSync(join(folder, HISTORY, newest), "utf8")
+    .trimEnd()
+    .split("\n");
+  return lines.slice(-RECORD_LINES).map((line) => {
+    try {
+      const { seq, events } = JSON.parse(line) as {
+        readonly seq?: number;
+        readonly events?: readonly { readonly type: string; readonly at: number }[];
+      };
+      return { seq, events: events?.map(({ type, at }) => ({ type, at })) };
+    } catch {
+      return { unreadable: line.length };
+    }
+  });
+}
+
+/** Asked early as well: gathering takes its time. */
+export function refuseToReplace(out: string): void {
+  if (realDisk.stat(out) !== null) throw new Failure(`${out} is there already`, "name a new file");
+}
+
+/** A tar file for its owner alone, so that it can be looked into before it leaves. */
+export async function writeBundle(out: string, entries: readonly Entry[]): Promise<void> {
+  refuseToReplace(out);
+  const file = realDisk.open(out);
+  try {
+    const archive = new ArchiveWriter(file);
+    for (const { name, text } of entries) {
+      const bytes = Buffer.from(text);
+      archive.add(name, bytes.length, [bytes]);
+    }
+    archive.end();
+    await file.sync();
+  } finally {
+    file.close();
+  }
+  await realDisk.syncFolder(dirname(out));
+}

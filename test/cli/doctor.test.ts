@@ -1,0 +1,233 @@
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { dirname, join } from "node:path";
+import { exitCodeOf, finding, ok, worstOf, type Finding } from "../../src/cli/doctor/finding.ts";
+import { fileSystemFinding, spaceFinding, speedFinding } from "../../src/cli/doctor/folder.ts";
+import { siteFindings } from "../../src/cli/doctor/site.ts";
+import type { StatusReply } from "../../src/http/routes/admin.ts";
+import type { ClockReply } from "../../src/http/routes/clock.ts";
+import { DAY } from "../../src/domain/time.ts";
+import { issueServer, makeAuthority } from "../../src/platform/x509.ts";
+import { berth, doneJson, start } from "../support/berth.ts";
+import { makeSite } from "../support/site-folder.ts";
+import { contentsOf, tempFolder } from "../support/temp-folder.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(30_000);
+
+interface Report {
+  readonly worst: string;
+  readonly findings: readonly Finding[];
+}
+
+/** A port that nobody listens on: free for as long as it takes. */
+function freePort(): string {
+  const held = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  held.stop(true);
+  return `127.0.0.1:${held.port}`;
+}
+
+/** What doctor says of a folder, and its exit code. */
+async function examined(data: string, ...words: string[]): Promise<Report & { code: number }> {
+  const listen = words.includes("--listen") ? [] : ["--listen", freePort()];
+  const said = await berth(["doctor", "--data", data, "--json", ...listen, ...words]);
+  expect(said.stderr).toBe("");
+  return { ...(JSON.parse(said.stdout) as Report), code: said.code };
+}
+
+const about = ({ findings }: Report, check: string): Finding | undefined =>
+  findings.find((one) => one.check === check);
+
+async function site(): Promise<string> {
+  const data = join(tempFolder(), "data");
+  await makeSite(data, { product: "cad" });
+  return data;
+}
+
+/** On this machine's test folders only memory is doubtful: everything else must be well. */
+const others = ({ findings }: Report): string[] =>
+  findings
+    .filter(({ level, check }) => ["warning", "broken"].includes(level) && check !== "file system")
+    .map(({ check, found }) => `${check}: ${found}`);
+
+describe("levels", () => {
+  test("the worst one is the exit code: notes ask for nothing, warnings fail, broken is 78", () => {
+    const note = finding("b", "note", "", "");
+    const warning = finding("c", "warning", "", "");
+    const broken = finding("d", "broken", "", "");
+    expect([worstOf([]), exitCodeOf([])]).toEqual(["ok", 0]);
+    expect([worstOf([ok("a", ""), note]), exitCodeOf([note])]).toEqual(["note", 0]);
+    expect([worstOf([warning, note]), exitCodeOf([warning, note])]).toEqual(["warning", 1]);
+    expect([worstOf([broken, warning]), exitCodeOf([broken, warning])]).toEqual(["broken", 78]);
+  });
+
+  test("file systems, space and speed by their figures", () => {
+    expect(fileSystemFinding(0xef53).level).toBe("ok");
+    expect(fileSystemFinding(0x01021994)).toMatchObject({ level: "warning" });
+    expect(fileSystemFinding(0x01021994).found).toStartWith("tmpfs: ");
+    expect(fileSystemFinding(0x6969).found).toStartWith("NFS: ");
+    expect(spaceFinding(256 * 2 ** 20).level).toBe("ok");
+    expect(spaceFinding(256 * 2 ** 20 - 1).level).toBe("warning");
+    expect(spaceFinding(0).advice).toContain("make room");
+    expect(speedFinding([1, 500, 2, 600, 3]).found).toBe("a sync takes 3.00 ms");
+    expect(speedFinding([101]).level).toBe("warning");
+  });
+});
+
+describe("the folder", () => {
+  test("one that is well, without a server", async () => {
+    const data = await site();
+    const before = contentsOf(data);
+    const report = await examined(data);
+    expect(others(report)).toEqual([]);
+    expect(about(report, "permissions")?.level).toBe("ok");
+    expect(about(report, "data")?.found).toMatch(/^whole: \d+ changes/);
+    expect(report.findings.find(({ check }) => check.startsWith("license "))?.level).toBe("ok");
+    expect(about(report, "service")?.level).toBe("note");
+    expect(Object.keys(contentsOf(data))).toEqual(Object.keys({ ...before, lock: "" }).toSorted());
+  });
+
+  test("others may read it, or something deep in it", async () => {
+    const data = await site();
+    chmodSync(data, 0o750);
+    const open = await examined(data);
+    expect([open.code, about(open, "permissions")?.advice]).toEqual([1, `chmod 700 ${data}`]);
+    chmodSync(data, 0o700);
+    mkdirSync(join(data, "tls"), { mode: 0o700 });
+    const key = join(data, "tls", "ca.key");
+    writeFileSync(key, "", { mode: 0o644 });
+    const deep = await examined(data);
+    expect(about(deep, "permissions")).toMatchObject({
+      level: "warning",
+      advice: `chmod go= ${key}`,
+    });
+  });
+
+  test("damage is 78, with the hint that a start would give; nothing is touched", async () => {
+    const data = await site();
+    const path = join(data, "state.json");
+    const bytes = readFileSync(path);
+    bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 1;
+    writeFileSync(path, bytes);
+    const { lock: _before, ...before } = contentsOf(data);
+    const report = await examined(data);
+    expect([report.code, report.worst]).toEqual([78, "broken"]);
+    const found = about(report, "data");
+    const refused = await berth(["serve", "--data", data, "--listen", "127.0.0.1:0"]);
+    expect(refused.code).toBe(78);
+    expect(found?.found).toContain("state.json");
+    expect(refused.stderr).toContain(found?.advice ?? "no advice");
+    const { lock: _after, ...after } = contentsOf(data);
+    expect(after).toEqual(before);
+    const text = await berth(["doctor", "--data", data, "--listen", freePort()]);
+    expect(text.code).toBe(78);
+    expect(text.stdout).toMatch(/^broken +data /m);
+    expect(text.stdout).toContain(`to do`);
+  });
+
+  test("absent is 78, and no folder is made by looking", async () => {
+    const data = join(tempFolder(), "data");
+    const report = await examined(data);
+    expect([report.code, about(report, "data folder")?.advice]).toEqual([78, "check --data"]);
+    expect(contentsOf(dirname(data))).toEqual({ ".": "700" });
+  });
+});
+
+describe("the host", () => {
+  test("a port that is taken: by which process", async () => {
+    const other = await start(["serve", "--data", join(tempFolder(), "data")]);
+    const listen = new URL(other.url).host;
+    const report = await examined(await site(), "--listen", listen);
+    expect(report.code).toBe(1);
+    const found = about(report, `port ${new URL(other.url).port}`);
+    expect(found?.level).toBe("warning");
+    expect(found?.found).toContain(`taken by process ${other.pid} (`);
+  });
+
+  test("a server that runs: its own port is well, another that was meant is not", async () => {
+    const data = await site();
+    const server = await start(["serve", "--data", data]);
+    const own = await examined(data, "--listen", new URL(server.url).host);
+    expect(others(own)).toEqual([]);
+    expect(about(own, `port ${new URL(server.url).port}`)?.level).toBe("ok");
+    const meant = freePort();
+    const other = await examined(data, "--listen", meant);
+    expect(about(other, `port ${meant.split(":")[1]}`)?.found).toContain("does not listen");
+    // Nobody said where: then nothing is known to be wrong.
+    const { findings } = JSON.parse(
+      (await berth(["doctor", "--data", data, "--json"])).stdout,
+    ) as Report;
+    expect(findings.filter(({ check }) => check.startsWith("port "))).toEqual([]);
+    expect(about({ worst: "", findings }, "service")?.found).toBe("started by hand");
+  });
+
+  test.each([
+    ["good", 0, "ok", 0],
+    ["ends soon", 800, "warning", 1],
+    ["has ended", 900, "broken", 78],
+  ] as const)("a certificate that %s", async (_what, daysAgo, level, code) => {
+    const data = await site();
+    mkdirSync(join(data, "tls"), { mode: 0o700 });
+    const then = Date.now() - daysAgo * DAY;
+    const { certificate } = issueServer(makeAuthority("CA", then), [hostname()], then);
+    writeFileSync(join(data, "tls", "server.pem"), certificate, { mode: 0o600 });
+    const report = await examined(data);
+    expect(about(report, "certificate")?.level).toBe(level);
+    if (code !== 0) expect(report.code).toBe(code);
+    if (code !== 0) expect(about(report, "certificate")?.advice).toContain("berth tls init");
+  });
+
+  test("a certificate that is none", async () => {
+    const data = await site();
+    mkdirSync(join(data, "tls"), { mode: 0o700 });
+    writeFileSync(join(data, "tls", "server.pem"), "no certificate", { mode: 0o600 });
+    const report = await examined(data);
+    expect([report.code, about(report, "certificate")?.level]).toEqual([78, "broken"]);
+  });
+});
+
+describe("the site", () => {
+  /** What a server says of itself, with something else in it. */
+  async function said(): Promise<{ status: StatusReply; clock: ClockReply }> {
+    const data = await site();
+    const status = await doneJson<StatusReply>(["status", "--data", data]);
+    return { status, clock: await doneJson<ClockReply>(["clock", "--data", data]) };
+  }
+
+  const levelOf = (findings: readonly Finding[], check: RegExp): string | undefined =>
+    findings.find((one) => check.test(one.check))?.level;
+
+  test("licenses, disk and clock by what the server says of them", async () => {
+    const { status, clock } = await said();
+    const [license] = status.licenses;
+    if (license === undefined) throw new Error("there is a license");
+    const ending = (days: number) => {
+      const validity_period = new Date(Date.parse(status.now) + days * DAY).toISOString();
+      return siteFindings({ ...status, licenses: [{ ...license, validity_period }] }, clock);
+    };
+    expect(levelOf(ending(31), /^license/)).toBe("ok");
+    expect(levelOf(ending(29), /^license/)).toBe("warning");
+    const refused = { ...license, refusal: "license_expired" };
+    expect(levelOf(siteFindings({ ...status, licenses: [refused] }, clock), /^license/)).toBe(
+      "warning",
+    );
+    const full = { ...license, floating_slots_in_use: license.floating_users };
+    expect(levelOf(siteFindings({ ...status, licenses: [full] }, clock), /^license/)).toBe("note");
+    expect(levelOf(siteFindings({ ...status, licenses: [] }, clock), /^licenses/)).toBe("note");
+    const drifted = { ...license, hardware_drift: ["machine_id"] };
+    const drift = siteFindings({ ...status, licenses: [drifted] }, clock);
+    expect(drift.filter(({ level }) => level === "warning").map(({ check }) => check)).toEqual([
+      "hardware",
+    ]);
+    const storage = { ...status.storage, fault: "storage_full" };
+    expect(levelOf(siteFindings({ ...status, storage }, clock), /^disk$/)).toBe("broken");
+    for (const [state, level] of [
+      ["ok", "ok"],
+      ["ahead", "warning"],
+      ["behind", "warning"],
+    ] as const) {
+      expect(levelOf(siteFindings(status, { ...clock, state }), /^clock/)).toBe(level);
+    }
+  });
+});

@@ -1,0 +1,247 @@
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { Redaction } from "../../src/cli/support/redact.ts";
+import { readArchive } from "../support/archives.ts";
+import { berth, done, doneJson, start } from "../support/berth.ts";
+import { canary, found } from "../support/canaries.ts";
+import { makeSite } from "../support/site-folder.ts";
+import { modeOf, tempFolder } from "../support/temp-folder.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(60_000);
+
+interface Listed {
+  readonly path: string;
+  readonly entries: readonly { readonly name: string; readonly bytes: number }[];
+}
+
+const MAIN = join(import.meta.dir, "..", "..", "src", "main.ts");
+
+const NAMES = [
+  "berth.json",
+  "slots.json",
+  "status.json",
+  "settings.json",
+  "doctor.json",
+  "files.json",
+  "record.json",
+];
+
+const newSite = async (): Promise<string> => {
+  const data = join(tempFolder(), "data");
+  await makeSite(data, { product: "cad", licenseKey: "KEY-OF-THE-SITE", slots: 5 });
+  return data;
+};
+
+/** Writes a bundle and reads it back. */
+async function bundled(data: string, ...words: string[]): Promise<Map<string, string>> {
+  const out = join(tempFolder(), "support.tar");
+  await done(["support-bundle", out, "--data", data, ...words]);
+  expect(modeOf(out)).toBe("600");
+  return readArchive(out);
+}
+
+describe("a bundle", () => {
+  test("is listed first, written for its owner alone, and never over something", async () => {
+    const data = await newSite();
+    const out = join(tempFolder(), "support.tar");
+    const text = await done(["support-bundle", out, "--data", data]);
+    const lines = text.split("\n");
+    NAMES.forEach((name, place) => expect(lines[place]).toMatch(new RegExp(`^ {2}${name} +\\d+ `)));
+    expect(text.trimEnd()).toContain(`${out} is written`);
+    expect([modeOf(out), [...readArchive(out).keys()].slice(0, NAMES.length)]).toEqual([
+      "600",
+      NAMES,
+    ]);
+    const before = readFileSync(out);
+    const again = await berth(["support-bundle", out, "--data", data]);
+    expect([again.code, again.stdout]).toEqual([1, ""]);
+    expect(again.stderr).toContain(`${out} is there already`);
+    expect(readFileSync(out).equals(before)).toBe(true);
+    const nowhere = await berth(["support-bundle", "--data", data]);
+    expect(nowhere.code).toBe(2);
+    const lost = await berth(["support-bundle", join(out, "x.tar"), "--data", data]);
+    expect(lost.code).toBe(1);
+    expect(lost.stderr).toContain("berth: hint: ");
+  });
+
+  test("is told as JSON: the very sizes that are in it", async () => {
+    const data = await newSite();
+    const out = join(tempFolder(), "support.tar");
+    const { path, entries } = await doneJson<Listed>(["support-bundle", out, "--data", data]);
+    expect(path).toBe(out);
+    const sizes = entries.map(({ name, bytes }) => [name, bytes]);
+    expect(sizes).toEqual(
+      [...readArchive(out)].map(([name, text]) => [name, Buffer.byteLength(text)]),
+    );
+  });
+
+  test("of a damaged folder, of one that is not there, of one that is empty", async () => {
+    const damaged = await newSite();
+    writeFileSync(join(damaged, "state.json"), "{}");
+    const inDamaged = await bundled(damaged);
+    expect(inDamaged.get("doctor.json")).toContain('"broken"');
+    expect(inDamaged.get("status.json")).toContain("state.json");
+    expect(inDamaged.get("files.json")).toContain("identity.jwk");
+    const absent = join(tempFolder(), "data");
+    const inAbsent = await bundled(absent);
+    expect(inAbsent.get("doctor.json")).toContain("is not there");
+    expect([inAbsent.get("record.json"), existsSync(absent)]).toEqual(["[]\n", false]);
+    expect((await bundled(tempFolder())).get("doctor.json")).toContain('"broken"');
+    const half = await newSite();
+    rmSync(join(half, "identity.jwk"));
+    expect((await bundled(half)).size).toBeGreaterThanOrEqual(NAMES.length);
+  });
+});
+
+const setPassword = (data: string, file: string): Promise<number> =>
+  Bun.spawn([process.execPath, MAIN, "admin", "password", "--data", data], {
+    stdin: Bun.file(file),
+    stdout: "ignore",
+    stderr: "ignore",
+  }).exited;
+
+describe("nothing in it tells who works there, where, or with what", () => {
+  test("of a running server and of the folder it leaves", async () => {
+    const data = await newSite();
+    const secrets = ["user", "host", "info", "api", "shared", "password", "server", "identity"].map(
+      canary,
+    );
+    const [user, host, info, apiKey, sharedKey, password, name, identity] = secrets as [
+      string,
+      string,
+      string,
+      string,
+      string,
+      string,
+      string,
+      string,
+    ];
+    const addresses = ["192.0.2.77", "2001:db8::77", "fe80::1:77"];
+    const config = join(tempFolder(), "berth.toml");
+    writeFileSync(
+      config,
+      `names = [${JSON.stringify(name)}]\nclient_networks = ["127.0.0.0/8", "192.0.2.77/32"]\n`,
+    );
+    writeFileSync(join(data, `notes of ${user.slice(12, 30)}`), "");
+    const server = await start(["serve", "--data", data, "--config", config]);
+    for (const [n, ip_local] of addresses.entries()) {
+      const fields = { user: n === 0 ? user : `${user}${n}`, os_hostname: host, ip_local };
+      const reply = await server.post("register", { ...fields, user_info: info });
+      expect(reply.status).toBe(200);
+    }
+    const keys = join(tempFolder(), "keys");
+    writeFileSync(keys, `apiKey=${apiKey}\nsharedKey=${sharedKey}\n`);
+    await done(["keys", "set", keys, "--data", data]);
+    const token = (await done(["admin", "token", "--name", "ops-token", "--data", data]))
+      .trim()
+      .split("\n")
+      .at(-1);
+    writeFileSync(keys, `${password}\n`);
+    expect(await setPassword(data, keys)).toBe(0);
+    const telling = [...secrets, token ?? "no token"];
+    const plain = [...addresses, "KEY-OF-THE-SITE", hostname(), token ?? "", user.slice(12, 30)];
+
+    appendFileSync(config, `identity = ${JSON.stringify(identity)}\n`);
+    const during = await bundled(data, "--config", config);
+    expect((await server.stop()).code).toBe(0);
+    const after = await bundled(data, "--config", config, "--identity", identity);
+    for (const entries of [during, after]) {
+      for (const [entry, text] of entries) {
+        expect(found(entry, text, telling)).toEqual([]);
+        expect(plain.filter((word) => word.length > 3 && text.includes(word))).toEqual([]);
+      }
+      // Still of use: three users, one host, in the same order everywhere.
+      const slots = JSON.parse(entries.get("slots.json") ?? "") as readonly {
+        readonly user: string;
+        readonly os_hostname: string;
+      }[];
+      expect(new Set(slots.map((slot) => slot.user)).size).toBe(3);
+      expect(new Set(slots.map((slot) => slot.os_hostname)).size).toBe(1);
+      expect(entries.get("files.json")).toContain('"file-1"');
+    }
+  });
+
+  test("a server's own log, line by line", async () => {
+    const data = await newSite();
+    const words = ["serve", "--data", data, "--log", "requests"];
+    const server = await start(words);
+    const admin = `ops-${crypto.randomUUID()}`;
+    const token = (await done(["admin", "token", "--name", admin, "--data", data]))
+      .trim()
+      .split("\n")
+      .at(-1);
+    const path = `${server.url}/api/admin/v1/status`;
+    expect((await fetch(path)).status).toBe(401);
+    const bearer = { headers: { authorization: `Bearer ${token}` } };
+    expect((await fetch(path, bearer)).status).toBe(200);
+    const { stderr } = await server.stop();
+    expect(stderr).toContain(admin);
+    const redacted = new Redaction().log(stderr);
+    expect(redacted).not.toContain(admin);
+    expect(redacted).toContain('"who":"name-');
+    expect(redacted.split("\n").length).toBe(stderr.split("\n").length);
+  });
+});
+
+describe("stand-ins", () => {
+  test("the same thing has the same one everywhere, another thing another", () => {
+    const redaction = new Redaction();
+    const slots = [
+      { user: "ada", os_hostname: "ws-17", ip_local: "10.1.2.3" },
+      { user: "bob", os_hostname: "ws-17", ip_local: "10.1.2.4" },
+    ];
+    expect(redaction.value(slots)).toEqual([
+      { user: "user-1", os_hostname: "host-1", ip_local: "address-1" },
+      { user: "user-2", os_hostname: "host-1", ip_local: "address-2" },
+    ]);
+    expect(redaction.text("ada at 10.1.2.3:443 asked bob (ws-17), adam did not")).toBe(
+      "user-1 at address-1:443 asked user-2 (host-1), adam did not",
+    );
+    const line = '{"who":"ada@10.1.2.3","peer":"10.1.2.4","status":200}';
+    expect(redaction.log(line)).toBe('{"who":"user-1@address-1","peer":"address-2","status":200}');
+  });
+
+  test("short names, and words of our own, do not wreck the text", () => {
+    const redaction = new Redaction();
+    const users = ["a", "is", "berth", "Service", "user-1"].map((user) => ({ user }));
+    expect(redaction.value(users)).toEqual([1, 2, 3, 4, 5].map((n) => ({ user: `user-${n}` })));
+    const text = "a sync takes 3 ms; berth service install is a way";
+    expect(redaction.text(text)).toBe(text);
+    // Somebody called like another's stand-in: neither becomes the other.
+    expect(redaction.text("user-1 asked")).toBe("user-5 asked");
+  });
+
+  test("of a hundred thousand people, in a moment", () => {
+    const redaction = new Redaction();
+    const users = Array.from({ length: 100_000 }, (_, n) => ({ user: `person-${n}`, at: "now" }));
+    const started = performance.now();
+    redaction.value(users);
+    const log = users.slice(0, 2_000).map(({ user }) => `${user} asked for ${user}.`);
+    expect(redaction.log(log.join("\n"))).not.toContain("person");
+    expect(performance.now() - started).toBeLessThan(5_000);
+  });
+
+  test("a long name is found inside other words too", () => {
+    const redaction = new Redaction();
+    redaction.standIn("user", "lovelace");
+    expect(redaction.text("lovelace-pc.local, /home/lovelace2")).toBe(
+      "user-1-pc.local, /home/user-12",
+    );
+  });
+
+  test("addresses in whatever sentence; loopback, times and versions stay", () => {
+    const redaction = new Redaction();
+    expect(redaction.text("from fe80::1:2: no; [2001:db8::1]:8080, ::ffff:10.0.0.1.")).toBe(
+      "from address-1: no; [address-2]:8080, address-3.",
+    );
+    expect(redaction.text("mac aa:bb:cc:dd:ee:0f at 10.0.0.0/8")).toBe(
+      "mac address-4 at address-5/8",
+    );
+    const kept = "127.0.0.1:8080, 0.0.0.0:80, ::1, [::]:80, 12:34:56, 1.4.4, 2026-01-01T10:00:00Z";
+    expect(redaction.text(kept)).toBe(kept);
+    expect(redaction.text("in use by process 7 (curl -H secret)")).toBe("in use by process 7 (…)");
+  });
+});
