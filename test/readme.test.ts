@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { commands } from "../src/cli/command-table.ts";
 import { startBinary } from "./support/binary.ts";
 import { tempFolder } from "./support/temp-folder.ts";
 
@@ -99,4 +100,34 @@ test("the README's lines for a license by code accept its lease and nothing else
   ]) {
     expect(check({ ...given, ...wrong })).rejects.toThrow();
   }
+});
+
+/** The command lines a reader would paste, without what is said about them. */
+const commandLines = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)]
+  .flatMap(([, lines = ""]) => lines.replaceAll("\\\n", " ").split(/\n|&&?/))
+  .map((line) => line.trim().replace(/^sudo /, ""))
+  .flatMap((line) => /^(?:\S*\/)?berth (.*?)(?:\s# .*)?$/.exec(line)?.[1] ?? []);
+
+test("every command line in the README is one that Berth has", () => {
+  expect(commandLines.length).toBeGreaterThan(15);
+  for (const line of commandLines) {
+    const command = commands
+      .filter(({ name }) => `${line} `.startsWith(`${name} `))
+      .toSorted((a, b) => b.name.length - a.name.length)[0];
+    expect([line, command?.name]).toEqual([line, expect.any(String)]);
+    const known = command?.options.map(({ name }) => name) ?? [];
+    const given = [...line.matchAll(/ --([\w-]+)/g)].map(([, flag = ""]) => flag);
+    expect([line, given.filter((flag) => !known.includes(flag))]).toEqual([line, []]);
+  }
+});
+
+test("every refusal it explains is one that Berth makes", () => {
+  const faults = readFileSync(join(import.meta.dir, "..", "src", "http", "faults.ts"), "utf8");
+  const [, section = ""] = readme.split("## When it says no");
+  const rows = section.split("\n## ")[0] ?? "";
+  const codes = [...rows.matchAll(/^\| (.*?) \|/gm)]
+    .flatMap(([, cell = ""]) => [...cell.matchAll(/`([a-z]+_[a-z_]+)`/g)])
+    .map(([, code = ""]) => code);
+  expect(codes.length).toBeGreaterThan(10);
+  expect(codes.filter((code) => !new RegExp(`^  ${code}: \\{`, "m").test(faults))).toEqual([]);
 });

@@ -15,60 +15,32 @@ import { FolderBusy } from "../store/lock.ts";
 import { BackupRefused, FolderRefused } from "../store/refusal.ts";
 import { DeskRefused } from "../vendor/refusal.ts";
 import { DONE, FAILED, Failure, MISUSED, NEEDS_OPERATOR, type Command } from "./command.ts";
-import { checkpointCommand } from "./commands/checkpoint.ts";
-import { configCommand } from "./commands/config.ts";
-import { demo } from "./commands/demo.ts";
-import { careCommands } from "./commands/care.ts";
-import { accessCommands } from "./commands/access.ts";
-import { airgapCommands } from "./commands/airgap.ts";
-import { clockCommands } from "./commands/clock.ts";
-import { keysSet } from "./commands/keys.ts";
-import { licenseCommands } from "./commands/license.ts";
-import { tlsCommands } from "./commands/tls.ts";
-import { trustCommands } from "./commands/trust.ts";
-import { vendorCommands } from "./commands/vendor.ts";
-import { release } from "./commands/release.ts";
-import { serve } from "./commands/serve.ts";
-import { slots } from "./commands/slots.ts";
-import { status } from "./commands/status.ts";
-import { versionCommand } from "./commands/version.ts";
+import { commands, groups } from "./command-table.ts";
 import { option } from "./flags.ts";
 import { print, printError, printWarning } from "./terminal.ts";
-import { commandUsage, usage } from "./usage.ts";
-
-const commands: readonly Command[] = [
-  serve,
-  demo,
-  status,
-  ...careCommands,
-  slots,
-  release,
-  ...licenseCommands,
-  ...trustCommands,
-  ...airgapCommands,
-  keysSet,
-  ...accessCommands,
-  ...tlsCommands,
-  ...clockCommands,
-  ...vendorCommands,
-  configCommand,
-  versionCommand,
-  checkpointCommand,
-];
+import { allUsage, commandUsage, listUsage, usage } from "./usage.ts";
 
 /** Runs one command line and says how it went; the exit code is the process's. */
-export async function run(argv: readonly string[], environment: Environment): Promise<number> {
+export async function run(
+  argv: readonly string[],
+  environment: Environment,
+  platform: NodeJS.Platform,
+): Promise<number> {
   try {
-    return await dispatch(argv, environment);
+    return await dispatch(argv, environment, platform);
   } catch (error) {
     return report(error);
   }
 }
 
-async function dispatch(argv: readonly string[], environment: Environment): Promise<number> {
+async function dispatch(
+  argv: readonly string[],
+  environment: Environment,
+  platform: NodeJS.Platform,
+): Promise<number> {
   const [name, ...rest] = argv;
   if (name === undefined || name === "help" || name === "--help" || name === "-h") {
-    print(rest[0] === undefined ? usage(commands) : commandUsage(named(rest.join(" "))));
+    print(helpFor(rest.join(" ")));
     return DONE;
   }
   const wanted = name === "--version" || name === "-v" ? "version" : name;
@@ -83,8 +55,22 @@ async function dispatch(argv: readonly string[], environment: Environment): Prom
   }
   const file = readConfig(flags, environment);
   const values = resolveOptions(command.options, flags, environment, file);
-  return command.run({ values, words, environment });
+  return command.run({ values, words, environment, platform });
 }
+
+/** Of everything, of a group, of a command, or of all that begin with the same word. */
+function helpFor(asked: string): string {
+  if (asked === "") return usage(groups);
+  if (asked === "--all") return allUsage(groups);
+  const group = groups.find(({ name }) => name === asked);
+  if (group !== undefined) return listUsage(group.about, group.commands);
+  const family = familyOf(asked);
+  const alone = commands.some(({ name }) => name === asked);
+  return alone || family.length === 0 ? commandUsage(named(asked)) : listUsage(asked, family);
+}
+
+const familyOf = (word: string): Command[] =>
+  commands.filter(({ name }) => name.startsWith(`${word} `));
 
 /** The command with the longest name that these words begin with. */
 function chosen(first: string, rest: readonly string[]): { command: Command; after: string[] } {
@@ -99,12 +85,11 @@ function chosen(first: string, rest: readonly string[]): { command: Command; aft
 function named(name: string): Command {
   const command = commands.find((candidate) => candidate.name === name);
   if (command !== undefined) return command;
-  const family = commands.filter((candidate) => candidate.name.startsWith(`${name} `));
-  if (family.length > 0) {
-    const names = family.map((candidate) => candidate.name.slice(name.length + 1));
-    throw new Misuse(`berth ${name} needs one of: ${names.join(", ")}`, `berth help ${name} …`);
+  const names = familyOf(name).map((candidate) => candidate.name.slice(name.length + 1));
+  if (names.length > 0) {
+    throw new Misuse(`berth ${name} needs one of: ${names.join(", ")}`, `berth help ${name}`);
   }
-  throw new Misuse(`there is no command ${name}`, "berth help lists the commands");
+  throw new Misuse(`there is no command ${name}`, "berth help --all lists the commands");
 }
 
 type Flags = Readonly<Record<string, Value | undefined>>;
@@ -191,7 +176,12 @@ function report(error: unknown): number {
   }
   const code = errorCode(error);
   if (error instanceof Error && code !== null) {
-    printError(firstSentence(error.message), "check the path, its owner, and the room on its disk");
+    const isDenied = code === "EACCES" && process.getuid?.() !== 0;
+    const hint = "check the path, its owner, and the room on its disk";
+    printError(
+      firstSentence(error.message),
+      isDenied ? `sudo, if it is the service's; ${hint}` : hint,
+    );
     return FAILED;
   }
   printError(error instanceof Error ? (error.stack ?? error.message) : String(error), "");

@@ -6,6 +6,8 @@ export interface Command {
   readonly summary: string;
   readonly options: readonly Option[];
   readonly examples?: readonly string[];
+  /** Named on the first screen. */
+  readonly everyday?: boolean;
   /** Started by Berth itself, not by people. */
   readonly hidden?: boolean;
   /** Words after the name; none unless it says so. */
@@ -17,6 +19,7 @@ export interface Given {
   readonly values: ReadonlyMap<string, Resolved>;
   readonly words: readonly string[];
   readonly environment: Environment;
+  readonly platform: NodeJS.Platform;
 }
 
 export const DONE = 0;

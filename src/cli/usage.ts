@@ -1,11 +1,17 @@
 import { twinOf, type Option } from "../platform/options.ts";
 import type { Command } from "./command.ts";
+import type { Group } from "./command-table.ts";
 import { table } from "./terminal.ts";
 
-export function usage(commands: readonly Command[]): string {
-  const rows = commands
-    .filter(({ hidden }) => hidden !== true)
-    .map(({ name, summary }) => [`  ${name}`, summary]);
+/** One screen: the groups, with what is needed every day. */
+export function usage(groups: readonly Group[]): string {
+  const rows = groups.map(({ name, commands }) => [
+    `  ${name}`,
+    commands
+      .filter(({ everyday }) => everyday === true)
+      .map((command) => command.name)
+      .join(", "),
+  ]);
   return `berth: a floating license server in one file
 
 usage: berth COMMAND [FLAGS]
@@ -13,14 +19,26 @@ usage: berth COMMAND [FLAGS]
 ${table(rows)}
 
 examples:
-  berth demo                          try it: a server with a license, ready for curl
-  berth serve --data /srv/berth       run a site's server
-  berth slots                         who holds what
+  berth demo                     try it: a server with a license, ready for curl
+  sudo berth service install     run a site's server with the machine
+  berth serve --data /srv/berth  run it by hand
+  berth slots                    who holds what
   berth release --product CAD --user ada
 
-berth help COMMAND tells more. Exit codes: 0 done, 1 refused or failed, 2 misuse,
+berth help COMMAND tells more, berth help GROUP lists one of the groups above,
+berth help --all everything. Exit codes: 0 done, 1 refused or failed, 2 misuse,
 78 the data folder needs an operator.`;
 }
+
+export const allUsage = (groups: readonly Group[]): string =>
+  groups.map(({ about, commands }) => listUsage(about, commands)).join("\n\n");
+
+export const listUsage = (about: string, commands: readonly Command[]): string =>
+  `${about}:\n${table(
+    commands
+      .filter(({ hidden }) => hidden !== true)
+      .map(({ name, summary }) => [`  ${name}`, summary]),
+  )}`;
 
 export function commandUsage(command: Command): string {
   const { name, summary, options, examples = [] } = command;
@@ -38,8 +56,8 @@ export function commandUsage(command: Command): string {
 const flagOf = ({ name, value }: Option): string =>
   value === undefined ? `--${name}` : `--${name} ${value}`;
 
-function helpOf(option: Option): string {
-  const fallback = option.fallback?.({});
-  const usual = fallback === undefined ? "" : `; default ${fallback}`;
-  return `${option.help} (${twinOf(option)}${usual})`;
+/** What an option means, its twin in the environment, and what it is when nothing is said. */
+export function helpOf(option: Option): string {
+  const usual = option.usual ?? option.fallback?.({});
+  return `${option.help} (${twinOf(option)}${usual === undefined ? "" : `; default ${usual}`})`;
 }

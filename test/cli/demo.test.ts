@@ -131,7 +131,7 @@ describe("without --data", () => {
     const { host, port } = new URL(other.url);
     const said = await berth(["demo", "--listen", host], { env: { TMPDIR: tmp } });
     expect([said.code, said.stdout]).toEqual([1, ""]);
-    expect(said.stderr).toContain(`berth: error: port ${port} on 127.0.0.1 is in use\n`);
+    expect(said.stderr).toContain(`berth: error: port ${port} on 127.0.0.1 is in use by `);
     expect(said.stderr).toContain("berth: hint: choose another with --listen");
     expect(readdirSync(tmp)).toEqual([]);
   });

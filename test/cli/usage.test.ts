@@ -23,10 +23,19 @@ const TERMS = words(
 const FLAGS: Readonly<Record<string, readonly string[]>> = {
   serve: [...SETTINGS, "config"],
   demo: ["listen", "data", "product"],
+  "service install": ["to", "listen", "listen-tls", "names", "dry-run"],
+  "service uninstall": ["to", "dry-run"],
+  "service print": ["to"],
+  doctor: ["data", "identity", "listen", "listen-tls", "config", "json"],
+  "support-bundle": ["data", "identity", "listen", "listen-tls", "config", "yes", "json"],
+  completions: [],
+  man: [],
   status: [...SITE, "json"],
   verify: ["data", "config", "json"],
   backup: ["data", "config", "json"],
   restore: ["data", "accept-loss", "config", "json"],
+  "move out": [...SITE, "yes", "json"],
+  "move in": ["data", "config", "json"],
   slots: [...SITE, "product", "json"],
   release: [...SITE, "product", "user", "json"],
   "license request": [...SITE, "product", "license-key", "out", "qr", "json"],
@@ -69,18 +78,49 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   "vendor list": [...DESK, "json"],
   config: [...SETTINGS, "config", "json"],
   version: ["json"],
+  notices: ["json"],
 };
 const COMMANDS = Object.keys(FLAGS);
+const GROUPS = words("run licenses people care access vendor tools");
+
+/** The rows of a list of commands: their names. */
+const listed = (text: string): string[] =>
+  [...text.matchAll(/^ {2}(\S+(?: \S+){0,2}) {2,}\S/gm)].map(([, name = ""]) => name);
 
 describe("berth alone", () => {
-  test("prints short usage with examples, and that is no failure", async () => {
+  test("prints one screen of usage with examples, and that is no failure", async () => {
     const { code, stdout, stderr } = await berth([]);
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toContain("usage: berth COMMAND");
     expect(stdout).toContain("examples:");
-    expect(stdout.split("\n").length).toBeLessThan(COMMANDS.length + 16);
-    for (const name of COMMANDS) expect(stdout).toMatch(new RegExp(`^  ${name}  +\\S`, "m"));
-    expect(stdout).not.toContain("checkpoint");
+    const lines = stdout.trimEnd().split("\n");
+    expect(lines.length).toBeLessThan(25);
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
+    // Every group, and of each what is needed every day; all of it is there.
+    const rows = [...stdout.matchAll(/^ {2}(\w+) {2,}(\S.*)$/gm)].slice(0, 7);
+    expect(rows.map(([, group]) => group)).toEqual(GROUPS);
+    const named = rows.flatMap(([, , names = ""]) => names.split(", "));
+    expect(named.filter((name) => !COMMANDS.includes(name))).toEqual([]);
+  });
+
+  test("berth help --all lists every command once, and nothing else", async () => {
+    const text = await done(["help", "--all"]);
+    expect(listed(text).toSorted()).toEqual(COMMANDS.toSorted());
+  });
+
+  test("berth help GROUP lists a group; the groups together are all there is", async () => {
+    const all = await Promise.all(GROUPS.map(async (group) => listed(await done(["help", group]))));
+    expect(all.flat().toSorted()).toEqual(COMMANDS.toSorted());
+    expect(all[GROUPS.indexOf("people")]).toEqual(["slots", "release"]);
+  });
+
+  test("berth help WORD lists the commands that begin with it", async () => {
+    const names = ["license request", "license add", "license list", "license remove"];
+    expect(listed(await done(["help", "license"]))).toEqual(names);
+    const { code, stderr } = await berth(["license"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("needs one of: request, add, list, remove");
+    expect(stderr).toContain("berth: hint: berth help license\n");
   });
 
   test("says the same to those who ask for help", async () => {

@@ -4,6 +4,7 @@ import { print, printJson, table } from "../terminal.ts";
 
 export const configCommand: Command = {
   name: "config",
+  everyday: true,
   summary: "the settings in force, and where each came from",
   options: [...serverSettings, option.config, option.json],
   examples: ["berth config --config /etc/berth.toml"],

@@ -17,15 +17,17 @@ import type { Services } from "../../http/app.ts";
 import { dataFolder, Failure, listOf, type Command } from "../command.ts";
 import { demoIssue, demoTerms } from "../demo-license.ts";
 import { option } from "../flags.ts";
-import { serveFolder, type Server } from "../serving.ts";
+import { refuseElsewhere, serveFolder, type Server } from "../serving.ts";
 import { print, table } from "../terminal.ts";
 
 export const demo: Command = {
   name: "demo",
+  everyday: true,
   summary: "try it: a server with a license, ready for curl",
   options: [option.demoListen, option.demoData, option.demoProducts],
   examples: ["berth demo", "berth demo --product CAD --listen 127.0.0.1:9000"],
   async run(given) {
+    refuseElsewhere(given, "demo");
     const products = ["DEMO", ...listOf(given, "product")];
     const wrong = products.find((code) => !/^[\x21-\x7e]{1,64}$/.test(code));
     if (wrong !== undefined) {

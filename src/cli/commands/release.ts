@@ -6,6 +6,7 @@ import { print, printJson } from "../terminal.ts";
 
 export const release: Command = {
   name: "release",
+  everyday: true,
   summary: "free one user's slot",
   options: [
     option.data,

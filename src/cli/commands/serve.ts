@@ -4,16 +4,18 @@ import { version } from "../../platform/version.ts";
 import { dataFolder, listOf, stringOf, type Command, type Given } from "../command.ts";
 import { option, serverSettings } from "../flags.ts";
 import { networksText } from "../doors.ts";
-import { serveFolder, type Server } from "../serving.ts";
+import { refuseElsewhere, serveFolder, type Server } from "../serving.ts";
 import { print, printWarning, table } from "../terminal.ts";
 import { certificateText } from "../tls-files.ts";
 
 export const serve: Command = {
   name: "serve",
+  everyday: true,
   summary: "run a site's server in the foreground",
   options: [...serverSettings, option.config],
   examples: ["berth serve --data /srv/berth", "berth serve --listen 10.1.0.5:8080"],
-  run(given) {
+  async run(given) {
+    refuseElsewhere(given, "site");
     const folder = dataFolder(given);
     return serveFolder(given, folder, "site", nothingToPrepare, (server) => banner(server, given));
   },

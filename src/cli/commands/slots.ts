@@ -6,6 +6,7 @@ import { print, printJson, table } from "../terminal.ts";
 
 export const slots: Command = {
   name: "slots",
+  everyday: true,
   summary: "who holds what",
   options: [option.data, option.identity, option.config, option.product, option.json],
   examples: ["berth slots --product CAD", "berth slots --json"],

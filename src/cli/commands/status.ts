@@ -7,6 +7,7 @@ import { certificateText } from "../tls-files.ts";
 
 export const status: Command = {
   name: "status",
+  everyday: true,
   summary: "licenses, slots and disk of a running server or a data folder",
   options: [option.data, option.identity, option.config, option.json],
   run(given) {

@@ -8,6 +8,7 @@ import { readTrust } from "../trust-file.ts";
 
 const add: Command = {
   name: "trust add",
+  everyday: true,
   summary: "accept a vendor's licenses",
   options: [option.data, option.identity, option.config, option.yes, option.json],
   arguments: ["FILE"],

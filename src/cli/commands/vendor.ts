@@ -29,6 +29,7 @@ const desk = [option.dir, option.passphraseFile] as const;
 
 const init: Command = {
   name: "vendor init",
+  everyday: true,
   summary: "make a licensing desk: a key, and the trust document to hand out",
   options: [...desk, option.name, option.products, option.json],
   examples: ["berth vendor init --name Acme --dir desk --product CAD"],
@@ -69,6 +70,7 @@ const successor: Command = {
 
 const issueCommand: Command = {
   name: "vendor issue",
+  everyday: true,
   summary: "answer a site's request with a signed license, or renew one",
   options: [
     ...desk,
@@ -225,6 +227,7 @@ const inspectCommand: Command = {
 
 const list: Command = {
   name: "vendor list",
+  everyday: true,
   summary: "what this desk issued",
   options: [...desk, option.json],
   async run(given) {

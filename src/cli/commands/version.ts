@@ -5,6 +5,7 @@ import { print, printJson } from "../terminal.ts";
 
 export const versionCommand: Command = {
   name: "version",
+  everyday: true,
   summary: "version, commit, runtime, target",
   options: [option.json],
   async run(given) {

@@ -1,0 +1,66 @@
+import type { Command } from "./command.ts";
+import { accessCommands } from "./commands/access.ts";
+import { airgapCommands } from "./commands/airgap.ts";
+import { careCommands } from "./commands/care.ts";
+import { checkpointCommand } from "./commands/checkpoint.ts";
+import { clockCommands } from "./commands/clock.ts";
+import { configCommand } from "./commands/config.ts";
+import { demo } from "./commands/demo.ts";
+import { doctor } from "./commands/doctor.ts";
+import { keysSet } from "./commands/keys.ts";
+import { licenseCommands } from "./commands/license.ts";
+import { moveCommands } from "./commands/move.ts";
+import { noticesCommand } from "./commands/notices.ts";
+import { release } from "./commands/release.ts";
+import { serve } from "./commands/serve.ts";
+import { serviceCommands } from "./commands/service.ts";
+import { shellCommands } from "./commands/shell.ts";
+import { slots } from "./commands/slots.ts";
+import { status } from "./commands/status.ts";
+import { supportBundle } from "./commands/support-bundle.ts";
+import { tlsCommands } from "./commands/tls.ts";
+import { trustCommands } from "./commands/trust.ts";
+import { vendorCommands } from "./commands/vendor.ts";
+import { versionCommand } from "./commands/version.ts";
+
+/** Commands by what somebody wants; no group has the name of a command. */
+export interface Group {
+  readonly name: string;
+  readonly about: string;
+  readonly commands: readonly Command[];
+}
+
+/** Every command there is: dispatch, help, completions and the man page are made of this. */
+export const groups: readonly Group[] = [
+  { name: "run", about: "run it", commands: [demo, serve, ...serviceCommands, status] },
+  {
+    name: "licenses",
+    about: "licenses and where they come from",
+    commands: [...trustCommands, ...licenseCommands, ...airgapCommands, keysSet],
+  },
+  { name: "people", about: "people and their slots", commands: [slots, release] },
+  {
+    name: "care",
+    about: "care for what it keeps",
+    commands: [doctor, ...careCommands, ...moveCommands, ...clockCommands, supportBundle],
+  },
+  {
+    name: "access",
+    about: "who may call, and how",
+    commands: [...accessCommands, ...tlsCommands],
+  },
+  { name: "vendor", about: "the vendor's desk", commands: vendorCommands },
+  {
+    name: "tools",
+    about: "tools",
+    commands: [
+      configCommand,
+      versionCommand,
+      noticesCommand,
+      ...shellCommands(() => commands),
+      checkpointCommand,
+    ],
+  },
+];
+
+export const commands: readonly Command[] = groups.flatMap((group) => group.commands);

@@ -1,0 +1,37 @@
+import { Misuse } from "../../platform/options.ts";
+import { completions, SHELLS } from "../completions.ts";
+import { DONE, type Command } from "../command.ts";
+import { manPage } from "../man-page.ts";
+import { print } from "../terminal.ts";
+
+/** Made of the command table they stand in themselves. */
+export const shellCommands = (all: () => readonly Command[]): readonly Command[] => [
+  {
+    name: "completions",
+    everyday: true,
+    summary: "print the completion script for a shell",
+    options: [],
+    arguments: [SHELLS.join("|")],
+    examples: [
+      "berth completions bash > /etc/bash_completion.d/berth",
+      "berth completions fish > ~/.config/fish/completions/berth.fish",
+    ],
+    async run({ words: [word] }) {
+      const shell = SHELLS.find((one) => one === word);
+      if (shell === undefined)
+        throw new Misuse(`the shell must be one of ${SHELLS.join(", ")}`, "berth completions bash");
+      print(completions(shell, all()).trimEnd());
+      return DONE;
+    },
+  },
+  {
+    name: "man",
+    summary: "print the man page",
+    options: [],
+    examples: ["berth man > /usr/local/share/man/man1/berth.1"],
+    async run() {
+      print(manPage(all()).trimEnd());
+      return DONE;
+    },
+  },
+];

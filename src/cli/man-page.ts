@@ -1,0 +1,74 @@
+import type { Option } from "../platform/options.ts";
+import { version } from "../platform/version.ts";
+import type { Command } from "./command.ts";
+import { helpOf } from "./usage.ts";
+
+/** The man page, in the language of man pages, made of the command table. */
+export function manPage(commands: readonly Command[]): string {
+  const shown = commands.filter(({ hidden }) => hidden !== true);
+  return `.TH BERTH 1 "" "berth ${version}" "Berth"
+.SH NAME
+berth \\- a floating license server in one file
+.SH SYNOPSIS
+.B berth
+.I COMMAND
+[\\fIFLAGS\\fR]
+.SH DESCRIPTION
+Berth shares a site's software licenses: applications register users, borrow slots and count
+consumption over HTTP; licenses come in and requests go out as files, QR codes or by voice.
+.PP
+Every flag has an environment variable of the same meaning, and settings can be kept in a TOML file
+named with \\fB\\-\\-config\\fR. Flags go before the environment, the environment before the file.
+.SH COMMANDS
+${shown.map(section).join("\n")}
+.SH EXIT STATUS
+.TP
+.B 0
+done
+.TP
+.B 1
+refused or failed; the reason and a hint are on standard error
+.TP
+.B 2
+misuse
+.TP
+.B 78
+the data folder needs an operator
+.SH FILES
+.TP
+.I /var/lib/berth
+the data of the service
+.TP
+.I /etc/berth/berth.toml
+its settings
+`;
+}
+
+function section(command: Command): string {
+  const { name, summary, options, examples = [] } = command;
+  const words = (command.arguments ?? []).map((word) => ` \\fI${escaped(word)}\\fR`).join("");
+  return [
+    `.SS berth ${escaped(name)}${words}`,
+    `${escaped(summary)}.`,
+    ...options.flatMap(flag),
+    ...(examples.length === 0
+      ? []
+      : [".PP", ".nf", ...examples.map((line) => `  ${escaped(line)}`), ".fi"]),
+  ].join("\n");
+}
+
+function flag(option: Option): string[] {
+  const value = option.value === undefined ? "" : ` \\fI${escaped(option.value)}\\fR`;
+  return [".TP", `\\fB\\-\\-${escaped(option.name)}\\fR${value}`, escaped(helpOf(option))];
+}
+
+/** A line that begins with a dot or a quote would be a command; a bare hyphen may be hyphenated. */
+const escaped = (text: string): string =>
+  text
+    .replaceAll("\\", "\\e")
+    .replaceAll("-", "\\-")
+    .replace(/^([.'])/, "\\&$1")
+    .replaceAll(
+      /[^ -~]/gu,
+      (char) => `\\[u${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}]`,
+    );

@@ -1,0 +1,150 @@
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { commands } from "../../src/cli/command-table.ts";
+import { completions, SHELLS, type Shell } from "../../src/cli/completions.ts";
+import { manPage } from "../../src/cli/man-page.ts";
+import { berth, done } from "../support/berth.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(30_000);
+
+const shown = commands.filter(({ hidden }) => hidden !== true);
+const FIRST = [...new Set(shown.map(({ name }) => name.split(" ")[0] ?? ""))];
+const flagsOf = (name: string): string[] => [
+  ...(shown.find((one) => one.name === name)?.options ?? []).map((option) => `--${option.name}`),
+  "--help",
+];
+
+/** What each shell must offer after these words, the last one being typed. */
+const OFFERED: readonly (readonly [string, readonly string[], readonly string[]])[] = [
+  ["a command", [""], FIRST],
+  ["a command that was begun", ["serv"], ["serve", "service"]],
+  ["the second word", ["admin", ""], ["token", "password", "user"]],
+  ["the third word", ["admin", "user", "re"], ["remove"]],
+  ["flags", ["license", "request", "--"], flagsOf("license request")],
+  ["flags after flags", ["slots", "--json", "--pro"], ["--product"]],
+  ["flags of a command with subcommands", ["clock", "--"], flagsOf("clock")],
+  ["subcommands of a command", ["clock", ""], ["accept", "repair"]],
+  ["flags after a file", ["license", "add", "x.jwt", "--js"], ["--json"]],
+  ["no more than the way is known", ["admin", "x", "user", ""], ["token", "password", "user"]],
+  ["one of a few", ["completions", ""], ["bash", "zsh", "fish"]],
+  ["nothing where nothing is taken", ["version", ""], []],
+  ["nothing for a value", ["release", "--user", ""], []],
+];
+
+/** With a script of ours and a file in the working folder. */
+function scripted(shell: Shell): { script: string; cwd: string } {
+  const cwd = tempFolder();
+  const script = join(cwd, "script");
+  writeFileSync(script, completions(shell, commands));
+  writeFileSync(join(cwd, "license.jwt"), "");
+  return { script, cwd };
+}
+
+const ran = (words: readonly string[], cwd: string): string[] => {
+  const { stdout, stderr } = Bun.spawnSync([...words], {
+    cwd,
+    env: { PATH: process.env["PATH"] ?? "", HOME: cwd },
+  });
+  expect(stderr.toString()).toBe("");
+  return stdout.toString().split("\n").filter(Boolean).toSorted();
+};
+
+describe.skipIf(Bun.which("bash") === null)("bash", () => {
+  const reply = (words: readonly string[]): string[] => {
+    const { script, cwd } = scripted("bash");
+    const line = ["berth", ...words].map((word) => `'${word}'`).join(" ");
+    const run = `. ${script}; COMP_WORDS=(${line}); COMP_CWORD=${words.length}; _berth`;
+    return ran(["bash", "-c", `${run}; printf '%s\\n' "\${COMPREPLY[@]}"`], cwd);
+  };
+
+  test.each(OFFERED)("offers %s", (_what, words, offered) => {
+    expect(reply(words)).toEqual(offered.toSorted());
+  });
+
+  test("offers files where a file is meant", () => {
+    expect(reply(["license", "add", "li"])).toEqual(["license.jwt"]);
+    expect(reply(["license", "request", "--out", "li"])).toEqual(["license.jwt"]);
+  });
+});
+
+describe.skipIf(Bun.which("fish") === null)("fish", () => {
+  test.each(OFFERED)("offers %s", (_what, words, offered) => {
+    const { script, cwd } = scripted("fish");
+    const line = ["berth", ...words].join(" ");
+    const run = `source ${script}; complete -C "${line}"`;
+    const offers = ran(["fish", "--no-config", "-c", run], cwd).map(
+      (one) => one.split("\t")[0] ?? "",
+    );
+    expect(offers.filter((one) => one !== "-h")).toEqual(offered.toSorted());
+  });
+});
+
+describe.skipIf(Bun.which("zsh") === null)("zsh", () => {
+  // What would be shown to a person, with the two builtins that show it in our hands.
+  test.each(OFFERED)("offers %s", (_what, words, offered) => {
+    const { script, cwd } = scripted("zsh");
+    const line = ["berth", ...words].map((word) => `'${word}'`).join(" ");
+    const run = [
+      "compdef() { : }; _files() { : }",
+      `compadd() { shift; for one in "$@"; do [[ $one == "$words[CURRENT]"* ]] && print -r -- $one; done }`,
+      `. ${script}; words=(${line}); CURRENT=${words.length + 1}; _berth; true`,
+    ].join("; ");
+    expect(ran(["zsh", "-f", "-c", run], cwd)).toEqual(offered.toSorted());
+  });
+});
+
+test.each([...SHELLS])("berth completions %s prints that very script", async (shell) => {
+  expect(await done(["completions", shell])).toBe(completions(shell, commands));
+});
+
+test("another shell is misuse, and the ones there are are named", async () => {
+  for (const words of [["csh"], []]) {
+    const { code, stderr } = await berth(["completions", ...words]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("bash, zsh, fish");
+  }
+});
+
+describe("the man page", () => {
+  test("has every command and every flag", async () => {
+    const page = await done(["man"]);
+    for (const { name } of shown) {
+      expect(page).toContain(`\n.SS berth ${name.replaceAll("-", "\\-")}`);
+    }
+    expect(page).not.toContain("checkpoint\n");
+  });
+
+  test("takes nothing in a summary for a command of its own", () => {
+    const summary = ".so /etc/passwd - a\\b";
+    const page = manPage([{ name: "x", summary, options: [], run: async () => 0 }]);
+    expect(page).toContain("\n\\&.so /etc/passwd \\- a\\eb.\n");
+  });
+
+  test.skipIf(Bun.which("groff") === null)("renders without a warning", async () => {
+    const page = await done(["man"]);
+    const { stdout, stderr } = Bun.spawnSync(
+      ["groff", "-man", "-Tutf8", "-ww", "-P-cbu", "-rLL=80n"],
+      { stdin: Buffer.from(page) },
+    );
+    expect(stderr.toString()).toBe("");
+    const text = stdout.toString();
+    for (const { name, options } of shown) {
+      expect(text).toContain(`berth ${name}`);
+      for (const option of options) expect(text).toContain(`--${option.name}`);
+    }
+    expect(text).toContain("apiKey=…");
+  });
+
+  test.skipIf(Bun.which("man") === null)("is found to be a page by man", async () => {
+    const path = join(tempFolder(), "berth.1");
+    writeFileSync(path, await done(["man"]));
+    const { exitCode, stdout, stderr } = Bun.spawnSync(["man", "--warnings", "-l", path], {
+      env: { PATH: process.env["PATH"] ?? "", MANPAGER: "cat", LC_ALL: "C.UTF-8", MANWIDTH: "100" },
+    });
+    expect([exitCode, stderr.toString()]).toEqual([0, ""]);
+    expect(stdout.toString()).toContain("berth service install");
+  });
+});
