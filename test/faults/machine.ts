@@ -13,6 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SECOND } from "../../src/domain/time.ts";
 import { buildBinary } from "../support/binary.ts";
+import { installPackages } from "./rig.ts";
 
 const END = "2099-12-31";
 
@@ -183,6 +184,6 @@ const inLib = (name: string): string => join("/usr/lib", name);
 
 function install(): string | null {
   if (process.getuid?.() !== 0 || Bun.which("apt-get") === null) return null;
-  Bun.spawnSync(["apt-get", "install", "--yes", "--no-install-recommends", "libfaketime"]);
+  installPackages(["libfaketime"]);
   return findLibrary();
 }

@@ -78,18 +78,34 @@ export function generator(start: number): () => number {
   };
 }
 
-/** Debian packages, installed when they are missing and this user may; else one line and the end. */
-export function needs(packages: Readonly<Record<string, string>>): void {
-  const missing = Object.entries(packages).filter(([, path]) => !isThere(path));
-  if (missing.length === 0) return;
-  const names = missing.map(([name]) => name);
-  for (const words of [["update"], ["install", "-y", "--no-install-recommends", ...names]]) {
-    Bun.spawnSync(["apt-get", "-qq", ...words], { stdio: ["ignore", "ignore", "ignore"] });
-  }
-  if (missing.every(([, path]) => isThere(path))) return;
-  console.error(`this needs Debian packages: apt-get install ${names.join(" ")}`);
+/** Debian packages, by a program or a file of each. */
+type Packages = Readonly<Record<string, string>>;
+
+/** Installed when they are missing and this user may; else one line and the end. */
+export function needs(packages: Packages): void {
+  if (canHave(packages)) return;
+  console.error(`this needs Debian packages: apt-get install ${missingOf(packages).join(" ")}`);
   process.exit(1);
 }
+
+/** The same for what a rig can do without. */
+export function canHave(packages: Packages): boolean {
+  const names = missingOf(packages);
+  if (names.length === 0) return true;
+  installPackages(names);
+  return missingOf(packages).length === 0;
+}
+
+/** One after the other: rigs run beside each other, and there is one list of packages. */
+export function installPackages(names: readonly string[]): void {
+  const alone = ["flock", join(tmpdir(), "berth-packages.lock"), "apt-get", "-qq"];
+  for (const words of [["update"], ["install", "-y", "--no-install-recommends", ...names]]) {
+    Bun.spawnSync([...alone, ...words], { stdio: ["ignore", "ignore", "ignore"] });
+  }
+}
+
+const missingOf = (packages: Packages): string[] =>
+  Object.entries(packages).flatMap(([name, path]) => (isThere(path) ? [] : [name]));
 
 const isThere = (path: string): boolean =>
   path.startsWith("/") ? existsSync(path) : Bun.which(path) !== null;
