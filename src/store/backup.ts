@@ -8,7 +8,7 @@ import { version } from "../platform/version.ts";
 import { Archive, ArchiveWriter } from "./archive.ts";
 import { HISTORY, IDENTITY, isStoreFile, segmentName, STATE } from "./files.ts";
 import { isKept, recordFiles } from "./record.ts";
-import { BackupRefused, FolderRefused } from "./refusal.ts";
+import { BackupRefused, FolderRefused, FormatRefused } from "./refusal.ts";
 import { replay, type Replayed } from "./replay.ts";
 import { verify, type Verified, type VerifyOptions } from "./verify.ts";
 
@@ -178,6 +178,7 @@ export async function openBackup(
     if (hash.digest("hex") !== sha256) throw notAsListed(path, name);
   }
   const verified = await verify(archive, path, options).catch((error: unknown) => {
+    if (error instanceof FormatRefused) throw new BackupRefused(error.message, error.hint);
     if (!(error instanceof FolderRefused)) throw error;
     throw new BackupRefused(`${path} is damaged: ${error.message}`, "take another backup file");
   });

@@ -12,6 +12,9 @@ export class FolderRefused extends Error {
   }
 }
 
+/** Nothing is wrong with it: another Berth wrote it, which this one does not know, or no longer. */
+export class FormatRefused extends FolderRefused {}
+
 /** A backup cannot be made or brought back as asked; the data folder is as it was. Exit code 1. */
 export class BackupRefused extends Error {
   readonly hint: string;

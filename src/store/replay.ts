@@ -6,7 +6,7 @@ import { FileDamaged } from "./durable-file.ts";
 import { generationName, generationsIn, segmentsIn, STATE, type Numbered } from "./files.ts";
 import { scan, type Damage, type Head, type Line } from "./journal.ts";
 import { FormatUnknown } from "./migrations.ts";
-import { FolderRefused } from "./refusal.ts";
+import { FolderRefused, FormatRefused } from "./refusal.ts";
 import { decodeSnapshot, headOf, type Snapshot } from "./snapshot.ts";
 import { StateFile } from "./state-file.ts";
 import { restoreIn } from "./swap.ts";
@@ -98,7 +98,7 @@ async function readState(disk: Disk, folder: string): Promise<Snapshot | null> {
     return await file.read();
   } catch (error) {
     if (error instanceof FormatUnknown) {
-      throw new FolderRefused(`${file.path} ${error.message}`, error.hint);
+      throw new FormatRefused(`${file.path} ${error.message}`, error.hint);
     }
     if (!(error instanceof FileDamaged)) throw error;
     throw new FolderRefused(

@@ -4,6 +4,7 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
 import { sha256 } from "../../src/platform/hash.ts";
+import { MANIFEST } from "../../src/store/backup.ts";
 import { FORMAT } from "../../src/store/snapshot.ts";
 import { StateFile } from "../../src/store/state-file.ts";
 import {
@@ -14,6 +15,8 @@ import {
   stateOf,
   type Dumped,
 } from "../support/licensed-store.ts";
+import { readArchive, written } from "../support/archives.ts";
+import { backupOf, livedSite, newFile, refusal, restoreTo } from "../support/care.ts";
 import { register } from "../support/scenario.ts";
 import { contentsOf, copyOf, tempFolder } from "../support/temp-folder.ts";
 
@@ -210,5 +213,29 @@ describe("a newer format", () => {
     expect(hint).toBe("start the berth that wrote it, or a newer one");
     expect(contentsOf(folder)).toEqual(before);
     expect(new StateFile(realDisk, folder).read()).rejects.toThrow(`format ${newerFormat}`);
+  });
+
+  test("in a backup is no damage either", async () => {
+    const { folder } = await livedSite();
+    const files = readArchive(await backupOf(folder));
+    const { files: listed, ...rest } = JSON.parse(files.get(MANIFEST) ?? "") as {
+      readonly files: readonly { readonly name: string }[];
+    };
+    const newer = edited(Buffer.from(files.get("state.json") ?? ""), (text) =>
+      text.replace(`"format":${FORMAT}`, `"format":${newerFormat}`),
+    );
+    files.set("state.json", newer);
+    const relisted = listed.map(({ name }) => {
+      const bytes = Buffer.from(files.get(name) ?? "");
+      return { name, size: bytes.length, sha256: sha256(bytes) };
+    });
+    files.set(MANIFEST, JSON.stringify({ ...rest, files: relisted }));
+    const entries = [...files].map(([name, text]) => [name, Buffer.from(text)]);
+    const file = written(Object.fromEntries(entries));
+    expect(await refusal(restoreTo(newFile(), file))).toEqual({
+      name: "BackupRefused",
+      message: `${file}/state.json has format ${newerFormat}; this berth knows 2 to ${FORMAT}`,
+      hint: "start the berth that wrote it, or a newer one",
+    });
   });
 });
