@@ -37,7 +37,8 @@ export type Fault =
   | { readonly code: "idempotency_key_reused" }
   | { readonly code: "clock_suspect"; readonly behind: number }
   | { readonly code: "untrusted_vendor" }
-  | { readonly code: "hardware_mismatch" }
+  /** `until` when it was moved here, and was good for a while. */
+  | { readonly code: "hardware_mismatch"; readonly until?: Instant }
   | { readonly code: "moved_away"; readonly at: Instant }
   | { readonly code: "request_unknown" }
   | { readonly code: "request_used" }

@@ -1,6 +1,6 @@
 import type { Aim } from "./command.ts";
 import type { Fault } from "./fault.ts";
-import { isInMoveGrace } from "./move.ts";
+import { moveGraceEnd } from "./move.ts";
 import { no, ok, type Result } from "./result.ts";
 import type { License, State } from "./state.ts";
 import { endOf } from "./terms.ts";
@@ -9,7 +9,12 @@ import type { Instant } from "./time.ts";
 /** Why nothing may be granted on this license at this instant; null when it may. */
 export function invalidity(state: State, license: License, at: Instant): Fault | null {
   const { terms } = license;
-  if (!state.isBound(license) && !isInMoveGrace(license, at)) return { code: "hardware_mismatch" };
+  if (state.retired !== null) return { code: "moved_away", at: state.retired.at };
+  if (!state.isBound(license)) {
+    const until = moveGraceEnd(license);
+    if (until === null) return { code: "hardware_mismatch" };
+    if (at >= until) return { code: "hardware_mismatch", until };
+  }
   if (!terms.enabled) return { code: "license_not_enabled" };
   if (terms.start !== null && at < terms.start) {
     return { code: "license_not_active", start: terms.start };

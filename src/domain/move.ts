@@ -30,9 +30,22 @@ export function moveIn(state: State, { restore, at }: MovedIn): void {
   state.retired = null;
   state.restores.push(restore);
   if (state.restores.length > limits.restores) state.restores.shift();
+  // Called off where it began, with nothing done elsewhere: a later move has all of its time.
+  if (restore.replaced === restore.seq) return;
   // From the first move on: moving on and on must not make the time longer.
   for (const license of state.licenses.values()) license.movedAt ??= at;
 }
 
-export const isInMoveGrace = ({ movedAt, terms }: License, at: Instant): boolean =>
-  movedAt !== null && at < later(movedAt, terms.moveGraceHours * HOUR);
+/** Begun, as an installation does for its first token, and never brought to any vendor. */
+export const isUnused = (state: State): boolean =>
+  state.kind === "site" &&
+  state.licenses.size === 0 &&
+  state.tombstones.size === 0 &&
+  state.activations.size === 0 &&
+  state.heads.length === 0 &&
+  state.restores.length === 0 &&
+  state.retired === null;
+
+/** Until when it is good on hardware it was not signed for; null: it was not moved. */
+export const moveGraceEnd = ({ movedAt, terms }: License): Instant | null =>
+  movedAt === null ? null : later(movedAt, terms.moveGraceHours * HOUR);

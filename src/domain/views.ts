@@ -1,5 +1,6 @@
 import { totalAt } from "./consumption.ts";
 import { invalidity } from "./licenses.ts";
+import { moveGraceEnd } from "./move.ts";
 import { borrowEndOf, slotsInUse } from "./slots.ts";
 import type { Feature, Grant, License, Registration, State } from "./state.ts";
 import { endOf, type FeatureTerms, type Terms } from "./terms.ts";
@@ -18,6 +19,8 @@ export interface LicenseView {
   readonly expired: boolean;
   /** Null: it grants; else the code of the refusal it would give. */
   readonly refusal: string | null;
+  /** It was moved here from the host it is signed for, and is good until then; null: it was not. */
+  readonly movedUntil: Instant | null;
   readonly slotsInUse: number;
   readonly total: number;
   readonly features: readonly FeatureView[];
@@ -42,6 +45,7 @@ export function viewLicense(state: State, license: License, at: Instant): Licens
     active: terms.start === null || at >= terms.start,
     expired: end !== null && at >= end,
     refusal: invalidity(state, license, at)?.code ?? null,
+    movedUntil: state.isBound(license) ? null : moveGraceEnd(license),
     slotsInUse: slotsInUse(pool, at),
     total: totalAt(counter, at),
     features: [...features.values()].map((feature, index) => viewOf(feature, index + 1, at)),

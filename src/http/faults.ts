@@ -249,7 +249,10 @@ const FAULTS: { readonly [C in Code]: Row<C> } = {
   },
   hardware_mismatch: {
     status: 400,
-    say: () => "the license was signed for other hardware; make a new request for this machine",
+    say: ({ until }) =>
+      until === undefined
+        ? "the license was signed for other hardware; make a new request for this machine"
+        : `the license was signed for the host it was moved from, and was good here until ${rfc3339(until)}; make a new request for this machine`,
   },
   moved_away: {
     status: 409,

@@ -220,6 +220,14 @@ describe("the site", () => {
     expect(drift.filter(({ level }) => level === "warning").map(({ check }) => check)).toEqual([
       "hardware",
     ]);
+    // Signed for another host altogether: that is told once, with its end.
+    const moved = { ...drifted, moved_until: "2030-01-01T00:00:00Z" };
+    const told = siteFindings({ ...status, licenses: [moved] }, clock);
+    expect(told.filter(({ level }) => level === "warning").map(({ found }) => found)).toEqual([
+      `${license.product} is signed for the host it was moved from, and good here until 2030-01-01T00:00:00Z`,
+    ]);
+    const away = siteFindings({ ...status, moved_away_at: "2030-01-01T00:00:00Z" }, clock);
+    expect(away.map(({ check, level }) => [check, level])).toEqual([["moved", "warning"]]);
     const storage = { ...status.storage, fault: "storage_full" };
     expect(levelOf(siteFindings({ ...status, storage }, clock), /^disk$/)).toBe("broken");
     for (const [state, level] of [

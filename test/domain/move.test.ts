@@ -4,6 +4,7 @@ import { evolve } from "../../src/domain/evolve.ts";
 import type { State } from "../../src/domain/state.ts";
 import { HOUR, later, type Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
+import { viewLicense } from "../../src/domain/views.ts";
 import { decodeSnapshot, encodeSnapshot, noHistory } from "../../src/store/snapshot.ts";
 import { firstHead } from "../../src/store/journal.ts";
 import { answerTo, newSite, requestOf } from "../support/new-site.ts";
@@ -22,6 +23,13 @@ function act(state: State, command: Command, at: Instant = MONDAY): string {
   return done.ok ? "ok" : done.fault.code;
 }
 
+function viewed(state: State, at: Instant) {
+  const license = state.licenses.get(1);
+  if (license === undefined) throw new Error("license 1 is missing");
+  const { refusal, movedUntil } = viewLicense(state, license, at);
+  return { refusal, movedUntil };
+}
+
 /** What arrives elsewhere: the same state, on hardware that no license was signed for. */
 function arrived(state: State, at: Instant): State {
   const other = decodeSnapshot(encodeSnapshot(state, firstHead, noHistory));
@@ -38,6 +46,7 @@ describe("where it left", () => {
     expect(act(state, register("ada"))).toBe("moved_away");
     expect(act(state, register("bob"))).toBe("moved_away");
     expect(act(state, install(2))).toBe("moved_away");
+    expect(viewed(state, MONDAY)).toEqual({ refusal: "moved_away", movedUntil: null });
     const again = transact(state, { ...AWAY, move: "m2" }, later(MONDAY, HOUR));
     expect(again).toMatchObject({
       ok: true,
@@ -62,7 +71,28 @@ describe("where it came to", () => {
     const end = later(MONDAY, moveGraceHours * HOUR);
     expect(act(other, register("ada"))).toBe("ok");
     expect(act(other, register("bob"), later(end, -1))).toBe("ok");
-    expect(act(other, register("cyd"), end)).toBe("hardware_mismatch");
+    expect(viewed(other, later(end, -1))).toEqual({ refusal: null, movedUntil: end });
+    expect(transact(other, register("cyd"), end)).toEqual({
+      ok: false,
+      fault: { code: "hardware_mismatch", until: end },
+    });
+    expect(viewed(other, end)).toEqual({ refusal: "hardware_mismatch", movedUntil: end });
+    other.isBound = () => true;
+    expect(viewed(other, end)).toEqual({ refusal: null, movedUntil: null });
+  });
+
+  test("a move that was called off where it began leaves the next one all of its time", () => {
+    const state = site();
+    act(state, AWAY);
+    const restore = { lineage: "l", at: MONDAY, seq: 3, replaced: 3, moved: true as const };
+    evolve(state, { type: "MovedIn", at: MONDAY, restore });
+    expect(state.restores).toEqual([restore]);
+    const grace = install(1).terms.moveGraceHours * HOUR;
+    const late = later(MONDAY, 2 * grace);
+    expect(act(state, AWAY, late)).toBe("ok");
+    const other = arrived(state, late);
+    expect(act(other, register("bob"), later(late, grace - 1))).toBe("ok");
+    expect(act(other, register("cyd"), later(late, grace))).toBe("hardware_mismatch");
   });
 
   test("moving on does not make that time longer", () => {

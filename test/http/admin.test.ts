@@ -22,6 +22,7 @@ describe("status", () => {
       pid: process.pid,
       now: "2026-03-02T09:01:00.000Z",
       created_at: "2026-03-02T09:00:00.000Z",
+      moved_away_at: null,
       appliance: {
         id: identity.id,
         hardware_id: identity.freeze().hardwareId,
@@ -37,6 +38,7 @@ describe("status", () => {
           license_type: "perpetual",
           validity_period: null,
           refusal: null,
+          moved_until: null,
           vendor: idOf(KEY),
           serial: 1,
           hardware_drift: [],
@@ -51,6 +53,7 @@ describe("status", () => {
           license_type: "perpetual",
           validity_period: null,
           refusal: "license_not_enabled",
+          moved_until: null,
           vendor: idOf(KEY),
           serial: 1,
           hardware_drift: [],

@@ -28,6 +28,7 @@ function text(
     kind,
     pid,
     now,
+    moved_away_at,
     appliance,
     storage,
     licenses,
@@ -42,6 +43,9 @@ function text(
   const facts = [
     ["berth", version],
     ["data", `${folder} (${kind}), ${running}`],
+    ...(moved_away_at === null
+      ? []
+      : [["moved", `to another host on ${moved_away_at}: it serves nobody any more`]]),
     ["appliance", `${appliance.id}, bound to ${appliance.components.join(", ") || "nothing"}`],
     ...(appliance.weak_binding
       ? [["binding", "weak: too little of the hardware can be told"]]
@@ -64,10 +68,16 @@ function text(
     `${license.floating_slots_in_use}/${license.floating_users}`,
     `${license.total_consumptions}/${license.max_consumptions ?? "-"}`,
     license.validity_period ?? "never",
-    license.refusal ?? (license.hardware_drift.length > 0 ? "drifted" : "ok"),
+    license.refusal ?? (isMoved(license) ? "moved" : isDrifted(license) ? "drifted" : "ok"),
   ]);
+  const moved = licenses
+    .filter(isMoved)
+    .map(({ license_id, product, moved_until }) => [
+      "moved",
+      `${license_id}: good here until ${moved_until}; berth license request --product ${product}`,
+    ]);
   const drift = licenses
-    .filter(({ hardware_drift }) => hardware_drift.length > 0)
+    .filter((license) => isDrifted(license) && !isMoved(license))
     .map(({ license_id, hardware_drift }) => [
       `drift`,
       `${license_id}: ${hardware_drift.join(", ")}`,
@@ -75,7 +85,7 @@ function text(
   const header = ["PRODUCT", "LICENSE", "TYPE", "SLOTS", "CONSUMED", "ENDS", "STATE"];
   const denied = refusals.map(({ product, code, count }) => [product ?? "-", code, String(count)]);
   return [
-    table([...facts, ...drift]),
+    table([...facts, ...moved, ...drift]),
     rows.length === 0 ? "no licenses yet" : table([header, ...rows]),
     ...(doors.length === 0
       ? []
@@ -83,3 +93,8 @@ function text(
     ...(denied.length === 0 ? [] : [table([["PRODUCT", "REFUSED", "TIMES"], ...denied])]),
   ].join("\n\n");
 }
+
+type License = StatusReply["licenses"][number];
+
+const isMoved = ({ moved_until }: License): boolean => moved_until !== null;
+const isDrifted = ({ hardware_drift }: License): boolean => hardware_drift.length > 0;

@@ -7,6 +7,11 @@ const SOON = 30 * DAY;
 
 /** What the server itself knows: its clock, its licenses, its hardware, its doors. */
 export function siteFindings(status: StatusReply, clock: ClockReply): Finding[] {
+  const { moved_away_at } = status;
+  if (moved_away_at !== null) {
+    const found = `it was moved to another host on ${moved_away_at}, and serves nobody any more`;
+    return [finding("moved", "warning", found, "remove it once it is served there")];
+  }
   return [
     ...status.storage.troubles.map(({ code, message }) =>
       finding(code, "warning", message, "berth status tells how it goes on"),
@@ -35,11 +40,15 @@ function licenseFindings({ licenses, now }: StatusReply): Finding[] {
     return [finding("licenses", "note", "none yet", "berth trust add, then berth license request")];
   }
   return licenses.map((license): Finding => {
-    const { product, license_id, refusal, validity_period } = license;
+    const { product, license_id, refusal, validity_period, moved_until } = license;
     const name = `license ${license_id}`;
     const { floating_users: slots, floating_slots_in_use: used } = license;
     if (refusal !== null) {
       return finding(name, "warning", `${product}: ${refusal}`, "berth license request asks anew");
+    }
+    if (moved_until !== null) {
+      const found = `${product} is signed for the host it was moved from, and good here until ${moved_until}`;
+      return finding(name, "warning", found, `berth license request --product ${product}`);
     }
     const left = validity_period === null ? null : Date.parse(validity_period) - Date.parse(now);
     if (left !== null && left < SOON) {
@@ -56,7 +65,9 @@ function licenseFindings({ licenses, now }: StatusReply): Finding[] {
 }
 
 function hardwareFindings({ appliance, licenses }: StatusReply): Finding[] {
-  const drifted = licenses.filter(({ hardware_drift }) => hardware_drift.length > 0);
+  const drifted = licenses.filter(
+    ({ hardware_drift, moved_until }) => hardware_drift.length > 0 && moved_until === null,
+  );
   return [
     appliance.weak_binding
       ? finding(

@@ -10,6 +10,8 @@ export const health = ({ operations }: RouteDeps) =>
     () => {
       const { fault } = operations.health();
       if (fault !== null) return refuse(fault);
+      const retired = operations.retired();
+      if (retired !== null) return refuse({ code: "moved_away", at: retired.at });
       const { troubles } = operations.condition();
       if (troubles.length === 0) return { status: "ok" };
       return { status: "degraded", troubles: troubles.map(({ code }) => code) };
@@ -17,11 +19,11 @@ export const health = ({ operations }: RouteDeps) =>
     describe({
       summary: "Is it ready?",
       description:
-        "503 while it cannot write. `degraded`: it serves, and an operator should look (`berth status`).",
+        "503 while it cannot write, 409 where it was moved away. `degraded`: it serves, and an operator should look (`berth status`).",
       reply: Type.Object({
         status: Type.Union([Type.Literal("ok"), Type.Literal("degraded")]),
         troubles: Type.Optional(Type.Array(Type.String())),
       }),
-      refuses: ["storage_full", "storage_failed"],
+      refuses: ["storage_full", "storage_failed", "moved_away"],
     }),
   );
