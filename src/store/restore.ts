@@ -1,3 +1,5 @@
+import { isUnused } from "../domain/move.ts";
+import type { State } from "../domain/state.ts";
 import { latest, type Instant } from "../domain/time.ts";
 import type { Disk } from "../platform/disk.ts";
 import { randomId } from "../platform/random.ts";
@@ -56,7 +58,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
     if (isMove) checkMove(options, there, verified, continues);
     const lost = isMove ? 0 : decide(options, there, verified, continues);
     const { head, covers, segments, mark } = verified;
-    const same = there !== null && "head" in there && there.appliance === verified.appliance;
+    const same = there !== null && "head" in there && there.state.appliance === verified.appliance;
     const restore = {
       lineage: randomId(),
       at: latest(options.now, mark),
@@ -81,11 +83,11 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
   }
 }
 
-/** Into an empty folder, or back to where it came from, as if it had never left. */
+/** Into an empty or an unused folder, or back to where it came from, as if it had never left. */
 function checkMove(
   { folder, file }: RestoreOptions,
   there: Standing | null,
-  { retired, appliance }: Verified,
+  { retired, appliance, kind, head }: Verified,
   continues: boolean,
 ): void {
   if (retired === null) {
@@ -94,22 +96,35 @@ function checkMove(
       "make it with berth move out on that host; or, if that host is lost, berth restore",
     );
   }
-  const back = there !== null && "head" in there && there.appliance === appliance && continues;
-  if (there === null || back) return;
+  if (kind === "demo") {
+    throw new BackupRefused(`${file} is of a demo, which is not moved`, "berth demo begins anew");
+  }
+  if (there === null) return;
+  if ("head" in there) {
+    const { state } = there;
+    const same = state.appliance === appliance;
+    if (isUnused(state) || (same && continues)) return;
+    // Somebody whose first try was interrupted must not look for another place to bring it to.
+    if (same && state.restores.some(({ moved, seq }) => moved === true && seq === head.seq)) {
+      throw new BackupRefused(
+        `${file} was moved in here before, and ${folder} goes on from it`,
+        "start the server, and do not bring the file in anywhere else",
+      );
+    }
+  }
   throw new BackupRefused(
     `${folder} is in use by something else`,
     "name an empty folder with --data DIR",
   );
 }
 
-type Standing =
-  { readonly head: Head; readonly appliance: string } | { readonly unreadable: string };
+type Standing = { readonly head: Head; readonly state: State } | { readonly unreadable: string };
 
 async function standing(disk: Disk, folder: string): Promise<Standing> {
   try {
     const replayed = await replay(disk, folder);
     if (replayed === null) return { unreadable: "its state is missing" };
-    return { head: replayed.head, appliance: replayed.state.appliance };
+    return { head: replayed.head, state: replayed.state };
   } catch (error) {
     if (!(error instanceof FolderRefused)) throw error;
     return { unreadable: error.message };
@@ -120,19 +135,25 @@ async function standing(disk: Disk, folder: string): Promise<Standing> {
 function decide(
   { folder, file, acceptLoss }: RestoreOptions,
   there: Standing | null,
-  { appliance, head, record }: Verified,
+  { appliance, head, record, retired }: Verified,
   continues: boolean,
 ): number | null {
+  if (retired !== null) {
+    throw new BackupRefused(
+      `${file} was given up with berth move out: brought back as a backup it would serve nobody`,
+      "berth move in goes on with it",
+    );
+  }
   if (there === null) return 0;
   const hint = `berth restore --accept-loss goes on, and keeps what is in ${folder} now`;
   if ("unreadable" in there) {
     if (acceptLoss) return null;
     throw new BackupRefused(`what would be lost cannot be told: ${there.unreadable}`, hint);
   }
-  if (there.appliance !== appliance) {
+  if (there.state.appliance !== appliance) {
     if (acceptLoss) return null;
     throw new BackupRefused(
-      `${folder} is appliance ${there.appliance} and ${file} is of ${appliance}`,
+      `${folder} is appliance ${there.state.appliance} and ${file} is of ${appliance}`,
       hint,
     );
   }

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { mkdirSync, readdirSync, readFileSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import { startBinary } from "../support/binary.ts";
 import { berth, done, doneJson } from "../support/gap.ts";
@@ -7,7 +8,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 // Processes of their own, on a machine that may be busy with others.
 setDefaultTimeout(60_000);
 
-const TERMS = ["--allow-weak-binding", "--slots", "9"];
+const TERMS = ["--allow-weak-binding", "--slots", "9", "--borrow-hours", "48"];
 const LISTEN = ["--listen", "127.0.0.1:0"];
 
 /** A host stands for itself by a name: two of them are two machines to every license. */
@@ -27,10 +28,31 @@ async function post(url: string, path: string, body: object) {
   return [response.status, code];
 }
 
+interface Slot {
+  readonly user: string;
+  readonly borrowed_until: string | null;
+}
+
+const slotsIn = (folder: string): Slot[] => doneJson("slots", "--data", folder) as Slot[];
+
 const usersIn = (folder: string): string[] =>
-  (doneJson("slots", "--data", folder) as { readonly user: string }[])
+  slotsIn(folder)
     .map(({ user }) => user)
     .toSorted();
+
+/** Only the first half of a move: what is left when the command is killed after it. */
+async function giveUp(folder: string): Promise<void> {
+  const { appliance } = doneJson("status", "--data", folder) as {
+    readonly appliance: { readonly id: string };
+  };
+  const given = await fetch("http://berth/api/admin/v1/move", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ appliance: appliance.id }),
+    unix: join(folder, "berth.sock"),
+  });
+  expect(given.status).toBe(200);
+}
 
 class Sites {
   readonly folder = tempFolder();
@@ -59,10 +81,7 @@ class Sites {
       200,
       null,
     ]);
-    expect(await post(server.url, "register", { product: "CAD", user: "bob" })).toEqual([
-      200,
-      null,
-    ]);
+    expect(await post(server.url, "borrow", { product: "CAD", user: "bob" })).toEqual([200, null]);
     return server;
   }
 }
@@ -71,8 +90,12 @@ test("everything goes on on another host, and nothing on the old one", async () 
   const sites = new Sites();
   const server = await sites.begin();
   const moved = sites.path("site.move");
+  const borrows = slotsIn(sites.path("old")).map(({ borrowed_until }) => borrowed_until);
+  expect(borrows).toEqual([null, expect.any(String)]);
   done("move", "out", moved, "--data", sites.path("old"), "--yes");
 
+  expect((await fetch(`${server.url}/api/v4/health`)).status).toBe(409);
+  expect(done("status", "--data", sites.path("old"))).toMatch(/^moved +to another host on /m);
   expect(await post(server.url, "register", { product: "CAD", user: "ada" })).toEqual([
     409,
     "moved_away",
@@ -86,11 +109,14 @@ test("everything goes on on another host, and nothing on the old one", async () 
   done("move", "in", moved, "--data", sites.path("new"));
   const fresh = await serve(sites.path("new"), "new-host");
   expect(usersIn(sites.path("new"))).toEqual(["ada", "bob"]);
+  expect(slotsIn(sites.path("new")).map(({ borrowed_until }) => borrowed_until)).toEqual(borrows);
+  expect(done("status", "--data", sites.path("new"))).toMatch(/^moved +\d+: good here until /m);
   expect(await post(fresh.url, "register", { product: "CAD", user: "ada" })).toEqual([200, null]);
   expect(await post(fresh.url, "register", { product: "CAD", user: "cyd" })).toEqual([200, null]);
 
   // The vendor signs it for the new hardware, and is told why.
   expect(sites.license("new")).toContain("the site moved to another host on ");
+  expect(done("status", "--data", sites.path("new"))).not.toContain("good here until");
   expect(usersIn(sites.path("new"))).toEqual(["ada", "bob", "cyd"]);
   expect(await post(fresh.url, "register", { product: "CAD", user: "dua" })).toEqual([200, null]);
   expect(sites.license("new")).not.toContain("moved");
@@ -128,11 +154,80 @@ test("what was not given up is not moved in, nor over something else", async () 
   await server.stop();
   const twice = berth("move", "in", sites.path("site.move"), "--data", sites.path("new"));
   expect(twice.code).toBe(1);
-  expect(twice.err).toContain("is in use by something else");
+  expect(twice.err).toContain("was moved in here before");
   expect(usersIn(sites.path("new"))).toContain("cyd");
 
   const taken = berth("move", "out", sites.path("site.move"), "--data", sites.path("new"), "--yes");
   expect(taken.code).toBe(1);
   expect(taken.err).toContain("is there already");
   expect(berth("slots", "--data", sites.path("new")).code).toBe(0);
+});
+
+test("a host where the service is installed already takes it in, with its own credentials", async () => {
+  const sites = new Sites();
+  await (await sites.begin()).stop();
+  done("move", "out", sites.path("site.move"), "--data", sites.path("old"), "--yes");
+  mkdirSync(sites.path("new"), { mode: 0o700 });
+  done("admin", "token", "--name", "service", "--data", sites.path("new"));
+  done("tls", "init", "--data", sites.path("new"));
+  const kept = ["access.json", "tls/ca.pem"].map((name) => sites.path(`new/${name}`));
+  const before = kept.map((path) => readFileSync(path, "utf8"));
+
+  // Its server runs already.
+  const server = await serve(sites.path("new"), "new-host");
+  const busy = berth("move", "in", sites.path("site.move"), "--data", sites.path("new"));
+  expect([busy.code, busy.err]).toEqual([1, expect.stringContaining("hint: stop that process")]);
+  await server.stop();
+  done("move", "in", sites.path("site.move"), "--data", sites.path("new"));
+  expect(kept.map((path) => readFileSync(path, "utf8"))).toEqual(before);
+  await serve(sites.path("new"), "new-host");
+  expect(usersIn(sites.path("new"))).toEqual(["ada", "bob"]);
+
+  // One that has asked a vendor for anything is not given away.
+  mkdirSync(sites.path("other"), { mode: 0o700 });
+  done("admin", "token", "--name", "service", "--data", sites.path("other"));
+  const other = ["--data", sites.path("other"), "--identity", "other-host"];
+  done("license", "request", ...other, "--product", "CAD", "--out", sites.path("other.request"));
+  const used = berth("move", "in", sites.path("site.move"), "--data", sites.path("other"));
+  expect([used.code, used.err]).toEqual([1, expect.stringContaining("in use by something else")]);
+});
+
+test("a move out that fails or is killed is done by asking again", async () => {
+  const sites = new Sites();
+  const server = await sites.begin();
+  const old = ["--data", sites.path("old"), "--yes"];
+  // A medium that is not there: nothing is given up.
+  expect(berth("move", "out", sites.path("usb/site.move"), ...old).code).toBe(1);
+  expect(await post(server.url, "register", { product: "CAD", user: "ada" })).toEqual([200, null]);
+
+  await giveUp(sites.path("old"));
+  await server.kill();
+  // What cannot be written at the end, however well it went before.
+  const file = sites.path("site.move");
+  mkdirSync(`${file}.new`);
+  const failed = berth("move", "out", file, ...old);
+  expect([failed.code, failed.err]).toEqual([1, expect.stringContaining("is given up, and ")]);
+  rmdirSync(`${file}.new`);
+  done("move", "out", file, ...old);
+  expect(readdirSync(sites.folder).filter((name) => name.startsWith("site.move"))).toEqual([
+    "site.move",
+  ]);
+
+  const restored = berth("restore", file, "--data", sites.path("new"));
+  expect([restored.code, restored.err]).toEqual([1, expect.stringContaining("berth move in")]);
+  done("move", "in", file, "--data", sites.path("new"));
+  await serve(sites.path("new"), "new-host");
+  expect(usersIn(sites.path("new"))).toEqual(["ada", "bob"]);
+});
+
+test("a demo is not moved", async () => {
+  const sites = new Sites();
+  const demo = await startBinary("demo", "--data", sites.path("demo"), ...LISTEN);
+  onTestFinished(() => demo.kill());
+  const out = berth("move", "out", sites.path("demo.move"), "--data", sites.path("demo"), "--yes");
+  expect([out.code, out.err]).toEqual([1, expect.stringContaining("a demo is not moved")]);
+  await giveUp(sites.path("demo"));
+  done("backup", sites.path("demo.backup"), "--data", sites.path("demo"));
+  const into = berth("move", "in", sites.path("demo.backup"), "--data", sites.path("new"));
+  expect([into.code, into.err]).toEqual([1, expect.stringContaining("is of a demo")]);
 });

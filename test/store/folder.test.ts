@@ -156,6 +156,13 @@ describe("a folder that somebody else uses", () => {
     mkdirSync(join(folder, "lost+found"));
     expect((await startIn(folder)).notes).toEqual([]);
   });
+
+  test("may hold what a machine keeps when its site is taken away", async () => {
+    const folder = tempFolder();
+    writeFileSync(join(folder, "access.json"), "");
+    mkdirSync(join(folder, "tls"));
+    expect((await startIn(folder)).notes).toEqual([]);
+  });
 });
 
 describe("the kind of a folder", () => {

@@ -7,8 +7,17 @@ import { becomeOwnerOf } from "../../platform/owner.ts";
 import { makeBackup } from "../../store/backup.ts";
 import { BackupRefused } from "../../store/refusal.ts";
 import { restoreBackup } from "../../store/restore.ts";
-import { verify } from "../../store/verify.ts";
-import { DONE, dataFolder, FAILED, isSet, place, type Command, type Given } from "../command.ts";
+import type { Verified } from "../../store/verify.ts";
+import {
+  DONE,
+  dataFolder,
+  FAILED,
+  Failure,
+  isSet,
+  place,
+  type Command,
+  type Given,
+} from "../command.ts";
 import { option } from "../flags.ts";
 import { fittingIdentity } from "../fitting-identity.ts";
 import { reach } from "../reach.ts";
@@ -27,16 +36,21 @@ const out: Command = {
     if (realDisk.stat(file) !== null) {
       throw new BackupRefused(`${file} is there already`, "name a new file");
     }
-    const { appliance } = await verify(realDisk, folder, { identity: fittingIdentity });
+    const { appliance, kind } = await rehearse(folder, file);
+    if (kind === "demo")
+      throw new Failure("a demo is not moved", "berth demo begins anew anywhere");
     const question = `${folder} will serve nobody any more; go on?`;
     if (!isSet(given, "yes") && !(await ask(question))) return FAILED;
     const { move, at } = (await reach(place(given), (call) =>
       call("POST", "/api/admin/v1/move", { appliance }),
     )) as MoveReply;
-    const { verified } = await makeBackup(realDisk, folder, file, wallClock(), {
-      identity: fittingIdentity,
+    const { licenses, registrations } = await write(folder, file).catch((error: unknown) => {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new Failure(
+        `${folder} is given up, and ${file} is not written: ${why}`,
+        "nothing is lost: berth move out writes it once more, there or to another place",
+      );
     });
-    const { licenses, registrations } = verified;
     if (isSet(given, "json")) {
       printJson({ path: file, move, at, licenses, registrations });
       return DONE;
@@ -87,6 +101,20 @@ Credentials, certificates and settings stay with a machine: berth admin token, b
     return DONE;
   },
 };
+
+async function write(folder: string, file: string): Promise<Verified> {
+  const identity = fittingIdentity;
+  return (await makeBackup(realDisk, folder, file, wallClock(), { identity })).verified;
+}
+
+/** Whether all of it is whole, and has room where it is to go. */
+async function rehearse(folder: string, file: string): Promise<Verified> {
+  const trial = `${file}.trial`;
+  if (realDisk.stat(trial) !== null) realDisk.remove(trial);
+  const verified = await write(folder, trial);
+  realDisk.remove(trial);
+  return verified;
+}
 
 function fileOf({ words: [file] }: Given, what: string): string {
   if (file === undefined || file === "") throw new Misuse(`FILE must be given: ${what}`, "");
