@@ -1,9 +1,12 @@
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { commands } from "../src/cli/command-table.ts";
 import { startBinary } from "./support/binary.ts";
 import { tempFolder } from "./support/temp-folder.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(60_000);
 
 type Check = (given: Record<string, unknown>) => Promise<{ sub: string; exp: number }>;
 
