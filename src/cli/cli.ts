@@ -17,6 +17,7 @@ import { DeskRefused } from "../vendor/refusal.ts";
 import { DONE, FAILED, Failure, MISUSED, NEEDS_OPERATOR, type Command } from "./command.ts";
 import { commands, groups } from "./command-table.ts";
 import { option } from "./flags.ts";
+import { nearest } from "./nearest.ts";
 import { print, printError, printWarning } from "./terminal.ts";
 import { allUsage, commandUsage, listUsage, usage } from "./usage.ts";
 
@@ -40,7 +41,7 @@ async function dispatch(
 ): Promise<number> {
   const [name, ...rest] = argv;
   if (name === undefined || name === "help" || name === "--help" || name === "-h") {
-    print(helpFor(rest.join(" ")));
+    print(helpFor(rest));
     return DONE;
   }
   const wanted = name === "--version" || name === "-v" ? "version" : name;
@@ -59,14 +60,17 @@ async function dispatch(
 }
 
 /** Of everything, of a group, of a command, or of all that begin with the same word. */
-function helpFor(asked: string): string {
-  if (asked === "") return usage(groups);
+function helpFor(words: readonly string[]): string {
+  const asked = words.join(" ");
+  if (asked === "" || asked === "help") return usage(groups);
   if (asked === "--all") return allUsage(groups);
   const group = groups.find(({ name }) => name === asked);
   if (group !== undefined) return listUsage(group.about, group.commands);
   const family = familyOf(asked);
   const alone = commands.some(({ name }) => name === asked);
-  return alone || family.length === 0 ? commandUsage(named(asked)) : listUsage(asked, family);
+  return alone || family.length === 0
+    ? commandUsage(named(asked, words))
+    : listUsage(asked, family);
 }
 
 const familyOf = (word: string): Command[] =>
@@ -79,17 +83,36 @@ function chosen(first: string, rest: readonly string[]): { command: Command; aft
     const command = commands.find((candidate) => candidate.name === name);
     if (command !== undefined) return { command, after: rest.slice(more) };
   }
-  return { command: named(first), after: [...rest] };
+  return { command: named(first, [first, ...rest]), after: [...rest] };
 }
 
-function named(name: string): Command {
+function named(name: string, words: readonly string[]): Command {
   const command = commands.find((candidate) => candidate.name === name);
   if (command !== undefined) return command;
+  const meant = meantBy(words);
+  const hint = meant === null ? "" : `did you mean berth ${meant}? `;
   const names = familyOf(name).map((candidate) => candidate.name.slice(name.length + 1));
   if (names.length > 0) {
-    throw new Misuse(`berth ${name} needs one of: ${names.join(", ")}`, `berth help ${name}`);
+    throw new Misuse(
+      `berth ${name} needs one of: ${names.join(", ")}`,
+      `${hint}berth help ${name} tells what they do`,
+    );
   }
-  throw new Misuse(`there is no command ${name}`, "berth help --all lists the commands");
+  const order = name.startsWith("-") ? "the command comes first, then its flags; " : hint;
+  throw new Misuse(`there is no command ${name}`, `${order}berth help --all lists the commands`);
+}
+
+/** The command these words look like: a name of two words is compared with the first two. */
+function meantBy(words: readonly string[]): string | null {
+  const names = commands.filter(({ hidden }) => hidden !== true).map(({ name }) => name);
+  const known = [...new Set([...names, ...names.map((name) => name.split(" ")[0] ?? name)])];
+  for (const length of [3, 2, 1]) {
+    if (words.length < length) continue;
+    const ofLength = known.filter((name) => name.split(" ").length === length);
+    const meant = nearest(words.slice(0, length).join(" "), ofLength);
+    if (meant !== null) return meant;
+  }
+  return null;
 }
 
 type Flags = Readonly<Record<string, Value | undefined>>;
@@ -112,13 +135,28 @@ function parse(command: Command, argv: readonly string[]): { flags: Flags; words
       allowPositionals: true,
       strict: true,
     });
-    const expected = command.arguments?.length ?? 0;
-    if (positionals.length > expected) throw new Misuse("there are more words than it takes", hint);
+    const extra = positionals[command.arguments?.length ?? 0];
+    if (extra !== undefined) throw new Misuse(`${extra} is one word too many`, hint);
     return { flags: splitLists(command.options, values), words: positionals };
   } catch (error) {
     if (error instanceof Misuse) throw error;
-    throw new Misuse(error instanceof Error ? firstSentence(error.message) : String(error), hint);
+    throw wrongFlag(command, error, hint);
   }
+}
+
+/** In our own words, as far as the parser's code tells what is wrong with which flag. */
+function wrongFlag(command: Command, error: unknown, hint: string): Misuse {
+  if (!(error instanceof Error)) return new Misuse(String(error), hint);
+  const flag = /'(?:-\w, )?(--?[^\s'=]+)/.exec(error.message)?.[1];
+  if (flag === undefined) return new Misuse(firstSentence(error.message), hint);
+  if (errorCode(error) !== "ERR_PARSE_ARGS_UNKNOWN_OPTION") {
+    const wrong = error.message.includes("does not take") ? "takes no value" : "needs a value";
+    return new Misuse(`${flag} ${wrong}`, hint);
+  }
+  const flags = command.options.map(({ name }) => `--${name}`);
+  const meant = nearest(flag, flags);
+  const guess = meant === null ? "" : `did you mean ${meant}? `;
+  return new Misuse(`berth ${command.name} has no flag ${flag}`, `${guess}${hint}`);
 }
 
 /** `--product A --product B` and `--product A,B` say the same, as in the environment. */

@@ -65,7 +65,7 @@ describe("misuse is exit code 2", () => {
     const words = [name, "a", "b", "--data", join(tempFolder(), "data")];
     expect(await refused(words)).toEqual({
       code: 2,
-      said: "there are more words than it takes",
+      said: "b is one word too many",
       hint: `berth ${name} --help shows what it takes`,
     });
   });
