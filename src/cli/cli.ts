@@ -19,6 +19,7 @@ import { commands, groups } from "./command-table.ts";
 import { option } from "./flags.ts";
 import { nearest } from "./nearest.ts";
 import { print, printError, printWarning } from "./terminal.ts";
+import { inWords } from "./system-errors.ts";
 import { allUsage, commandUsage, listUsage, usage } from "./usage.ts";
 
 /** Runs one command line and says how it went; the exit code is the process's. */
@@ -172,10 +173,7 @@ function splitLists(options: readonly Option[], flags: Flags): Flags {
 
 const firstSentence = (text: string): string => {
   const sentence = text.split(". ")[0] ?? text;
-  // A name such as ENOSPC stays what it is.
-  return /^[A-Z]{2}/.test(sentence)
-    ? sentence
-    : sentence.charAt(0).toLowerCase() + sentence.slice(1);
+  return sentence.charAt(0).toLowerCase() + sentence.slice(1);
 };
 
 const settings = Object.values(option).filter((one: Option) => one.setting);
@@ -214,14 +212,13 @@ function report(error: unknown): number {
   }
   const code = errorCode(error);
   if (error instanceof Error && code !== null) {
-    const isDenied = code === "EACCES" && process.getuid?.() !== 0;
-    const hint = "check the path, its owner, and the room on its disk";
-    printError(
-      firstSentence(error.message),
-      isDenied ? `sudo, if it is the service's; ${hint}` : hint,
-    );
+    const { message, hint } = inWords(error, code);
+    printError(message, hint);
     return FAILED;
   }
-  printError(error instanceof Error ? (error.stack ?? error.message) : String(error), "");
+  printError(
+    error instanceof Error ? (error.stack ?? error.message) : String(error),
+    "this is a fault of ours; berth support-bundle FILE gathers what helps to find it",
+  );
   return FAILED;
 }
