@@ -91,6 +91,9 @@ export function table(rows: readonly (readonly string[])[]): string {
     .join("\n");
 }
 
+export const count = (number: number, thing: string): string =>
+  `${number} ${thing}${number === 1 ? "" : "s"}`;
+
 const padded = (cell: string, width: number): string =>
   cell + " ".repeat(Math.max(0, width - Bun.stringWidth(cell)));
 

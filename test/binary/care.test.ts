@@ -228,8 +228,8 @@ describe("berth verify", () => {
     expect(out.replaceAll(/ {2,}/g, "  ").split("\n")).toEqual([
       `checked  ${folder}`,
       expect.stringMatching(/^appliance {2}\S{16} \(site\); its key fits$/),
-      expect.stringMatching(/^state {2}checksum fits; 1 licenses?, 3 registrations; up to line 7$/),
-      "journal  no lines yet in 1 file, chained",
+      expect.stringMatching(/^state {2}checksum fits; 1 license, 3 registrations; up to line 7$/),
+      "journal  nothing since that state",
       "record  lines 1 to 7 in 1 file, chained",
       expect.stringMatching(/^chain ends {2}line 7 of the record, [0-9a-f]{64}$/),
       "way back  state-4.json leads to this state",

@@ -160,7 +160,18 @@ test("what was not given up is not moved in, nor over something else", async () 
   const taken = berth("move", "out", sites.path("site.move"), "--data", sites.path("new"), "--yes");
   expect(taken.code).toBe(1);
   expect(taken.err).toContain("is there already");
-  expect(berth("slots", "--data", sites.path("new")).code).toBe(0);
+  for (const [file, said] of [
+    ["nowhere/site.move", "nowhere is not there"],
+    ["new/site.move", "inside the data folder"],
+  ] as const) {
+    const lost = berth("move", "out", sites.path(file), "--data", sites.path("new"), "--yes");
+    expect(lost.code).not.toBe(0);
+    expect(lost.err).toContain(said);
+  }
+  // Nothing was given up by any of these.
+  const still = await serve(sites.path("new"), "new-host");
+  expect(await post(still.url, "register", { product: "CAD", user: "dee" })).toEqual([200, null]);
+  await still.stop();
 });
 
 test("a host where the service is installed already takes it in, with its own credentials", async () => {

@@ -89,6 +89,39 @@ describe("misuse is exit code 2", () => {
   });
 });
 
+describe("a folder and a file taken for each other", () => {
+  test("a folder named to verify is walked as the data folder it is", async () => {
+    const folder = await site();
+    const read = await doneJson<{ path: string }>(["verify", folder]);
+    expect(read).toEqual(await doneJson(["verify", "--data", folder]));
+    expect(read.path).toBe(folder);
+  });
+
+  test("a backup is not written over a folder, nor brought back from one", async () => {
+    const [folder, other] = [await site(), tempFolder()];
+    expect(await refused(["backup", other, "--data", folder])).toEqual({
+      code: 1,
+      said: `${other} is a folder`,
+      hint: `name a file in it: ${join(other, "site.berth")}`,
+    });
+    expect(await refused(["restore", other, "--data", folder])).toEqual({
+      code: 1,
+      said: `${other} is a folder`,
+      hint: "name the backup, a file",
+    });
+    expect(readdirSync(other)).toEqual([]);
+  });
+
+  test.each(["status", "serve", "doctor", "verify"])("berth %s on a file", async (name) => {
+    const file = join(tempFolder(), "file");
+    writeFileSync(file, "");
+    const listen = name === "serve" ? ["--listen", "127.0.0.1:0"] : [];
+    const { code, said } = await refused([name, "--data", file, ...listen]);
+    expect(code).toBe(1);
+    expect(said).toMatch(new RegExp(`^${file} is not a folder \\(E[A-Z]+\\)$`));
+  });
+});
+
 test("a file's name is of the working folder, as everywhere", async () => {
   const [folder, cwd] = [await site(), tempFolder()];
   const words = ["--data", folder];
@@ -147,8 +180,11 @@ describe("what is not there", () => {
 
   test("a place to write to that is not there is a failure with a hint, and nothing more", async () => {
     const folder = await site();
-    const { code, hint } = await refused(["backup", "/nowhere/site.berth", "--data", folder]);
-    expect([code, hint]).toEqual([1, "check the path, its owner, and the room on its disk"]);
+    expect(await refused(["backup", "/nowhere/site.berth", "--data", folder])).toEqual({
+      code: 1,
+      said: "/nowhere is not there (ENOENT)",
+      hint: "make it, or name another place",
+    });
   });
 });
 

@@ -1,16 +1,18 @@
-import { dirname, resolve, sep } from "node:path";
+import { resolve } from "node:path";
 import { wallClock } from "../../platform/clock.ts";
 import { holding, realDisk } from "../../platform/disk.ts";
-import { Misuse } from "../../platform/options.ts";
 import { becomeOwnerOf } from "../../platform/owner.ts";
 import { makeBackup, openBackup, type Manifest } from "../../store/backup.ts";
-import { BackupRefused, FolderRefused } from "../../store/refusal.ts";
+import { FolderRefused } from "../../store/refusal.ts";
 import { restoreBackup } from "../../store/restore.ts";
 import { verify, type Verified } from "../../store/verify.ts";
-import { DONE, dataFolder, isSet, type Command, type Given } from "../command.ts";
+import { DONE, dataFolder, isSet, type Command } from "../command.ts";
+import { fileThere, isFolder, newFile } from "../file-argument.ts";
 import { fittingIdentity as identity } from "../fitting-identity.ts";
 import { option } from "../flags.ts";
-import { print, printJson, printWarning, table } from "../terminal.ts";
+import { count, print, printJson, printWarning, table } from "../terminal.ts";
+
+const EXAMPLE = "site.berth";
 
 const verifyCommand: Command = {
   name: "verify",
@@ -20,14 +22,15 @@ const verifyCommand: Command = {
   arguments: ["[FILE]"],
   examples: ["berth verify --data /srv/berth", "berth verify /media/usb/site.berth"],
   async run(given) {
-    const [file] = given.words;
-    const folder = file === undefined ? dataFolder(given) : resolve(file);
+    const [word] = given.words;
+    const path = word === undefined ? dataFolder(given) : resolve(word);
+    // A folder is walked as one, by whichever way it was named.
     const { verified, manifest } =
-      file === undefined
-        ? { verified: await walked(folder), manifest: null }
-        : await openBackup(realDisk, folder, { identity });
-    if (isSet(given, "json")) printJson({ ok: true, path: folder, ...facts(verified, manifest) });
-    else print(report(folder, verified, manifest));
+      word === undefined || isFolder(path)
+        ? { verified: await walked(path), manifest: null }
+        : await openBackup(realDisk, path, { identity });
+    if (isSet(given, "json")) printJson({ ok: true, path, ...facts(verified, manifest) });
+    else print(report(path, verified, manifest));
     return DONE;
   },
 };
@@ -53,11 +56,8 @@ const backupCommand: Command = {
   arguments: ["FILE"],
   examples: ["berth backup /media/usb/site.berth --data /srv/berth"],
   async run(given) {
-    const out = fileOf(given, "a new file to write");
+    const out = newFile(given, "a backup", EXAMPLE);
     const folder = dataFolder(given);
-    if (`${dirname(out)}${sep}`.startsWith(`${folder}${sep}`)) {
-      throw new Misuse("a backup inside the data folder helps nobody", "name another place");
-    }
     const made = await makeBackup(realDisk, folder, out, wallClock(), { identity });
     const { manifest, verified, size } = made;
     if (isSet(given, "json")) {
@@ -78,9 +78,8 @@ const restoreCommand: Command = {
   arguments: ["FILE"],
   examples: ["berth restore /media/usb/site.berth --data /srv/berth"],
   async run(given) {
-    const file = fileOf(given, "the backup");
+    const file = fileThere(given, "the backup", EXAMPLE);
     const folder = dataFolder(given);
-    if (realDisk.stat(file) === null) throw new BackupRefused(`${file} is not there`, "");
     // The file may be root's alone; what is in the folder may not become so.
     const disk = holding(file);
     becomeOwnerOf(folder);
@@ -106,11 +105,6 @@ const restoreCommand: Command = {
     return DONE;
   },
 };
-
-function fileOf({ words: [file] }: Given, what: string): string {
-  if (file === undefined || file === "") throw new Misuse(`FILE must be given: ${what}`, "");
-  return resolve(file);
-}
 
 function facts(verified: Verified, manifest: Manifest | null) {
   const { head, covers, record, generations, torn, tornFiles, kind, appliance } = verified;
@@ -144,12 +138,13 @@ function report(path: string, verified: Verified, manifest: Manifest | null): st
     ["appliance", `${appliance} (${kind}); its key fits`],
     [
       "state",
-      `checksum fits; ${licenses} licenses, ${registrations} registrations; up to line ${covers}`,
+      `checksum fits; ${count(licenses, "license")}, ${count(registrations, "registration")}; up to line ${covers}`,
     ],
-    ["journal", `${spanOf(covers + 1, head.seq)} in ${count(segments.length, "file")}, chained`],
+    ["journal", chained(covers + 1, head.seq, segments.length) ?? "nothing since that state"],
     [
       "record",
-      `${spanOf(record.from, record.from + record.lines - 1)} in ${count(record.files, "file")}, chained`,
+      chained(record.from, record.from + record.lines - 1, record.files) ??
+        "nothing yet; the next checkpoint writes it from the journal",
     ],
     ["chain ends", `line ${head.auditSeq} of the record, ${head.auditSum}`],
     ...generations.map((number) => ["way back", `state-${number}.json leads to this state`]),
@@ -164,10 +159,7 @@ function report(path: string, verified: Verified, manifest: Manifest | null): st
   return table(rows);
 }
 
-const spanOf = (from: number, to: number): string =>
-  to < from ? "no lines yet" : `lines ${from} to ${to}`;
-
-const count = (number: number, thing: string): string =>
-  `${number} ${thing}${number === 1 ? "" : "s"}`;
+const chained = (from: number, to: number, files: number): string | null =>
+  to < from ? null : `lines ${from} to ${to} in ${count(files, "file")}, chained`;
 
 export const careCommands: readonly Command[] = [verifyCommand, backupCommand, restoreCommand];

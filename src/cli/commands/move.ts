@@ -1,27 +1,19 @@
-import { resolve } from "node:path";
 import type { MoveReply } from "../../http/routes/move.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { holding, realDisk } from "../../platform/disk.ts";
-import { Misuse } from "../../platform/options.ts";
 import { becomeOwnerOf } from "../../platform/owner.ts";
 import { makeBackup } from "../../store/backup.ts";
 import { BackupRefused } from "../../store/refusal.ts";
 import { restoreBackup } from "../../store/restore.ts";
 import type { Verified } from "../../store/verify.ts";
-import {
-  DONE,
-  dataFolder,
-  FAILED,
-  Failure,
-  isSet,
-  place,
-  type Command,
-  type Given,
-} from "../command.ts";
+import { DONE, dataFolder, FAILED, Failure, isSet, place, type Command } from "../command.ts";
+import { fileThere, newFile } from "../file-argument.ts";
 import { option } from "../flags.ts";
 import { fittingIdentity } from "../fitting-identity.ts";
 import { reach } from "../reach.ts";
-import { ask, print, printJson } from "../terminal.ts";
+import { ask, count, print, printJson } from "../terminal.ts";
+
+const EXAMPLE = "site.move";
 
 const out: Command = {
   name: "move out",
@@ -30,7 +22,7 @@ const out: Command = {
   arguments: ["FILE"],
   examples: ["berth move out /media/usb/site.move"],
   async run(given) {
-    const file = fileOf(given, "a new file to write");
+    const file = newFile(given, "a move", EXAMPLE);
     const folder = dataFolder(given);
     // Everything that can go wrong should, before this host has given anything up.
     if (realDisk.stat(file) !== null) {
@@ -72,9 +64,8 @@ const into: Command = {
   arguments: ["FILE"],
   examples: ["berth move in /media/usb/site.move --data /srv/berth"],
   async run(given) {
-    const file = fileOf(given, "what berth move out wrote");
+    const file = fileThere(given, "what berth move out wrote", EXAMPLE);
     const folder = dataFolder(given);
-    if (realDisk.stat(file) === null) throw new BackupRefused(`${file} is not there`, "");
     const disk = holding(file);
     becomeOwnerOf(folder);
     const { verified, replaced } = await restoreBackup({
@@ -115,14 +106,6 @@ async function rehearse(folder: string, file: string): Promise<Verified> {
   realDisk.remove(trial);
   return verified;
 }
-
-function fileOf({ words: [file] }: Given, what: string): string {
-  if (file === undefined || file === "") throw new Misuse(`FILE must be given: ${what}`, "");
-  return resolve(file);
-}
-
-const count = (number: number, thing: string): string =>
-  `${number} ${thing}${number === 1 ? "" : "s"}`;
 
 /** From one host to another, with everybody's slots. */
 export const moveCommands: readonly Command[] = [out, into];

@@ -1,0 +1,38 @@
+import { accessSync, constants, statSync } from "node:fs";
+import { dirname, join, resolve, sep } from "node:path";
+import { Misuse } from "../platform/options.ts";
+import { BackupRefused } from "../store/refusal.ts";
+import { dataFolder, type Given } from "./command.ts";
+
+/** FILE, to be written: a full path, outside of the data folder it is made of. */
+export function newFile(given: Given, thing: string, example: string): string {
+  const path = named(given, "a new file to write", example);
+  if (`${dirname(path)}${sep}`.startsWith(`${dataFolder(given)}${sep}`)) {
+    throw new Misuse(`${thing} inside the data folder helps nobody`, "name another place");
+  }
+  if (isFolder(path)) {
+    throw new BackupRefused(`${path} is a folder`, `name a file in it: ${join(path, example)}`);
+  }
+  // Now, not when a host has given everything up for it.
+  accessSync(dirname(path), constants.W_OK);
+  return path;
+}
+
+/** FILE, to be read. */
+export function fileThere(given: Given, what: string, example: string): string {
+  const path = named(given, what, example);
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (stat === undefined) throw new BackupRefused(`${path} is not there`, "check the name");
+  if (stat.isDirectory()) throw new BackupRefused(`${path} is a folder`, `name ${what}, a file`);
+  return path;
+}
+
+export const isFolder = (path: string): boolean =>
+  statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+
+function named({ words: [file] }: Given, what: string, example: string): string {
+  if (file === undefined || file === "") {
+    throw new Misuse(`FILE must be given: ${what}`, `for example /media/usb/${example}`);
+  }
+  return resolve(file);
+}
