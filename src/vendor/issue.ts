@@ -59,6 +59,14 @@ export async function issue(desk: Desk, options: IssueOptions): Promise<Issued> 
       "ask the site for a new request, or renew with --renew",
     );
   }
+  const end = terms.valid_until;
+  // A renewal may end a license early; an answer that is over on arrival is a slip of the hand.
+  if (request !== null && end !== null && Date.parse(end) <= now) {
+    throw new DeskRefused(
+      `the license would be over since ${end}`,
+      "name a day to come with --valid-until",
+    );
+  }
   const notes: Entry[] = request === null ? [] : checkRequest(desk, request, options, at);
   const bound = bindingOf(request, before);
   const known = request?.licenses.find((one) => one.license_id === before?.license_id);

@@ -106,6 +106,16 @@ describe("an answer", () => {
       expect(await refusal(folder, wrong)).toContain("the terms are not valid");
     }
   });
+
+  test("is not over already; a renewal may be, to end a license early", async () => {
+    const { desk, folder, site } = await openDesk();
+    const request = await requestFrom(site);
+    const over = { terms: { valid_until: "2026-03-02T09:00:00.000Z" } };
+    expect(await refusal(folder, () => issued(desk, request, over))).toContain("would be over");
+    const { license_id } = await issued(desk, request);
+    const ended = await issued(desk, null, { renew: license_id, ...over });
+    expectOk(await site.upload(ended.document));
+  });
 });
 
 describe("a second license for a site", () => {
