@@ -39,7 +39,7 @@ const MOST = 64 * 1024;
 /** A file named as a word or a flag, or `-` for standard input. */
 export function readInput(path: string | undefined | null, what: string): string {
   if (path == null || path === "")
-    throw new Misuse(`${what} must be named`, "- reads standard input");
+    throw new Misuse(`${what} must be named`, "name a file, or - for standard input");
   try {
     return readFileSync(path === "-" ? 0 : path, "utf8");
   } catch {

@@ -6,6 +6,7 @@ import { asOwnerOf } from "../platform/owner.ts";
 import { isEmpty } from "../store/folder.ts";
 import { openAppliance, socketIn } from "./appliance.ts";
 import { Failure } from "./command.ts";
+import { hintFor } from "./refusal-hints.ts";
 
 /** Calls the administration of one appliance, running or not. */
 export type Call = (method: "GET" | "POST", path: string, body?: object) => Promise<unknown>;
@@ -66,5 +67,5 @@ const caller =
     const reply: unknown = await response.json();
     if (response.ok) return reply;
     const { code, message } = reply as { readonly code: string; readonly message: string };
-    throw new Failure(`${message} (${code})`, "");
+    throw new Failure(`${message} (${code})`, hintFor(code));
   };

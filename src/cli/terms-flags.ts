@@ -40,8 +40,8 @@ export function termsGiven(given: Given): Partial<TermsDocument> {
     ...some("license_type", text("license-type") as TermsDocument["license_type"] | null),
     ...some("slots", number("slots")),
     ...some("timeout_minutes", number("timeout-minutes")),
-    ...some("valid_until", timeOf(text("valid-until"))),
-    ...some("start", timeOf(text("start"))),
+    ...some("valid_until", timeOf("valid-until", text("valid-until"))),
+    ...some("start", timeOf("start", text("start"))),
     ...(borrow !== null && { borrow_hours: borrow === 0 ? null : borrow }),
     ...some("grace_hours", number("grace-hours")),
     ...(consumption !== null && { consumption }),
@@ -78,7 +78,8 @@ function featureOf(text: string): TermsDocument["features"][number] {
   const count = (name: string): number | null => {
     const value = values.get(name);
     if (value === undefined) return null;
-    if (!/^\d+$/.test(value)) throw new Misuse(`--feature ${text}: ${name} must be a number`, "");
+    if (!/^\d+$/.test(value))
+      throw new Misuse(`--feature ${text}: ${name} must be a number`, "CODE:slots=5");
     return Number(value);
   };
   const [slots, consumptions] = [count("slots"), count("consumptions")];
@@ -98,12 +99,13 @@ function featureOf(text: string): TermsDocument["features"][number] {
 function numberOf(given: Given, name: string): number | null {
   const text = stringOf(given, name);
   if (text === null) return null;
-  if (!/^\d{1,13}$/.test(text)) throw new Misuse(`--${name} must be a whole number`, "");
+  if (!/^\d{1,13}$/.test(text))
+    throw new Misuse(`--${name} must be a whole number`, `for example --${name} 10`);
   return Number(text);
 }
 
 /** A day begins at midnight UTC. A day that does not exist must not become another. */
-function timeOf(text: string | null): string | null {
+function timeOf(name: string, text: string | null): string | null {
   if (text === null) return null;
   const day = /^\d{4}-\d\d-\d\d/.exec(text)?.[0];
   const time = new Date(text === day ? `${text}T00:00:00.000Z` : text);
@@ -111,7 +113,7 @@ function timeOf(text: string | null): string | null {
     day !== undefined &&
     !Number.isNaN(time.getTime()) &&
     new Date(`${day}T00:00:00.000Z`).toISOString().startsWith(day);
-  if (!real) throw new Misuse(`${text} is not a time`, "for example 2027-12-31");
+  if (!real) throw new Misuse(`--${name} ${text} is not a time`, "for example 2027-12-31");
   return time.toISOString();
 }
 

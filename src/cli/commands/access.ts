@@ -117,7 +117,8 @@ const changed = (given: Given, path: string, body: object, said: string): Promis
   });
 
 function named({ words: [name] }: Given): string {
-  if (name === undefined || name === "") throw new Misuse("NAME must be given", "");
+  if (name === undefined || name === "")
+    throw new Misuse("NAME must be given", "berth admin user list shows them all");
   return name;
 }
 

@@ -1,4 +1,5 @@
-import { DONE, isSet, stringOf, type Command, place } from "../command.ts";
+import { Misuse } from "../../platform/options.ts";
+import { DONE, isSet, stringOf, type Command, type Given, place } from "../command.ts";
 import { option } from "../flags.ts";
 import { handOver, readInput } from "../handing-over.ts";
 import { reach } from "../reach.ts";
@@ -22,12 +23,12 @@ const request: Command = {
     option.json,
   ],
   examples: ["berth airgap request --license-key ABCD-1234"],
-  run: (given) =>
-    reach(place(given), async (call) => {
-      const body = {
-        license_key: stringOf(given, "license-key"),
-        signing_key: stringOf(given, "initialization-code"),
-      };
+  run(given) {
+    const body = {
+      license_key: needed(given, "license-key"),
+      signing_key: stringOf(given, "initialization-code"),
+    };
+    return reach(place(given), async (call) => {
       const reply = (await call("POST", "/api/v4/airgap/generate", body)) as ActivationReply;
       if (isSet(given, "json")) printJson(reply);
       else {
@@ -35,7 +36,8 @@ const request: Command = {
         print(`\nit can be confirmed until ${reply.expires_at}`);
       }
       return DONE;
-    }),
+    });
+  },
 };
 
 const add: Command = {
@@ -53,12 +55,11 @@ const add: Command = {
   ],
   examples: ["berth airgap add --policy policy.jwt --license-key ABCD-1234 --code 'NJX31-…'"],
   run(given) {
-    const license_policy = readInput(stringOf(given, "policy"), "the vendor's policy");
     const body = {
-      license_policy,
-      license_key: stringOf(given, "license-key"),
+      license_policy: readInput(needed(given, "policy"), "the vendor's policy"),
+      license_key: needed(given, "license-key"),
       policy_id: stringOf(given, "policy-id"),
-      confirmation_code: stringOf(given, "code"),
+      confirmation_code: needed(given, "code"),
     };
     return reach(place(given), async (call) => {
       const reply = (await call("POST", "/api/v4/airgap/license", body)) as { readonly id: number };
@@ -68,6 +69,12 @@ const add: Command = {
     });
   },
 };
+
+function needed(given: Given, name: string): string {
+  const value = stringOf(given, name);
+  if (value === null) throw new Misuse(`--${name} must be given`, "berth help airgap");
+  return value;
+}
 
 /** The loop with codes, on the site. */
 export const airgapCommands: readonly Command[] = [request, add];

@@ -14,8 +14,8 @@ export const keysSet: Command = {
   name: "keys set",
   summary: "set the two cloud credentials: a line apiKey=…, a line sharedKey=…",
   options: [option.data, option.identity, option.config, option.json],
-  arguments: ["FILE"],
-  examples: ["berth keys set - < keys.txt"],
+  arguments: ["[FILE]"],
+  examples: ["berth keys set keys.txt", "berth keys set - < keys.txt"],
   run(given) {
     const body = parse(readInput(given.words[0] ?? "-", "the file with the keys"));
     return reach(place(given), async (call) => {

@@ -1,3 +1,4 @@
+import { Misuse } from "../../platform/options.ts";
 import { DONE, isSet, stringOf, type Command, place } from "../command.ts";
 import { option } from "../flags.ts";
 import { handOver, readInput } from "../handing-over.ts";
@@ -91,7 +92,11 @@ const remove: Command = {
   ],
   arguments: ["ID"],
   async run(given) {
-    const body = { license_id: given.words[0], with_borrows: isSet(given, "with-borrows") };
+    const [license_id] = given.words;
+    if (license_id === undefined) {
+      throw new Misuse("ID must be given", "berth license list shows what is installed");
+    }
+    const body = { license_id, with_borrows: isSet(given, "with-borrows") };
     const reply = (await reach(place(given), (call) =>
       call("POST", "/api/admin/v1/licenses/remove", body),
     )) as { readonly receipt: string };

@@ -22,7 +22,7 @@ export const supportBundle: Command = {
   async run(given) {
     const [file] = given.words;
     if (file === undefined || file === "")
-      throw new Misuse("FILE must be given: a new tar file", "");
+      throw new Misuse("FILE must be given: a new tar file", "for example berth-support.tar");
     const out = resolve(file);
     refuseToReplace(out);
     const entries = await gather(given);

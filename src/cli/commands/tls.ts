@@ -58,7 +58,8 @@ const client: Command = {
     const folder = dataFolder(given);
     const name = stringOf(given, "name");
     const out = stringOf(given, "out");
-    if (name === null || out === null) throw new Misuse("--name and --out must be given", "");
+    if (name === null || out === null)
+      throw new Misuse("--name and --out must be given", "berth help tls client");
     const ca = authorityIn(folder);
     if (ca === null) throw new Failure(`${folder} has no site CA yet`, "berth tls init makes one");
     if (realDisk.stat(out) !== null) throw new Failure(`${out} is there already`, "name another");
@@ -105,7 +106,8 @@ function namesOf(given: readonly string[]): string[] {
   const wrong = names.find(
     (name) => normalAddress(name) === null && !/^[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?$/.test(name),
   );
-  if (wrong !== undefined) throw new Misuse(`${wrong} is no name for a server`, "");
+  if (wrong !== undefined)
+    throw new Misuse(`${wrong} is no name for a server`, "for example berth.plant7.lan");
   return [...new Set(names)];
 }
 

@@ -1,4 +1,5 @@
 import type { VendorReply } from "../../http/routes/trust.ts";
+import { Misuse } from "../../platform/options.ts";
 import { DONE, Failure, isSet, type Command, place } from "../command.ts";
 import { option } from "../flags.ts";
 import { readInput } from "../handing-over.ts";
@@ -26,7 +27,7 @@ const add: Command = {
       );
     }
     if (!isSet(given, "yes") && !(await ask("compare the fingerprint by voice; accept it?"))) {
-      throw new Failure("nothing was changed", "");
+      throw new Failure("nothing was changed", "once the fingerprints are the same, accept it");
     }
     return reach(place(given), async (call) => {
       const reply = (await call("POST", "/api/admin/v1/trust/add", { license })) as VendorReply;
@@ -55,14 +56,16 @@ const remove: Command = {
   summary: "no longer accept a vendor's licenses",
   options: [option.data, option.identity, option.config, option.json],
   arguments: ["ID"],
-  run: (given) =>
-    reach(place(given), async (call) => {
-      const body = { vendor: given.words[0] };
-      const reply = await call("POST", "/api/admin/v1/trust/remove", body);
+  run(given) {
+    const [vendor] = given.words;
+    if (vendor === undefined) throw new Misuse("ID must be given", "berth trust list shows them");
+    return reach(place(given), async (call) => {
+      const reply = await call("POST", "/api/admin/v1/trust/remove", { vendor });
       if (isSet(given, "json")) printJson(reply);
-      else print(`licenses of ${given.words[0]} are no longer accepted`);
+      else print(`licenses of ${vendor} are no longer accepted`);
       return DONE;
-    }),
+    });
+  },
 };
 
 function text(vendors: readonly VendorReply[]): string {

@@ -141,6 +141,8 @@ const initCode: Command = {
   },
 };
 
+const CONFIRM = "berth help vendor confirm";
+
 const confirm: Command = {
   name: "vendor confirm",
   summary: "confirm an activation code that a site read out",
@@ -159,10 +161,10 @@ const confirm: Command = {
   async run(given) {
     const [key, code] = [stringOf(given, "license-key"), stringOf(given, "activation-code")];
     if (key === null || code === null) {
-      throw new Misuse("--license-key and --activation-code must be given", "");
+      throw new Misuse("--license-key and --activation-code must be given", CONFIRM);
     }
     const confirmed = await confirmActivation(await openDesk(given), {
-      policy: readInput(stringOf(given, "policy"), "the policy").trim(),
+      policy: readInput(stringOf(given, "policy"), "the policy (--policy FILE)").trim(),
       licenseKey: key,
       activationCode: code,
       initializationCode: stringOf(given, "initialization-code") ?? "",
@@ -269,7 +271,8 @@ function passphraseOf(given: Given): string | null {
 function idOf(given: Given, name: string): number | null {
   const text = stringOf(given, name);
   if (text === null) return null;
-  if (!/^\d{1,16}$/.test(text)) throw new Misuse(`--${name} must be a number`, "");
+  if (!/^\d{1,16}$/.test(text))
+    throw new Misuse(`--${name} must be a number`, "berth vendor list shows them");
   return Number(text);
 }
 

@@ -1,0 +1,25 @@
+/** What helps after a refusal, by its code. */
+export const HINTS: Readonly<Record<string, string>> = {
+  clock_suspect: "berth clock says which clock is wrong, and what to do",
+  early_return_not_allowed: "berth slots shows until when it is borrowed",
+  hardware_mismatch: "make a new request with berth license request",
+  invalid_confirmation_code: "have it read out again, or ask anew with berth airgap request",
+  invalid_license_file: "berth vendor inspect FILE shows what a file is",
+  last_credential: "berth admin token, or berth admin password",
+  license_not_found: "berth license list shows what is installed",
+  policy_mismatch: "leave --policy-id out, or take the policy it belongs to",
+  request_unknown: "make a new request with berth license request",
+  request_used: "make a new request with berth license request",
+  slots_borrowed: "berth slots shows who holds them; --with-borrows goes on",
+  stale_license: "berth license list shows what is installed; ask the vendor for a newer one",
+  storage_failed: "look after the disk; berth doctor says more",
+  storage_full: "make room on the disk of the data folder",
+  unknown_name: "berth admin user list shows them all",
+  unknown_product:
+    "berth license list shows what is installed; codes are compared letter by letter",
+  unknown_vendor: "berth trust list shows them all",
+  untrusted_vendor: "berth trust add FILE, once, with the vendor's trust document",
+  user_not_registered: "berth slots shows who holds what; names are compared letter by letter",
+};
+
+export const hintFor = (code: string): string => HINTS[code] ?? "";
