@@ -194,7 +194,10 @@ function holdsOnlyCreated(disk: Disk, path: string): boolean {
 const LF = 10;
 
 function notThere(folder: string): FolderRefused {
-  return new FolderRefused(`${folder} is not a data folder`, "name another one with --data DIR");
+  return new FolderRefused(
+    `${folder} is not a data folder`,
+    "name the server's with --data DIR; berth serve makes a new one",
+  );
 }
 
 function notOurs(folder: string): FolderRefused {

@@ -38,7 +38,7 @@ const init: Command = {
     const server = issueServer(ca, names, now);
     await replaceFile(realDisk, paths.key, Buffer.from(server.key));
     await replaceFile(realDisk, paths.certificate, Buffer.from(server.certificate));
-    const { validTo } = new X509Certificate(server.certificate);
+    const validTo = endOf(server.certificate);
     const fingerprint = new X509Certificate(ca.certificate).fingerprint256;
     if (isSet(given, "json")) {
       printJson({ ...paths, names, valid_to: validTo, fingerprint, new_authority: kept === null });
@@ -65,7 +65,7 @@ const client: Command = {
     if (realDisk.stat(out) !== null) throw new Failure(`${out} is there already`, "name another");
     const { certificate, key } = issueClient(ca, name, wallClock());
     await replaceFile(realDisk, out, Buffer.from(`${certificate}${key}`));
-    const { validTo } = new X509Certificate(certificate);
+    const validTo = endOf(certificate);
     if (isSet(given, "json")) printJson({ name, path: out, valid_to: validTo });
     else print(`${out} holds the certificate and the key of ${name}, until ${validTo}`);
     return DONE;
@@ -83,7 +83,8 @@ function authorityIn(folder: string): Authority | null {
     );
   }
   const text = new TextDecoder();
-  const { subject, validTo } = new X509Certificate(certificate);
+  const { subject } = new X509Certificate(certificate);
+  const validTo = endOf(certificate);
   const endsAt = Date.parse(validTo);
   if (endsAt <= wallClock()) {
     throw new Failure(
@@ -135,5 +136,9 @@ SIGHUP. Then let the clients know the CA (the file is no secret; compare the fin
   Java                keytool -importcert -cacerts -alias berth -file ca.pem
 Strict-Transport-Security is not sent: a browser would remember it and refuse plain HTTP here.`;
 }
+
+/** As every other time is shown. */
+const endOf = (certificate: string | Uint8Array): string =>
+  new Date(new X509Certificate(certificate).validTo).toISOString();
 
 export const tlsCommands: readonly Command[] = [init, client];
