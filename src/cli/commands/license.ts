@@ -3,7 +3,7 @@ import { DONE, isSet, stringOf, type Command, place } from "../command.ts";
 import { option } from "../flags.ts";
 import { handOver, readInput } from "../handing-over.ts";
 import { reach } from "../reach.ts";
-import { print, printJson, table } from "../terminal.ts";
+import { print, printJson, printWarning, table } from "../terminal.ts";
 
 interface RequestReply {
   readonly payload: string;
@@ -16,6 +16,7 @@ interface LicenseReply {
   readonly floating_users: number;
   readonly floating_in_use_devices: number;
   readonly validity_period: string | null;
+  readonly is_expired: boolean;
 }
 
 const request: Command = {
@@ -60,6 +61,7 @@ const add: Command = {
       const reply = (await call("POST", "/api/v4/license/upload", { license })) as LicenseReply;
       if (isSet(given, "json")) printJson(reply);
       else print(`license ${reply.id} for ${reply.product_details.short_code} is installed`);
+      if (reply.is_expired) printWarning(`it ended on ${reply.validity_period}`);
       return DONE;
     });
   },
