@@ -275,12 +275,11 @@ const FAULTS: { readonly [C in Code]: Row<C> } = {
   vendor_in_use: {
     status: 400,
     say: ({ licenses }) =>
-      `${licenses} of the vendor's licenses are installed; give them back first`,
+      `licenses of this vendor are installed (${licenses}); give them back first`,
   },
   slots_borrowed: {
     status: 400,
-    say: ({ slots }) =>
-      `${slots} slots are borrowed; give it back with --with-borrows all the same`,
+    say: ({ slots }) => `slots are borrowed (${slots}); with_borrows gives it back all the same`,
   },
   storage_full: {
     status: 503,

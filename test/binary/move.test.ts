@@ -105,6 +105,11 @@ test("everything goes on on another host, and nothing on the old one", async () 
   expect(again.code).toBe(78);
   expect(again.err).toContain("was moved to another host on ");
   expect(again.err).toContain("berth: hint: serve it there");
+  const old = ["--data", sites.path("old"), "--identity", "old-host"];
+  expect(done("status", ...old)).toContain("to another host on ");
+  const looked = berth("doctor", ...old);
+  expect(looked.code).toBe(1);
+  expect(looked.out).toMatch(/^warning +moved +it was moved to another host on /m);
 
   done("move", "in", moved, "--data", sites.path("new"));
   const fresh = await serve(sites.path("new"), "new-host");

@@ -114,7 +114,7 @@ describe("no longer trusting", () => {
     const message = await expectUnchanged(site, 400, "vendor_in_use", () =>
       site.post(REMOVE, { vendor: idOf(KEY) }),
     );
-    expect(message).toStartWith("2 of the vendor's licenses");
+    expect(message).toStartWith("licenses of this vendor are installed (2)");
     for (const license_id of ["1", "2"]) expectOk(await site.post(GIVE_BACK, { license_id }));
     expectOk(await site.post(REMOVE, { vendor: idOf(KEY) }));
   });

@@ -1,6 +1,7 @@
 import type { StatusReply } from "../../http/routes/admin.ts";
 import type { ClockReply } from "../../http/routes/clock.ts";
 import { DAY } from "../../domain/time.ts";
+import { count } from "../terminal.ts";
 import { finding, ok, type Finding } from "./finding.ts";
 
 const SOON = 30 * DAY;
@@ -53,7 +54,8 @@ function licenseFindings({ licenses, now }: StatusReply): Finding[] {
     const left = validity_period === null ? null : Date.parse(validity_period) - Date.parse(now);
     if (left !== null && left < SOON) {
       const days = Math.max(0, Math.floor(left / DAY));
-      return finding(name, "warning", `${product} ends in ${days} days`, "berth license request");
+      const found = `${product} ends in ${count(days, "day")}`;
+      return finding(name, "warning", found, "berth license request");
     }
     if (used >= slots) {
       const advice = "berth slots tells who holds them";
