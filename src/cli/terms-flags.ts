@@ -13,19 +13,30 @@ const flag = (name: string, value: string, help: string): Option => ({
 /** Terms as flags; those not given are the license's before, or the usual ones. */
 export const termsFlags: readonly Option[] = [
   flag("product", "CODE", "the product"),
-  flag("license-type", "TYPE", "perpetual, time-limited, subscription or consumption"),
-  flag("slots", "N", "how many users at once"),
-  flag("timeout-minutes", "N", "how long a slot outlives its last heartbeat"),
+  flag("license-type", "TYPE", "perpetual (as usual), time-limited, subscription or consumption"),
+  flag("slots", "N", "how many users at once; usually 1"),
+  flag("timeout-minutes", "N", "how long a slot outlives its last heartbeat; usually 15"),
   flag("valid-until", "TIME", "the end, RFC 3339 or YYYY-MM-DD"),
-  flag("start", "TIME", "the beginning"),
-  flag("borrow-hours", "N", "how long a slot may be borrowed; 0: not at all"),
+  flag("start", "TIME", "the beginning, RFC 3339 or YYYY-MM-DD"),
+  flag("borrow-hours", "N", "how long a slot may be borrowed; 0, as usual: not at all"),
   flag("consumptions", "N", "how much may be counted; unlimited for no limit"),
   flag("overages", "N", "how far past that"),
   flag("period", "PERIOD", "daily, weekly, monthly or annually"),
   flag("grace-hours", "N", "how long it serves past its end"),
-  { name: "feature", type: "list", value: "CODE[:slots=N][:consumptions=N]", help: "a feature" },
+  {
+    name: "feature",
+    type: "list",
+    value: "CODE[:slots=N][:consumptions=N]",
+    help: "a feature; may be given several times",
+  },
   { name: "no-early-return", type: "boolean", help: "a borrowed slot stays taken until its end" },
-  { name: "terms", type: "string", value: "FILE", help: "terms as JSON", path: true },
+  {
+    name: "terms",
+    type: "string",
+    value: "FILE",
+    help: "terms as JSON; flags go before them",
+    path: true,
+  },
 ];
 
 export function termsGiven(given: Given): Partial<TermsDocument> {
