@@ -91,7 +91,7 @@ function named(name: string, words: readonly string[]): Command {
   const command = commands.find((candidate) => candidate.name === name);
   if (command !== undefined) return command;
   const meant = meantBy(words);
-  const hint = meant === null ? "" : `did you mean berth ${meant}? `;
+  const hint = meant === null || meant === name ? "" : `did you mean berth ${meant}? `;
   const names = familyOf(name).map((candidate) => candidate.name.slice(name.length + 1));
   if (names.length > 0) {
     throw new Misuse(

@@ -120,7 +120,7 @@ describe("berth alone", () => {
     const { code, stderr } = await berth(["license"]);
     expect(code).toBe(2);
     expect(stderr).toContain("needs one of: request, add, list, remove");
-    expect(stderr).toContain("berth: hint: berth help license\n");
+    expect(stderr).toContain("berth: hint: berth help license tells what they do\n");
   });
 
   test("says the same to those who ask for help", async () => {

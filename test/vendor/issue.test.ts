@@ -112,7 +112,8 @@ describe("an answer", () => {
     const request = await requestFrom(site);
     const over = { terms: { valid_until: "2026-03-02T09:00:00.000Z" } };
     expect(await refusal(folder, () => issued(desk, request, over))).toContain("would be over");
-    const { license_id } = await issued(desk, request);
+    const { license_id, document } = await issued(desk, request);
+    expectOk(await site.upload(document));
     const ended = await issued(desk, null, { renew: license_id, ...over });
     expectOk(await site.upload(ended.document));
   });
