@@ -2,7 +2,7 @@
 // the document, right ones, nearly right ones and wild ones. What is refused is refused in the form
 // that was promised, nothing is granted that must not be, and nothing breaks.
 import * as fc from "fast-check";
-import { check, finish, rigFolder, seed, sized } from "../faults/rig.ts";
+import { check, finish, progress, rigFolder, seed, sized } from "../faults/rig.ts";
 import { settled } from "../support/resident.ts";
 import { judgeBooks } from "./books.ts";
 import { complaintOf, refusedBy } from "./judge.ts";
@@ -59,6 +59,7 @@ function next(): Attack {
 
 function note(attack: Attack, answer: Answered | null): void {
   count += 1;
+  progress("requests", count, REQUESTS);
   slowest = Math.max(slowest, answer?.ms ?? 0);
   const entry = tried.get(`${attack.plan.method} ${attack.plan.path}`);
   const isGranted = answer !== null && answer.status < 300;

@@ -10,7 +10,7 @@ import { Broken, within, type PromiseName } from "./backups-cut.ts";
 import { factsOf, judge, spawnBerth, type Backup } from "./backups-judge.ts";
 import { Load, TERMS } from "./backups-load.ts";
 import { Meetings, type Plan } from "./backups-meeting.ts";
-import { atEnd, check, finish, rigFolder, seed, sized } from "./rig.ts";
+import { atEnd, check, finish, progress, rigFolder, seed, sized } from "./rig.ts";
 
 const ROUNDS = sized(1, 10);
 const CLIENTS = 12;
@@ -41,6 +41,7 @@ const busy: number[] = [];
 try {
   for (let round = 0; round < ROUNDS; round += 1) {
     await within(`SEED=${seed}, round ${round}`, play(seed + 1_000 * round));
+    progress("rounds", round + 1, ROUNDS);
   }
   tell(null);
 } catch (error) {

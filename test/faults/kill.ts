@@ -7,7 +7,7 @@ import { firstStarts } from "./kill-first.ts";
 import { Figures, type Ending } from "./kill-figures.ts";
 import { Folder } from "./kill-folder.ts";
 import { lateCheckpoints } from "./kill-late.ts";
-import { finish, generator, rigFolder, seed, sized } from "./rig.ts";
+import { finish, generator, progress, rigFolder, seed, sized } from "./rig.ts";
 import { freePorts } from "./served.ts";
 
 type WithLicense = Exclude<Ending, "first" | "late">;
@@ -51,6 +51,7 @@ async function lane(index: number): Promise<void> {
     for (let life = 0; life < LIVES_EACH && killed() < KILLS && !isBroken(); life += 1) {
       if (endings.length === 0) endings = shuffled(random);
       await folder.live(endings.pop() ?? "load");
+      progress("kills", killed(), KILLS);
     }
     if (!isBroken()) await folder.finish();
     if (figures.isBroken) keep(path, n);

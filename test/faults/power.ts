@@ -18,7 +18,7 @@ import { FirstStart } from "./power-first.ts";
 import type { Fault, PromiseName } from "./power-ledger.ts";
 import { Site, USERS, type FoldStep, type Work } from "./power-site.ts";
 import { makeTemplates } from "./power-templates.ts";
-import { check, finish, generator, needs, seed, sized, skip } from "./rig.ts";
+import { check, finish, generator, needs, progress, seed, sized, skip } from "./rig.ts";
 
 const CUTS = sized(60, 2_000);
 const COMMITS = [1, 5, 60];
@@ -111,6 +111,7 @@ async function proveDisk(): Promise<void> {
 }
 
 function goesOn(): boolean {
+  progress("cuts", totals.cuts, CUTS);
   return totals.cuts < CUTS && !(isHunt && faults.length > 0);
 }
 

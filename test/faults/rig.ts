@@ -54,6 +54,16 @@ export function check(promise: string, holds: boolean, detail: unknown = ""): vo
   if (!holds && isHunt) finish();
 }
 
+const told = new Map<string, number>();
+
+/** In a soak, how far it came, at every tenth of the way: an hour is long before a still screen. */
+export function progress(what: string, done: number, total: number): void {
+  const tenths = Math.floor((10 * done) / total);
+  if (!isSoak || tenths <= (told.get(what) ?? 0)) return;
+  told.set(what, tenths);
+  console.log(`       ${done} of ${total} ${what}`);
+}
+
 /** What this machine does not allow is said, and counted. */
 export function skip(promise: string, why: string): void {
   tally.skipped += 1;
