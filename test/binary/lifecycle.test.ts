@@ -107,7 +107,8 @@ describe("the command line", () => {
     const refused = run("release", "--data", folder, "--user", "bob");
     expect([refused.exitCode, refused.stderr.toString()]).toEqual([
       1,
-      "berth: error: the user holds no such slot (user_not_registered)\n",
+      "berth: error: the user holds no such slot (user_not_registered)\n" +
+        "berth: hint: berth slots shows who holds what; names are compared letter by letter\n",
     ]);
   });
 
