@@ -60,7 +60,10 @@ export const routes: ReadonlyMap<string, Route> = new Map(Object.entries(ROUTES)
 /** The only pages: a link to them from anywhere is an ordinary way in. */
 export const isPage = (path: string): boolean => path === "/";
 
-/** The path as it was sent: not decoded, not folded, so that it is in the table or it is not. */
+/**
+ * Not decoded, and folded by nobody but the runtime, which does so before the router sees it too:
+ * it is in the table or it is not.
+ */
 export function pathOf(url: string): string {
   const start = url.indexOf("/", url.indexOf("//") + 2);
   const query = url.indexOf("?", start);

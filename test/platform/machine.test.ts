@@ -66,6 +66,20 @@ test("a whole machine gives one of each kind, in one spelling", () => {
   expect(freeze(readComponents(root), new Uint8Array(32))).toHaveLength(5);
 });
 
+test("what a service manager hands over goes before what only root may read", () => {
+  const uuid = "b0a1c2d3-1111-4222-8333-944455556666";
+  const handed = machine({ "berth-product-uuid": `${uuid}\n`, "berth-board-serial": "PF3XK21Q\n" });
+  const told = [
+    { kind: "product_uuid", value: uuid },
+    { kind: "board_serial", value: "pf3xk21q" },
+  ];
+  expect(readComponents(machine({}), handed)).toEqual(told as never);
+  expect(readComponents(machine({ [BOARD]: "OTHER123" }), handed)).toEqual(told as never);
+  // What is not handed over is read as ever, and nonsense is nonsense from there, too.
+  const empty = machine({ "berth-board-serial": "None" });
+  expect(readComponents(machine({ [UUID]: uuid }), empty)).toEqual([told[0]] as never);
+});
+
 describe("a constant is no identity", () => {
   test.each(["", "\n", "uninitialized\n", "0".repeat(32), "f".repeat(32), "abc", "g".repeat(32)])(
     "machine-id %j",
