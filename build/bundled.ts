@@ -3,6 +3,12 @@ import { join } from "node:path";
 
 export const root = join(import.meta.dir, "..");
 export const entry = join(root, "src", "main.ts");
+export const web = join(root, "src", "web");
+
+/** What a browser runs and wears, each with all that it imports in one file of the same name. */
+export const pageEntries = ["page.tsx", "page.css", "docs.tsx", "docs.css"].map((name) =>
+  join(web, name),
+);
 
 /** The same for every bundle: what is in it hangs on this. */
 export const productionOnly = { "process.env.NODE_ENV": '"production"' } as const;
@@ -31,19 +37,23 @@ interface Manifest {
 
 /** Asks the bundler itself: what is installed is more, and what is declared is less. */
 export async function bundledPackages(): Promise<Package[]> {
-  const { metafile } = await Bun.build({
-    entrypoints: [entry],
-    target: "bun",
-    format: "esm",
-    define: productionOnly,
-    metafile: true,
-  });
-  const files = Object.values(metafile?.outputs ?? {}).flatMap(({ inputs }) => Object.keys(inputs));
+  const files = [...(await filesIn([entry], "bun")), ...(await filesIn(pageEntries, "browser"))];
   const folders = new Set(files.flatMap((file) => folderOf(file) ?? []));
   const hashes = integrities();
   return [...folders]
     .map((folder) => readPackage(folder, hashes))
     .toSorted((a, b) => (idOf(a) < idOf(b) ? -1 : 1));
+}
+
+async function filesIn(entrypoints: string[], target: "bun" | "browser"): Promise<string[]> {
+  const { metafile } = await Bun.build({
+    entrypoints,
+    target,
+    format: "esm",
+    define: productionOnly,
+    metafile: true,
+  });
+  return Object.values(metafile?.outputs ?? {}).flatMap(({ inputs }) => Object.keys(inputs));
 }
 
 const idOf = ({ name, version }: Pick<Package, "name" | "version">): string => `${name}@${version}`;

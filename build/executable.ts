@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from
 import { dirname, join } from "node:path";
 import type { Notices } from "../src/platform/notices.ts";
 import { entry, productionOnly, root } from "./bundled.ts";
+import { bundlePage } from "./page.ts";
 import { suffixOf, type Target } from "./targets.ts";
 
 /** Another system to compile for, and the file its runtime is in. */
@@ -42,6 +43,7 @@ export async function compile(
         ...productionOnly,
         BERTH_COMMIT: JSON.stringify(commit()),
         BERTH_NOTICES: JSON.stringify(JSON.stringify(notices)),
+        BERTH_PAGE: JSON.stringify(JSON.stringify(await bundlePage())),
         ...bakedTrust(),
       },
       compile: {

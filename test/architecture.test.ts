@@ -11,8 +11,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   platform: ["domain"],
   store: ["domain", "platform"],
   operations: ["domain", "license", "store", "platform"],
-  web: [],
-  http: ["domain", "operations", "platform", "web"],
+  http: ["domain", "operations", "platform"],
+  // Of what the server answers, the types; of codes and events, the very rules.
+  web: ["domain", "license", "http"],
   vendor: ["domain", "license", "platform"],
   cli: ["domain", "license", "store", "operations", "http", "vendor", "platform"],
   "main.ts": ["cli"],
@@ -21,9 +22,13 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 /** Packages, by the only folders that may know them. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   elysia: ["http"],
+  "@elysiajs/eden": ["web"],
   jose: ["license"],
   lowdb: ["store"],
+  preact: ["web"],
+  "@preact/signals": ["web"],
   qr: ["license"],
+  uplot: ["web"],
   "@sinclair/typebox": ["http", "store", "license"],
 };
 
@@ -34,7 +39,7 @@ const IMPURE =
 const LONGEST_FILE = 300;
 const LONGEST_LINE = 100;
 
-const files = [...new Bun.Glob("src/**/*.ts").scanSync(root)].toSorted();
+const files = [...new Bun.Glob("src/**/*.{ts,tsx}").scanSync(root)].toSorted();
 const sources = files.map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
 
 /** Comments may name what code may not. */

@@ -112,6 +112,9 @@ export function createApp(services: Services, gate: Gate) {
   );
 }
 
+/** What a typed client can call. */
+export type App = ReturnType<typeof createApp>;
+
 const BASIC = 'Basic realm="berth", charset="UTF-8"';
 
 interface Set {

@@ -51,8 +51,9 @@ export function uploadBody() {
 async function firstFile(bytes: Uint8Array<ArrayBuffer>, type: string): Promise<string> {
   try {
     const form = await new Response(bytes, { headers: { "content-type": type } }).formData();
-    for (const value of form.values())
-      return typeof value === "string" ? value : await value.text();
+    for (const value of form.values() as Iterable<unknown>) {
+      return value instanceof Blob ? await value.text() : String(value);
+    }
   } catch {
     // Not a form after all, whatever it says.
   }

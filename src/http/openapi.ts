@@ -6,6 +6,8 @@ import { routes } from "./planes.ts";
 /** What `describe` left on a route. */
 interface Detail {
   readonly summary?: string;
+  /** Nothing to call. */
+  readonly hide?: boolean;
   readonly description?: string;
   readonly query?: TObject;
   readonly idempotent?: boolean;
@@ -25,6 +27,7 @@ export function openapi(app: AnyElysia): object {
   for (const { method, path, hooks } of app.routes) {
     if (!routes.has(path)) continue;
     const detail = (hooks as { detail?: Detail }).detail ?? {};
+    if (detail.hide === true) continue;
     const body = (hooks as { body?: TObject }).body;
     paths[path] ??= {};
     paths[path][method.toLowerCase()] = operation(path, method, detail, body);

@@ -13,6 +13,12 @@ const ROUTES: Readonly<Record<string, Route>> = {
   "/": { GET: "open", HEAD: "open" },
   "/api/v4/health": { GET: "open", HEAD: "open" },
   "/api/v4/openapi.json": { GET: "open" },
+  "/api/v4/docs": { GET: "open" },
+  "/page.js": { GET: "open" },
+  "/page.css": { GET: "open" },
+  "/docs.js": { GET: "open" },
+  "/docs.css": { GET: "open" },
+  "/icon.svg": { GET: "open" },
   "/auth": { GET: "login" },
 
   "/api/v4/register": { POST: "client" },
@@ -57,8 +63,18 @@ const ROUTES: Readonly<Record<string, Route>> = {
 
 export const routes: ReadonlyMap<string, Route> = new Map(Object.entries(ROUTES));
 
-/** The only pages: a link to them from anywhere is an ordinary way in. */
-export const isPage = (path: string): boolean => path === "/";
+/** The only pages, and what they are made of: a link to them is an ordinary way in. */
+const PAGES = new Set([
+  "/",
+  "/api/v4/docs",
+  "/page.js",
+  "/page.css",
+  "/docs.js",
+  "/docs.css",
+  "/icon.svg",
+]);
+
+export const isPage = (path: string): boolean => PAGES.has(path);
 
 /**
  * Not decoded, and folded by nobody but the runtime, which does so before the router sees it too:

@@ -6,7 +6,7 @@ test("the page answers whoever asks whether the server is online", async () => {
   const [response, html] = await site.get<string>("/");
   expect(response.status).toBe(200);
   expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
-  expect(html).toContain("<h1>Berth</h1>");
+  expect(html).toContain("<title>Berth</title>");
 });
 
 test("HEAD asks the same without a body", async () => {
@@ -15,14 +15,43 @@ test("HEAD asks the same without a body", async () => {
   expect([response.status, body]).toEqual([200, ""]);
 });
 
-test("the page loads nothing from anywhere and may not be framed", async () => {
+test("the page loads nothing from anywhere else and may not be framed", async () => {
   const site = await openAppliance();
-  const [response, html] = await site.get<string>("/");
-  const policy = response.headers.get("content-security-policy");
-  expect(policy).toContain("default-src 'none'");
-  expect(policy).toContain("frame-ancestors 'none'");
-  expect(response.headers.get("referrer-policy")).toBe("same-origin");
-  expect(html).not.toMatch(/\b(?:src|href)=|https?:\/\//);
+  for (const path of ["/", "/api/v4/docs"]) {
+    const [response, html] = await site.get<string>(path);
+    const policy = response.headers.get("content-security-policy");
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).not.toMatch(/unsafe|http|\*/);
+    expect(response.headers.get("referrer-policy")).toBe("same-origin");
+    expect(html).not.toMatch(/https?:|<style|\son\w+=|<script>/);
+  }
+});
+
+test("what a page asks for is there, of the type that a browser insists on", async () => {
+  const site = await openAppliance();
+  for (const path of ["/", "/api/v4/docs"]) {
+    const [, html] = await site.get<string>(path);
+    const parts = [...html.matchAll(/\b(?:src|href)="(\/[^"]+)"/g)].map(([, part]) => part ?? "");
+    expect(parts.length).toBe(3);
+    for (const part of parts) {
+      const [response, text] = await site.get<string>(part);
+      expect([part, response.status]).toEqual([part, 200]);
+      expect(response.headers.get("content-type")).toMatch(/javascript|css|svg/);
+      expect(text.length).toBeGreaterThan(100);
+    }
+  }
+});
+
+test("whoever takes it packed gets it packed, the same", async () => {
+  const site = await openAppliance();
+  const [plain, text] = await site.get<string>("/page.css");
+  const [response] = await site.send("GET", "/page.css", {
+    headers: { "accept-encoding": "gzip, br" },
+  });
+  expect(plain.headers.get("content-encoding")).toBeNull();
+  expect(response.headers.get("content-encoding")).toBe("gzip");
+  expect(text.length).toBeGreaterThan(1_000);
 });
 
 test("a query changes nothing about it", async () => {

@@ -17,7 +17,8 @@ function newestSource(): number {
   const sources = [join(root, "package.json"), join(root, "bun.lock")];
   for (const folder of ["src", "build"]) {
     for (const name of readdirSync(join(root, folder), { recursive: true })) {
-      if (String(name).endsWith(".ts")) sources.push(join(root, folder, String(name)));
+      if (/\.(?:tsx?|css|html|svg)$/.test(String(name)))
+        sources.push(join(root, folder, String(name)));
     }
   }
   return Math.max(...sources.map((path) => statSync(path).mtimeMs));

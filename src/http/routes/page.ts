@@ -1,19 +1,67 @@
 import { Elysia } from "elysia";
-import { page as html } from "../../web/page.ts";
+import { pageFiles, type PageFile } from "../../platform/page-files.ts";
 import { describe } from "../describe.ts";
 
-const HEADERS = {
-  "content-type": "text/html; charset=utf-8",
-  "content-security-policy":
-    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  // Nothing to others; but the gate wants to hear from our own page where a request comes from.
-  "referrer-policy": "same-origin",
+/** Nothing from anywhere else, nothing inline, and in nobody's frame. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+].join("; ");
+
+const TYPES: Readonly<Record<string, string>> = {
+  html: "text/html; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  svg: "image/svg+xml",
 };
 
-/** Existing clients ask here whether the server is online. */
+/** Existing clients ask at `/` whether the server is online. */
 export const page = () =>
-  new Elysia({ name: "page" }).get(
-    "/",
-    () => new Response(html, { headers: HEADERS }),
-    describe({ summary: "The operator's page" }),
-  );
+  new Elysia({ name: "page" })
+    .get("/", serve("page.html"), describe({ summary: "The operator's page" }))
+    .get("/api/v4/docs", serve("docs.html"), describe({ summary: "This API, to read and to try" }))
+    .get("/page.js", serve("page.js"), hidden)
+    .get("/page.css", serve("page.css"), hidden)
+    .get("/docs.js", serve("docs.js"), hidden)
+    .get("/docs.css", serve("docs.css"), hidden)
+    .get("/icon.svg", serve("icon.svg"), hidden);
+
+/** Parts of a page are nothing to call. */
+const hidden = { detail: { hide: true } };
+
+function serve(name: PageFile) {
+  return async ({ request }: { readonly request: Request }): Promise<Response> => {
+    const headers = {
+      "content-type": TYPES[name.split(".")[1] ?? ""] ?? "",
+      "content-security-policy": POLICY,
+      // Nothing to others; but the gate wants to hear from our own page where a request comes from.
+      "referrer-policy": "same-origin",
+      vary: "accept-encoding",
+    };
+    const text = (await pageFiles())[name];
+    if (!/\bgzip\b/.test(request.headers.get("accept-encoding") ?? "")) {
+      return new Response(text, { headers });
+    }
+    return new Response(packed(name, text), {
+      headers: { ...headers, "content-encoding": "gzip" },
+    });
+  };
+}
+
+const kept = new Map<PageFile, Uint8Array<ArrayBuffer>>();
+
+/** Once, when first asked: it takes longer than many other answers. */
+function packed(name: PageFile, text: string): Uint8Array<ArrayBuffer> {
+  const known = kept.get(name);
+  if (known !== undefined) return known;
+  const bytes = Bun.gzipSync(new TextEncoder().encode(text), { level: 9 });
+  kept.set(name, bytes);
+  return bytes;
+}

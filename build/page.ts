@@ -1,0 +1,32 @@
+// Bundles the operator's page and the API documentation into a few texts. As a script it prints
+// them as JSON, for a Berth that runs from its sources.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { PageFiles } from "../src/platform/page-files.ts";
+import { pageEntries, productionOnly, root, web } from "./bundled.ts";
+
+export async function bundlePage(): Promise<PageFiles> {
+  // The bundler writes down paths as they look from the working folder.
+  process.chdir(root);
+  const { outputs } = await Bun.build({
+    entrypoints: pageEntries,
+    target: "browser",
+    format: "esm",
+    minify: true,
+    define: productionOnly,
+    naming: "[name].[ext]",
+  });
+  const built = await Promise.all(
+    outputs.map(async (output) => [output.path.replace("./", ""), await output.text()]),
+  );
+  return {
+    ...(Object.fromEntries(built) as Omit<PageFiles, "page.html" | "docs.html" | "icon.svg">),
+    "page.html": text("page.html"),
+    "docs.html": text("docs.html"),
+    "icon.svg": text("icon.svg"),
+  };
+}
+
+const text = (name: string): string => readFileSync(join(web, name), "utf8");
+
+if (import.meta.main) process.stdout.write(JSON.stringify(await bundlePage()));

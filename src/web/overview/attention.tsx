@@ -1,0 +1,69 @@
+import type { StatusReply } from "../../http/routes/admin.ts";
+import { date } from "../format.ts";
+import { linkTo } from "../router.ts";
+import { overview } from "../texts/overview.ts";
+import { SOON } from "./license-card.tsx";
+
+interface Matter {
+  readonly kind: "note" | "warn" | "bad";
+  readonly text: string;
+  readonly link?: { readonly href: string; readonly text: string };
+}
+
+/** Everything that asks for somebody, the worst first. */
+export function Attention({ known }: { known: StatusReply }) {
+  const matters = mattersOf(known);
+  if (matters.length === 0) return <p class="calm">{overview.nothing}</p>;
+  return (
+    <section class="attention" aria-label={overview.attention}>
+      <ul>
+        {matters.map(({ kind, text, link }) => (
+          <li key={text} class={kind}>
+            {text} {link && <a href={link.href}>{link.text}</a>}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+const ORDER = ["bad", "warn", "note"];
+
+export function mattersOf(known: StatusReply): Matter[] {
+  const { storage, licenses, doors } = known;
+  const matters: Matter[] = [
+    ...(storage.fault === null
+      ? []
+      : [{ kind: "bad" as const, text: `${overview.trouble}: ${storage.fault}` }]),
+    ...storage.troubles.map(({ message }) => ({ kind: "warn" as const, text: message })),
+    ...licenses.flatMap((license) => ofLicense(license, known.now)),
+    ...doors.map(({ door, close }) => ({
+      kind: "note" as const,
+      text: `${door}. ${overview.doors.close} ${close}`,
+    })),
+  ];
+  return matters.toSorted((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind));
+}
+
+function ofLicense(license: StatusReply["licenses"][number], now: string): Matter[] {
+  const { product, refusal, validity_period: end, moved_until, hardware_drift } = license;
+  const renew = { href: linkTo("licenses", "ask", product), text: overview.renew };
+  if (refusal !== null) {
+    return [{ kind: "bad", text: overview.refusal(product, refusal), link: renew }];
+  }
+  const matters: Matter[] = [];
+  if (moved_until !== null) {
+    matters.push({ kind: "warn", text: overview.moved(product, date(moved_until)), link: renew });
+  } else if (hardware_drift.length > 0) {
+    const text = overview.drift(product, hardware_drift.join(", "));
+    matters.push({ kind: "warn", text, link: renew });
+  }
+  if (end !== null && Date.parse(end) - Date.parse(now) < SOON) {
+    matters.push({ kind: "warn", text: overview.expires(product, date(end)), link: renew });
+  }
+  if (license.floating_users > 0 && license.floating_slots_in_use >= license.floating_users) {
+    const who = { href: linkTo("slots", product), text: overview.who };
+    matters.push({ kind: "note", text: overview.atLimit(product), link: who });
+  }
+  return matters;
+}

@@ -1,0 +1,67 @@
+import type { StatusReply } from "../../http/routes/admin.ts";
+import { date, number } from "../format.ts";
+import { SlotBar } from "../parts/slot-bar.tsx";
+import { linkTo } from "../router.ts";
+import { overview } from "../texts/overview.ts";
+
+type License = StatusReply["licenses"][number];
+
+const DAY = 86_400_000;
+export const SOON = 30 * DAY;
+
+/** One license: who is in, how much is left, until when. */
+export function LicenseCard({ license, now }: { license: License; now: string }) {
+  const { product, license_id, floating_users: all, floating_slots_in_use: used } = license;
+  return (
+    <article class={license.refusal === null ? "card license" : "card license refused"}>
+      <header>
+        <h3>
+          <a href={linkTo("licenses", String(license_id))}>{product}</a>
+        </h3>
+        <Validity license={license} now={now} />
+      </header>
+      <SlotBar used={used} all={all} />
+      <p class="figures">
+        <a href={linkTo("slots", product)}>{overview.inUse(number(used), number(all))}</a>
+        <span>{standing(used, all)}</span>
+      </p>
+      {license.max_consumptions !== null && (
+        <Consumption total={license.total_consumptions} max={license.max_consumptions} />
+      )}
+    </article>
+  );
+}
+
+function standing(used: number, all: number): string {
+  if (used > all) return overview.over(number(used - all));
+  return used === all ? overview.full : overview.free(number(all - used));
+}
+
+function Validity({ license, now }: { license: License; now: string }) {
+  const { validity_period: end } = license;
+  if (end === null) return <span class="validity">{overview.forEver}</span>;
+  const left = Date.parse(end) - Date.parse(now);
+  if (left <= 0) return <span class="validity bad">{overview.ended}</span>;
+  return left < SOON ? (
+    <span class="validity warn">{overview.endsSoon(Math.ceil(left / DAY))}</span>
+  ) : (
+    <span class="validity">{overview.validFor(date(end))}</span>
+  );
+}
+
+function Consumption({ total, max }: { total: number; max: number }) {
+  const over = total - max;
+  return (
+    <div class="consumption">
+      <progress
+        value={Math.min(total, max)}
+        max={Math.max(1, max)}
+        aria-label={overview.counted(number(total), number(max))}
+      />
+      <span>
+        {overview.counted(number(total), number(max))}
+        {over > 0 && `, ${overview.countedOver(number(over))}`}
+      </span>
+    </div>
+  );
+}

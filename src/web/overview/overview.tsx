@@ -1,0 +1,39 @@
+import { status } from "../live.ts";
+import { linkTo } from "../router.ts";
+import { overview } from "../texts/overview.ts";
+import { Attention } from "./attention.tsx";
+import { Health } from "./health.tsx";
+import { LicenseCard } from "./license-card.tsx";
+
+/** What an operator wants to know at a glance. */
+export function Overview() {
+  const { value: known } = status;
+  if (known === null) return null;
+  return (
+    <>
+      <h2>{overview.title}</h2>
+      <Attention known={known} />
+      {known.licenses.length === 0 ? (
+        <section class="card empty">
+          <h3>{overview.none.title}</h3>
+          <p>{overview.none.text}</p>
+          <div class="row">
+            <a class="button main" href={linkTo("licenses", "ask")}>
+              {overview.none.ask}
+            </a>
+            <a class="button plain" href={linkTo("licenses")}>
+              {overview.none.add}
+            </a>
+          </div>
+        </section>
+      ) : (
+        <div class="cards">
+          {known.licenses.map((license) => (
+            <LicenseCard key={license.license_id} license={license} now={known.now} />
+          ))}
+        </div>
+      )}
+      <Health known={known} />
+    </>
+  );
+}

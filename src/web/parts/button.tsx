@@ -1,0 +1,68 @@
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { sentenceOf } from "../api.ts";
+import { frame } from "../texts/frame.ts";
+import { Notice } from "./notice.tsx";
+
+interface Props {
+  readonly children: ComponentChildren;
+  readonly onClick: () => void | Promise<unknown>;
+  readonly kind?: "main" | "plain" | "danger";
+  readonly disabled?: boolean;
+  readonly label?: string;
+}
+
+/** Does its work once at a time, and says beside it what went wrong. */
+export function Button({ children, onClick, kind = "plain", disabled = false, label }: Props) {
+  const busy = useSignal(false);
+  const wrong = useSignal("");
+  const act = async (): Promise<void> => {
+    busy.value = true;
+    wrong.value = "";
+    try {
+      await onClick();
+    } catch (error) {
+      wrong.value = sentenceOf(error);
+    } finally {
+      busy.value = false;
+    }
+  };
+  return (
+    <>
+      <button
+        type="button"
+        class={`button ${kind}`}
+        disabled={disabled || busy.value}
+        aria-busy={busy.value}
+        aria-label={label}
+        onClick={() => void act()}
+      >
+        {children}
+      </button>
+      {wrong.value !== "" && <Notice kind="bad">{wrong.value}</Notice>}
+    </>
+  );
+}
+
+/** Puts a text where it can be pasted from. */
+export function CopyButton({ text, children }: { text: string; children?: ComponentChildren }) {
+  const copied = useSignal(false);
+  const copy = async (): Promise<void> => {
+    await writeOut(text);
+    copied.value = true;
+    setTimeout(() => (copied.value = false), 2_000);
+  };
+  return <Button onClick={copy}>{copied.value ? frame.copied : (children ?? frame.copy)}</Button>;
+}
+
+/** At a plain address a browser has no clipboard for scripts; the old way still works there. */
+async function writeOut(text: string): Promise<void> {
+  if (isSecureContext) return navigator.clipboard.writeText(text);
+  const area = document.createElement("textarea");
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  const done = document.execCommand("copy");
+  area.remove();
+  if (!done) throw new Error("This browser did not let it be copied: select it and copy by hand.");
+}

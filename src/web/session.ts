@@ -1,0 +1,56 @@
+import { signal } from "@preact/signals";
+
+/**
+ * Who administers through this page. The token lives in this variable alone: a reload forgets it,
+ * and so does whoever closes the tab.
+ */
+export const token = signal<string | null>(null);
+
+/** What stands between this page and administration. */
+export type Door =
+  /** Nobody has asked yet. */
+  | "unknown"
+  | "open"
+  /** A credential is asked for. */
+  | "sign-in"
+  /** Credentials are not taken in plain HTTP from another machine. */
+  | "tls"
+  /** This network may not administer. */
+  | "network";
+
+export const door = signal<Door>("unknown");
+
+/** What the server said when it did not let us in; empty: nothing worth saying. */
+export const doorMessage = signal("");
+
+const DOORS: Readonly<Record<string, Door>> = {
+  unauthorized: "sign-in",
+  tls_required: "tls",
+  forbidden: "network",
+  wrong_host: "network",
+  cross_site: "network",
+};
+
+/** A refusal may mean that we are no longer let in: then the page says so instead of each part. */
+export function noteRefusal(code: string, message: string): void {
+  const shut = DOORS[code];
+  if (shut === undefined) return;
+  doorMessage.value = shut === "sign-in" && token.value === null ? "" : message;
+  token.value = null;
+  door.value = shut;
+}
+
+export function signIn(fresh: string): void {
+  token.value = fresh;
+  doorMessage.value = "";
+  door.value = "open";
+}
+
+export function signOut(): void {
+  token.value = null;
+  doorMessage.value = "";
+  door.value = "sign-in";
+}
+
+export const credential = (): Record<string, string> =>
+  token.value === null ? {} : { authorization: `Bearer ${token.value}` };

@@ -1,0 +1,65 @@
+import { signal, useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { admin, done } from "../api.ts";
+import { watch } from "../live.ts";
+import { Button, CopyButton } from "../parts/button.tsx";
+import { Command } from "../parts/command.tsx";
+import { Dialog } from "../parts/dialog.tsx";
+import { Notice } from "../parts/notice.tsx";
+import { signIn, token } from "../session.ts";
+import { unclaimed } from "../texts/sign-in.ts";
+
+/** Null: not asked yet. */
+const claimed = signal<boolean | null>(null);
+
+/** On a first visit: how to close the door that stands open behind you. */
+export function Unclaimed() {
+  const made = useSignal<string | null>(null);
+  useEffect(() => {
+    if (token.value === null) void look();
+  }, []);
+  const make = async (): Promise<void> => {
+    const reply = await done(admin.access.tokens.post({ name: "page" }));
+    made.value = reply.token;
+    claimed.value = true;
+    signIn(reply.token);
+    void watch();
+  };
+  if (made.value !== null) return <Made token={made.value} onClose={() => (made.value = null)} />;
+  if (claimed.value !== false || token.value !== null) return null;
+  return (
+    <Notice kind="warn" title={unclaimed.title}>
+      <p>{unclaimed.text}</p>
+      <Button kind="main" onClick={make}>
+        {unclaimed.make}
+      </Button>
+      <p>{unclaimed.onTerminal}</p>
+      <Command text={unclaimed.command} />
+    </Notice>
+  );
+}
+
+async function look(): Promise<void> {
+  try {
+    claimed.value = (await done(admin.access.get())).claimed;
+  } catch {
+    // Whoever is not let in has the sign-in before them already.
+  }
+}
+
+function Made({ token: made, onClose }: { token: string; onClose: () => void }) {
+  return (
+    <Dialog title={unclaimed.made.title} onClose={onClose}>
+      <p>{unclaimed.made.text}</p>
+      <p class="secret">
+        <code>{made}</code>
+      </p>
+      <div class="row">
+        <CopyButton text={made} />
+        <Button kind="main" onClick={onClose}>
+          {unclaimed.made.done}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,45 @@
+export const signIn = {
+  title: "Sign in",
+  byToken: "With a token",
+  byPassword: "With a password",
+  token: "Administration token",
+  tokenHint: "It begins with “berth_” and is kept by this tab only, until you close or reload it.",
+  name: "Name",
+  password: "Password",
+  enter: "Sign in",
+  how: {
+    title: "No token yet?",
+    text: "Whoever has a terminal on the server makes one. It is printed once:",
+    command: "berth admin token --name me",
+    service: "A server installed as a service made one when it was installed:",
+    serviceCommand: "sudo cat /etc/berth/admin-token",
+    password: "For a password instead of a token:",
+    passwordCommand: "berth admin password",
+  },
+  tls: {
+    title: "Come in by https",
+    text: "A token must not cross the network in the clear, so from another machine this page administers over TLS only.",
+    commands: "On the server, once:",
+    command: "berth tls init",
+    afterwards: (url: string) => `Then start it with --listen-tls 0.0.0.0:8443 and open ${url}.`,
+    link: "Open the page over https",
+  },
+  network: {
+    title: "Not from here",
+    text: "Sit down at the server itself, or let its operator add your network to admin_networks.",
+  },
+  wrong: "That was not accepted.",
+} as const;
+
+export const unclaimed = {
+  title: "Anybody on this machine can administer",
+  text: "No administration token has been made yet. Make one now: from then on every call that administers has to show it, from this machine too.",
+  make: "Make the token",
+  onTerminal: "Or in a terminal:",
+  command: "berth admin token --name me",
+  made: {
+    title: "Your administration token",
+    text: "It is shown this once. Keep it where you keep passwords; this tab is signed in with it.",
+    done: "I have kept it",
+  },
+} as const;

@@ -1,0 +1,95 @@
+// The operator's page of a real server, opened in a real browser as a person would have it before
+// them. Whatever goes wrong inside is counted; what it looks like is kept.
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { atEnd, check, rigFolder } from "../faults/rig.ts";
+import { startBinary, type Running } from "../support/binary.ts";
+import { startChromium } from "./chromium.ts";
+
+/** Kept after the run, for people to look at. */
+const PICTURES = join(import.meta.dir, "..", "..", "build", "out", "screenshots");
+
+const AXE = readFileSync(
+  join(import.meta.dir, "..", "..", "node_modules", "axe-core", "axe.min.js"),
+  "utf8",
+);
+
+/** The rules of WCAG 2.2 AA, and what else its makers think good. */
+const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+
+let browser: Promise<Browser> | null = null;
+
+export const chromium = (): Promise<Browser> => (browser ??= startChromium({}));
+
+export interface Served extends Running {
+  readonly folder: string;
+}
+
+/** A site with nothing in it, or the folder given. */
+export async function serveSite(folder = join(rigFolder(), "site"), ...flags: string[]) {
+  const words = ["--data", folder, "--listen", "127.0.0.1:0", ...flags];
+  const running = await startBinary("serve", ...words);
+  atEnd(() => process.kill(running.pid, "SIGKILL"));
+  return { ...running, folder } satisfies Served;
+}
+
+export class Opened {
+  readonly page: Page;
+  /** Errors of scripts, refusals by the content policy, requests to anywhere else. */
+  readonly troubles: string[] = [];
+
+  private constructor(page: Page, origin: string) {
+    this.page = page;
+    page.on("pageerror", (error) => this.troubles.push(`error: ${error.message}`));
+    page.on("console", (message) => {
+      // A refusal that the page shows is no fault of its scripts.
+      const refused = message.text().startsWith("Failed to load resource");
+      if (message.type() === "error" && !refused) this.troubles.push(message.text());
+    });
+    page.on("request", (request) => {
+      const url = request.url();
+      if (!url.startsWith(origin) && !/^(?:data|blob):/.test(url)) {
+        this.troubles.push(`asked elsewhere: ${url}`);
+      }
+    });
+  }
+
+  static async at(url: string, options: BrowserContextOptions = {}): Promise<Opened> {
+    const context = await (await chromium()).newContext({ locale: "en-GB", ...options });
+    const page = await context.newPage();
+    page.setDefaultTimeout(10_000);
+    const opened = new Opened(page, new URL(url).origin);
+    await page.goto(url);
+    return opened;
+  }
+
+  /** Kept as `build/out/screenshots/NAME.png`. */
+  async picture(name: string): Promise<void> {
+    mkdirSync(PICTURES, { recursive: true });
+    await this.page.screenshot({ path: join(PICTURES, `${name}.png`) });
+  }
+
+  /** Nothing that keeps anybody from using what is on the screen now. */
+  async checkAccess(what: string): Promise<void> {
+    await this.page.evaluate(AXE);
+    const found = await this.page.evaluate<unknown[]>(
+      `axe.run(document, { runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) =>
+        violations.map(({ id, help, nodes }) => [id, help, nodes.map(({ html }) => html)]))`,
+    );
+    check(`${what}: usable by everybody, as far as axe can tell`, found.length === 0, found);
+  }
+
+  /** At the end of a walk. */
+  checkQuiet(what: string): void {
+    check(
+      `${what}: no script failed, and nothing was asked elsewhere`,
+      this.troubles.length === 0,
+      this.troubles,
+    );
+  }
+
+  async close(): Promise<void> {
+    await this.page.context().close();
+  }
+}
