@@ -90,6 +90,8 @@ export const access = ({ access: keeper, peerOf }: RouteDeps) =>
     .post(
       "/users",
       async ({ body, request }) => {
+        const missing = (["name", "password"] as const).filter((field) => !body[field]);
+        if (missing.length > 0) return refuse({ code: "missing_parameters", fields: missing });
         const name = userName(body.name);
         const { role = "user" } = body;
         if (role !== "admin" && role !== "user") {
@@ -151,10 +153,7 @@ function days(given: string | undefined): number | null {
 const SHORTEST = 12;
 const LONGEST = 1_024;
 
-function passwordIn(given: string | undefined): string {
-  if (given === undefined || given === "") {
-    return refuse({ code: "missing_parameters", fields: ["password"] });
-  }
+function passwordIn(given = ""): string {
   if (given.length >= SHORTEST && Buffer.byteLength(given) <= LONGEST) return given;
   const expected = `${SHORTEST} characters or more, and at most ${LONGEST} bytes`;
   return refuse({ code: "invalid_parameter", field: "password", expected });
