@@ -1,16 +1,16 @@
-import type { TSchema } from "@sinclair/typebox";
-import { statusOf, type Code } from "./faults.ts";
+import type { TObject, TSchema } from "@sinclair/typebox";
+import type { Code } from "./faults.ts";
 
 interface Description {
   readonly summary: string;
   readonly description?: string;
-  /** What a success looks like; left out for an empty one. */
-  readonly reply?: TSchema;
-  /** For the replies that are a word of plain text. */
-  readonly text?: string;
-  readonly query?: TSchema;
+  readonly query?: TObject;
+  /** Fields that a request cannot do without. */
+  readonly needs?: readonly string[];
   /** The refusals a caller should be ready for, besides those any request can get. */
   readonly refuses?: readonly Code[];
+  /** What is gone afterwards, in a sentence for whoever is asked whether to go on. */
+  readonly destroys?: string;
   readonly idempotent?: boolean;
   /** Takes an X-Nonce and answers it in a lease. */
   readonly leased?: boolean;
@@ -18,37 +18,26 @@ interface Description {
   readonly upload?: boolean;
 }
 
+interface Replying extends Description {
+  /** What a success looks like; left out for an empty one. */
+  readonly reply?: TSchema;
+  /** For the replies that are a word of plain text. */
+  readonly text?: string;
+}
+
+/** What `describe` leaves on a route. */
+export interface Detail extends Partial<Description> {
+  /** Nothing to call. */
+  readonly hide?: boolean;
+  readonly responses?: { readonly 200?: object };
+}
+
 /** A route's page in the OpenAPI document, kept beside the route. */
-export function describe({
-  summary,
-  description,
-  reply,
-  text,
-  query,
-  refuses = [],
-  idempotent,
-  leased,
-  upload,
-}: Description) {
+export function describe({ reply, text, ...page }: Replying) {
   const content =
     text === undefined
       ? reply && { "application/json": { schema: reply } }
       : { "text/plain": { schema: { type: "string" as const, const: text } } };
-  const byStatus = Map.groupBy(refuses, statusOf);
-  return {
-    detail: {
-      summary,
-      ...(description !== undefined && { description }),
-      ...(query !== undefined && { query }),
-      ...(idempotent === true && { idempotent }),
-      ...(leased === true && { leased }),
-      ...(upload === true && { upload }),
-      responses: {
-        200: { description: "Done, and on disk", ...(content && { content }) },
-        ...Object.fromEntries(
-          [...byStatus].map(([status, codes]) => [status, { description: codes.join(", ") }]),
-        ),
-      },
-    },
-  };
+  const done = { description: "Done, and on disk", ...(content && { content }) };
+  return { detail: { ...page, responses: { 200: done } } };
 }

@@ -66,6 +66,7 @@ export const access = ({ access: keeper, peerOf }: RouteDeps) =>
         ...jsonBody(Token),
         ...describe({
           summary: "Make a token that administers",
+          needs: ["name"],
           reply: TokenReply,
           refuses: ["missing_parameters", "invalid_parameter", "name_taken"],
         }),
@@ -82,6 +83,8 @@ export const access = ({ access: keeper, peerOf }: RouteDeps) =>
         ...jsonBody(Named),
         ...describe({
           summary: "Revoke a token at once",
+          needs: ["name"],
+          destroys: "Whoever uses this token is let in no more.",
           reply: Done,
           refuses: ["missing_parameters", "unknown_name", "last_credential"],
         }),
@@ -105,6 +108,7 @@ export const access = ({ access: keeper, peerOf }: RouteDeps) =>
         ...jsonBody(User),
         ...describe({
           summary: "Add a user, or give one a new password or role",
+          needs: ["name", "password"],
           reply: Done,
           refuses: ["missing_parameters", "invalid_parameter", "last_credential"],
         }),
@@ -121,6 +125,8 @@ export const access = ({ access: keeper, peerOf }: RouteDeps) =>
         ...jsonBody(Named),
         ...describe({
           summary: "Remove a user; tokens from its logins end at once",
+          needs: ["name"],
+          destroys: "This user is let in no more, and what it logged in for ends.",
           reply: Done,
           refuses: ["missing_parameters", "unknown_name", "last_credential"],
         }),

@@ -197,6 +197,8 @@ export const admin = ({ operations, identity, doors, certificate, peerOf }: Rout
         ...jsonBody(Release),
         ...describe({
           summary: "Free one user's slot",
+          needs: ["user"],
+          destroys: "The user loses the slot at once, and others can take it.",
           reply: Type.Object({ released: Type.Integer() }),
           refuses: ["missing_parameters", "user_not_registered", "early_return_not_allowed"],
         }),

@@ -14,7 +14,9 @@ const Keys = Type.Object(
 
 const Reply = Type.Object({
   status: Type.Literal(200),
-  updated: Type.Array(Type.Union([Type.Literal("apiKey"), Type.Literal("sharedKey")])),
+  updated: Type.Array(Type.Union([Type.Literal("apiKey"), Type.Literal("sharedKey")]), {
+    description: "What changed.",
+  }),
 });
 
 const page = {

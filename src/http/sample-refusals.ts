@@ -1,0 +1,87 @@
+import type { Instant } from "../domain/time.ts";
+import { refused, type AnyFault, type Code, type Refused } from "./faults.ts";
+import type { Plane } from "./planes.ts";
+
+const SOME_TIME = Date.UTC(2027, 0, 31, 18) as Instant;
+
+/** A fact for everything that a sentence may mention. */
+const FACTS = {
+  allow: ["POST"],
+  allowed: false,
+  at: SOME_TIME,
+  bytes: 65_536,
+  end: SOME_TIME,
+  field: "consumptions",
+  fields: ["product"],
+  latest: SOME_TIME,
+  left: 3,
+  licenses: 2,
+  most: 1_000_000_000_000,
+  nextFree: SOME_TIME,
+  row: 2,
+  serial: 4,
+  slots: 5,
+  start: SOME_TIME,
+  total: 7,
+  what: "license",
+  who: "user",
+};
+
+/** Where one word means different things to different sentences. */
+const OWN: Partial<Record<Code, object>> = {
+  early_return_not_allowed: { until: SOME_TIME },
+  forbidden: { reason: "network" },
+  invalid_license_file: { reason: "is not a signed document" },
+  invalid_timestamp: { field: "borrowed_until" },
+  too_long: { field: "user", bytes: 256 },
+  invalid_boolean: { field: "allow_overages" },
+  invalid_characters: { field: "user" },
+};
+
+/** What else a parameter can have to be. */
+const EXPECTED: Readonly<Record<string, string>> = {
+  apiKey: "given once",
+  name: "1 to 64 letters, digits, dots, dashes and underscores",
+  password: "12 characters or more, and at most 1024 bytes",
+};
+
+export interface Asked {
+  readonly plane: Plane;
+  readonly needs: readonly string[];
+}
+
+/** What a refusal of this code may look like: the very sentence, with made-up facts. */
+export function sampleRefusal(code: Code, { plane, needs }: Asked): Refused {
+  const field = needs.at(-1) ?? "apiKey";
+  const facts = {
+    ...FACTS,
+    ...(needs.length > 0 && { fields: needs }),
+    ...(plane !== "login" && { plane }),
+    ...(code === "invalid_parameter" && { field, expected: EXPECTED[field] ?? "" }),
+    ...OWN[code],
+  };
+  return refused({ ...facts, code } as AnyFault);
+}
+
+/** What any request can get, whatever it asks for. */
+export const COMMON: readonly Code[] = [
+  "invalid_json",
+  "body_not_object",
+  "invalid_type",
+  "invalid_number",
+  "invalid_characters",
+  "too_long",
+  "too_complex",
+  "unauthorized",
+  "forbidden",
+  "cross_site",
+  "tls_required",
+  "moved_away",
+  "too_large",
+  "unsupported_media_type",
+  "wrong_host",
+  "too_many_requests",
+  "internal_error",
+  "storage_full",
+  "storage_failed",
+];
