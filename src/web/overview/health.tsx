@@ -1,4 +1,4 @@
-import type { StatusReply } from "../../http/routes/admin.ts";
+import type { StatusReply } from "../../http/status.ts";
 import { bytes, date, number } from "../format.ts";
 import { overview } from "../texts/overview.ts";
 
