@@ -16,7 +16,10 @@ export const FAULTS: { readonly [C in Code]: Row<C> } = {
   body_not_object: { status: 400, say: () => "the body must be a JSON object" },
   unsupported_media_type: {
     status: 415,
-    say: () => "send the body as application/json in UTF-8, not compressed",
+    say: ({ takesFiles }) =>
+      takesFiles === true
+        ? "send the document as multipart/form-data, as text/plain or as application/json, not compressed"
+        : "send the body as application/json in UTF-8, not compressed",
   },
   too_large: { status: 413, say: ({ bytes }) => `the body may have at most ${bytes} bytes` },
   too_complex: { status: 400, say: () => "the body may nest 8 levels and hold 64 keys at most" },

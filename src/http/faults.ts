@@ -12,7 +12,7 @@ import type { Plane } from "./planes.ts";
 export type WireFault =
   | { readonly code: "invalid_json" }
   | { readonly code: "body_not_object" }
-  | { readonly code: "unsupported_media_type" }
+  | { readonly code: "unsupported_media_type"; readonly takesFiles?: true }
   | { readonly code: "too_large"; readonly bytes: number }
   | { readonly code: "too_complex" }
   | { readonly code: "invalid_type"; readonly fields: readonly string[] }
