@@ -1,5 +1,5 @@
 import type { TObject, TSchema } from "@sinclair/typebox";
-import type { Code } from "./faults.ts";
+import type { AnyFault, Code } from "./faults.ts";
 
 interface Description {
   readonly summary: string;
@@ -7,8 +7,11 @@ interface Description {
   readonly query?: TObject;
   /** Fields that a request cannot do without. */
   readonly needs?: readonly string[];
-  /** The refusals a caller should be ready for, besides those any request can get. */
-  readonly refuses?: readonly Code[];
+  /**
+   * The refusals a caller should be ready for, besides those any request can get; with their facts
+   * where the sentence hangs on them.
+   */
+  readonly refuses?: readonly (Code | AnyFault)[];
   /** What is gone afterwards, in a sentence for whoever is asked whether to go on. */
   readonly destroys?: string;
   readonly idempotent?: boolean;
@@ -21,6 +24,8 @@ interface Description {
 interface Replying extends Description {
   /** What a success looks like; left out for an empty one. */
   readonly reply?: TSchema;
+  /** For a stream: what each of its lines looks like. */
+  readonly lines?: TSchema;
   /** For the replies that are a word of plain text. */
   readonly text?: string;
 }
@@ -33,11 +38,17 @@ export interface Detail extends Partial<Description> {
 }
 
 /** A route's page in the OpenAPI document, kept beside the route. */
-export function describe({ reply, text, ...page }: Replying) {
-  const content =
-    text === undefined
-      ? reply && { "application/json": { schema: reply } }
-      : { "text/plain": { schema: { type: "string" as const, const: text } } };
-  const done = { description: "Done, and on disk", ...(content && { content }) };
+export function describe({ reply, lines, text, ...page }: Replying) {
+  const content = {
+    ...(reply && { "application/json": { schema: reply } }),
+    ...(lines && { "application/x-ndjson": { schema: lines } }),
+    ...(text !== undefined && {
+      "text/plain": { schema: { type: "string" as const, const: text } },
+    }),
+  };
+  const done = {
+    description: "Done, and on disk",
+    ...(Object.keys(content).length > 0 && { content }),
+  };
   return { detail: { ...page, responses: { 200: done } } };
 }

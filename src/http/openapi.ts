@@ -2,7 +2,7 @@ import type { TObject, TSchema } from "@sinclair/typebox";
 import type { AnyElysia } from "elysia";
 import { version } from "../platform/version.ts";
 import type { Detail } from "./describe.ts";
-import { statusOf, type Code } from "./faults.ts";
+import { statusOf, type AnyFault, type Code } from "./faults.ts";
 import { routes, type Method, type Plane } from "./planes.ts";
 import { COMMON, sampleRefusal, type Asked } from "./sample-refusals.ts";
 
@@ -152,21 +152,25 @@ const plain = ({ type, description, bytes, instant }: TSchema): object => ({
   ...(instant === true && { format: "date-time" }),
 });
 
-const refusalsOf = (codes: readonly Code[], asked: Asked): object =>
+type Refusing = Code | AnyFault;
+
+const codeOf = (one: Refusing): Code => (typeof one === "string" ? one : one.code);
+
+const refusalsOf = (list: readonly Refusing[], asked: Asked): object =>
   Object.fromEntries(
-    [...Map.groupBy(codes, statusOf)].map(([status, same]) => [
+    [...Map.groupBy(list, (one) => statusOf(codeOf(one)))].map(([status, same]) => [
       status,
-      refusal(same.join(", "), same, asked),
+      refusal(same.map(codeOf).join(", "), same, asked),
     ]),
   );
 
-const refusal = (description: string, codes: readonly Code[], asked: Asked): object => ({
+const refusal = (description: string, list: readonly Refusing[], asked: Asked): object => ({
   description,
   content: {
     "application/json": {
       schema: { $ref: "#/components/schemas/Refused" },
       examples: Object.fromEntries(
-        codes.map((code) => [code, { value: sampleRefusal(code, asked) }]),
+        list.map((one) => [codeOf(one), { value: sampleRefusal(one, asked) }]),
       ),
     },
   },

@@ -38,33 +38,25 @@ const OWN: Partial<Record<Code, object>> = {
   invalid_characters: { field: "user" },
 };
 
-/** What else a parameter can have to be. */
-const EXPECTED: Readonly<Record<string, string>> = {
-  apiKey: "given once",
-  name: "1 to 64 letters, digits, dots, dashes and underscores",
-  password: "12 characters or more, and at most 1024 bytes",
-};
-
 export interface Asked {
   readonly plane: Plane;
   readonly needs: readonly string[];
 }
 
-/** What a refusal of this code may look like: the very sentence, with made-up facts. */
-export function sampleRefusal(code: Code, { plane, needs }: Asked): Refused {
-  const field = needs.at(-1) ?? "apiKey";
+/** What such a refusal may look like: the very sentence, with made-up facts where it has none. */
+export function sampleRefusal(one: Code | AnyFault, { plane, needs }: Asked): Refused {
+  if (typeof one !== "string") return refused(one);
   const facts = {
     ...FACTS,
     ...(needs.length > 0 && { fields: needs }),
     ...(plane !== "login" && { plane }),
-    ...(code === "invalid_parameter" && { field, expected: EXPECTED[field] ?? "" }),
-    ...OWN[code],
+    ...OWN[one],
   };
-  return refused({ ...facts, code } as AnyFault);
+  return refused({ ...facts, code: one } as AnyFault);
 }
 
 /** What any request can get, whatever it asks for. */
-export const COMMON: readonly Code[] = [
+export const COMMON: readonly (Code | AnyFault)[] = [
   "invalid_json",
   "body_not_object",
   "invalid_type",
@@ -80,7 +72,7 @@ export const COMMON: readonly Code[] = [
   "too_large",
   "unsupported_media_type",
   "wrong_host",
-  "too_many_requests",
+  { code: "too_many_requests", busy: "requests" },
   "internal_error",
   "storage_full",
   "storage_failed",

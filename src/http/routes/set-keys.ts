@@ -48,7 +48,7 @@ export const setKeys = ({ credentials, peerOf }: RouteDeps) => {
         refuseRepeated(request);
         return set(readQuery(Keys, request), request);
       },
-      describe({ ...page, query: Keys, refuses: ["invalid_parameter"] }),
+      describe({ ...page, query: Keys, refuses: [repeated("apiKey")] }),
     )
     .post("/api/v4/setKeys", ({ body, request }) => set(body, request), {
       ...jsonBody(Keys),
@@ -61,6 +61,9 @@ function refuseRepeated(request: Request): void {
   const names = [...new URL(request.url).searchParams.keys()].map((name) => name.toLowerCase());
   for (const field of ["apiKey", "sharedKey"]) {
     const times = names.filter((name) => name === field.toLowerCase()).length;
-    if (times > 1) refuse({ code: "invalid_parameter", field, expected: "given once" });
+    if (times > 1) refuse(repeated(field));
   }
 }
+
+const repeated = (field: string) =>
+  ({ code: "invalid_parameter", field, expected: "given once" }) as const;
