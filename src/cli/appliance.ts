@@ -91,6 +91,7 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
     // Nobody listens yet.
     doors: () => [],
     certificate: () => null,
+    served: null,
   };
 }
 

@@ -5,8 +5,10 @@ import type { AccessFault } from "../operations/access.ts";
 import type { CodeRefused } from "../operations/airgap.ts";
 import type { FileFault, TrustClosed } from "../operations/licensing.ts";
 import type { StorageFault } from "../operations/operations.ts";
+import type { FramesRefused, TextTooLong } from "../operations/qr-codes.ts";
 import { FAULTS, type Row } from "./fault-words.ts";
 import type { Plane } from "./planes.ts";
+import type { ErrandFault } from "./served.ts";
 
 /** Every way a request itself can be wrong, before any rule is asked. */
 export type WireFault =
@@ -31,6 +33,7 @@ export type WireFault =
   | { readonly code: "unauthorized"; readonly plane?: Plane }
   | { readonly code: "tls_required" }
   | { readonly code: "too_many_requests"; readonly busy: "requests" | "streams" }
+  | { readonly code: "not_served" }
   | { readonly code: "internal_error" };
 
 export type AnyFault =
@@ -39,6 +42,9 @@ export type AnyFault =
   | FileFault
   | TrustClosed
   | CodeRefused
+  | FramesRefused
+  | TextTooLong
+  | ErrandFault
   | Exclude<AccessFault, { readonly code: "unauthorized" | "too_many_requests" }>
   | WireFault;
 export type Code = AnyFault["code"];

@@ -52,10 +52,15 @@ export function listen({ services, host, port, policy }: ListenOptions): Listeni
 
 export const LIMITS = { maxRequestBodySize: NO_LIMIT, idleTimeout: IDLE_SECONDS };
 
-export type Handler = (
-  request: Request,
-  server: { readonly requestIP: Bun.Server<unknown>["requestIP"] },
-) => Response | Promise<Response>;
+type Listener = Pick<Bun.Server<unknown>, "requestIP" | "timeout">;
+
+export type Handler = (request: Request, server: Listener) => Response | Promise<Response>;
+
+interface Arrival {
+  readonly peer: string | undefined;
+  readonly asked: Request;
+  readonly server: Listener;
+}
 
 export interface Handling {
   readonly handler: Handler;
@@ -68,10 +73,16 @@ export function handle(
   { names, log, ...policy }: Policy,
   isTls: boolean,
 ): Handling {
-  const peers = new WeakMap<Request, string>();
+  const arrivals = new WeakMap<Request, Arrival>();
   const gate: Gate = {
     ...policy,
-    peerOf: (request) => peers.get(request) ?? null,
+    peerOf: (request) => arrivals.get(request)?.peer ?? null,
+    keepOpen(request) {
+      const { asked, server } = arrivals.get(request) ?? {};
+      if (asked === undefined) return () => {};
+      server?.timeout(asked, 0);
+      return () => server?.timeout(asked, IDLE_SECONDS);
+    },
     trusted: false,
     isTls,
     names: [...ownNames(), ...names],
@@ -82,7 +93,7 @@ export function handle(
   const handler: Handler = (asked, server) => {
     const peer = server.requestIP(asked)?.address;
     const request = isTls ? spelledOut(asked) : asked;
-    if (peer !== undefined) peers.set(request, peer);
+    arrivals.set(request, { peer, asked, server });
     return fetch(request);
   };
   return { handler, endStreams: () => services.streams.end(gate) };

@@ -210,6 +210,7 @@ describe("a bug of ours", () => {
       streams: broken as Streams,
       doors: () => [],
       certificate: () => null,
+      served: null,
     };
     const site = new Appliance(services, { now: instant(0) }, "");
     const logged: string[] = [];

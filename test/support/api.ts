@@ -13,6 +13,7 @@ import type { StatusReply } from "../../src/http/status.ts";
 import type { ConsumptionReply, FeatureConsumptionReply } from "../../src/http/routes/count.ts";
 import { Streams } from "../../src/http/streams.ts";
 import type { SlotReply } from "../../src/http/routes/slot-reply.ts";
+import type { Served } from "../../src/http/served.ts";
 import type { Component } from "../../src/license/hardware.ts";
 import { signLease } from "../../src/license/lease.ts";
 import { Access } from "../../src/operations/access.ts";
@@ -66,6 +67,8 @@ export interface ApplianceOptions {
   readonly gate?: Partial<Gate>;
   readonly disk?: Disk;
   readonly folder?: string;
+  /** What a running server has besides; nothing unless told otherwise. */
+  readonly served?: (folder: string) => Served;
   /** What the machine is made of. */
   readonly components?: readonly Component[];
 }
@@ -109,6 +112,7 @@ export async function openAppliance(options: ApplianceOptions = {}): Promise<App
     streams: new Streams(),
     doors: () => [],
     certificate: () => null,
+    served: options.served?.(folder) ?? null,
   };
   const appliance = new Appliance(services, clock, folder, gate);
   onTestFinished(() => appliance.stop());
@@ -157,6 +161,7 @@ export class Appliance {
       adminOpen: false,
       allowPlain: false,
       names: ["appliance"],
+      keepOpen: () => () => {},
       access: services.access,
       ...gate,
     });
