@@ -11,6 +11,7 @@ import { keysSet } from "./commands/keys.ts";
 import { licenseCommands } from "./commands/license.ts";
 import { moveCommands } from "./commands/move.ts";
 import { noticesCommand } from "./commands/notices.ts";
+import { qrCommands } from "./commands/qr.ts";
 import { release } from "./commands/release.ts";
 import { serve } from "./commands/serve.ts";
 import { serviceCommands } from "./commands/service.ts";
@@ -57,6 +58,7 @@ export const groups: readonly Group[] = [
       configCommand,
       versionCommand,
       noticesCommand,
+      ...qrCommands,
       ...shellCommands(() => commands),
       checkpointCommand,
     ],

@@ -47,6 +47,13 @@ export const option = {
   },
   out: { name: "out", type: "string", value: "FILE", help: "write it to this file", path: true },
   qr: { name: "qr", type: "boolean", help: "show it as QR codes too" },
+  svg: {
+    name: "svg",
+    type: "string",
+    value: "FILE",
+    help: "draw them into this file instead; several get their numbers in the name",
+    path: true,
+  },
   withBorrows: {
     name: "with-borrows",
     type: "boolean",

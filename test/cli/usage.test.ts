@@ -79,6 +79,8 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   config: [...SETTINGS, "config", "json"],
   version: ["json"],
   notices: ["json"],
+  qr: ["svg", "json"],
+  "qr join": ["out", "json"],
 };
 const COMMANDS = Object.keys(FLAGS);
 const GROUPS = words("run licenses people care access vendor tools");
