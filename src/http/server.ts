@@ -110,6 +110,12 @@ function spelledOut(request: Request): Request {
 }
 
 /**
+ * Without it a command whose answer takes ten seconds is cut off. The runtime heeds it on sockets,
+ * too, though its types have it elsewhere only.
+ */
+const NEVER_IDLE: object = { idleTimeout: 0 };
+
+/**
  * For the command line on the same machine. Called with the folder's lock held: a socket there is
  * stale.
  */
@@ -119,6 +125,7 @@ export function listenOnSocket(services: Services, path: string, log: LogMode): 
   const fetch = watched((request) => (app ??= createApp(services, socketGate)).fetch(request), log);
   rmSync(path, { force: true });
   const server = Bun.serve({
+    ...NEVER_IDLE,
     unix: path,
     maxRequestBodySize: NO_LIMIT,
     fetch: (request) => fetch(request),
