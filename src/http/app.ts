@@ -4,6 +4,7 @@ import type { Airgap } from "../operations/airgap.ts";
 import type { Credentials } from "../operations/credentials.ts";
 import type { Identity } from "../operations/identity.ts";
 import type { Licensing } from "../operations/licensing.ts";
+import type { RecordReading } from "../operations/record-reading.ts";
 import type { Timekeeping } from "../operations/timekeeping.ts";
 import type { Operations } from "../operations/operations.ts";
 import { log } from "../platform/log.ts";
@@ -32,6 +33,7 @@ import { licenseGenerate } from "./routes/license-generate.ts";
 import { licenseUpload } from "./routes/license-upload.ts";
 import { page } from "./routes/page.ts";
 import { qr } from "./routes/qr.ts";
+import { record } from "./routes/record.ts";
 import { register } from "./routes/register.ts";
 import { settings } from "./routes/settings.ts";
 import { setKeys } from "./routes/set-keys.ts";
@@ -52,6 +54,7 @@ export interface Services {
   readonly timekeeping: Timekeeping;
   readonly access: Access;
   readonly streams: Streams;
+  readonly record: RecordReading;
   /** What stands open, and how to close it; nothing while nobody listens. */
   readonly doors: () => readonly Door[];
   /** Of the TLS listener; null: there is none. */
@@ -108,6 +111,7 @@ export function createApp(services: Services, gate: Gate) {
     .use(trust(deps))
     .use(auth(deps))
     .use(access(deps))
+    .use(record(deps))
     .use(admin(deps))
     .use(stream(deps))
     .use(settings(deps))

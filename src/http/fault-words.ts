@@ -206,6 +206,11 @@ export const FAULTS: { readonly [C in Code]: Row<C> } = {
     status: 503,
     say: () => "the disk is full: nothing was changed, try again when there is room",
   },
+  record_damaged: {
+    status: 503,
+    say: ({ line }) =>
+      `line ${line} of the record is damaged or missing; before=${line} shows what is older`,
+  },
   storage_failed: { status: 503, say: () => "the disk failed: nothing can be promised, try again" },
 };
 

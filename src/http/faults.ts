@@ -4,6 +4,7 @@ import type { Result } from "../domain/result.ts";
 import type { AccessFault } from "../operations/access.ts";
 import type { CodeRefused } from "../operations/airgap.ts";
 import type { FileFault, TrustClosed } from "../operations/licensing.ts";
+import type { DamagedRecord } from "../operations/record-reading.ts";
 import type { StorageFault } from "../operations/operations.ts";
 import type { FramesRefused, TextTooLong } from "../operations/qr-codes.ts";
 import { FAULTS, type Row } from "./fault-words.ts";
@@ -39,6 +40,7 @@ export type WireFault =
 export type AnyFault =
   | Fault
   | StorageFault
+  | DamagedRecord
   | FileFault
   | TrustClosed
   | CodeRefused

@@ -7,7 +7,7 @@ import { parseTimestamp, ZERO_TIME } from "./timestamps.ts";
  * The contract's fields: every one is a string and optional by shape. Which are needed, and what
  * their text must look like, is read here; a few may also arrive as JSON numbers or booleans.
  */
-const field = (description: string, more: { tolerates?: "integer" | "boolean" } = {}) =>
+export const field = (description: string, more: { tolerates?: "integer" | "boolean" } = {}) =>
   Type.Optional(Type.String({ description, ...more }));
 
 const COUNT = "A whole number in decimal digits; a JSON integer is understood too.";

@@ -37,7 +37,7 @@ test("on the socket an answer may take its time", async () => {
 test("on the network only while such an answer is waited for", async () => {
   const site = await openAppliance({ served: slowly(1) });
   const near = () => true;
-  const handler = handle(
+  const { handler } = handle(
     site.services,
     {
       isClient: near,

@@ -22,6 +22,7 @@ import { Credentials } from "../../src/operations/credentials.ts";
 import { Identity } from "../../src/operations/identity.ts";
 import { Licensing } from "../../src/operations/licensing.ts";
 import { Operations } from "../../src/operations/operations.ts";
+import { RecordReading } from "../../src/operations/record-reading.ts";
 import { Timekeeping } from "../../src/operations/timekeeping.ts";
 import { ApplianceClock } from "../../src/platform/clock.ts";
 import { realDisk, type Disk } from "../../src/platform/disk.ts";
@@ -110,6 +111,7 @@ export async function openAppliance(options: ApplianceOptions = {}): Promise<App
     timekeeping,
     access,
     streams: new Streams(),
+    record: new RecordReading(store),
     doors: () => [],
     certificate: () => null,
     served: options.served?.(folder) ?? null,
