@@ -12,6 +12,7 @@ import { licenseCommands } from "./commands/license.ts";
 import { moveCommands } from "./commands/move.ts";
 import { noticesCommand } from "./commands/notices.ts";
 import { qrCommands } from "./commands/qr.ts";
+import { recordCommands } from "./commands/record.ts";
 import { release } from "./commands/release.ts";
 import { serve } from "./commands/serve.ts";
 import { serviceCommands } from "./commands/service.ts";
@@ -43,7 +44,14 @@ export const groups: readonly Group[] = [
   {
     name: "care",
     about: "care for what it keeps",
-    commands: [doctor, ...careCommands, ...moveCommands, ...clockCommands, supportBundle],
+    commands: [
+      doctor,
+      ...recordCommands,
+      ...careCommands,
+      ...moveCommands,
+      ...clockCommands,
+      supportBundle,
+    ],
   },
   {
     name: "access",

@@ -34,6 +34,8 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   verify: ["data", "config", "json"],
   backup: ["data", "config", "json"],
   restore: ["data", "accept-loss", "config", "json"],
+  record: [...SITE, ...words("limit type user product license-id since until text out json")],
+  "record verify": ["json"],
   "move out": [...SITE, "yes", "json"],
   "move in": ["data", "config", "json"],
   slots: [...SITE, "product", "json"],

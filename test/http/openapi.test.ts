@@ -225,6 +225,7 @@ describe("the documented reply is the real one", () => {
     },
     "GET /api/admin/v1/status": (site) => site.status(),
     "GET /api/admin/v1/licenses": (site) => site.licenses(),
+    "GET /api/admin/v1/record": (site) => site.get("/api/admin/v1/record"),
     "GET /api/admin/v1/registrations": (site) => site.registrations(),
     "POST /api/admin/v1/registrations/release": (site) =>
       site.post("/api/admin/v1/registrations/release", ada),
@@ -252,6 +253,8 @@ describe("the documented reply is the real one", () => {
     "GET /api/v4/feature_release/all",
   ];
 
+  const EXPORT = "GET /api/admin/v1/record/export";
+
   async function inUse(): Promise<Appliance> {
     const site = await openAppliance({
       served,
@@ -275,7 +278,14 @@ describe("the documented reply is the real one", () => {
 
   test("every operation is in one of these lists", async () => {
     const operations = operationsOf(await documentOf(await openAppliance()));
-    const known = [...Object.keys(REPLIES), ...Object.keys(TEXTS), ...LINES, ...FILES, ...EMPTY];
+    const known = [
+      ...Object.keys(REPLIES),
+      ...Object.keys(TEXTS),
+      ...LINES,
+      ...FILES,
+      EXPORT,
+      ...EMPTY,
+    ];
     expect(operations.map(([route]) => route).toSorted()).toEqual(known.toSorted());
   });
 
@@ -318,6 +328,13 @@ describe("the documented reply is the real one", () => {
     const [response] = await site.send("POST", route.slice("POST ".length));
     expect([response.status, response.headers.get("content-type")]).toEqual([200, TAR]);
     expect(Object.keys(shown?.content ?? {})).toEqual([TAR]);
+  });
+
+  test(`${EXPORT} is lines of JSON`, async () => {
+    const site = await inUse();
+    const shown = new Map(operationsOf(await documentOf(site))).get(EXPORT)?.responses["200"];
+    const [response] = await site.get("/api/admin/v1/record/export");
+    expect(Object.keys(shown?.content ?? {})).toEqual([response.headers.get("content-type") ?? ""]);
   });
 
   test.each(EMPTY)("%s documents no body", async (route) => {
