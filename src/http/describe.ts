@@ -28,6 +28,8 @@ interface Replying extends Description {
   readonly lines?: TSchema;
   /** For the replies that are a word of plain text. */
   readonly text?: string;
+  /** For the replies that are a file: its media type. */
+  readonly file?: string;
 }
 
 /** What `describe` leaves on a route. */
@@ -38,12 +40,15 @@ export interface Detail extends Partial<Description> {
 }
 
 /** A route's page in the OpenAPI document, kept beside the route. */
-export function describe({ reply, lines, text, ...page }: Replying) {
+export function describe({ reply, lines, text, file, ...page }: Replying) {
   const content = {
     ...(reply && { "application/json": { schema: reply } }),
     ...(lines && { "application/x-ndjson": { schema: lines } }),
     ...(text !== undefined && {
       "text/plain": { schema: { type: "string" as const, const: text } },
+    }),
+    ...(file !== undefined && {
+      [file]: { schema: { type: "string" as const, format: "binary" } },
     }),
   };
   const done = {

@@ -21,7 +21,7 @@ interface Notes {
  * The contract's fields: every one is a string and optional by shape. Which are needed, and what
  * their text must look like, is read here; a few may also arrive as JSON numbers or booleans.
  */
-const field = (description: string, notes: Notes = {}) =>
+export const field = (description: string, notes: Notes = {}) =>
   Type.Optional(Type.String({ description, ...notes }));
 
 const name = (description: string) => field(description, { bytes: IDENTIFIER_BYTES });
@@ -75,6 +75,8 @@ export const fields = {
       tolerates: "integer",
     },
   ),
+  text: field("What the codes shall hold.", { bytes: CODE_BYTES }),
+  frames: field("What was read, a code a line, in any order."),
   vendor: name("A vendor, by its id."),
   appliance: field("This appliance, by its id; berth status tells it."),
   with_borrows: field("true: also while slots are borrowed. A JSON boolean is understood too.", {

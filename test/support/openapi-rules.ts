@@ -8,6 +8,7 @@ const KEYWORDS = new Set([
   "type",
   "description",
   "properties",
+  "patternProperties",
   "required",
   "items",
   "anyOf",
@@ -135,7 +136,7 @@ function checkSchema(place: string, schema: unknown, must: Must): void {
         must(String(name) in part(properties), place, "requires what it describes");
       }
     }
-    if (keyword === "properties") {
+    if (keyword === "properties" || keyword === "patternProperties") {
       for (const [name, inner] of Object.entries(part(value))) {
         checkSchema(`${place}.${name}`, inner, must);
       }

@@ -7,10 +7,12 @@ import { treeOf, type Node } from "./tree.ts";
 export function Reply({ reply }: { reply: Operation["reply"] }) {
   if (reply === null) return <p>{docs.empty}</p>;
   if (reply.type === "text/plain") return <p>{docs.word(String(reply.schema.const))}</p>;
+  if (reply.schema.format === "binary") return <p>{docs.fileOf(reply.type)}</p>;
   const whole = treeOf(reply.schema);
+  const isStream = reply.type === "application/x-ndjson";
   return (
     <>
-      <p class="quiet">{whole.type}</p>
+      <p class="quiet">{isStream ? docs.lines : whole.type}</p>
       <Parts nodes={whole.children} />
     </>
   );

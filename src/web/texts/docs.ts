@@ -47,6 +47,8 @@ export const docs = {
   reply: "Reply",
   empty: "200 without a body.",
   word: (word: string) => `200 and the word ${word} as plain text.`,
+  fileOf: (type: string) => `200 and a file of the type ${type}.`,
+  lines: "lines of JSON, each an object",
   optional: "not always there",
   parts: (name: string) => `What ${name} holds`,
   refusals: "Refusals",
