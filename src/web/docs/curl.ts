@@ -19,7 +19,7 @@ export function curlLine(origin: string, sending: Sending, caller: Caller): stri
 const CONTINUED = " \\\n  ";
 
 /** One word for a shell, whatever is in it. */
-export const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /** In a form, curl ends a file's name at these. */
 const formName = (name: string): string =>
