@@ -108,6 +108,13 @@ async function checkToken(): Promise<void> {
     "JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])",
   );
   check("it is kept nowhere", stored === '[{},{},""]', stored);
+  await open(opened.page, "get-auth");
+  await fill(opened.page, "Name", "ada");
+  await fill(opened.page, "Password", "a wrong one");
+  check("a wrong password is answered, not asked for again", (await send(opened.page)) === "401");
+  const wrong = await opened.page.getByRole("alert").textContent();
+  check("in words", wrong?.includes("the name or the password is wrong") === true, wrong);
+  await opened.checkAccess("a login");
   opened.checkQuiet("with a token");
   await opened.close();
   await site.stop();
@@ -134,6 +141,9 @@ async function checkPlainAddress(): Promise<void> {
       told,
     );
   }
+  await opened.page.getByRole("button", { name: "Copy" }).first().click();
+  await opened.page.getByText("Copied").waitFor();
+  check("a line is copied where browsers have no clipboard for scripts", true);
   opened.checkQuiet("at a plain address");
   await opened.close();
   await plain.stop();
