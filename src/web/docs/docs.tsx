@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { sentenceOf } from "../api.ts";
 import { Notice } from "../parts/notice.tsx";
 import { docs } from "../texts/docs.ts";
 import { frame } from "../texts/frame.ts";
@@ -11,9 +12,9 @@ import { chosen, document as read, operations, readDocument, saveDocument } from
 
 /** The whole documentation: what there is to call on one side, one call of it on the other. */
 export function Docs() {
-  const failed = useSignal(false);
+  const failed = useSignal("");
   const main = useRef<HTMLElement>(null);
-  useEffect(() => void readDocument().catch(() => (failed.value = true)), []);
+  useEffect(() => void readDocument().catch((error) => (failed.value = sentenceOf(error))), []);
   const skip = (event: Event): void => {
     // Behind the `#` stands which operation is shown.
     event.preventDefault();
@@ -45,7 +46,11 @@ export function Docs() {
       <div class="docs">
         {read.value !== null && <Index />}
         <main class="view" id="view" ref={main} tabIndex={-1}>
-          {failed.value && <Notice kind="bad">{docs.failed}</Notice>}
+          {failed.value !== "" && (
+            <Notice kind="bad" title={docs.failed}>
+              {failed.value}
+            </Notice>
+          )}
           {read.value !== null && <Shown into={main} />}
         </main>
       </div>

@@ -25,7 +25,8 @@ export function saveDocument(): void {
 
 export async function readDocument(): Promise<void> {
   const response = await fetch("/api/v4/openapi.json", { credentials: "omit" });
-  const read = (await response.json()) as Document;
+  const read = (await response.json()) as Document & { readonly message?: string };
+  if (!response.ok) throw new Error(read.message);
   operations.value = operationsIn(read);
   document.value = read;
 }
