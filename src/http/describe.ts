@@ -1,6 +1,9 @@
 import type { TObject, TSchema } from "@sinclair/typebox";
 import type { AnyFault, Code } from "./faults.ts";
 
+/** Of a wrong parameter there is nothing to say in general. */
+export type Refusing = Exclude<Code, "invalid_parameter"> | AnyFault;
+
 interface Description {
   readonly summary: string;
   readonly description?: string;
@@ -11,7 +14,7 @@ interface Description {
    * The refusals a caller should be ready for, besides those any request can get; with their facts
    * where the sentence hangs on them.
    */
-  readonly refuses?: readonly (Code | AnyFault)[];
+  readonly refuses?: readonly Refusing[];
   /** What is gone afterwards, in a sentence for whoever is asked whether to go on. */
   readonly destroys?: string;
   readonly idempotent?: boolean;

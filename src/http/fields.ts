@@ -79,6 +79,11 @@ export const fields = {
   frames: field("What was read, a code a line, in any order."),
   vendor: name("A vendor, by its id."),
   appliance: field("This appliance, by its id; berth status tells it."),
+  span: field("day, week or month: how far back; day when left out."),
+  wait: field(
+    "true: not before all of the record is read that it takes. A JSON boolean is understood too.",
+    { tolerates: "boolean" },
+  ),
   with_borrows: field("true: also while slots are borrowed. A JSON boolean is understood too.", {
     tolerates: "boolean",
   }),

@@ -1,8 +1,8 @@
 import type { TObject, TSchema } from "@sinclair/typebox";
 import type { AnyElysia } from "elysia";
 import { version } from "../platform/version.ts";
-import type { Detail } from "./describe.ts";
-import { statusOf, type AnyFault, type Code } from "./faults.ts";
+import type { Detail, Refusing } from "./describe.ts";
+import { statusOf, type Code } from "./faults.ts";
 import { routes, type Method, type Plane } from "./planes.ts";
 import { COMMON, sampleRefusal, type Asked } from "./sample-refusals.ts";
 
@@ -151,8 +151,6 @@ const plain = ({ type, description, bytes, instant }: TSchema): object => ({
   ...(bytes !== undefined && { "x-max-bytes": bytes as number }),
   ...(instant === true && { format: "date-time" }),
 });
-
-type Refusing = Code | AnyFault;
 
 const codeOf = (one: Refusing): Code => (typeof one === "string" ? one : one.code);
 

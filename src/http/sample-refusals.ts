@@ -1,4 +1,5 @@
 import type { Instant } from "../domain/time.ts";
+import type { Refusing } from "./describe.ts";
 import { refused, type AnyFault, type Code, type Refused } from "./faults.ts";
 import type { Plane } from "./planes.ts";
 
@@ -47,7 +48,7 @@ export interface Asked {
 }
 
 /** What such a refusal may look like: the very sentence, with made-up facts where it has none. */
-export function sampleRefusal(one: Code | AnyFault, { plane, needs }: Asked): Refused {
+export function sampleRefusal(one: Refusing, { plane, needs }: Asked): Refused {
   if (typeof one !== "string") return refused(one);
   const facts = {
     ...FACTS,
@@ -59,7 +60,7 @@ export function sampleRefusal(one: Code | AnyFault, { plane, needs }: Asked): Re
 }
 
 /** What any request can get, whatever it asks for. */
-export const COMMON: readonly (Code | AnyFault)[] = [
+export const COMMON: readonly Refusing[] = [
   "invalid_json",
   "body_not_object",
   "invalid_type",

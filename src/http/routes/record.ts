@@ -71,7 +71,7 @@ export const record = ({ record: reading, identity }: RouteDeps) =>
           "Looks at a few megabytes of the record at a time: with fewer events than asked for, or none, there is more as long as next is not null.",
         query: Query,
         reply: RecordReply,
-        refuses: [NOT_A_LIMIT, "invalid_number", "invalid_timestamp", "record_damaged"],
+        refuses: [NOT_A_PLACE, "invalid_number", "invalid_timestamp", "record_damaged"],
       }),
     )
     .get(
@@ -139,21 +139,20 @@ function typesIn(value: string | undefined): ReadonlySet<string> | null {
 
 function positionIn(value: string | undefined): Position | null {
   if (value === undefined || value === "") return null;
-  const expected = "a seq of the record, or what next said";
-  return parsePosition(value) ?? refuse({ code: "invalid_parameter", field: "before", expected });
+  return parsePosition(value) ?? refuse(NOT_A_PLACE);
 }
+
+const NOT_A_PLACE = {
+  code: "invalid_parameter",
+  field: "before",
+  expected: "a seq of the record, or what next said",
+} as const;
 
 const USUAL = 100;
 const MOST = 500;
 
-const NOT_A_LIMIT = {
-  code: "invalid_parameter",
-  field: "limit",
-  expected: `a whole number from 1 to ${MOST}`,
-} as const;
-
 function limitIn(value: string | undefined): number {
   if (value === undefined || value === "") return USUAL;
   const limit = /^[1-9]\d{0,2}$/.test(value) ? Number(value) : Infinity;
-  return limit <= MOST ? limit : refuse(NOT_A_LIMIT);
+  return limit <= MOST ? limit : refuse({ code: "invalid_number", field: "limit", most: MOST });
 }
