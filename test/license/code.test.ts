@@ -135,18 +135,24 @@ describe("row by row, while it is typed", () => {
 
   test("a row is right exactly where the whole code would be, at any length", () => {
     fc.assert(
-      fc.property(anyCode, fc.nat(), fc.constantFrom(...SYMBOLS, "U", "é", "!"), (of, at, by) => {
-        const rows = encodeCode(of.bytes, of.bits).split("\n");
-        expect(rows.map((row) => canonicalSymbols(row).length)).toEqual(rowSizes(of.bits));
-        expect(checkRows(rows, of.bits)).toEqual(rows.map(() => "right"));
-        const code = rows.join("");
-        const changed = replaced(canonicalSymbols(code), at % canonicalSymbols(code).length, by);
-        const typed = rows.map((_, row) => changed.slice(row * ROW, (row + 1) * ROW));
-        const decoded = decodeCode(changed, of.bits);
-        const wrong = checkRows(typed, of.bits).indexOf("wrong");
-        if (!decoded.ok && decoded.fault.wrong === "row") expect(wrong).toBe(decoded.fault.row - 1);
-        else expect(wrong).toBe(-1);
-      }),
+      fc.property(
+        anyCode,
+        fc.nat(),
+        fc.constantFrom(...SYMBOLS.split(""), "U", "é", "!"),
+        (of, at, by) => {
+          const rows = encodeCode(of.bytes, of.bits).split("\n");
+          expect(rows.map((row) => canonicalSymbols(row).length)).toEqual(rowSizes(of.bits));
+          expect(checkRows(rows, of.bits)).toEqual(rows.map(() => "right"));
+          const code = rows.join("");
+          const changed = replaced(canonicalSymbols(code), at % canonicalSymbols(code).length, by);
+          const typed = rows.map((_, row) => changed.slice(row * ROW, (row + 1) * ROW));
+          const decoded = decodeCode(changed, of.bits);
+          const wrong = checkRows(typed, of.bits).indexOf("wrong");
+          if (!decoded.ok && decoded.fault.wrong === "row")
+            expect(wrong).toBe(decoded.fault.row - 1);
+          else expect(wrong).toBe(-1);
+        },
+      ),
     );
   });
 
