@@ -27,7 +27,7 @@ export function vendorsDesk(folder: string, name: string, ...products: readonly 
       const out = join(folder, "answer.jwt");
       const words = ["--dir", folder, "--request", request, "--allow-weak-binding", "--out", out];
       BERTH.run("vendor", "issue", ...words, ...terms);
-      const document = readFileSync(out, "utf8");
+      const document = readFileSync(out, "utf8").trim();
       rmSync(out);
       return document;
     },
@@ -50,7 +50,7 @@ export async function drop(page: Page, text: string, name: string): Promise<void
 
 /** Whether an application gets a slot for somebody. */
 export async function registered(url: string, user: string, product: string): Promise<boolean> {
-  const response = await fetch(`${url}/api/v4/register`, {
+  const response = await fetch(`${url}api/v4/register`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ user, product, os_hostname: "<b>desk</b>" }),

@@ -75,7 +75,7 @@ export class Opened {
     await this.page.evaluate(AXE);
     const found = await this.page.evaluate<unknown[]>(
       `axe.run(document, { runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) =>
-        violations.map(({ id, help, nodes }) => [id, help, nodes.map(({ html }) => html)]))`,
+        violations.map(({ id, help, nodes }) => [id, help, nodes.map(({ html, any }) => [html, any.map(({ message }) => message)])]))`,
     );
     check(`${what}: usable by everybody, as far as axe can tell`, found.length === 0, found);
   }
