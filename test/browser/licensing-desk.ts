@@ -34,6 +34,12 @@ export function vendorsDesk(folder: string, name: string, ...products: readonly 
   };
 }
 
+/** As every operator should begin: with a token that only this tab knows. */
+export async function closeTheDoor(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Make the token" }).click();
+  await page.getByRole("button", { name: "I have kept it" }).click();
+}
+
 /** As from a folder window, somewhere onto the page. */
 export async function drop(page: Page, text: string, name: string): Promise<void> {
   const files = await page.evaluateHandle(

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { check, finish, rigFolder } from "../faults/rig.ts";
 import { BERTH } from "../support/vendor-and-site.ts";
 import { Opened, serveSite } from "./opened.ts";
-import { drop, HOSTILE, registered, vendorsDesk } from "./licensing-desk.ts";
+import { closeTheDoor, drop, HOSTILE, registered, vendorsDesk } from "./licensing-desk.ts";
 
 const root = rigFolder();
 const desk = vendorsDesk(join(root, "desk"), "Acme & <b>Sons</b>", "CAD", HOSTILE);
@@ -14,6 +14,7 @@ const site = await serveSite();
 const opened = await Opened.at(`${site.url}#/licenses`, { acceptDownloads: true });
 const { page } = opened;
 
+await closeTheDoor(page);
 await page.getByText("No license is installed yet.").waitFor();
 await opened.checkAccess("no license yet");
 await opened.picture("licenses-none");
@@ -44,10 +45,16 @@ await page.getByRole("button", { name: "Make the request" }).click();
 
 await page.getByRole("heading", { name: "Step 3 of 5: Request" }).waitFor();
 await page.getByRole("button", { name: "Show as QR code" }).click();
-await page.getByText("frame 1 of").waitFor({timeout:1500}).catch(()=>console.log("NOQR"));
+await page
+  .getByText("frame 1 of")
+  .waitFor({ timeout: 1500 })
+  .catch(() => console.log("NOQR"));
 await opened.checkAccess("the request");
 await opened.picture("ask-3-request");
-await page.getByRole("button", { name: "Next" }).click({timeout:500}).catch(()=>{});
+await page
+  .getByRole("button", { name: "Next" })
+  .click({ timeout: 500 })
+  .catch(() => {});
 check("a camera gets one frame after the other", await page.getByText("frame 2 of").isVisible());
 check("and whoever turns them stops the play", await page.getByText("Play").isVisible());
 const [download] = await Promise.all([
@@ -175,7 +182,9 @@ function hostileTerms(): object {
   return {
     product_name: "<i>Mesh</i> Pro",
     customer: "<script>alert(1)</script>",
-    metadata: readFileSync(import.meta.path, "utf8").slice(0, 60).replaceAll("\n", " "),
+    metadata: readFileSync(import.meta.path, "utf8")
+      .slice(0, 60)
+      .replaceAll("\n", " "),
     slots: 60,
     valid_until: "2031-05-01T00:00:00.000Z",
     grace_hours: 72,

@@ -1,4 +1,6 @@
 import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import type { VendorReply } from "../../http/routes/trust.ts";
 import { FileDrop } from "../parts/file-drop.tsx";
 import { Notice } from "../parts/notice.tsx";
@@ -32,21 +34,31 @@ export function Adding({ what, onTrusted }: Props) {
     onTrusted?.();
     if (waiting.value !== null) void take(waiting.value);
   };
+  const { value: came } = outcome;
+  if (came?.kind === "trust") {
+    const { document, vendor } = came;
+    const cancel = (): void => {
+      outcome.value = null;
+    };
+    return <TrustOffer {...{ document, vendor }} onTrusted={trusted} onCancel={cancel} />;
+  }
   return (
     <>
       <FileDrop what={what} onText={take} />
-      {outcome.value?.kind === "trust" ? (
-        <TrustOffer
-          document={outcome.value.document}
-          vendor={outcome.value.vendor}
-          onTrusted={trusted}
-          onCancel={() => (outcome.value = null)}
-        />
-      ) : (
-        outcome.value !== null && <Came outcome={outcome.value} />
+      {came !== null && (
+        <InSight key={came}>
+          <Came outcome={came} />
+        </InSight>
       )}
     </>
   );
+}
+
+/** What was dropped on a long page may have its answer below the edge of the screen. */
+function InSight({ children }: { children: ComponentChildren }) {
+  const ref = useRef<HTMLDivElement>(null);
+  useEffect(() => ref.current?.scrollIntoView({ block: "nearest" }), []);
+  return <div ref={ref}>{children}</div>;
 }
 
 /** What came of it, and what to do next. */

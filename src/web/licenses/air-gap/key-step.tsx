@@ -1,3 +1,4 @@
+import { useState } from "preact/hooks";
 import { CODE_BITS } from "../../../license/code.ts";
 import { Button } from "../../parts/button.tsx";
 import { Field } from "../../parts/field.tsx";
@@ -9,13 +10,15 @@ import { initialization, isWhole, key, makeActivation, POLICY, step } from "./st
 /** What the vendor gave beforehand. */
 export function KeyStep() {
   const begun = initialization.value.some((row) => row.trim() !== "");
+  // Only at first: emptied by whoever types it anew, it must not close under their hands.
+  const [isOpen] = useState(begun);
   const ready =
     key.value.trim() !== "" && (!begun || isWhole(initialization.value, CODE_BITS.initialization));
   return (
     <>
       <p>{airGapKey.text}</p>
       <Field label={airGapKey.key} value={key} hint={airGapKey.keyHint} required />
-      <details open={begun}>
+      <details open={isOpen}>
         <summary>{airGapKey.withInitialization}</summary>
         <CodeEntry
           label={airGapKey.initialization}
