@@ -1,60 +1,78 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { call, sentenceOf } from "../api.ts";
-import { when } from "../format.ts";
+import type { EntryReply } from "../../http/record-entry.ts";
+import { admin, done, sentenceOf } from "../api.ts";
+import { date, when } from "../format.ts";
+import { Button } from "../parts/button.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { licenses as say } from "../texts/licenses.ts";
 
-interface Recorded {
-  readonly seq: number;
-  readonly at: string;
-  readonly type: string;
-  readonly peer: string | null;
-  readonly detail: string | null;
+interface Read {
+  readonly events: readonly EntryReply[];
+  /** Where to go on; null: everything was looked at. */
+  readonly next: string | null;
+  readonly reached: string | null;
 }
 
+const NOTHING: Read = { events: [], next: null, reached: null };
 const TYPES = "LicenseInstalled,LicenseRemoved";
+
+/** How often the server is asked before a person is: each time it looks through some megabytes. */
+const LOOKS = 5;
 
 /** How it came, and every renewal; read anew when its serial grows. */
 export function History({ id, serial }: { id: number; serial: number }) {
-  const events = useSignal<readonly Recorded[] | null>(null);
+  const read = useSignal<Read | null>(null);
   const wrong = useSignal("");
+  const look = async (from: Read): Promise<void> => {
+    read.value = await olderThan(id, from);
+  };
   useEffect(() => {
-    read(id).then(
-      (found) => (events.value = found),
+    look(NOTHING).then(
+      () => (wrong.value = ""),
       (error: unknown) => (wrong.value = sentenceOf(error)),
     );
   }, [id, serial]);
+  const { value: found } = read;
   return (
     <section class="card">
       <h3>{say.history}</h3>
       {wrong.value !== "" && <Notice kind="warn">{wrong.value}</Notice>}
-      {events.value?.length === 0 && <p class="quiet">{say.historyNone}</p>}
-      {events.value !== null && events.value.length > 0 && (
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">{say.at}</th>
-              <th scope="col">{say.event}</th>
-              <th scope="col">{say.by}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {events.value.map(({ seq, at, type, peer }) => (
-              <tr key={seq}>
-                <td>{when(at)}</td>
-                <td>{say.events[type] ?? type}</td>
-                <td>{peer}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+      {found !== null && <Events events={found.events} />}
+      {found !== null && found.next !== null && (
+        <Button onClick={() => look(found)}>
+          {say.further(found.reached === null ? "" : date(found.reached))}
+        </Button>
       )}
     </section>
   );
 }
 
-async function read(id: number): Promise<readonly Recorded[]> {
-  const response = await call(`/api/admin/v1/record?license_id=${id}&type=${TYPES}`);
-  return ((await response.json()) as { readonly events: readonly Recorded[] }).events;
+function Events({ events }: { events: readonly EntryReply[] }) {
+  if (events.length === 0) return <p class="quiet">{say.historyNone}</p>;
+  return (
+    <ul class="history">
+      {events.map(({ seq, part, at, summary, peer }) => (
+        <li key={`${seq}-${part}`}>
+          <span class="quiet">
+            {when(at)}
+            {peer !== null && `, ${say.by(peer)}`}
+          </span>
+          <span>{summary}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+async function olderThan(id: number, from: Read): Promise<Read> {
+  let { events, next, reached } = from;
+  for (let looks = 0; looks < LOOKS; looks += 1) {
+    const query = { license_id: String(id), type: TYPES, ...(next !== null && { before: next }) };
+    const page = await done(admin.record.get({ query }));
+    events = [...events, ...page.events];
+    ({ next, reached } = page);
+    if (next === null || page.events.length > 0) break;
+  }
+  return { events, next, reached };
 }

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useId } from "preact/hooks";
-import { sentenceOf } from "../api.ts";
+import { admin, done, sentenceOf } from "../api.ts";
 import { fileDrop } from "../texts/parts.ts";
 import { Notice } from "./notice.tsx";
 
@@ -25,7 +25,7 @@ export function FileDrop({ what, onText }: Props) {
     busy.value = true;
     wrong.value = "";
     try {
-      await onText(await read());
+      await onText(await joined(await read()));
     } catch (error) {
       wrong.value = sentenceOf(error);
     } finally {
@@ -68,6 +68,12 @@ export function FileDrop({ what, onText }: Props) {
     </div>
   );
 }
+
+/** What a scanner read of several QR codes, a code a line, is one text again. */
+const joined = async (text: string): Promise<string> =>
+  text.trimStart().startsWith("BERTH1 ")
+    ? (await done(admin.qr.join.post({ frames: text }))).text
+    : text;
 
 /** The newest handlers are asked for at each event, so that the listeners can stay. */
 function useAnywhere(onDrag: (dragging: boolean) => void, onDrop: (files: FileList) => void) {
@@ -113,9 +119,13 @@ function Paste({ what, onText }: { what: string; onText: (text: string) => void 
           rows={4}
           spellcheck={false}
           autocomplete="off"
+          aria-describedby={`${id}-scan`}
           value={text.value}
           onInput={({ currentTarget }) => (text.value = currentTarget.value)}
         />
+        <p class="hint" id={`${id}-scan`}>
+          {fileDrop.scan}
+        </p>
         <button type="submit" class="button">
           {fileDrop.take}
         </button>

@@ -7,10 +7,12 @@ import { QrCodes } from "./qr-codes.tsx";
 interface Props {
   readonly text: string;
   readonly filename: string;
+  /** It stands beside this already. */
+  readonly isShown?: boolean;
 }
 
 /** A text for somebody to carry on: as a file, by the clipboard, by a camera. */
-export function HandOver({ text, filename }: Props) {
+export function HandOver({ text, filename, isShown = false }: Props) {
   const qr = useSignal(false);
   return (
     <div class="hand-over">
@@ -24,12 +26,14 @@ export function HandOver({ text, filename }: Props) {
         </Button>
       </div>
       {qr.value && <QrCodes text={text} />}
-      <details>
-        <summary>{handOver.text}</summary>
-        <p class="secret">
-          <code>{text}</code>
-        </p>
-      </details>
+      {!isShown && (
+        <details>
+          <summary>{handOver.text}</summary>
+          <p class="secret">
+            <code>{text}</code>
+          </p>
+        </details>
+      )}
     </div>
   );
 }

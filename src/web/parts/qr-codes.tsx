@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { call, sentenceOf } from "../api.ts";
+import { admin, done, sentenceOf } from "../api.ts";
 import { qrCodes } from "../texts/parts.ts";
 import { Notice } from "./notice.tsx";
 
@@ -18,8 +18,8 @@ export function QrCodes({ text }: { text: string }) {
   const frames = useSignal<readonly Frame[]>([]);
   const wrong = useSignal("");
   useEffect(() => {
-    framesOf(text).then(
-      (made) => (frames.value = made),
+    done(admin.qr.post({ text })).then(
+      (made) => (frames.value = made.frames),
       (error: unknown) => (wrong.value = sentenceOf(error)),
     );
   }, [text]);
@@ -34,15 +34,6 @@ export function QrCodes({ text }: { text: string }) {
   ) : (
     <Several frames={frames.value} />
   );
-}
-
-async function framesOf(text: string): Promise<readonly Frame[]> {
-  const response = await call("/api/admin/v1/qr", {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ text }),
-  });
-  return ((await response.json()) as { readonly frames: readonly Frame[] }).frames;
 }
 
 function Several({ frames }: { frames: readonly Frame[] }) {

@@ -58,13 +58,10 @@ export const codeEntry = {
   long: (more: number) => (more === 1 ? "one symbol too many" : `${more} symbols too many`),
   short: (typed: number, size: number) => `${typed} of ${size}`,
   empty: "to come",
-  toCome: (left: number) =>
-    left === 0
-      ? "Every row is right."
-      : left === 1
-        ? "One row is to come."
-        : `${left} rows are to come.`,
-  announce: (row: number, said: string) => `Row ${row}: ${said}`,
+  toCome: (rows: number) => (rows === 1 ? "One row is to come." : `${rows} rows are to come.`),
+  again: (rows: number) =>
+    rows === 1 ? "One row has to be read again." : `${rows} rows have to be read again.`,
+  whole: "Every row is right.",
 } as const;
 
 export const codeRemedies: Readonly<Record<string, string>> = {

@@ -43,6 +43,9 @@ export const askRequest = {
 export const askSend = {
   text: "Send the request to the vendor by whatever may leave this site: mail from another machine, a USB stick, a photograph of the QR code.",
   vendor: "The vendor answers it with a command like this:",
+  byQr: "If it goes by QR codes",
+  scanned: "Of QR codes that were scanned, a code a line, the vendor makes the file again first:",
+  scannedCommand: "berth qr join scanned.txt --out request.jwt",
   weak: "Little of this machine’s hardware can be told, as in a virtual machine or a container: the vendor has to agree to that with --allow-weak-binding.",
   back: "The answer is a small file, a text of some lines if you like. Bring it back the same way.",
   later:

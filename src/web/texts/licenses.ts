@@ -30,13 +30,8 @@ export const licenses = {
   moved: (until: string) => `signed for the host it was moved from; good here until ${until}`,
   history: "History",
   historyNone: "Nothing is recorded of it.",
-  event: "What",
-  by: "By",
-  at: "When",
-  events: {
-    LicenseInstalled: "installed or renewed",
-    LicenseRemoved: "given back",
-  } as Readonly<Record<string, string>>,
+  by: (peer: string) => `by ${peer}`,
+  further: (reached: string) => `Look further back than ${reached}`,
 } as const;
 
 export const giveBack = {

@@ -5,6 +5,7 @@ export const fileDrop = {
   choose: "Choose a file",
   chooseWhat: (what: string) => `Choose a file: ${what}`,
   paste: "Or paste its text",
+  scan: "A scanner may type here what it reads of QR codes, a code a line.",
   textOf: (what: string) => `Text of ${what}`,
   take: "Take this text",
   tooLarge: "This file is far too large to be from a vendor of licenses.",

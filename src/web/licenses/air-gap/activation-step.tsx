@@ -20,7 +20,7 @@ export function ActivationStep({ made }: { made: Activated }) {
         {activation.text} {activation.until(when(made.expires_at))}
       </p>
       <CodeShown code={made.activation_code} />
-      <HandOver text={made.activation_code} filename="activation-code.txt" />
+      <HandOver text={made.activation_code} filename="activation-code.txt" isShown />
       <h4>{activation.tell}</h4>
       <ul>
         <li>{activation.tellKey(key.value.trim())}</li>

@@ -51,7 +51,6 @@ export function CodeEntry({ label, bits, rows, onWhole }: Props) {
     else if (now[row] !== "short") lines.current[row + 1]?.focus();
   };
 
-  const left = marks.filter((mark) => mark !== "right").length;
   return (
     <fieldset class="code-entry">
       <legend>{label}</legend>
@@ -85,9 +84,20 @@ export function CodeEntry({ label, bits, rows, onWhole }: Props) {
           </div>
         );
       })}
-      <p class="hint">{codeEntry.toCome(left)}</p>
+      <p class="hint">{sayRest(marks)}</p>
     </fieldset>
   );
+}
+
+function sayRest(marks: readonly RowMark[]): string {
+  const short = marks.filter((mark) => mark === "short").length;
+  const wrong = marks.filter((mark) => mark === "wrong" || mark === "long").length;
+  if (short + wrong === 0) return codeEntry.whole;
+  const parts = [
+    ...(wrong === 0 ? [] : [codeEntry.again(wrong)]),
+    ...(short === 0 ? [] : [codeEntry.toCome(short)]),
+  ];
+  return parts.join(" ");
 }
 
 function sayMark(mark: RowMark, count: number, size: number): string {

@@ -67,6 +67,11 @@ export function SendStep({ made, onBack, onNext }: Props) {
       <p>{askSend.vendor}</p>
       <Command text={`${command} --out license.jwt`} />
       {weak && <p>{askSend.weak}</p>}
+      <details>
+        <summary>{askSend.byQr}</summary>
+        <p>{askSend.scanned}</p>
+        <Command text={askSend.scannedCommand} />
+      </details>
       <p>{askSend.back}</p>
       <p>
         <strong>{askSend.later}</strong>
