@@ -48,6 +48,7 @@ await page.getByRole("button", { name: "Show as QR code" }).click();
 await page.getByText("frame 1 of").waitFor();
 await opened.checkAccess("the request");
 await opened.picture("ask-3-request");
+await opened.everyLook("ask-3-request");
 await page.getByRole("button", { name: "Next" }).click();
 check("a camera gets one frame after the other", await page.getByText("frame 2 of").isVisible());
 check("and whoever turns them stops the play", await page.getByText("Play").isVisible());
@@ -108,6 +109,32 @@ await drop(page, answer, "license.jwt");
 await page.getByText("take the newest").waitFor();
 check("the older one does not come back", true);
 
+// A vendor nobody knew: its license waits until somebody trusts it. And one request serves once.
+const third = vendorsDesk(join(root, "third"), "Third", "PLOT");
+BERTH.run("license", "request", "--data", site.folder, "--out", again);
+const late = desk.issue(again, "--product", "CAD", "--new", "--slots", "1");
+await drop(page, third.issue(again, "--product", "PLOT", "--slots", "1"), "license.jwt");
+await page.getByText("this license is tried again by itself").waitFor();
+await drop(page, third.trust, "trust.jwt");
+await page.getByRole("button", { name: /accept this vendor/ }).click();
+await page.getByText("PLOT is installed").waitFor();
+check("a license waits for its vendor to be trusted", true);
+await drop(page, late, "license.jwt");
+await page.getByText("That request was answered by another license already").waitFor();
+await opened.checkAccess("a request answered twice");
+
+// Of another machine: told apart, with the way on.
+const elsewhere = await serveSite(join(root, "elsewhere"));
+const theirs = join(root, "theirs.jwt");
+BERTH.run("license", "request", "--data", elsewhere.folder, "--product", "CAD", "--out", theirs);
+await elsewhere.stop();
+await drop(page, desk.issue(theirs, "--slots", "1"), "license.jwt");
+await page.getByText("It was made for another machine.").waitFor();
+check("another site's license is told apart", true);
+await drop(page, readFileSync(theirs, "utf8"), "request.jwt");
+await page.getByText("it goes to the vendor").waitFor();
+check("a request is not taken for an answer", true);
+
 // Another product with names that are not ours, and everything terms can hold.
 const terms = join(root, "terms.json");
 writeFileSync(terms, JSON.stringify(hostileTerms()));
@@ -130,6 +157,7 @@ for (const [user, count] of [
 await page.getByText("95 of 100 consumed").first().waitFor();
 await opened.checkAccess("two licenses");
 await opened.picture("licenses");
+await opened.everyLook("licenses");
 await page.getByRole("link", { name: "<i>Mesh</i> Pro" }).first().click();
 await page.getByRole("heading", { name: "<i>Mesh</i> Pro" }).waitFor();
 check("a customer's name is text", await page.getByText("<script>alert(1)</script>").isVisible());
@@ -147,7 +175,7 @@ await opened.checkAccess("give it back?");
 await opened.picture("give-back");
 await page.getByRole("button", { name: "Cancel" }).click();
 const kept = JSON.parse(BERTH.run("license", "list", "--data", site.folder, "--json")) as unknown[];
-check("asked and left, nothing is given back", kept.length === 2);
+check("asked and left, nothing is given back", kept.length === 3);
 await page.getByRole("button", { name: "Give back…" }).click();
 await page.getByRole("button", { name: "Give it back for good" }).click();
 await page.getByText("is given back").waitFor();
@@ -160,8 +188,21 @@ const [receipt] = await Promise.all([
 await receipt.saveAs(join(root, "receipt.jwt"));
 const received = BERTH.run("vendor", "receive", join(root, "receipt.jwt"), "--dir", desk.folder);
 check("the vendor takes the receipt", /was given back/.test(received), received);
+await page.keyboard.press("Escape");
+await page.getByRole("button", { name: "Show the receipt" }).click();
 await page.getByRole("button", { name: "I have the receipt" }).click();
 await page.getByText("This license is not installed").waitFor();
+
+// With the cloud's keys set, the same question in the cloud's own form.
+await fetch("http://berth/api/v4/setKeys?apiKey=a&sharedKey=s", {
+  unix: join(site.folder, "berth.sock"),
+});
+await page.goto(`${site.url}#/licenses/ask/CAD`);
+await page.getByText("A license for CAD is installed: the answer renews it").waitFor();
+await page.getByLabel("License key (optional)").fill("K-9");
+await page.getByRole("button", { name: "Make the request" }).click();
+await page.getByText("For a licensing cloud").waitFor();
+await opened.checkAccess("a request for a cloud, too");
 
 opened.checkQuiet("licenses");
 await opened.close();

@@ -15,11 +15,11 @@ import { TrustOffer } from "./trust-offer.tsx";
 interface Props {
   /** What is wanted, in a word or two. */
   readonly what: string;
-  readonly onTrusted?: () => void;
+  readonly onInstalled?: () => void;
 }
 
 /** Takes in whatever a vendor sent, and says what came of it. */
-export function Adding({ what, onTrusted }: Props) {
+export function Adding({ what, onInstalled }: Props) {
   const outcome = useSignal<Outcome | null>(null);
   /** A license whose vendor was not trusted yet. */
   const waiting = useSignal<string | null>(null);
@@ -27,11 +27,11 @@ export function Adding({ what, onTrusted }: Props) {
     const came = await takeIn(text);
     outcome.value = came;
     const untrusted = came.kind === "refused" && came.code === "untrusted_vendor";
+    if (came.kind === "new" || came.kind === "renewed") onInstalled?.();
     if (came.kind !== "trust") waiting.value = untrusted ? text : null;
   };
   const trusted = (vendor: VendorReply): void => {
     outcome.value = { kind: "trusted", vendor };
-    onTrusted?.();
     if (waiting.value !== null) void take(waiting.value);
   };
   const { value: came } = outcome;

@@ -5,19 +5,20 @@ import { Button } from "../parts/button.tsx";
 import { Command } from "../parts/command.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { HandOver } from "../parts/hand-over.tsx";
+import { Notice } from "../parts/notice.tsx";
 import { frame } from "../texts/frame.ts";
 import { giveBack } from "../texts/licenses.ts";
 import { readKnown } from "./known.ts";
 import type { Standing } from "./license.ts";
 
-interface Receipt {
+interface GivenBack {
   readonly id: number;
   readonly product: string;
   readonly text: string;
 }
 
 /** Outlives the license it is of, and the screen that showed it. */
-const receipt = signal<Receipt | null>(null);
+const receipt = signal<GivenBack | null>(null);
 
 /** For good; so it is asked first, and nothing is lost by asking twice. */
 export function GiveBack({ standing }: { standing: Standing }) {
@@ -76,23 +77,31 @@ function Asked({ standing, onClose }: { standing: Standing; onClose: () => void 
   );
 }
 
-/** Shown wherever one is, until somebody has it. */
-export function ReceiptShown() {
+/** Offered as long as this page is open: closing it too early must not lose anything. */
+export function Receipt() {
+  const isOpen = useSignal(true);
   if (receipt.value === null) return null;
   const { id, product, text } = receipt.value;
-  const close = (): void => {
-    receipt.value = null;
-  };
+  if (!isOpen.value) {
+    return (
+      <Notice kind="note" title={giveBack.done(product)}>
+        <Button onClick={() => void (isOpen.value = true)}>{giveBack.showAgain}</Button>
+      </Notice>
+    );
+  }
   return (
-    <Dialog title={giveBack.done(product)} onClose={close}>
+    <Dialog title={giveBack.done(product)} onClose={() => (isOpen.value = false)}>
       <p>{giveBack.send}</p>
-      <Command text={`berth license remove ${id} --out receipt.jwt`} />
       <HandOver text={text} filename={`berth-receipt-${id}.jwt`} />
       <p>{giveBack.vendor}</p>
       <Command text={giveBack.vendorCommand} />
-      <Button kind="main" onClick={close}>
-        {giveBack.finish}
-      </Button>
+      <p>{giveBack.again}</p>
+      <Command text={`berth license remove ${id} --out receipt.jwt`} />
+      <div class="row way">
+        <Button kind="main" onClick={() => void (receipt.value = null)}>
+          {giveBack.finish}
+        </Button>
+      </div>
     </Dialog>
   );
 }

@@ -2,7 +2,7 @@ import { Notice } from "../parts/notice.tsx";
 import { place } from "../router.ts";
 import { AirGap } from "./air-gap/air-gap.tsx";
 import { Ask } from "./ask/ask.tsx";
-import { ReceiptShown } from "./give-back.tsx";
+import { Receipt } from "./give-back.tsx";
 import { unread, useKnown } from "./known.ts";
 import { LicenseList } from "./license-list.tsx";
 import { OneLicense } from "./one-license.tsx";
@@ -13,7 +13,7 @@ export function Licenses() {
   const [screen = "", detail = ""] = place.value.rest;
   return (
     <>
-      <ReceiptShown />
+      <Receipt />
       {unread.value !== "" && <Notice kind="bad">{unread.value}</Notice>}
       {screen === "" ? (
         <LicenseList />

@@ -52,7 +52,7 @@ export const confirmation = {
 
 export const codeEntry = {
   row: (row: number) => `Row ${row}`,
-  rowOf: (label: string, row: number, rows: number) => `${label}, row ${row} of ${rows}`,
+  ofRows: (rows: number) => `of ${rows}`,
   right: "right",
   wrong: "wrong: read this row again",
   long: (more: number) => (more === 1 ? "one symbol too many" : `${more} symbols too many`),
@@ -62,6 +62,7 @@ export const codeEntry = {
   again: (rows: number) =>
     rows === 1 ? "One row has to be read again." : `${rows} rows have to be read again.`,
   whole: "Every row is right.",
+  announce: (row: number) => `Row ${row} is wrong: read it again.`,
 } as const;
 
 export const codeRemedies: Readonly<Record<string, string>> = {

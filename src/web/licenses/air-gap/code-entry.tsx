@@ -61,7 +61,7 @@ export function CodeEntry({ label, bits, rows, onWhole }: Props) {
           <div key={row} class={`code-row ${mark}`}>
             <label for={`${id}-${row}`}>
               {codeEntry.row(row + 1)}
-              <span class="unseen"> {codeEntry.rowOf(label, row + 1, sizes.length)}</span>
+              <span class="unseen"> {codeEntry.ofRows(sizes.length)}</span>
             </label>
             <input
               id={`${id}-${row}`}
@@ -78,13 +78,16 @@ export function CodeEntry({ label, bits, rows, onWhole }: Props) {
               onPaste={(event) => onPaste(row, event)}
               onKeyDown={(event) => onKeyDown(row, event)}
             />
-            <span class="mark" id={`${id}-${row}-mark`} aria-live="polite">
+            <span class="mark" id={`${id}-${row}-mark`}>
               {said}
             </span>
           </div>
         );
       })}
       <p class="hint">{sayRest(marks)}</p>
+      <p class="unseen" role="status">
+        {sayWrong(marks)}
+      </p>
     </fieldset>
   );
 }
@@ -99,6 +102,14 @@ function sayRest(marks: readonly RowMark[]): string {
   ];
   return parts.join(" ");
 }
+
+/** For whoever listens: not each symbol, only what a row came to. */
+const sayWrong = (marks: readonly RowMark[]): string =>
+  marks
+    .flatMap((mark, row) => (mark === "wrong" || mark === "long" ? [row + 1] : []))
+    .map((row) => codeEntry.announce(row))
+    .concat(marks.every((mark) => mark === "right") ? [codeEntry.whole] : [])
+    .join(" ");
 
 function sayMark(mark: RowMark, count: number, size: number): string {
   switch (mark) {

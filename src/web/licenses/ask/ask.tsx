@@ -9,7 +9,7 @@ import { licenses, vendors } from "../known.ts";
 import { VendorStep } from "../vendor-step.tsx";
 import { ProductStep } from "./product-step.tsx";
 import { RequestStep, SendStep } from "./request-step.tsx";
-import { ANSWER, begin, made, product, PRODUCT, step } from "./state.ts";
+import { ANSWER, answered, begin, made, product, PRODUCT, step } from "./state.ts";
 
 /** From "we need a license" to a license, step by step. */
 export function Ask({ product: asked }: { product: string }) {
@@ -17,7 +17,8 @@ export function Ask({ product: asked }: { product: string }) {
   const hasVendors = (vendors.value ?? []).length > 0;
   // What was begun goes on, unless the link that led here is about something else.
   useEffect(() => {
-    const goesOn = made.value !== null && (asked === "" || asked === product.value);
+    const isSame = asked === "" || asked === product.value;
+    const goesOn = made.value !== null && !answered.value && isSame;
     if (isKnown && !goesOn) begin(asked, hasVendors);
   }, [asked, isKnown]);
   if (!isKnown) return null;
@@ -57,7 +58,7 @@ function Current({ hasVendors }: { hasVendors: boolean }) {
       return (
         <>
           <p>{askAnswer.text}</p>
-          <Adding what={askAnswer.what} />
+          <Adding what={askAnswer.what} onInstalled={() => (answered.value = true)} />
           <p class="quiet">{askAnswer.later}</p>
           <Way onBack={back}>
             <Button onClick={() => begin("", hasVendors)}>{ask.again}</Button>

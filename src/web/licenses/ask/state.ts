@@ -18,6 +18,8 @@ export const step = signal(0);
 export const product = signal("");
 export const key = signal("");
 export const made = signal<Made | null>(null);
+/** The walk came to its end: who comes again begins anew. */
+export const answered = signal(false);
 
 export const PRODUCT = 1;
 const REQUEST = 2;
@@ -31,6 +33,7 @@ export function begin(of: string, hasVendors: boolean): void {
   product.value = of;
   key.value = keys.length === 1 ? (keys[0] ?? "") : "";
   made.value = null;
+  answered.value = false;
   step.value = hasVendors ? PRODUCT : 0;
 }
 
