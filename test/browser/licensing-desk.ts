@@ -7,6 +7,9 @@ import { BERTH } from "../support/vendor-and-site.ts";
 /** Shown wherever a product is; as text, or it would run. */
 export const HOSTILE = "<img src=x onerror=alert(1)>";
 
+/** A small laptop's. */
+export const VIEWPORT = { width: 1280, height: 800 };
+
 export interface Desk {
   readonly folder: string;
   /** The document that makes a site trust it. */

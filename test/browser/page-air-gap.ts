@@ -5,7 +5,14 @@ import { join } from "node:path";
 import { check, finish, rigFolder } from "../faults/rig.ts";
 import { BERTH } from "../support/vendor-and-site.ts";
 import { Opened, serveSite } from "./opened.ts";
-import { closeTheDoor, drop, HOSTILE, registered, vendorsDesk } from "./licensing-desk.ts";
+import {
+  closeTheDoor,
+  drop,
+  HOSTILE,
+  registered,
+  vendorsDesk,
+  VIEWPORT,
+} from "./licensing-desk.ts";
 
 const KEY = "K-1 <b>'quoted'</b>";
 
@@ -18,7 +25,7 @@ const policy = readFileSync(policyFile, "utf8");
 const initialization = BERTH.run("vendor", "init-code").trim();
 
 const site = await serveSite();
-const opened = await Opened.at(`${site.url}#/licenses/air-gap`);
+const opened = await Opened.at(`${site.url}#/licenses/air-gap`, { viewport: VIEWPORT });
 const { page } = opened;
 const row = (number: number) => page.locator(".code-row input").nth(number - 1);
 const mark = (number: number) => page.locator(".code-row .mark").nth(number - 1);
@@ -60,11 +67,10 @@ await opened.checkAccess("the activation code as QR");
 await opened.picture("air-gap-3-activation");
 await opened.everyLook("air-gap-activation");
 
-const confirmed = BERTH.run(
-  ...["vendor", "confirm", "--dir", desk.folder, "--policy", policyFile, "--allow-weak-binding"],
-  ...["--license-key", KEY, "--activation-code", code, "--initialization-code", initialization],
-  "--json",
-);
+const read = ["--license-key", KEY, "--activation-code", code];
+const asked = [...read, "--initialization-code", initialization, "--allow-weak-binding", "--json"];
+const at = ["--dir", desk.folder, "--policy", policyFile];
+const confirmed = BERTH.run("vendor", "confirm", ...at, ...asked);
 const { confirmation_code } = JSON.parse(confirmed) as { confirmation_code: string };
 const answer = confirmation_code.split("\n");
 
@@ -86,6 +92,8 @@ for (const [index, text] of heard.entries()) {
   if (index < 2) check(`row ${index + 1} is right`, /✓/.test(await marked(index + 1)));
 }
 const marks = await page.locator(".code-row .mark").allTextContents();
+const rest = await page.locator(".code-entry [role=status]").textContent();
+check("what is left is said to whoever listens", rest === "To be read again: row 3.", rest);
 check(
   "only the misheard row is wrong, though everything was typed in one go",
   marks.every((text, index) => (index === 2 ? text.startsWith("✗") : text.startsWith("✓"))),

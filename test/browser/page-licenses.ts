@@ -5,13 +5,20 @@ import { join } from "node:path";
 import { check, finish, rigFolder } from "../faults/rig.ts";
 import { BERTH } from "../support/vendor-and-site.ts";
 import { Opened, serveSite } from "./opened.ts";
-import { closeTheDoor, drop, HOSTILE, registered, vendorsDesk } from "./licensing-desk.ts";
+import {
+  closeTheDoor,
+  drop,
+  HOSTILE,
+  registered,
+  vendorsDesk,
+  VIEWPORT,
+} from "./licensing-desk.ts";
 
 const root = rigFolder();
 const desk = vendorsDesk(join(root, "desk"), "Acme & <b>Sons</b>", "CAD", HOSTILE);
 const stranger = vendorsDesk(join(root, "other"), "Stranger", "CAD");
 const site = await serveSite();
-const opened = await Opened.at(`${site.url}#/licenses`, { acceptDownloads: true });
+const opened = await Opened.at(`${site.url}#/licenses`, { viewport: VIEWPORT });
 const { page } = opened;
 
 await closeTheDoor(page);

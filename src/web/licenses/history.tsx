@@ -66,11 +66,12 @@ function Events({ events }: { events: readonly EntryReply[] }) {
 }
 
 async function olderThan(id: number, from: Read): Promise<Read> {
-  let { events, next, reached } = from;
+  const events = [...from.events];
+  let { next, reached } = from;
   for (let looks = 0; looks < LOOKS; looks += 1) {
     const query = { license_id: String(id), type: TYPES, ...(next !== null && { before: next }) };
     const page = await done(admin.record.get({ query }));
-    events = [...events, ...page.events];
+    events.push(...page.events);
     ({ next, reached } = page);
     if (next === null || page.events.length > 0) break;
   }

@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { frame } from "../texts/frame.ts";
 import { handOver } from "../texts/parts.ts";
 import { Button, CopyButton } from "./button.tsx";
@@ -9,10 +10,12 @@ interface Props {
   readonly filename: string;
   /** It stands beside this already. */
   readonly isShown?: boolean;
+  /** More to do with it. */
+  readonly children?: ComponentChildren;
 }
 
 /** A text for somebody to carry on: as a file, by the clipboard, by a camera. */
-export function HandOver({ text, filename, isShown = false }: Props) {
+export function HandOver({ text, filename, isShown = false, children }: Props) {
   const qr = useSignal(false);
   return (
     <div class="hand-over">
@@ -24,6 +27,7 @@ export function HandOver({ text, filename, isShown = false }: Props) {
         <Button onClick={() => void (qr.value = !qr.value)}>
           {qr.value ? handOver.hideQr : handOver.showQr}
         </Button>
+        {children}
       </div>
       {qr.value && <QrCodes text={text} />}
       {!isShown && (

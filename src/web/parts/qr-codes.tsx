@@ -27,7 +27,7 @@ export function QrCodes({ text }: { text: string }) {
   const [first, second] = frames.value;
   if (first === undefined) return null;
   return second === undefined ? (
-    <figure class="qr">
+    <figure class="qr one">
       <Picture frame={first} index={1} all={1} />
       <figcaption>{qrCodes.one}</figcaption>
     </figure>

@@ -59,10 +59,8 @@ export const codeEntry = {
   short: (typed: number, size: number) => `${typed} of ${size}`,
   empty: "to come",
   toCome: (rows: number) => (rows === 1 ? "One row is to come." : `${rows} rows are to come.`),
-  again: (rows: number) =>
-    rows === 1 ? "One row has to be read again." : `${rows} rows have to be read again.`,
+  again: (rows: string) => `To be read again: row ${rows}.`,
   whole: "Every row is right.",
-  announce: (row: number) => `Row ${row} is wrong: read it again.`,
 } as const;
 
 export const codeRemedies: Readonly<Record<string, string>> = {

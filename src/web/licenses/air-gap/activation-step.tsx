@@ -1,3 +1,4 @@
+import { useSignal } from "@preact/signals";
 import { when } from "../../format.ts";
 import { status } from "../../live.ts";
 import { Button } from "../../parts/button.tsx";
@@ -12,6 +13,7 @@ import { initialization, key, KEY, POLICY, step, type Activated } from "./state.
 
 /** The code that goes out, and what is said with it. */
 export function ActivationStep({ made }: { made: Activated }) {
+  const spelled = useSignal(false);
   const weak = status.value?.appliance.weak_binding === true;
   const [begunWith = ""] = initialization.value;
   return (
@@ -19,8 +21,12 @@ export function ActivationStep({ made }: { made: Activated }) {
       <p>
         {activation.text} {activation.until(when(made.expires_at))}
       </p>
-      <CodeShown code={made.activation_code} />
-      <HandOver text={made.activation_code} filename="activation-code.txt" isShown />
+      <CodeShown code={made.activation_code} spelled={spelled.value} />
+      <HandOver text={made.activation_code} filename="activation-code.txt" isShown>
+        <Button onClick={() => void (spelled.value = !spelled.value)}>
+          {spelled.value ? activation.unspell : activation.spell}
+        </Button>
+      </HandOver>
       <h4>{activation.tell}</h4>
       <ul>
         <li>{activation.tellKey(key.value.trim())}</li>

@@ -84,32 +84,23 @@ export function CodeEntry({ label, bits, rows, onWhole }: Props) {
           </div>
         );
       })}
-      <p class="hint">{sayRest(marks)}</p>
-      <p class="unseen" role="status">
-        {sayWrong(marks)}
+      <p class="hint" role="status">
+        {sayRest(marks)}
       </p>
     </fieldset>
   );
 }
 
+/** Changes when a row is full, not with each symbol: that is often enough to be read out. */
 function sayRest(marks: readonly RowMark[]): string {
-  const short = marks.filter((mark) => mark === "short").length;
-  const wrong = marks.filter((mark) => mark === "wrong" || mark === "long").length;
-  if (short + wrong === 0) return codeEntry.whole;
-  const parts = [
-    ...(wrong === 0 ? [] : [codeEntry.again(wrong)]),
-    ...(short === 0 ? [] : [codeEntry.toCome(short)]),
-  ];
-  return parts.join(" ");
+  const toCome = marks.filter((mark) => mark === "short").length;
+  const wrong = marks.flatMap((mark, row) =>
+    mark === "wrong" || mark === "long" ? [row + 1] : [],
+  );
+  if (toCome === 0 && wrong.length === 0) return codeEntry.whole;
+  const again = wrong.length === 0 ? "" : codeEntry.again(wrong.join(", "));
+  return `${again} ${toCome === 0 ? "" : codeEntry.toCome(toCome)}`.trim();
 }
-
-/** For whoever listens: not each symbol, only what a row came to. */
-const sayWrong = (marks: readonly RowMark[]): string =>
-  marks
-    .flatMap((mark, row) => (mark === "wrong" || mark === "long" ? [row + 1] : []))
-    .map((row) => codeEntry.announce(row))
-    .concat(marks.every((mark) => mark === "right") ? [codeEntry.whole] : [])
-    .join(" ");
 
 function sayMark(mark: RowMark, count: number, size: number): string {
   switch (mark) {

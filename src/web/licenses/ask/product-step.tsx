@@ -15,6 +15,7 @@ export function ProductStep({ onBack }: { onBack: () => void }) {
   const renews = licenses.value?.some((one) => one.product_details.short_code === chosen) === true;
   return (
     <>
+      <p>{askProduct.text}</p>
       <div class="row choices" role="group" aria-label={askProduct.text}>
         {products.slice(0, CHOICES).map((code) => (
           <button
