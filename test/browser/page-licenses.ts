@@ -2,6 +2,7 @@
 // by file, a renewal, every refusal a vendor's file can meet, and giving it back.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { framesOf } from "../../src/license/qr.ts";
 import { check, finish, rigFolder } from "../faults/rig.ts";
 import { BERTH } from "../support/vendor-and-site.ts";
 import { Opened, serveSite } from "./opened.ts";
@@ -56,9 +57,14 @@ await page.getByText("frame 1 of").waitFor();
 await opened.checkAccess("the request");
 await opened.picture("ask-3-request");
 await opened.everyLook("ask-3-request");
-await page.getByRole("button", { name: "Next" }).click();
-check("a camera gets one frame after the other", await page.getByText("frame 2 of").isVisible());
-check("and whoever turns them stops the play", await page.getByText("Play").isVisible());
+await page.getByText("frame 2 of 2").waitFor();
+await page.getByText("frame 1 of 2").waitFor();
+check("a camera gets one frame after the other, over and over", true);
+await page.getByRole("button", { name: "Previous" }).click();
+const stopped = await page.getByRole("button", { name: "Play" }).isVisible();
+check("whoever turns them by hand stops the play", stopped);
+await Bun.sleep(3_500);
+check("and it stays stopped", await page.getByText("frame 2 of 2").isVisible());
 const [download] = await Promise.all([
   page.waitForEvent("download"),
   page.getByRole("button", { name: "Save as file" }).click(),
@@ -100,12 +106,13 @@ await drop(page, answer, "license.jwt");
 await page.getByText("CAD was installed already").waitFor();
 check("the same file twice changes nothing", true);
 
-// A renewal, dropped on the list: what changed is said, and who holds a slot keeps it.
+// A renewal, chosen on the list: what changed is said, and who holds a slot keeps it.
 await page.goto(`${site.url}#/licenses`);
 const again = join(root, "again.jwt");
 BERTH.run("license", "request", "--data", site.folder, "--product", "CAD", "--out", again);
 const renewal = desk.issue(again, "--slots", "10", "--valid-until", "2032-01-01");
-await drop(page, renewal, "license.jwt");
+writeFileSync(again, renewal);
+await page.getByLabel("Choose a file: the vendor’s file").setInputFiles(again);
 await page.getByText("CAD is renewed").waitFor();
 const notice = (await page.getByRole("status").filter({ hasText: "renewed" }).textContent()) ?? "";
 check("a renewal tells its slots", notice.includes("Slots: 3 → 10"), notice);
@@ -147,7 +154,9 @@ const terms = join(root, "terms.json");
 writeFileSync(terms, JSON.stringify(hostileTerms()));
 BERTH.run("license", "request", "--data", site.folder, "--product", HOSTILE, "--out", again);
 await page.getByText("Or paste its text").click();
-await page.getByLabel("Text of the vendor’s file").fill(desk.issue(again, "--terms", terms));
+const scanned = framesOf(desk.issue(again, "--terms", terms));
+check("an answer of several QR codes", scanned.length > 1, scanned.length);
+await page.getByLabel("Text of the vendor’s file").fill(scanned.toReversed().join("\n"));
 await page.getByRole("button", { name: "Take this text" }).click();
 await page.getByText("is installed").waitFor();
 for (const [user, count] of [

@@ -19,6 +19,7 @@ interface GivenBack {
 
 /** Outlives the license it is of, and the screen that showed it. */
 const receipt = signal<GivenBack | null>(null);
+const isOpen = signal(false);
 
 /** For good; so it is asked first, and nothing is lost by asking twice. */
 export function GiveBack({ standing }: { standing: Standing }) {
@@ -43,6 +44,7 @@ function Asked({ standing, onClose }: { standing: Standing; onClose: () => void 
     const body = { license_id: String(id), with_borrows: String(withBorrows.value) };
     const { receipt: text } = await done(admin.licenses.remove.post(body)).catch(noteBorrows);
     receipt.value = { id, product, text };
+    isOpen.value = true;
     void readKnown();
   };
   const noteBorrows = (error: unknown): never => {
@@ -79,7 +81,6 @@ function Asked({ standing, onClose }: { standing: Standing; onClose: () => void 
 
 /** Offered as long as this page is open: closing it too early must not lose anything. */
 export function Receipt() {
-  const isOpen = useSignal(true);
   if (receipt.value === null) return null;
   const { id, product, text } = receipt.value;
   if (!isOpen.value) {

@@ -19,7 +19,9 @@ export function OneLicense({ id }: { id: number }) {
   const { value: known } = status;
   const standing = known?.licenses.find(({ license_id }) => license_id === id);
   const license = licenses.value?.find((one) => one.id === id);
-  if (known === null || licenses.value === null) return null;
+  // Just installed, it may be known by one and not yet by the other.
+  const isComing = standing !== undefined && license === undefined;
+  if (known === null || licenses.value === null || isComing) return null;
   return (
     <>
       <p class="way-back">
