@@ -107,10 +107,12 @@ await opened.everyLook("air-gap-wrong-row");
 
 // Corrected in place: the caret stays where it was put.
 await row(3).focus();
-await page.evaluate("document.activeElement.setSelectionRange(9, 10)");
-await page.keyboard.type((answer[2] ?? "").charAt(9));
-const caret = await page.evaluate<number>("document.activeElement.selectionStart");
-check("the caret does not jump", caret === 10, caret);
+await page.evaluate("document.activeElement.setSelectionRange(10, 10)");
+const caret = () => page.evaluate<number>("document.activeElement.selectionStart");
+await page.keyboard.press("Backspace");
+check("the caret does not jump when a symbol is taken out", (await caret()) === 9, await caret());
+await page.keyboard.type((answer[2] ?? "").charAt(9).toLowerCase());
+check("nor when another takes its place", (await caret()) === 10, await caret());
 check("the corrected row is right", /✓/.test(await marked(3)), await marked(3));
 check("every row is right", await page.getByText("Every row is right.").isVisible());
 await opened.picture("air-gap-5-right");
