@@ -36,11 +36,10 @@ export function Adding({ what, onInstalled }: Props) {
   };
   const { value: came } = outcome;
   if (came?.kind === "trust") {
-    const { document, vendor } = came;
     const cancel = (): void => {
       outcome.value = null;
     };
-    return <TrustOffer {...{ document, vendor }} onTrusted={trusted} onCancel={cancel} />;
+    return <TrustOffer offered={came} onTrusted={trusted} onCancel={cancel} />;
   }
   return (
     <>

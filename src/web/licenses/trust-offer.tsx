@@ -5,16 +5,17 @@ import { Command } from "../parts/command.tsx";
 import { frame } from "../texts/frame.ts";
 import { trusting } from "../texts/adding.ts";
 import { readKnown, vendors } from "./known.ts";
+import type { Offered } from "./take-in.ts";
 
 interface Props {
-  readonly document: string;
-  readonly vendor: VendorReply;
+  readonly offered: Offered;
   readonly onTrusted: (vendor: VendorReply) => void;
   readonly onCancel: () => void;
 }
 
 /** A vendor is accepted by a person who compared the fingerprint, never by a file alone. */
-export function TrustOffer({ document, vendor, onTrusted, onCancel }: Props) {
+export function TrustOffer({ offered, onTrusted, onCancel }: Props) {
+  const { document, vendor } = offered;
   const accept = async (): Promise<void> => {
     const trusted = await done(admin.trust.add.post({ license: document }));
     await readKnown();

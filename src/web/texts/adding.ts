@@ -16,7 +16,6 @@ export const adding = {
   refused: "It was not accepted",
   next: "What to do",
   ask: "Ask the vendor",
-  airGap: "License by codes",
   waiting: "Once that vendor is trusted, this license is tried again by itself.",
 } as const;
 

@@ -39,7 +39,6 @@ export const policy = {
   takenPlain: "A policy is there; the server will say whether it is right.",
   notOne: "This is no policy.",
   next: "Go on",
-  other: "Take another one",
 } as const;
 
 export const confirmation = {

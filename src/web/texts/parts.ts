@@ -33,5 +33,4 @@ export const steps = {
   label: "Steps",
   heading: (index: number, all: number, title: string) => `Step ${index} of ${all}: ${title}`,
   back: "Back",
-  next: "Next",
 } as const;

@@ -31,7 +31,7 @@ export function PolicyStep() {
       {trust.value === null ? (
         <FileDrop what={say.what} onText={take} />
       ) : (
-        <TrustOffer {...trust.value} onTrusted={done} onCancel={done} />
+        <TrustOffer offered={trust.value} onTrusted={done} onCancel={done} />
       )}
       <Way onBack={() => (step.value = activated.value === null ? KEY : ACTIVATION)}>
         <Button

@@ -38,7 +38,10 @@ export function typeInto(
   return { rows: now, at: leads ? row + 1 : row };
 }
 
-/** A copied text: all of a code wherever it is pasted, else from this row on; null: less than a row. */
+/**
+ * A copied text: all of a code wherever it is pasted, else from this row on. Null: not more than a
+ * row, which the browser pastes as ever.
+ */
 export function paste(
   rows: readonly string[],
   row: number,
