@@ -233,9 +233,7 @@ function hostileTerms(): object {
   return {
     product_name: "<i>Mesh</i> Pro",
     customer: "<script>alert(1)</script>",
-    metadata: readFileSync(import.meta.path, "utf8")
-      .slice(0, 60)
-      .replaceAll("\n", " "),
+    metadata: "order 4711 <u>urgent</u>",
     slots: 60,
     valid_until: "2031-05-01T00:00:00.000Z",
     grace_hours: 72,
