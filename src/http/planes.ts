@@ -52,6 +52,7 @@ const ROUTES: Readonly<Record<string, Route>> = {
   "/api/admin/v1/clock/accept": { POST: "admin" },
   "/api/admin/v1/clock/repair": { POST: "admin" },
   "/api/admin/v1/trust": { GET: "admin" },
+  "/api/admin/v1/trust/show": { POST: "admin" },
   "/api/admin/v1/trust/add": { POST: "admin" },
   "/api/admin/v1/trust/remove": { POST: "admin" },
   "/api/admin/v1/registrations": { GET: "admin" },

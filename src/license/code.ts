@@ -6,7 +6,8 @@
 
 const ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const ROW = 19;
-const GROUP = 5;
+/** Every five symbols that are not the last. */
+const GROUPS = /.{5}(?=.)/gu;
 
 /** Letters that are heard or read as digits. */
 const READ_AS = new Map([
@@ -14,6 +15,9 @@ const READ_AS = new Map([
   ["L", "1"],
   ["O", "0"],
 ]);
+
+/** How long each code that people read out or type is, in bits; its rows follow from that. */
+export const CODE_BITS = { activation: 165, confirmation: 544, initialization: 95 } as const;
 
 export type CodeFault =
   | { readonly wrong: "length" }
@@ -31,27 +35,56 @@ export function encodeCode(bytes: Uint8Array, bits: number): string {
   for (let start = 0; start < symbols.length; start += ROW) {
     const row = symbols.slice(start, start + ROW);
     const text = [...row, checkOf(row, rows.length + 1)].map((value) => ALPHABET[value]).join("");
-    rows.push(text.replaceAll(new RegExp(`.{${GROUP}}(?=.)`, "g"), "$&-"));
+    rows.push(inGroups(text));
   }
   return rows.join("\n");
 }
 
+/** Symbols as they are shown, in groups. */
+export const inGroups = (symbols: string): string => symbols.replaceAll(GROUPS, "$&-");
+
 /** Case, white space and dashes do not matter. Exactly `bits` bits must come out. */
 export function decodeCode(code: string, bits: number): Decoded {
   const read = canonicalSymbols(code);
-  const count = Math.ceil(bits / 5);
-  if (read.length !== count + Math.ceil(count / ROW)) return wrongLength;
+  const sizes = rowSizes(bits);
+  if (read.length !== sizes.reduce((sum, size) => sum + size, 0)) return wrongLength;
   const symbols: number[] = [];
-  for (let start = 0, row = 1; start < read.length; start += ROW + 1, row += 1) {
-    const values = valuesOf(read.slice(start, start + ROW + 1));
-    const check = values.pop();
-    if (values.includes(-1) || check !== checkOf(values, row)) {
-      return { ok: false, fault: { wrong: "row", row } };
-    }
+  for (const [index, size] of sizes.entries()) {
+    const start = index * (ROW + 1);
+    const values = readRow(read.slice(start, start + size), index + 1);
+    if (values === null) return { ok: false, fault: { wrong: "row", row: index + 1 } };
     symbols.push(...values);
   }
   const bytes = toBytes(symbols, bits);
   return bytes === null ? wrongLength : { ok: true, bytes };
+}
+
+/** How many symbols each row of such a code has, its check included. */
+export function rowSizes(bits: number): number[] {
+  const count = Math.ceil(bits / 5);
+  const rows = Math.ceil(count / ROW);
+  return Array.from({ length: rows }, (_, row) => Math.min(ROW, count - row * ROW) + 1);
+}
+
+/** What is to be said of a row while somebody types it. */
+export type RowMark = "short" | "right" | "wrong" | "long";
+
+/** The same check as of a whole code, for each row that is typed so far; none typed is short. */
+export function checkRows(typed: readonly string[], bits: number): RowMark[] {
+  return rowSizes(bits).map((size, index) => {
+    const row = canonicalSymbols(typed[index] ?? "");
+    // By characters, as a person counts them: whatever else was typed counts as one each.
+    const count = Array.from(row).length;
+    if (count !== size) return count < size ? "short" : "long";
+    return readRow(row, index + 1) === null ? "wrong" : "right";
+  });
+}
+
+/** The values of a row without its check; null when they do not fit together. */
+function readRow(text: string, row: number): number[] | null {
+  const values = valuesOf(text);
+  const check = values.pop();
+  return values.includes(-1) || check !== checkOf(values, row) ? null : values;
 }
 
 /** The symbols as they count: what a signature over a code covers, however the code was typed. */

@@ -1,5 +1,12 @@
 import { importJWK } from "jose";
-import { decodeCode, canonicalSymbols, encodeCode, fromCrockford, type CodeFault } from "./code.ts";
+import {
+  CODE_BITS,
+  decodeCode,
+  canonicalSymbols,
+  encodeCode,
+  fromCrockford,
+  type CodeFault,
+} from "./code.ts";
 import { no, ok, type Result } from "../domain/result.ts";
 import { instant, DAY, type Instant } from "../domain/time.ts";
 import { CODE_KINDS, splitKind, withKind } from "./kinds.ts";
@@ -11,8 +18,6 @@ import { publicPart, type PrivateKey, type PublicKey } from "./keys.ts";
  * license key, with an end and a serial of its own.
  */
 
-const ACTIVATION_BITS = 165;
-const CONFIRMATION_BITS = 544;
 const SIGNATURE_BYTES = 64;
 const ID_BITS = 80;
 
@@ -32,11 +37,11 @@ export function encodeActivation({ appliance, nonce, hardwarePrefix, weak }: Act
   const id = fromCrockford(appliance, ID_BITS);
   if (id === null) throw new Error("an appliance id has 16 symbols");
   const rest = Buffer.concat([id, Buffer.from(nonce, "hex"), Buffer.from(hardwarePrefix, "hex")]);
-  return encodeCode(withKind(kindOf(weak), rest), ACTIVATION_BITS);
+  return encodeCode(withKind(kindOf(weak), rest), CODE_BITS.activation);
 }
 
 export function decodeActivation(code: string): Result<Activation, CodeFault> {
-  const decoded = decodeCode(code, ACTIVATION_BITS);
+  const decoded = decodeCode(code, CODE_BITS.activation);
   if (!decoded.ok) return no(decoded.fault);
   const { kind, rest: hex } = splitKind(decoded.bytes);
   const weak = kind === CODE_KINDS.weakActivation;
@@ -83,14 +88,14 @@ export async function confirm(
     await cryptoKey(key),
     message(confirmed, tail),
   );
-  return encodeCode(Buffer.concat([new Uint8Array(signed), tail]), CONFIRMATION_BITS);
+  return encodeCode(Buffer.concat([new Uint8Array(signed), tail]), CODE_BITS.confirmation);
 }
 
 const isDay = (days: number): boolean => Number.isInteger(days) && days > 0 && days <= 0xffff;
 
 /** Reads a code; whose it is and what for is asked with `isConfirmedBy`. */
 export function decodeConfirmation(code: string): Result<Confirmation, CodeFault> {
-  const decoded = decodeCode(code, CONFIRMATION_BITS);
+  const decoded = decodeCode(code, CODE_BITS.confirmation);
   if (!decoded.ok) return no(decoded.fault);
   const tail = Buffer.from(decoded.bytes).subarray(SIGNATURE_BYTES);
   const days = tail.readUInt16BE(0);
@@ -103,7 +108,7 @@ export function decodeConfirmation(code: string): Result<Confirmation, CodeFault
 
 /** The code in its one spelling. */
 export const encodeConfirmation = ({ bytes }: Confirmation): string =>
-  encodeCode(Buffer.from(bytes, "hex"), CONFIRMATION_BITS);
+  encodeCode(Buffer.from(bytes, "hex"), CODE_BITS.confirmation);
 
 export async function isConfirmedBy(
   confirmed: Confirmed,

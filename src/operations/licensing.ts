@@ -72,14 +72,21 @@ export class Licensing {
   }
 
   async trust(document: string, peer: string): LicensingAnswer<VendorView> {
+    const shown = await this.showTrust(document);
+    if (!shown.ok) return shown;
+    const { fingerprint: _, ...vendor } = shown.value;
+    return this.#store.transact({ type: "TrustVendor", vendor, peer }, () => shown.value);
+  }
+
+  /** What a trust document says, for a person to compare before it is believed. */
+  async showTrust(document: string): LicensingAnswer<VendorView> {
     if (this.#baked !== null && document.trim() !== this.#baked)
       return no({ code: "trust_closed" });
     const known = await this.#store.read(({ vendors }) => new Map(vendors));
     if (!known.ok) return known;
     const verified = await verifyTrust(document.trim(), (id) => asVendor(known.value.get(id)));
     if (!verified.ok) return no({ code: "invalid_license_file", reason: verified.fault });
-    const vendor = verified.value;
-    return this.#store.transact({ type: "TrustVendor", vendor, peer }, () => viewVendor(vendor));
+    return ok(viewVendor(verified.value));
   }
 
   async distrust(vendor: string, peer: string): LicensingAnswer<{ readonly vendor: string }> {

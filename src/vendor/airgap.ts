@@ -1,5 +1,5 @@
 import type { Instant } from "../domain/time.ts";
-import { canonicalSymbols, encodeCode } from "../license/code.ts";
+import { canonicalSymbols, CODE_BITS, encodeCode } from "../license/code.ts";
 import { confirm, decodeActivation, decodeConfirmation } from "../license/confirmation.ts";
 import { rawKey } from "../license/keys.ts";
 import { signPolicy, verifyPolicy } from "../license/policy.ts";
@@ -28,11 +28,9 @@ export function makePolicy(
   return signPolicy(policy, desk.key);
 }
 
-const INIT_BITS = 95;
-
 /** One full row: enough that nobody guesses it, short enough to be read out. */
 export const initializationCode = (): string =>
-  encodeCode(Buffer.from(randomBytes(12), "hex"), INIT_BITS);
+  encodeCode(Buffer.from(randomBytes(12), "hex"), CODE_BITS.initialization);
 
 export interface ConfirmOptions {
   readonly policy: string;

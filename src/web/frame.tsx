@@ -1,5 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 import { when } from "./format.ts";
+import { Licenses } from "./licenses/licenses.tsx";
 import { connected, status, stopWatching } from "./live.ts";
 import { Overview } from "./overview/overview.tsx";
 import { Notice } from "./parts/notice.tsx";
@@ -95,6 +96,8 @@ function Shown({ view }: { view: View }) {
   switch (view) {
     case "overview":
       return <Overview />;
+    case "licenses":
+      return <Licenses />;
     default:
       return null;
   }

@@ -52,6 +52,7 @@ const usual = (papers: Papers): Values => ({
 /** Where another value is right than elsewhere. */
 const elsewhere = (papers: Papers): Readonly<Record<string, Values>> => ({
   "/api/v4/license/upload": { license: fixed(papers.license) },
+  "/api/admin/v1/trust/show": { license: fixed(papers.trust, papers.otherTrust) },
   "/api/admin/v1/trust/add": { license: fixed(papers.trust, papers.otherTrust) },
   "/api/admin/v1/clock/repair": { license: fixed(papers.time) },
   "/api/admin/v1/licenses/remove": { license_id: fixed(String(papers.spareId)) },

@@ -49,6 +49,7 @@ export const actsOn = (site: Site): readonly Act[] => [
   post("/api/v4/license/upload", { license: site.license }),
   post("/api/admin/v1/registrations/release", ADA, [registered]),
   post("/api/admin/v1/licenses/remove", { license_id: site.licenseId, with_borrows: "true" }),
+  { ...post("/api/admin/v1/trust/show", { license: site.license }), idle: true },
   post("/api/admin/v1/trust/add", { license: site.otherTrust }),
   post("/api/admin/v1/trust/remove", { vendor: site.otherVendor }),
   { ...post("/api/admin/v1/move", { appliance: "0000000000000000" }), idle: true },

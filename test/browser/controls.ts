@@ -60,6 +60,7 @@ async function checkActs(who: string, address: string, site: Site, send: Send): 
 /** Where a document is taken as a file or as text; everywhere else only JSON is. */
 const UPLOADS = new Set([
   "/api/v4/license/upload",
+  "/api/admin/v1/trust/show",
   "/api/admin/v1/trust/add",
   "/api/admin/v1/clock/repair",
 ]);

@@ -75,9 +75,27 @@ export class Opened {
     await this.page.evaluate(AXE);
     const found = await this.page.evaluate<unknown[]>(
       `axe.run(document, { runOnly: ${JSON.stringify(RULES)} }).then(({ violations }) =>
-        violations.map(({ id, help, nodes }) => [id, help, nodes.map(({ html }) => html)]))`,
+        violations.map(({ id, help, nodes }) => [id, help, nodes.map(({ html, any }) => [html, any.map(({ message }) => message)])]))`,
     );
     check(`${what}: usable by everybody, as far as axe can tell`, found.length === 0, found);
+  }
+
+  /** The same screen in the dark and on a phone, which must not scroll sideways as a whole. */
+  async everyLook(name: string): Promise<void> {
+    const { page } = this;
+    await page.emulateMedia({ colorScheme: "dark" });
+    await this.picture(`${name}-dark`);
+    await this.checkAccess(`${name}, dark`);
+    const usual = page.viewportSize();
+    await page.setViewportSize({ width: 390, height: 844 });
+    await this.picture(`${name}-phone-dark`);
+    await this.checkAccess(`${name}, on a phone in the dark`);
+    await page.emulateMedia({ colorScheme: "light" });
+    await this.picture(`${name}-phone`);
+    await this.checkAccess(`${name}, on a phone`);
+    const wide = await page.evaluate<number>("document.documentElement.scrollWidth");
+    check(`${name}: a phone need not scroll sideways`, wide <= 390, wide);
+    if (usual !== null) await page.setViewportSize(usual);
   }
 
   /** At the end of a walk. */

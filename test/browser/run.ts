@@ -3,5 +3,12 @@ import { runRigs } from "../support/run-rigs.ts";
 
 await runRigs({
   folder: import.meta.dir,
-  always: ["page-doors", "page-docs", "page-docs-ways", "other-sites"],
+  always: [
+    "page-doors",
+    "page-licenses",
+    "page-air-gap",
+    "page-docs",
+    "page-docs-ways",
+    "other-sites",
+  ],
 });

@@ -9,9 +9,9 @@ export type Ask = (site: Appliance) => Promise<Answer<unknown>>;
 const ADMIN = "/api/admin/v1";
 const KEYED = { license_key: "K" };
 
-const trust = async (site: Appliance) => {
+const trust = async (site: Appliance, act: "show" | "add" = "add") => {
   const license = await trustDocument({ products: ["other"] }, await makeKey());
-  return site.post<{ vendor: string }>(`${ADMIN}/trust/add`, { license });
+  return site.post<{ vendor: string }>(`${ADMIN}/trust/${act}`, { license });
 };
 
 export const LICENSING: Readonly<Record<string, Ask>> = {
@@ -26,6 +26,7 @@ export const LICENSING: Readonly<Record<string, Ask>> = {
   "GET /api/v4/setKeys": (site) => site.get("/api/v4/setKeys?apiKey=a&sharedKey=b"),
   "POST /api/v4/setKeys": (site) => site.post("setKeys", { apiKey: "a", sharedKey: "b" }),
   "GET /api/admin/v1/trust": (site) => site.get(`${ADMIN}/trust`),
+  "POST /api/admin/v1/trust/show": (site) => trust(site, "show"),
   "POST /api/admin/v1/trust/add": (site) => trust(site),
   "POST /api/admin/v1/trust/remove": async (site) => {
     const { vendor } = expectOk(await trust(site));

@@ -125,6 +125,7 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
 
 const UPLOADS = new Set([
   "POST /api/v4/license/upload",
+  "POST /api/admin/v1/trust/show",
   "POST /api/admin/v1/trust/add",
   "POST /api/admin/v1/clock/repair",
 ]);

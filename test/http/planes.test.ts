@@ -44,6 +44,7 @@ const EXPECTED: Readonly<Record<string, Plane>> = {
   "GET /api/admin/v1/licenses": "admin",
   "POST /api/admin/v1/licenses/remove": "admin",
   "GET /api/admin/v1/trust": "admin",
+  "POST /api/admin/v1/trust/show": "admin",
   "POST /api/admin/v1/trust/add": "admin",
   "POST /api/admin/v1/trust/remove": "admin",
   "POST /api/admin/v1/move": "admin",

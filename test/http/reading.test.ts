@@ -15,7 +15,12 @@ const KIB = 1024;
 
 const POSTS = [...routes].filter(([, methods]) => "POST" in methods).map(([path]) => path);
 /** Take a document also as a file of a form and as plain text; see license-upload.test.ts. */
-const UPLOADS = ["/api/v4/license/upload", "/api/admin/v1/trust/add", "/api/admin/v1/clock/repair"];
+const UPLOADS = [
+  "/api/v4/license/upload",
+  "/api/admin/v1/trust/show",
+  "/api/admin/v1/trust/add",
+  "/api/admin/v1/clock/repair",
+];
 /** Take 128 KiB, for the document or the codes in them. */
 const LARGE = [...UPLOADS, "/api/v4/airgap/license", "/api/admin/v1/qr", "/api/admin/v1/qr/join"];
 

@@ -20,6 +20,7 @@ test("a vendor's own build trusts that vendor, and nobody else, and never stops"
   const licensing = new Licensing((await openSite()).store, identity, credentials, baked);
 
   const closed = { ok: false, fault: { code: "trust_closed" } };
+  expect(await licensing.showTrust(foreign)).toMatchObject(closed);
   expect(await licensing.trust(foreign, "rig")).toMatchObject(closed);
   expect(await licensing.trust(baked, "rig")).toMatchObject({ ok: true });
   expect(await licensing.distrust(own.vendor.vendor, "rig")).toMatchObject(closed);

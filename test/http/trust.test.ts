@@ -9,6 +9,7 @@ import { minutes } from "../support/scenario.ts";
 import { answer, KEY, PRODUCTS, trustDocument } from "../support/vendor.ts";
 
 const LIST = "/api/admin/v1/trust";
+const SHOW = "/api/admin/v1/trust/show";
 const ADD = "/api/admin/v1/trust/add";
 const REMOVE = "/api/admin/v1/trust/remove";
 const GIVE_BACK = "/api/admin/v1/licenses/remove";
@@ -41,6 +42,36 @@ describe("the list", () => {
       fingerprint: fingerprintOf(OTHER),
     });
     expect(await list(site)).toEqual([shown, added]);
+  });
+});
+
+describe("showing a document", () => {
+  const show = (site: Appliance, license: string) => site.post<VendorReply>(SHOW, { license });
+
+  test("says what adding it would, and changes nothing", async () => {
+    const site = await openAppliance();
+    const [before, written] = [await list(site), site.written()];
+    const said = expectOk(await show(site, await theirs()));
+    expect(await list(site)).toEqual(before);
+    expect(site.written()).toBe(written);
+    expect(expectOk(await add(site, await theirs()))).toEqual(said);
+  });
+
+  test("refuses what adding would: a forged one, an older one, another kind, nothing", async () => {
+    const site = await openAppliance();
+    expectOk(await add(site, await theirs(["theirs"], 2)));
+    const stranger = await makeKey();
+    const keys = [publicPart(stranger)];
+    const documents = [
+      await trustDocument({ vendor: idOf(KEY), version: 2, keys }, stranger),
+      await theirs(["more"], 1),
+      await answer(await site.asked(), 9),
+      "no document",
+    ];
+    for (const document of documents) {
+      await expectUnchanged(site, 400, "invalid_license_file", () => show(site, document));
+    }
+    await expectUnchanged(site, 400, "missing_parameters", () => show(site, " "));
   });
 });
 

@@ -2,9 +2,13 @@ import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import {
   canonicalSymbols,
+  checkRows,
+  CODE_BITS,
   decodeCode,
   encodeCode,
   fromCrockford,
+  inGroups,
+  rowSizes,
   toCrockford,
 } from "../../src/license/code.ts";
 
@@ -119,6 +123,65 @@ test("every exchange of two full rows is caught, and the first of them named", (
       expect(decodeCode(exchanged, 544)).toEqual(wrongRow(i + 1));
     }
   }
+});
+
+describe("row by row, while it is typed", () => {
+  test("the rows of each code are known before its first symbol", () => {
+    expect(rowSizes(CODE_BITS.activation)).toEqual([20, 15]);
+    expect(rowSizes(CODE_BITS.initialization)).toEqual([20]);
+    expect(rowSizes(CODE_BITS.confirmation)).toEqual([20, 20, 20, 20, 20, 15]);
+    expect(checkRows([], CODE_BITS.activation)).toEqual(["short", "short"]);
+  });
+
+  test("a row is right exactly where the whole code would be, at any length", () => {
+    fc.assert(
+      fc.property(
+        anyCode,
+        fc.nat(),
+        fc.constantFrom(...SYMBOLS.split(""), "U", "é", "!"),
+        (of, at, by) => {
+          const rows = encodeCode(of.bytes, of.bits).split("\n");
+          expect(rows.map((row) => canonicalSymbols(row).length)).toEqual(rowSizes(of.bits));
+          expect(checkRows(rows, of.bits)).toEqual(rows.map(() => "right"));
+          const code = rows.join("");
+          const changed = replaced(canonicalSymbols(code), at % canonicalSymbols(code).length, by);
+          const typed = rows.map((_, row) => changed.slice(row * ROW, (row + 1) * ROW));
+          const decoded = decodeCode(changed, of.bits);
+          const wrong = checkRows(typed, of.bits).indexOf("wrong");
+          if (!decoded.ok && decoded.fault.wrong === "row")
+            expect(wrong).toBe(decoded.fault.row - 1);
+          else expect(wrong).toBe(-1);
+        },
+      ),
+    );
+  });
+
+  test("one symbol too few or too many is said of that row alone", () => {
+    const rows = encodeCode(new Uint8Array(68).fill(7), CODE_BITS.confirmation).split("\n");
+    const typed = rows.with(1, (rows[1] ?? "").slice(1)).with(3, `${rows[3]}0`);
+    expect(checkRows(typed, CODE_BITS.confirmation)).toEqual([
+      "right",
+      "short",
+      "right",
+      "long",
+      "right",
+      "right",
+    ]);
+  });
+
+  test("a row is right in its own place only", () => {
+    const rows = encodeCode(new Uint8Array(68).fill(7), CODE_BITS.confirmation).split("\n");
+    const [first = "", second = ""] = rows;
+    const marks = checkRows([second, first, ...rows.slice(2)], CODE_BITS.confirmation);
+    expect(marks.slice(0, 3)).toEqual(["wrong", "wrong", "right"]);
+  });
+
+  test("symbols are shown in groups, whatever they are", () => {
+    expect(inGroups("")).toBe("");
+    expect(inGroups("ABCDE")).toBe("ABCDE");
+    expect(inGroups("ABCDEF")).toBe("ABCDE-F");
+    expect(inGroups("😀BCDEF")).toBe("😀BCDE-F");
+  });
 });
 
 describe("however it is typed", () => {

@@ -29,14 +29,23 @@ export const trust = ({ licensing, peerOf }: RouteDeps) =>
       describe({ summary: "Vendors whose licenses are accepted", reply: Type.Array(VendorReply) }),
     )
     .post(
-      "/trust/add",
-      async ({ body, request }) => {
-        const { license: document } = body;
-        if (document === undefined || document.trim() === "") {
-          return refuse({ code: "missing_parameters", fields: ["license"] });
-        }
-        return vendorReply(unwrap(await licensing.trust(document, peerOf(request))));
+      "/trust/show",
+      async ({ body }) => vendorReply(unwrap(await licensing.showTrust(documentIn(body)))),
+      {
+        ...uploadBody(),
+        ...describe({
+          upload: true,
+          summary: "What a vendor's trust document says",
+          description: "Nothing is accepted by it: the fingerprint is for a person to compare.",
+          reply: VendorReply,
+          refuses: ["missing_parameters", "invalid_license_file", "trust_closed"],
+        }),
       },
+    )
+    .post(
+      "/trust/add",
+      async ({ body, request }) =>
+        vendorReply(unwrap(await licensing.trust(documentIn(body), peerOf(request)))),
       {
         ...uploadBody(),
         ...describe({
@@ -91,6 +100,12 @@ export const trust = ({ licensing, peerOf }: RouteDeps) =>
         }),
       },
     );
+
+function documentIn({ license }: { readonly license?: string }): string {
+  return license === undefined || license.trim() === ""
+    ? refuse({ code: "missing_parameters", fields: ["license"] })
+    : license;
+}
 
 const vendorReply = ({
   vendor,

@@ -37,7 +37,7 @@ function standing(used: number, all: number): string {
   return used === all ? overview.full : overview.free(number(all - used));
 }
 
-function Validity({ license, now }: { license: License; now: string }) {
+export function Validity({ license, now }: { license: License; now: string }) {
   const { validity_period: end } = license;
   if (end === null) return <span class="validity">{overview.forEver}</span>;
   const left = Date.parse(end) - Date.parse(now);
@@ -49,7 +49,7 @@ function Validity({ license, now }: { license: License; now: string }) {
   );
 }
 
-function Consumption({ total, max }: { total: number; max: number }) {
+export function Consumption({ total, max }: { total: number; max: number }) {
   const over = total - max;
   return (
     <div class="consumption">

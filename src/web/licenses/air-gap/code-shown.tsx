@@ -1,0 +1,17 @@
+import { spell } from "./spelling.ts";
+
+/** A code to be read out: large, in rows of groups, with a word for each symbol if wanted. */
+export const CodeShown = ({ code, spelled }: { code: string; spelled: boolean }) => (
+  <ol class="code-shown">
+    {code.split("\n").map((row) => (
+      <li key={row}>
+        {row.split("-").map((group, place) => (
+          <span key={place} class="group">
+            <code>{group}</code>
+            {spelled && <span class="words">{spell(group).join(" ")}</span>}
+          </span>
+        ))}
+      </li>
+    ))}
+  </ol>
+);

@@ -1,0 +1,41 @@
+import { canonicalSymbols } from "../../../license/code.ts";
+
+/** As they are said on the radio, so that nobody takes one for another. */
+const WORDS: Readonly<Record<string, string>> = {
+  0: "zero",
+  1: "one",
+  2: "two",
+  3: "three",
+  4: "four",
+  5: "five",
+  6: "six",
+  7: "seven",
+  8: "eight",
+  9: "nine",
+  A: "Alfa",
+  B: "Bravo",
+  C: "Charlie",
+  D: "Delta",
+  E: "Echo",
+  F: "Foxtrot",
+  G: "Golf",
+  H: "Hotel",
+  J: "Juliett",
+  K: "Kilo",
+  M: "Mike",
+  N: "November",
+  P: "Papa",
+  Q: "Quebec",
+  R: "Romeo",
+  S: "Sierra",
+  T: "Tango",
+  V: "Victor",
+  W: "Whiskey",
+  X: "X-ray",
+  Y: "Yankee",
+  Z: "Zulu",
+};
+
+/** A word for each symbol of a group. */
+export const spell = (group: string): string[] =>
+  Array.from(canonicalSymbols(group), (symbol) => WORDS[symbol] ?? symbol);

@@ -1,0 +1,52 @@
+import type { Kind } from "../../license/document.ts";
+
+const KINDS: readonly Kind[] = [
+  "trust",
+  "request",
+  "license",
+  "policy",
+  "lease",
+  "receipt",
+  "time",
+];
+
+/** What a text says it is, to know what to offer; only the server knows whether that is true. */
+export function kindOf(text: string): Kind | null {
+  const [head = "", ...rest] = text.trim().split(".");
+  if (rest.length !== 2) return null;
+  const typ = objectIn(head)?.["typ"];
+  return KINDS.find((kind) => typ === `berth-${kind}+jwt`) ?? null;
+}
+
+/** A document as it is, or as base64 of it; white space never matters. */
+export function plainText(text: string): string {
+  const plain = text.replaceAll(/\s/g, "");
+  return plain.includes(".") ? plain : (decoded(plain) ?? plain);
+}
+
+/** What a policy says of itself, for a person to see that it is the right file. */
+export function policyIn(text: string): { readonly id: string; readonly product: string } | null {
+  const { policy_id: id, terms } = objectIn(text.split(".")[1] ?? "") ?? {};
+  const { product } = (terms ?? {}) as { readonly product?: unknown };
+  return typeof id === "string" && typeof product === "string" ? { id, product } : null;
+}
+
+function objectIn(part: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const value: unknown = JSON.parse(decoded(part) ?? "");
+    return typeof value === "object" ? (value as Record<string, unknown> | null) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Base64, of either alphabet, of UTF-8; null when it is not. */
+function decoded(part: string): string | null {
+  try {
+    const bytes = atob(part.replaceAll("-", "+").replaceAll("_", "/"));
+    const codes = Uint8Array.from(bytes, (char) => char.charCodeAt(0));
+    return new TextDecoder("utf-8", { fatal: true }).decode(codes);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,79 @@
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { EntryReply } from "../../http/record-entry.ts";
+import { admin, done, sentenceOf } from "../api.ts";
+import { date, when } from "../format.ts";
+import { Button } from "../parts/button.tsx";
+import { Notice } from "../parts/notice.tsx";
+import { licenses as say } from "../texts/licenses.ts";
+
+interface Read {
+  readonly events: readonly EntryReply[];
+  /** Where to go on; null: everything was looked at. */
+  readonly next: string | null;
+  readonly reached: string | null;
+}
+
+const NOTHING: Read = { events: [], next: null, reached: null };
+const TYPES = "LicenseInstalled,LicenseRemoved";
+
+/** How often the server is asked before a person is: each time it looks through some megabytes. */
+const LOOKS = 5;
+
+/** How it came, and every renewal; read anew when its serial grows. */
+export function History({ id, serial }: { id: number; serial: number }) {
+  const read = useSignal<Read | null>(null);
+  const wrong = useSignal("");
+  const look = async (from: Read): Promise<void> => {
+    read.value = await olderThan(id, from);
+  };
+  useEffect(() => {
+    look(NOTHING).then(
+      () => (wrong.value = ""),
+      (error: unknown) => (wrong.value = sentenceOf(error)),
+    );
+  }, [id, serial]);
+  const { value: found } = read;
+  return (
+    <section class="card">
+      <h3>{say.history}</h3>
+      {wrong.value !== "" && <Notice kind="warn">{wrong.value}</Notice>}
+      {found !== null && <Events events={found.events} />}
+      {found !== null && found.next !== null && (
+        <Button onClick={() => look(found)}>
+          {say.further(found.reached === null ? "" : date(found.reached))}
+        </Button>
+      )}
+    </section>
+  );
+}
+
+function Events({ events }: { events: readonly EntryReply[] }) {
+  if (events.length === 0) return <p class="quiet">{say.historyNone}</p>;
+  return (
+    <ul class="history">
+      {events.map(({ seq, part, at, summary, peer }) => (
+        <li key={`${seq}-${part}`}>
+          <span class="quiet">
+            {when(at)}
+            {peer !== null && `, ${say.by(peer)}`}
+          </span>
+          <span>{summary}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+async function olderThan(id: number, from: Read): Promise<Read> {
+  const events = [...from.events];
+  let { next, reached } = from;
+  for (let looks = 0; looks < LOOKS; looks += 1) {
+    const query = { license_id: String(id), type: TYPES, ...(next !== null && { before: next }) };
+    const page = await done(admin.record.get({ query }));
+    events.push(...page.events);
+    ({ next, reached } = page);
+    if (next === null || page.events.length > 0) break;
+  }
+  return { events, next, reached };
+}

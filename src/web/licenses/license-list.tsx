@@ -1,0 +1,100 @@
+import { number } from "../format.ts";
+import { status } from "../live.ts";
+import { Consumption, Validity } from "../overview/license-card.tsx";
+import { Command } from "../parts/command.tsx";
+import { SlotBar } from "../parts/slot-bar.tsx";
+import { linkTo } from "../router.ts";
+import { adding } from "../texts/adding.ts";
+import { licenses as say } from "../texts/licenses.ts";
+import { overview } from "../texts/overview.ts";
+import { terms } from "../texts/terms.ts";
+import { Adding } from "./adding.tsx";
+import { licenses } from "./known.ts";
+import type { License, Standing } from "./license.ts";
+import { borrowOf } from "./terms.ts";
+
+/** Every license at a glance, and the place to bring in another. */
+export function LicenseList() {
+  const { value: known } = status;
+  if (known === null) return null;
+  return (
+    <>
+      <h2>{say.title}</h2>
+      <div class="stack">
+        {known.licenses.length === 0 ? (
+          <p class="card">{say.none}</p>
+        ) : (
+          <div class="cards">
+            {known.licenses.map((standing) => (
+              <Card
+                key={standing.license_id}
+                standing={standing}
+                license={licenses.value?.find(({ id }) => id === standing.license_id)}
+                now={known.now}
+              />
+            ))}
+          </div>
+        )}
+        <section class="card adding">
+          <h3>{adding.title}</h3>
+          <p>{adding.text}</p>
+          <Adding what="the vendor’s file" />
+          <Command text={adding.command} />
+        </section>
+        <section class="ways" aria-label={say.ways}>
+          <a class="card" href={linkTo("licenses", "ask")}>
+            <strong>{say.ask}</strong>
+            <span>{say.askText}</span>
+          </a>
+          <a class="card" href={linkTo("licenses", "air-gap")}>
+            <strong>{say.airGap}</strong>
+            <span>{say.airGapText}</span>
+          </a>
+        </section>
+      </div>
+    </>
+  );
+}
+
+interface CardProps {
+  readonly standing: Standing;
+  /** Not there before it is read. */
+  readonly license: License | undefined;
+  readonly now: string;
+}
+
+function Card({ standing, license, now }: CardProps) {
+  const { license_id, product, floating_users: all, floating_slots_in_use: used } = standing;
+  return (
+    <article class={standing.refusal === null ? "card license" : "card license refused"}>
+      <header>
+        <h3>
+          <a href={linkTo("licenses", String(license_id))}>
+            {license?.product_details.product_name ?? product}
+          </a>
+        </h3>
+        <Validity license={standing} now={now} />
+      </header>
+      <SlotBar used={used} all={all} />
+      <p class="figures">
+        <span>{overview.inUse(number(used), number(all))}</span>
+        <span class="quiet">{terms.types[standing.license_type] ?? standing.license_type}</span>
+      </p>
+      {standing.max_consumptions !== null && (
+        <Consumption total={standing.total_consumptions} max={standing.max_consumptions} />
+      )}
+      {license !== undefined && (
+        <p class="quiet brief">
+          {product}
+          {" · "}
+          {terms.names.borrow.toLowerCase()} {borrowOf(license)}
+          {" · "}
+          {license.product_features.length === 0
+            ? say.noFeatures
+            : say.features(license.product_features.length)}
+        </p>
+      )}
+      {standing.refusal !== null && <p class="bad">{say.refusal(standing.refusal)}</p>}
+    </article>
+  );
+}

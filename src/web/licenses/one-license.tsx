@@ -1,0 +1,120 @@
+import { date, number } from "../format.ts";
+import { status } from "../live.ts";
+import { Consumption, Validity } from "../overview/license-card.tsx";
+import { Notice } from "../parts/notice.tsx";
+import { SlotBar } from "../parts/slot-bar.tsx";
+import { linkTo } from "../router.ts";
+import { licenses as say } from "../texts/licenses.ts";
+import { overview } from "../texts/overview.ts";
+import { Facts } from "./facts.tsx";
+import { Features } from "./features.tsx";
+import { GiveBack } from "./give-back.tsx";
+import { History } from "./history.tsx";
+import { licenses, vendors } from "./known.ts";
+import type { License, Standing } from "./license.ts";
+import { termsOf, type Words } from "./terms.ts";
+
+/** One license, all of it. */
+export function OneLicense({ id }: { id: number }) {
+  const { value: known } = status;
+  const standing = known?.licenses.find(({ license_id }) => license_id === id);
+  const license = licenses.value?.find((one) => one.id === id);
+  // Just installed, it may be known by one and not yet by the other.
+  const isComing = standing !== undefined && license === undefined;
+  if (known === null || licenses.value === null || isComing) return null;
+  return (
+    <>
+      <p class="way-back">
+        <a href={linkTo("licenses")}>← {say.back}</a>
+      </p>
+      {standing === undefined || license === undefined ? (
+        <>
+          <h2>{say.title}</h2>
+          <p class="card">{say.gone}</p>
+        </>
+      ) : (
+        <Shown license={license} standing={standing} now={known.now} />
+      )}
+    </>
+  );
+}
+
+interface Props {
+  readonly license: License;
+  readonly standing: Standing;
+  readonly now: string;
+}
+
+function Shown({ license, standing, now }: Props) {
+  return (
+    <>
+      <h2>{license.product_details.product_name}</h2>
+      {standing.refusal !== null && (
+        <Notice kind="bad">
+          <p>{say.refusal(standing.refusal)}</p>
+          <a href={linkTo("licenses", "ask", standing.product)}>{say.renew}</a>
+        </Notice>
+      )}
+      <div class="one-license">
+        <div class="stack">
+          <InUse standing={standing} license={license} now={now} />
+          <section class="card">
+            <h3>{say.terms}</h3>
+            <Facts words={termsOf(license)} />
+          </section>
+          <Features features={license.product_features} />
+        </div>
+        <div class="stack">
+          <section class="card">
+            <h3>{say.origin}</h3>
+            <Facts words={originOf(standing)} />
+          </section>
+          <History id={license.id} serial={standing.serial} />
+          <GiveBack standing={standing} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function InUse({ standing, license, now }: Props) {
+  const { floating_users: all, floating_slots_in_use: used, product } = standing;
+  return (
+    <section class="card license">
+      <header>
+        <h3>{say.slots}</h3>
+        <Validity license={standing} now={now} />
+      </header>
+      <SlotBar used={used} all={all} />
+      <p class="figures">
+        <span>{overview.inUse(number(used), number(all))}</span>
+        <a href={linkTo("slots", product)}>{say.who}</a>
+      </p>
+      {standing.max_consumptions !== null && (
+        <Consumption total={standing.total_consumptions} max={standing.max_consumptions} />
+      )}
+      {license.allow_unlimited_consumptions && (
+        <p class="quiet">{say.countedFree(number(standing.total_consumptions))}</p>
+      )}
+      <a class="button" href={linkTo("licenses", "ask", product)}>
+        {say.renew}
+      </a>
+    </section>
+  );
+}
+
+function originOf({ vendor, serial, license_id, hardware_drift, moved_until }: Standing): Words {
+  const name = vendors.value?.find((one) => one.vendor === vendor)?.name;
+  const hardware =
+    moved_until !== null
+      ? say.moved(date(moved_until))
+      : hardware_drift.length > 0
+        ? say.hardwareDrift(hardware_drift.join(", "))
+        : say.hardwareSame;
+  return [
+    [say.vendor, name ?? say.unknownVendor(vendor)],
+    [say.serial, number(serial)],
+    [say.id, String(license_id)],
+    [say.hardware, hardware],
+  ];
+}

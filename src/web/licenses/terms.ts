@@ -1,0 +1,82 @@
+import { date, number, when } from "../format.ts";
+import { terms as say } from "../texts/terms.ts";
+import type { Feature, License } from "./license.ts";
+
+/** A license in words, as a list of what and how much. */
+export type Words = readonly (readonly [name: string, text: string])[];
+
+export function termsOf(license: License): Words {
+  const { names } = say;
+  const { product_details: product, customer, metadata, license_key: key } = license;
+  return [
+    [names.product, say.product(product.product_name, product.short_code)],
+    [names.type, typeOf(license)],
+    ...(key === null ? [] : [[names.key, key] as const]),
+    ...(customer === null ? [] : [[names.customer, customer] as const]),
+    [names.validity, validityOf(license)],
+    [names.grace, graceOf(license)],
+    ...maintenanceOf(license),
+    [names.slots, say.slots(license.floating_users)],
+    [names.timeout, say.timeout(license.floating_timeout)],
+    [names.borrow, borrowOf(license)],
+    [names.consumption, consumptionOf(license, license.max_consumptions)],
+    ...(license.policy_id === null ? [] : [[names.policy, license.policy_id] as const]),
+    ...(metadata === null ? [] : [[names.metadata, metadata] as const]),
+  ];
+}
+
+const typeOf = ({ license_type: type, is_trial }: License): string =>
+  is_trial ? say.trial(say.types[type] ?? type) : (say.types[type] ?? type);
+
+export function validityOf({ start_date: start, validity_period: end }: License): string {
+  if (end === null) return start === null ? say.forEver : say.from(date(start));
+  return start === null ? say.until(when(end)) : say.between(date(start), when(end));
+}
+
+function graceOf({ validity_period: end, grace_period: hours }: License): string {
+  if (end === null) return say.noEnd;
+  return hours === null || hours === 0 ? say.noGrace : say.grace(hoursOf(hours));
+}
+
+const maintenanceOf = ({ maintenance_period: end }: License): Words =>
+  end === null ? [] : [[say.names.maintenance, say.until(date(end))]];
+
+export const borrowOf = ({ can_borrow, max_borrow_time: hours }: License): string =>
+  can_borrow && hours !== null ? say.borrow(hoursOf(hours)) : say.noBorrow;
+
+type Counting = Pick<
+  License,
+  | "allow_unlimited_consumptions"
+  | "max_overages"
+  | "allow_negative_consumptions"
+  | "consumption_period"
+>;
+
+export function consumptionOf(counting: Counting, max: number | null): string {
+  if (max === null && !counting.allow_unlimited_consumptions) return say.notCounted;
+  const { consumption_period: period, max_overages: over } = counting;
+  return [
+    max === null ? say.unlimited : say.upTo(number(max)),
+    period === null ? "" : ` ${say.periods[period] ?? period}`,
+    over === 0 || max === null ? "" : say.over(number(over)),
+    counting.allow_negative_consumptions ? say.negative : "",
+  ].join("");
+}
+
+/** What a feature may do, in a line. */
+export function featureOf(feature: Feature): string {
+  const { floating_users: slots, floating_timeout: timeout, expiry_date: end } = feature;
+  const parts = [
+    ...(slots === null ? [] : [say.slots(slots)]),
+    ...(timeout === null ? [] : [say.timeout(timeout)]),
+    ...(feature.feature_type === "consumption"
+      ? [consumptionOf(feature, feature.max_consumption)]
+      : []),
+    ...(end === null ? [] : [say.until(when(end))]),
+  ];
+  return parts.length === 0 ? say.included : parts.join("; ");
+}
+
+/** Whole days where they are. */
+const hoursOf = (hours: number): string =>
+  hours >= 48 && hours % 24 === 0 ? say.days(hours / 24) : say.hours(hours);

@@ -1,0 +1,52 @@
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { frame } from "../texts/frame.ts";
+import { handOver } from "../texts/parts.ts";
+import { Button, CopyButton } from "./button.tsx";
+import { QrCodes } from "./qr-codes.tsx";
+
+interface Props {
+  readonly text: string;
+  readonly filename: string;
+  /** It stands beside this already. */
+  readonly isShown?: boolean;
+  /** More to do with it. */
+  readonly children?: ComponentChildren;
+}
+
+/** A text for somebody to carry on: as a file, by the clipboard, by a camera. */
+export function HandOver({ text, filename, isShown = false, children }: Props) {
+  const qr = useSignal(false);
+  return (
+    <div class="hand-over">
+      <div class="row">
+        <Button kind="main" onClick={() => save(text, filename)}>
+          {frame.save}
+        </Button>
+        <CopyButton text={text} />
+        <Button onClick={() => void (qr.value = !qr.value)}>
+          {qr.value ? handOver.hideQr : handOver.showQr}
+        </Button>
+        {children}
+      </div>
+      {qr.value && <QrCodes text={text} />}
+      {!isShown && (
+        <details>
+          <summary>{handOver.text}</summary>
+          <p class="secret">
+            <code>{text}</code>
+          </p>
+        </details>
+      )}
+    </div>
+  );
+}
+
+function save(text: string, filename: string): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([`${text}\n`], { type: "text/plain" }));
+  link.download = filename;
+  link.click();
+  // Not at once: some browsers only begin to read it by then.
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}

@@ -1,0 +1,56 @@
+const plural = (count: number, one: string, many: string): string =>
+  `${count.toLocaleString()} ${count === 1 ? one : many}`;
+
+/** A license's terms in words. */
+export const terms = {
+  names: {
+    product: "Product",
+    type: "Type",
+    key: "License key",
+    customer: "Customer",
+    validity: "Valid",
+    grace: "Grace",
+    maintenance: "Maintenance",
+    slots: "Slots",
+    timeout: "Timeout",
+    borrow: "Borrowing",
+    consumption: "Consumption",
+    features: "Features",
+    policy: "Policy",
+    metadata: "Vendor’s note",
+  },
+  types: {
+    perpetual: "perpetual",
+    "time-limited": "time-limited",
+    subscription: "subscription",
+    consumption: "by consumption",
+  } as Readonly<Record<string, string>>,
+  trial: (type: string) => `${type}, for trial`,
+  product: (name: string, code: string) => (name === code ? code : `${name} (${code})`),
+  forEver: "for ever",
+  from: (start: string) => `from ${start}, for ever`,
+  until: (end: string) => `until ${end}`,
+  between: (start: string, end: string) => `from ${start} until ${end}`,
+  noEnd: "not needed: it does not end",
+  noGrace: "none: it stops when it ends",
+  grace: (time: string) => `${time} past its end`,
+  slots: (count: number) => plural(count, "user at a time", "users at a time"),
+  timeout: (minutes: number) =>
+    `a slot comes free ${plural(minutes, "minute", "minutes")} after the last sign of life`,
+  noBorrow: "not allowed",
+  borrow: (time: string) => `up to ${time}`,
+  notCounted: "not counted",
+  unlimited: "counted, without limit",
+  upTo: (max: string) => `up to ${max}`,
+  periods: {
+    daily: "a day",
+    weekly: "a week",
+    monthly: "a month",
+    annually: "a year",
+  } as Readonly<Record<string, string>>,
+  over: (count: string) => `, and ${count} over that`,
+  negative: ", counting down allowed",
+  included: "included",
+  hours: (count: number) => plural(count, "hour", "hours"),
+  days: (count: number) => plural(count, "day", "days"),
+} as const;

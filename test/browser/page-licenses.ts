@@ -1,0 +1,260 @@
+// Licenses as an operator handles them on the page: from an empty data folder to a registered user
+// by file, a renewal, every refusal a vendor's file can meet, and giving it back.
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { framesOf } from "../../src/license/qr.ts";
+import { check, finish, rigFolder } from "../faults/rig.ts";
+import { BERTH } from "../support/vendor-and-site.ts";
+import { Opened, serveSite } from "./opened.ts";
+import {
+  closeTheDoor,
+  drop,
+  HOSTILE,
+  registered,
+  vendorsDesk,
+  VIEWPORT,
+} from "./licensing-desk.ts";
+
+const root = rigFolder();
+const desk = vendorsDesk(join(root, "desk"), "Acme & <b>Sons</b>", "CAD", HOSTILE);
+const stranger = vendorsDesk(join(root, "other"), "Stranger", "CAD");
+const site = await serveSite();
+const opened = await Opened.at(`${site.url}#/licenses`, { viewport: VIEWPORT });
+const { page } = opened;
+
+await closeTheDoor(page);
+await page.getByText("No license is installed yet.").waitFor();
+await opened.checkAccess("no license yet");
+await opened.picture("licenses-none");
+
+// The walk: trust, product, request, send, answer.
+await page.getByRole("link", { name: "Ask the vendor" }).click();
+await page.getByRole("heading", { name: "Step 1 of 5: Vendor" }).waitFor();
+check("nobody is trusted yet, so nobody can be asked", await shut("Go on"));
+await opened.checkAccess("whom to trust");
+await drop(page, desk.trust, "trust.jwt");
+await page.getByRole("group", { name: "Trust this vendor?" }).waitFor();
+const shown = (await page.locator(".fingerprint").textContent()) ?? "";
+check("the fingerprint is there to compare", shown === desk.fingerprint, shown);
+const trusted = BERTH.run("trust", "list", "--data", site.folder);
+check("and nothing is trusted before somebody did", /no vendor is trusted/.test(trusted), trusted);
+await opened.checkAccess("a fingerprint to compare");
+await opened.picture("ask-1-fingerprint");
+await page.getByRole("button", { name: /accept this vendor/ }).click();
+await page.getByText("Trusted here").waitFor();
+await page.getByRole("button", { name: "Go on" }).click();
+
+await page.getByRole("heading", { name: "Step 2 of 5: Product" }).waitFor();
+check("a hostile product is a word like any other", await page.getByText(HOSTILE).isVisible());
+await page.getByRole("button", { name: "CAD", exact: true }).click();
+await opened.checkAccess("which product");
+await opened.picture("ask-2-product");
+await page.getByRole("button", { name: "Make the request" }).click();
+
+await page.getByRole("heading", { name: "Step 3 of 5: Request" }).waitFor();
+await page.getByRole("button", { name: "Show as QR code" }).click();
+await page.getByText("frame 1 of").waitFor();
+await opened.checkAccess("the request");
+await opened.picture("ask-3-request");
+await opened.everyLook("ask-3-request");
+await page.getByText("frame 2 of 2").waitFor();
+await page.getByText("frame 1 of 2").waitFor();
+check("a camera gets one frame after the other, over and over", true);
+await page.getByRole("button", { name: "Previous" }).click();
+const stopped = await page.getByRole("button", { name: "Play" }).isVisible();
+check("whoever turns them by hand stops the play", stopped);
+await Bun.sleep(3_500);
+check("and it stays stopped", await page.getByText("frame 2 of 2").isVisible());
+const [download] = await Promise.all([
+  page.waitForEvent("download"),
+  page.getByRole("button", { name: "Save as file" }).click(),
+]);
+const request = join(root, download.suggestedFilename());
+await download.saveAs(request);
+await page.getByRole("button", { name: "I have it" }).click();
+await page.getByText("berth vendor issue").waitFor();
+await opened.checkAccess("sending it");
+await opened.picture("ask-4-send");
+
+const foreign = stranger.issue(request, "--slots", "9");
+const answer = desk.issue(request, "--slots", "3", "--borrow-hours", "48");
+await page.getByRole("button", { name: "I have the answer" }).click();
+await drop(page, foreign, "license.jwt");
+await page.getByText("no vendor is trusted here for this product").waitFor();
+check(
+  "a stranger's license says what is missing",
+  await page.getByText("Drop the vendor’s trust file here").isVisible(),
+);
+await opened.checkAccess("a stranger's license");
+await drop(page, stranger.trust, "trust.jwt");
+await page.getByRole("button", { name: /accept this vendor/ }).click();
+await page.getByRole("alert").filter({ hasText: "no vendor is trusted" }).waitFor();
+check("two vendors of one product: the second is refused", true);
+await page.getByRole("button", { name: "Cancel" }).click();
+
+const flipped = answer.replace(/.(?=.{20}$)/, (char) => (char === "A" ? "B" : "A"));
+await drop(page, flipped, "license.jwt");
+await page.getByText("Copy it again").waitFor();
+check("a flipped bit is found", true);
+await drop(page, answer, "license.jwt");
+await page.getByText("CAD is installed").waitFor();
+await opened.checkAccess("installed");
+await opened.picture("ask-5-answer");
+check("from nothing to a registered user", await registered(site.url, "ada", "CAD"));
+
+await drop(page, answer, "license.jwt");
+await page.getByText("CAD was installed already").waitFor();
+check("the same file twice changes nothing", true);
+
+// A renewal, chosen on the list: what changed is said, and who holds a slot keeps it.
+await page.goto(`${site.url}#/licenses`);
+const again = join(root, "again.jwt");
+BERTH.run("license", "request", "--data", site.folder, "--product", "CAD", "--out", again);
+const renewal = desk.issue(again, "--slots", "10", "--valid-until", "2032-01-01");
+writeFileSync(again, renewal);
+await page.getByLabel("Choose a file: the vendor’s file").setInputFiles(again);
+await page.getByText("CAD is renewed").waitFor();
+const notice = (await page.getByRole("status").filter({ hasText: "renewed" }).textContent()) ?? "";
+check("a renewal tells its slots", notice.includes("Slots: 3 → 10"), notice);
+check("and its end", /Valid: for ever → until 1 Jan 2032/.test(notice), notice);
+await page.getByText("1 of 10 slots in use").first().waitFor();
+await opened.checkAccess("renewed");
+await drop(page, answer, "license.jwt");
+await page.getByText("take the newest").waitFor();
+check("the older one does not come back", true);
+
+// A vendor nobody knew: its license waits until somebody trusts it. And one request serves once.
+const third = vendorsDesk(join(root, "third"), "Third", "PLOT");
+BERTH.run("license", "request", "--data", site.folder, "--out", again);
+const late = desk.issue(again, "--product", "CAD", "--new", "--slots", "1");
+await drop(page, third.issue(again, "--product", "PLOT", "--slots", "1"), "license.jwt");
+await page.getByText("this license is tried again by itself").waitFor();
+await drop(page, third.trust, "trust.jwt");
+await page.getByRole("button", { name: /accept this vendor/ }).click();
+await page.getByText("PLOT is installed").waitFor();
+check("a license waits for its vendor to be trusted", true);
+await drop(page, late, "license.jwt");
+await page.getByText("That request was answered by another license already").waitFor();
+await opened.checkAccess("a request answered twice");
+
+// Of another machine: told apart, with the way on.
+const elsewhere = await serveSite(join(root, "elsewhere"));
+const theirs = join(root, "theirs.jwt");
+BERTH.run("license", "request", "--data", elsewhere.folder, "--product", "CAD", "--out", theirs);
+await elsewhere.stop();
+await drop(page, desk.issue(theirs, "--slots", "1"), "license.jwt");
+await page.getByText("It was made for another machine.").waitFor();
+check("another site's license is told apart", true);
+await drop(page, readFileSync(theirs, "utf8"), "request.jwt");
+await page.getByText("it goes to the vendor").waitFor();
+check("a request is not taken for an answer", true);
+
+// Another product with names that are not ours, and everything terms can hold.
+const terms = join(root, "terms.json");
+writeFileSync(terms, JSON.stringify(hostileTerms()));
+BERTH.run("license", "request", "--data", site.folder, "--product", HOSTILE, "--out", again);
+await page.getByText("Or paste its text").click();
+const scanned = framesOf(desk.issue(again, "--terms", terms));
+check("an answer of several QR codes", scanned.length > 1, scanned.length);
+await page.getByLabel("Text of the vendor’s file").fill(scanned.toReversed().join("\n"));
+await page.getByRole("button", { name: "Take this text" }).click();
+await page.getByText("is installed").waitFor();
+for (const [user, count] of [
+  ["ada", 40],
+  ["<svg onload=alert(1)>", 55],
+] as const) {
+  await registered(site.url, user, HOSTILE);
+  await fetch(`${site.url}api/v4/add_consumption`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ product: HOSTILE, consumptions: String(count) }),
+  });
+}
+await page.getByText("95 of 100 consumed").first().waitFor();
+await opened.checkAccess("two licenses");
+await opened.picture("licenses");
+await opened.everyLook("licenses");
+await page.getByRole("link", { name: "<i>Mesh</i> Pro" }).first().click();
+await page.getByRole("heading", { name: "<i>Mesh</i> Pro" }).waitFor();
+check("a customer's name is text", await page.getByText("<script>alert(1)</script>").isVisible());
+check("every feature has its bar", (await page.locator(".features .slot-bar").count()) === 1);
+await page.getByText("came in").first().waitFor();
+await opened.checkAccess("one license");
+await opened.picture("license");
+await opened.everyLook("license");
+
+// Giving it back: asked first, for good, with a receipt.
+await page.getByRole("button", { name: "Give back…" }).click();
+await page.getByText("This is for good").waitFor();
+check("it says whose slots end", await page.getByText("2 slots are held now").isVisible());
+await opened.checkAccess("give it back?");
+await opened.picture("give-back");
+await page.getByRole("button", { name: "Cancel" }).click();
+const kept = JSON.parse(BERTH.run("license", "list", "--data", site.folder, "--json")) as unknown[];
+check("asked and left, nothing is given back", kept.length === 3);
+await page.getByRole("button", { name: "Give back…" }).click();
+await page.getByRole("button", { name: "Give it back for good" }).click();
+await page.getByText("is given back").waitFor();
+await opened.checkAccess("the receipt");
+await opened.picture("receipt");
+const [receipt] = await Promise.all([
+  page.waitForEvent("download"),
+  page.getByRole("button", { name: "Save as file" }).click(),
+]);
+await receipt.saveAs(join(root, "receipt.jwt"));
+const received = BERTH.run("vendor", "receive", join(root, "receipt.jwt"), "--dir", desk.folder);
+check("the vendor takes the receipt", /was given back/.test(received), received);
+await page.keyboard.press("Escape");
+await page.getByRole("button", { name: "Show the receipt" }).click();
+await page.getByRole("button", { name: "I have the receipt" }).click();
+await page.getByText("This license is not installed").waitFor();
+
+// With the cloud's keys set, the same question in the cloud's own form.
+await fetch("http://berth/api/v4/setKeys?apiKey=a&sharedKey=s", {
+  unix: join(site.folder, "berth.sock"),
+});
+await page.goto(`${site.url}#/licenses/ask/CAD`);
+await page.getByText("A license for CAD is installed: the answer renews it").waitFor();
+await page.getByLabel("License key (optional)").fill("K-9");
+await page.getByRole("button", { name: "Make the request" }).click();
+await page.getByText("For a licensing cloud").waitFor();
+await opened.checkAccess("a request for a cloud, too");
+
+opened.checkQuiet("licenses");
+await opened.close();
+await site.stop();
+finish();
+
+async function shut(name: string): Promise<boolean> {
+  return page.getByRole("button", { name }).isDisabled();
+}
+
+function hostileTerms(): object {
+  return {
+    product_name: "<i>Mesh</i> Pro",
+    customer: "<script>alert(1)</script>",
+    metadata: "order 4711 <u>urgent</u>",
+    slots: 60,
+    valid_until: "2031-05-01T00:00:00.000Z",
+    grace_hours: 72,
+    consumption: { max: 100, overages: 10, negative: false, period: "monthly" },
+    features: [
+      {
+        code: "view",
+        name: "<u>View</u>",
+        metadata: null,
+        expires: null,
+        floating: { slots: 4, timeout_minutes: 5 },
+        consumption: null,
+      },
+      {
+        code: "plot",
+        name: "plot",
+        metadata: null,
+        expires: null,
+        floating: null,
+        consumption: { max: 50, overages: 0, negative: false, period: null },
+      },
+    ],
+  };
+}
