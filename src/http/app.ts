@@ -31,6 +31,7 @@ import { licenseGenerate } from "./routes/license-generate.ts";
 import { licenseUpload } from "./routes/license-upload.ts";
 import { page } from "./routes/page.ts";
 import { register } from "./routes/register.ts";
+import { registrationsSlice } from "./routes/registrations-slice.ts";
 import { setKeys } from "./routes/set-keys.ts";
 import { trust } from "./routes/trust.ts";
 import { unregister } from "./routes/unregister.ts";
@@ -99,6 +100,7 @@ export function createApp(services: Services, gate: Gate) {
     .use(trust(deps))
     .use(auth(deps))
     .use(access(deps))
+    .use(registrationsSlice(deps))
     .use(admin(deps));
   // Written once: anybody may ask, and writing it takes as long as ten other answers.
   let document: string | null = null;

@@ -80,7 +80,7 @@ const StatusReply = Type.Object({
   refusals: Type.Array(Type.Object({ product: text, code: Type.String(), count: Type.Integer() })),
 });
 
-const Registration = Type.Object({
+export const Registration = Type.Object({
   product: Type.String(),
   license_id: Type.Integer(),
   user: Type.String(),
@@ -206,7 +206,7 @@ export const admin = ({ operations, identity, doors, certificate, peerOf }: Rout
 const certificateReply = (view: CertificateView | null): StatusReply["certificate"] =>
   view === null ? null : { ends_at: rfc3339(view.endsAt as Instant), state: view.state };
 
-const registration = (held: RegistrationView): RegistrationReply => ({
+export const registration = (held: RegistrationView): RegistrationReply => ({
   product: held.product,
   license_id: held.license,
   user: held.user,
