@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Caps, Kind } from "../domain/state.ts";
 import type { Services } from "../http/app.ts";
+import { Streams } from "../http/streams.ts";
 import type { Component } from "../license/hardware.ts";
 import { signLease } from "../license/lease.ts";
 import { Access } from "../operations/access.ts";
@@ -86,6 +87,7 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
     identity,
     timekeeping,
     access,
+    streams: new Streams(),
     // Nobody listens yet.
     doors: () => [],
     certificate: () => null,

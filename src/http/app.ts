@@ -33,9 +33,11 @@ import { page } from "./routes/page.ts";
 import { register } from "./routes/register.ts";
 import { registrationsSlice } from "./routes/registrations-slice.ts";
 import { setKeys } from "./routes/set-keys.ts";
+import { stream } from "./routes/stream.ts";
 import { trust } from "./routes/trust.ts";
 import { unregister } from "./routes/unregister.ts";
 import { unregisterAll } from "./routes/unregister-all.ts";
+import type { Streams } from "./streams.ts";
 
 /** What the routes talk to. */
 export interface Services {
@@ -46,6 +48,7 @@ export interface Services {
   readonly identity: Identity;
   readonly timekeeping: Timekeeping;
   readonly access: Access;
+  readonly streams: Streams;
   /** What stands open, and how to close it; nothing while nobody listens. */
   readonly doors: () => readonly Door[];
   /** Of the TLS listener; null: there is none. */
@@ -101,7 +104,8 @@ export function createApp(services: Services, gate: Gate) {
     .use(auth(deps))
     .use(access(deps))
     .use(registrationsSlice(deps))
-    .use(admin(deps));
+    .use(admin(deps))
+    .use(stream(deps));
   // Written once: anybody may ask, and writing it takes as long as ten other answers.
   let document: string | null = null;
   return app.get(

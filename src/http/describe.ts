@@ -6,6 +6,8 @@ interface Description {
   readonly description?: string;
   /** What a success looks like; left out for an empty one. */
   readonly reply?: TSchema;
+  /** For a stream: what each of its lines looks like. */
+  readonly lines?: TSchema;
   /** For the replies that are a word of plain text. */
   readonly text?: string;
   readonly query?: TSchema;
@@ -23,6 +25,7 @@ export function describe({
   summary,
   description,
   reply,
+  lines,
   text,
   query,
   refuses = [],
@@ -30,10 +33,13 @@ export function describe({
   leased,
   upload,
 }: Description) {
-  const content =
-    text === undefined
-      ? reply && { "application/json": { schema: reply } }
-      : { "text/plain": { schema: { type: "string" as const, const: text } } };
+  const content = {
+    ...(reply && { "application/json": { schema: reply } }),
+    ...(lines && { "application/x-ndjson": { schema: lines } }),
+    ...(text !== undefined && {
+      "text/plain": { schema: { type: "string" as const, const: text } },
+    }),
+  };
   const byStatus = Map.groupBy(refuses, statusOf);
   return {
     detail: {
@@ -44,7 +50,10 @@ export function describe({
       ...(leased === true && { leased }),
       ...(upload === true && { upload }),
       responses: {
-        200: { description: "Done, and on disk", ...(content && { content }) },
+        200: {
+          description: "Done, and on disk",
+          ...(Object.keys(content).length > 0 && { content }),
+        },
         ...Object.fromEntries(
           [...byStatus].map(([status, codes]) => [status, { description: codes.join(", ") }]),
         ),

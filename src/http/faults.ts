@@ -31,7 +31,7 @@ export type WireFault =
   | { readonly code: "forbidden"; readonly reason: "network" | "role" | "user" }
   | { readonly code: "unauthorized"; readonly plane?: Plane }
   | { readonly code: "tls_required" }
-  | { readonly code: "too_many_requests"; readonly busy: true }
+  | { readonly code: "too_many_requests"; readonly busy: "requests" | "streams" }
   | { readonly code: "internal_error" };
 
 export type AnyFault =
@@ -185,10 +185,7 @@ const FAULTS: { readonly [C in Code]: Row<C> } = {
       `one ${who === "peer" ? "address" : who} may hold ${slots === 1 ? "1 slot" : `${slots} slots`} at once here; ` +
       `give one back first, or ask the operator for more (max_slots_per_${who})`,
   },
-  user_not_registered: {
-    status: 400,
-    say: () => "the user holds no such slot",
-  },
+  user_not_registered: { status: 400, say: () => "the user holds no such slot" },
   license_borrow_not_allowed: { status: 400, say: () => "the license does not allow borrowing" },
   borrow_until_not_valid: {
     status: 400,
@@ -233,10 +230,7 @@ const FAULTS: { readonly [C in Code]: Row<C> } = {
   policy_mismatch: { status: 400, say: () => "policy_id is not the id of this policy" },
   too_many_requests: {
     status: 429,
-    say: (fault) =>
-      "busy" in fault
-        ? "too many requests at once; try again"
-        : "too many wrong tries; wait a minute",
+    say: (fault) => ("busy" in fault ? BUSY[fault.busy] : "too many wrong tries; wait a minute"),
   },
   clock_suspect: {
     status: 400,
@@ -286,6 +280,11 @@ const FAULTS: { readonly [C in Code]: Row<C> } = {
     say: () => "the disk is full: nothing was changed, try again when there is room",
   },
   storage_failed: { status: 503, say: () => "the disk failed: nothing can be promised, try again" },
+};
+
+const BUSY = {
+  requests: "too many requests at once; try again",
+  streams: "too many pages watch already; close one of them",
 };
 
 function noSlot(slots: number, nextFree: Instant | null): string {

@@ -1,6 +1,6 @@
 import type { Access, Actor } from "../operations/access.ts";
 import { isLoopback, normalAddress } from "../platform/networks.ts";
-import { refuse } from "./faults.ts";
+import { faultOf, refuse } from "./faults.ts";
 import { isPage, routes, type Method, type Plane } from "./planes.ts";
 
 /** How applications show who they are. */
@@ -73,6 +73,17 @@ export function admit(gate: Gate, request: Request, path: string): void {
   if (bare && (plane === "login" || shown !== null)) refuse({ code: "tls_required" });
   if (plane === "client" && gate.clientAuth === "mtls" && !gate.isTls) {
     refuse({ code: "tls_required" });
+  }
+}
+
+/** Would it be let in now? What lasts is judged again while it does. */
+export function stillAdmits(gate: Gate, request: Request, path: string): boolean {
+  try {
+    admit(gate, request, path);
+    return true;
+  } catch (error) {
+    if (faultOf(error) === null) throw error;
+    return false;
   }
 }
 

@@ -32,7 +32,7 @@ const DRAIN = 5_000;
 export const IDLE_SECONDS = 60;
 
 export function listen({ services, host, port, policy }: ListenOptions): Listening {
-  const handler = handle(services, policy, false);
+  const { handler, endStreams } = handle(services, policy, false);
   const server = Bun.serve({
     ...LIMITS,
     hostname: host,
@@ -41,7 +41,13 @@ export function listen({ services, host, port, policy }: ListenOptions): Listeni
     reusePort: false,
     fetch: handler,
   });
-  return { address: urlOf("http", host, server.port ?? port), stop: () => drain(server) };
+  return {
+    address: urlOf("http", host, server.port ?? port),
+    stop: () => {
+      endStreams();
+      return drain(server);
+    },
+  };
 }
 
 export const LIMITS = { maxRequestBodySize: NO_LIMIT, idleTimeout: IDLE_SECONDS };
@@ -51,27 +57,35 @@ export type Handler = (
   server: { readonly requestIP: Bun.Server<unknown>["requestIP"] },
 ) => Response | Promise<Response>;
 
+export interface Handling {
+  readonly handler: Handler;
+  /** Of those who watch through this listener. */
+  readonly endStreams: () => void;
+}
+
 export function handle(
   services: Services,
   { names, log, ...policy }: Policy,
   isTls: boolean,
-): Handler {
+): Handling {
   const peers = new WeakMap<Request, string>();
-  const app = createApp(services, {
+  const gate: Gate = {
     ...policy,
     peerOf: (request) => peers.get(request) ?? null,
     trusted: false,
     isTls,
     names: [...ownNames(), ...names],
     access: services.access,
-  });
+  };
+  const app = createApp(services, gate);
   const fetch = watched((request) => app.fetch(request), log);
-  return (asked, server) => {
+  const handler: Handler = (asked, server) => {
     const peer = server.requestIP(asked)?.address;
     const request = isTls ? spelledOut(asked) : asked;
     if (peer !== undefined) peers.set(request, peer);
     return fetch(request);
   };
+  return { handler, endStreams: () => services.streams.end(gate) };
 }
 
 /** Where the framework begins to look for the path behind https. */
@@ -102,6 +116,7 @@ export function listenOnSocket(services: Services, path: string, log: LogMode): 
   return {
     address: path,
     stop: async () => {
+      services.streams.end(socketGate);
       await drain(server);
       rmSync(path, { force: true });
     },
@@ -116,7 +131,7 @@ export function probe(host: string, port: number): Listening {
 
 const notYet = (): Response => new Response(null, { status: 503 });
 
-/** Lets requests under way finish, but not for ever: an open stream would hold the server up. */
+/** Lets requests under way finish, but not for ever: somebody may never finish. */
 export async function drain(server: Bun.Server<unknown>): Promise<void> {
   const finished = server.stop(false);
   await Promise.race([finished, Bun.sleep(DRAIN)]);

@@ -39,7 +39,7 @@ export function listenTls(
   { services, host, port, policy }: ListenOptions,
   certificate: Certificate,
 ): TlsListening {
-  const handler = handle(services, policy, true);
+  const { handler, endStreams } = handle(services, policy, true);
   const start = ({ cert, key, clientCa }: Certificate, on: number): Listener => {
     const asks = clientCa !== null && { ca: clientCa, requestCert: true, rejectUnauthorized: true };
     const server = Bun.serve({
@@ -78,6 +78,8 @@ export function listenTls(
       group.push(current);
       steer(bound, group.indexOf(current));
       old.leaving = true;
+      // Whoever watches comes again, and meets the new one.
+      endStreams();
       const timer = setTimeout(() => {
         waiting.delete(timer);
         void close(old);
@@ -86,6 +88,7 @@ export function listenTls(
     },
     stop: async () => {
       for (const timer of waiting) clearTimeout(timer);
+      endStreams();
       await Promise.all(group.map(({ server }) => drain(server)));
     },
   };

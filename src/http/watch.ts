@@ -98,7 +98,7 @@ class Pace {
 }
 
 function tooMany(): Response {
-  const body = refused({ code: "too_many_requests", busy: true });
+  const body = refused({ code: "too_many_requests", busy: "requests" });
   const headers = { "cache-control": "no-store", "retry-after": "1" };
   return Response.json(body, { status: body.status, headers });
 }

@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import type { StatusReply } from "../http/routes/admin.ts";
+import type { StatusReply } from "../http/status.ts";
 import { call, Refused } from "./api.ts";
 import { door } from "./session.ts";
 

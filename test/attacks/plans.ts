@@ -15,6 +15,7 @@ export interface Plan {
 
 interface Operation {
   readonly parameters?: readonly { readonly name: string; readonly in: string }[];
+  readonly responses?: Readonly<Record<string, { readonly content?: object }>>;
   readonly requestBody?: {
     readonly content: Readonly<Record<string, { readonly schema: { properties?: object } }>>;
   };
@@ -26,10 +27,12 @@ export interface ApiDocument {
 
 export const plansOf = (document: ApiDocument): Plan[] =>
   [...routes].flatMap(([path, planes]) =>
-    Object.entries(planes).map(([method, plane]) => {
+    Object.entries(planes).flatMap(([method, plane]) => {
       const operation = document.paths[path]?.[method.toLowerCase()];
+      // A stream has no end to wait for; its gate is every other route's.
+      if ("application/x-ndjson" in (operation?.responses?.["200"]?.content ?? {})) return [];
       const content = operation?.requestBody?.content ?? {};
-      return {
+      const plan = {
         method,
         path,
         plane,
@@ -39,6 +42,7 @@ export const plansOf = (document: ApiDocument): Plan[] =>
         fields: Object.keys(content["application/json"]?.schema.properties ?? {}),
         isUpload: "text/plain" in content,
       };
+      return [plan];
     }),
   );
 

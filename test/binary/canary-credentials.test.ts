@@ -6,6 +6,7 @@ import { buildBinary } from "../support/binary.ts";
 import { canary, commandLines, found, leaksIn, serveAloud } from "../support/canaries.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
+import { textOf } from "../support/watching.ts";
 
 // Processes of their own, on a machine that may be busy with others.
 setDefaultTimeout(60_000);
@@ -56,7 +57,7 @@ test("tokens and passwords leave no trace, with every request logged", async () 
   const call = async (path: string, init: RequestInit): Promise<void> => {
     const response = await fetch(`${url}${path}`, init);
     statuses.add(response.status);
-    replies.push(JSON.stringify([...response.headers]) + (await response.text()));
+    replies.push(JSON.stringify([...response.headers]) + (await textOf(response)));
     lines.push(...commandLines(buildBinary()));
   };
   const shown = [

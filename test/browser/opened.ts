@@ -30,7 +30,7 @@ export interface Served extends Running {
 export async function serveSite(folder = join(rigFolder(), "site"), ...flags: string[]) {
   const words = ["--data", folder, "--listen", "127.0.0.1:0", ...flags];
   const running = await startBinary("serve", ...words);
-  atEnd(() => process.kill(running.pid, "SIGKILL"));
+  atEnd(() => void running.kill());
   return { ...running, folder } satisfies Served;
 }
 

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { exitCodeOf, finding, ok, worstOf, type Finding } from "../../src/cli/doctor/finding.ts";
 import { fileSystemFinding, spaceFinding, speedFinding } from "../../src/cli/doctor/folder.ts";
 import { siteFindings } from "../../src/cli/doctor/site.ts";
-import type { StatusReply } from "../../src/http/routes/admin.ts";
+import type { StatusReply } from "../../src/http/status.ts";
 import type { ClockReply } from "../../src/http/routes/clock.ts";
 import { DAY } from "../../src/domain/time.ts";
 import { issueServer, makeAuthority } from "../../src/platform/x509.ts";

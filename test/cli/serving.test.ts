@@ -1,7 +1,8 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { chownSync, chmodSync, existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { RegistrationReply, StatusReply } from "../../src/http/routes/admin.ts";
+import type { RegistrationReply } from "../../src/http/routes/admin.ts";
+import type { StatusReply } from "../../src/http/status.ts";
 import { berth, done, doneJson, start, type Running } from "../support/berth.ts";
 import { contentsOf, modeOf, tempFolder } from "../support/temp-folder.ts";
 

@@ -1,7 +1,7 @@
 // A first start that is killed, again and again: whatever it had made so far, the next one makes a
 // whole folder of it, and the appliance it became it stays.
 import { join } from "node:path";
-import type { StatusReply } from "../../src/http/routes/admin.ts";
+import type { StatusReply } from "../../src/http/status.ts";
 import type { Figures } from "./kill-figures.ts";
 import { serve, type Served } from "./served.ts";
 

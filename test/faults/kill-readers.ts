@@ -1,6 +1,7 @@
 // Those who only look, while a server is killed and right after it came back. What they are shown
 // is a promise like any answer.
-import type { RegistrationReply, StatusReply } from "../../src/http/routes/admin.ts";
+import type { RegistrationReply } from "../../src/http/routes/admin.ts";
+import type { StatusReply } from "../../src/http/status.ts";
 import type { LicenseObject } from "../../src/http/license-object.ts";
 import { call, COUNTING, PRODUCT, type Answer, type Life } from "./kill-calls.ts";
 import type { Figures } from "./kill-figures.ts";

@@ -1,7 +1,8 @@
 // Many servers started on one folder at the same instant: a service manager, an operator and a cron
 // job that all mean well. One of them gets it; the others say who has it and leave everything alone.
 import { join } from "node:path";
-import type { RegistrationReply, StatusReply } from "../../src/http/routes/admin.ts";
+import type { RegistrationReply } from "../../src/http/routes/admin.ts";
+import type { StatusReply } from "../../src/http/status.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { FOLDER_LOCK } from "../../src/store/files.ts";
 import { makeSite } from "../support/site-folder.ts";

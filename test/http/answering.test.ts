@@ -1,5 +1,6 @@
 import { describe, expect, spyOn, test } from "bun:test";
 import type { Services } from "../../src/http/app.ts";
+import type { Streams } from "../../src/http/streams.ts";
 import type { Access } from "../../src/operations/access.ts";
 import type { Airgap } from "../../src/operations/airgap.ts";
 import type { Credentials } from "../../src/operations/credentials.ts";
@@ -206,6 +207,7 @@ describe("a bug of ours", () => {
       identity: broken as Identity,
       timekeeping: broken as Timekeeping,
       access: { isClaimed: () => false } as Access,
+      streams: broken as Streams,
       doors: () => [],
       certificate: () => null,
     };

@@ -231,6 +231,7 @@ describe("the documented reply is the real one", () => {
     "POST /api/v4/featureRelease": (site) => site.featureRelease(view),
     "POST /api/v4/feature_release": (site) => site.post("feature_release", view),
   };
+  const LINES = ["GET /api/admin/v1/stream"];
   const EMPTY = [
     "GET /",
     "GET /api/v4/openapi.json",
@@ -263,7 +264,7 @@ describe("the documented reply is the real one", () => {
 
   test("every operation is in one of these lists", async () => {
     const operations = operationsOf(await documentOf(await openAppliance()));
-    const known = [...Object.keys(REPLIES), ...Object.keys(TEXTS), ...EMPTY];
+    const known = [...Object.keys(REPLIES), ...Object.keys(TEXTS), ...LINES, ...EMPTY];
     expect(operations.map(([route]) => route).toSorted()).toEqual(known.toSorted());
   });
 
@@ -290,6 +291,16 @@ describe("the documented reply is the real one", () => {
     expect(word).toBe(expectOk(await ask(site)));
   });
 
+  test.each(LINES)("%s", async (route) => {
+    FormatRegistry.Set("date-time", (text) => TIME.test(text));
+    const site = await inUse();
+    const [path = ""] = route.split(" ").slice(1);
+    const line: unknown = JSON.parse(expectOk(await site.get<string>(path)));
+    const schema = schemaOf(site, route, "application/x-ndjson");
+    expect(Value.Check(schema, line)).toBe(true);
+    expect(Value.Clean(schema, structuredClone(line))).toEqual(line);
+  });
+
   test.each(EMPTY)("%s documents no body", async (route) => {
     const shown = new Map(operationsOf(await documentOf(await openAppliance()))).get(route);
     expect(shown?.responses["200"]?.content).toBeUndefined();
@@ -297,12 +308,12 @@ describe("the documented reply is the real one", () => {
 });
 
 /** The schema itself, as the document was made from it. */
-function schemaOf({ app }: Appliance, route: string): TSchema {
+function schemaOf({ app }: Appliance, route: string, kind = "application/json"): TSchema {
   const found = app.routes.find(({ method, path }) => `${method} ${path}` === route);
   const { detail } = (found?.hooks ?? {}) as {
     detail?: { responses?: { 200?: { content?: Record<string, { schema: TSchema }> } } };
   };
-  const schema = detail?.responses?.[200]?.content?.["application/json"]?.schema;
+  const schema = detail?.responses?.[200]?.content?.[kind]?.schema;
   if (schema === undefined) throw new Error(`${route} documents no reply`);
   return schema;
 }

@@ -39,6 +39,7 @@ const EXPECTED: Readonly<Record<string, Plane>> = {
   "GET /api/v4/featureRelease/all": "admin",
   "GET /api/v4/feature_release/all": "admin",
   "GET /api/admin/v1/status": "admin",
+  "GET /api/admin/v1/stream": "admin",
   "GET /api/admin/v1/licenses": "admin",
   "POST /api/admin/v1/licenses/remove": "admin",
   "GET /api/admin/v1/trust": "admin",

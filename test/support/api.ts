@@ -8,8 +8,10 @@ import type { Instant } from "../../src/domain/time.ts";
 import { createApp, type Services } from "../../src/http/app.ts";
 import type { Gate } from "../../src/http/gate.ts";
 import type { FeatureObject, LicenseObject } from "../../src/http/license-object.ts";
-import type { RegistrationReply, StatusReply } from "../../src/http/routes/admin.ts";
+import type { RegistrationReply } from "../../src/http/routes/admin.ts";
+import type { StatusReply } from "../../src/http/status.ts";
 import type { ConsumptionReply, FeatureConsumptionReply } from "../../src/http/routes/count.ts";
+import { Streams } from "../../src/http/streams.ts";
 import type { SlotReply } from "../../src/http/routes/slot-reply.ts";
 import type { Component } from "../../src/license/hardware.ts";
 import { signLease } from "../../src/license/lease.ts";
@@ -31,6 +33,7 @@ import { granted } from "./licensed-store.ts";
 import { counting, feature, MONDAY } from "./scenario.ts";
 import { tempFolder } from "./temp-folder.ts";
 import { answer, PRODUCTS, trustDocument } from "./vendor.ts";
+import { textOf } from "./watching.ts";
 
 export type Answer<T> = readonly [response: Response, body: T];
 export type Fields = Readonly<Record<string, unknown>>;
@@ -103,6 +106,7 @@ export async function openAppliance(options: ApplianceOptions = {}): Promise<App
     identity,
     timekeeping,
     access,
+    streams: new Streams(),
     doors: () => [],
     certificate: () => null,
   };
@@ -194,7 +198,7 @@ export class Appliance {
       ...(raw.body !== undefined && { body: raw.body }),
     });
     const response = await this.app.handle(request);
-    const text = await response.text();
+    const text = await textOf(response);
     const isJson = response.headers.get("content-type")?.startsWith("application/json") === true;
     return [response, (isJson && text !== "" ? JSON.parse(text) : text) as T];
   }

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import type { StatusReply } from "../../http/routes/admin.ts";
+import type { StatusReply } from "../../http/status.ts";
 import type { ClockReply } from "../../http/routes/clock.ts";
 import { parseConfig } from "../../platform/options.ts";
 import { asOwnerOf } from "../../platform/owner.ts";

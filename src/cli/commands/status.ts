@@ -1,4 +1,4 @@
-import type { StatusReply } from "../../http/routes/admin.ts";
+import type { StatusReply } from "../../http/status.ts";
 import { DONE, dataFolder, isSet, type Command, place } from "../command.ts";
 import { option } from "../flags.ts";
 import { reach } from "../reach.ts";

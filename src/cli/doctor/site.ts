@@ -1,4 +1,4 @@
-import type { StatusReply } from "../../http/routes/admin.ts";
+import type { StatusReply } from "../../http/status.ts";
 import type { ClockReply } from "../../http/routes/clock.ts";
 import { DAY } from "../../domain/time.ts";
 import { count } from "../terminal.ts";

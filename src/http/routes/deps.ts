@@ -8,6 +8,8 @@ import { callerOf, type Caller, type Gate } from "../gate.ts";
 export interface RouteDeps extends Services, Speaker {}
 
 interface Speaker {
+  /** Of the listener this is for. */
+  readonly gate: Gate;
   /** Who did it, as events record it: the address, and on the admin plane the name before it. */
   readonly peerOf: (request: Request) => string;
   /** Whose slot a request is about: where people log in, nobody speaks for another. */
@@ -16,7 +18,8 @@ interface Speaker {
   readonly recognize: (request: Request, actor: Actor) => void;
 }
 
-export const speakingFor = ({ clientAuth }: Gate): Speaker => ({
+export const speakingFor = (gate: Gate): Speaker => ({
+  gate,
   peerOf(request) {
     const { peer, actor, plane } = callerOf(request) ?? NOBODY;
     return plane === "admin" && actor !== null ? `${actor.name}@${peer}` : peer;
@@ -24,7 +27,7 @@ export const speakingFor = ({ clientAuth }: Gate): Speaker => ({
   userOf(request, field) {
     const named = identifier("user", field);
     const { actor } = callerOf(request) ?? NOBODY;
-    if (clientAuth !== "login" || actor === null || actor.role === "admin") return named;
+    if (gate.clientAuth !== "login" || actor === null || actor.role === "admin") return named;
     if (named !== null && named !== actor.name) refuse({ code: "forbidden", reason: "user" });
     return actor.name;
   },

@@ -1,4 +1,4 @@
-import type { StatusReply } from "../../http/routes/admin.ts";
+import type { StatusReply } from "../../http/status.ts";
 import { date } from "../format.ts";
 import { linkTo } from "../router.ts";
 import { overview } from "../texts/overview.ts";
@@ -30,17 +30,13 @@ export function Attention({ known }: { known: StatusReply }) {
 const ORDER = ["bad", "warn", "note"];
 
 export function mattersOf(known: StatusReply): Matter[] {
-  const { storage, licenses, doors } = known;
+  const { storage, licenses } = known;
   const matters: Matter[] = [
     ...(storage.fault === null
       ? []
       : [{ kind: "bad" as const, text: `${overview.trouble}: ${storage.fault}` }]),
     ...storage.troubles.map(({ message }) => ({ kind: "warn" as const, text: message })),
     ...licenses.flatMap((license) => ofLicense(license, known.now)),
-    ...doors.map(({ door, close }) => ({
-      kind: "note" as const,
-      text: `${door}. ${overview.doors.close} ${close}`,
-    })),
   ];
   return matters.toSorted((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind));
 }

@@ -1,5 +1,6 @@
-import type { StatusReply } from "../../http/routes/admin.ts";
+import type { StatusReply } from "../../http/status.ts";
 import { bytes, date, number } from "../format.ts";
+import { linkTo } from "../router.ts";
 import { overview } from "../texts/overview.ts";
 
 /** The machine under it all. */
@@ -32,6 +33,16 @@ export function Health({ known }: { known: StatusReply }) {
             <dd class={bad === true ? "bad" : ""}>{value}</dd>
           </div>
         ))}
+        <div>
+          <dt>{health.doors}</dt>
+          <dd>
+            {known.doors.length === 0 ? (
+              health.noDoors
+            ) : (
+              <a href={linkTo("settings", "doors")}>{number(known.doors.length)}</a>
+            )}
+          </dd>
+        </div>
       </dl>
     </section>
   );

@@ -1,4 +1,4 @@
-import type { StatusReply } from "../../http/routes/admin.ts";
+import type { StatusReply } from "../../http/status.ts";
 import { date, number } from "../format.ts";
 import { SlotBar } from "../parts/slot-bar.tsx";
 import { linkTo } from "../router.ts";

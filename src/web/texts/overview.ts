@@ -31,9 +31,10 @@ export const overview = {
     hardware: "Hardware",
     weak: "weakly bound",
     bound: (parts: string) => `bound to ${parts}`,
+    doors: "Open doors",
+    noDoors: "none that need not be",
     version: "Version",
   },
-  doors: { title: "Open doors", close: "To close it:" },
   refusal: (product: string, code: string) => `${product} grants nothing now: ${code}`,
   drift: (product: string, parts: string) =>
     `${product} was signed for another ${parts}: ask for a new license before more of it changes`,

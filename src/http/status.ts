@@ -1,0 +1,134 @@
+import { Type, type Static } from "@sinclair/typebox";
+import type { Instant } from "../domain/time.ts";
+import { rfc3339 } from "../platform/rfc3339.ts";
+import { version } from "../platform/version.ts";
+import type { CertificateView, Services } from "./app.ts";
+import { unwrap } from "./faults.ts";
+import { rfc3339OrNull } from "./timestamps.ts";
+
+const time = Type.String({ format: "date-time" });
+const text = Type.Union([Type.String(), Type.Null()]);
+
+export const StatusReply = Type.Object({
+  version: Type.String(),
+  kind: Type.Union([Type.Literal("site"), Type.Literal("demo")]),
+  pid: Type.Integer(),
+  now: time,
+  created_at: time,
+  moved_away_at: Type.Union([time, Type.Null()], {
+    description: "When it was given up here, to go on elsewhere; null: it was not.",
+  }),
+  appliance: Type.Object({
+    id: Type.String(),
+    hardware_id: Type.String(),
+    components: Type.Array(Type.String()),
+    weak_binding: Type.Boolean({ description: "Too little of the hardware can be told." }),
+  }),
+  storage: Type.Object({
+    fault: text,
+    checkpoint_error: text,
+    notes: Type.Array(Type.String()),
+    seq: Type.Integer(),
+    audit_seq: Type.Integer(),
+    journal_bytes: Type.Integer(),
+    troubles: Type.Array(Type.Object({ code: Type.String(), message: Type.String() })),
+    free_bytes: Type.Union([Type.Integer(), Type.Null()]),
+    slowest_sync_ms: Type.Number({ description: "Of the last one to two minutes." }),
+  }),
+  licenses: Type.Array(
+    Type.Object({
+      license_id: Type.Integer(),
+      product: Type.String(),
+      license_type: Type.String(),
+      validity_period: Type.Union([time, Type.Null()]),
+      refusal: text,
+      moved_until: Type.Union([time, Type.Null()], {
+        description: "Signed for the host it was moved from, it is good here until then.",
+      }),
+      vendor: Type.String(),
+      serial: Type.Integer(),
+      hardware_drift: Type.Array(Type.String(), {
+        description: "What it was signed for and the machine no longer has.",
+      }),
+      floating_users: Type.Integer(),
+      floating_slots_in_use: Type.Integer(),
+      max_consumptions: Type.Union([Type.Integer(), Type.Null()]),
+      total_consumptions: Type.Integer(),
+    }),
+  ),
+  doors: Type.Array(Type.Object({ door: Type.String(), close: Type.String() }), {
+    description: "What stands open, and how to close it.",
+  }),
+  certificate: Type.Union(
+    [
+      Type.Object({
+        ends_at: time,
+        state: Type.Union([Type.Literal("ok"), Type.Literal("ending"), Type.Literal("ended")]),
+      }),
+      Type.Null(),
+    ],
+    { description: "Of the TLS listener; null: there is none." },
+  ),
+  refusals: Type.Array(Type.Object({ product: text, code: Type.String(), count: Type.Integer() })),
+});
+
+export type StatusReply = Static<typeof StatusReply>;
+
+type Asked = Pick<Services, "operations" | "identity" | "doors" | "certificate">;
+
+/** How the server is, for whoever asks once and for whoever watches. */
+export async function statusReply({
+  operations,
+  identity,
+  doors,
+  certificate,
+}: Asked): Promise<StatusReply> {
+  const { troubles, freeBytes, slowestSync } = operations.condition();
+  const { kind, now, createdAt, health, licenses, refusals } = unwrap(await operations.status());
+  return {
+    version,
+    kind,
+    pid: process.pid,
+    now: rfc3339(now),
+    created_at: rfc3339(createdAt),
+    moved_away_at: rfc3339OrNull(operations.retired()?.at ?? null),
+    appliance: {
+      id: identity.id,
+      hardware_id: identity.freeze().hardwareId,
+      components: identity.freeze().hardware.map(({ kind }) => kind),
+      weak_binding: identity.freeze().weak,
+    },
+    storage: {
+      fault: health.fault?.code ?? null,
+      checkpoint_error: health.checkpointError,
+      notes: [...health.notes],
+      seq: health.seq,
+      audit_seq: health.auditSeq,
+      journal_bytes: health.journalBytes,
+      troubles: troubles.map(({ code, message }) => ({ code, message })),
+      free_bytes: freeBytes,
+      slowest_sync_ms: Math.round(slowestSync * 10) / 10,
+    },
+    licenses: licenses.map(({ id, terms, grant, refusal, movedUntil, slotsInUse, total }) => ({
+      license_id: id,
+      product: terms.product,
+      license_type: terms.type,
+      validity_period: rfc3339OrNull(terms.validUntil),
+      refusal,
+      moved_until: rfc3339OrNull(movedUntil),
+      vendor: grant.vendor,
+      serial: grant.serial,
+      hardware_drift: [...identity.matching({ grant }).drifted],
+      floating_users: terms.slots,
+      floating_slots_in_use: slotsInUse,
+      max_consumptions: terms.consumption?.max ?? null,
+      total_consumptions: total,
+    })),
+    doors: doors().map(({ door, close }) => ({ door, close })),
+    certificate: certificateReply(certificate()),
+    refusals: refusals.map(({ product, code, count }) => ({ product, code, count })),
+  };
+}
+
+const certificateReply = (view: CertificateView | null): StatusReply["certificate"] =>
+  view === null ? null : { ends_at: rfc3339(view.endsAt as Instant), state: view.state };

@@ -1,0 +1,232 @@
+// The stream as those see it who watch: over real listeners, since much of it is about connections.
+import { describe, expect, onTestFinished, setDefaultTimeout, spyOn, test } from "bun:test";
+import { connect, type Socket } from "node:net";
+import { join } from "node:path";
+import { socketGate } from "../../src/http/gate.ts";
+import { listen, listenOnSocket, type Policy } from "../../src/http/server.ts";
+import { MOST_STREAMS, Streams } from "../../src/http/streams.ts";
+import { networkMatcher } from "../../src/platform/networks.ts";
+import { expectOk, expectRefusal, openAppliance, type Appliance } from "../support/api.ts";
+import { bearer } from "../support/guarded-site.ts";
+import { hours, minutes } from "../support/scenario.ts";
+import { STREAM, Watching } from "../support/watching.ts";
+
+// It is looked at once a second, by a machine that may be busy with others.
+setDefaultTimeout(60_000);
+
+const POLICY: Policy = {
+  isClient: networkMatcher(["127.0.0.0/8"]),
+  isAdmin: () => true,
+  clientAuth: "open",
+  adminOpen: false,
+  allowPlain: false,
+  names: [],
+  log: "usual",
+};
+
+function served({ services }: Appliance) {
+  const server = listen({ services, host: "127.0.0.1", port: 0, policy: POLICY });
+  onTestFinished(() => server.stop());
+  return { ...server, url: server.address, port: Number(new URL(server.address).port) };
+}
+
+async function refusedAt(url: string, headers: Record<string, string> = {}) {
+  const response = await fetch(`${url}${STREAM}`, { headers });
+  return [response, await response.json()] as const;
+}
+
+const inUse = (count: number) => (status: { licenses: { floating_slots_in_use: number }[] }) =>
+  status.licenses[0]?.floating_slots_in_use === count;
+
+describe("what is told", () => {
+  test("at once what status tells, and again when something changed", async () => {
+    const site = await openAppliance();
+    const watching = await Watching.open(served(site).url);
+    expect(watching.response.headers.get("content-type")).toBe("application/x-ndjson");
+    expect(watching.response.headers.get("cache-control")).toBe("no-store");
+    const first = await watching.sees(inUse(0));
+    const { storage, ...status } = expectOk(await site.status());
+    expect(first).toEqual({ ...status, storage: { ...storage, free_bytes: expect.any(Number) } });
+    expectOk(await site.register({ user: "ada" }));
+    await watching.sees(inUse(1));
+    expectOk(await site.unregister({ user: "ada" }));
+    await watching.sees(inUse(0));
+    expect(watching.told).toHaveLength(3);
+  });
+
+  test("nothing for the time alone, or for a heartbeat; but that it lives", async () => {
+    const site = await openAppliance();
+    expectOk(await site.register({ user: "ada" }));
+    const watching = await Watching.open(served(site).url);
+    await watching.sees(inUse(1));
+    const began = performance.now();
+    while (watching.lines.length < 2) {
+      site.clock.now = minutes(Math.floor((performance.now() - began) / 1_000));
+      expectOk(await site.register({ user: "ada" }));
+      await Bun.sleep(200);
+    }
+    expect(watching.lines.slice(1)).toEqual([""]);
+    expect(performance.now() - began).toBeLessThan(5_500);
+  });
+
+  test("a slot that ends by itself", async () => {
+    const site = await openAppliance();
+    expectOk(await site.register({ user: "ada" }));
+    const watching = await Watching.open(served(site).url);
+    await watching.sees(inUse(1));
+    site.clock.now = minutes(30);
+    await watching.sees(inUse(0));
+  });
+
+  test("everybody the same, of one look a second; nobody looks when nobody watches", async () => {
+    const site = await openAppliance();
+    const { url } = served(site);
+    const status = spyOn(site.operations, "status");
+    const all = await Promise.all(Array.from({ length: 8 }, () => Watching.open(url)));
+    await Promise.all(all.map((one) => one.sees(inUse(0))));
+    expectOk(await site.register({ user: "ada" }));
+    await Promise.all(all.map((one) => one.sees(inUse(1))));
+    const asked = status.mock.calls.length;
+    await Bun.sleep(3_100);
+    expect(status.mock.calls.length - asked).toBeWithin(2, 5);
+    for (const one of all) one.leave();
+    await Bun.sleep(1_500);
+    const then = status.mock.calls.length;
+    await Bun.sleep(2_100);
+    expect(status.mock.calls.length).toBe(then);
+  });
+});
+
+describe("who may watch", () => {
+  test("whoever may administer, and nobody else", async () => {
+    const site = await openAppliance();
+    const { url } = served(site);
+    const made = await site.services.access.makeToken("ops", null, "test");
+    expectRefusal(await refusedAt(url), 401, "unauthorized");
+    expectRefusal(await refusedAt(url, bearer("berth_wrong")), 401, "unauthorized");
+    const token = made.ok ? made.value.token : "";
+    const watching = await Watching.open(url, { headers: bearer(token) });
+    expect(watching.response.status).toBe(200);
+  });
+
+  test("until the token is revoked or has ended; others watch on", async () => {
+    const site = await openAppliance();
+    const { url } = served(site);
+    const { access } = site.services;
+    const watch = async (name: string, days: number | null): Promise<Watching> => {
+      const made = await access.makeToken(name, days, "test");
+      if (!made.ok) throw new Error(made.fault.code);
+      return Watching.open(url, { headers: bearer(made.value.token) });
+    };
+    const [kept, ending, revoked] = [
+      await watch("kept", null),
+      await watch("ending", 1),
+      await watch("revoked", null),
+    ];
+    await access.revokeToken("revoked", "test");
+    expect(await revoked.ended).toBe(true);
+    site.clock.now = hours(25);
+    expect(await ending.ended).toBe(true);
+    expectOk(await site.register({ user: "ada" }, bearer("none")));
+    await kept.sees(inUse(1));
+  });
+
+  test("without a credential, until there is one", async () => {
+    const site = await openAppliance();
+    const watching = await Watching.open(served(site).url);
+    await watching.sees(inUse(0));
+    await site.services.access.makeToken("ops", null, "test");
+    expect(await watching.ended).toBe(true);
+  });
+});
+
+describe("how many may watch", () => {
+  test("so many over all listeners; who leaves makes room at once", async () => {
+    const site = await openAppliance();
+    const { url } = served(site);
+    const unix = join(site.folder, "berth.sock");
+    const socket = listenOnSocket(site.services, unix, "usual");
+    onTestFinished(() => socket.stop());
+    const all: Watching[] = [];
+    for (let n = 0; n < MOST_STREAMS; n += 1) {
+      all.push(await (n % 2 === 0 ? Watching.open(url) : Watching.open("http://berth", { unix })));
+    }
+    expect(all.map(({ response }) => response.status)).toEqual(all.map(() => 200));
+    expect(MOST_STREAMS).toBe(32);
+    const message = expectRefusal(await refusedAt(url), 429, "too_many_requests");
+    expect(message).toBe("too many pages watch already; close one of them");
+    all[1]?.leave();
+    await Bun.sleep(100);
+    expect((await Watching.open(url)).response.status).toBe(200);
+    expectRefusal(await refusedAt(url), 429, "too_many_requests");
+  });
+});
+
+describe("a stop", () => {
+  test("ends the listener's own streams at once, and leaves the others", async () => {
+    const site = await openAppliance();
+    const [one, other] = [served(site), served(site)];
+    const watching = [await Watching.open(one.url), await Watching.open(other.url)] as const;
+    await Promise.all(watching.map((each) => each.sees(inUse(0))));
+    const began = performance.now();
+    const stopping = one.stop();
+    expect(await watching[0].ended).toBe(true);
+    await stopping;
+    expect(performance.now() - began).toBeLessThan(1_000);
+    expectOk(await site.register({ user: "ada" }));
+    await watching[1].sees(inUse(1));
+  });
+});
+
+describe("somebody who reads nothing", () => {
+  test("is skipped: nothing piles up, and the newest comes once it reads", async () => {
+    const site = await openAppliance();
+    const reply = expectOk(await site.status());
+    const streams = new Streams();
+    let looks = 0;
+    // More than the system holds for a connection, and different each time.
+    const status = async () => ({ ...reply, pid: (looks += 1), version: "v".repeat(8 * MIB) });
+    const viewer = { gate: socketGate, isWelcome: () => true, status };
+    const server = Bun.serve({
+      port: 0,
+      fetch: async () => new Response(streams.open(viewer, await status())),
+    });
+    onTestFinished(() => server.stop(true));
+    const watching = await silent(server.port ?? 0);
+    while (looks < 12) await Bun.sleep(100);
+    const before = looks;
+    const seen = await pidsIn(watching, before + 1);
+    // The first ones waited for it; those in between were never made.
+    expect(seen.slice(0, 3)).toEqual([1, 2, 3]);
+    expect(seen.length).toBeLessThan(9);
+  });
+});
+
+const MIB = 1024 * 1024;
+
+/** Asks for something and does not read what comes. */
+function silent(port: number): Promise<Socket> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: "127.0.0.1", port }, () => {
+      socket.pause();
+      socket.write(`GET ${STREAM} HTTP/1.1\r\nHost: localhost\r\n\r\n`, () => resolve(socket));
+    });
+    onTestFinished(() => void socket.destroy());
+  });
+}
+
+/** Reads what is there, until `last` has come. */
+function pidsIn(socket: Socket, last: number): Promise<number[]> {
+  const { promise, resolve } = Promise.withResolvers<number[]>();
+  const seen: number[] = [];
+  let tail = "";
+  socket.on("data", (part) => {
+    tail = `${tail.slice(-32)}${String(part)}`;
+    for (const [, pid] of tail.matchAll(/"pid":(\d+),/g)) {
+      if (!seen.includes(Number(pid))) seen.push(Number(pid));
+    }
+    if ((seen.at(-1) ?? 0) >= last) resolve(seen);
+  });
+  socket.resume();
+  return promise;
+}
