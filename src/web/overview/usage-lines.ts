@@ -1,0 +1,92 @@
+import type { Line } from "../parts/chart.tsx";
+import { usage } from "../texts/usage.ts";
+
+export const SPANS = ["day", "week", "month"] as const;
+
+export type Span = (typeof SPANS)[number];
+
+/** What the server tells of a time that is over; null: of that moment it knows nothing. */
+export interface UsageReply {
+  readonly span: Span;
+  readonly from: string;
+  readonly to: string;
+  readonly step_minutes: number;
+  /** False: what was before the server's start is still being read. */
+  readonly complete: boolean;
+  readonly licenses: readonly {
+    readonly license_id: number;
+    readonly product: string;
+    readonly floating_users: number;
+    /** The most at once within each step. */
+    readonly in_use: readonly (number | null)[];
+  }[];
+  readonly refusals: readonly {
+    readonly product: string | null;
+    readonly code: string;
+    readonly counts: readonly (number | null)[];
+  }[];
+}
+
+/** The beginning of every step, in seconds. */
+export function timesOf({ from, step_minutes, licenses, refusals }: UsageReply): number[] {
+  const lists = [...licenses.map(({ in_use }) => in_use), ...refusals.map(({ counts }) => counts)];
+  const steps = Math.max(0, ...lists.map(({ length }) => length));
+  const start = Date.parse(from) / 1_000;
+  return Array.from({ length: steps }, (_, step) => start + step * step_minutes * 60);
+}
+
+/** Colours come again after these, with another stroke: nobody has to tell them apart by colour. */
+const COLOURS = ["--accent", "--taken-high", "--good", "--bad", "--quiet"];
+const STROKES = [[], [8, 4], [2, 3]];
+
+const look = (index: number) => ({
+  colour: COLOURS[index % COLOURS.length] ?? "--ink",
+  stroke: STROKES[Math.floor(index / COLOURS.length) % STROKES.length] ?? [],
+});
+
+/** Of every license the slots in use. */
+export const slotLines = ({ licenses }: UsageReply): Line[] =>
+  licenses.map(({ license_id, product, floating_users, in_use }, index) => {
+    const twins = licenses.filter((other) => other.product === product);
+    const name = twins.length > 1 ? usage.license(product, license_id) : product;
+    return { name, values: in_use, limit: floating_users, ...look(index) };
+  });
+
+/** Refusals by their reason, whichever product they were about. */
+export function refusalLines({ refusals }: UsageReply): Line[] {
+  const byCode = Map.groupBy(refusals, ({ code }) => code);
+  return [...byCode].map(([name, same], index) => ({
+    name,
+    values: same.map(({ counts }) => counts).reduce(added),
+    limit: null,
+    ...look(index),
+  }));
+}
+
+type Values = Line["values"];
+
+/** What is known of either; null only where nothing is known of both. */
+const added = (a: Values, b: Values): Values =>
+  Array.from({ length: Math.max(a.length, b.length) }, (_, step) => {
+    const [one = null, other = null] = [a[step], b[step]];
+    return one === null ? other : one + (other ?? 0);
+  });
+
+/** Each bar with all that stand below it: drawn one after the other, they are a stack. */
+export const stacked = (lines: readonly Line[]): Line[] =>
+  lines.map((line, index) => ({
+    ...line,
+    values: lines
+      .slice(index)
+      .map(({ values }) => values)
+      .reduce(added),
+  }));
+
+/** Null: nothing is known. */
+export function peakOf({ values }: Line): number | null {
+  const known = values.filter((value) => value !== null);
+  return known.length === 0 ? null : Math.max(...known);
+}
+
+export const sumOf = ({ values }: Line): number =>
+  values.reduce<number>((sum, value) => sum + (value ?? 0), 0);
