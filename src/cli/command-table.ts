@@ -11,6 +11,8 @@ import { keysSet } from "./commands/keys.ts";
 import { licenseCommands } from "./commands/license.ts";
 import { moveCommands } from "./commands/move.ts";
 import { noticesCommand } from "./commands/notices.ts";
+import { qrCommands } from "./commands/qr.ts";
+import { recordCommands } from "./commands/record.ts";
 import { release } from "./commands/release.ts";
 import { serve } from "./commands/serve.ts";
 import { serviceCommands } from "./commands/service.ts";
@@ -20,6 +22,7 @@ import { status } from "./commands/status.ts";
 import { supportBundle } from "./commands/support-bundle.ts";
 import { tlsCommands } from "./commands/tls.ts";
 import { trustCommands } from "./commands/trust.ts";
+import { usageCommand } from "./commands/usage.ts";
 import { vendorCommands } from "./commands/vendor.ts";
 import { versionCommand } from "./commands/version.ts";
 
@@ -38,11 +41,18 @@ export const groups: readonly Group[] = [
     about: "licenses and where they come from",
     commands: [...trustCommands, ...licenseCommands, ...airgapCommands, keysSet],
   },
-  { name: "people", about: "people and their slots", commands: [slots, release] },
+  { name: "people", about: "people and their slots", commands: [slots, usageCommand, release] },
   {
     name: "care",
     about: "care for what it keeps",
-    commands: [doctor, ...careCommands, ...moveCommands, ...clockCommands, supportBundle],
+    commands: [
+      doctor,
+      ...recordCommands,
+      ...careCommands,
+      ...moveCommands,
+      ...clockCommands,
+      supportBundle,
+    ],
   },
   {
     name: "access",
@@ -57,6 +67,7 @@ export const groups: readonly Group[] = [
       configCommand,
       versionCommand,
       noticesCommand,
+      ...qrCommands,
       ...shellCommands(() => commands),
       checkpointCommand,
     ],

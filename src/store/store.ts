@@ -11,8 +11,10 @@ import { conditionOf, SyncTimes, type Condition } from "./condition.ts";
 import { STATE, segmentName } from "./files.ts";
 import { openFolder, type OpenedFolder } from "./folder.ts";
 import { GroupCommit, StorageError, type StorageFault } from "./group-commit.ts";
-import { encodeLine, type Head } from "./journal.ts";
+import { encodeLine, type Head, type Line } from "./journal.ts";
 import { load, type Loaded } from "./load.ts";
+import { lookBack } from "./look-back.ts";
+import type { RecordPlace } from "./record-files.ts";
 import { hasRoom } from "./room.ts";
 import { isDue } from "./rotation.ts";
 import type { StoreHealth, StoreOptions } from "./store-options.ts";
@@ -38,6 +40,7 @@ export class Store {
   #checkpointing: Promise<void> | null = null;
   #checkpointError: string | null = null;
   #unfolded: boolean;
+  #covers: number;
   #probing = false;
   readonly #syncs = new SyncTimes();
   readonly #ticking: Timer;
@@ -59,6 +62,7 @@ export class Store {
     this.#head = opened.head;
     this.#segment = opened.segment.path;
     this.#unfolded = opened.unfolded;
+    this.#covers = opened.covers;
     this.#commit = this.#startCommit(opened);
     this.#ticking = setInterval(() => void this.#tick(), TICK);
     this.#ticking.unref();
@@ -95,6 +99,19 @@ export class Store {
     return this.#settled(ok(view(this.#state, this.#now())));
   }
 
+  /** The same, with the audited lines that led there, the newest first. */
+  async lookBack<T>(
+    view: (state: State, at: Instant) => T,
+  ): Promise<Result<{ readonly seen: T; readonly lines: AsyncGenerator<Line> }, StorageFault>> {
+    const { disk, folder } = this.#options;
+    let head = this.#head;
+    const read = await this.read((state, at) => {
+      head = this.#head;
+      return view(state, at);
+    });
+    return read.ok ? ok({ seen: read.value, lines: lookBack(disk, folder, head) }) : read;
+  }
+
   /** A look that does not wait for the disk: never for what goes into an answer. */
   peek<T>(view: (state: State) => T): T {
     return view(this.#state);
@@ -109,6 +126,12 @@ export class Store {
       auditSeq: this.#head.auditSeq,
       journalBytes: this.#commit.durableBytes,
     };
+  }
+
+  /** Where the record is read; inside of a `read`, it is durable up to `last` with its answer. */
+  record(): RecordPlace {
+    const { disk, folder } = this.#options;
+    return { disk, folder, covers: this.#covers, last: this.#head.auditSeq };
   }
 
   /** What does not stop it yet. */
@@ -162,6 +185,7 @@ export class Store {
       this.#unfolded = true;
       await this.#options.checkpoint(folder, open);
       this.#unfolded = false;
+      this.#covers = open - 1;
       this.#checkpointError = null;
     } catch (error) {
       this.#checkpointError = error instanceof Error ? error.message : String(error);
@@ -241,6 +265,7 @@ export class Store {
     if (loaded === null) throw new Error(`${join(folder, STATE)} is gone`);
     this.#state = this.#bound(loaded.state);
     this.#head = loaded.head;
+    this.#covers = loaded.covers;
     this.#segment = loaded.segment.path;
     this.#commit = this.#startCommit(loaded);
     if (this.#fault?.code !== "storage_full") this.#fault = null;

@@ -34,9 +34,12 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   verify: ["data", "config", "json"],
   backup: ["data", "config", "json"],
   restore: ["data", "accept-loss", "config", "json"],
+  record: [...SITE, ...words("limit type user product license-id since until text out json")],
+  "record verify": ["json"],
   "move out": [...SITE, "yes", "json"],
   "move in": ["data", "config", "json"],
   slots: [...SITE, "product", "json"],
+  usage: [...SITE, "span", "json"],
   release: [...SITE, "product", "user", "json"],
   "license request": [...SITE, "product", "license-key", "out", "qr", "json"],
   "license add": [...SITE, "json"],
@@ -79,6 +82,8 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   config: [...SETTINGS, "config", "json"],
   version: ["json"],
   notices: ["json"],
+  qr: ["svg", "json"],
+  "qr join": ["out", "json"],
 };
 const COMMANDS = Object.keys(FLAGS);
 const GROUPS = words("run licenses people care access vendor tools");
@@ -111,7 +116,7 @@ describe("berth alone", () => {
   test("berth help GROUP lists a group; the groups together are all there is", async () => {
     const all = await Promise.all(GROUPS.map(async (group) => listed(await done(["help", group]))));
     expect(all.flat().toSorted()).toEqual(COMMANDS.toSorted());
-    expect(all[GROUPS.indexOf("people")]).toEqual(["slots", "release"]);
+    expect(all[GROUPS.indexOf("people")]).toEqual(["slots", "usage", "release"]);
   });
 
   test("berth help WORD lists the commands that begin with it", async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import type { UsageReply } from "../../src/http/routes/usage.ts";
 import {
   peakOf,
   refusalLines,
@@ -6,7 +7,6 @@ import {
   stacked,
   sumOf,
   timesOf,
-  type UsageReply,
 } from "../../src/web/overview/usage-lines.ts";
 
 const license = (license_id: number, product: string, in_use: (number | null)[]) => ({

@@ -1,31 +1,6 @@
+import type { UsageReply } from "../../http/routes/usage.ts";
 import type { Line } from "../parts/chart.tsx";
 import { usage } from "../texts/usage.ts";
-
-export const SPANS = ["day", "week", "month"] as const;
-
-export type Span = (typeof SPANS)[number];
-
-/** What the server tells of a time that is over; null: of that moment it knows nothing. */
-export interface UsageReply {
-  readonly span: Span;
-  readonly from: string;
-  readonly to: string;
-  readonly step_minutes: number;
-  /** False: what was before the server's start is still being read. */
-  readonly complete: boolean;
-  readonly licenses: readonly {
-    readonly license_id: number;
-    readonly product: string;
-    readonly floating_users: number;
-    /** The most at once within each step. */
-    readonly in_use: readonly (number | null)[];
-  }[];
-  readonly refusals: readonly {
-    readonly product: string | null;
-    readonly code: string;
-    readonly counts: readonly (number | null)[];
-  }[];
-}
 
 /** The beginning of every step, in seconds. */
 export function timesOf({ from, step_minutes, licenses, refusals }: UsageReply): number[] {

@@ -1,21 +1,16 @@
 import { useComputed, useSignal, type Signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { call, sentenceOf } from "../api.ts";
+import type { UsageReply } from "../../http/routes/usage.ts";
+import { admin, done, sentenceOf } from "../api.ts";
 import { number } from "../format.ts";
 import { Chart, type Line } from "../parts/chart.tsx";
 import { usage } from "../texts/usage.ts";
 import { UsageTable } from "./usage-table.tsx";
-import {
-  peakOf,
-  refusalLines,
-  slotLines,
-  SPANS,
-  stacked,
-  sumOf,
-  timesOf,
-  type Span,
-  type UsageReply,
-} from "./usage-lines.ts";
+import { peakOf, refusalLines, slotLines, stacked, sumOf, timesOf } from "./usage-lines.ts";
+
+type Span = UsageReply["span"];
+
+const SPANS: readonly Span[] = ["day", "week", "month"];
 
 const MINUTE = 60_000;
 /** The server is still reading its record: there is more to see soon. */
@@ -31,8 +26,9 @@ export function Usage() {
     let timer = 0;
     const read = async (): Promise<void> => {
       try {
-        const path = `/api/admin/v1/usage?span=${span.value}`;
-        known.value = (await (await call(path, { signal: stop.signal })).json()) as UsageReply;
+        const reply = await done(admin.usage.get({ query: { span: span.value } }));
+        if (stop.signal.aborted) return;
+        known.value = reply;
         fault.value = "";
       } catch (error) {
         if (stop.signal.aborted) return;
