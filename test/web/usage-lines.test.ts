@@ -43,7 +43,9 @@ describe("slots in use", () => {
 
   test("of no two licenses look the same", () => {
     const licenses = Array.from({ length: 15 }, (_, id) => license(id, `p${id}`, []));
-    const looks = slotLines(reply({ licenses })).map(({ colour, stroke }) => `${colour} ${stroke}`);
+    const looks = slotLines(reply({ licenses })).map(
+      ({ colour, stroke }) => `${colour} ${stroke.join(" ")}`,
+    );
     expect(new Set(looks).size).toBe(15);
   });
 

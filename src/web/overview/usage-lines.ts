@@ -1,5 +1,5 @@
 import type { UsageReply } from "../../http/routes/usage.ts";
-import type { Line } from "../parts/chart.tsx";
+import type { Line } from "../parts/line.ts";
 import { usage } from "../texts/usage.ts";
 
 /** The beginning of every step, in seconds. */
@@ -32,7 +32,7 @@ export function refusalLines({ refusals }: UsageReply): Line[] {
   const byCode = Map.groupBy(refusals, ({ code }) => code);
   return [...byCode].map(([name, same], index) => ({
     name,
-    values: same.map(({ counts }) => counts).reduce(added),
+    values: same.map(({ counts }): Values => counts).reduce(added),
     limit: null,
     ...look(index),
   }));

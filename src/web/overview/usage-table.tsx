@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { number, when } from "../format.ts";
-import type { Line } from "../parts/chart.tsx";
+import type { Line } from "../parts/line.ts";
 import { usage } from "../texts/usage.ts";
 
 interface Props {

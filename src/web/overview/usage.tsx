@@ -3,7 +3,8 @@ import { useEffect } from "preact/hooks";
 import type { UsageReply } from "../../http/routes/usage.ts";
 import { admin, done, sentenceOf } from "../api.ts";
 import { number } from "../format.ts";
-import { Chart, type Line } from "../parts/chart.tsx";
+import { Chart } from "../parts/chart.tsx";
+import type { Line } from "../parts/line.ts";
 import { usage } from "../texts/usage.ts";
 import { UsageTable } from "./usage-table.tsx";
 import { peakOf, refusalLines, slotLines, stacked, sumOf, timesOf } from "./usage-lines.ts";
@@ -90,7 +91,12 @@ function Shown({ known }: { known: Signal<UsageReply | null> }) {
     return <p class="quiet">{usage.nothing}</p>;
   }
   const over = usage.over[reply.span];
-  const time = { times, writeTime: writer(reply.span) };
+  const time = {
+    times,
+    step: reply.step_minutes * 60,
+    writeTime: writer(reply.span),
+    apart: reply.span === "day" ? 3_600 : 86_400,
+  };
   return (
     <>
       <Chart

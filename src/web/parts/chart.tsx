@@ -2,29 +2,20 @@ import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { number } from "../format.ts";
 import { theme } from "../theme.tsx";
-
-export interface Line {
-  readonly name: string;
-  /** A value for each time; null is a gap. */
-  readonly values: readonly (number | null)[];
-  /** Drawn as a thin line of its own. */
-  readonly limit: number | null;
-  /** The name of a CSS variable. */
-  readonly colour: string;
-  /** Dashes and gaps in pixels; empty: a solid line. */
-  readonly stroke: readonly number[];
-}
+import type { Line } from "./line.ts";
 
 interface Props {
   /** What it shows, for those who cannot see it. */
   readonly name: string;
-  /** In seconds. */
+  /** Where each step begins and how long all of them are, in seconds. */
   readonly times: readonly number[];
+  readonly step: number;
   readonly lines: readonly Line[];
   readonly kind: "steps" | "bars";
   readonly height: number;
-  /** How a moment is written below it. */
+  /** How a moment is written below it, and at least how many seconds lie between two. */
   readonly writeTime: (seconds: number) => string;
+  readonly apart: number;
 }
 
 /** Numbers over time, as wide as there is room. */
@@ -56,8 +47,13 @@ const INCREMENTS = STEPS.toSorted((a, b) => a - b);
 const BESIDE = 48;
 const BELOW = 32;
 
+/** How far apart moments may be written: hours of a day, then days. */
+const HOUR = 3_600;
+const MOMENTS = [1, 2, 3, 4, 6, 12, 24, 48, 7 * 24, 14 * 24].map((hours) => hours * HOUR);
+
 function optionsFor(props: Props, element: HTMLElement): uPlot.Options {
-  const { lines, kind, height, writeTime } = props;
+  const { times, step, lines, kind, height, writeTime, apart } = props;
+  const [from = 0, to = 0] = [times[0], times.at(-1)];
   const colour = (name: string): string => colourOf(element, name);
   const font = `12px ${getComputedStyle(element).fontFamily}`;
   const axis: uPlot.Axis = {
@@ -71,9 +67,17 @@ function optionsFor(props: Props, element: HTMLElement): uPlot.Options {
     height,
     legend: { show: false },
     cursor: { show: false },
-    scales: { y: { range: (_plot, _least, most) => [0, Math.max(1, most ?? 0) * 1.08] } },
+    scales: {
+      x: { range: [from, to + step] },
+      y: { range: (_plot, _least, most) => [0, Math.max(1, most ?? 0) * 1.08] },
+    },
     axes: [
-      { ...axis, size: BELOW, values: (_plot, times) => times.map(writeTime) },
+      {
+        ...axis,
+        size: BELOW,
+        incrs: MOMENTS.filter((moment) => moment >= apart),
+        values: (_plot, moments) => moments.map(writeTime),
+      },
       {
         ...axis,
         size: BESIDE,
@@ -96,22 +100,24 @@ function optionsFor(props: Props, element: HTMLElement): uPlot.Options {
 }
 
 function seriesOf(line: Line, kind: Props["kind"], colour: string): uPlot.Series {
-  const bars = uPlot.paths.bars?.({ size: [0.8, 40], align: 1 });
-  const steps = uPlot.paths.stepped?.({ align: 1 });
-  const paths = kind === "bars" ? bars : steps;
-  return {
-    stroke: colour,
-    width: kind === "bars" ? 0 : 2,
-    ...(kind === "bars" && { fill: colour }),
-    ...(line.stroke.length > 0 && { dash: [...line.stroke] }),
-    ...(paths && { paths }),
-    points: { show: false },
-  };
+  const points = { show: false };
+  if (kind === "bars") {
+    const paths = uPlot.paths.bars?.({ size: [0.8, 40], align: 1 });
+    return { fill: colour, width: 0, points, ...(paths && { paths }) };
+  }
+  const dash = line.stroke.length > 0 && { dash: [...line.stroke] };
+  return { stroke: colour, width: 2, points, ...dash };
 }
 
-function dataFor({ times, lines }: Props): uPlot.AlignedData {
+function dataFor({ times, step, lines, kind }: Props): uPlot.AlignedData {
   const limits = limited(lines).map(({ limit }) => times.map(() => limit));
-  return [[...times], ...lines.map(({ values }) => [...values]), ...limits];
+  const values = [...lines.map((line) => line.values), ...limits];
+  if (kind === "bars") return [[...times], ...values.map((one) => [...one])];
+  // A value holds for its whole step, also for the last one and for one beside a gap.
+  return [
+    times.flatMap((time) => [time, time + step - 1]),
+    ...values.map((one) => one.flatMap((value) => [value, value])),
+  ];
 }
 
 const limited = (lines: readonly Line[]): readonly Line[] =>
