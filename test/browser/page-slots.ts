@@ -23,7 +23,21 @@ const users = () => rows.locator(".user").allTextContents();
 const count = page.locator(".slot-count");
 const heading = (name: string) => table.locator(".slot-head").getByRole("button", { name });
 
-await opened.makeToken();
+// What was asked before there was a token is refused when there is one: that is no reason to forget it.
+let letGo = (): void => {};
+const held = new Promise<void>((resolve) => (letGo = resolve));
+await page.goto(new URL("#/overview", site.url).href);
+await page.route("**/registrations/slice?*", async (route) => held.then(() => route.continue()), {
+  times: 1,
+});
+await page.getByRole("link", { name: "Slots", exact: true }).click();
+await page.getByRole("button", { name: "Make the token" }).click();
+await page.getByRole("dialog").waitFor();
+const late = page.waitForResponse("**/registrations/slice?*");
+letGo();
+check("a request from before the token is refused", (await late).status() === 401);
+await page.getByRole("button", { name: "I have kept it" }).click();
+check("and nobody is signed out", await page.getByRole("button", { name: "Sign out" }).isVisible());
 await page.getByText("No slot is taken.").waitFor();
 await opened.checkAccess("nobody there");
 await opened.picture("slots-none");
@@ -181,11 +195,14 @@ const timed = async (what: string, act: () => Promise<unknown>): Promise<void> =
   const longest = Math.round(await page.evaluate<number>(`Math.max(0, ...stalls)`));
   figures[what] = Math.min(longest, figures[what] ?? Infinity);
 };
-for (const key of "user-77") await timed(`key “${key}”`, () => search.press(key));
-await page.getByText(/^\d+ of 10,004$/).waitFor();
-const found = (await count.textContent()) ?? "";
-check("a search finds its part of them", found.startsWith("111 of "), found);
-for (let left = 7; left > 0; left -= 1) await timed("backspace", () => search.press("Backspace"));
+for (let turn = 0; turn < 3; turn += 1) {
+  for (const key of "user-77") await timed(`key “${key}”`, () => search.press(key));
+  if (turn === 0) {
+    const found = (await count.textContent()) ?? "";
+    check("a search finds its part of them", found.startsWith("111 of "), found);
+  }
+  for (const _key of "user-77") await timed("backspace", () => search.press("Backspace"));
+}
 for (const column of ["Host", "Address", "Since", "Until", "User", "Info"]) {
   for (let turn = 0; turn < 3; turn += 1) {
     await timed(`sort by ${column}`, () => heading(column).click());
@@ -217,10 +234,12 @@ await page.keyboard.press("End");
 await page.waitForTimeout(500);
 const focused = await page.evaluate(`document.activeElement.className`);
 check("and go on when the button that had the focus is gone", focused === "slot-scroller", focused);
-await timed("refresh", async () => {
-  await ask(site, "register", { product: "CAD", user: "latecomer" });
-  await page.getByText("10,005 of 10,005").waitFor({ timeout: 30_000 });
-});
+for (const [turn, total] of ["10,005", "10,006", "10,007"].entries()) {
+  await timed("refresh", async () => {
+    await ask(site, "register", { product: "CAD", user: `latecomer-${turn}` });
+    await page.getByText(`${total} of ${total}`).waitFor({ timeout: 30_000 });
+  });
+}
 console.log(figures);
 const slow = Object.entries(figures).filter(([, took]) => took > AT_ONCE);
 check(`with 10,000 slots nothing takes more than ${AT_ONCE} ms`, slow.length === 0, slow);
