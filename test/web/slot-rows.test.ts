@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { RegistrationReply } from "../../src/http/routes/admin.ts";
 import { when } from "../../src/web/format.ts";
 import { csvOf } from "../../src/web/slots/csv.ts";
+import { pauseAfter } from "../../src/web/slots/pace.ts";
 import { releaseCommand } from "../../src/web/slots/release-command.ts";
 import {
   filtered,
@@ -162,4 +163,8 @@ describe("the rows that can be seen", () => {
   test("of a list that became shorter than where it was scrolled to are its last", () => {
     expect(windowOf(8_000, 10, 20)).toEqual({ first: 14, end: 20 });
   });
+});
+
+test("a list is read again after two seconds, a long one after ten times as long as it took", () => {
+  expect([pauseAfter(0), pauseAfter(200), pauseAfter(900)]).toEqual([2_000, 2_000, 9_000]);
 });

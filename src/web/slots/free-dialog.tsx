@@ -36,10 +36,10 @@ export function FreeDialog({ row, onClose, onFreed }: Props) {
       </dl>
       <p>{row.isBorrowed ? dialog.borrowed(minute(row.until)) : dialog.renewed}</p>
       <form class="row" method="dialog">
+        <button class="button plain">{frame.cancel}</button>
         <Button kind="danger" onClick={free}>
           {dialog.confirm}
         </Button>
-        <button class="button plain">{frame.cancel}</button>
       </form>
       <p class="hint">{dialog.onTerminal}</p>
       <Command text={releaseCommand(user, product)} />

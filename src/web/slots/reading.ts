@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals";
 import { admin, done, sentenceOf } from "../api.ts";
 import { status } from "../live.ts";
+import { pauseAfter } from "./pace.ts";
 import { rowOf, type Row } from "./rows.ts";
 
 /** Who holds what, as it was last read; null: not read yet. */
@@ -9,12 +10,8 @@ export const taken = signal<readonly Row[] | null>(null);
 /** Why it could not be read; empty: it could. */
 export const readingFault = signal("");
 
-const SHORTEST_PAUSE = 2_000;
 /** A heartbeat moves the end of a slot and is no news to anybody else. */
 const WITHOUT_NEWS = 30_000;
-
-/** A long list is read less often: no more than a tenth of the time goes into reading. */
-export const pauseAfter = (took: number): number => Math.max(SHORTEST_PAUSE, 10 * took);
 
 /** Reads it now and whenever the server says that something is different, until told to stop. */
 export async function keepReading(stopped: AbortSignal): Promise<void> {
