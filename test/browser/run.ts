@@ -3,5 +3,12 @@ import { runRigs } from "../support/run-rigs.ts";
 
 await runRigs({
   folder: import.meta.dir,
-  always: ["page-doors", "page-slots", "page-overview", "other-sites"],
+  always: [
+    "page-doors",
+    "page-overview",
+    "page-slots",
+    "page-docs",
+    "page-docs-ways",
+    "other-sites",
+  ],
 });

@@ -46,7 +46,7 @@ export const registrationsSlice = ({ operations }: RouteDeps) =>
         "Each slice is true when it is read: who comes while they are read is in a later one.",
       query: Query,
       reply: SliceReply,
-      refuses: ["unknown_product", "invalid_parameter"],
+      refuses: ["unknown_product", notBetween("limit", 1, MOST)],
     }),
   );
 
@@ -60,5 +60,9 @@ function wholeNumber(
   if (value === undefined || value === "") return null;
   const number = /^(?:0|[1-9]\d{0,15})$/.test(value) ? Number(value) : Number.NaN;
   if (number >= least && number <= most) return number;
-  return refuse({ code: "invalid_parameter", field, expected: `${least} to ${most}` });
+  return refuse(notBetween(field, least, most));
+}
+
+function notBetween(field: string, least: number, most: number) {
+  return { code: "invalid_parameter" as const, field, expected: `${least} to ${most}` };
 }
