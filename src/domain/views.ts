@@ -69,17 +69,30 @@ export interface RegistrationView extends Readonly<Registration> {
   readonly features: readonly string[];
 }
 
+/** A stretch of a long list: those that come after this slot, and no more than so many. */
+export interface Stretch {
+  readonly after: number;
+  readonly limit: number;
+}
+
+const ALL: Stretch = { after: 0, limit: Infinity };
+
 /** Who holds what at this instant, the longest held first. */
 export function viewRegistrations(
   state: State,
   product: string | null,
   at: Instant,
+  { after, limit }: Stretch = ALL,
 ): RegistrationView[] {
   const found: RegistrationView[] = [];
   for (const { id, terms, pool, features } of state.licenses.values()) {
     if (product !== null && terms.product !== product) continue;
+    let left = limit;
     for (const held of pool.holders.values()) {
-      if (held.end <= at) continue;
+      if (held.slot <= after || held.end <= at) continue;
+      // A pool keeps its holders in the order of their slots, so those that follow come later too.
+      if (left === 0) break;
+      left -= 1;
       const using = [...features].filter(([, feature]) => {
         const end = feature.pool.holders.get(held.user)?.end;
         return end !== undefined && at < end;
@@ -93,5 +106,5 @@ export function viewRegistrations(
       });
     }
   }
-  return found.toSorted((a, b) => a.slot - b.slot);
+  return found.toSorted((a, b) => a.slot - b.slot).slice(0, limit);
 }

@@ -35,6 +35,7 @@ import { page } from "./routes/page.ts";
 import { qr } from "./routes/qr.ts";
 import { record } from "./routes/record.ts";
 import { register } from "./routes/register.ts";
+import { registrationsSlice } from "./routes/registrations-slice.ts";
 import { settings } from "./routes/settings.ts";
 import { setKeys } from "./routes/set-keys.ts";
 import { stream } from "./routes/stream.ts";
@@ -112,6 +113,7 @@ export function createApp(services: Services, gate: Gate) {
     .use(trust(deps))
     .use(auth(deps))
     .use(access(deps))
+    .use(registrationsSlice(deps))
     .use(record(deps))
     .use(admin(deps))
     .use(stream(deps))

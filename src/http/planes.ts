@@ -56,6 +56,7 @@ const ROUTES: Readonly<Record<string, Route>> = {
   "/api/admin/v1/trust/add": { POST: "admin" },
   "/api/admin/v1/trust/remove": { POST: "admin" },
   "/api/admin/v1/registrations": { GET: "admin" },
+  "/api/admin/v1/registrations/slice": { GET: "admin" },
   "/api/admin/v1/registrations/release": { POST: "admin" },
   "/api/admin/v1/record": { GET: "admin" },
   "/api/admin/v1/record/export": { GET: "admin" },

@@ -25,6 +25,7 @@ import {
   type FeatureView,
   type LicenseView,
   type RegistrationView,
+  type Stretch,
 } from "../domain/views.ts";
 import type { Lease } from "../license/lease.ts";
 import { randomId } from "../platform/random.ts";
@@ -197,12 +198,12 @@ export class Operations {
     );
   }
 
-  async registrations(product: string | null): Answer<RegistrationView[]> {
+  async registrations(product: string | null, stretch?: Stretch): Answer<RegistrationView[]> {
     return flat(
       await this.#store.read((state, at): Result<RegistrationView[], Fault> => {
         if (product !== null && !state.products.has(product))
           return no({ code: "unknown_product" });
-        return ok(viewRegistrations(state, product, at));
+        return ok(viewRegistrations(state, product, at, stretch));
       }),
     );
   }

@@ -1,6 +1,6 @@
 import { treaty } from "@elysiajs/eden";
 import type { App } from "../http/app.ts";
-import { credential, noteRefusal } from "./session.ts";
+import { credential, noteRefusal, token } from "./session.ts";
 
 /** The server said no, or nothing at all; its sentence is for people to read. */
 export class Refused extends Error {
@@ -37,28 +37,31 @@ interface Answered<T> {
 
 /** The reply, or `Refused`. */
 export async function done<T>(call: Promise<Answered<T>>): Promise<T> {
+  const sentWith = token.peek();
   const { data, error, response } = await call.catch(unreachable);
   if (error === null) return data as T;
   const { value } = error as { readonly value: unknown };
-  return refuse(value, response?.status ?? 0);
+  return refuse(value, response?.status ?? 0, sentWith);
 }
 
 /** For streams, files and what has no JSON to answer with. */
 export async function call(path: string, init: RequestInit = {}): Promise<Response> {
+  const sentWith = token.peek();
   const headers = { ...(init.headers as Record<string, string> | undefined), ...credential() };
   const response = await fetch(path, { ...ALONE, ...init, headers }).catch(unreachable);
   if (response.ok) return response;
-  return refuse(await response.json().catch(() => null), response.status);
+  return refuse(await response.json().catch(() => null), response.status, sentWith);
 }
 
 function unreachable(): never {
   throw new Refused("unreachable", "The server does not answer.", 0);
 }
 
-function refuse(said: unknown, status: number): never {
+function refuse(said: unknown, status: number, sentWith: string | null): never {
   const { code, message } = (said ?? {}) as { readonly code?: string; readonly message?: string };
   if (code === undefined || message === undefined) return unreachable();
-  noteRefusal(code, message);
+  // What was asked before somebody signed in says nothing of who they are since.
+  if (sentWith === token.peek()) noteRefusal(code, message);
   throw new Refused(code, message, status);
 }
 

@@ -7,6 +7,7 @@ import { Notice } from "./parts/notice.tsx";
 import { linkTo, place, VIEWS, type View } from "./router.ts";
 import { door, signOut, token } from "./session.ts";
 import { SignIn } from "./sign-in/sign-in.tsx";
+import { Slots } from "./slots/slots.tsx";
 import { Unclaimed } from "./sign-in/unclaimed.tsx";
 import { frame } from "./texts/frame.ts";
 import { ThemeButton } from "./theme.tsx";
@@ -98,6 +99,8 @@ function Shown({ view }: { view: View }) {
       return <Overview />;
     case "licenses":
       return <Licenses />;
+    case "slots":
+      return <Slots />;
     default:
       return null;
   }

@@ -12,7 +12,7 @@ system.addEventListener("change", ({ matches }) => set(matches ? "dark" : "light
 
 function set(next: Theme): void {
   theme.value = next;
-  document.documentElement.style.colorScheme = next;
+  document.documentElement.dataset["theme"] = next;
 }
 
 export function ThemeButton() {

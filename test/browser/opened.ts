@@ -64,6 +64,13 @@ export class Opened {
     return opened;
   }
 
+  /** Closes a new site to everybody but this tab. */
+  async makeToken(): Promise<void> {
+    await this.page.getByRole("button", { name: "Make the token" }).click();
+    await this.page.getByRole("button", { name: "I have kept it" }).click();
+    await this.page.getByRole("button", { name: "Sign out" }).waitFor();
+  }
+
   /** Kept as `build/out/screenshots/NAME.png`. */
   async picture(name: string): Promise<void> {
     mkdirSync(PICTURES, { recursive: true });

@@ -15,6 +15,13 @@ check(
 );
 await first.checkAccess("first visit");
 await first.picture("first-visit");
+const ground = () => page.evaluate(`getComputedStyle(document.body).backgroundColor`);
+const day = await ground();
+await page.getByRole("button", { name: "Switch to dark" }).click();
+check("who wants it dark has it dark", (await ground()) === "rgb(15, 23, 25)", await ground());
+await first.checkAccess("first visit in the dark");
+await page.getByRole("button", { name: "Switch to light" }).click();
+check("and light again", (await ground()) === day, await ground());
 
 await page.getByRole("button", { name: "Make the token" }).click();
 const token = (await page.locator("dialog code").textContent()) ?? "";

@@ -7,6 +7,8 @@ await runRigs({
     "page-doors",
     "page-licenses",
     "page-air-gap",
+    "page-overview",
+    "page-slots",
     "page-docs",
     "page-docs-ways",
     "other-sites",

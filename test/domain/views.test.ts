@@ -108,6 +108,16 @@ describe("the registrations as they are seen", () => {
     expect(users(null, minutes(30))).toEqual(["bob"]);
   });
 
+  test("come in stretches when there are many", () => {
+    const state = replayed(history.events);
+    const stretch = (after: number, limit: number) =>
+      viewRegistrations(state, null, MONDAY, { after, limit }).map((r) => r.user);
+    expect(stretch(0, 1)).toEqual(["bob"]);
+    expect(stretch(1, 1)).toEqual(["ada"]);
+    expect(stretch(2, 1)).toEqual([]);
+    expect(stretch(0, 2)).toEqual(["bob", "ada"]);
+  });
+
   const at = (moment: Instant) => list("cad", moment)[0];
 
   test("name license, product, the features in use and the borrow while it lasts", () => {

@@ -229,6 +229,8 @@ describe("the documented reply is the real one", () => {
     "GET /api/admin/v1/licenses": (site) => site.licenses(),
     "GET /api/admin/v1/record": (site) => site.get("/api/admin/v1/record"),
     "GET /api/admin/v1/registrations": (site) => site.registrations(),
+    "GET /api/admin/v1/registrations/slice": (site) =>
+      site.get("/api/admin/v1/registrations/slice"),
     "POST /api/admin/v1/registrations/release": (site) =>
       site.post("/api/admin/v1/registrations/release", ada),
     "GET /api/admin/v1/settings": (site) => site.get("/api/admin/v1/settings"),

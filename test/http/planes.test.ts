@@ -53,6 +53,7 @@ const EXPECTED: Readonly<Record<string, Plane>> = {
   "POST /api/admin/v1/clock/accept": "admin",
   "POST /api/admin/v1/clock/repair": "admin",
   "GET /api/admin/v1/registrations": "admin",
+  "GET /api/admin/v1/registrations/slice": "admin",
   "POST /api/admin/v1/registrations/release": "admin",
   "GET /api/admin/v1/record": "admin",
   "GET /api/admin/v1/record/export": "admin",

@@ -14,7 +14,7 @@ import type { RouteDeps } from "./deps.ts";
 
 const time = Type.String({ format: "date-time" });
 
-const Registration = Type.Object({
+export const Registration = Type.Object({
   product: Type.String(),
   license_id: Type.Integer(),
   user: Type.String(),
@@ -88,7 +88,7 @@ export const admin = ({ operations, peerOf, ...services }: RouteDeps) =>
       },
     );
 
-const registration = (held: RegistrationView): RegistrationReply => ({
+export const registration = (held: RegistrationView): RegistrationReply => ({
   product: held.product,
   license_id: held.license,
   user: held.user,

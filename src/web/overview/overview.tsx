@@ -4,6 +4,7 @@ import { overview } from "../texts/overview.ts";
 import { Attention } from "./attention.tsx";
 import { Health } from "./health.tsx";
 import { LicenseCard } from "./license-card.tsx";
+import { Usage } from "./usage.tsx";
 
 /** What an operator wants to know at a glance. */
 export function Overview() {
@@ -27,11 +28,14 @@ export function Overview() {
           </div>
         </section>
       ) : (
-        <div class="cards">
-          {known.licenses.map((license) => (
-            <LicenseCard key={license.license_id} license={license} now={known.now} />
-          ))}
-        </div>
+        <>
+          <div class="cards">
+            {known.licenses.map((license) => (
+              <LicenseCard key={license.license_id} license={license} now={known.now} />
+            ))}
+          </div>
+          <Usage />
+        </>
       )}
       <Health known={known} />
     </>

@@ -44,11 +44,17 @@ export function Button({ children, onClick, kind = "plain", disabled = false, la
   );
 }
 
+interface CopyProps {
+  /** A long one is written when it is asked for. */
+  readonly text: string | (() => string);
+  readonly children?: ComponentChildren;
+}
+
 /** Puts a text where it can be pasted from. */
-export function CopyButton({ text, children }: { text: string; children?: ComponentChildren }) {
+export function CopyButton({ text, children }: CopyProps) {
   const copied = useSignal(false);
   const copy = async (): Promise<void> => {
-    await writeOut(text);
+    await writeOut(typeof text === "string" ? text : text());
     copied.value = true;
     setTimeout(() => (copied.value = false), 2_000);
   };

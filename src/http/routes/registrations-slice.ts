@@ -1,0 +1,68 @@
+import { Type, type Static } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import { describe } from "../describe.ts";
+import { refuse, unwrap } from "../faults.ts";
+import { fields, identifier } from "../fields.ts";
+import { readQuery } from "../query.ts";
+import { Registration, registration } from "./admin.ts";
+import type { RouteDeps } from "./deps.ts";
+
+/** So many are written out in a few milliseconds: nobody's heartbeat waits longer than that. */
+const MOST = 1_000;
+
+const Query = Type.Object({
+  product: fields.product,
+  after: Type.Optional(Type.String({ description: "What `next` said; left out: the beginning." })),
+  limit: Type.Optional(Type.String({ description: `How many at most, up to ${MOST}.` })),
+});
+
+const SliceReply = Type.Object({
+  registrations: Type.Array(Registration),
+  next: Type.Union([Type.Integer(), Type.Null()], {
+    description: "Where the next slice begins; null: this was the last one.",
+  }),
+});
+
+export type SliceReply = Static<typeof SliceReply>;
+
+/** The same list for whoever reads it again and again while applications are being served. */
+export const registrationsSlice = ({ operations }: RouteDeps) =>
+  new Elysia({ name: "registrations-slice" }).get(
+    "/api/admin/v1/registrations/slice",
+    async ({ request }): Promise<SliceReply> => {
+      const query = readQuery(Query, request);
+      const product = identifier("product", query.product);
+      const after = wholeNumber("after", query.after, 0, Number.MAX_SAFE_INTEGER) ?? 0;
+      const limit = wholeNumber("limit", query.limit, 1, MOST) ?? MOST;
+      const found = unwrap(await operations.registrations(product, { after, limit }));
+      return {
+        registrations: found.map(registration),
+        next: found.length < limit ? null : (found.at(-1)?.slot ?? null),
+      };
+    },
+    describe({
+      summary: "Who holds what, a slice at a time",
+      description:
+        "Each slice is true when it is read: who comes while they are read is in a later one.",
+      query: Query,
+      reply: SliceReply,
+      refuses: ["unknown_product", notBetween("limit", 1, MOST)],
+    }),
+  );
+
+/** Null when absent or empty. */
+function wholeNumber(
+  field: string,
+  value: string | undefined,
+  least: number,
+  most: number,
+): number | null {
+  if (value === undefined || value === "") return null;
+  const number = /^(?:0|[1-9]\d{0,15})$/.test(value) ? Number(value) : Number.NaN;
+  if (number >= least && number <= most) return number;
+  return refuse(notBetween(field, least, most));
+}
+
+function notBetween(field: string, least: number, most: number) {
+  return { code: "invalid_parameter" as const, field, expected: `${least} to ${most}` };
+}

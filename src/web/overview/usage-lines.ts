@@ -1,0 +1,67 @@
+import type { UsageReply } from "../../http/routes/usage.ts";
+import type { Line } from "../parts/line.ts";
+import { usage } from "../texts/usage.ts";
+
+/** The beginning of every step, in seconds. */
+export function timesOf({ from, step_minutes, licenses, refusals }: UsageReply): number[] {
+  const lists = [...licenses.map(({ in_use }) => in_use), ...refusals.map(({ counts }) => counts)];
+  const steps = Math.max(0, ...lists.map(({ length }) => length));
+  const start = Date.parse(from) / 1_000;
+  return Array.from({ length: steps }, (_, step) => start + step * step_minutes * 60);
+}
+
+/** Colours come again after these, with another stroke: nobody has to tell them apart by colour. */
+const COLOURS = ["--accent", "--taken-high", "--good", "--bad", "--quiet"];
+const STROKES = [[], [8, 4], [2, 3]];
+
+const look = (index: number) => ({
+  colour: COLOURS[index % COLOURS.length] ?? "--ink",
+  stroke: STROKES[Math.floor(index / COLOURS.length) % STROKES.length] ?? [],
+});
+
+/** Of every license the slots in use. */
+export const slotLines = ({ licenses }: UsageReply): Line[] =>
+  licenses.map(({ license_id, product, floating_users, in_use }, index) => {
+    const twins = licenses.filter((other) => other.product === product);
+    const name = twins.length > 1 ? usage.license(product, license_id) : product;
+    return { name, values: in_use, limit: floating_users, ...look(index) };
+  });
+
+/** Refusals by their reason, whichever product they were about. */
+export function refusalLines({ refusals }: UsageReply): Line[] {
+  const byCode = Map.groupBy(refusals, ({ code }) => code);
+  return [...byCode].map(([name, same], index) => ({
+    name,
+    values: same.map(({ counts }): Values => counts).reduce(added),
+    limit: null,
+    ...look(index),
+  }));
+}
+
+type Values = Line["values"];
+
+/** What is known of either; null only where nothing is known of both. */
+const added = (a: Values, b: Values): Values =>
+  Array.from({ length: Math.max(a.length, b.length) }, (_, step) => {
+    const [one = null, other = null] = [a[step], b[step]];
+    return one === null ? other : one + (other ?? 0);
+  });
+
+/** Each bar with all that stand below it: drawn one after the other, they are a stack. */
+export const stacked = (lines: readonly Line[]): Line[] =>
+  lines.map((line, index) => ({
+    ...line,
+    values: lines
+      .slice(index)
+      .map(({ values }) => values)
+      .reduce(added),
+  }));
+
+/** Null: nothing is known. */
+export function peakOf({ values }: Line): number | null {
+  const known = values.filter((value) => value !== null);
+  return known.length === 0 ? null : Math.max(...known);
+}
+
+export const sumOf = ({ values }: Line): number =>
+  values.reduce<number>((sum, value) => sum + (value ?? 0), 0);

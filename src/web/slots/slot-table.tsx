@@ -1,0 +1,176 @@
+import { useSignal, type Signal } from "@preact/signals";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { slots } from "../texts/slots.ts";
+import { COLUMNS, minute, orderBy, type Column, type Order, type Row } from "./rows.ts";
+import { windowOf, type Drawn } from "./window.ts";
+
+interface Props {
+  readonly rows: readonly Row[];
+  readonly order: Signal<Order>;
+  readonly onFree: (row: Row) => void;
+}
+
+/** In rem, as the style sheet has them: a row, and the card it becomes on a phone. */
+const ROW = 3.25;
+const CARD = 11;
+const phone = matchMedia("(max-width: 40rem)");
+
+/** Counted by a screen reader as the first row. */
+const HEADER_ROWS = 1;
+
+/**
+ * As many rows as there are slots, but only those in the document that can be seen: whoever cannot
+ * see them is told how many there are and which one this is.
+ */
+export function SlotTable({ rows, order, onFree }: Props) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const size = useSignal({ height: 0, row: 1 });
+  // The first row in view: what is drawn changes with it, and not with every pixel.
+  const top = useSignal(0);
+  const inView = (): Drawn => {
+    const { height, row } = size.value;
+    return windowOf(top.value, Math.ceil(height / row) + 1, rows.length);
+  };
+  const look = (): void => {
+    top.value = Math.floor((scroller.current?.scrollTop ?? 0) / size.value.row);
+    keepFocus(scroller.current, inView());
+  };
+  useLayoutEffect(() => {
+    const { current } = scroller;
+    if (current === null) return undefined;
+    const measure = (): void => {
+      size.value = { height: current.clientHeight, row: (phone.matches ? CARD : ROW) * rem() };
+      look();
+    };
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(current);
+    return () => observer.disconnect();
+  }, []);
+  const { row } = size.value;
+  const { first, end } = inView();
+  return (
+    <div
+      class="slot-scroller"
+      ref={scroller}
+      role="region"
+      aria-label={slots.tableHint}
+      tabIndex={0}
+      onScroll={look}
+    >
+      <div role="table" aria-label={slots.table} aria-rowcount={rows.length + HEADER_ROWS}>
+        <div role="rowgroup" class="slot-head">
+          <div role="row" class="slot-row" aria-rowindex={1}>
+            {COLUMNS.map((column) => (
+              <Heading key={column} column={column} order={order} />
+            ))}
+            <span role="columnheader">
+              <span class="unseen">{slots.actions}</span>
+            </span>
+          </div>
+        </div>
+        <div role="rowgroup" class="slot-body" style={{ height: `${rows.length * row}px` }}>
+          {rows.slice(first, end).map((one, place) => (
+            <SlotRow
+              key={one.key}
+              row={one}
+              index={first + place}
+              top={(first + place) * row}
+              onFree={onFree}
+            />
+          ))}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+/** A button that is scrolled away would take the focus with it, and the keys scroll no more. */
+function keepFocus(scroller: HTMLElement | null, { first, end }: Drawn): void {
+  const focused = scroller?.querySelector(".slot-body :focus")?.closest("[aria-rowindex]") ?? null;
+  if (focused === null) return;
+  const place = Number(focused.getAttribute("aria-rowindex")) - HEADER_ROWS - 1;
+  if (place < first || place >= end) scroller?.focus({ preventScroll: true });
+}
+
+const rem = (): number => Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+
+function Heading({ column, order }: { column: Column; order: Signal<Order> }) {
+  const { column: by, descending } = order.value;
+  const sort = by === column ? (descending ? "descending" : "ascending") : "none";
+  return (
+    <span role="columnheader" aria-sort={sort}>
+      <button type="button" onClick={() => (order.value = orderBy(column, order.value))}>
+        {slots.columns[column]}
+        <span class="arrow" aria-hidden="true">
+          {sort === "none" ? "" : descending ? "↓" : "↑"}
+        </span>
+      </button>
+    </span>
+  );
+}
+
+interface RowProps {
+  readonly row: Row;
+  readonly index: number;
+  readonly top: number;
+  readonly onFree: (row: Row) => void;
+}
+
+function SlotRow({ row, index, top, onFree }: RowProps) {
+  const { held, until, isBorrowed } = row;
+  const { user, product, os_hostname, ip_local, peer, features, user_info } = held;
+  const elsewhere = ip_local !== "" && ip_local !== peer;
+  return (
+    <div
+      role="row"
+      class="slot-row"
+      aria-rowindex={index + HEADER_ROWS + 1}
+      style={{ transform: `translateY(${top}px)` }}
+    >
+      <Cell name="user" text={user} />
+      <Cell name="product" text={product} />
+      <Cell name="host" text={os_hostname} />
+      <Cell name="address" text={ip_local || peer} {...(elsewhere && { more: slots.from(peer) })} />
+      <Cell name="since" text={minute(held.registered_at)} isLabelled />
+      <Cell
+        name="until"
+        text={minute(until)}
+        {...(isBorrowed && { more: slots.borrowed })}
+        isLabelled
+      />
+      <Cell name="features" text={features.join(", ")} />
+      <Cell name="info" text={user_info} />
+      <span role="cell" class="act">
+        <button
+          type="button"
+          class="button plain"
+          aria-label={slots.freeOf(user, product)}
+          onClick={() => onFree(row)}
+        >
+          {slots.free}
+        </button>
+      </span>
+    </div>
+  );
+}
+
+interface CellProps {
+  readonly name: Column;
+  readonly text: string;
+  readonly more?: string;
+  /** On a card nothing stands above it to say what it is. */
+  readonly isLabelled?: boolean;
+}
+
+const Cell = ({ name, text, more, isLabelled = false }: CellProps) => (
+  <span role="cell" class={`cell ${name}`} title={text}>
+    {isLabelled && (
+      <span class="label" aria-hidden="true">
+        {slots.columns[name]}
+      </span>
+    )}
+    <span class="line">{text}</span>
+    {more !== undefined && <span class="line more">{more}</span>}
+  </span>
+);

@@ -1,0 +1,63 @@
+// A site with licenses from a vendor's desk, and applications that ask it for slots.
+import { join } from "node:path";
+import { rigFolder } from "../faults/rig.ts";
+import { BERTH } from "../support/vendor-and-site.ts";
+import { serveSite, type Served } from "./opened.ts";
+
+/** Shown wherever a user, a product or a host is; as text, or it would run. */
+export const HOSTILE = "<img src=x onerror=alert(1)>";
+
+/** Products, each with the flags of its license. */
+export type Licenses = Readonly<Record<string, readonly string[]>>;
+
+/** Flags of the server come last. */
+export async function licensedSite(licenses: Licenses, ...flags: string[]): Promise<Served> {
+  const root = rigFolder();
+  const [desk, request, license] = ["desk", "request.jwt", "license.jwt"].map((name) =>
+    join(root, name),
+  ) as [string, string, string];
+  const products = Object.keys(licenses).flatMap((product) => ["--product", product]);
+  BERTH.run("vendor", "init", "--name", "Acme", "--dir", desk, ...products);
+  const site = await serveSite(join(root, "site"), ...flags);
+  const data = ["--data", site.folder];
+  BERTH.run("trust", "add", join(desk, "trust.jwt"), ...data, "--yes");
+  for (const [product, terms] of Object.entries(licenses)) {
+    BERTH.run("license", "request", ...data, "--product", product, "--out", request);
+    const out = ["--allow-weak-binding", "--out", license];
+    BERTH.run("vendor", "issue", "--dir", desk, "--request", request, ...terms, ...out);
+    BERTH.run("license", "add", license, ...data);
+  }
+  return site;
+}
+
+/** What an application of ours asks, and how it ended. */
+export async function ask(
+  site: Served,
+  operation: string,
+  fields: Readonly<Record<string, string>>,
+): Promise<Response> {
+  return fetch(new URL(`/api/v4/${operation}`, site.url), {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(fields),
+  });
+}
+
+/** Many users at once, of one product. */
+export async function crowd(site: Served, product: string, count: number): Promise<void> {
+  const numbers = Array.from({ length: count }, (_, number) => number);
+  for (let start = 0; start < count; start += 200) {
+    const answers = numbers.slice(start, start + 200).map((number) =>
+      ask(site, "register", {
+        product,
+        user: `user-${number}`,
+        os_hostname: `ws-${number % 500}.lab`,
+        ip_local: `10.${number % 7}.${number % 250}.${number % 99}`,
+        user_info: number % 3 === 0 ? "night shift" : "",
+      }),
+    );
+    for (const answer of await Promise.all(answers)) {
+      if (!answer.ok) throw new Error(await answer.text());
+    }
+  }
+}

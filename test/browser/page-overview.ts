@@ -1,0 +1,153 @@
+// The overview: licenses in every state, how they were used, and how soon a change is seen, also
+// after the server was away.
+import { check, finish, atEnd } from "../faults/rig.ts";
+import { startBinary } from "../support/binary.ts";
+import { ask, HOSTILE, licensedSite } from "./licensed.ts";
+import { Opened } from "./opened.ts";
+
+const PHONE = { width: 390, height: 844 };
+
+// A license that would be over on arrival is not made: this one ends while we look.
+const soon = new Date(Date.now() + 20_000).toISOString();
+const site = await licensedSite({
+  CAD: ["--slots", "10", "--consumptions", "100"],
+  [HOSTILE]: ["--slots", "2"],
+  OLD: ["--slots", "3", "--valid-until", soon],
+});
+for (let user = 1; user <= 9; user += 1)
+  await ask(site, "register", { product: "CAD", user: `user-${user}` });
+for (const user of ["ada", HOSTILE]) await ask(site, "register", { product: HOSTILE, user });
+const refused = await ask(site, "register", { product: HOSTILE, user: "late" });
+check("the third is refused", refused.status === 400);
+
+const opened = await Opened.at(site.url);
+const { page } = opened;
+await opened.makeToken();
+const card = (product: string) =>
+  page.getByRole("article").filter({ has: page.getByRole("link", { name: product, exact: true }) });
+await card("CAD").getByText("9 of 10 slots in use").waitFor();
+check("nearly full", await card("CAD").getByText("1 free").isVisible());
+check("full, and a hostile name is a name", await card(HOSTILE).getByText("all taken").isVisible());
+await card("OLD").getByText("ended").waitFor({ timeout: 30_000 });
+check(
+  "ended, without a reload",
+  await page.getByText("OLD grants nothing now: license_expired").isVisible(),
+);
+
+// How it was: a day as the server has seen it, and a week that cannot be waited for.
+const day = page.getByRole("img", { name: /^Slots in use over the last day: CAD at most 9 of 10/ });
+await day.waitFor();
+await opened.picture("overview-first-day");
+await page.route("**/api/admin/v1/usage?*", async (route) => {
+  const span = new URL(route.request().url()).searchParams.get("span") ?? "";
+  await route.fulfill({ json: usageOver(span) });
+});
+const weekly = page.getByRole("button", { name: "Week" });
+await weekly.click();
+const week = page.getByRole("img", { name: /^Slots in use over the last week: CAD at most 9/ });
+await week.waitFor();
+check("a week instead", (await weekly.getAttribute("aria-pressed")) === "true");
+/** Two pictures of the same chart are the same text. */
+const drawn = () => page.evaluate<string>(`document.querySelector(".chart canvas").toDataURL()`);
+check("that there is more to come is said", await page.getByText("still being read").isVisible());
+await opened.checkAccess("overview");
+await opened.picture("overview");
+await page.locator(".usage").scrollIntoViewIfNeeded();
+await opened.picture("overview-usage");
+const light = await drawn();
+await page.getByRole("button", { name: "Switch to dark" }).click();
+await page.waitForTimeout(200);
+check("the chart follows the theme", (await drawn()) !== light);
+const ground = await page.evaluate(`getComputedStyle(document.body).backgroundColor`);
+check("and so does the page", ground === "rgb(15, 23, 25)", ground);
+await opened.checkAccess("overview in the dark");
+await opened.picture("overview-usage-dark");
+await page.setViewportSize(PHONE);
+await page.waitForTimeout(300);
+await opened.checkAccess("overview on a phone in the dark");
+await page.getByRole("button", { name: "Switch to light" }).click();
+await opened.checkAccess("overview on a phone");
+await page.evaluate(`scrollTo(0, 0)`);
+await opened.picture("overview-phone");
+await page.locator(".usage").scrollIntoViewIfNeeded();
+await opened.picture("overview-usage-phone");
+const wide = await page.evaluate(`document.documentElement.scrollWidth`);
+check("nothing is wider than a phone", wide === PHONE.width, wide);
+const { width = 0 } = (await week.locator("canvas").boundingBox()) ?? {};
+check("and the chart as wide as it has room", width > 250 && width < PHONE.width, width);
+await page.setViewportSize({ width: 1280, height: 800 });
+await page.getByText("Show as table").click();
+const lines = page
+  .getByRole("region", { name: "Slots in use and refusals by time" })
+  .locator("tbody tr");
+check("a table says the same", (await lines.count()) === 168, await lines.count());
+const newest = await lines.first().locator("td").allTextContents();
+check("the newest first", newest.join() === "9 of 10,2 of 2,not known,4", newest);
+await opened.checkAccess("a table of it");
+
+// Somebody comes.
+await page.evaluate(`scrollTo(0, 0)`);
+const delays: number[] = [];
+for (let turn = 0; turn < 3; turn += 1) {
+  for (const [operation, text] of [
+    ["register", "10 of 10 slots in use"],
+    ["unregister", "9 of 10 slots in use"],
+  ] as const) {
+    await ask(site, operation, { product: "CAD", user: "newcomer" });
+    const began = performance.now();
+    await card("CAD").getByText(text).waitFor();
+    delays.push(Math.round(performance.now() - began));
+  }
+}
+console.log(`seen after ${delays.join(", ")} ms`);
+check("a change is seen within two seconds, without a reload", Math.max(...delays) < 2_000, delays);
+
+// The server goes and comes back.
+await site.stop();
+await page.getByText("connection lost, trying again").waitFor();
+check("what was known stays, and is said not to be live", await card("CAD").isVisible());
+await opened.checkAccess("connection lost");
+await opened.picture("overview-lost");
+const { port } = new URL(site.url);
+const again = await startBinary("serve", "--data", site.folder, "--listen", `127.0.0.1:${port}`);
+atEnd(() => void again.kill());
+const back = performance.now();
+await page.getByText("live", { exact: true }).waitFor({ timeout: 30_000 });
+console.log(`back after ${Math.round(performance.now() - back)} ms`);
+await ask(site, "register", { product: "CAD", user: "newcomer" });
+await card("CAD").getByText("10 of 10 slots in use").waitFor();
+check("and it goes on where it was", true);
+
+opened.checkQuiet("the overview");
+await opened.close();
+await again.stop();
+finish();
+
+/** Weeks cannot be waited for: an answer as the server gives it, with a night it was off. */
+function usageOver(span: string): object {
+  const [steps, minutes] = span === "day" ? [288, 5] : span === "week" ? [168, 60] : [180, 240];
+  const to = Date.now();
+  const times = Array.from({ length: steps }, (_, step) => step);
+  const off = (step: number): boolean => step > steps * 0.2 && step < steps * 0.3;
+  const wave = (most: number, slow: number) => (step: number) =>
+    off(step)
+      ? null
+      : step === steps - 1
+        ? most
+        : Math.round((most / 2) * (1 + Math.sin(step / slow)));
+  return {
+    span,
+    from: new Date(to - steps * minutes * 60_000).toISOString(),
+    to: new Date(to).toISOString(),
+    step_minutes: minutes,
+    complete: false,
+    licenses: [
+      { license_id: 1, product: "CAD", floating_users: 10, in_use: times.map(wave(9, 20)) },
+      { license_id: 2, product: HOSTILE, floating_users: 2, in_use: times.map(wave(2, 9)) },
+      { license_id: 3, product: "OLD", floating_users: 3, in_use: times.map(() => null) },
+    ],
+    refusals: [
+      { product: HOSTILE, code: "floating_not_available", counts: times.map(wave(4, 15)) },
+    ],
+  };
+}
