@@ -48,17 +48,18 @@ export async function call(path: string, init: RequestInit = {}): Promise<Respon
   const headers = { ...(init.headers as Record<string, string> | undefined), ...credential() };
   const response = await fetch(path, { ...ALONE, ...init, headers }).catch(unreachable);
   if (response.ok) return response;
-  return refuse(await response.json().catch(() => null), response.status);
+  const isTry = new Headers(init.headers).has("authorization");
+  return refuse(await response.json().catch(() => null), response.status, isTry);
 }
 
 function unreachable(): never {
   throw new Refused("unreachable", "The server does not answer.", 0);
 }
 
-function refuse(said: unknown, status: number): never {
+function refuse(said: unknown, status: number, isTry = false): never {
   const { code, message } = (said ?? {}) as { readonly code?: string; readonly message?: string };
   if (code === undefined || message === undefined) return unreachable();
-  noteRefusal(code, message);
+  noteRefusal(code, message, isTry);
   throw new Refused(code, message, status);
 }
 
