@@ -125,7 +125,7 @@ test("every command line in the README is one that Berth has", () => {
 });
 
 test("every refusal it explains is one that Berth makes", () => {
-  const faults = readFileSync(join(import.meta.dir, "..", "src", "http", "faults.ts"), "utf8");
+  const faults = readFileSync(join(import.meta.dir, "..", "src", "http", "fault-words.ts"), "utf8");
   const [, section = ""] = readme.split("## When it says no");
   const rows = section.split("\n## ")[0] ?? "";
   const codes = [...rows.matchAll(/^\| (.*?) \|/gm)]

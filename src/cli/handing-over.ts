@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { accessSync, constants, readFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { realDisk } from "../platform/disk.ts";
 import { replaceFile } from "../platform/files.ts";
 import { framesOf, qrTerminal } from "../license/qr.ts";
@@ -20,6 +21,14 @@ export async function handOver(given: Given, text: string, what: string): Promis
   for (const [index, frame] of frames.entries()) {
     print(`\n${what}, code ${index + 1} of ${frames.length}\n${qrTerminal(frame)}`);
   }
+}
+
+/** Asked before anything is recorded that only this file would tell. */
+export function checkOut(given: Given): void {
+  const out = stringOf(given, "out");
+  if (out === null) return;
+  refuseToOverwrite(out);
+  accessSync(dirname(out), constants.W_OK);
 }
 
 /** Only an earlier document may be replaced: never a key, a ledger, or somebody's letter. */

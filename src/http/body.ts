@@ -42,7 +42,9 @@ export function uploadBody() {
       if (type.startsWith("multipart/form-data")) {
         return { license: await firstFile(bytes, declared) };
       }
-      if (!isJson(request.headers)) refuse({ code: "unsupported_media_type" });
+      if (!isJson(request.headers)) {
+        refuse({ code: "unsupported_media_type", takesFiles: true });
+      }
       return matchFields(UploadBody, objectIn(bytes));
     },
   };

@@ -38,6 +38,22 @@ async function sendForm(site: Appliance, name: string, value: string | File) {
 const sendText = (site: Appliance, body: string) =>
   site.send<License>("POST", PATH, { body, headers: { "content-type": "text/plain" } });
 
+test.each([PATH, "/api/admin/v1/trust/add", "/api/admin/v1/clock/repair"])(
+  "%s says in which ways it takes a document",
+  async (path) => {
+    const site = await openAppliance();
+    const sent = { body: "x", headers: { "content-type": "application/octet-stream" } };
+    const said = await expectUnchanged(site, 415, "unsupported_media_type", () =>
+      site.send("POST", path, sent),
+    );
+    for (const way of ["multipart/form-data", "text/plain", "application/json"]) {
+      expect(said).toContain(way);
+    }
+    const elsewhere = await site.send("POST", "/api/v4/register", sent);
+    expect(expectRefusal(elsewhere, 415, "unsupported_media_type")).not.toContain("multipart");
+  },
+);
+
 describe("a license", () => {
   test.each(WAYS)("comes in as %s, and serves at once", async (_way, send) => {
     const site = await openAppliance({ licenses: {} });

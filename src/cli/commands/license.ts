@@ -1,7 +1,7 @@
 import { Misuse } from "../../platform/options.ts";
 import { DONE, isSet, stringOf, type Command, place } from "../command.ts";
 import { option } from "../flags.ts";
-import { handOver, readInput } from "../handing-over.ts";
+import { checkOut, handOver, readInput } from "../handing-over.ts";
 import { reach } from "../reach.ts";
 import { print, printJson, printWarning, table } from "../terminal.ts";
 
@@ -35,6 +35,7 @@ const request: Command = {
   ],
   examples: ["berth license request --product CAD --out request.jwt"],
   async run(given) {
+    checkOut(given);
     const body = {
       product: stringOf(given, "product"),
       license_key: stringOf(given, "license-key"),
@@ -98,6 +99,7 @@ const remove: Command = {
     if (license_id === undefined) {
       throw new Misuse("ID must be given", "berth license list shows what is installed");
     }
+    checkOut(given);
     const body = { license_id, with_borrows: isSet(given, "with-borrows") };
     const reply = (await reach(place(given), (call) =>
       call("POST", "/api/admin/v1/licenses/remove", body),

@@ -1,0 +1,217 @@
+import type { Instant } from "../domain/time.ts";
+import { rfc3339 } from "../platform/rfc3339.ts";
+import type { AnyFault, Code } from "./faults.ts";
+
+type Named<C extends Code> = Extract<AnyFault, { readonly code: C }>;
+
+export interface Row<C extends Code> {
+  readonly status: number;
+  /** Says what would help. Never echoes what was sent, never quotes an exception. */
+  readonly say: (fault: [Named<C>] extends [never] ? AnyFault : Named<C>) => string;
+}
+
+/** One row per fault. A fault added to the rules without its row here does not compile. */
+export const FAULTS: { readonly [C in Code]: Row<C> } = {
+  invalid_json: { status: 400, say: () => "the body is not valid JSON in UTF-8" },
+  body_not_object: { status: 400, say: () => "the body must be a JSON object" },
+  unsupported_media_type: {
+    status: 415,
+    say: ({ takesFiles }) =>
+      takesFiles === true
+        ? "send the document as multipart/form-data, as text/plain or as application/json, not compressed"
+        : "send the body as application/json in UTF-8, not compressed",
+  },
+  too_large: { status: 413, say: ({ bytes }) => `the body may have at most ${bytes} bytes` },
+  too_complex: { status: 400, say: () => "the body may nest 8 levels and hold 64 keys at most" },
+  invalid_type: { status: 400, say: ({ fields }) => `${list(fields)} must be a string` },
+  invalid_number: {
+    status: 400,
+    say: ({ field, most }) => `${field} must be a whole number in plain digits, up to ${most}`,
+  },
+  invalid_boolean: { status: 400, say: ({ field }) => `${field} must be true or false` },
+  invalid_timestamp: {
+    status: 400,
+    say: ({ field }) => `${field} must be an RFC 3339 time such as 2026-03-01T12:00:00Z`,
+  },
+  invalid_characters: {
+    status: 400,
+    say: ({ field }) => `${field} holds control, invisible or direction-changing characters`,
+  },
+  invalid_parameter: { status: 400, say: ({ field, expected }) => `${field} must be ${expected}` },
+  too_long: { status: 400, say: ({ field, bytes }) => `${field} may have at most ${bytes} bytes` },
+  not_found: { status: 404, say: () => "there is nothing at this path" },
+  method_not_allowed: { status: 405, say: ({ allow }) => `this path answers ${list(allow)} only` },
+  wrong_host: {
+    status: 421,
+    say: () => "call this server by its address, by localhost or by its own name",
+  },
+  cross_site: { status: 403, say: () => "requests from other sites' pages are not accepted" },
+  forbidden: {
+    status: 403,
+    say: ({ reason }) =>
+      ({
+        network: "this network may not call the server",
+        role: "this needs an administrator",
+        user: "a caller may act only for itself; an administrator for anyone",
+      })[reason],
+  },
+  unauthorized: {
+    status: 401,
+    say: ({ plane }) =>
+      plane === "client"
+        ? "log in at /auth and send the token as Authorization: Bearer"
+        : plane === "admin"
+          ? "administration needs a credential: berth admin token, sent as Authorization: Bearer"
+          : "the name or the password is wrong",
+  },
+  tls_required: {
+    status: 403,
+    say: () => "credentials from other machines are taken over TLS only",
+  },
+  wrong_appliance: {
+    status: 400,
+    say: () => "this is another appliance; berth status tells its id",
+  },
+  unknown_name: { status: 400, say: () => "there is no such name" },
+  name_taken: { status: 400, say: () => "there is one of that name already" },
+  last_credential: {
+    status: 400,
+    say: () => "this is the last way in for an administrator; make another one first",
+  },
+  internal_error: { status: 500, say: () => "a fault of the server's own; its log has the cause" },
+
+  missing_parameters: { status: 400, say: ({ fields }) => `${list(fields)} must be given` },
+  unknown_product: { status: 400, say: () => "no license is installed for this product" },
+  license_not_found: { status: 400, say: () => "no license is installed that fits the request" },
+  license_not_enabled: { status: 400, say: () => "the license is disabled" },
+  license_not_active: {
+    status: 400,
+    say: ({ start }) => `the license begins at ${rfc3339(start)}`,
+  },
+  license_expired: {
+    status: 400,
+    say: ({ what, end }) => `the ${what} ended at ${rfc3339(end)}`,
+  },
+  floating_not_available: {
+    status: 400,
+    say: ({ slots, nextFree }) => noSlot(slots, nextFree),
+  },
+  slots_capped: {
+    status: 400,
+    say: ({ who, slots }) =>
+      `one ${who === "peer" ? "address" : who} may hold ${slots === 1 ? "1 slot" : `${slots} slots`} at once here; ` +
+      `give one back first, or ask the operator for more (max_slots_per_${who})`,
+  },
+  user_not_registered: {
+    status: 400,
+    say: () => "the user holds no such slot",
+  },
+  license_borrow_not_allowed: { status: 400, say: () => "the license does not allow borrowing" },
+  borrow_until_not_valid: {
+    status: 400,
+    say: ({ latest }) =>
+      `a slot can be borrowed from now on until ${rfc3339(latest)} at the latest`,
+  },
+  early_return_not_allowed: {
+    status: 400,
+    say: ({ until }) => `the license keeps a borrowed slot taken until ${rfc3339(until)}`,
+  },
+  license_not_consumption: { status: 400, say: () => "the license does not count consumption" },
+  license_not_enough_consumptions: {
+    status: 400,
+    say: ({ left }) => `nothing was counted: ${left} more can be counted on the license`,
+  },
+  negative_not_allowed: {
+    status: 400,
+    say: ({ allowed, total }) =>
+      allowed
+        ? `nothing was counted: at most ${total} can be taken back`
+        : "nothing was counted: the license does not allow counting down",
+  },
+  invalid_license_feature_code: { status: 400, say: () => "the license has no such feature" },
+  unsupported_product_feature: { status: 400, say: () => "the feature does not count consumption" },
+  feature_not_floating: { status: 400, say: () => "the feature is not floating" },
+  feature_not_enough_consumptions: {
+    status: 400,
+    say: ({ left }) => `nothing was counted: ${left} more can be counted on the feature`,
+  },
+  idempotency_key_reused: {
+    status: 409,
+    say: () => "this Idempotency-Key was used for another command; take a new one",
+  },
+  invalid_license_file: { status: 400, say: ({ reason }) => `the file ${reason}` },
+  invalid_confirmation_code: {
+    status: 400,
+    say: ({ row }) =>
+      row === null
+        ? "the code confirms nothing that was asked for here with this policy and license key"
+        : `row ${row} of the code was misread or mistyped`,
+  },
+  policy_mismatch: { status: 400, say: () => "policy_id is not the id of this policy" },
+  too_many_requests: {
+    status: 429,
+    say: (fault) => ("busy" in fault ? BUSY[fault.busy] : "too many wrong tries; wait a minute"),
+  },
+  clock_suspect: {
+    status: 400,
+    say: () =>
+      "the server's clock is far behind its record; see berth clock on the machine for the way back",
+  },
+  untrusted_vendor: {
+    status: 400,
+    say: () => "no vendor is trusted here for this product with this key; see berth trust list",
+  },
+  hardware_mismatch: {
+    status: 400,
+    say: ({ until }) =>
+      until === undefined
+        ? "the license was signed for other hardware; make a new request for this machine"
+        : `the license was signed for the host it was moved from, and was good here until ${rfc3339(until)}; make a new request for this machine`,
+  },
+  moved_away: {
+    status: 409,
+    say: ({ at }) => `this server was moved to another host on ${rfc3339(at)}; ask there`,
+  },
+  request_unknown: {
+    status: 400,
+    say: () => "the license answers no request of this appliance; make a new one",
+  },
+  request_used: { status: 400, say: () => "the request this license answers was answered already" },
+  stale_license: {
+    status: 400,
+    say: ({ serial }) => `serial ${serial} of this license was here already; ask for a newer one`,
+  },
+  trust_closed: {
+    status: 400,
+    say: () => "this build of berth trusts the vendor it was built with, and no other",
+  },
+  unknown_vendor: { status: 400, say: () => "no such vendor is trusted" },
+  vendor_in_use: {
+    status: 400,
+    say: ({ licenses }) =>
+      `licenses of this vendor are installed (${licenses}); give them back first`,
+  },
+  slots_borrowed: {
+    status: 400,
+    say: ({ slots }) => `slots are borrowed (${slots}); with_borrows gives it back all the same`,
+  },
+  storage_full: {
+    status: 503,
+    say: () => "the disk is full: nothing was changed, try again when there is room",
+  },
+  storage_failed: { status: 503, say: () => "the disk failed: nothing can be promised, try again" },
+};
+
+const BUSY = {
+  requests: "too many requests at once; try again",
+  streams: "too many pages watch already; close one of them",
+};
+
+function noSlot(slots: number, nextFree: Instant | null): string {
+  const taken = slots === 1 ? "the only slot is taken" : `all ${slots} slots are taken`;
+  if (slots === 0) return "the license has no slots";
+  return nextFree === null ? taken : `${taken}; the next one comes free by ${rfc3339(nextFree)}`;
+}
+
+const list = (words: readonly string[]): string =>
+  words.length < 2 ? (words[0] ?? "") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
