@@ -62,8 +62,8 @@ function ByCredential() {
       <section class="card">
         <h2>{signIn.title}</h2>
         {doorMessage.value !== "" && (
-          <Notice kind="warn" title={signIn.ended}>
-            {doorMessage.value}
+          <Notice kind="warn" title={signIn.ended.title}>
+            {signIn.ended.text}
           </Notice>
         )}
         <ByToken />

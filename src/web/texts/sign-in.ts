@@ -34,7 +34,10 @@ export const signIn = {
     text: "Sit down at the server itself, or let its operator add your network to admin_networks.",
   },
   wrong: "That was not accepted.",
-  ended: "Please sign in again",
+  ended: {
+    title: "Please sign in again",
+    text: "What this tab was signed in with has ended or was revoked. You will come back to where you were.",
+  },
 } as const;
 
 export const unclaimed = {
