@@ -9,6 +9,7 @@ import { Airgap } from "../operations/airgap.ts";
 import { Credentials } from "../operations/credentials.ts";
 import { Identity } from "../operations/identity.ts";
 import { Licensing } from "../operations/licensing.ts";
+import { RecordReading } from "../operations/record-reading.ts";
 import { Timekeeping } from "../operations/timekeeping.ts";
 import { Operations } from "../operations/operations.ts";
 import { ApplianceClock, wallClock } from "../platform/clock.ts";
@@ -88,9 +89,11 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
     timekeeping,
     access,
     streams: new Streams(),
+    record: new RecordReading(store),
     // Nobody listens yet.
     doors: () => [],
     certificate: () => null,
+    served: null,
   };
 }
 

@@ -12,7 +12,7 @@ import {
 } from "../platform/options.ts";
 import { errorCode } from "../platform/disk.ts";
 import { FolderBusy } from "../store/lock.ts";
-import { BackupRefused, FolderRefused } from "../store/refusal.ts";
+import { BackupRefused, FolderRefused, RecordRefused } from "../store/refusal.ts";
 import { DeskRefused } from "../vendor/refusal.ts";
 import { DONE, FAILED, Failure, MISUSED, NEEDS_OPERATOR, type Command } from "./command.ts";
 import { commands, groups } from "./command-table.ts";
@@ -190,8 +190,10 @@ function readConfig(flags: Flags, environment: Environment): ConfigFile | null {
   return parseConfig(path, text, settings);
 }
 
-const isRefusal = (error: unknown): error is Failure | DeskRefused | BackupRefused =>
-  error instanceof Failure || error instanceof DeskRefused || error instanceof BackupRefused;
+const REFUSALS = [Failure, DeskRefused, BackupRefused, RecordRefused] as const;
+
+const isRefusal = (error: unknown): error is InstanceType<(typeof REFUSALS)[number]> =>
+  REFUSALS.some((refusal) => error instanceof refusal);
 
 function report(error: unknown): number {
   if (error instanceof Misuse) {

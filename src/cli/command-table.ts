@@ -11,6 +11,8 @@ import { keysSet } from "./commands/keys.ts";
 import { licenseCommands } from "./commands/license.ts";
 import { moveCommands } from "./commands/move.ts";
 import { noticesCommand } from "./commands/notices.ts";
+import { qrCommands } from "./commands/qr.ts";
+import { recordCommands } from "./commands/record.ts";
 import { release } from "./commands/release.ts";
 import { serve } from "./commands/serve.ts";
 import { serviceCommands } from "./commands/service.ts";
@@ -42,7 +44,14 @@ export const groups: readonly Group[] = [
   {
     name: "care",
     about: "care for what it keeps",
-    commands: [doctor, ...careCommands, ...moveCommands, ...clockCommands, supportBundle],
+    commands: [
+      doctor,
+      ...recordCommands,
+      ...careCommands,
+      ...moveCommands,
+      ...clockCommands,
+      supportBundle,
+    ],
   },
   {
     name: "access",
@@ -57,6 +66,7 @@ export const groups: readonly Group[] = [
       configCommand,
       versionCommand,
       noticesCommand,
+      ...qrCommands,
       ...shellCommands(() => commands),
       checkpointCommand,
     ],

@@ -1,13 +1,16 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { dirname, join, resolve, sep } from "node:path";
 import { Misuse } from "../platform/options.ts";
+import { DOWNLOADS } from "../store/files.ts";
 import { BackupRefused } from "../store/refusal.ts";
 import { dataFolder, type Given } from "./command.ts";
 
 /** FILE, to be written: a full path, outside of the data folder it is made of. */
 export function newFile(given: Given, thing: string, example: string): string {
   const path = named(given, "a new file to write", example);
-  if (`${dirname(path)}${sep}`.startsWith(`${dataFolder(given)}${sep}`)) {
+  const folder = dataFolder(given);
+  // What a running server hands out it makes in a place of its own there, where there is room.
+  if (isInside(folder, path) && !isInside(join(folder, DOWNLOADS), path)) {
     throw new Misuse(`${thing} inside the data folder helps nobody`, "name another place");
   }
   if (isFolder(path)) {
@@ -17,6 +20,9 @@ export function newFile(given: Given, thing: string, example: string): string {
   accessSync(dirname(path), constants.W_OK);
   return path;
 }
+
+const isInside = (folder: string, path: string): boolean =>
+  `${dirname(path)}${sep}`.startsWith(`${folder}${sep}`);
 
 /** FILE, to be read. */
 export function fileThere(given: Given, what: string, example: string): string {

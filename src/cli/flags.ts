@@ -38,6 +38,35 @@ export const option = {
     value: "CODE",
     help: "the product; may be left out while only one is installed",
   },
+  limit: {
+    name: "limit",
+    type: "string",
+    value: "N",
+    help: "at most so many",
+    fallback: () => "100",
+    check: (value) =>
+      /^[1-9]\d{0,5}$/.test(String(value))
+        ? null
+        : { wrong: "must be a whole number from 1 to 999999", hint: "for example --limit 20" },
+  },
+  eventTypes: {
+    name: "type",
+    type: "list",
+    value: "TYPE",
+    help: "of these types only, such as SlotTaken; may be given several times",
+  },
+  ofUser: { name: "user", type: "string", value: "NAME", help: "of this user only" },
+  ofLicense: { name: "license-id", type: "string", value: "ID", help: "of this license only" },
+  since: { name: "since", type: "string", value: "TIME", help: "nothing before, RFC 3339" },
+  until: { name: "until", type: "string", value: "TIME", help: "nothing after, RFC 3339" },
+  text: { name: "text", type: "string", value: "TEXT", help: "with this text in any field" },
+  newOut: {
+    name: "out",
+    type: "string",
+    value: "FILE",
+    help: "write the lines as they stand to this new file",
+    path: true,
+  },
   user: { name: "user", type: "string", value: "NAME", help: "whose slot" },
   licenseKey: {
     name: "license-key",
@@ -47,6 +76,13 @@ export const option = {
   },
   out: { name: "out", type: "string", value: "FILE", help: "write it to this file", path: true },
   qr: { name: "qr", type: "boolean", help: "show it as QR codes too" },
+  svg: {
+    name: "svg",
+    type: "string",
+    value: "FILE",
+    help: "draw them into this file instead; several get their numbers in the name",
+    path: true,
+  },
   withBorrows: {
     name: "with-borrows",
     type: "boolean",

@@ -16,7 +16,10 @@ export async function handOver(given: Given, text: string, what: string): Promis
     await replaceFile(realDisk, out, Buffer.from(`${text}\n`));
     print(`${what} is in ${out}`);
   }
-  if (!isSet(given, "qr")) return;
+  if (isSet(given, "qr")) printCodes(text, what);
+}
+
+export function printCodes(text: string, what: string): void {
   const frames = framesOf(text);
   for (const [index, frame] of frames.entries()) {
     print(`\n${what}, code ${index + 1} of ${frames.length}\n${qrTerminal(frame)}`);

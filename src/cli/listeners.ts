@@ -64,6 +64,12 @@ export function serveTls(services: Services, policy: Policy, secure: Secure): Li
   };
 }
 
+/** HOST:PORT, with the port it was given where any would do. */
+export function boundTo({ host, port }: Address, { address }: Listening): string {
+  const name = host.includes(":") ? `[${host}]` : host;
+  return `${name}:${port === 0 ? new URL(address).port : port}`;
+}
+
 function bound<T extends Listening>({ host, port }: Address, start: () => T): T {
   try {
     return start();

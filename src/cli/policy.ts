@@ -4,7 +4,7 @@ import type { ClientAuth } from "../http/gate.ts";
 import type { Policy } from "../http/server.ts";
 import type { LogMode } from "../http/watch.ts";
 import type { Access } from "../operations/access.ts";
-import { networkMatcher, siteNetworks } from "../platform/networks.ts";
+import { networkMatcher, siteNetworkList, siteNetworks } from "../platform/networks.ts";
 import { Misuse } from "../platform/options.ts";
 import { isSet, listOf, stringOf, type Given } from "./command.ts";
 import { doorsOf } from "./doors.ts";
@@ -22,6 +22,13 @@ export function policyOf(given: Given, kind: Kind): Policy {
     names: listOf(given, "names").map((name) => name.toLowerCase()),
     log: (stringOf(given, "log") ?? "usual") as LogMode,
   };
+}
+
+/** As in force now: where none are set, what this machine is connected to may change. */
+export function networksOf(given: Given): { client: string[]; admin: string[] } {
+  const [clients, admins] = [listOf(given, "client-networks"), listOf(given, "admin-networks")];
+  const client = clients.length === 0 ? siteNetworkList() : [...clients];
+  return { client, admin: admins.length === 0 ? client : [...admins] };
 }
 
 export const capsOf = (given: Given): Caps => ({

@@ -11,6 +11,9 @@ import { hintFor } from "./refusal-hints.ts";
 /** Calls the administration of one appliance, running or not. */
 export type Call = (method: "GET" | "POST", path: string, body?: object) => Promise<unknown>;
 
+/** What it answers as a stream, part by part. */
+export type Stream = (path: string) => Promise<AsyncIterable<Uint8Array>>;
+
 export interface Place {
   readonly folder: string;
   readonly named: string | null;
@@ -22,23 +25,22 @@ export interface Place {
  * Talks to the running server through its socket; with none, opens the folder under its lock and
  * asks the same routes there. Never both ways at once.
  */
-export const reach = <T>(place: Place, use: (call: Call) => Promise<T>): Promise<T> =>
+export const reach = <T>(place: Place, use: Use<T>): Promise<T> =>
   asOwnerOf(place.folder, () => reachAsOwner(place, use));
 
-async function reachAsOwner<T>(
-  { folder, named, begin = false }: Place,
-  use: (call: Call) => Promise<T>,
-): Promise<T> {
+async function reachAsOwner<T>({ folder, named, begin = false }: Place, use: Use<T>): Promise<T> {
   const socket = socketIn(folder);
   if (existsSync(socket) && (await answers(socket))) {
-    return use(caller((request) => fetch(request, { unix: socket })));
+    const send: Send = (request) => fetch(request, { unix: socket });
+    return use(caller(send), streamer(send));
   }
   const create = begin && realDisk.stat(folder) !== null && isEmpty(realDisk, folder);
   const kind = create ? "site" : null;
   const appliance = await openAppliance({ folder, named, kind, create });
   try {
     const app = createApp(appliance, socketGate);
-    return await use(caller((request) => app.handle(request)));
+    const send: Send = (request) => app.handle(request);
+    return await use(caller(send), streamer(send));
   } finally {
     await appliance.operations.close();
   }
@@ -53,8 +55,19 @@ async function answers(unix: string): Promise<boolean> {
   }
 }
 
+type Use<T> = (call: Call, stream: Stream) => Promise<T>;
+type Send = (request: Request) => Promise<Response>;
+
+const streamer =
+  (send: Send): Stream =>
+  async (path) => {
+    const response = await send(new Request(`http://appliance${path}`));
+    if (!response.ok) throw refusal(await response.json());
+    return response.body ?? new ReadableStream();
+  };
+
 const caller =
-  (send: (request: Request) => Promise<Response>): Call =>
+  (send: Send): Call =>
   async (method, path, body) => {
     const request = new Request(`http://appliance${path}`, {
       method,
@@ -66,6 +79,10 @@ const caller =
     const response = await send(request);
     const reply: unknown = await response.json();
     if (response.ok) return reply;
-    const { code, message } = reply as { readonly code: string; readonly message: string };
-    throw new Failure(`${message} (${code})`, hintFor(code));
+    throw refusal(reply);
   };
+
+function refusal(reply: unknown): Failure {
+  const { code, message } = reply as { readonly code: string; readonly message: string };
+  return new Failure(`${message} (${code})`, hintFor(code));
+}

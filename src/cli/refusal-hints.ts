@@ -8,6 +8,7 @@ export const HINTS: Readonly<Record<string, string>> = {
   last_credential: "berth admin token, or berth admin password",
   license_not_found: "berth license list shows what is installed",
   policy_mismatch: "leave --policy-id out, or take the policy it belongs to",
+  record_damaged: "berth verify says what is wrong; a backup may have the whole record",
   request_unknown: "make a new request with berth license request",
   request_used: "make a new request with berth license request",
   slots_borrowed: "berth slots shows who holds them; --with-borrows goes on",

@@ -10,7 +10,8 @@ import type { StoreHealth } from "../store/store-options.ts";
 import { openAppliance } from "./appliance.ts";
 import { DONE, Failure, stringOf, type Given } from "./command.ts";
 import { parseListen } from "./listen.ts";
-import { openSocket, probeAll, servePlain, serveTls } from "./listeners.ts";
+import { servedBy, type Bound } from "./errands/served.ts";
+import { boundTo, openSocket, probeAll, servePlain, serveTls } from "./listeners.ts";
 import { capsOf, checkTlsFlags, openDoors, policyOf } from "./policy.ts";
 import { print, printWarning } from "./terminal.ts";
 import { certificateView, readCertificate } from "./tls-files.ts";
@@ -66,8 +67,11 @@ export async function serveFolder(
       "serve it there; to call the move off, berth move in FILE here, and nowhere else",
     );
   }
+  const bound: Bound[] = [];
+  const served = servedBy(given, folder, bound);
   const services: Services = {
     ...appliance,
+    served,
     doors: () => openDoors(given, policy, access),
     certificate: () => secure && certificateView(secure.certificate, wallClock()),
   };
@@ -76,11 +80,14 @@ export async function serveFolder(
     for (const note of operations.health().notes) printWarning(note);
     // Before anybody is served: a clock that was put right while this was off is followed at once.
     await appliance.timekeeping.tick();
+    served.clear();
     await prepare(appliance);
     const overPlain = servePlain({ ...plain, services, policy });
     listeners.push(overPlain);
+    bound.push({ address: boundTo(plain, overPlain), tls: false });
     const overTls = secure && serveTls(services, policy, secure);
     if (overTls !== null) listeners.push(overTls);
+    if (tls !== null && overTls !== null) bound.push({ address: boundTo(tls, overTls), tls: true });
     const socket = openSocket(services, folder, policy.log, given.environment);
     if (socket !== null) listeners.push(socket);
     const [url, tlsUrl] = [overPlain.address, overTls?.address ?? null];
@@ -91,6 +98,7 @@ export async function serveFolder(
     print("stopping");
   } finally {
     await Promise.all(listeners.map((listener) => listener.stop()));
+    served.stop();
     appliance.timekeeping.stop();
     await operations.close();
     manager.stopped();

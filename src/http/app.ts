@@ -4,6 +4,7 @@ import type { Airgap } from "../operations/airgap.ts";
 import type { Credentials } from "../operations/credentials.ts";
 import type { Identity } from "../operations/identity.ts";
 import type { Licensing } from "../operations/licensing.ts";
+import type { RecordReading } from "../operations/record-reading.ts";
 import type { Timekeeping } from "../operations/timekeeping.ts";
 import type { Operations } from "../operations/operations.ts";
 import { log } from "../platform/log.ts";
@@ -23,6 +24,7 @@ import { borrow } from "./routes/borrow.ts";
 import { speakingFor, type RouteDeps } from "./routes/deps.ts";
 import { clock } from "./routes/clock.ts";
 import { move } from "./routes/move.ts";
+import { errands } from "./routes/errands.ts";
 import { featureRegister } from "./routes/feature-register.ts";
 import { featureRelease } from "./routes/feature-release.ts";
 import { health } from "./routes/health.ts";
@@ -30,12 +32,16 @@ import { license } from "./routes/license.ts";
 import { licenseGenerate } from "./routes/license-generate.ts";
 import { licenseUpload } from "./routes/license-upload.ts";
 import { page } from "./routes/page.ts";
+import { qr } from "./routes/qr.ts";
+import { record } from "./routes/record.ts";
 import { register } from "./routes/register.ts";
+import { settings } from "./routes/settings.ts";
 import { setKeys } from "./routes/set-keys.ts";
 import { stream } from "./routes/stream.ts";
 import { trust } from "./routes/trust.ts";
 import { unregister } from "./routes/unregister.ts";
 import { unregisterAll } from "./routes/unregister-all.ts";
+import type { Served } from "./served.ts";
 import type { Streams } from "./streams.ts";
 
 /** What the routes talk to. */
@@ -48,10 +54,13 @@ export interface Services {
   readonly timekeeping: Timekeeping;
   readonly access: Access;
   readonly streams: Streams;
+  readonly record: RecordReading;
   /** What stands open, and how to close it; nothing while nobody listens. */
   readonly doors: () => readonly Door[];
   /** Of the TLS listener; null: there is none. */
   readonly certificate: () => CertificateView | null;
+  /** Null: nobody serves, the folder is only open for a command. */
+  readonly served: Served | null;
 }
 
 export interface Door {
@@ -102,8 +111,12 @@ export function createApp(services: Services, gate: Gate) {
     .use(trust(deps))
     .use(auth(deps))
     .use(access(deps))
+    .use(record(deps))
     .use(admin(deps))
-    .use(stream(deps));
+    .use(stream(deps))
+    .use(settings(deps))
+    .use(errands(deps))
+    .use(qr());
   // Written once: anybody may ask, and writing it takes as long as ten other answers.
   let document: string | null = null;
   return app.get(

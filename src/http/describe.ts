@@ -10,6 +10,8 @@ interface Description {
   readonly lines?: TSchema;
   /** For the replies that are a word of plain text. */
   readonly text?: string;
+  /** For the replies that are a file: its media type. */
+  readonly file?: string;
   readonly query?: TSchema;
   /** The refusals a caller should be ready for, besides those any request can get. */
   readonly refuses?: readonly Code[];
@@ -27,6 +29,7 @@ export function describe({
   reply,
   lines,
   text,
+  file,
   query,
   refuses = [],
   idempotent,
@@ -38,6 +41,9 @@ export function describe({
     ...(lines && { "application/x-ndjson": { schema: lines } }),
     ...(text !== undefined && {
       "text/plain": { schema: { type: "string" as const, const: text } },
+    }),
+    ...(file !== undefined && {
+      [file]: { schema: { type: "string" as const, format: "binary" } },
     }),
   };
   const byStatus = Map.groupBy(refuses, statusOf);

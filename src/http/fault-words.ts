@@ -195,9 +195,21 @@ export const FAULTS: { readonly [C in Code]: Row<C> } = {
     status: 400,
     say: ({ slots }) => `slots are borrowed (${slots}); with_borrows gives it back all the same`,
   },
+  invalid_frames: {
+    status: 400,
+    say: ({ reason }) => `the codes cannot be put together: ${reason}`,
+  },
+  not_served: { status: 409, say: () => "only a running server does this; here it is a command" },
+  command_failed: { status: 503, say: ({ said }) => `it could not be done: ${said}` },
+  broken_off: { status: 408, say: () => "it was broken off before it was done" },
   storage_full: {
     status: 503,
     say: () => "the disk is full: nothing was changed, try again when there is room",
+  },
+  record_damaged: {
+    status: 503,
+    say: ({ line }) =>
+      `line ${line} of the record is damaged or missing; before=${line} shows what is older`,
   },
   storage_failed: { status: 503, say: () => "the disk failed: nothing can be promised, try again" },
 };

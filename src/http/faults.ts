@@ -4,9 +4,12 @@ import type { Result } from "../domain/result.ts";
 import type { AccessFault } from "../operations/access.ts";
 import type { CodeRefused } from "../operations/airgap.ts";
 import type { FileFault, TrustClosed } from "../operations/licensing.ts";
+import type { DamagedRecord } from "../operations/record-reading.ts";
 import type { StorageFault } from "../operations/operations.ts";
+import type { FramesRefused, TextTooLong } from "../operations/qr-codes.ts";
 import { FAULTS, type Row } from "./fault-words.ts";
 import type { Plane } from "./planes.ts";
+import type { ErrandFault } from "./served.ts";
 
 /** Every way a request itself can be wrong, before any rule is asked. */
 export type WireFault =
@@ -31,14 +34,19 @@ export type WireFault =
   | { readonly code: "unauthorized"; readonly plane?: Plane }
   | { readonly code: "tls_required" }
   | { readonly code: "too_many_requests"; readonly busy: "requests" | "streams" }
+  | { readonly code: "not_served" }
   | { readonly code: "internal_error" };
 
 export type AnyFault =
   | Fault
   | StorageFault
+  | DamagedRecord
   | FileFault
   | TrustClosed
   | CodeRefused
+  | FramesRefused
+  | TextTooLong
+  | ErrandFault
   | Exclude<AccessFault, { readonly code: "unauthorized" | "too_many_requests" }>
   | WireFault;
 export type Code = AnyFault["code"];

@@ -7,7 +7,7 @@ import { parseTimestamp, ZERO_TIME } from "./timestamps.ts";
  * The contract's fields: every one is a string and optional by shape. Which are needed, and what
  * their text must look like, is read here; a few may also arrive as JSON numbers or booleans.
  */
-const field = (description: string, more: { tolerates?: "integer" | "boolean" } = {}) =>
+export const field = (description: string, more: { tolerates?: "integer" | "boolean" } = {}) =>
   Type.Optional(Type.String({ description, ...more }));
 
 const COUNT = "A whole number in decimal digits; a JSON integer is understood too.";
@@ -32,6 +32,8 @@ export const fields = {
   role: field("admin or user; user when left out."),
   password: field("At least 12 characters."),
   days: field(`Until the token ends; left out: never. ${COUNT}`, { tolerates: "integer" }),
+  text: field("What the codes shall hold, up to 64 KiB."),
+  frames: field("What was read, a code a line, in any order."),
   vendor: field("A vendor, by its id."),
   appliance: field("This appliance, by its id."),
   with_borrows: field("true: also while slots are borrowed.", { tolerates: "boolean" }),

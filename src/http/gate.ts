@@ -23,6 +23,8 @@ export interface Gate {
   readonly allowPlain: boolean;
   /** Names this server goes by, besides addresses and localhost. */
   readonly names: readonly string[];
+  /** Until what comes back is called, silence does not close the request's connection. */
+  readonly keepOpen: (request: Request) => () => void;
   readonly access: Pick<Access, "identify" | "isClaimed">;
 }
 
@@ -37,6 +39,7 @@ export const socketGate: Gate = {
   adminOpen: true,
   allowPlain: true,
   names: [],
+  keepOpen: () => () => {},
   access: { identify: () => null, isClaimed: () => false },
 };
 

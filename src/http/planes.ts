@@ -55,11 +55,21 @@ const ROUTES: Readonly<Record<string, Route>> = {
   "/api/admin/v1/trust/remove": { POST: "admin" },
   "/api/admin/v1/registrations": { GET: "admin" },
   "/api/admin/v1/registrations/release": { POST: "admin" },
+  "/api/admin/v1/record": { GET: "admin" },
+  "/api/admin/v1/record/export": { GET: "admin" },
   "/api/admin/v1/access": { GET: "admin" },
   "/api/admin/v1/access/tokens": { POST: "admin" },
   "/api/admin/v1/access/tokens/revoke": { POST: "admin" },
   "/api/admin/v1/access/users": { POST: "admin" },
   "/api/admin/v1/access/users/remove": { POST: "admin" },
+  "/api/admin/v1/settings": { GET: "admin" },
+  "/api/admin/v1/notices": { GET: "admin" },
+  "/api/admin/v1/doctor": { GET: "admin" },
+  "/api/admin/v1/verify": { GET: "admin" },
+  "/api/admin/v1/backup": { POST: "admin" },
+  "/api/admin/v1/support-bundle": { POST: "admin" },
+  "/api/admin/v1/qr": { POST: "admin" },
+  "/api/admin/v1/qr/join": { POST: "admin" },
 };
 
 export const routes: ReadonlyMap<string, Route> = new Map(Object.entries(ROUTES));

@@ -52,10 +52,15 @@ export function listen({ services, host, port, policy }: ListenOptions): Listeni
 
 export const LIMITS = { maxRequestBodySize: NO_LIMIT, idleTimeout: IDLE_SECONDS };
 
-export type Handler = (
-  request: Request,
-  server: { readonly requestIP: Bun.Server<unknown>["requestIP"] },
-) => Response | Promise<Response>;
+type Listener = Pick<Bun.Server<unknown>, "requestIP" | "timeout">;
+
+export type Handler = (request: Request, server: Listener) => Response | Promise<Response>;
+
+interface Arrival {
+  readonly peer: string | undefined;
+  readonly asked: Request;
+  readonly server: Listener;
+}
 
 export interface Handling {
   readonly handler: Handler;
@@ -68,10 +73,16 @@ export function handle(
   { names, log, ...policy }: Policy,
   isTls: boolean,
 ): Handling {
-  const peers = new WeakMap<Request, string>();
+  const arrivals = new WeakMap<Request, Arrival>();
   const gate: Gate = {
     ...policy,
-    peerOf: (request) => peers.get(request) ?? null,
+    peerOf: (request) => arrivals.get(request)?.peer ?? null,
+    keepOpen(request) {
+      const { asked, server } = arrivals.get(request) ?? {};
+      if (asked === undefined) return () => {};
+      server?.timeout(asked, 0);
+      return () => server?.timeout(asked, IDLE_SECONDS);
+    },
     trusted: false,
     isTls,
     names: [...ownNames(), ...names],
@@ -82,7 +93,7 @@ export function handle(
   const handler: Handler = (asked, server) => {
     const peer = server.requestIP(asked)?.address;
     const request = isTls ? spelledOut(asked) : asked;
-    if (peer !== undefined) peers.set(request, peer);
+    arrivals.set(request, { peer, asked, server });
     return fetch(request);
   };
   return { handler, endStreams: () => services.streams.end(gate) };
@@ -99,6 +110,12 @@ function spelledOut(request: Request): Request {
 }
 
 /**
+ * Without it a command whose answer takes ten seconds is cut off. The runtime heeds it on sockets,
+ * too, though its types have it elsewhere only.
+ */
+const NEVER_IDLE: object = { idleTimeout: 0 };
+
+/**
  * For the command line on the same machine. Called with the folder's lock held: a socket there is
  * stale.
  */
@@ -108,6 +125,7 @@ export function listenOnSocket(services: Services, path: string, log: LogMode): 
   const fetch = watched((request) => (app ??= createApp(services, socketGate)).fetch(request), log);
   rmSync(path, { force: true });
   const server = Bun.serve({
+    ...NEVER_IDLE,
     unix: path,
     maxRequestBodySize: NO_LIMIT,
     fetch: (request) => fetch(request),

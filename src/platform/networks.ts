@@ -66,12 +66,15 @@ export function siteNetworks(): (address: string) => boolean {
   return (address) => {
     const now = performance.now();
     if (now >= until) {
-      matches = networkMatcher([...PRIVATE, ...ownSubnets()]);
+      matches = networkMatcher(siteNetworkList());
       until = now + REFRESH;
     }
     return matches(address);
   };
 }
+
+/** Private networks and this machine's own. */
+export const siteNetworkList = (): string[] => [...new Set([...PRIVATE, ...ownSubnets()])];
 
 function ownSubnets(): string[] {
   return Object.values(networkInterfaces()).flatMap((addresses) =>

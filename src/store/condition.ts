@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Disk } from "../platform/disk.ts";
 import { STATE } from "./files.ts";
+import { SPARE } from "./room.ts";
 
 /** Something that does not stop the server yet, and will if nobody looks. */
 export interface Trouble {
@@ -17,8 +18,6 @@ export interface Condition {
 }
 
 const MIB = 1024 * 1024;
-/** Beyond the next checkpoint: room for people to notice. */
-const SPARE = 16 * MIB;
 const SLOW = 1_000;
 
 export function conditionOf(

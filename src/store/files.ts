@@ -5,6 +5,8 @@ import type { Disk } from "../platform/disk.ts";
 export const STATE = "state.json";
 export const HISTORY = "history";
 export const IDENTITY = "identity.jwk";
+/** Files that a server made for somebody to take away; gone with the next start at the latest. */
+export const DOWNLOADS = "downloads";
 export const FOLDER_LOCK = "lock";
 export const CHECKPOINT_LOCK = "checkpoint.lock";
 

@@ -90,7 +90,7 @@ export const isEmpty = (disk: Disk, folder: string): boolean =>
 /** What may lie in a folder that was made for us, before we have been there. */
 const HARMLESS = [
   /^\./,
-  /^(?:lost\+found|history|demo|tls|access\.json|berth\.sock|restore\.new)$/,
+  /^(?:lost\+found|history|downloads|demo|tls|access\.json|berth\.sock|restore\.new)$/,
   /^(?:.*\.)?lock$/,
   /^(?:identity|state)\.j/,
   /^replaced-/,

@@ -14,16 +14,19 @@ export interface Loaded {
   readonly notes: readonly string[];
   /** Closed segments lie beyond the state: the checkpoint after them failed or was interrupted. */
   readonly unfolded: boolean;
+  /** The last line the state covers: what is on record of those up to it is in files of its own. */
+  readonly covers: number;
 }
 
 /** What a start goes on from; an interrupted write at the end is cut off. Null: no state yet. */
 export async function load(disk: Disk, folder: string): Promise<Loaded | null> {
   const replayed = await replay(disk, folder);
   if (replayed === null) return null;
-  const { state, head, segments, torn, lastBatch } = replayed;
+  const { snapshot, state, head, segments, torn, lastBatch } = replayed;
   const segment = segments.at(-1) as GoodSegment;
   const notes = torn === null ? [] : [await cutTail(disk, folder, segment, torn)];
-  return { state, head, segment, lastBatch, notes, unfolded: segments.length > 1 };
+  const covers = snapshot.covers.seq;
+  return { state, head, segment, lastBatch, notes, unfolded: segments.length > 1, covers };
 }
 
 /**

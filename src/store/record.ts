@@ -3,6 +3,7 @@ import type { Instant } from "../domain/time.ts";
 import type { Disk } from "../platform/disk.ts";
 import { HISTORY } from "./files.ts";
 import { decodeLine, type Line } from "./journal.ts";
+import { linesFrom } from "./lines.ts";
 import { FolderRefused } from "./refusal.ts";
 import type { HistoryEnd, Snapshot } from "./snapshot.ts";
 
@@ -15,15 +16,23 @@ export interface RecordFile {
 
 export type Anchor = HistoryEnd["anchor"];
 
+/** The number of a line, if it is one. */
+type NumberOf = (line: Uint8Array<ArrayBuffer>) => number | null | undefined;
+
 /** In the order of their lines, which is not that of their names after a clock was set back. */
-export function recordFiles(disk: Disk, folder: string): RecordFile[] {
+export function recordFiles(
+  disk: Disk,
+  folder: string,
+  numberOf: NumberOf = (line) => decodeLine(line)?.audit_seq,
+): RecordFile[] {
   const files: RecordFile[] = [];
   for (const name of disk.list(join(folder, HISTORY))) {
     if (!NAME.test(name)) continue;
     const path = join(folder, HISTORY, name);
-    const { value: line } = linesOf(disk, path, Infinity).next();
+    const [line] = linesFrom(disk, path, 0, Infinity).take(1);
     // One that cannot be read comes last, where the walk stumbles over it.
-    files.push({ name, path, first: line?.line?.audit_seq ?? Infinity });
+    const first = (line?.whole === true ? numberOf(line.bytes) : null) ?? Infinity;
+    files.push({ name, path, first });
   }
   return files.toSorted((a, b) => a.first - b.first);
 }
@@ -127,27 +136,10 @@ interface Placed {
   readonly offset: number;
 }
 
-const PART = 1024 * 1024;
-const LF = 10;
-
-/** Part by part: a record of ten years does not have to fit into memory. */
 function* linesOf(disk: Disk, path: string, end: number): Generator<Placed> {
-  let rest: Uint8Array<ArrayBuffer> = new Uint8Array();
-  let offset = 0;
-  for (let from = 0; from < end;) {
-    const part = disk.readPart(path, from, Math.min(PART, end - from));
-    if (part === null || part.length === 0) break;
-    from += part.length;
-    const bytes = rest.length === 0 ? part : new Uint8Array(Buffer.concat([rest, part]));
-    let start = 0;
-    for (let feed = bytes.indexOf(LF); feed >= 0; feed = bytes.indexOf(LF, start)) {
-      yield { line: decodeLine(bytes.subarray(start, feed)), offset };
-      offset += feed + 1 - start;
-      start = feed + 1;
-    }
-    rest = bytes.subarray(start);
+  for (const { bytes, offset, whole } of linesFrom(disk, path, 0, end)) {
+    yield { line: whole ? decodeLine(bytes) : null, offset };
   }
-  if (rest.length > 0) yield { line: null, offset };
 }
 
 function broken(path: string, offset: number, seq: number): FolderRefused {

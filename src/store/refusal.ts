@@ -25,3 +25,14 @@ export class BackupRefused extends Error {
     this.hint = hint;
   }
 }
+
+/** A file is not a record as it was exported. Exit code 1. */
+export class RecordRefused extends Error {
+  readonly hint: string;
+
+  constructor(message: string, hint: string) {
+    super(message);
+    this.name = "RecordRefused";
+    this.hint = hint;
+  }
+}

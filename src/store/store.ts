@@ -13,6 +13,7 @@ import { openFolder, type OpenedFolder } from "./folder.ts";
 import { GroupCommit, StorageError, type StorageFault } from "./group-commit.ts";
 import { encodeLine, type Head } from "./journal.ts";
 import { load, type Loaded } from "./load.ts";
+import type { RecordPlace } from "./record-files.ts";
 import { hasRoom } from "./room.ts";
 import { isDue } from "./rotation.ts";
 import type { StoreHealth, StoreOptions } from "./store-options.ts";
@@ -38,6 +39,7 @@ export class Store {
   #checkpointing: Promise<void> | null = null;
   #checkpointError: string | null = null;
   #unfolded: boolean;
+  #covers: number;
   #probing = false;
   readonly #syncs = new SyncTimes();
   readonly #ticking: Timer;
@@ -59,6 +61,7 @@ export class Store {
     this.#head = opened.head;
     this.#segment = opened.segment.path;
     this.#unfolded = opened.unfolded;
+    this.#covers = opened.covers;
     this.#commit = this.#startCommit(opened);
     this.#ticking = setInterval(() => void this.#tick(), TICK);
     this.#ticking.unref();
@@ -109,6 +112,12 @@ export class Store {
       auditSeq: this.#head.auditSeq,
       journalBytes: this.#commit.durableBytes,
     };
+  }
+
+  /** Where the record is read; inside of a `read`, it is durable up to `last` with its answer. */
+  record(): RecordPlace {
+    const { disk, folder } = this.#options;
+    return { disk, folder, covers: this.#covers, last: this.#head.auditSeq };
   }
 
   /** What does not stop it yet. */
@@ -162,6 +171,7 @@ export class Store {
       this.#unfolded = true;
       await this.#options.checkpoint(folder, open);
       this.#unfolded = false;
+      this.#covers = open - 1;
       this.#checkpointError = null;
     } catch (error) {
       this.#checkpointError = error instanceof Error ? error.message : String(error);
@@ -241,6 +251,7 @@ export class Store {
     if (loaded === null) throw new Error(`${join(folder, STATE)} is gone`);
     this.#state = this.#bound(loaded.state);
     this.#head = loaded.head;
+    this.#covers = loaded.covers;
     this.#segment = loaded.segment.path;
     this.#commit = this.#startCommit(loaded);
     if (this.#fault?.code !== "storage_full") this.#fault = null;

@@ -36,6 +36,8 @@ const usual = (papers: Papers): Values => ({
   role: fixed("admin", "user"),
   password: fixed(PASSWORD),
   days: fixed("1", "90", ""),
+  text: fixed("A CODE", "a text"),
+  frames: fixed("A CODE", "A CODE\n1234"),
   vendor: fixed(papers.other.vendor.vendor),
   // Never the right one: what is moved away grants nothing any more.
   appliance: fixed("0000000000000000"),

@@ -13,6 +13,8 @@ export interface Act {
   readonly first?: readonly (readonly [path: string, fields: Fields])[];
   /** It gets as far as its handler, but there is nothing to do for it on a healthy site. */
   readonly idle?: true;
+  /** It is done, and what is kept stays as it was. */
+  readonly quiet?: true;
 }
 
 const DEMO = { product: "DEMO" };
@@ -53,6 +55,10 @@ export const actsOn = (site: Site): readonly Act[] => [
   post("/api/admin/v1/clock/ask", {}),
   post("/api/admin/v1/clock/accept", {}),
   { ...post("/api/admin/v1/clock/repair", { license: site.license }), idle: true },
+  { ...post("/api/admin/v1/backup", {}), quiet: true },
+  { ...post("/api/admin/v1/support-bundle", {}), quiet: true },
+  { ...post("/api/admin/v1/qr", { text: "a text" }), quiet: true },
+  { ...post("/api/admin/v1/qr/join", { frames: "A CODE" }), quiet: true },
   post("/api/admin/v1/access/users", { name: "eve", role: "user", password: PASSWORD }),
   post("/api/admin/v1/access/users/remove", { name: "eve" }),
   post("/api/admin/v1/access/tokens", { name: "eve" }),

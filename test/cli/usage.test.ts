@@ -34,6 +34,8 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   verify: ["data", "config", "json"],
   backup: ["data", "config", "json"],
   restore: ["data", "accept-loss", "config", "json"],
+  record: [...SITE, ...words("limit type user product license-id since until text out json")],
+  "record verify": ["json"],
   "move out": [...SITE, "yes", "json"],
   "move in": ["data", "config", "json"],
   slots: [...SITE, "product", "json"],
@@ -79,6 +81,8 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   config: [...SETTINGS, "config", "json"],
   version: ["json"],
   notices: ["json"],
+  qr: ["svg", "json"],
+  "qr join": ["out", "json"],
 };
 const COMMANDS = Object.keys(FLAGS);
 const GROUPS = words("run licenses people care access vendor tools");

@@ -7,6 +7,7 @@ import type { Credentials } from "../../src/operations/credentials.ts";
 import type { Identity } from "../../src/operations/identity.ts";
 import type { Licensing } from "../../src/operations/licensing.ts";
 import type { Operations } from "../../src/operations/operations.ts";
+import type { RecordReading } from "../../src/operations/record-reading.ts";
 import type { Timekeeping } from "../../src/operations/timekeeping.ts";
 import {
   Appliance,
@@ -192,6 +193,7 @@ describe("a bug of ours", () => {
     ["license", (site) => site.license()],
     ["health", (site) => site.get("/api/v4/health")],
     ["status", (site) => site.status()],
+    ["record", (site) => site.get("/api/admin/v1/record")],
     ["license/generate", (site) => site.post("license/generate", {})],
     ["featureRelease/all", (site) => site.get("/api/v4/featureRelease/all")],
   ];
@@ -206,10 +208,12 @@ describe("a bug of ours", () => {
       credentials: broken as Credentials,
       identity: broken as Identity,
       timekeeping: broken as Timekeeping,
+      record: broken as RecordReading,
       access: { isClaimed: () => false } as Access,
       streams: broken as Streams,
       doors: () => [],
       certificate: () => null,
+      served: null,
     };
     const site = new Appliance(services, { now: instant(0) }, "");
     const logged: string[] = [];

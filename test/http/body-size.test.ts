@@ -82,6 +82,8 @@ describe("with a document in it 128 KiB is the most", () => {
     ["/api/admin/v1/trust/add", "text/plain"],
     ["/api/admin/v1/clock/repair", "text/plain"],
     ["/api/v4/airgap/license", "application/json"],
+    ["/api/admin/v1/qr", "application/json"],
+    ["/api/admin/v1/qr/join", "application/json"],
   ])("on %s as %s", async (path, type) => {
     const site = await openAppliance();
     const send = (bytes: number) =>

@@ -1,12 +1,17 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { FormatRegistry, type TSchema } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import manifest from "../../package.json";
 import { routes } from "../../src/http/planes.ts";
 import { expectOk, expectRefusal, openAppliance, type Appliance } from "../support/api.ts";
 import { counting, feature, hours } from "../support/scenario.ts";
+import { served } from "../support/served.ts";
 import { LICENSING, type Ask } from "./licensing-replies.ts";
 
+// Some replies are made by processes of their own.
+setDefaultTimeout(60_000);
+
+const TAR = "application/x-tar";
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 interface Parameter {
@@ -220,10 +225,18 @@ describe("the documented reply is the real one", () => {
     },
     "GET /api/admin/v1/status": (site) => site.status(),
     "GET /api/admin/v1/licenses": (site) => site.licenses(),
+    "GET /api/admin/v1/record": (site) => site.get("/api/admin/v1/record"),
     "GET /api/admin/v1/registrations": (site) => site.registrations(),
     "POST /api/admin/v1/registrations/release": (site) =>
       site.post("/api/admin/v1/registrations/release", ada),
+    "GET /api/admin/v1/settings": (site) => site.get("/api/admin/v1/settings"),
+    "GET /api/admin/v1/notices": (site) => site.get("/api/admin/v1/notices"),
+    "GET /api/admin/v1/doctor": (site) => site.get("/api/admin/v1/doctor"),
+    "GET /api/admin/v1/verify": (site) => site.get("/api/admin/v1/verify"),
+    "POST /api/admin/v1/qr": (site) => site.post("/api/admin/v1/qr", { text: "a text" }),
+    "POST /api/admin/v1/qr/join": (site) => site.post("/api/admin/v1/qr/join", { frames: "CODE" }),
   };
+  const FILES = ["POST /api/admin/v1/backup", "POST /api/admin/v1/support-bundle"];
   const TEXTS: Readonly<Record<string, Ask>> = {
     "POST /api/v4/unregister": (site) => site.unregister(ada),
     "POST /api/v4/featureRelease": (site) => site.featureRelease(view),
@@ -240,8 +253,11 @@ describe("the documented reply is the real one", () => {
     "GET /api/v4/feature_release/all",
   ];
 
+  const EXPORT = "GET /api/admin/v1/record/export";
+
   async function inUse(): Promise<Appliance> {
     const site = await openAppliance({
+      served,
       licenses: {
         1: {
           consumption: counting({ max: null, period: "daily" }),
@@ -262,7 +278,14 @@ describe("the documented reply is the real one", () => {
 
   test("every operation is in one of these lists", async () => {
     const operations = operationsOf(await documentOf(await openAppliance()));
-    const known = [...Object.keys(REPLIES), ...Object.keys(TEXTS), ...LINES, ...EMPTY];
+    const known = [
+      ...Object.keys(REPLIES),
+      ...Object.keys(TEXTS),
+      ...LINES,
+      ...FILES,
+      EXPORT,
+      ...EMPTY,
+    ];
     expect(operations.map(([route]) => route).toSorted()).toEqual(known.toSorted());
   });
 
@@ -297,6 +320,21 @@ describe("the documented reply is the real one", () => {
     const schema = schemaOf(site, route, "application/x-ndjson");
     expect(Value.Check(schema, line)).toBe(true);
     expect(Value.Clean(schema, structuredClone(line))).toEqual(line);
+  });
+
+  test.each(FILES)("%s is a file", async (route) => {
+    const site = await inUse();
+    const shown = new Map(operationsOf(await documentOf(site))).get(route)?.responses["200"];
+    const [response] = await site.send("POST", route.slice("POST ".length));
+    expect([response.status, response.headers.get("content-type")]).toEqual([200, TAR]);
+    expect(Object.keys(shown?.content ?? {})).toEqual([TAR]);
+  });
+
+  test(`${EXPORT} is lines of JSON`, async () => {
+    const site = await inUse();
+    const shown = new Map(operationsOf(await documentOf(site))).get(EXPORT)?.responses["200"];
+    const [response] = await site.get("/api/admin/v1/record/export");
+    expect(Object.keys(shown?.content ?? {})).toEqual([response.headers.get("content-type") ?? ""]);
   });
 
   test.each(EMPTY)("%s documents no body", async (route) => {

@@ -52,11 +52,21 @@ const EXPECTED: Readonly<Record<string, Plane>> = {
   "POST /api/admin/v1/clock/repair": "admin",
   "GET /api/admin/v1/registrations": "admin",
   "POST /api/admin/v1/registrations/release": "admin",
+  "GET /api/admin/v1/record": "admin",
+  "GET /api/admin/v1/record/export": "admin",
   "GET /api/admin/v1/access": "admin",
   "POST /api/admin/v1/access/tokens": "admin",
   "POST /api/admin/v1/access/tokens/revoke": "admin",
   "POST /api/admin/v1/access/users": "admin",
   "POST /api/admin/v1/access/users/remove": "admin",
+  "GET /api/admin/v1/settings": "admin",
+  "GET /api/admin/v1/notices": "admin",
+  "GET /api/admin/v1/doctor": "admin",
+  "GET /api/admin/v1/verify": "admin",
+  "POST /api/admin/v1/backup": "admin",
+  "POST /api/admin/v1/support-bundle": "admin",
+  "POST /api/admin/v1/qr": "admin",
+  "POST /api/admin/v1/qr/join": "admin",
 };
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"];

@@ -16,8 +16,8 @@ const KIB = 1024;
 const POSTS = [...routes].filter(([, methods]) => "POST" in methods).map(([path]) => path);
 /** Take a document also as a file of a form and as plain text; see license-upload.test.ts. */
 const UPLOADS = ["/api/v4/license/upload", "/api/admin/v1/trust/add", "/api/admin/v1/clock/repair"];
-/** Take 128 KiB, for the document in them. */
-const LARGE = [...UPLOADS, "/api/v4/airgap/license"];
+/** Take 128 KiB, for the document or the codes in them. */
+const LARGE = [...UPLOADS, "/api/v4/airgap/license", "/api/admin/v1/qr", "/api/admin/v1/qr/join"];
 
 const post = (site: Appliance, body: Raw["body"], headers: Sent = JSON_TYPE) =>
   site.send("POST", "/api/v4/register", { ...(body !== undefined && { body }), headers });
@@ -212,6 +212,7 @@ test("an upload whose sender goes away is the sender's doing, not a bug of ours"
 });
 
 describe("an empty body", () => {
+  const errands = ["/api/admin/v1/backup", "/api/admin/v1/support-bundle"];
   const mayBeEmpty = new Set([
     "/api/v4/unregister/all",
     "/api/v4/license/generate",
@@ -219,7 +220,13 @@ describe("an empty body", () => {
     "/api/admin/v1/clock/accept",
   ]);
 
-  test.each(POSTS.filter((path) => !mayBeEmpty.has(path)))("is no object on %s", async (path) => {
+  test.each(errands)("is {} on %s, too", async (path) => {
+    const site = await openAppliance();
+    await expectUnchanged(site, 409, "not_served", () => site.send("POST", path));
+  });
+
+  const others = POSTS.filter((path) => !mayBeEmpty.has(path) && !errands.includes(path));
+  test.each(others)("is no object on %s", async (path) => {
     const site = await openAppliance();
     for (const raw of [{}, { body: "" }]) {
       await expectUnchanged(site, 415, "unsupported_media_type", () =>

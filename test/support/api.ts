@@ -13,6 +13,7 @@ import type { StatusReply } from "../../src/http/status.ts";
 import type { ConsumptionReply, FeatureConsumptionReply } from "../../src/http/routes/count.ts";
 import { Streams } from "../../src/http/streams.ts";
 import type { SlotReply } from "../../src/http/routes/slot-reply.ts";
+import type { Served } from "../../src/http/served.ts";
 import type { Component } from "../../src/license/hardware.ts";
 import { signLease } from "../../src/license/lease.ts";
 import { Access } from "../../src/operations/access.ts";
@@ -21,6 +22,7 @@ import { Credentials } from "../../src/operations/credentials.ts";
 import { Identity } from "../../src/operations/identity.ts";
 import { Licensing } from "../../src/operations/licensing.ts";
 import { Operations } from "../../src/operations/operations.ts";
+import { RecordReading } from "../../src/operations/record-reading.ts";
 import { Timekeeping } from "../../src/operations/timekeeping.ts";
 import { ApplianceClock } from "../../src/platform/clock.ts";
 import { realDisk, type Disk } from "../../src/platform/disk.ts";
@@ -66,6 +68,8 @@ export interface ApplianceOptions {
   readonly gate?: Partial<Gate>;
   readonly disk?: Disk;
   readonly folder?: string;
+  /** What a running server has besides; nothing unless told otherwise. */
+  readonly served?: (folder: string) => Served;
   /** What the machine is made of. */
   readonly components?: readonly Component[];
 }
@@ -107,8 +111,10 @@ export async function openAppliance(options: ApplianceOptions = {}): Promise<App
     timekeeping,
     access,
     streams: new Streams(),
+    record: new RecordReading(store),
     doors: () => [],
     certificate: () => null,
+    served: options.served?.(folder) ?? null,
   };
   const appliance = new Appliance(services, clock, folder, gate);
   onTestFinished(() => appliance.stop());
@@ -157,6 +163,7 @@ export class Appliance {
       adminOpen: false,
       allowPlain: false,
       names: ["appliance"],
+      keepOpen: () => () => {},
       access: services.access,
       ...gate,
     });

@@ -1,4 +1,5 @@
-import { DONE, isSet, type Command } from "../command.ts";
+import type { Resolved } from "../../platform/options.ts";
+import { DONE, isSet, type Command, type Given } from "../command.ts";
 import { option, serverSettings } from "../flags.ts";
 import { print, printJson, table } from "../terminal.ts";
 
@@ -9,14 +10,20 @@ export const configCommand: Command = {
   options: [...serverSettings, option.config, option.json],
   examples: ["berth config --config /etc/berth.toml"],
   async run(given) {
-    const settings = [...given.values].filter(([name]) => name !== "json");
+    const settings = settingsIn(given);
     if (isSet(given, "json")) {
       printJson(
-        Object.fromEntries(settings.map(([name, { value, from }]) => [name, { value, from }])),
+        Object.fromEntries(settings.map(({ name, value, from }) => [name, { value, from }])),
       );
     } else {
-      print(table(settings.map(([name, { value, from }]) => [name, String(value), from])));
+      print(table(settings.map(({ name, value, from }) => [name, String(value), from])));
     }
     return DONE;
   },
 };
+
+/** None of them is a secret: keys and passwords are in files that settings only name. */
+export const settingsIn = ({ values }: Given): ({ readonly name: string } & Resolved)[] =>
+  [...values]
+    .filter(([name]) => name !== "json")
+    .map(([name, { value, from }]) => ({ name, value, from }));

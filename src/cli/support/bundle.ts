@@ -127,6 +127,7 @@ const OURS = new Set([
   "credentials",
   "sealing",
   "history",
+  "downloads",
   "tls",
   "demo",
   "replaced",

@@ -16,10 +16,12 @@ interface Speaker {
   readonly userOf: (request: Request, field: string | undefined) => string | null;
   /** Somebody logged in: the log shall know who. */
   readonly recognize: (request: Request, actor: Actor) => void;
+  readonly keepOpen: Gate["keepOpen"];
 }
 
 export const speakingFor = (gate: Gate): Speaker => ({
   gate,
+  keepOpen: gate.keepOpen,
   peerOf(request) {
     const { peer, actor, plane } = callerOf(request) ?? NOBODY;
     return plane === "admin" && actor !== null ? `${actor.name}@${peer}` : peer;

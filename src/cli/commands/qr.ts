@@ -1,0 +1,73 @@
+import { extname } from "node:path";
+import { codesOf, joinCodes } from "../../operations/qr-codes.ts";
+import { realDisk } from "../../platform/disk.ts";
+import { replaceFile } from "../../platform/files.ts";
+import { DONE, Failure, isSet, stringOf, type Command } from "../command.ts";
+import { option } from "../flags.ts";
+import { checkOut, handOver, printCodes, readInput } from "../handing-over.ts";
+import { print, printJson } from "../terminal.ts";
+
+const show: Command = {
+  name: "qr",
+  summary: "show a text as QR codes, to carry it by camera",
+  options: [option.svg, option.json],
+  arguments: ["FILE"],
+  examples: ["berth qr request.jwt", "berth qr license.jwt --svg license.svg"],
+  async run(given) {
+    const text = readInput(given.words[0], "a text").trim();
+    const codes = await codesOf(text);
+    if (!codes.ok) {
+      throw new Failure(
+        `a text for QR codes has ${codes.fault.bytes} bytes at most`,
+        "take a file",
+      );
+    }
+    const out = stringOf(given, "svg");
+    if (isSet(given, "json")) printJson({ frames: codes.value });
+    else if (out === null) printCodes(text, "the text");
+    else {
+      await draw(
+        out,
+        codes.value.map(({ svg }) => svg),
+      );
+    }
+    return DONE;
+  },
+};
+
+/** One file as it is named; several with their numbers before the ending. */
+async function draw(out: string, pictures: readonly string[]): Promise<void> {
+  const end = extname(out);
+  const stem = out.slice(0, out.length - end.length);
+  const paths = pictures.map((_, at) => (pictures.length === 1 ? out : `${stem}-${at + 1}${end}`));
+  const taken = paths.find((path) => realDisk.stat(path) !== null);
+  if (taken !== undefined) throw new Failure(`${taken} is there already`, "name a new file");
+  for (const [at, path] of paths.entries()) {
+    await replaceFile(realDisk, path, Buffer.from(`${pictures[at]}\n`));
+    print(`code ${at + 1} of ${paths.length} is in ${path}`);
+  }
+}
+
+const join: Command = {
+  name: "qr join",
+  summary: "the text of QR codes that were read: a code a line, in any order",
+  options: [option.out, option.json],
+  arguments: ["FILE"],
+  examples: ["berth qr join scanned.txt --out request.jwt"],
+  async run(given) {
+    checkOut(given);
+    const joined = joinCodes(readInput(given.words[0], "what was read"));
+    if (!joined.ok) {
+      throw new Failure(
+        `the codes cannot be put together: ${joined.fault.reason}`,
+        "read it again",
+      );
+    }
+    if (isSet(given, "json")) printJson({ text: joined.value });
+    else await handOver(given, joined.value, "the text");
+    return DONE;
+  },
+};
+
+/** Between two machines that only a camera connects. */
+export const qrCommands: readonly Command[] = [show, join];

@@ -1,0 +1,173 @@
+import { dirname } from "node:path";
+import type { EntryReply } from "../../http/record-entry.ts";
+import type { RecordReply } from "../../http/routes/record.ts";
+import { realDisk, type OpenFile } from "../../platform/disk.ts";
+import { writeAll } from "../../platform/files.ts";
+import { Misuse } from "../../platform/options.ts";
+import { rfc3339 } from "../../platform/rfc3339.ts";
+import { checkRecord, type CheckedRecord } from "../../store/record-check.ts";
+import {
+  DONE,
+  Failure,
+  isSet,
+  listOf,
+  place,
+  stringOf,
+  type Command,
+  type Given,
+} from "../command.ts";
+import { fileThere } from "../file-argument.ts";
+import { option } from "../flags.ts";
+import { reach, type Call } from "../reach.ts";
+import { count, print, printJson, table } from "../terminal.ts";
+
+const ROUTE = "/api/admin/v1/record";
+
+const show: Command = {
+  name: "record",
+  everyday: true,
+  summary: "what happened, newest first; with --out, all of the record to be kept elsewhere",
+  options: [
+    option.data,
+    option.identity,
+    option.config,
+    option.limit,
+    option.eventTypes,
+    option.ofUser,
+    option.product,
+    option.ofLicense,
+    option.since,
+    option.until,
+    option.text,
+    option.newOut,
+    option.json,
+  ],
+  examples: [
+    "berth record --user ada --limit 20",
+    "berth record --type LicenseInstalled,LicenseRemoved --since 2026-01-01T00:00:00Z",
+    "berth record --out /media/usb/record.jsonl",
+  ],
+  async run(given) {
+    const out = stringOf(given, "out");
+    if (out !== null) return exportTo(out, given);
+    const reply = await reach(place(given), (call) => gather(call, given));
+    if (isSet(given, "json")) printJson(reply);
+    else print(reply.events.length === 0 ? "nothing on record fits" : text(reply.events));
+    return DONE;
+  },
+};
+
+const LARGEST_PAGE = 500;
+
+/** As many as were asked for, however many pages that takes. */
+async function gather(call: Call, given: Given): Promise<RecordReply> {
+  const limit = Number(stringOf(given, "limit"));
+  const query = queryOf(given, ["user", "product", "license-id", "since", "until", "text"]);
+  if (listOf(given, "type").length > 0) query.set("type", listOf(given, "type").join(","));
+  const events: EntryReply[] = [];
+  for (;;) {
+    query.set("limit", String(Math.min(LARGEST_PAGE, limit - events.length)));
+    const page = (await call("GET", `${ROUTE}?${query}`)) as RecordReply;
+    events.push(...page.events);
+    if (page.next === null || events.length >= limit) return { ...page, events };
+    query.set("before", page.next);
+  }
+}
+
+function queryOf(given: Given, names: readonly string[]): URLSearchParams {
+  const query = new URLSearchParams();
+  for (const name of names) {
+    const value = stringOf(given, name);
+    if (value !== null) query.set(name.replaceAll("-", "_"), value);
+  }
+  return query;
+}
+
+function text(events: readonly EntryReply[]): string {
+  const header = ["AT", "WHAT", "PRODUCT", "USER", "FROM"];
+  const rows = events.map(({ at, summary, product, user, peer }) =>
+    [at, summary, product ?? "-", user ?? "-", peer ?? "-"].map(onOneLine),
+  );
+  return table([header, ...rows]);
+}
+
+const onOneLine = (cell: string): string => cell.replaceAll(/[\r\n]+/g, " ");
+
+/** Read back and followed from line to line before it gets its name, as a backup is. */
+async function exportTo(out: string, given: Given): Promise<number> {
+  const filters = ["type", "user", "product", "license-id", "text"].filter(
+    (name) => stringOf(given, name) !== null || listOf(given, name).length > 0,
+  );
+  if (filters.length > 0) {
+    const named = filters.map((name) => `--${name}`).join(", ");
+    throw new Misuse(
+      `--out takes the record line by line and nothing out of it: without ${named}`,
+      "--since and --until may be given; without --out, --json prints what was found",
+    );
+  }
+  if (realDisk.stat(out) !== null) throw new Failure(`${out} is there already`, "name a new file");
+  const fresh = `${out}.new`;
+  if (realDisk.stat(fresh) !== null) realDisk.remove(fresh);
+  // Opened before, as whoever may write there: the server's user may not.
+  const file = realDisk.open(fresh);
+  try {
+    await fill(file, given);
+    const checked = checkRecord(realDisk, fresh);
+    realDisk.rename(fresh, out);
+    await realDisk.syncFolder(dirname(out));
+    tell(given, out, checked);
+    return DONE;
+  } catch (error) {
+    realDisk.remove(fresh);
+    throw error;
+  }
+}
+
+async function fill(file: OpenFile, given: Given): Promise<void> {
+  const path = `${ROUTE}/export?${queryOf(given, ["since", "until"])}`;
+  try {
+    await reach(place(given), async (_call, stream) => {
+      for await (const part of await stream(path)) writeAll(file, part);
+    });
+    await file.sync();
+  } finally {
+    file.close();
+  }
+}
+
+const verify: Command = {
+  name: "record verify",
+  summary: "follow an exported record from its first line to its last",
+  options: [option.json],
+  arguments: ["FILE"],
+  examples: ["berth record verify /media/usb/record.jsonl"],
+  async run(given) {
+    const path = fileThere(given, "an exported record", "record.jsonl");
+    tell(given, path, checkRecord(realDisk, path));
+    return DONE;
+  },
+};
+
+function tell(given: Given, path: string, checked: CheckedRecord): void {
+  const { lines, first, last, from, to, anchor, sum } = checked;
+  if (isSet(given, "json")) {
+    const times = { from: rfc3339(from), to: rfc3339(to) };
+    printJson({ ok: true, path, lines, first, last, ...times, anchor, sum });
+    return;
+  }
+  const begins =
+    anchor === null
+      ? "at the beginning of the record"
+      : `behind line ${first - 1} of the record, ${anchor}`;
+  print(
+    table([
+      ["checked", path],
+      ["lines", `${count(lines, "line")}, ${first} to ${last} of the record, chained`],
+      ["written", `from ${rfc3339(from)} to ${rfc3339(to)}`],
+      ["begins", begins],
+      ["ends", `with line ${last}, ${sum}`],
+    ]),
+  );
+}
+
+export const recordCommands: readonly Command[] = [show, verify];

@@ -1,0 +1,38 @@
+import { randomUUID } from "node:crypto";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { realDisk } from "../../platform/disk.ts";
+import { DOWNLOADS } from "../../store/files.ts";
+
+/**
+ * Where files are made for those who take them away: in the data folder, the one place that a
+ * service may write to and that is no memory. Each life of a server has a folder there, so that
+ * what a killed one began finds its own gone, and can finish nothing.
+ */
+export class Downloads {
+  readonly #all: string;
+  readonly #own: string;
+
+  constructor(folder: string) {
+    this.#all = join(folder, DOWNLOADS);
+    this.#own = join(this.#all, randomUUID());
+  }
+
+  /** What was left behind; a backup holds the appliance's key. */
+  clear(): void {
+    for (const name of realDisk.list(this.#all)) remove(join(this.#all, name));
+  }
+
+  /** The path of a file that is yet to be made. */
+  next(): string {
+    realDisk.makeFolder(this.#own);
+    return join(this.#own, `${randomUUID()}.tar`);
+  }
+
+  /** With whatever a command that was ended left of it. */
+  remove(path: string): void {
+    for (const one of [path, `${path}.new`]) remove(one);
+  }
+}
+
+const remove = (path: string): void => rmSync(path, { recursive: true, force: true });

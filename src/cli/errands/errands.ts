@@ -1,0 +1,124 @@
+import { no, ok, type Result } from "../../domain/result.ts";
+import type {
+  DoctorReply,
+  Download,
+  ErrandFault,
+  Served,
+  SettingsReply,
+  VerifyReply,
+} from "../../http/served.ts";
+import { realDisk } from "../../platform/disk.ts";
+import type { Environment } from "../../platform/options.ts";
+import { hasRoomForCopy } from "../../store/room.ts";
+import { DONE, NEEDS_OPERATOR, stringOf, type Given } from "../command.ts";
+import { Downloads } from "./downloads.ts";
+import { runOwn } from "./own-process.ts";
+import { refusalOf, thrownAs } from "./refusals.ts";
+import { Turns } from "./turns.ts";
+
+interface Place {
+  readonly given: Given;
+  readonly folder: string;
+  /** As they are bound. */
+  readonly listeners: () => SettingsReply["listeners"];
+}
+
+export interface Errands extends Omit<Served, "settings"> {
+  /** Removes what a server that was killed left behind. */
+  readonly clear: () => void;
+  readonly stop: () => void;
+}
+
+type Outcome<T> = Promise<Result<T, ErrandFault>>;
+
+/** The very commands an operator would type on the machine, for one who is not there. */
+export function errandsOf({ given, folder, listeners }: Place): Errands {
+  const turns = new Turns();
+  const downloads = new Downloads(folder);
+  const stopping = new AbortController();
+  const data = [`--data=${folder}`];
+  const around = (): string[] => [
+    ...data,
+    ...flagOf(given, "identity"),
+    ...listeners().map(({ address, tls }) => `--listen${tls ? "-tls" : ""}=${address}`),
+  ];
+  // All they need is said: a settings file that was changed since may hold something else by now.
+  const bare = withoutOurs(given.environment);
+
+  const inTurn = <T>(signal: AbortSignal, work: (ends: AbortSignal) => Outcome<T>): Outcome<T> => {
+    const ends = AbortSignal.any([signal, stopping.signal]);
+    return turns.take(ends, () => work(ends));
+  };
+
+  const make = async (
+    ends: AbortSignal,
+    wordsFor: (path: string) => readonly string[],
+    environment: Environment,
+  ): Outcome<Omit<Download, "name">> => {
+    const path = thrownAs(() => downloads.next());
+    if (!path.ok) return path;
+    const remove = (): void => downloads.remove(path.value);
+    const ended = await runOwn(wordsFor(path.value), environment, ends);
+    if (ended.ok && ended.value.code === DONE) return ok({ path: path.value, remove });
+    remove();
+    return ended.ok ? no(refusalOf(ended.value)) : ended;
+  };
+
+  return {
+    doctor: (signal) =>
+      inTurn(signal, async (ends) => {
+        const ended = await runOwn(["doctor", ...around(), "--json"], bare, ends);
+        if (!ended.ok) return ended;
+        // However bad it is, that is its answer.
+        if (ended.value.stdout === "") return no(refusalOf(ended.value));
+        return ok(JSON.parse(ended.value.stdout) as DoctorReply);
+      }),
+    verify: (signal) =>
+      inTurn(signal, async (ends) => {
+        const ended = await runOwn(["verify", ...data, "--json"], bare, ends);
+        if (!ended.ok) return ended;
+        const { code, stdout, error: found, hint: advice } = ended.value;
+        if (code === NEEDS_OPERATOR) return ok({ whole: false, found, advice });
+        if (code !== DONE) return no(refusalOf(ended.value));
+        const { ok: whole, ...facts } = JSON.parse(stdout) as { readonly ok: true };
+        return ok({ whole, ...facts } as VerifyReply);
+      }),
+    backup: (signal) =>
+      inTurn(signal, async (ends) => {
+        // Not after the copy has taken what the server needs for its next answers.
+        if (!hasRoomForCopy(realDisk, folder)) return no({ code: "storage_full" });
+        const made = await make(ends, (path) => ["backup", path, ...data, "--json"], bare);
+        return called(made, "backup");
+      }),
+    supportBundle: (signal) =>
+      inTurn(signal, async (ends) => {
+        const more = [...flagOf(given, "config"), "--yes", "--json"];
+        const wordsFor = (path: string) => ["support-bundle", path, ...around(), ...more];
+        // What it tells of the settings is what the variables say, too.
+        return called(await make(ends, wordsFor, given.environment), "support");
+      }),
+    clear: () => downloads.clear(),
+    stop() {
+      stopping.abort();
+      downloads.clear();
+    },
+  };
+}
+
+const flagOf = (given: Given, name: string): string[] => {
+  const value = stringOf(given, name);
+  return value === null ? [] : [`--${name}=${value}`];
+};
+
+const withoutOurs = (environment: Environment): Environment =>
+  Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith("BERTH_")));
+
+/** By its time, to the second and in UTC. */
+function called(
+  made: Result<Omit<Download, "name">, ErrandFault>,
+  thing: string,
+): Result<Download, ErrandFault> {
+  if (!made.ok) return made;
+  const time = new Date().toISOString().replaceAll(/[-:]/g, "").slice(0, 15);
+  return ok({ ...made.value, name: `berth-${thing}-${time}Z.tar` });
+}

@@ -1,0 +1,33 @@
+import { no, ok, type Result } from "../../domain/result.ts";
+import type { ErrandFault } from "../../http/served.ts";
+import { errorCode } from "../../platform/disk.ts";
+import { inWords } from "../system-errors.ts";
+
+/** The last words of a command. */
+export interface LastWords {
+  readonly code: number;
+  readonly error: string;
+  readonly hint: string;
+}
+
+const NO_ROOM = /\((?:ENOSPC|EDQUOT|EFBIG)\)$/;
+
+/** What a command refused, in its words; what was a bug in it is one here. */
+export function refusalOf({ code, error, hint }: LastWords): ErrandFault {
+  if (hint.startsWith("this is a fault of ours")) throw new Error(error);
+  if (NO_ROOM.test(error)) return { code: "storage_full" };
+  const what = error === "" ? `it ended with code ${code}` : error;
+  return { code: "command_failed", said: hint === "" ? what : `${what}; ${hint}` };
+}
+
+/** What the kernel refuses, as a command would say it. */
+export function thrownAs<T>(work: () => T): Result<T, ErrandFault> {
+  try {
+    return ok(work());
+  } catch (error) {
+    const code = errorCode(error);
+    if (!(error instanceof Error) || code === null) throw error;
+    const { message, hint } = inWords(error, code);
+    return no(refusalOf({ code: 1, error: message, hint }));
+  }
+}

@@ -1,0 +1,49 @@
+import { no, type Result } from "../../domain/result.ts";
+import type { ErrandFault } from "../../http/served.ts";
+
+/** More than one operator and a page that is loaded anew; each of them may take a minute. */
+const MOST_WAITING = 8;
+
+/** One at a time, in the order they came: two would need twice the memory. */
+export class Turns {
+  readonly #waiting: (() => void)[] = [];
+  #busy = false;
+
+  async take<T>(
+    signal: AbortSignal,
+    work: () => Promise<Result<T, ErrandFault>>,
+  ): Promise<Result<T, ErrandFault>> {
+    if (this.#waiting.length >= MOST_WAITING)
+      return no({ code: "too_many_requests", busy: "requests" });
+    if (!(await this.#wait(signal))) return no({ code: "broken_off" });
+    try {
+      return await work();
+    } finally {
+      this.#next();
+    }
+  }
+
+  /** Whether it is its turn now; whoever went away has none. */
+  async #wait(signal: AbortSignal): Promise<boolean> {
+    if (signal.aborted) return false;
+    if (!this.#busy) return (this.#busy = true);
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const enter = (): void => {
+      signal.removeEventListener("abort", leave);
+      resolve(true);
+    };
+    const leave = (): void => {
+      this.#waiting.splice(this.#waiting.indexOf(enter), 1);
+      resolve(false);
+    };
+    this.#waiting.push(enter);
+    signal.addEventListener("abort", leave, { once: true });
+    return promise;
+  }
+
+  #next(): void {
+    const enter = this.#waiting.shift();
+    if (enter === undefined) this.#busy = false;
+    else enter();
+  }
+}

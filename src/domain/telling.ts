@@ -1,0 +1,85 @@
+import type { AccessChange, Event, ReleasedBy } from "./event.ts";
+import type { Instant } from "./time.ts";
+
+/** What people are told of an event; who it was and where from stands beside it. */
+export interface Told {
+  readonly summary: string;
+}
+
+/** An event in words, for every place that shows the record. */
+export function tell(event: Event): Told {
+  const say = SAY[event.type] as (one: Event) => string;
+  return { summary: say(event) };
+}
+
+type Say<T extends Event["type"]> = (event: Extract<Event, { readonly type: T }>) => string;
+
+/** An event without its sentence here does not compile. */
+const SAY: { readonly [T in Event["type"]]: Say<T> } = {
+  Created: ({ kind }) => `the data folder of a ${kind} was made`,
+  VendorTrusted: ({ vendor }) => `vendor ${vendor.name} is trusted for ${list(vendor.products)}`,
+  VendorDistrusted: ({ vendor }) => `vendor ${vendor} is no longer trusted`,
+  RequestMade: ({ request }) => `license request ${request.request} made`,
+  ActivationMade: ({ activation }) =>
+    `activation code made for license key ${activation.licenseKey}`,
+  LicenseInstalled: ({ license, terms, grant }) =>
+    `license ${license} came in: ${terms.product}, ${count(terms.slots, "slot")}, ` +
+    `${terms.validUntil === null ? "without end" : `until ${time(terms.validUntil)}`}, ` +
+    `serial ${grant.serial}`,
+  LicenseRemoved: ({ license, tombstone: { borrows } }) =>
+    `license ${license} given back to the vendor${
+      borrows.length === 0 ? "" : `, with ${count(borrows.length, "borrowed slot")}`
+    }`,
+  SlotTaken: ({ end }) => `slot taken until ${time(end)}`,
+  SlotRenewed: ({ contact }) =>
+    contact === undefined ? "slot renewed" : "slot renewed from somewhere else than before",
+  SlotBorrowed: ({ until, early }) =>
+    early ? `borrow shortened to ${time(until)}` : `slot borrowed until ${time(until)}`,
+  SlotReleased: ({ by, early }) => `slot ${RELEASED[by]}${early ? " before its borrow ended" : ""}`,
+  SlotExpired: () => "slot ran out",
+  FeatureTaken: ({ feature, end }) => `feature ${feature} taken until ${time(end)}`,
+  FeatureRenewed: ({ feature }) => `feature ${feature} renewed`,
+  FeatureReleased: ({ feature, by }) => `feature ${feature} ${RELEASED[by]}`,
+  FeatureExpired: ({ feature }) => `feature ${feature} ran out`,
+  ConsumptionAdded: ({ count: added, total }) => counted(added, total, ""),
+  FeatureConsumptionAdded: ({ count: added, total, feature }) =>
+    counted(added, total, ` of feature ${feature}`),
+  KeyRemembered: () => "outcome kept, for a call that is repeated",
+  KeysSet: ({ changed }) => `cloud credentials replaced: ${list(changed)}`,
+  AccessChanged: ({ change, name }) => CHANGED[change](name),
+  Restored: ({ restore: { seq } }) => `a backup was brought back; it ended with change ${seq}`,
+  MovedAway: () => "moved away to another host",
+  MovedIn: () => "moved in from another host",
+  ClockMarked: () => "time went on",
+  ClockAsked: () => "a vendor was asked what time it is",
+  ClockSetBack: ({ from, to }) => `time set back from ${time(from)} to ${time(to)}`,
+  RefusalsCounted: ({ count: times, code }) => `${count(times, "request")} refused: ${code}`,
+};
+
+/** The names of all there are. */
+export const eventTypes: ReadonlySet<string> = new Set(Object.keys(SAY));
+
+const RELEASED: { readonly [B in ReleasedBy]: string } = {
+  user: "given back",
+  admin: "freed by an administrator",
+};
+
+const CHANGED: { readonly [C in AccessChange]: (name: string) => string } = {
+  token_made: (name) => `token ${name} made`,
+  token_revoked: (name) => `token ${name} revoked`,
+  user_set: (name) => `login of ${name} set`,
+  user_removed: (name) => `login of ${name} removed`,
+};
+
+const counted = (added: number, total: number, what: string): string =>
+  added < 0
+    ? `${-added}${what} taken back, ${total} in all`
+    : `${added}${what} consumed, ${total} in all`;
+
+const time = (at: Instant): string =>
+  Temporal.Instant.fromEpochMilliseconds(at).round("second").toString();
+
+const count = (number: number, thing: string): string =>
+  `${number} ${thing}${number === 1 ? "" : "s"}`;
+
+const list = (names: readonly string[]): string => names.join(", ") || "nothing";

@@ -1,0 +1,79 @@
+import { Type, type Static } from "@sinclair/typebox";
+import { tell } from "../domain/telling.ts";
+import type { Instant } from "../domain/time.ts";
+import type { Entry } from "../operations/record-reading.ts";
+import { rfc3339 } from "../platform/rfc3339.ts";
+import { detailOf } from "./record-detail.ts";
+
+const text = Type.Union([Type.String(), Type.Null()]);
+
+export const EntryReply = Type.Object({
+  seq: Type.Integer({ description: "The line of the record; what one call did shares a line." }),
+  part: Type.Integer({ description: "Which event of its line, from 0 on." }),
+  at: Type.String({ format: "date-time", description: "When it happened." }),
+  type: Type.String(),
+  product: text,
+  license_id: Type.Union([Type.Integer(), Type.Null()]),
+  user: text,
+  peer: Type.Union([Type.String(), Type.Null()], {
+    description: "The address it came from, with the name of the administrator before it.",
+  }),
+  summary: Type.String({ description: "What happened, in words." }),
+  detail: Type.Record(Type.String(), Type.Unknown()),
+});
+
+export type EntryReply = Static<typeof EntryReply>;
+
+export function entryReply({ seq, part, event, product }: Entry): EntryReply {
+  return {
+    seq,
+    part,
+    at: rfc3339(event.at),
+    type: event.type,
+    product,
+    license_id: "license" in event ? event.license : null,
+    user: "user" in event ? event.user : null,
+    peer: "peer" in event ? event.peer : "contact" in event ? (event.contact?.peer ?? null) : null,
+    ...tell(event),
+    detail: detailOf(event),
+  };
+}
+
+/** What to look for; null: any. */
+export interface Sought {
+  readonly types: ReadonlySet<string> | null;
+  readonly user: string | null;
+  readonly product: string | null;
+  readonly licenseId: number | null;
+  readonly since: Instant | null;
+  readonly until: Instant | null;
+  readonly text: string | null;
+}
+
+/** The cheap questions first: most lines of a long record answer one of them. */
+export function isSought(sought: Sought, entry: Entry): boolean {
+  const { types, user, product, licenseId, since, until } = sought;
+  const { event } = entry;
+  return (
+    (types === null || types.has(event.type)) &&
+    (since === null || event.at >= since) &&
+    (until === null || event.at <= until) &&
+    (product === null || entry.product === product) &&
+    (licenseId === null || ("license" in event && event.license === licenseId)) &&
+    (user === null || isAbout(user, entry))
+  );
+}
+
+/** Those who were refused are named in the count of it. */
+const isAbout = (user: string, { event }: Entry): boolean =>
+  "user" in event
+    ? event.user === user
+    : event.type === "RefusalsCounted" && event.users.includes(user);
+
+/** Whether a text stands in any field that is shown, in whatever case. */
+export function shows({ detail, ...entry }: EntryReply, text: string): boolean {
+  const sought = text.toLowerCase();
+  return [...Object.values(entry), ...Object.values(detail).flat()].some(
+    (value) => value !== null && String(value).toLowerCase().includes(sought),
+  );
+}

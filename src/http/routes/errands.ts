@@ -1,0 +1,70 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import { jsonBody } from "../body.ts";
+import { describe } from "../describe.ts";
+import { refuse, unwrap } from "../faults.ts";
+import { DoctorReply, VerifyReply, type Download, type Errand, type Served } from "../served.ts";
+import type { RouteDeps } from "./deps.ts";
+
+const Nothing = Type.Object({});
+const TAR = "application/x-tar";
+const REFUSES = ["not_served", "command_failed", "too_many_requests"] as const;
+
+/** What takes a walk through everything that is kept; a process beside the server takes it. */
+export const errands = ({ served, keepOpen }: RouteDeps) => {
+  const run = async <T>(request: Request, named: (by: Served) => Errand<T>): Promise<T> => {
+    if (served === null) return refuse({ code: "not_served" });
+    const release = keepOpen(request);
+    try {
+      return unwrap(await named(served)(request.signal));
+    } finally {
+      release();
+    }
+  };
+  return new Elysia({ name: "errands", prefix: "/api/admin/v1" })
+    .get(
+      "/doctor",
+      ({ request }) => run(request, ({ doctor }) => doctor),
+      describe({ summary: "What an operator should know", reply: DoctorReply, refuses: REFUSES }),
+    )
+    .get(
+      "/verify",
+      ({ request }) => run(request, ({ verify }) => verify),
+      describe({
+        summary: "Walk the data folder from end to end",
+        reply: VerifyReply,
+        refuses: REFUSES,
+      }),
+    )
+    .post("/backup", async ({ request }) => handedOut(await run(request, ({ backup }) => backup)), {
+      ...jsonBody(Nothing, { emptyAllowed: true }),
+      ...describe({
+        summary: "A backup, checked, as a file",
+        description: "It holds the appliance's key: keep it safe.",
+        file: TAR,
+        refuses: [...REFUSES, "storage_full"],
+      }),
+    })
+    .post(
+      "/support-bundle",
+      async ({ request }) => handedOut(await run(request, ({ supportBundle }) => supportBundle)),
+      {
+        ...jsonBody(Nothing, { emptyAllowed: true }),
+        ...describe({
+          summary: "What helps to find a fault, without names, addresses and secrets, as a file",
+          file: TAR,
+          refuses: [...REFUSES, "storage_full"],
+        }),
+      },
+    );
+};
+
+/** The runtime opens the file as soon as it has the answer, and tells nobody when. */
+const OPENED = 1_000;
+
+function handedOut({ path, name, remove }: Download): Response {
+  setTimeout(remove, OPENED);
+  return new Response(Bun.file(path), {
+    headers: { "content-type": TAR, "content-disposition": `attachment; filename="${name}"` },
+  });
+}

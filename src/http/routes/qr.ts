@@ -1,0 +1,58 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import { codesOf, joinCodes } from "../../operations/qr-codes.ts";
+import { jsonBody } from "../body.ts";
+import { describe } from "../describe.ts";
+import { refuse, unwrap } from "../faults.ts";
+import { fields } from "../fields.ts";
+
+const Text = Type.Object({ text: fields.text });
+const Frames = Type.Object({ frames: fields.frames });
+
+const QrReply = Type.Object({
+  frames: Type.Array(
+    Type.Object({
+      text: Type.String({ description: "What a scanner reads." }),
+      svg: Type.String({ description: "A picture of it, without script or style." }),
+    }),
+  ),
+});
+
+/** Texts that are carried by a camera, there and back. */
+export const qr = () =>
+  new Elysia({ name: "qr", prefix: "/api/admin/v1/qr" })
+    .post(
+      "",
+      async ({ body: { text } }) => {
+        if (text === undefined || text === "") {
+          return refuse({ code: "missing_parameters", fields: ["text"] });
+        }
+        if (!text.isWellFormed()) refuse({ code: "invalid_characters", field: "text" });
+        return { frames: unwrap(await codesOf(text)) };
+      },
+      {
+        ...jsonBody(Text, { large: true }),
+        ...describe({
+          summary: "A text as QR codes",
+          reply: QrReply,
+          refuses: ["missing_parameters", "too_long"],
+        }),
+      },
+    )
+    .post(
+      "/join",
+      ({ body: { frames } }) => {
+        if (frames === undefined || frames.trim() === "") {
+          return refuse({ code: "missing_parameters", fields: ["frames"] });
+        }
+        return { text: unwrap(joinCodes(frames)) };
+      },
+      {
+        ...jsonBody(Frames, { large: true }),
+        ...describe({
+          summary: "The text of QR codes that were read",
+          reply: Type.Object({ text: Type.String() }),
+          refuses: ["missing_parameters", "invalid_frames"],
+        }),
+      },
+    );

@@ -1,0 +1,154 @@
+import { Type, type Static } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import { eventTypes } from "../../domain/telling.ts";
+import { parsePosition, type Position } from "../../operations/record-reading.ts";
+import { wallClock } from "../../platform/clock.ts";
+import { log } from "../../platform/log.ts";
+import { rfc3339 } from "../../platform/rfc3339.ts";
+import { describe } from "../describe.ts";
+import { refuse, unwrap } from "../faults.ts";
+import { field, fields, freeText, identifier, licenseId, timestamp } from "../fields.ts";
+import { readQuery } from "../query.ts";
+import { EntryReply, entryReply, isSought, shows, type Sought } from "../record-entry.ts";
+import { rfc3339OrNull } from "../timestamps.ts";
+import type { RouteDeps } from "./deps.ts";
+
+const RecordReply = Type.Object({
+  events: Type.Array(EntryReply, { description: "Newest first." }),
+  next: Type.Union([Type.String(), Type.Null()], {
+    description: "To be sent as before for what is older; null: there is nothing.",
+  }),
+  reached: Type.Union([Type.String({ format: "date-time" }), Type.Null()], {
+    description: "When the oldest line that was looked at was written.",
+  }),
+});
+
+export type RecordReply = Static<typeof RecordReply>;
+
+const span = {
+  since: field("RFC 3339; nothing before it."),
+  until: field("RFC 3339; nothing after it."),
+};
+
+const Query = Type.Object({
+  before: field("A seq, or what next said: only what is older. Left out: from the newest on."),
+  limit: field("At most so many, 1 to 500; 100 when left out."),
+  type: field("Types of events, with commas between them."),
+  user: field("Of this user."),
+  product: field("Of this product, installed or not."),
+  license_id: fields.license_id,
+  text: field("Stands in any of the fields shown, in whatever case."),
+  ...span,
+});
+
+const Span = Type.Object(span);
+
+/** The auditor's record, a page at a time, and all of it to be taken away. */
+export const record = ({ record: reading, identity }: RouteDeps) =>
+  new Elysia({ name: "record", prefix: "/api/admin/v1/record" })
+    .get(
+      "",
+      async ({ request }): Promise<RecordReply> => {
+        const query = readQuery(Query, request);
+        const sought = soughtIn(query);
+        const { found, next, reached } = unwrap(
+          await reading.page({
+            from: positionIn(query.before),
+            limit: limitIn(query.limit),
+            since: sought.since,
+            pick(entry) {
+              if (!isSought(sought, entry)) return null;
+              const reply = entryReply(entry);
+              return sought.text === null || shows(reply, sought.text) ? reply : null;
+            },
+          }),
+        );
+        return { events: [...found], next, reached: rfc3339OrNull(reached) };
+      },
+      describe({
+        summary: "What happened, newest first",
+        description:
+          "Looks at a few megabytes of the record at a time: with fewer events than asked for, or none, there is more as long as next is not null.",
+        query: Query,
+        reply: RecordReply,
+        refuses: ["invalid_parameter", "invalid_number", "invalid_timestamp", "record_damaged"],
+      }),
+    )
+    .get(
+      "/export",
+      async ({ request, set }) => {
+        const query = readQuery(Span, request);
+        const since = timestamp("since", query.since);
+        const until = timestamp("until", query.until);
+        const lines = unwrap(await reading.exported({ since, until }));
+        const name = `berth-record-${identity.id.slice(0, 8)}-${rfc3339(wallClock()).slice(0, 10)}`;
+        set.headers["content-type"] = "application/x-ndjson";
+        set.headers["content-disposition"] = `attachment; filename="${name}.jsonl"`;
+        return new Response(streamOf(lines));
+      },
+      describe({
+        summary: "The record as it stands, to be kept and checked elsewhere",
+        description:
+          "A line of JSON for each command, oldest first, byte for byte as it was written: from the first line written since a time to the last one until another. berth record verify FILE checks it.",
+        query: Span,
+        file: "application/x-ndjson",
+        refuses: ["invalid_timestamp"],
+      }),
+    );
+
+/** A part whenever there is room for one; others get their turn in between. */
+const streamOf = (lines: Iterator<Buffer>): ReadableStream<Uint8Array> =>
+  new ReadableStream({
+    async pull(controller) {
+      try {
+        for (;;) {
+          const { done, value } = lines.next();
+          if (done === true) return controller.close();
+          if (value.length > 0) return controller.enqueue(value);
+          await Bun.sleep(0);
+        }
+      } catch (error) {
+        // Whoever reads finds the connection cut: half a record must not look like a whole one.
+        log.error("the record could not be exported", { error });
+        controller.error(error);
+      }
+    },
+  });
+
+function soughtIn(query: Partial<Static<typeof Query>>): Sought {
+  return {
+    types: typesIn(query.type),
+    user: identifier("user", query.user),
+    product: identifier("product", query.product),
+    licenseId: licenseId(query.license_id),
+    since: timestamp("since", query.since),
+    until: timestamp("until", query.until),
+    text: freeText("text", query.text) || null,
+  };
+}
+
+function typesIn(value: string | undefined): ReadonlySet<string> | null {
+  if (value === undefined || value === "") return null;
+  const types = value.split(",").map((type) => type.trim());
+  if (!types.every((type) => eventTypes.has(type))) {
+    const expected = "types of events such as SlotTaken,SlotReleased";
+    refuse({ code: "invalid_parameter", field: "type", expected });
+  }
+  return new Set(types);
+}
+
+function positionIn(value: string | undefined): Position | null {
+  if (value === undefined || value === "") return null;
+  const expected = "a seq of the record, or what next said";
+  return parsePosition(value) ?? refuse({ code: "invalid_parameter", field: "before", expected });
+}
+
+const USUAL = 100;
+const MOST = 500;
+
+function limitIn(value: string | undefined): number {
+  if (value === undefined || value === "") return USUAL;
+  const limit = /^[1-9]\d{0,2}$/.test(value) ? Number(value) : Infinity;
+  const expected = `a whole number from 1 to ${MOST}`;
+  return limit <= MOST ? limit : refuse({ code: "invalid_parameter", field: "limit", expected });
+}

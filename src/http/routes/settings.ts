@@ -1,0 +1,37 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import { readNotices, type Notices } from "../../platform/notices.ts";
+import { describe } from "../describe.ts";
+import { refuse } from "../faults.ts";
+import { SettingsReply } from "../served.ts";
+import type { RouteDeps } from "./deps.ts";
+
+const Notice = Type.Object({
+  name: Type.String(),
+  version: Type.String(),
+  license: Type.String(),
+  text: Type.String(),
+});
+
+const NoticesReply = Type.Object({ runtime: Notice, packages: Type.Array(Notice) });
+
+/** What this server was told, and what it is made of. */
+export const settings = ({ served }: RouteDeps) =>
+  new Elysia({ name: "settings", prefix: "/api/admin/v1" })
+    .get(
+      "/settings",
+      (): SettingsReply => served?.settings() ?? refuse({ code: "not_served" }),
+      describe({
+        summary: "The settings in force, and where each came from",
+        reply: SettingsReply,
+        refuses: ["not_served"],
+      }),
+    )
+    .get(
+      "/notices",
+      (): Notices => readNotices(),
+      describe({
+        summary: "The work of others in this program, and its licenses",
+        reply: NoticesReply,
+      }),
+    );

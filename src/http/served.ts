@@ -1,0 +1,87 @@
+import { Type, type Static } from "@sinclair/typebox";
+import type { Result } from "../domain/result.ts";
+import type { StorageFault } from "../operations/operations.ts";
+
+const text = Type.String();
+const count = Type.Integer();
+
+export const SettingsReply = Type.Object({
+  settings: Type.Array(
+    Type.Object({
+      name: text,
+      value: Type.Union([text, Type.Boolean(), Type.Array(text)]),
+      from: Type.String({ description: "A flag, a variable, a file, or default." }),
+    }),
+  ),
+  networks: Type.Object(
+    { client: Type.Array(text), admin: Type.Array(text) },
+    { description: "In force now: those of the machine's own interfaces may change." },
+  ),
+  listeners: Type.Array(Type.Object({ address: text, tls: Type.Boolean() })),
+});
+
+export const DoctorReply = Type.Object({
+  worst: text,
+  findings: Type.Array(Type.Object({ check: text, level: text, found: text, advice: text })),
+});
+
+const Whole = Type.Object({
+  whole: Type.Literal(true),
+  path: text,
+  kind: text,
+  appliance: text,
+  licenses: count,
+  registrations: count,
+  seq: count,
+  state_covers: count,
+  journal_segments: count,
+  audit_seq: count,
+  audit_sum: text,
+  record_from: count,
+  record_lines: count,
+  record_files: count,
+  record_leftover_bytes: count,
+  generations: Type.Array(count),
+  torn_bytes: count,
+  torn_files: Type.Array(text),
+});
+
+const NotWhole = Type.Object({
+  whole: Type.Literal(false),
+  found: Type.String({ description: "Which file, and where in it." }),
+  advice: Type.String({ description: "The command that helps." }),
+});
+
+export const VerifyReply = Type.Union([Whole, NotWhole]);
+
+export type SettingsReply = Static<typeof SettingsReply>;
+export type DoctorReply = Static<typeof DoctorReply>;
+export type VerifyReply = Static<typeof VerifyReply>;
+
+/** A file made for one caller, and for nobody else. */
+export interface Download {
+  readonly path: string;
+  /** What it is called where it goes. */
+  readonly name: string;
+  /** Once it is open: whoever reads it has it to the end. */
+  readonly remove: () => void;
+}
+
+export type ErrandFault =
+  | StorageFault
+  | { readonly code: "too_many_requests"; readonly busy: "requests" }
+  | { readonly code: "command_failed"; readonly said: string }
+  /** Whoever asked went away, or the server stops. */
+  | { readonly code: "broken_off" };
+
+/** Too much work for a process that answers: another one does it, until the signal ends it. */
+export type Errand<T> = (signal: AbortSignal) => Promise<Result<T, ErrandFault>>;
+
+/** What only a running server tells and has done. */
+export interface Served {
+  readonly settings: () => SettingsReply;
+  readonly doctor: Errand<DoctorReply>;
+  readonly verify: Errand<VerifyReply>;
+  readonly backup: Errand<Download>;
+  readonly supportBundle: Errand<Download>;
+}

@@ -1,0 +1,59 @@
+import { no, ok, type Result } from "../domain/result.ts";
+import { framesOf, joinFrames, MAX_TEXT, qrSvg, type FrameFault } from "../license/qr.ts";
+
+export interface QrCode {
+  readonly text: string;
+  readonly svg: string;
+}
+
+export interface TextTooLong {
+  readonly code: "too_long";
+  readonly field: "text";
+  readonly bytes: number;
+}
+
+export interface FramesRefused {
+  readonly code: "invalid_frames";
+  readonly reason: string;
+}
+
+/** Drawing one takes a while: between two of them, others are answered. */
+export async function codesOf(text: string): Promise<Result<QrCode[], TextTooLong>> {
+  if (Buffer.byteLength(text) > MAX_TEXT) {
+    return no({ code: "too_long", field: "text", bytes: MAX_TEXT });
+  }
+  const codes: QrCode[] = [];
+  for (const frame of framesOf(text)) {
+    codes.push({ text: frame, svg: qrSvg(frame) });
+    await Bun.sleep(0);
+  }
+  return ok(codes);
+}
+
+/** What was read, a code a line, in any order; a short text may have lines of its own. */
+export function joinCodes(read: string): Result<string, FramesRefused> {
+  const text = read.replaceAll("\r\n", "\n");
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  const framed = lines.some((line) => line.trimStart().startsWith("BERTH"));
+  const joined = joinFrames(framed ? lines : [text]);
+  return joined.ok ? joined : no({ code: "invalid_frames", reason: inWords(joined.fault) });
+}
+
+function inWords(fault: FrameFault): string {
+  if (fault.wrong === "frame") {
+    return `code ${fault.at} of those given was misread, or is none of ours`;
+  }
+  if (fault.wrong === "missing") {
+    const [first, ...more] = fault.frames;
+    return more.length === 0
+      ? `code ${first} of ${fault.of} is missing`
+      : `codes ${fault.frames.join(", ")} of ${fault.of} are missing`;
+  }
+  return WORDS[fault.wrong];
+}
+
+const WORDS = {
+  mixed: "they are of more than one text",
+  damaged: "one of them was misread; read them all again",
+  size: "the text in them is too long",
+};

@@ -1,0 +1,182 @@
+import { setImmediate } from "node:timers/promises";
+import { isAudited, type Event } from "../domain/event.ts";
+import { no, ok, type Result } from "../domain/result.ts";
+import type { State } from "../domain/state.ts";
+import type { Instant } from "../domain/time.ts";
+import type { StorageFault } from "../store/group-commit.ts";
+import type { Line } from "../store/journal.ts";
+import { readBack, type Look } from "../store/read-back.ts";
+import { readOn, type Span } from "../store/read-on.ts";
+import { RecordDamaged } from "../store/record-files.ts";
+import { before, parsePosition, positionText, type Position } from "../store/record-position.ts";
+import { monthOf } from "../store/record.ts";
+import type { Store } from "../store/store.ts";
+
+export { parsePosition, type Position, type Span };
+
+/** One event as it stands on the record. */
+export interface Entry {
+  /** The line of the record, one for each command, and which of its events, from 0 on. */
+  readonly seq: number;
+  readonly part: number;
+  readonly event: Event;
+  /** Of its license, also when that is gone; null: of none, or nobody knows. */
+  readonly product: string | null;
+}
+
+export interface Asked<T> {
+  /** Null: from the newest on. */
+  readonly from: Position | null;
+  /** At most so many. */
+  readonly limit: number;
+  /** Nothing that happened before this will be picked. */
+  readonly since: Instant | null;
+  /** What to make of an event; null: nothing. */
+  readonly pick: (entry: Entry) => T | null;
+}
+
+export interface Page<T> {
+  readonly found: readonly T[];
+  /** Where to go on; null: there is nothing before. */
+  readonly next: string | null;
+  /** When the oldest line that was looked at was written. */
+  readonly reached: Instant | null;
+}
+
+export interface DamagedRecord {
+  readonly code: "record_damaged";
+  readonly line: number;
+}
+
+/** How much one question may look at, in bytes; a longer line is read all the same. */
+const MOST = 4 * 1024 * 1024;
+/** A renewal is only passed over, which costs less. */
+const PASSED_OVER = 1 / 8;
+/** After so much, others get their turn. */
+const SLICE = 128 * 1024;
+
+/** The auditor's record, read for people; what is shown is on disk. */
+export class RecordReading {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** Newest first. Always gets on: as often as it is asked, the beginning is reached. */
+  async page<T>({
+    from,
+    limit,
+    since,
+    pick,
+  }: Asked<T>): Promise<Result<Page<T>, StorageFault | DamagedRecord>> {
+    const asked = await this.#store.read((state) => ({
+      record: this.#store.record(),
+      products: productsOf(state),
+    }));
+    if (!asked.ok) return asked;
+    const { record, products } = asked.value;
+    const end = before(record.last + 1);
+    const start = from === null || from.line > end.line ? end : from;
+    const page = new Gathering(start, limit, (seq, part, event) =>
+      pick({ seq, part, event, product: productOf(event, products) }),
+    );
+    let slice = 0;
+    try {
+      for (const look of readBack(record, start, since === null ? "" : monthOf(since))) {
+        if (page.add(look)) return ok(page.done(false));
+        slice += look.bytes;
+        if (slice < SLICE) continue;
+        slice = 0;
+        await setImmediate();
+      }
+    } catch (error) {
+      if (!(error instanceof RecordDamaged)) throw error;
+      // What was found before it is not lost: the next question runs into it.
+      if (page.isEmpty) return no({ code: "record_damaged", line: error.line });
+      return ok(page.done(false));
+    }
+    return ok(page.done(true));
+  }
+
+  /** The lines as they stand, oldest first, in parts that may be empty. */
+  async exported(span: Span): Promise<Result<Iterator<Buffer>, StorageFault>> {
+    const asked = await this.#store.read(() => this.#store.record());
+    return asked.ok ? ok(readOn(asked.value, span)) : asked;
+  }
+}
+
+/** What was found so far, and where it stands. */
+class Gathering<T> {
+  readonly #limit: number;
+  readonly #pick: (seq: number, part: number, event: Event) => T | null;
+  readonly #found: T[] = [];
+  #at: Position;
+  #spent = 0;
+  #reached: Instant | null = null;
+
+  constructor(
+    start: Position,
+    limit: number,
+    pick: (seq: number, part: number, event: Event) => T | null,
+  ) {
+    this.#at = start;
+    this.#limit = limit;
+    this.#pick = pick;
+  }
+
+  get isEmpty(): boolean {
+    return this.#found.length === 0;
+  }
+
+  /** True: that is enough. */
+  add({ line, bytes, at, seen }: Look): boolean {
+    this.#reached = at ?? this.#reached;
+    this.#spent += line === null ? bytes * PASSED_OVER : bytes;
+    if (line === null) this.#at = { ...this.#at, seen };
+    else if (this.#addLine(line, seen)) return true;
+    return this.#spent >= MOST;
+  }
+
+  done(isAll: boolean): Page<T> {
+    const { line, part } = this.#at;
+    const isFirst = line === 1 && part === 0;
+    return {
+      found: this.#found,
+      next: isAll || isFirst ? null : positionText(this.#at),
+      reached: this.#reached,
+    };
+  }
+
+  #addLine({ audit_seq: line = 0, events }: Line, seen: number): boolean {
+    const first = line === this.#at.line ? Math.min(this.#at.part, events.length) : events.length;
+    for (let part = first - 1; part >= 0; part -= 1) {
+      const event = events[part];
+      const picked = event && isAudited(event) ? this.#pick(line, part, event) : null;
+      if (picked === null) continue;
+      this.#found.push(picked);
+      if (this.#found.length < this.#limit) continue;
+      // The rest of this line is still to be read.
+      this.#at = { line, part, seen: part === 0 ? seen : seen + 1 };
+      return true;
+    }
+    this.#at = { line, part: 0, seen };
+    return false;
+  }
+}
+
+type Products = ReadonlyMap<number, string>;
+
+/** Of licenses that were given back, too. */
+const productsOf = ({ licenses, tombstones }: State): Products =>
+  new Map([
+    ...[...tombstones.values()].map(({ license, product }) => [license, product] as const),
+    ...[...licenses.values()].map(({ id, terms }) => [id, terms.product] as const),
+  ]);
+
+function productOf(event: Event, products: Products): string | null {
+  if (event.type === "LicenseInstalled") return event.terms.product;
+  if (event.type === "RequestMade") return event.request.product;
+  if (event.type === "RefusalsCounted") return event.product;
+  return "license" in event ? (products.get(event.license) ?? null) : null;
+}

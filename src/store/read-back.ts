@@ -1,0 +1,88 @@
+import type { Instant } from "../domain/time.ts";
+import type { Disk } from "../platform/disk.ts";
+import { decodeLine, startOf, type Line } from "./journal.ts";
+import { linesBefore } from "./lines.ts";
+import { RecordDamaged, RecordFiles, type RecordPlace } from "./record-files.ts";
+import type { Position } from "./record-position.ts";
+import { endOfWanted } from "./seek.ts";
+
+/** One line that was looked at. */
+export interface Look {
+  readonly bytes: number;
+  /** Null: there is nothing in it that was asked for. */
+  readonly line: Line | null;
+  /** Null: it is no line. */
+  readonly at: Instant | null;
+  /** See `Position`. */
+  readonly seen: number;
+}
+
+/** A folder moves on while it is read; what is really wrong is wrong every time. */
+const PATIENCE = 3;
+
+/**
+ * The record before a position, newest first, a line at a time. Lines are taken from the record's
+ * own files where they are there, and from the journal where they are not yet, so it does not
+ * matter when they are moved. Files of months before `oldest` are passed over.
+ */
+export function* readBack(record: RecordPlace, from: Position, oldest: string): Generator<Look> {
+  const { disk } = record;
+  let wanted = from.part > 0 ? from.line : from.line - 1;
+  let seen = from.seen;
+  let files = new RecordFiles(record);
+  for (let vain = 0; wanted > 0;) {
+    const place = placeOf(disk, files, wanted, seen);
+    if (place === null && files.isBeforeAll(wanted)) return;
+    if (place !== null && place.month < oldest) {
+      wanted = place.first - 1;
+      continue;
+    }
+    const before = `${wanted} ${seen}`;
+    if (place !== null) {
+      for (const bytes of linesBefore(disk, place.path, place.end)) {
+        const start = startOf(bytes);
+        const auditSeq = start?.auditSeq ?? Infinity;
+        if (auditSeq < wanted) break;
+        const line = auditSeq === wanted ? decodeLine(bytes) : null;
+        if (auditSeq === wanted) {
+          if (line === null) throw new RecordDamaged(wanted);
+          wanted -= 1;
+        }
+        if (place.isJournal && start !== null) seen = start.seq;
+        const at = start?.at ?? null;
+        yield { bytes: bytes.length + 1, line, at, seen: place.isJournal ? seen : Infinity };
+      }
+      if (place.isJournal) seen = Math.min(seen, place.first);
+    }
+    vain = `${wanted} ${seen}` === before ? vain + 1 : 0;
+    if (vain === PATIENCE) throw new RecordDamaged(wanted);
+    if (vain > 0 || place?.isJournal === true) files = new RecordFiles(record);
+  }
+}
+
+interface Place {
+  readonly path: string;
+  readonly end: number;
+  readonly first: number;
+  readonly month: string;
+  readonly isJournal: boolean;
+}
+
+function placeOf(disk: Disk, files: RecordFiles, wanted: number, seen: number): Place | null {
+  const held = files.holding(wanted);
+  if (held !== null) {
+    const { path, first, name } = held.file;
+    return { path, first, end: held.end, month: name.slice(0, MONTH), isJournal: false };
+  }
+  if (files.isBeforeAll(wanted)) return null;
+  const segment = files.segmentBefore(seen);
+  if (segment === null) return null;
+  const size = files.sizeOf(segment);
+  const isBefore = ({ seq }: { readonly seq: number }): boolean => seq < seen;
+  const end = seen === Infinity ? size : endOfWanted(disk, segment.path, size, isBefore);
+  return { path: segment.path, first: segment.number, end, month: NEVER, isJournal: true };
+}
+
+const MONTH = "2026-03".length;
+/** Behind every month: nothing of the journal is passed over. */
+const NEVER = "9999-99";

@@ -1,0 +1,337 @@
+import { describe, expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { DoctorReply, SettingsReply, VerifyReply } from "../../src/http/served.ts";
+import { runBinary, startBinary } from "../support/binary.ts";
+import { flip } from "../support/care.ts";
+import {
+  ADMIN,
+  ask,
+  asked,
+  childrenOf,
+  crowd,
+  leftIn,
+  register,
+  servedSite,
+  until,
+  type Site,
+} from "../support/errands.ts";
+import { makeSite } from "../support/site-folder.ts";
+import { modeOf, tempFolder } from "../support/temp-folder.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(60_000);
+
+async function told(...words: string[]): Promise<unknown> {
+  const { stdout } = await runBinary([...words, "--json"]);
+  return JSON.parse(stdout);
+}
+
+interface Refused {
+  readonly code: string;
+  readonly message: string;
+}
+
+async function refusedAs(response: Response): Promise<[number, string]> {
+  return [response.status, ((await response.json()) as Refused).code];
+}
+
+/** A backup as a file, with what its answer said. */
+async function backup(site: Site): Promise<{ file: string; response: Response }> {
+  const response = await ask(site, "POST", "/backup");
+  expect(response.status).toBe(200);
+  const file = join(tempFolder(), "site.tar");
+  const bytes = await response.bytes();
+  expect(response.headers.get("content-length")).toBe(String(bytes.length));
+  writeFileSync(file, bytes);
+  return { file, response };
+}
+
+describe("what the commands tell, the routes tell", () => {
+  test("berth doctor", async () => {
+    const site = await servedSite();
+    const listen = new URL(site.server.url).host;
+    const reply = await asked<DoctorReply>(site, "/doctor");
+    const said = (await told("doctor", "--data", site.folder, "--listen", listen)) as DoctorReply;
+    const checks = ({ worst, findings }: DoctorReply) => [
+      worst,
+      findings.map(({ check, level }) => [check, level]),
+    ];
+    expect(checks(reply)).toEqual(checks(said));
+    const found = new Map(reply.findings.map((one) => [one.check, one.found]));
+    expect(found.get(`port ${new URL(site.server.url).port}`)).toBe(`served on ${listen}`);
+    expect(found.get("service")).toBe("started by hand");
+  });
+
+  test("berth verify, of a whole folder and of a damaged one", async () => {
+    const site = await servedSite();
+    await register(site, "ada");
+    const { ok: _ok, ...facts } = (await told("verify", "--data", site.folder)) as { ok: true };
+    expect(await asked<VerifyReply>(site, "/verify")).toEqual({
+      whole: true,
+      ...(facts as Omit<Extract<VerifyReply, { whole: true }>, "whole">),
+    });
+    const state = join(site.folder, "state.json");
+    flip(state, 40);
+    const damaged = await asked<VerifyReply>(site, "/verify");
+    const { code, stderr } = await runBinary(["verify", "--data", site.folder]);
+    expect(code).toBe(78);
+    const [, found, advice] = /^berth: error: (.*)\nberth: hint: (.*)\n$/.exec(stderr) ?? [];
+    expect(found).toContain(state);
+    expect(damaged).toEqual({ whole: false, found: found ?? "", advice: advice ?? "" });
+    // And no backup is made of it.
+    const refused = await ask(site, "POST", "/backup");
+    const { code: word, message } = (await refused.json()) as Refused;
+    expect([refused.status, word]).toEqual([503, "command_failed"]);
+    expect(message).toContain(state);
+    expect(leftIn(site.folder)).toEqual([]);
+  });
+
+  test("berth config, by flag and by file, and berth notices", async () => {
+    const folder = join(tempFolder(), "data");
+    const config = join(tempFolder(), "berth.toml");
+    writeFileSync(
+      config,
+      `data = "${folder}"\nidentity = "box"\nclient_networks = ["127.0.0.0/8"]\n` +
+        `client_auth = "login"\nmax_slots_per_user = 2\n`,
+    );
+    const words = ["--config", config, "--listen", "127.0.0.1:0", "--names", "a,b"];
+    const server = await startBinary("serve", ...words);
+    onTestFinished(() => server.kill());
+    const site = { folder, server };
+    const reply = await asked<SettingsReply>(site, "/settings");
+    const shown = reply.settings.map(({ name, value, from }) => [name, { value, from }]);
+    expect(Object.fromEntries(shown)).toEqual(await told("config", ...words));
+    expect(reply.networks).toEqual({ client: ["127.0.0.0/8"], admin: ["127.0.0.0/8"] });
+    const address = new URL(server.url).host;
+    expect(reply.listeners).toEqual([{ address, tls: false }]);
+    expect(await asked<unknown>(site, "/notices")).toEqual(await told("notices"));
+    // The same folder, listener and identity for what it has done, whatever the file says by now.
+    writeFileSync(config, "nonsense");
+    const { findings } = await asked<DoctorReply>(site, "/doctor");
+    const found = new Map(findings.map((one) => [one.check, one.found]));
+    expect(found.get(`port ${new URL(server.url).port}`)).toBe(`served on ${address}`);
+    expect(found.get("data")).toStartWith("whole");
+    expect((await backup(site)).response.status).toBe(200);
+  });
+});
+
+describe("a backup", () => {
+  test("taken under load restores to all that was answered before it was asked for", async () => {
+    const site = await servedSite();
+    const answered: string[] = [];
+    const load = new AbortController();
+    const clients = Array.from({ length: 4 }, async (_, client) => {
+      for (let turn = 0; !load.signal.aborted; turn += 1) {
+        const name = `client-${client}-${turn}`;
+        await register(site, name);
+        answered.push(name);
+      }
+    });
+    await until("there is some load", () => answered.length > 50);
+    const before = [...answered];
+    const { file, response } = await backup(site);
+    const seen = answered.length;
+    load.abort();
+    await Promise.all(clients);
+    // Answers went on meanwhile.
+    expect(seen).toBeGreaterThan(before.length);
+    expect(response.headers.get("content-type")).toBe("application/x-tar");
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    expect(response.headers.get("content-disposition")).toMatch(
+      /^attachment; filename="berth-backup-\d{8}T\d{6}Z\.tar"$/,
+    );
+    const folder = join(tempFolder(), "data");
+    mkdirSync(folder, { mode: 0o700 });
+    expect(await runBinary(["restore", file, "--data", folder])).toMatchObject({ code: 0 });
+    const other = await servedSite([], folder);
+    const held = await asked<{ user: string }[]>(other, "/registrations");
+    const users = new Set(held.map(({ user }) => user));
+    expect(before.filter((name) => !users.has(name))).toEqual([]);
+  });
+
+  test("is for nobody else while it is made, and leaves nothing when it was taken", async () => {
+    const site = await servedSite();
+    await crowd(site, 1_000);
+    const taking = backup(site);
+    await until("a file is made", () => leftIn(site.folder).length > 0);
+    const place = join(site.folder, "downloads");
+    const [life = ""] = readdirSync(place);
+    expect([modeOf(place), modeOf(join(place, life))]).toEqual(["700", "700"]);
+    for (const name of leftIn(site.folder)) expect(modeOf(join(place, name))).toBe("600");
+    await taking;
+    await until("its name is gone", () => leftIn(site.folder).length === 0);
+    const log = site.server.stderr();
+    expect(log).toContain(`${ADMIN}/backup`);
+    expect(log).not.toContain(place);
+  });
+
+  test("that nobody waits for is given up, with its process and its file", async () => {
+    const site = await servedSite();
+    await crowd(site, 1_000);
+    const caller = new AbortController();
+    const taking = ask(site, "POST", "/backup", { signal: caller.signal });
+    await until("a file is made", () => leftIn(site.folder).length > 0);
+    expect(childrenOf(site.server.pid)).toHaveLength(1);
+    caller.abort();
+    expect(await taking.catch(() => "gone")).toBe("gone");
+    await until("its process is gone", () => childrenOf(site.server.pid).length === 0);
+    await until("its file is gone", () => leftIn(site.folder).length === 0);
+    // And the next one has its turn.
+    await backup(site);
+  });
+
+  test("broken off while it is taken leaves no file", async () => {
+    const site = await servedSite();
+    await crowd(site, 3_000);
+    const caller = new AbortController();
+    const response = await ask(site, "POST", "/backup", { signal: caller.signal });
+    const length = Number(response.headers.get("content-length"));
+    expect(length).toBeGreaterThan(10_000_000);
+    const reader = response.body?.getReader();
+    await reader?.read();
+    caller.abort();
+    await until("its name is gone", () => leftIn(site.folder).length === 0);
+    await backup(site);
+  });
+
+  test("that a killed server began is cleared away by the next start", async () => {
+    const site = await servedSite();
+    await crowd(site, 1_000);
+    const taking = ask(site, "POST", "/backup").catch(() => "gone");
+    await until("a file is made", () => leftIn(site.folder).length > 0);
+    await site.server.kill();
+    expect(await taking).toBe("gone");
+    const again = await servedSite([], site.folder);
+    await until("its file is gone", () => leftIn(again.folder).length === 0);
+    // Also when the process that made it goes on.
+    await Bun.sleep(1_000);
+    expect(leftIn(again.folder)).toEqual([]);
+  });
+
+  test("does not keep a server from stopping", async () => {
+    const site = await servedSite();
+    await crowd(site, 3_000);
+    const taking = ask(site, "POST", "/backup").catch(() => "gone");
+    await until("a file is made", () => leftIn(site.folder).length > 0);
+    expect(await site.server.stop()).toBe(0);
+    await taking;
+    expect(leftIn(site.folder)).toEqual([]);
+  });
+});
+
+test("a support bundle is a file, without the name of whoever holds a slot", async () => {
+  const site = await servedSite();
+  await register(site, "ada-lovelace");
+  const response = await ask(site, "POST", "/support-bundle");
+  expect(response.status).toBe(200);
+  expect(response.headers.get("content-disposition")).toMatch(
+    /^attachment; filename="berth-support-\d{8}T\d{6}Z\.tar"$/,
+  );
+  const text = await response.text();
+  expect(text).toContain("doctor.json");
+  expect(text).toContain('"product": "cad"');
+  expect(text).not.toContain("ada-lovelace");
+});
+
+test("one at a time, in order; eight may wait, and more are told to come again", async () => {
+  const site = await servedSite();
+  await crowd(site, 300);
+  const most = { children: 0 };
+  const watch = setInterval(() => {
+    most.children = Math.max(most.children, childrenOf(site.server.pid).length);
+  }, 2);
+  const ended: number[] = [];
+  const first = ask(site, "GET", "/verify");
+  await until("it has begun", () => childrenOf(site.server.pid).length === 1);
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, async () => {
+      const response = await ask(site, "GET", "/verify");
+      ended.push(response.status);
+      return response;
+    }),
+  );
+  clearInterval(watch);
+  expect((await first).status).toBe(200);
+  expect(most.children).toBe(1);
+  expect(ended.toSorted((a, b) => a - b)).toEqual([
+    ...Array<number>(8).fill(200),
+    429,
+    429,
+    429,
+    429,
+  ]);
+  // Those are told at once.
+  expect(ended.slice(0, 4)).toEqual([429, 429, 429, 429]);
+  const refused = answers.find(({ status }) => status === 429);
+  expect(refused && (await refusedAs(refused))).toEqual([429, "too_many_requests"]);
+});
+
+test("whoever waits for a turn and goes away takes none", async () => {
+  const site = await servedSite();
+  await crowd(site, 300);
+  const first = ask(site, "GET", "/verify");
+  await until("it has begun", () => childrenOf(site.server.pid).length === 1);
+  const caller = new AbortController();
+  const waiting = Array.from({ length: 8 }, () =>
+    ask(site, "POST", "/backup", { signal: caller.signal }).catch(() => "gone"),
+  );
+  await Bun.sleep(50);
+  caller.abort();
+  expect(await Promise.all(waiting)).toEqual(Array<string>(8).fill("gone"));
+  expect((await first).status).toBe(200);
+  expect((await ask(site, "GET", "/verify")).status).toBe(200);
+  expect(leftIn(site.folder)).toEqual([]);
+});
+
+test("with a credential only, once there is one", async () => {
+  const site = await servedSite();
+  const made = await ask(site, "POST", "/access/tokens", {
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ name: "ops" }),
+  });
+  const { token } = (await made.json()) as { token: string };
+  expect(await refusedAs(await ask(site, "POST", "/backup"))).toEqual([401, "unauthorized"]);
+  const headers = { authorization: `Bearer ${token}` };
+  expect((await ask(site, "POST", "/backup", { headers })).status).toBe(200);
+  expect(site.server.stderr()).not.toContain(token);
+});
+
+describe("without room", () => {
+  /** On a disk of so many KiB, where there can be one. */
+  async function onDisk(folder: string, kibibytes: number, work: () => Promise<void>) {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const words = ["mount", "-t", "tmpfs", "-o", `size=${kibibytes}k,mode=700`, "berth", folder];
+    if (Bun.which("mount") === null || !Bun.spawnSync(words).success) {
+      process.stderr.write("skipped: no file system can be mounted here\n");
+      return;
+    }
+    try {
+      await work();
+    } finally {
+      Bun.spawnSync(["umount", "-l", folder]);
+    }
+  }
+
+  test("a file that does not fit is storage_full, and what there is of it goes", async () => {
+    const site = await servedSite();
+    await onDisk(join(site.folder, "downloads"), 8, async () => {
+      for (const path of ["/support-bundle", "/backup"]) {
+        expect(await refusedAs(await ask(site, "POST", path))).toEqual([503, "storage_full"]);
+        expect(leftIn(site.folder)).toEqual([]);
+      }
+      await register(site, "ada");
+    });
+  });
+
+  test("a backup that would take what the server needs is not begun", async () => {
+    const folder = join(tempFolder(), "small");
+    await onDisk(folder, 16 * 1024, async () => {
+      await makeSite(join(folder, "data"), { product: "cad" });
+      const site = await servedSite([], join(folder, "data"));
+      expect(await refusedAs(await ask(site, "POST", "/backup"))).toEqual([503, "storage_full"]);
+      expect((await asked<VerifyReply>(site, "/verify")).whole).toBe(true);
+      await register(site, "ada");
+    });
+  });
+});

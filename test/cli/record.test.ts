@@ -1,0 +1,178 @@
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { RecordReply } from "../../src/http/routes/record.ts";
+import { Identity } from "../../src/operations/identity.ts";
+import { realDisk } from "../../src/platform/disk.ts";
+import { checkpoint } from "../../src/store/checkpoint.ts";
+import { Store } from "../../src/store/store.ts";
+import { berth, done, doneJson, start } from "../support/berth.ts";
+import { VENDOR } from "../support/new-site.ts";
+import { MONDAY } from "../support/scenario.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(60_000);
+
+const HOSTILE = `<img src=x onerror="alert(1)">`;
+
+interface Checked {
+  readonly lines: number;
+  readonly first: number;
+  readonly last: number;
+  readonly anchor: string | null;
+  readonly sum: string;
+}
+
+/** A demo in which something happened; what is asked of it is asked again when it has stopped. */
+async function lived() {
+  const folder = join(tempFolder(), "data");
+  const server = await start(["demo", "--data", folder]);
+  const post = async (operation: string, fields: object): Promise<void> => {
+    expect((await server.post(operation, fields)).status).toBe(200);
+  };
+  await post("register", { user: HOSTILE, os_hostname: "desk" });
+  await post("register", { user: "ada" });
+  await post("add_consumption", { user: "ada", consumptions: "4" });
+  await post("unregister", { user: "ada" });
+  return { folder, server };
+}
+
+const ROW = /^(?<at>\S+Z) {2,}(?<what>.+?) {2,}(?<product>\S+) {2,}(?<user>.+?) {2,}(?<peer>\S+)$/;
+
+test("berth record tells what happened, of a running server and of a folder, the same", async () => {
+  const { folder, server } = await lived();
+  const asked = ["record", "--data", folder, "--type", "SlotTaken,SlotReleased,ConsumptionAdded"];
+  const text = await done(asked);
+  const [header, ...rows] = text.trimEnd().split("\n");
+  expect(header).toMatch(/^AT +WHAT +PRODUCT +USER +FROM$/);
+  expect(rows.map((row) => ({ ...ROW.exec(row)?.groups, at: null }))).toEqual([
+    { at: null, what: "slot given back", product: "DEMO", user: "ada", peer: "127.0.0.1" },
+    { at: null, what: "4 consumed, 4 in all", product: "DEMO", user: "ada", peer: "127.0.0.1" },
+    expect.objectContaining({ product: "DEMO", user: "ada", peer: "127.0.0.1" }),
+    expect.objectContaining({ product: "DEMO", user: HOSTILE, peer: "127.0.0.1" }),
+  ]);
+  expect((await server.stop()).code).toBe(0);
+  expect(await done(asked)).toBe(text);
+});
+
+test("berth record takes the filters, and --json what the server says", async () => {
+  const { folder } = await lived();
+  const events = async (...words: string[]) =>
+    (await doneJson<RecordReply>(["record", "--data", folder, ...words])).events;
+  const all = await events();
+  expect(all.at(-1)?.type).toBe("Created");
+  expect(await events("--limit", "2")).toEqual(all.slice(0, 2));
+  expect((await events("--user", HOSTILE)).map(({ user }) => user)).toEqual([HOSTILE]);
+  expect(await events("--user", "ada", "--text", "CONSUMED")).toHaveLength(1);
+  expect(await events("--product", "none")).toEqual([]);
+  const [, second] = all;
+  expect((await events("--since", second?.at ?? "")).length).toBeLessThan(all.length);
+  expect(await events("--until", "2020-01-01T00:00:00Z")).toEqual([]);
+  const license = all.find(({ type }) => type === "SlotTaken")?.license_id;
+  expect(await events("--license-id", String(license), "--limit", "1")).toEqual(all.slice(0, 1));
+  expect(await done(["record", "--data", folder, "--user", "nobody"])).toBe(
+    "nothing on record fits\n",
+  );
+});
+
+describe("what is wrong is said", () => {
+  test.each([
+    [["--limit", "0"], 2, "--limit must be a whole number"],
+    [["--limit", "many"], 2, "--limit must be a whole number"],
+    [["--type", "Slot"], 1, "type must be types of events such as SlotTaken"],
+    [["--since", "monday"], 1, "since must be an RFC 3339 time"],
+    [["--license-id", "x"], 1, "license_id must be a whole number"],
+    [["--out", "x.jsonl", "--user", "ada"], 2, "without --user"],
+  ])("%p", async (words, code, error) => {
+    const folder = join(tempFolder(), "data");
+    const cwd = tempFolder();
+    await (await start(["demo", "--data", folder])).stop();
+    const said = await berth(["record", "--data", folder, ...words], { cwd });
+    expect([said.code, said.stdout]).toEqual([code, ""]);
+    expect(said.stderr).toContain(error);
+    expect(readdirSync(cwd)).toEqual([]);
+  });
+});
+
+describe("--out", () => {
+  test("writes the record as it stands, running or not, and berth record verify follows it", async () => {
+    const { folder, server } = await lived();
+    const out = tempFolder();
+    const [first, second] = [join(out, "1.jsonl"), join(out, "2.jsonl")];
+    const text = await done(["record", "--data", folder, "--out", first]);
+    expect(text).toContain("at the beginning of the record");
+    await server.stop();
+    const facts = await doneJson<Checked>(["record", "--data", folder, "--out", second]);
+    expect(facts).toMatchObject({ ok: true, path: second, first: 1, anchor: null });
+    expect(readFileSync(second, "utf8")).toStartWith(readFileSync(first, "utf8"));
+    expect(await doneJson<Checked>(["record", "verify", second])).toEqual(facts);
+    const { audit_seq, audit_sum } = await doneJson<{ audit_seq: number; audit_sum: string }>([
+      "verify",
+      "--data",
+      folder,
+    ]);
+    expect([facts.last, facts.sum]).toEqual([audit_seq, audit_sum]);
+    expect(readdirSync(out).toSorted()).toEqual(["1.jsonl", "2.jsonl"]);
+  });
+
+  test("never writes over a file, and leaves nothing behind when it is refused", async () => {
+    const { folder } = await lived();
+    const out = tempFolder();
+    const path = join(out, "letter.txt");
+    writeFileSync(path, "dear ada");
+    const over = await berth(["record", "--data", folder, "--out", path]);
+    expect([over.code, over.stdout]).toEqual([1, ""]);
+    expect(over.stderr).toContain("letter.txt is there already");
+    expect(readFileSync(path, "utf8")).toBe("dear ada");
+    const late = ["--since", "2100-01-01T00:00:00Z"];
+    const none = await berth(["record", "--data", folder, "--out", join(out, "x"), ...late]);
+    expect(none.code).toBe(1);
+    expect(none.stderr).toContain("holds no line of a record");
+    expect(readdirSync(out)).toEqual(["letter.txt"]);
+    expect(existsSync(join(out, "x"))).toBe(false);
+  });
+
+  test("of a line that was rewritten is refused with its number", async () => {
+    const { folder } = await lived();
+    const path = join(tempFolder(), "record.jsonl");
+    await done(["record", "--data", folder, "--out", path]);
+    const lines = readFileSync(path, "utf8").split("\n");
+    const place = lines.findIndex((line) => line.includes("ConsumptionAdded"));
+    const changed = lines[place]?.replace('"count":4', '"count":1') ?? "";
+    writeFileSync(path, lines.with(place, changed).join("\n"));
+    const rewritten = await berth(["record", "verify", path]);
+    expect([rewritten.code, rewritten.stdout]).toEqual([1, ""]);
+    expect(rewritten.stderr).toContain(`record.jsonl: line ${place + 1} is not as it was written`);
+    writeFileSync(path, lines.toSpliced(place, 1).join("\n"));
+    const removed = await berth(["record", "verify", path]);
+    expect(removed.code).toBe(1);
+    expect(removed.stderr).toContain(`record.jsonl: line ${place + 1} is line ${place + 2} of`);
+  });
+});
+
+test("what would move the cursor is shown as what it is, on one line", async () => {
+  const folder = join(tempFolder(), "data");
+  const identity = new Identity(realDisk, folder, [{ kind: "named", value: "desk" }]);
+  const store = await Store.open({
+    disk: realDisk,
+    folder,
+    kind: "site",
+    create: true,
+    clock: () => MONDAY,
+    identify: () => identity.make(),
+    checkpoint: (of, open) => checkpoint(realDisk, of, open),
+    onFatal() {},
+  });
+  // No route lets such a name in; a folder of another Berth may have one.
+  const name = "\u001b[2J\u202eevil\nline\u0007";
+  const trusted = { ...VENDOR, name };
+  await store.transact({ type: "TrustVendor", vendor: trusted, peer: "10.0.0.9" }, () => null);
+  await store.close();
+  const asked = ["record", "--data", folder, "--identity", "desk", "--limit", "1"];
+  const text = await done(asked);
+  expect(text.split("\n")).toHaveLength(3);
+  expect(text).toContain("vendor \\u001b[2J\\u202eevil line\\u0007 is trusted");
+  const { events } = await doneJson<RecordReply>(asked);
+  expect(events[0]?.detail["name"]).toBe(name);
+});

@@ -1,0 +1,49 @@
+import { expect, test } from "bun:test";
+import { eventTypes, tell } from "../../src/domain/telling.ts";
+import type { Event } from "../../src/domain/event.ts";
+import { borrowed, hours, installed, MONDAY, taken } from "../support/scenario.ts";
+
+const at = MONDAY;
+const held = { at, license: 1, user: "ada", slot: 1 };
+const peer = "10.0.0.7";
+const counted = { at, license: 1, user: null, peer, total: 5, resetAt: null };
+
+const TOLD: readonly [Event, string][] = [
+  [installed(1), "license 1 came in: cad, 2 slots, without end, serial 1"],
+  [taken("ada"), "slot taken until 2026-03-02T09:30:00Z"],
+  [borrowed("ada", hours(5)), "slot borrowed until 2026-03-02T14:00:00Z"],
+  [{ ...borrowed("ada", hours(5)), early: true }, "borrow shortened to 2026-03-02T14:00:00Z"],
+  [{ type: "SlotRenewed", ...held, end: hours(1) }, "slot renewed"],
+  [{ type: "SlotReleased", ...held, by: "user", peer, early: false }, "slot given back"],
+  [
+    { type: "SlotReleased", ...held, by: "admin", peer, early: true },
+    "slot freed by an administrator before its borrow ended",
+  ],
+  [{ type: "SlotExpired", ...held }, "slot ran out"],
+  [{ type: "ConsumptionAdded", ...counted, count: 3 }, "3 consumed, 5 in all"],
+  [{ type: "ConsumptionAdded", ...counted, count: -3 }, "3 taken back, 5 in all"],
+  [
+    { type: "FeatureConsumptionAdded", ...counted, count: 1, feature: "plot" },
+    "1 of feature plot consumed, 5 in all",
+  ],
+  [
+    { type: "RefusalsCounted", at, product: null, code: "license_expired", count: 1, users: [] },
+    "1 request refused: license_expired",
+  ],
+  [{ type: "AccessChanged", at, change: "token_revoked", name: "ops", peer }, "token ops revoked"],
+  [
+    { type: "ClockSetBack", at, from: hours(2), to: at, peer },
+    "time set back from 2026-03-02T11:00:00Z to 2026-03-02T09:00:00Z",
+  ],
+];
+
+test.each(TOLD.map(([event, summary]) => [summary, event] as const))("%s", (summary, event) => {
+  expect(tell(event)).toEqual({ summary });
+  expect(eventTypes.has(event.type)).toBe(true);
+});
+
+test("a name that every object has is no type of event", () => {
+  for (const name of ["constructor", "__proto__", "toString", ""]) {
+    expect(eventTypes.has(name)).toBe(false);
+  }
+});

@@ -1,0 +1,70 @@
+// Answers that take longer than a connection may be silent.
+import { expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { join } from "node:path";
+import { no, ok } from "../../src/domain/result.ts";
+import type { Served } from "../../src/http/served.ts";
+import { handle, listenOnSocket } from "../../src/http/server.ts";
+import { openAppliance } from "../support/api.ts";
+import { served } from "../support/served.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+setDefaultTimeout(60_000);
+
+const VERIFY = "/api/admin/v1/verify";
+
+const damaged = { whole: false, found: "something", advice: "" } as const;
+
+const slowly =
+  (ms: number) =>
+  (folder: string): Served => ({
+    ...served(folder),
+    async verify() {
+      await Bun.sleep(ms);
+      return ok(damaged);
+    },
+    doctor: async () => no({ code: "broken_off" }),
+  });
+
+test("on the socket an answer may take its time", async () => {
+  const site = await openAppliance({ served: slowly(11_500) });
+  const path = join(tempFolder(), "berth.sock");
+  const socket = listenOnSocket(site.services, path, "usual");
+  onTestFinished(() => socket.stop());
+  const response = await fetch(`http://berth${VERIFY}`, { unix: path });
+  expect(await response.json()).toEqual(damaged);
+});
+
+test("on the network only while such an answer is waited for", async () => {
+  const site = await openAppliance({ served: slowly(1) });
+  const near = () => true;
+  const { handler } = handle(
+    site.services,
+    {
+      isClient: near,
+      isAdmin: near,
+      clientAuth: "open",
+      adminOpen: false,
+      allowPlain: false,
+      names: [],
+      log: "usual",
+    },
+    false,
+  );
+  const idle: number[] = [];
+  const listener = {
+    requestIP: () => ({ address: "127.0.0.1", family: "IPv4" as const, port: 1 }),
+    timeout: (_request: Request, seconds: number) => void idle.push(seconds),
+  };
+  const ask = async (path: string): Promise<number> => {
+    const url = `http://127.0.0.1${path}`;
+    const request = new Request(url, { headers: { host: "127.0.0.1" } });
+    return (await handler(request, listener)).status;
+  };
+  expect(await ask("/api/admin/v1/status")).toBe(200);
+  expect(idle).toEqual([]);
+  expect(await ask(VERIFY)).toBe(200);
+  expect(idle).toEqual([0, 60]);
+  // However it ends.
+  expect(await ask("/api/admin/v1/doctor")).toBe(408);
+  expect(idle).toEqual([0, 60, 0, 60]);
+});

@@ -1,0 +1,81 @@
+import { describe, expect, test } from "bun:test";
+import { expectOk, expectRefusal, openAppliance, type Appliance } from "../support/api.ts";
+
+const QR = "/api/admin/v1/qr";
+
+interface Codes {
+  readonly frames: readonly { readonly text: string; readonly svg: string }[];
+}
+
+const codesOf = async (site: Appliance, text: string): Promise<string[]> =>
+  expectOk(await site.post<Codes>(QR, { text })).frames.map((frame) => frame.text);
+
+const join = (site: Appliance, frames: readonly string[]) =>
+  site.post<{ text: string }>(`${QR}/join`, { frames: frames.join("\n") });
+
+/** Nothing that gets smaller. */
+const noise = (bytes: number): string =>
+  Buffer.from(crypto.getRandomValues(new Uint8Array(bytes / 2))).toString("hex");
+
+describe("a text", () => {
+  test.each([
+    ["a code", "ABCD-1234"],
+    ["a code of several rows", "ABCD-1234\nEFGH-5678"],
+    ["a letter", "Grüße,\n\tund mehr \n"],
+    ["a document", noise(3_000)],
+    ["as much as there may be", noise(64 * 1024)],
+  ])("comes back as it went: %s", async (_what, text) => {
+    const site = await openAppliance();
+    const frames = await codesOf(site, text);
+    expect(expectOk(await join(site, frames))).toEqual({ text });
+    const mixed = [...frames.toReversed(), frames[0] ?? ""].map((frame) => `  ${frame}\r`);
+    if (frames[0]?.startsWith("BERTH")) expect(expectOk(await join(site, mixed))).toEqual({ text });
+  });
+
+  test("of rows is the same with another system's line ends", async () => {
+    const site = await openAppliance();
+    const { text } = expectOk(await join(site, ["ABCD-1234\r", "EFGH-5678\r", ""]));
+    expect(text).toBe("ABCD-1234\nEFGH-5678");
+  });
+
+  test("is drawn, a picture for each code", async () => {
+    const site = await openAppliance();
+    const { frames } = expectOk(await site.post<Codes>(QR, { text: noise(3_000) }));
+    expect(frames.length).toBeGreaterThan(1);
+    for (const { svg } of frames) expect(svg).toMatch(/^<svg [^>]+>.*<path [^>]+><\/svg>$/);
+  });
+
+  test("that is too long is refused, and so is none", async () => {
+    const site = await openAppliance();
+    const long = await site.post(QR, { text: "ä".repeat(32 * 1024 + 1) });
+    expect(expectRefusal(long, 400, "too_long")).toContain("65536");
+    expectRefusal(await site.post(QR, {}), 400, "missing_parameters");
+    expectRefusal(await site.post(QR, { text: "\ud800" }), 400, "invalid_characters");
+    expectRefusal(await join(site, ["", " "]), 400, "missing_parameters");
+  });
+});
+
+describe("codes that make no text", () => {
+  const cases: readonly [string, (frames: string[]) => string[], string][] = [
+    ["one is missing", (frames) => frames.toSpliced(1, 1), "code 2 of 4 is missing"],
+    ["two are missing", (frames) => frames.slice(2), "codes 1, 2 of 4 are missing"],
+    ["one was cut", (frames) => frames.with(2, frames[2]?.slice(0, -9) ?? ""), "code 3"],
+    ["one is somebody else's", (frames) => [...frames, "https://example.com"], "code 5"],
+    ["one was misread", (frames) => frames.map((one) => one.replace(/.\/$/, "A/")), "misread"],
+  ];
+
+  test.each(cases)("%s, and it says so", async (_what, change, said) => {
+    const site = await openAppliance();
+    const frames = await codesOf(site, noise(4_000));
+    expect(frames).toHaveLength(4);
+    const refused = await join(site, change(frames));
+    expect(expectRefusal(refused, 400, "invalid_frames")).toContain(said);
+  });
+
+  test("two texts are not one", async () => {
+    const site = await openAppliance();
+    const frames = [...(await codesOf(site, noise(400))), ...(await codesOf(site, noise(400)))];
+    const said = expectRefusal(await join(site, frames), 400, "invalid_frames");
+    expect(said).toContain("more than one text");
+  });
+});

@@ -1,0 +1,107 @@
+import { describe, expect, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { realDisk } from "../../src/platform/disk.ts";
+import { checkRecord, type CheckedRecord } from "../../src/store/record-check.ts";
+import { readOn } from "../../src/store/read-on.ts";
+import { RecordRefused } from "../../src/store/refusal.ts";
+import { keeping, careSite } from "../support/care.ts";
+import { longRecord } from "../support/long-record.ts";
+import { licensedSite, openSite, type Site } from "../support/licensed-store.ts";
+import { live } from "../support/months.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+const ALL = { since: null, until: null };
+
+const exported = ({ store }: Site): string =>
+  Buffer.concat([...readOn(store.record(), ALL)]).toString();
+
+function checked(text: string | Uint8Array): CheckedRecord {
+  const path = join(tempFolder(), "record.jsonl");
+  writeFileSync(path, text);
+  return checkRecord(realDisk, path);
+}
+
+function refusalOf(text: string | Uint8Array): string {
+  try {
+    checked(text);
+  } catch (error) {
+    if (error instanceof RecordRefused) return error.message.replace(/^\S+: /, "");
+    throw error;
+  }
+  throw new Error("it was not refused");
+}
+
+describe("an exported record", () => {
+  test("is a chain from the beginning, over months and into the journal", async () => {
+    const site = await licensedSite();
+    await live(site, "04", "05");
+    expect(checked(exported(site))).toMatchObject({ lines: 6, first: 1, last: 6, anchor: null });
+  });
+
+  test("says what it begins behind when months were let go of", async () => {
+    const site = await careSite({ checkpoint: keeping(1) });
+    await live(site, "04", "05", "07", "08", "09");
+    const { lines, first, last, anchor } = checked(exported(site));
+    expect([first > 1, last, lines]).toEqual([true, 12, 12 - first + 1]);
+    expect(anchor).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  test("that is long comes whole, in parts", async () => {
+    const folder = join(tempFolder(), "data");
+    await longRecord(folder, 20_000, 9);
+    const { store } = await openSite({ folder });
+    const parts = [...readOn(store.record(), ALL)];
+    expect(parts.length).toBeGreaterThan(20);
+    expect(Math.max(...parts.map(({ length }) => length))).toBeLessThan(512 * 1024);
+    expect(checked(Buffer.concat(parts))).toMatchObject({ lines: 20_001, anchor: null });
+  });
+
+  test("in which any line is missing, or stands elsewhere, is refused at that line", async () => {
+    const site = await licensedSite();
+    await live(site, "04", "05");
+    const lines = exported(site).split(/(?<=\n)/);
+    for (let index = 1; index < lines.length - 1; index += 1) {
+      const without = lines.toSpliced(index, 1);
+      expect(refusalOf(without.join(""))).toStartWith(
+        `line ${index + 1} is line ${index + 2} of the record and does not continue`,
+      );
+      const twice = lines.toSpliced(index, 0, lines[index] ?? "");
+      expect(refusalOf(twice.join(""))).toStartWith(`line ${index + 2} is line ${index + 1} of`);
+    }
+  });
+
+  test("in which any byte was changed is refused at its line", async () => {
+    const site = await licensedSite();
+    const text = Buffer.from(exported(site));
+    const end = text.indexOf(10);
+    for (let place = 0; place < text.length; place += 7) {
+      const changed = Buffer.from(text);
+      changed[place] = (changed[place] ?? 0) ^ 1;
+      expect(refusalOf(changed)).toStartWith(`line ${place <= end ? 1 : 2} `);
+    }
+  });
+
+  test("that was written anew with a sum of its own does not continue the one before", async () => {
+    const site = await licensedSite();
+    await live(site, "04");
+    const lines = exported(site).split(/(?<=\n)/);
+    const forged = forge(lines[2] ?? "");
+    expect(refusalOf(lines.with(2, forged).join(""))).toStartWith("line 4 is line 4 of the record");
+  });
+
+  test("that was cut short, is empty, or is something else is refused", async () => {
+    const text = exported(await licensedSite());
+    expect(refusalOf(text.slice(0, -1))).toBe("line 2 is cut short");
+    expect(refusalOf("")).toEndWith("holds no line of a record");
+    expect(refusalOf(`${text}\n`)).toBe("line 3 is no line of a record");
+    expect(refusalOf(readFileSync(import.meta.path))).toBe("line 1 is no line of a record");
+  });
+});
+
+/** The same line with another count and the sum that belongs to it. */
+function forge(line: string): string {
+  const content = line.slice(0, line.lastIndexOf(',"sum"')).replace('"count":1,', '"count":7,');
+  const sum = new Bun.CryptoHasher("sha256").update(content).digest("hex");
+  return `${content},"sum":"${sum}"}\n`;
+}

@@ -1,0 +1,86 @@
+// What an operator who is not on the machine asks a running server for, and what it leaves there.
+import { expect, onTestFinished } from "bun:test";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { startBinary, type Running } from "./binary.ts";
+import { makeSite } from "./site-folder.ts";
+import { tempFolder } from "./temp-folder.ts";
+
+export const ADMIN = "/api/admin/v1";
+
+export interface Site {
+  readonly folder: string;
+  readonly server: Running;
+}
+
+/** A server at work on a folder of its own, or on one that is there. */
+export async function servedSite(
+  more: readonly string[] = [],
+  folder = join(tempFolder(), "data"),
+): Promise<Site> {
+  if (!existsSync(folder)) await makeSite(folder, { product: "cad", slots: 100_000 });
+  const server = await startBinary("serve", "--data", folder, "--listen", "127.0.0.1:0", ...more);
+  onTestFinished(() => server.kill());
+  return { folder, server };
+}
+
+export const ask = (
+  { server }: Site,
+  method: string,
+  path: string,
+  more: RequestInit = {},
+): Promise<Response> => fetch(`${server.url}${ADMIN}${path}`, { method, ...more });
+
+export async function asked<T>(site: Site, path: string): Promise<T> {
+  const response = await ask(site, "GET", path);
+  const body = (await response.json()) as T;
+  expect([response.status, body]).toEqual([200, body]);
+  return body;
+}
+
+export async function register({ server }: Site, user: string, info = ""): Promise<void> {
+  const response = await fetch(`${server.url}/api/v4/register`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ user, user_info: info }),
+  });
+  expect(response.status).toBe(200);
+}
+
+/** So many people with a lot to say, so that a backup has some megabytes. */
+export async function crowd(site: Site, people: number): Promise<void> {
+  const names = Array.from({ length: people }, (_, index) => `user-${index}`);
+  for (let at = 0; at < people; at += 100) {
+    const some = names.slice(at, at + 100);
+    await Promise.all(some.map((name) => register(site, name, randomText(4_000))));
+  }
+}
+
+const randomText = (length: number): string =>
+  Buffer.from(crypto.getRandomValues(new Uint8Array(length / 2))).toString("hex");
+
+/** Files made to be taken away that still have a name. */
+export const leftIn = (folder: string): string[] => {
+  const place = join(folder, "downloads");
+  if (!existsSync(place)) return [];
+  return readdirSync(place, { recursive: true })
+    .map(String)
+    .filter((name) => /\.tar/.test(name));
+};
+
+/** The processes a server has started and that still run. */
+export const childrenOf = (pid: number): number[] => {
+  const found = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").trim().split(" "),
+  );
+  return found.filter((word) => word !== "").map(Number);
+};
+
+/** Looks again and again, for ten seconds at most. */
+export async function until(what: string, holds: () => boolean): Promise<void> {
+  for (let look = 0; look < 2_000; look += 1) {
+    if (holds()) return;
+    await Bun.sleep(5);
+  }
+  throw new Error(`it never came to pass: ${what}`);
+}

@@ -1,0 +1,79 @@
+// A folder with a long record, written at once instead of lived through.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Event } from "../../src/domain/event.ts";
+import { instant, MINUTE, type Instant } from "../../src/domain/time.ts";
+import { realDisk } from "../../src/platform/disk.ts";
+import { encodeLine, firstHead, type Head } from "../../src/store/journal.ts";
+import { encodeSnapshot, noHistory } from "../../src/store/snapshot.ts";
+import { StateFile } from "../../src/store/state-file.ts";
+import { installed, MONDAY } from "./scenario.ts";
+import { newSite } from "./new-site.ts";
+import { evolve } from "../../src/domain/evolve.ts";
+
+const WRITTEN_AT_ONCE = 20_000;
+
+/**
+ * So many lines on record, a minute apart, by month; then, not folded yet, one more and so many
+ * renewals.
+ */
+export async function longRecord(folder: string, lines: number, renewals = 0): Promise<void> {
+  mkdirSync(join(folder, "history"), { recursive: true, mode: 0o700 });
+  const files = new Map<string, number>();
+  let head: Head = firstHead;
+  let file = "";
+  for (let texts: string[] = [], line = 1; line <= lines; line += 1) {
+    const at = instant(MONDAY + line * MINUTE);
+    const name = `${new Date(at).toISOString().slice(0, 7)}.jsonl`;
+    if (name !== file || texts.length === WRITTEN_AT_ONCE) {
+      append(folder, file, texts, files);
+      texts = [];
+    }
+    file = name;
+    const next = encodeLine(head, null, at, [eventOf(line, at)]);
+    texts.push(next.text);
+    head = next.head;
+    if (line === lines) append(folder, file, texts, files);
+  }
+  const state = newSite();
+  evolve(state, installed(1));
+  state.mark = instant(MONDAY + lines * MINUTE);
+  const end = { ...noHistory, file, length: files.get(file) ?? 0 };
+  await new StateFile(realDisk, folder).write(encodeSnapshot(state, head, end), null);
+  const journal: string[] = [];
+  const name = `journal-${head.seq + 1}.jsonl`;
+  if (renewals > 0) {
+    const event: Event = { type: "KeysSet", at: state.mark, changed: [], peer: "10.0.0.7" };
+    const next = encodeLine(head, null, state.mark, [event]);
+    journal.push(next.text);
+    head = next.head;
+  }
+  for (let count = 0; count < renewals; count += 1) {
+    const next = encodeLine(head, null, state.mark, [{ type: "ClockMarked", at: state.mark }]);
+    journal.push(next.text);
+    head = next.head;
+  }
+  writeFileSync(join(folder, name), journal.join(""), { mode: 0o600 });
+}
+
+function append(
+  folder: string,
+  name: string,
+  texts: readonly string[],
+  files: Map<string, number>,
+): void {
+  if (texts.length === 0) return;
+  const text = texts.join("");
+  writeFileSync(join(folder, "history", name), text, { flag: "a", mode: 0o600 });
+  files.set(name, (files.get(name) ?? 0) + Buffer.byteLength(text));
+}
+
+/** By turns what a day at a site is made of. */
+function eventOf(line: number, at: Instant): Event {
+  const user = `user ${line % 997}`;
+  const contact = { hostname: `desk-${line % 997}`, ip: "10.0.0.7", info: "", peer: "10.0.0.7" };
+  const held = { license: 1, user, slot: line, at };
+  if (line % 2 === 0) return { type: "SlotTaken", ...held, end: at, contact };
+  const peer = "10.0.0.7";
+  return { type: "SlotReleased", ...held, by: "user", peer, early: false };
+}

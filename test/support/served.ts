@@ -1,0 +1,10 @@
+// What a running server has done by processes of its own, from the sources, on any folder.
+import { servedBy } from "../../src/cli/errands/served.ts";
+import type { Served } from "../../src/http/served.ts";
+
+export const served = (folder: string): Served =>
+  servedBy(
+    { values: new Map(), words: [], environment: process.env, platform: process.platform },
+    folder,
+    [{ address: "127.0.0.1:8080", tls: false }],
+  );
