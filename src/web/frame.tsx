@@ -3,6 +3,7 @@ import { when } from "./format.ts";
 import { connected, status, stopWatching } from "./live.ts";
 import { Overview } from "./overview/overview.tsx";
 import { Notice } from "./parts/notice.tsx";
+import { RecordView } from "./record/record.tsx";
 import { linkTo, place, VIEWS, type View } from "./router.ts";
 import { door, signOut, token } from "./session.ts";
 import { SignIn } from "./sign-in/sign-in.tsx";
@@ -95,6 +96,8 @@ function Shown({ view }: { view: View }) {
   switch (view) {
     case "overview":
       return <Overview />;
+    case "record":
+      return <RecordView />;
     default:
       return null;
   }

@@ -1,4 +1,7 @@
 // `bun run test:browser`: every rig that needs a real browser, or those that are named.
 import { runRigs } from "../support/run-rigs.ts";
 
-await runRigs({ folder: import.meta.dir, always: ["page-doors", "other-sites"] });
+await runRigs({
+  folder: import.meta.dir,
+  always: ["page-doors", "page-record", "other-sites"],
+});
