@@ -6,6 +6,7 @@ import { Notice } from "./parts/notice.tsx";
 import { RecordView } from "./record/record.tsx";
 import { linkTo, place, VIEWS, type View } from "./router.ts";
 import { door, signOut, token } from "./session.ts";
+import { Settings } from "./settings/settings.tsx";
 import { SignIn } from "./sign-in/sign-in.tsx";
 import { Unclaimed } from "./sign-in/unclaimed.tsx";
 import { frame } from "./texts/frame.ts";
@@ -98,6 +99,8 @@ function Shown({ view }: { view: View }) {
       return <Overview />;
     case "record":
       return <RecordView />;
+    case "settings":
+      return <Settings />;
     default:
       return null;
   }

@@ -1,0 +1,56 @@
+import { useSignal } from "@preact/signals";
+import { admin, done } from "../api.ts";
+import { Button, CopyButton } from "../parts/button.tsx";
+import { Dialog } from "../parts/dialog.tsx";
+import { Field } from "../parts/field.tsx";
+import { Form } from "../parts/form.tsx";
+import { settings } from "../texts/settings.ts";
+
+const { make, made_ } = settings.access;
+
+/** A token that somebody else will use: this tab stays signed in with its own. */
+export function NewToken({ again }: { again: () => Promise<void> }) {
+  const asking = useSignal(false);
+  const made = useSignal<string | null>(null);
+  const name = useSignal("");
+  const days = useSignal("90");
+  const close = (): void => {
+    asking.value = false;
+    made.value = null;
+    name.value = "";
+  };
+  const submit = async (): Promise<void> => {
+    const body = { name: name.value.trim(), days: days.value.trim() };
+    made.value = (await done(admin.access.tokens.post(body))).token;
+    await again();
+  };
+  return (
+    <>
+      <Button kind="main" onClick={() => void (asking.value = true)}>
+        {make.title}
+      </Button>
+      {asking.value && made.value === null && (
+        <Dialog title={make.title} onClose={close}>
+          <Form act={make.act} onSubmit={submit}>
+            <Field label={make.name} value={name} hint={make.nameHint} required />
+            <Field label={make.days} value={days} hint={make.daysHint} />
+          </Form>
+        </Dialog>
+      )}
+      {made.value !== null && (
+        <Dialog title={made_.title} onClose={close}>
+          <p>{made_.text}</p>
+          <p class="secret">
+            <code>{made.value}</code>
+          </p>
+          <div class="row">
+            <CopyButton text={made.value} />
+            <Button kind="main" onClick={close}>
+              {made_.done}
+            </Button>
+          </div>
+        </Dialog>
+      )}
+    </>
+  );
+}
