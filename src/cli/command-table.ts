@@ -22,6 +22,7 @@ import { status } from "./commands/status.ts";
 import { supportBundle } from "./commands/support-bundle.ts";
 import { tlsCommands } from "./commands/tls.ts";
 import { trustCommands } from "./commands/trust.ts";
+import { usageCommand } from "./commands/usage.ts";
 import { vendorCommands } from "./commands/vendor.ts";
 import { versionCommand } from "./commands/version.ts";
 
@@ -40,7 +41,7 @@ export const groups: readonly Group[] = [
     about: "licenses and where they come from",
     commands: [...trustCommands, ...licenseCommands, ...airgapCommands, keysSet],
   },
-  { name: "people", about: "people and their slots", commands: [slots, release] },
+  { name: "people", about: "people and their slots", commands: [slots, usageCommand, release] },
   {
     name: "care",
     about: "care for what it keeps",

@@ -1,5 +1,5 @@
 import type { Option } from "../platform/options.ts";
-import { listenCheck, settings } from "./settings.ts";
+import { listenCheck, oneOf, settings } from "./settings.ts";
 
 /** Every flag there is, each described once. */
 export const option = {
@@ -66,6 +66,14 @@ export const option = {
     value: "FILE",
     help: "write the lines as they stand to this new file",
     path: true,
+  },
+  span: {
+    name: "span",
+    type: "string",
+    value: "SPAN",
+    help: "how far back: day, week or month",
+    fallback: () => "day",
+    check: oneOf("day", "week", "month"),
   },
   user: { name: "user", type: "string", value: "NAME", help: "whose slot" },
   licenseKey: {

@@ -63,8 +63,19 @@ const streamer =
   async (path) => {
     const response = await send(new Request(`http://appliance${path}`));
     if (!response.ok) throw refusal(await response.json());
-    return response.body ?? new ReadableStream();
+    return toTheEnd(response.body ?? new ReadableStream());
   };
+
+async function* toTheEnd(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body;
+  } catch {
+    throw new Failure(
+      "the answer was cut off",
+      "berth verify says whether the data folder is whole, and the server's log what happened",
+    );
+  }
+}
 
 const caller =
   (send: Send): Call =>

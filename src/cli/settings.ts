@@ -17,7 +17,7 @@ const networksCheck = (value: Value): Wrong | null => {
     : { wrong: `must hold networks; ${wrong} is not a network`, hint: "for example 10.1.0.0/16" };
 };
 
-const oneOf =
+export const oneOf =
   (...known: readonly string[]) =>
   (value: Value): Wrong | null =>
     known.includes(String(value))

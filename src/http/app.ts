@@ -41,6 +41,7 @@ import { stream } from "./routes/stream.ts";
 import { trust } from "./routes/trust.ts";
 import { unregister } from "./routes/unregister.ts";
 import { unregisterAll } from "./routes/unregister-all.ts";
+import { usage } from "./routes/usage.ts";
 import type { Served } from "./served.ts";
 import type { Streams } from "./streams.ts";
 
@@ -114,6 +115,7 @@ export function createApp(services: Services, gate: Gate) {
     .use(record(deps))
     .use(admin(deps))
     .use(stream(deps))
+    .use(usage(deps))
     .use(settings(deps))
     .use(errands(deps))
     .use(qr());

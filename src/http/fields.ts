@@ -36,6 +36,10 @@ export const fields = {
   frames: field("What was read, a code a line, in any order."),
   vendor: field("A vendor, by its id."),
   appliance: field("This appliance, by its id."),
+  span: field("day, week or month: how far back; day when left out."),
+  wait: field("true: not before all of the record is read that it takes.", {
+    tolerates: "boolean",
+  }),
   with_borrows: field("true: also while slots are borrowed.", { tolerates: "boolean" }),
   consumptions: field(`How many to add; 1 when left out. ${COUNT}`, { tolerates: "integer" }),
   max_overages: field(`Tightens the license's own overage for this call. ${COUNT}`, {

@@ -43,6 +43,7 @@ const ROUTES: Readonly<Record<string, Route>> = {
 
   "/api/admin/v1/status": { GET: "admin" },
   "/api/admin/v1/stream": { GET: "admin" },
+  "/api/admin/v1/usage": { GET: "admin" },
   "/api/admin/v1/licenses": { GET: "admin" },
   "/api/admin/v1/licenses/remove": { POST: "admin" },
   "/api/admin/v1/move": { POST: "admin" },

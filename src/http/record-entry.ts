@@ -3,7 +3,7 @@ import { tell } from "../domain/telling.ts";
 import type { Instant } from "../domain/time.ts";
 import type { Entry } from "../operations/record-reading.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
-import { detailOf } from "./record-detail.ts";
+import { detailOf, type Detail } from "./record-detail.ts";
 
 const text = Type.Union([Type.String(), Type.Null()]);
 
@@ -19,7 +19,7 @@ export const EntryReply = Type.Object({
     description: "The address it came from, with the name of the administrator before it.",
   }),
   summary: Type.String({ description: "What happened, in words." }),
-  detail: Type.Record(Type.String(), Type.Unknown()),
+  detail: Type.Unsafe<Detail>(Type.Record(Type.String(), Type.Unknown())),
 });
 
 export type EntryReply = Static<typeof EntryReply>;

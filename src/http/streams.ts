@@ -41,7 +41,7 @@ export class Streams {
 
   open(viewer: Viewer, first: StatusReply): ReadableStream<Uint8Array> {
     if (this.#open.size >= MOST_STREAMS) refuse({ code: "too_many_requests", busy: "streams" });
-    let gone = (): void => {};
+    let gone: (() => void) | null = null;
     const body = new ReadableStream<Uint8Array>(
       {
         start: (lines) => {
@@ -50,7 +50,7 @@ export class Streams {
           this.#open.add(stream);
           write(stream, lineOf(first));
         },
-        cancel: () => gone(),
+        cancel: () => gone?.(),
       },
       new CountQueuingStrategy({ highWaterMark: QUEUE }),
     );

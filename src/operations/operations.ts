@@ -18,6 +18,7 @@ import { no, ok, type Result } from "../domain/result.ts";
 import type { SlotOutcome } from "../domain/slots.ts";
 import type { Retired, State } from "../domain/state.ts";
 import { MINUTE, type Instant } from "../domain/time.ts";
+import type { Span } from "../domain/usage.ts";
 import {
   viewLicense,
   viewRegistrations,
@@ -41,6 +42,7 @@ import {
   withSlot,
 } from "./answers.ts";
 import { RefusalTally } from "./refusal-tally.ts";
+import { UsageWatch, type UsageAnswer } from "./usage-watch.ts";
 
 export type { StorageFault };
 
@@ -99,12 +101,14 @@ export class Operations {
   readonly #signer: LeaseSigner;
   readonly #refusals = new RefusalTally();
   readonly #counting: Timer;
+  readonly #usage: UsageWatch;
 
   constructor(store: Store, signer: LeaseSigner) {
     this.#store = store;
     this.#signer = signer;
     this.#counting = setInterval(() => void this.#countRefusals(), MINUTE);
     this.#counting.unref();
+    this.#usage = new UsageWatch(store);
   }
 
   /**
@@ -214,6 +218,11 @@ export class Operations {
     }));
   }
 
+  /** How much was in use; `wait`: not before all of the record is read that it takes. */
+  usage(span: Span, wait: boolean): Answer<UsageAnswer> {
+    return this.#usage.view(span, wait);
+  }
+
   /** Gives the appliance up on this host; whoever has its file goes on with it elsewhere. */
   moveAway(peer: string): Answer<Retired> {
     return this.#store.transact(
@@ -236,6 +245,7 @@ export class Operations {
   }
 
   async close(): Promise<void> {
+    this.#usage.stop();
     clearInterval(this.#counting);
     await this.#countRefusals();
     await this.#store.close();

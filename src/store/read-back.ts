@@ -44,10 +44,8 @@ export function* readBack(record: RecordPlace, from: Position, oldest: string): 
         const auditSeq = start?.auditSeq ?? Infinity;
         if (auditSeq < wanted) break;
         const line = auditSeq === wanted ? decodeLine(bytes) : null;
-        if (auditSeq === wanted) {
-          if (line === null) throw new RecordDamaged(wanted);
-          wanted -= 1;
-        }
+        if (auditSeq === wanted && line === null) throw new RecordDamaged(wanted);
+        if (line !== null) wanted -= 1;
         if (place.isJournal && start !== null) seen = start.seq;
         const at = start?.at ?? null;
         yield { bytes: bytes.length + 1, line, at, seen: place.isJournal ? seen : Infinity };

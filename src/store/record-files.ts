@@ -80,7 +80,7 @@ export class RecordFiles {
     return this.#journal[Math.max(0, index)] ?? null;
   }
 
-  /** Whole months before this one may have been let go of, oldest first. */
+  /** Older than every line there is: whole months may have been let go of, oldest first. */
   isBeforeAll(line: number): boolean {
     const [oldest] = this.#history;
     if (oldest === undefined || oldest.first <= line) return false;

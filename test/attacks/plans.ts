@@ -49,6 +49,10 @@ export const plansOf = (document: ApiDocument): Plan[] =>
 export const takesPassword = ({ path }: Plan): boolean =>
   path === "/auth" || path === "/api/admin/v1/access/users";
 
+/** Walks through all that is kept, in a process of its own. */
+export const takesProcess = ({ path }: Pick<Plan, "path">): boolean =>
+  /^\/api\/admin\/v1\/(?:doctor|verify|backup|support-bundle)$/.test(path);
+
 /** Of the table, what the document does not tell of. HEAD is its GET, and the page is no API. */
 export const untold = (document: ApiDocument): string[] =>
   [...routes].flatMap(([path, planes]) =>

@@ -41,6 +41,8 @@ const usual = (papers: Papers): Values => ({
   vendor: fixed(papers.other.vendor.vendor),
   // Never the right one: what is moved away grants nothing any more.
   appliance: fixed("0000000000000000"),
+  span: fixed("day", "week", "month", ""),
+  wait: fixed("true", "false", ""),
   with_borrows: fixed("true", "false"),
   consumptions: fixed("1", "7", "-5", "0", "100"),
   max_overages: fixed("0", "3", "-1"),

@@ -4,6 +4,7 @@ import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import { exitCodeOf, finding, ok, worstOf, type Finding } from "../../src/cli/doctor/finding.ts";
 import { fileSystemFinding, spaceFinding, speedFinding } from "../../src/cli/doctor/folder.ts";
+import { stoppedFinding } from "../../src/cli/doctor/host.ts";
 import { siteFindings } from "../../src/cli/doctor/site.ts";
 import type { StatusReply } from "../../src/http/status.ts";
 import type { ClockReply } from "../../src/http/routes/clock.ts";
@@ -72,6 +73,17 @@ describe("levels", () => {
     expect(spaceFinding(0).advice).toContain("make room");
     expect(speedFinding([1, 500, 2, 600, 3]).found).toBe("a sync takes 3.00 ms");
     expect(speedFinding([101]).level).toBe("warning");
+  });
+
+  test("a service that does not run, and a systemd that does not tell", () => {
+    const result = () => "exit-code";
+    expect(stoppedFinding({ ok: true, text: "active" }, result)).toBeNull();
+    const failed = stoppedFinding({ ok: false, text: "failed" }, result);
+    expect(failed).toMatchObject({ level: "broken", found: "not running (exit-code)" });
+    const bus = "Failed to connect to bus: Operation not permitted";
+    for (const text of [bus, "there is no systemctl here", ""]) {
+      expect(stoppedFinding({ ok: false, text }, result)?.level).toBe("note");
+    }
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { RecordReply } from "../../src/http/routes/record.ts";
 import { Identity } from "../../src/operations/identity.ts";
@@ -7,6 +7,7 @@ import { realDisk } from "../../src/platform/disk.ts";
 import { checkpoint } from "../../src/store/checkpoint.ts";
 import { Store } from "../../src/store/store.ts";
 import { berth, done, doneJson, start } from "../support/berth.ts";
+import { longRecord } from "../support/long-record.ts";
 import { VENDOR } from "../support/new-site.ts";
 import { MONDAY } from "../support/scenario.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -131,6 +132,29 @@ describe("--out", () => {
     expect(none.stderr).toContain("holds no line of a record");
     expect(readdirSync(out)).toEqual(["letter.txt"]);
     expect(existsSync(join(out, "x"))).toBe(false);
+  });
+
+  test("of a record with a gap is cut off and leaves no file, with a server and without", async () => {
+    const folder = join(tempFolder(), "data");
+    mkdirSync(folder, { mode: 0o700 });
+    const identity = new Identity(realDisk, folder, [{ kind: "named", value: "desk" }]);
+    await longRecord(folder, 50_000, 0, await identity.make());
+    const [, middle] = readdirSync(join(folder, "history")).toSorted();
+    const path = join(folder, "history", middle ?? "");
+    const lines = readFileSync(path, "utf8").split(/(?<=\n)/);
+    writeFileSync(path, lines.toSpliced(4_000, 1).join(""));
+    const out = tempFolder();
+    const site = ["--data", folder, "--identity", "desk"];
+    const exporting = () => berth(["record", ...site, "--out", join(out, "x")]);
+    const alone = await exporting();
+    const server = await start(["serve", ...site]);
+    const beside = await exporting();
+    await server.stop();
+    for (const { code, stdout, stderr } of [alone, beside]) {
+      expect([code, stdout]).toEqual([1, ""]);
+      expect(stderr).toContain("berth: error: the answer was cut off\n");
+    }
+    expect(readdirSync(out)).toEqual([]);
   });
 
   test("of a line that was rewritten is refused with its number", async () => {

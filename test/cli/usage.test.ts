@@ -39,6 +39,7 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   "move out": [...SITE, "yes", "json"],
   "move in": ["data", "config", "json"],
   slots: [...SITE, "product", "json"],
+  usage: [...SITE, "span", "json"],
   release: [...SITE, "product", "user", "json"],
   "license request": [...SITE, "product", "license-key", "out", "qr", "json"],
   "license add": [...SITE, "json"],
@@ -115,7 +116,7 @@ describe("berth alone", () => {
   test("berth help GROUP lists a group; the groups together are all there is", async () => {
     const all = await Promise.all(GROUPS.map(async (group) => listed(await done(["help", group]))));
     expect(all.flat().toSorted()).toEqual(COMMANDS.toSorted());
-    expect(all[GROUPS.indexOf("people")]).toEqual(["slots", "release"]);
+    expect(all[GROUPS.indexOf("people")]).toEqual(["slots", "usage", "release"]);
   });
 
   test("berth help WORD lists the commands that begin with it", async () => {

@@ -286,8 +286,8 @@ export const bugs: readonly Bug[] = [
   {
     name: "every request is kept for ever",
     file: "src/http/server.ts",
-    find: "const peers = new WeakMap<Request, string>();",
-    replace: "const peers = new Map<Request, string>();",
+    find: "const arrivals = new WeakMap<Request, Arrival>();",
+    replace: "const arrivals = new Map<Request, Arrival>();",
     caughtBy: ["memory"],
   },
   {

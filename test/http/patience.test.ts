@@ -26,7 +26,7 @@ const slowly =
   });
 
 test("on the socket an answer may take its time", async () => {
-  const site = await openAppliance({ served: slowly(11_500) });
+  const site = await openAppliance({ served: slowly(14_000) });
   const path = join(tempFolder(), "berth.sock");
   const socket = listenOnSocket(site.services, path, "usual");
   onTestFinished(() => socket.stop());

@@ -40,6 +40,7 @@ const EXPECTED: Readonly<Record<string, Plane>> = {
   "GET /api/v4/feature_release/all": "admin",
   "GET /api/admin/v1/status": "admin",
   "GET /api/admin/v1/stream": "admin",
+  "GET /api/admin/v1/usage": "admin",
   "GET /api/admin/v1/licenses": "admin",
   "POST /api/admin/v1/licenses/remove": "admin",
   "GET /api/admin/v1/trust": "admin",

@@ -68,13 +68,25 @@ export const leftIn = (folder: string): string[] => {
     .filter((name) => /\.tar/.test(name));
 };
 
-/** The processes a server has started and that still run. */
-export const childrenOf = (pid: number): number[] => {
-  const found = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
-    readFileSync(`/proc/${pid}/task/${task}/children`, "utf8").trim().split(" "),
-  );
-  return found.filter((word) => word !== "").map(Number);
-};
+/** The processes a server has beside it for somebody; its checkpoints are its own affair. */
+export const childrenOf = (pid: number): number[] =>
+  readdirSync(`/proc/${pid}/task`)
+    .flatMap((task) => read(`/proc/${pid}/task/${task}/children`).split(" "))
+    .filter((child) => /^\d+$/.test(child))
+    .filter((child) => {
+      const [program = "", command] = read(`/proc/${child}/cmdline`).split("\0");
+      return program !== "" && command !== "checkpoint";
+    })
+    .map(Number);
+
+/** Empty: it is gone by now. */
+function read(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
+}
 
 /** Looks again and again, for ten seconds at most. */
 export async function until(what: string, holds: () => boolean): Promise<void> {

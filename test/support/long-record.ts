@@ -17,7 +17,12 @@ const WRITTEN_AT_ONCE = 20_000;
  * So many lines on record, a minute apart, by month; then, not folded yet, one more and so many
  * renewals.
  */
-export async function longRecord(folder: string, lines: number, renewals = 0): Promise<void> {
+export async function longRecord(
+  folder: string,
+  lines: number,
+  renewals = 0,
+  appliance = "",
+): Promise<void> {
   mkdirSync(join(folder, "history"), { recursive: true, mode: 0o700 });
   const files = new Map<string, number>();
   let head: Head = firstHead;
@@ -37,6 +42,7 @@ export async function longRecord(folder: string, lines: number, renewals = 0): P
   }
   const state = newSite();
   evolve(state, installed(1));
+  state.appliance = appliance;
   state.mark = instant(MONDAY + lines * MINUTE);
   const end = { ...noHistory, file, length: files.get(file) ?? 0 };
   await new StateFile(realDisk, folder).write(encodeSnapshot(state, head, end), null);

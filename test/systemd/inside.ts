@@ -28,6 +28,7 @@ await firstInstallation();
 await closedDoors();
 await keysFromOutside();
 await lookedAfter();
+await lookedAfterFromAfar();
 await killed();
 await hanging();
 await stoppedUnderLoad();
@@ -115,6 +116,27 @@ async function closedDoors(): Promise<void> {
       existsSync(`${DATA}/credentials.sealed`) &&
       !existsSync(`${DATA}/sealing.key`),
     set.text,
+  );
+}
+
+/** What the operator's page asks for is done inside the unit's sandbox. */
+async function lookedAfterFromAfar(): Promise<void> {
+  const unix = join(DATA, "berth.sock");
+  const at = (path: string) => `http://berth/api/admin/v1/${path}`;
+  const examined = (await (await fetch(at("doctor"), { unix })).json()) as {
+    readonly findings: readonly { check: string; level: string }[];
+  };
+  const walked = (await (await fetch(at("verify"), { unix })).json()) as { whole: boolean };
+  const backup = await fetch(at("backup"), { unix, method: "POST" });
+  writeFileSync("/root/from-afar.tar", await backup.bytes(), { mode: 0o600 });
+  const checked = run("berth", "verify", "/root/from-afar.tar");
+  check(
+    "inside its sandbox the service finds nothing broken, and makes a backup that is whole",
+    examined.findings.every(({ level }) => level !== "broken") &&
+      walked.whole &&
+      backup.status === 200 &&
+      checked.code === 0,
+    { examined, walked, status: backup.status, checked },
   );
 }
 

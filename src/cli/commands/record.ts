@@ -67,7 +67,7 @@ async function gather(call: Call, given: Given): Promise<RecordReply> {
   const events: EntryReply[] = [];
   for (;;) {
     query.set("limit", String(Math.min(LARGEST_PAGE, limit - events.length)));
-    const page = (await call("GET", `${ROUTE}?${query}`)) as RecordReply;
+    const page = (await call("GET", `${ROUTE}?${query.toString()}`)) as RecordReply;
     events.push(...page.events);
     if (page.next === null || events.length >= limit) return { ...page, events };
     query.set("before", page.next);
@@ -124,10 +124,11 @@ async function exportTo(out: string, given: Given): Promise<number> {
 }
 
 async function fill(file: OpenFile, given: Given): Promise<void> {
-  const path = `${ROUTE}/export?${queryOf(given, ["since", "until"])}`;
+  const span = queryOf(given, ["since", "until"]);
   try {
     await reach(place(given), async (_call, stream) => {
-      for await (const part of await stream(path)) writeAll(file, part);
+      for await (const part of await stream(`${ROUTE}/export?${span.toString()}`))
+        writeAll(file, part);
     });
     await file.sync();
   } finally {

@@ -4,7 +4,7 @@ import { DAY } from "../../domain/time.ts";
 import { realDisk } from "../../platform/disk.ts";
 import { isTaken, listenerOn } from "../../platform/ports.ts";
 import { nameOfProcess } from "../../platform/processes.ts";
-import { hasSystemd, isActive, runTool, systemctl } from "../../platform/systemd.ts";
+import { hasSystemd, runTool, systemctl, type Ran } from "../../platform/systemd.ts";
 import { parseListen } from "../listen.ts";
 import { places, SERVICE } from "../service/unit.ts";
 import { tlsPaths } from "../tls-files.ts";
@@ -102,6 +102,16 @@ function endOf(pem: Uint8Array): string | null {
   }
 }
 
+/** A service's own sandbox may not let it ask; then nothing is known, and nothing is wrong. */
+export function stoppedFinding({ ok: isActive, text }: Ran, result: () => string): Finding | null {
+  if (isActive) return null;
+  if (!/^[a-z-]+$/.test(text)) {
+    const advice = "berth doctor on the machine itself can tell";
+    return finding("service", "note", "systemd cannot be asked here", advice);
+  }
+  return finding("service", "broken", `not running (${result()})`, `journalctl -u ${SERVICE}`);
+}
+
 function serviceFindings({ folder, pid }: Host): Finding[] {
   if (!hasSystemd() || !existsSync(places.unit)) {
     const found = pid === null ? "not running" : "started by hand";
@@ -110,10 +120,11 @@ function serviceFindings({ folder, pid }: Host): Finding[] {
   if (folder !== places.data) {
     return [finding("service", "note", `the service has ${places.data}, not ${folder}`, "")];
   }
-  if (!isActive(SERVICE)) {
-    const found = systemctl("show", "-P", "Result", SERVICE).text;
-    return [finding("service", "broken", `not running (${found})`, `journalctl -u ${SERVICE}`)];
-  }
+  const stopped = stoppedFinding(
+    systemctl("is-active", SERVICE),
+    () => systemctl("show", "-P", "Result", SERVICE).text,
+  );
+  if (stopped !== null) return [stopped];
   const restarts = Number(systemctl("show", "-P", "NRestarts", SERVICE).text);
   const enabled = systemctl("is-enabled", SERVICE).ok;
   return [

@@ -149,6 +149,5 @@ const MOST = 500;
 function limitIn(value: string | undefined): number {
   if (value === undefined || value === "") return USUAL;
   const limit = /^[1-9]\d{0,2}$/.test(value) ? Number(value) : Infinity;
-  const expected = `a whole number from 1 to ${MOST}`;
-  return limit <= MOST ? limit : refuse({ code: "invalid_parameter", field: "limit", expected });
+  return limit <= MOST ? limit : refuse({ code: "invalid_number", field: "limit", most: MOST });
 }

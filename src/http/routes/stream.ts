@@ -7,11 +7,11 @@ import type { RouteDeps } from "./deps.ts";
 
 const PATH = "/api/admin/v1/stream";
 
-export const stream = ({ streams, gate, ...services }: RouteDeps) =>
-  new Elysia({ name: "stream" }).get(
+export const stream = ({ streams, gate, ...services }: RouteDeps) => {
+  const status = () => statusReply(services);
+  return new Elysia({ name: "stream" }).get(
     PATH,
     async ({ request }) => {
-      const status = () => statusReply(services);
       const isWelcome = (): boolean => !request.signal.aborted && stillAdmits(gate, request, PATH);
       const lines = streams.open({ gate, isWelcome, status }, await status());
       return new Response(lines, { headers: { "content-type": "application/x-ndjson" } });
@@ -27,3 +27,4 @@ export const stream = ({ streams, gate, ...services }: RouteDeps) =>
       refuses: ["too_many_requests"],
     }),
   );
+};

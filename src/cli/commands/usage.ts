@@ -1,0 +1,90 @@
+import type { UsageReply } from "../../http/routes/usage.ts";
+import type { StatusReply } from "../../http/status.ts";
+import { DONE, isSet, stringOf, type Command, place } from "../command.ts";
+import { option } from "../flags.ts";
+import { reach } from "../reach.ts";
+import { print, printJson, table } from "../terminal.ts";
+
+export const usageCommand: Command = {
+  name: "usage",
+  everyday: true,
+  summary: "how much was in use, and what was refused",
+  options: [option.data, option.identity, option.config, option.span, option.json],
+  examples: ["berth usage", "berth usage --span month --json"],
+  run(given) {
+    return reach(place(given), async (call) => {
+      // Whoever reads it once wants all of it.
+      const path = `/api/admin/v1/usage?wait=true&span=${stringOf(given, "span")}`;
+      const reply = (await call("GET", path)) as UsageReply;
+      if (isSet(given, "json")) {
+        printJson(reply);
+        return DONE;
+      }
+      const { licenses } = (await call("GET", "/api/admin/v1/status")) as StatusReply;
+      const now = new Map(licenses.map((one) => [one.license_id, one.floating_slots_in_use]));
+      print(text(reply, now));
+      return DONE;
+    });
+  },
+};
+
+type Steps = readonly (number | null)[];
+
+function text(
+  { span, from, to, licenses, refusals }: UsageReply,
+  now: ReadonlyMap<number, number>,
+): string {
+  const header = [
+    "PRODUCT",
+    "LICENSE",
+    "SLOTS",
+    "PEAK",
+    "MEAN",
+    "NOW",
+    `THE ${span.toUpperCase()}`,
+  ];
+  const rows = licenses.map(({ product, license_id, floating_users, in_use }) => [
+    product,
+    String(license_id),
+    String(floating_users),
+    String(Math.max(0, ...known(in_use))),
+    meanOf(in_use),
+    String(now.get(license_id) ?? 0),
+    `|${bars(in_use, floating_users)}|`,
+  ]);
+  const denied = refusals.map(({ product, code, counts }) => [
+    product ?? "-",
+    code,
+    String(known(counts).reduce((sum, count) => sum + count, 0)),
+  ]);
+  return [
+    `from ${from} to ${to}`,
+    rows.length === 0 ? "no licenses yet" : table([header, ...rows]),
+    ...(denied.length === 0 ? [] : [table([["PRODUCT", "REFUSED", "TIMES"], ...denied])]),
+  ].join("\n\n");
+}
+
+const known = (steps: Steps): number[] => steps.filter((count) => count !== null);
+
+/** Of what is known: of the most in use within each step. */
+function meanOf(steps: Steps): string {
+  const counts = known(steps);
+  const sum = counts.reduce((all, count) => all + count, 0);
+  return counts.length === 0 ? "-" : (sum / counts.length).toFixed(1);
+}
+
+const COLUMNS = 48;
+const LEVELS = "▁▂▃▄▅▆▇█";
+
+/** As high as the pool is full; a dot where nothing was in use, a space where nobody knows. */
+function bars(steps: Steps, slots: number): string {
+  const width = Math.ceil(steps.length / COLUMNS);
+  let line = "";
+  for (let from = 0; from < steps.length; from += width) {
+    const counts = known(steps.slice(from, from + width));
+    const peak = Math.max(0, ...counts);
+    const level = Math.ceil((Math.min(peak, slots) / Math.max(1, slots)) * LEVELS.length);
+    line += counts.length === 0 ? " " : peak === 0 ? "·" : LEVELS.charAt(Math.max(0, level - 1));
+  }
+  return line;
+}

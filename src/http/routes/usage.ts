@@ -1,0 +1,88 @@
+import { Type, type Static } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import { MINUTE } from "../../domain/time.ts";
+import { isSpan, SPANS, type Span } from "../../domain/usage.ts";
+import { rfc3339 } from "../../platform/rfc3339.ts";
+import { describe } from "../describe.ts";
+import { refuse, unwrap } from "../faults.ts";
+import { boolean, fields } from "../fields.ts";
+import { readQuery } from "../query.ts";
+import type { RouteDeps } from "./deps.ts";
+
+const Query = Type.Object({ span: fields.span, wait: fields.wait });
+
+const time = Type.String({ format: "date-time" });
+const steps = (description: string) =>
+  Type.Array(Type.Union([Type.Integer(), Type.Null()]), { description });
+
+const UsageReply = Type.Object({
+  span: Type.Union([Type.Literal("day"), Type.Literal("week"), Type.Literal("month")]),
+  from: time,
+  to: Type.Unsafe<string>({ ...time, description: "The end of the step that is under way." }),
+  step_minutes: Type.Integer(),
+  complete: Type.Boolean({
+    description: "false: what was before the server's start is still being read.",
+  }),
+  licenses: Type.Array(
+    Type.Object({
+      license_id: Type.Integer(),
+      product: Type.String(),
+      floating_users: Type.Integer(),
+      in_use: steps("The most slots in use at once within each step; null: not known."),
+    }),
+  ),
+  refusals: Type.Array(
+    Type.Object({
+      product: Type.Union([Type.String(), Type.Null()]),
+      code: Type.String(),
+      counts: steps("How many within each step; null: not known."),
+    }),
+  ),
+});
+
+export type UsageReply = Static<typeof UsageReply>;
+
+export const usage = ({ operations }: RouteDeps) =>
+  new Elysia({ name: "usage" }).get(
+    "/api/admin/v1/usage",
+    async ({ request }): Promise<UsageReply> => {
+      const asked = readQuery(Query, request);
+      const span = spanOf(asked.span);
+      const wait = boolean("wait", asked.wait) ?? false;
+      const { from, to, complete, licenses, refusals } = unwrap(await operations.usage(span, wait));
+      return {
+        span,
+        from: rfc3339(from),
+        to: rfc3339(to),
+        step_minutes: SPANS[span].step / MINUTE,
+        complete,
+        licenses: licenses.map(({ id, product, slots, inUse }) => ({
+          license_id: id,
+          product,
+          floating_users: slots,
+          in_use: [...inUse],
+        })),
+        refusals: refusals.map(({ product, code, counts }) => ({
+          product,
+          code,
+          counts: [...counts],
+        })),
+      };
+    },
+    describe({
+      summary: "How much was in use, and what was refused",
+      description:
+        "A day in steps of 5 minutes, a week of 30 minutes, or 30 days of 2 hours, from the " +
+        "record and from what the server sees. It is answered at once: what the record tells is " +
+        "in it as soon as complete is true.",
+      query: Query,
+      reply: UsageReply,
+      refuses: ["invalid_parameter", "invalid_boolean"],
+    }),
+  );
+
+function spanOf(asked: string | undefined): Span {
+  if (asked === undefined || asked === "") return "day";
+  if (isSpan(asked)) return asked;
+  return refuse({ code: "invalid_parameter", field: "span", expected: "day, week or month" });
+}

@@ -1,0 +1,81 @@
+import { SECOND, type Instant } from "../domain/time.ts";
+import { UsagePast } from "../domain/usage-past.ts";
+import { Usage, type Span, type UsageView } from "../domain/usage.ts";
+import { log } from "../platform/log.ts";
+import type { Store } from "../store/store.ts";
+import type { Answer } from "./operations.ts";
+
+export interface UsageAnswer extends UsageView {
+  /** False: the record is still being read, and what it tells is not in here yet. */
+  readonly complete: boolean;
+}
+
+const SAMPLE = 5 * SECOND;
+
+/**
+ * How much is in use, watched since the start; what was before is read from the record when
+ * somebody first asks, and is not kept anywhere else.
+ */
+export class UsageWatch {
+  readonly #store: Store;
+  readonly #usage = new Usage();
+  /** The last line before this watch: refusals in later ones are counted as they happen. */
+  readonly #startedAfter: number;
+  readonly #sampling: Timer;
+  #known: Instant | null = null;
+  #reading: Promise<void> | null = null;
+  #complete = false;
+  #stopped = false;
+
+  constructor(store: Store) {
+    this.#store = store;
+    this.#startedAfter = store.health().seq;
+    void this.#sample();
+    this.#sampling = setInterval(() => void this.#sample(), SAMPLE);
+    this.#sampling.unref();
+  }
+
+  /** `wait`: with all that the record tells, however long that takes. */
+  async view(span: Span, wait: boolean): Answer<UsageAnswer> {
+    this.#reading ??= this.#readPast();
+    if (wait) await this.#reading;
+    return this.#store.read((state, now) => ({
+      ...this.#usage.view(state, span, now, (this.#known ??= now)),
+      complete: this.#complete,
+    }));
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    clearInterval(this.#sampling);
+  }
+
+  async #sample(): Promise<void> {
+    await this.#store.read((state, now) => {
+      this.#known ??= now;
+      this.#usage.sample(state, now);
+    });
+  }
+
+  async #readPast(): Promise<void> {
+    try {
+      const looked = await this.#store.lookBack((state, now) => {
+        this.#usage.sample(state, now);
+        return new UsagePast(this.#usage, state, now);
+      });
+      if (!looked.ok) return;
+      const { seen: past, lines } = looked.value;
+      for await (const { seq, at, events } of lines) {
+        if (this.#stopped) return;
+        if (!past.goBack(at, events, seq <= this.#startedAfter)) break;
+      }
+      this.#known = past.finish();
+      this.#complete = true;
+    } catch (error) {
+      log.error("the record could not be read for what was in use", { error });
+    } finally {
+      // What did not come to its end is tried again when somebody asks again.
+      if (!this.#complete) this.#reading = null;
+    }
+  }
+}

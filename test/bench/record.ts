@@ -1,0 +1,76 @@
+// How long a page of the record takes, of the compiled binary, when the record is long.
+//
+//   bun test/bench/record.ts [LINES]
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { RecordReply } from "../../src/http/routes/record.ts";
+import { Identity } from "../../src/operations/identity.ts";
+import { realDisk } from "../../src/platform/disk.ts";
+import { readComponents } from "../../src/platform/machine.ts";
+import { buildBinary, startBinary } from "../support/binary.ts";
+import { longRecord } from "../support/long-record.ts";
+
+const ROUNDS = 25;
+const lines = Number(process.argv[2] ?? 1_000_000);
+
+buildBinary();
+const folder = mkdtempSync(join(tmpdir(), "berth-bench-"));
+try {
+  const data = join(folder, "data");
+  mkdirSync(data, { mode: 0o700 });
+  const identity = new Identity(realDisk, data, readComponents());
+  await longRecord(data, lines, 0, await identity.make());
+  const server = await startBinary("serve", "--data", data, "--listen", "127.0.0.1:0");
+  try {
+    await measure(`${server.url}/api/admin/v1/record`);
+  } finally {
+    await server.stop();
+  }
+} finally {
+  rmSync(folder, { recursive: true });
+}
+
+async function measure(url: string): Promise<void> {
+  await report("newest page of 100", () => page(`${url}?limit=100`));
+  await report("page of 100 in the middle", () =>
+    page(`${url}?limit=100&before=${Math.floor(lines / 2)}`),
+  );
+  await report("one step of a filter that matches nothing", () => page(`${url}?user=nobody`));
+  const began = performance.now();
+  let steps = 0;
+  for (let next: string | null = ""; next !== null; steps += 1) {
+    ({ next } = await page(`${url}?user=nobody&before=${next}`));
+  }
+  say(`all of a filter that matches nothing: ${since(began)} s, ${steps} steps`);
+  const exporting = performance.now();
+  const { size } = await (await fetch(`${url}/export`)).blob();
+  say(`the export, ${(size / 2 ** 20).toFixed(0)} MiB: ${since(exporting)} s`);
+}
+
+async function page(url: string): Promise<RecordReply> {
+  const response = await fetch(url);
+  if (response.status !== 200) throw new Error(`${url} answered ${response.status}`);
+  return (await response.json()) as RecordReply;
+}
+
+async function report(what: string, act: () => Promise<unknown>): Promise<void> {
+  const took: number[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const began = performance.now();
+    await act();
+    took.push(performance.now() - began);
+  }
+  const sorted = took.toSorted((a, b) => a - b);
+  const at = (share: number): string =>
+    (sorted[Math.floor(share * (sorted.length - 1))] ?? 0).toFixed(1);
+  say(`${what}: median ${at(0.5)} ms, worst ${at(1)} ms (${ROUNDS} rounds, ${lines} lines)`);
+}
+
+function since(began: number): string {
+  return ((performance.now() - began) / 1_000).toFixed(1);
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

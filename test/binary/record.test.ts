@@ -1,0 +1,77 @@
+// The record of the real executable, read while it is written and while checkpoints move its lines.
+import { expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import type { RecordReply } from "../../src/http/routes/record.ts";
+import { buildBinary, runBinary, startBinary } from "../support/binary.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+setDefaultTimeout(120_000);
+
+const USERS = ["ada", "bob", "cem", "dan", "eve"];
+
+/** Kept checkpoints, by what they cover. */
+const generations = (folder: string): string[] =>
+  readdirSync(folder).filter((name) => /^state-\d+\.json$/.test(name));
+
+test("pages are exact and the export is whole while it works and checkpoints run", async () => {
+  buildBinary();
+  const folder = join(tempFolder(), "data");
+  const server = await startBinary("demo", "--data", folder, "--listen", "127.0.0.1:0");
+  onTestFinished(() => server.kill());
+
+  /** From somewhere else each time, so that every heartbeat is on record, in a long line. */
+  let beats = 0;
+  const over = new AbortController();
+  const working = USERS.map(async (user) => {
+    while (!over.signal.aborted) {
+      beats += 1;
+      const user_info = `${beats} `.padEnd(4_000, "x");
+      const response = await fetch(`${server.url}/api/v4/register`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ user, user_info }),
+      });
+      expect(response.status).toBe(200);
+    }
+  });
+
+  const page = async (query: string): Promise<RecordReply> => {
+    const response = await fetch(`${server.url}/api/admin/v1/record?${query}`);
+    expect(response.status).toBe(200);
+    return (await response.json()) as RecordReply;
+  };
+  const walk = async (): Promise<number[]> => {
+    const found: number[] = [];
+    for (let next: string | null = ""; next !== null;) {
+      const { events, next: then }: RecordReply = await page(`limit=500&before=${next}`);
+      found.push(...events.map(({ seq }) => seq));
+      next = then;
+    }
+    return found;
+  };
+
+  const seen = new Set(generations(folder));
+  let walks = 0;
+  for (const until = Date.now() + 60_000; seen.size < 3 && Date.now() < until; walks += 1) {
+    const lines = [...new Set(await walk())];
+    const newest = lines[0] ?? 0;
+    expect(newest).toBeGreaterThan(USERS.length);
+    expect(lines).toEqual(Array.from({ length: newest }, (_, index) => newest - index));
+    for (const name of generations(folder)) seen.add(name);
+  }
+  expect(walks).toBeGreaterThan(2);
+  expect(seen.size).toBeGreaterThanOrEqual(3);
+
+  const out = join(tempFolder(), "record.jsonl");
+  const exported = await runBinary(["record", "--data", folder, "--out", out, "--json"]);
+  expect([exported.code, exported.stderr]).toEqual([0, ""]);
+  over.abort();
+  await Promise.all(working);
+  const facts = JSON.parse(exported.stdout) as { lines: number; last: number; anchor: null };
+  expect(facts).toMatchObject({ lines: facts.last, anchor: null });
+  const checked = await runBinary(["record", "verify", out]);
+  expect([checked.code, checked.stderr]).toEqual([0, ""]);
+  expect(await server.stop()).toBe(0);
+  expect((await runBinary(["verify", "--data", folder])).code).toBe(0);
+});

@@ -1,0 +1,78 @@
+import { expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { join } from "node:path";
+import type { UsageReply } from "../../src/http/routes/usage.ts";
+import { runBinary, startBinary, type Running } from "../support/binary.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(60_000);
+
+async function demo(folder: string): Promise<Running> {
+  const running = await startBinary("demo", "--data", folder, "--listen", "127.0.0.1:0");
+  onTestFinished(() => running.kill());
+  return running;
+}
+
+async function asked({ url }: Running, query: string): Promise<UsageReply> {
+  const response = await fetch(`${url}/api/admin/v1/usage${query}`);
+  expect(response.status).toBe(200);
+  return (await response.json()) as UsageReply;
+}
+
+const call = (url: string, path: string, user: string): Promise<Response> =>
+  fetch(`${url}/api/v4/${path}`, {
+    method: "POST",
+    body: JSON.stringify({ user, product: "DEMO" }),
+    headers: { "content-type": "application/json" },
+  });
+
+const peakOf = ({ licenses }: UsageReply): number =>
+  Math.max(...(licenses[0]?.in_use ?? []).map((count) => count ?? 0));
+
+test("what was in use outlives a stop and a kill, and the command line tells of it", async () => {
+  const folder = join(tempFolder(), "data");
+  const first = await demo(folder);
+  for (const user of ["ada", "bob", "eve"]) {
+    expect((await call(first.url, "register", user)).status).toBe(200);
+  }
+  for (const user of ["ada", "bob"]) await call(first.url, "unregister", user);
+  expect((await call(first.url, "unregister", "nobody")).status).toBe(400);
+  expect(await first.stop()).toBe(0);
+
+  const second = await demo(folder);
+  const read = await asked(second, "?wait=true");
+  expect([read.complete, peakOf(read)]).toEqual([true, 3]);
+  expect(read.refusals).toMatchObject([{ product: "DEMO", code: "user_not_registered" }]);
+  expect((await call(second.url, "register", "dan")).status).toBe(200);
+  const beside = await runBinary(["usage", "--data", folder]);
+  expect([beside.code, beside.stderr]).toEqual([0, ""]);
+  await second.kill();
+
+  const alone = await runBinary(["usage", "--data", folder, "--span", "month"]);
+  expect([alone.code, alone.stderr]).toEqual([0, ""]);
+  for (const { stdout } of [beside, alone]) {
+    const [, , head = "", row = "", , denied = "", refused = ""] = stdout.split("\n");
+    expect(head.split(/ {2,}/).slice(0, 6)).toEqual([
+      "PRODUCT",
+      "LICENSE",
+      "SLOTS",
+      "PEAK",
+      "MEAN",
+      "NOW",
+    ]);
+    const [product, , slots, peak, , now] = row.split(/ {2,}/);
+    expect([product, slots, peak, now]).toEqual(["DEMO", "5", "3", "2"]);
+    expect(row).toMatch(/ {2}\| *[▁▂▃▄▅▆▇█]{1,2}\|$/);
+    expect(denied).toBe("PRODUCT  REFUSED              TIMES");
+    expect(refused).toBe("DEMO     user_not_registered  1");
+  }
+  const json = await runBinary(["usage", "--data", folder, "--json"]);
+  const reply = JSON.parse(json.stdout) as UsageReply;
+  expect([reply.span, reply.complete, peakOf(reply)]).toEqual(["day", true, 3]);
+});
+
+test("a span that there is not is misuse", async () => {
+  const { code, stderr } = await runBinary(["usage", "--data", tempFolder(), "--span", "year"]);
+  expect(code).toBe(2);
+  expect(stderr).toContain("--span must be one of day, week, month");
+});
