@@ -13,16 +13,23 @@ const desk = join(root, "desk");
 BERTH.run("vendor", "init", "--name", `Acme ${EVIL}`, "--dir", desk, "--product", "cad");
 const site = await serveSite(join(root, "site"));
 const data = ["--data", site.folder];
-const token = BERTH.run("admin", "token", "--name", "walker", ...data)
-  .trim()
-  .split("\n")
-  .at(-1);
 
 const opened = await Opened.at(`${site.url}#/settings`);
 const { page } = opened;
-await page.getByLabel("Administration token").fill(token ?? "");
-await page.getByRole("button", { name: "Sign in" }).first().click();
-await page.getByRole("heading", { name: "Settings" }).waitFor();
+await page.getByText("There is no credential yet").waitFor();
+await checkLooks(opened, "settings-unclaimed");
+await page.getByRole("button", { name: "Make a token" }).click();
+await page.getByLabel("What it is for").fill("walker");
+await page.getByRole("dialog").getByRole("button", { name: "Make the token" }).click();
+await page.locator("dialog .secret code").waitFor();
+await page.getByRole("button", { name: "Sign out" }).waitFor({ state: "attached" });
+check(
+  "the first token signs this tab in, and stays there to be kept",
+  await page.locator("dialog .secret code").isVisible(),
+);
+await page.getByRole("button", { name: "I have kept it" }).click();
+const focused = await page.evaluate<string>("document.activeElement.textContent");
+check("the keyboard is back where it was", focused === "Make a token", focused);
 
 const section = async (name: string): Promise<void> => {
   await page.getByRole("navigation", { name: "Sections" }).getByRole("link", { name }).click();

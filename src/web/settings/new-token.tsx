@@ -1,14 +1,16 @@
 import { useSignal } from "@preact/signals";
 import { admin, done } from "../api.ts";
+import { watch } from "../live.ts";
 import { Button, CopyButton } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Field } from "../parts/field.tsx";
 import { Form } from "../parts/form.tsx";
+import { signIn, token } from "../session.ts";
 import { settings } from "../texts/settings.ts";
 
 const { make, made_ } = settings.access;
 
-/** A token that somebody else will use: this tab stays signed in with its own. */
+/** A token for somebody else to use: this tab stays signed in with its own, if it has one. */
 export function NewToken({ again }: { again: () => Promise<void> }) {
   const asking = useSignal(false);
   const made = useSignal<string | null>(null);
@@ -21,7 +23,13 @@ export function NewToken({ again }: { again: () => Promise<void> }) {
   };
   const submit = async (): Promise<void> => {
     const body = { name: name.value.trim(), days: days.value.trim() };
-    made.value = (await done(admin.access.tokens.post(body))).token;
+    const reply = await done(admin.access.tokens.post(body));
+    made.value = reply.token;
+    // The first one of all shuts the door behind whoever made it: they go on with it.
+    if (token.value === null) {
+      signIn(reply.token);
+      void watch();
+    }
     await again();
   };
   return (
