@@ -3,5 +3,5 @@ import { runRigs } from "../support/run-rigs.ts";
 
 await runRigs({
   folder: import.meta.dir,
-  always: ["page-doors", "page-record", "page-settings", "other-sites"],
+  always: ["page-doors", "page-record", "page-settings", "page-clock", "other-sites"],
 });

@@ -17,8 +17,6 @@ export function FileField({ label, hint, accept, onText }: Props) {
   const read = async (input: HTMLInputElement): Promise<void> => {
     const file = input.files?.[0];
     if (file !== undefined) onText(await file.slice(0, MOST).text());
-    // The same one can be chosen again, after it was changed.
-    input.value = "";
   };
   return (
     <div class="field">
@@ -28,6 +26,8 @@ export function FileField({ label, hint, accept, onText }: Props) {
         type="file"
         accept={accept}
         aria-describedby={hint === undefined ? undefined : `${id}-hint`}
+        // The same one can be chosen again, after it was changed.
+        onClick={(event) => (event.currentTarget.value = "")}
         onChange={(event) => void read(event.currentTarget)}
       />
       {hint !== undefined && (
