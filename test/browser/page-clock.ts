@@ -45,7 +45,7 @@ await site.call("register", { product: "CAD", user: "ada" });
 await jump(57);
 await page.getByText("a day or more behind").waitFor();
 await page.getByRole("button", { name: "Set time back" }).click();
-await page.getByRole("alert").waitFor();
+await page.getByText("Choose the vendor’s answer first.").waitFor();
 await page.getByRole("button", { name: "Make a code" }).click();
 const code = (await page.locator(".secret code").textContent()) ?? "";
 await checkLooks(opened, "clock-behind");

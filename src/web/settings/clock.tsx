@@ -80,6 +80,7 @@ function SetBack({ again }: Pick<Props, "again">) {
     ({ code: code.value } = await done(admin.clock.ask.post({})));
   };
   const repair = async (): Promise<void> => {
+    if (answer.value === "") throw new Error(clock.repair.missing);
     await done(admin.clock.repair.post({ license: answer.value.trim() }));
     await again();
   };

@@ -8,7 +8,7 @@ import { Form } from "../parts/form.tsx";
 import { signIn, token } from "../session.ts";
 import { settings } from "../texts/settings.ts";
 
-const { make, made_ } = settings.access;
+const { make, kept } = settings.access;
 
 /** A token for somebody else to use: this tab stays signed in with its own, if it has one. */
 export function NewToken({ again }: { again: () => Promise<void> }) {
@@ -46,15 +46,15 @@ export function NewToken({ again }: { again: () => Promise<void> }) {
         </Dialog>
       )}
       {made.value !== null && (
-        <Dialog title={made_.title} onClose={close}>
-          <p>{made_.text}</p>
+        <Dialog title={kept.title} onClose={close}>
+          <p>{kept.text}</p>
           <p class="secret">
             <code>{made.value}</code>
           </p>
           <div class="row">
             <CopyButton text={made.value} />
             <Button kind="main" onClick={close}>
-              {made_.done}
+              {kept.done}
             </Button>
           </div>
         </Dialog>

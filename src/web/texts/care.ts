@@ -24,7 +24,7 @@ export const clock = {
   repair: {
     file: "The vendor’s answer",
     act: "Set time back",
-    done: "Time was set back.",
+    missing: "Choose the vendor’s answer first.",
   },
   again: "Look again",
   commands: ["berth clock", "berth clock accept", "berth clock repair FILE"],
@@ -58,7 +58,7 @@ export const care = {
   },
   bundle: {
     title: "Support bundle",
-    text: "What helps somebody to find a fault: settings, state of the disk, the latest log. Names and addresses are replaced; no secret and no license is in it.",
+    text: "What helps somebody to find a fault: status, settings, findings, what happened when, and the service’s latest log. Names and addresses are replaced in it, and no secret is in it.",
     act: "Save a support bundle",
     made: (name: string) => `${name} is saved. Look into it before you hand it on.`,
     command: "berth support-bundle FILE",

@@ -14,7 +14,6 @@ export const settings = {
   },
   onTerminal: "The same in a terminal",
   access: {
-    about: "From this machine or another, administration asks for one of these.",
     open: "There is no credential yet: whoever can connect from this machine may administer.",
     tokens: "Tokens",
     tokensAbout: "For people and programs that administer. A token is shown once, when it is made.",
@@ -40,7 +39,7 @@ export const settings = {
       daysHint: "1 to 9999. Left empty, it never ends.",
       act: "Make the token",
     },
-    made_: {
+    kept: {
       title: "The new token",
       text: "It is shown this once. Copy it now to where it will be used.",
       done: "I have kept it",
