@@ -60,6 +60,8 @@ function Take({ onClose }: { onClose: () => void }) {
       <Button kind="main" onClick={take} disabled={backwards}>
         {record.export.save}
       </Button>
+      <p>{record.export.onTerminal}</p>
+      <Command text={record.export.outCommand} />
       <p>{record.export.checkWith}</p>
       <Command text={record.export.command} />
     </Dialog>

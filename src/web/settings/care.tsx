@@ -26,8 +26,9 @@ export const Care = () => (
       <Command text={care.doctor.command} />
     </section>
     <section class="card">
-      <h3>{care.verify}</h3>
+      <h3>{care.verify.title}</h3>
       <Chain />
+      <Command text={care.verify.command} />
     </section>
     <Backup />
     <Bundle />

@@ -11,10 +11,12 @@ import { OnTerminal } from "./on-terminal.tsx";
 
 const { network } = settings;
 
-const askSettings = (): Promise<SettingsReply> => done(admin.settings.get());
-
 /** Where it listens, to whom, and what stands open. */
-export function Network() {
+export const Network = () => (
+  <Loaded ask={() => done(admin.settings.get())}>{(told) => <Told told={told} />}</Loaded>
+);
+
+function Told({ told }: { told: SettingsReply }) {
   const { value: known } = status;
   if (known === null) return null;
   return (
@@ -22,13 +24,13 @@ export function Network() {
       <section class="card">
         <h3>{settings.sections.network}</h3>
         <p class="quiet">{network.about}</p>
-        <Loaded ask={askSettings}>{(told) => <Standing told={told} />}</Loaded>
+        <Standing told={told} />
         <Certificate certificate={known.certificate} />
       </section>
       <Doors doors={known.doors} />
       <section class="card">
         <h3>{network.all}</h3>
-        <Loaded ask={askSettings}>{(told) => <All told={told} />}</Loaded>
+        <All told={told} />
         <p>{network.file}</p>
         <Command text={network.fileLine} />
         <p>{network.restart}</p>

@@ -63,7 +63,7 @@ export const care = {
     made: (name: string) => `${name} is saved. Look into it before you hand it on.`,
     command: "berth support-bundle FILE",
   },
-  verify: "Is everything whole?",
+  verify: { title: "Is everything whole?", command: "berth verify" },
 } as const;
 
 export const machine = {

@@ -81,8 +81,10 @@ export const record = {
     first: "the record",
     last: "the record (today)",
     save: "Save the record",
+    onTerminal: "The same in a terminal:",
+    outCommand: "berth record --out record.jsonl",
     checkWith: "Anybody with Berth can check such a file, on any machine:",
-    command: "berth record verify FILE",
+    command: "berth record verify record.jsonl",
     backwards: "The first month is after the last one.",
   },
 } as const;
