@@ -28,7 +28,11 @@ export function jsonBody<S extends TObject>(schema: S, rules: BodyRules = {}) {
 }
 
 /** A document from the vendor, however it is sent. */
-const UploadBody = Type.Object({ license: Type.Optional(Type.String()) });
+const UploadBody = Type.Object({
+  license: Type.Optional(
+    Type.String({ description: "The text of the vendor's document.", bytes: UPLOAD_BYTES }),
+  ),
+});
 
 /** Takes a file of a form, plain text, or JSON; what is in it is for others to judge. */
 export function uploadBody() {

@@ -1,9 +1,30 @@
-import type { TSchema } from "@sinclair/typebox";
-import { statusOf, type Code } from "./faults.ts";
+import type { TObject, TSchema } from "@sinclair/typebox";
+import type { AnyFault, Code } from "./faults.ts";
+
+/** Of a wrong parameter there is nothing to say in general. */
+export type Refusing = Exclude<Code, "invalid_parameter"> | AnyFault;
 
 interface Description {
   readonly summary: string;
   readonly description?: string;
+  readonly query?: TObject;
+  /** Fields that a request cannot do without. */
+  readonly needs?: readonly string[];
+  /**
+   * The refusals a caller should be ready for, besides those any request can get; with their facts
+   * where the sentence hangs on them.
+   */
+  readonly refuses?: readonly Refusing[];
+  /** What is gone afterwards, in a sentence for whoever is asked whether to go on. */
+  readonly destroys?: string;
+  readonly idempotent?: boolean;
+  /** Takes an X-Nonce and answers it in a lease. */
+  readonly leased?: boolean;
+  /** Takes a document as a file or as plain text too. */
+  readonly upload?: boolean;
+}
+
+interface Replying extends Description {
   /** What a success looks like; left out for an empty one. */
   readonly reply?: TSchema;
   /** For a stream: what each of its lines looks like. */
@@ -12,30 +33,17 @@ interface Description {
   readonly text?: string;
   /** For the replies that are a file: its media type. */
   readonly file?: string;
-  readonly query?: TSchema;
-  /** The refusals a caller should be ready for, besides those any request can get. */
-  readonly refuses?: readonly Code[];
-  readonly idempotent?: boolean;
-  /** Takes an X-Nonce and answers it in a lease. */
-  readonly leased?: boolean;
-  /** Takes a document as a file or as plain text too. */
-  readonly upload?: boolean;
+}
+
+/** What `describe` leaves on a route. */
+export interface Detail extends Partial<Description> {
+  /** Nothing to call. */
+  readonly hide?: boolean;
+  readonly responses?: { readonly 200?: object };
 }
 
 /** A route's page in the OpenAPI document, kept beside the route. */
-export function describe({
-  summary,
-  description,
-  reply,
-  lines,
-  text,
-  file,
-  query,
-  refuses = [],
-  idempotent,
-  leased,
-  upload,
-}: Description) {
+export function describe({ reply, lines, text, file, ...page }: Replying) {
   const content = {
     ...(reply && { "application/json": { schema: reply } }),
     ...(lines && { "application/x-ndjson": { schema: lines } }),
@@ -46,24 +54,9 @@ export function describe({
       [file]: { schema: { type: "string" as const, format: "binary" } },
     }),
   };
-  const byStatus = Map.groupBy(refuses, statusOf);
-  return {
-    detail: {
-      summary,
-      ...(description !== undefined && { description }),
-      ...(query !== undefined && { query }),
-      ...(idempotent === true && { idempotent }),
-      ...(leased === true && { leased }),
-      ...(upload === true && { upload }),
-      responses: {
-        200: {
-          description: "Done, and on disk",
-          ...(Object.keys(content).length > 0 && { content }),
-        },
-        ...Object.fromEntries(
-          [...byStatus].map(([status, codes]) => [status, { description: codes.join(", ") }]),
-        ),
-      },
-    },
+  const done = {
+    description: "Done, and on disk",
+    ...(Object.keys(content).length > 0 && { content }),
   };
+  return { detail: { ...page, responses: { 200: done } } };
 }

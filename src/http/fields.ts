@@ -3,51 +3,99 @@ import type { Instant } from "../domain/time.ts";
 import { refuse } from "./faults.ts";
 import { parseTimestamp, ZERO_TIME } from "./timestamps.ts";
 
+const IDENTIFIER_BYTES = 256;
+const INFO_BYTES = 4 * 1024;
+const CODE_BYTES = 64 * 1024;
+const SECRET_BYTES = 4 * 1024;
+
+/** For readers of the document, and for those who read a request. */
+interface Notes {
+  readonly tolerates?: "integer" | "boolean";
+  /** The most it may have, in UTF-8. */
+  readonly bytes?: number;
+  /** A point in time, as text. */
+  readonly instant?: true;
+}
+
 /**
  * The contract's fields: every one is a string and optional by shape. Which are needed, and what
  * their text must look like, is read here; a few may also arrive as JSON numbers or booleans.
  */
-export const field = (description: string, more: { tolerates?: "integer" | "boolean" } = {}) =>
-  Type.Optional(Type.String({ description, ...more }));
+export const field = (description: string, notes: Notes = {}) =>
+  Type.Optional(Type.String({ description, ...notes }));
 
-const COUNT = "A whole number in decimal digits; a JSON integer is understood too.";
+const name = (description: string) => field(description, { bytes: IDENTIFIER_BYTES });
+
+const count = (description: string) =>
+  field(
+    `${description} A whole number in decimal digits, up to 1000000000000; a JSON integer is ` +
+      "understood too.",
+    { tolerates: "integer" },
+  );
 
 export const fields = {
-  product: field("Product code. May be left out while only one product is installed."),
-  user: field("Who the slot is for: an opaque name, compared in Unicode NFC, case-sensitive."),
-  os_hostname: field("Host name of the user's machine."),
-  ip_local: field("The machine's own address as it knows it."),
-  user_info: field("Free text, up to 4 KiB."),
-  borrowed_until: field("End of the borrow, RFC 3339. Left out: the longest allowed."),
-  license_id: field(`One license of the product, by its id. ${COUNT}`, { tolerates: "integer" }),
-  feature: field("Feature code."),
-  license_key: field("The vendor's name for what was bought."),
-  signing_key: field("The vendor's initialization code; white space and dashes do not matter."),
-  license_policy: field("The vendor's policy document, as it is or as base64 of it."),
-  policy_id: field("The policy's id; left out: its own.", { tolerates: "integer" }),
-  confirmation_code: field("The vendor's code; case, white space and dashes do not matter."),
-  apiKey: field("The API key; empty or left out: unchanged."),
-  sharedKey: field("The shared key; empty or left out: unchanged."),
-  name: field("The name of a token or a user."),
-  role: field("admin or user; user when left out."),
-  password: field("At least 12 characters."),
-  days: field(`Until the token ends; left out: never. ${COUNT}`, { tolerates: "integer" }),
-  text: field("What the codes shall hold, up to 64 KiB."),
-  frames: field("What was read, a code a line, in any order."),
-  vendor: field("A vendor, by its id."),
-  appliance: field("This appliance, by its id."),
-  span: field("day, week or month: how far back; day when left out."),
-  wait: field("true: not before all of the record is read that it takes.", {
-    tolerates: "boolean",
+  product: name("Product code. May be left out while only one product is installed."),
+  user: name("Who the slot is for: an opaque name, compared in Unicode NFC, case-sensitive."),
+  os_hostname: name("Host name of the user's machine; shown to the operator."),
+  ip_local: name("The machine's own address as it knows it; shown to the operator."),
+  user_info: field("Free text for the operator; may be empty.", { bytes: INFO_BYTES }),
+  borrowed_until: field(
+    "End of the borrow, RFC 3339 with any offset. Left out, empty or 0001-01-01T00:00:00Z: the " +
+      "longest allowed.",
+    { instant: true },
+  ),
+  license_id: field(
+    "One license of the product, by its id; left out: one that can serve the call. Decimal " +
+      "digits; a JSON integer is understood too.",
+    { tolerates: "integer" },
+  ),
+  feature: name("Feature code, as the vendor named it."),
+  license_key: name("The vendor's name for what was bought."),
+  signing_key: field("The vendor's initialization code; white space and dashes do not matter.", {
+    bytes: IDENTIFIER_BYTES,
   }),
-  with_borrows: field("true: also while slots are borrowed.", { tolerates: "boolean" }),
-  consumptions: field(`How many to add; 1 when left out. ${COUNT}`, { tolerates: "integer" }),
-  max_overages: field(`Tightens the license's own overage for this call. ${COUNT}`, {
+  license_policy: field("The vendor's policy document, as it is or as base64 of it.", {
+    bytes: CODE_BYTES,
+  }),
+  policy_id: field("The policy's id; left out: its own. A JSON integer is understood too.", {
     tolerates: "integer",
+    bytes: IDENTIFIER_BYTES,
   }),
-  allow_overages: field("false: no overage for this call. A JSON boolean is understood too.", {
+  confirmation_code: field("The vendor's code; case, white space and dashes do not matter.", {
+    bytes: CODE_BYTES,
+  }),
+  apiKey: field("The API key; empty or left out: unchanged.", { bytes: SECRET_BYTES }),
+  sharedKey: field("The shared key; empty or left out: unchanged.", { bytes: SECRET_BYTES }),
+  name: name("The name of a token or a user."),
+  role: field("admin or user; user when left out."),
+  password: field("At least 12 characters.", { bytes: 1_024 }),
+  days: field(
+    "Until the token ends, 1 to 9999; left out: never. A JSON integer is understood too.",
+    {
+      tolerates: "integer",
+    },
+  ),
+  text: field("What the codes shall hold.", { bytes: CODE_BYTES }),
+  frames: field("What was read, a code a line, in any order."),
+  vendor: name("A vendor, by its id."),
+  appliance: field("This appliance, by its id; berth status tells it."),
+  span: field("day, week or month: how far back; day when left out."),
+  wait: field(
+    "true: not before all of the record is read that it takes. A JSON boolean is understood too.",
+    { tolerates: "boolean" },
+  ),
+  with_borrows: field("true: also while slots are borrowed. A JSON boolean is understood too.", {
     tolerates: "boolean",
   }),
+  consumptions: count(
+    "How many to add; 1 when left out, less than 0 only where the license allows.",
+  ),
+  max_overages: count("Tightens the license's own overage for this call; less than 0: not given."),
+  allow_overages: field(
+    "false: no overage for this call; true: as the license has it. A JSON boolean is understood " +
+      "too.",
+    { tolerates: "boolean" },
+  ),
 } as const;
 
 /**
@@ -81,9 +129,6 @@ function asText(schema: TObject, name: string, value: unknown): unknown {
     (tolerates === "boolean" && typeof value === "boolean");
   return understood ? String(value) : value;
 }
-
-const IDENTIFIER_BYTES = 256;
-const INFO_BYTES = 4 * 1024;
 
 /** Control characters, everything Unicode says to show nothing for, line separators. */
 const UNSEEN = /[\p{Cc}\p{DI}\u2028\u2029]/u;
@@ -172,8 +217,6 @@ export function timestamp(field: string, value: string | undefined): Instant | n
   return at === ZERO_TIME ? null : at;
 }
 
-const CODE_BYTES = 64 * 1024;
-
 /** A code or a document: white space in it means nothing. Null when absent or empty. */
 export function code(
   field: string,
@@ -184,8 +227,6 @@ export function code(
   if (text === "") return null;
   return checked(field, text, bytes, UNSEEN_IN_TEXT);
 }
-
-const SECRET_BYTES = 4 * 1024;
 
 /** Null when absent or empty. */
 export function secret(field: string, value: string | undefined): string | null {

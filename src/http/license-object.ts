@@ -9,71 +9,84 @@ export interface Held {
   readonly borrowedUntil: Instant | null;
 }
 
-const text = Type.Union([Type.String(), Type.Null()]);
-const count = Type.Union([Type.Integer(), Type.Null()]);
-const time = Type.Union([Type.String({ format: "date-time" }), Type.Null()]);
+const NULL = Type.Null();
+const text = (description: string) => Type.Union([Type.String(), NULL], { description });
+const flag = (description: string) => Type.Boolean({ description });
+const integer = (description: string) => Type.Integer({ description });
+const count = (description: string) => Type.Union([Type.Integer(), NULL], { description });
+const time = (description: string) =>
+  Type.Union([Type.String({ format: "date-time" }), NULL], { description });
 
-const consumptionShape = {
-  total_consumptions: Type.Integer(),
-  max_overages: Type.Integer(),
-  allow_overages: Type.Boolean(),
-  allow_unlimited_consumptions: Type.Boolean(),
-  allow_negative_consumptions: Type.Boolean(),
-  reset_consumption: Type.Boolean(),
-  consumption_period: text,
+const CLOUD_ONLY = "Counted by licensing clouds; nothing here.";
+
+export const consumptionShape = {
+  total_consumptions: integer("Counted since the last reset."),
+  max_overages: integer("How many more than the maximum are granted."),
+  allow_overages: flag("Whether any more are."),
+  allow_unlimited_consumptions: flag("Counts without a maximum."),
+  allow_negative_consumptions: flag("Can be counted down."),
+  reset_consumption: flag("Whether the total begins anew every period."),
+  consumption_period: text("daily, weekly, monthly or annually, in UTC; null: for ever."),
 };
 
 export const FeatureObject = Type.Object({
-  id: Type.Integer(),
-  code: Type.String(),
-  name: Type.String(),
-  feature_type: Type.Union([Type.Literal("activation"), Type.Literal("consumption")]),
-  expiry_date: time,
-  metadata: text,
-  is_floating: Type.Boolean(),
-  is_floating_cloud: Type.Boolean(),
-  floating_users: count,
-  floating_timeout: count,
-  floating_in_use_devices: Type.Integer(),
-  max_consumption: count,
+  id: integer("Of the feature within its license."),
+  code: Type.String({ description: "What calls name it by." }),
+  name: Type.String({ description: "What people call it." }),
+  feature_type: Type.Union([Type.Literal("activation"), Type.Literal("consumption")], {
+    description: "On or off, or counted.",
+  }),
+  expiry_date: time("Where it ends before its license; null: with it."),
+  metadata: text("The vendor's own."),
+  is_floating: flag("Has slots of its own, taken by featureRegister."),
+  is_floating_cloud: flag("Never here."),
+  floating_users: count("Slots of the feature; null: it is not floating."),
+  floating_timeout: count("Minutes without contact after which its slot is free."),
+  floating_in_use_devices: integer("Slots of the feature taken now."),
+  max_consumption: count("The most that can be counted; null: no maximum, or nothing is counted."),
   ...consumptionShape,
 });
 
 export const LicenseObject = Type.Object({
-  id: Type.Integer(),
-  license_key: text,
-  license_type: Type.String(),
-  product_details: Type.Object({ product_name: Type.String(), short_code: Type.String() }),
-  customer: text,
-  metadata: text,
-  custom_fields: Type.Array(Type.Unknown()),
-  start_date: time,
-  validity_period: time,
-  maintenance_period: time,
-  is_trial: Type.Boolean(),
-  allow_grace_period: Type.Boolean(),
-  grace_period: count,
-  license_active: Type.Boolean(),
-  license_enabled: Type.Boolean(),
-  is_expired: Type.Boolean(),
+  id: integer("The license_id of other calls."),
+  license_key: text("The vendor's name for what was bought."),
+  license_type: Type.String({
+    description: "perpetual, time-limited, subscription or consumption.",
+  }),
+  product_details: Type.Object({
+    product_name: Type.String({ description: "What people call it." }),
+    short_code: Type.String({ description: "The product of other calls." }),
+  }),
+  customer: text("Who it was sold to."),
+  metadata: text("The vendor's own."),
+  custom_fields: Type.Array(Type.Unknown(), { description: "Empty; here for known clients." }),
+  start_date: time("Not before; null: from the beginning."),
+  validity_period: time("The end; null: none."),
+  maintenance_period: time("Until when updates are included."),
+  is_trial: flag("For trying."),
+  allow_grace_period: flag("Goes on for a while after its end."),
+  grace_period: count("For so many hours."),
+  license_active: flag("Has begun."),
+  license_enabled: flag("The vendor did not disable it."),
+  is_expired: flag("Its end has passed, and its grace too."),
   is_floating: Type.Literal(true),
   is_floating_cloud: Type.Literal(false),
-  floating_users: Type.Integer(),
-  floating_timeout: Type.Integer(),
-  floating_in_use_devices: Type.Integer(),
-  can_borrow: Type.Boolean(),
-  max_borrow_time: count,
-  borrowed_until: time,
-  is_borrowed: Type.Boolean(),
-  max_activations: count,
-  times_activated: count,
-  max_transfers: count,
-  transfer_count: count,
-  prevent_vm: Type.Boolean(),
-  max_consumptions: count,
+  floating_users: integer("Slots."),
+  floating_timeout: integer("Minutes without contact after which a slot is free."),
+  floating_in_use_devices: integer("Slots taken now."),
+  can_borrow: flag("Slots can be borrowed."),
+  max_borrow_time: count("For so many hours at most."),
+  borrowed_until: time("The caller's own borrow; null: none, or the call has no user."),
+  is_borrowed: flag("Whether there is one."),
+  max_activations: count(CLOUD_ONLY),
+  times_activated: count(CLOUD_ONLY),
+  max_transfers: count(CLOUD_ONLY),
+  transfer_count: count(CLOUD_ONLY),
+  prevent_vm: flag("Never here."),
+  max_consumptions: count("The most that can be counted; null: no maximum, or nothing is counted."),
   ...consumptionShape,
-  is_air_gapped: Type.Boolean(),
-  policy_id: text,
+  is_air_gapped: flag("Came by policy and confirmation code."),
+  policy_id: text("Of the policy it came by."),
   product_features: Type.Array(FeatureObject),
 });
 

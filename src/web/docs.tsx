@@ -1,4 +1,8 @@
 import { render } from "preact";
+import { Docs } from "./docs/docs.tsx";
 
 const root = document.querySelector("#page");
-if (root !== null) render(<main class="view">…</main>, root);
+if (root !== null) {
+  root.replaceChildren();
+  render(<Docs />, root);
+}

@@ -3,5 +3,13 @@ import { runRigs } from "../support/run-rigs.ts";
 
 await runRigs({
   folder: import.meta.dir,
-  always: ["page-doors", "page-record", "page-settings", "page-clock", "other-sites"],
+  always: [
+    "page-doors",
+    "page-record",
+    "page-settings",
+    "page-clock",
+    "page-docs",
+    "page-docs-ways",
+    "other-sites",
+  ],
 });

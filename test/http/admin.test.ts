@@ -140,3 +140,13 @@ describe("release", () => {
     expect(await site.holders()).toEqual(["ada"]);
   });
 });
+
+test("one answer names all that a user lacks", async () => {
+  const site = await openAppliance();
+  const message = expectRefusal(
+    await site.post("/api/admin/v1/access/users", { role: "admin" }),
+    400,
+    "missing_parameters",
+  );
+  expect(message).toBe("name and password must be given");
+});

@@ -41,6 +41,21 @@ const Token = Type.Object({ name: fields.name, days: fields.days });
 const User = Type.Object({ name: fields.name, role: fields.role, password: fields.password });
 const Done = Type.Object({ name: Type.String() });
 
+const SHORTEST = 12;
+const LONGEST = 1_024;
+
+const NOT_A_LABEL = {
+  code: "invalid_parameter",
+  field: "name",
+  expected: "1 to 64 letters, digits, dots, dashes and underscores",
+} as const;
+
+const NOT_A_PASSWORD = {
+  code: "invalid_parameter",
+  field: "password",
+  expected: `${SHORTEST} characters or more, and at most ${LONGEST} bytes`,
+} as const;
+
 /** Who may get in. */
 export const access = ({ access: keeper, peerOf }: RouteDeps) =>
   new Elysia({ name: "access", prefix: "/api/admin/v1/access" })
@@ -77,8 +92,9 @@ export const access = ({ access: keeper, peerOf }: RouteDeps) =>
         ...jsonBody(Token),
         ...describe({
           summary: "Make a token that administers",
+          needs: ["name"],
           reply: TokenReply,
-          refuses: ["missing_parameters", "invalid_parameter", "name_taken"],
+          refuses: ["missing_parameters", NOT_A_LABEL, "name_taken"],
         }),
       },
     )
@@ -93,6 +109,8 @@ export const access = ({ access: keeper, peerOf }: RouteDeps) =>
         ...jsonBody(Named),
         ...describe({
           summary: "Revoke a token at once",
+          needs: ["name"],
+          destroys: "Whoever uses this token is let in no more.",
           reply: Done,
           refuses: ["missing_parameters", "unknown_name", "last_credential"],
         }),
@@ -101,6 +119,8 @@ export const access = ({ access: keeper, peerOf }: RouteDeps) =>
     .post(
       "/users",
       async ({ body, request }) => {
+        const missing = (["name", "password"] as const).filter((field) => !body[field]);
+        if (missing.length > 0) return refuse({ code: "missing_parameters", fields: missing });
         const name = userName(body.name);
         const { role = "user" } = body;
         if (role !== "admin" && role !== "user") {
@@ -114,8 +134,9 @@ export const access = ({ access: keeper, peerOf }: RouteDeps) =>
         ...jsonBody(User),
         ...describe({
           summary: "Add a user, or give one a new password or role",
+          needs: ["name", "password"],
           reply: Done,
-          refuses: ["missing_parameters", "invalid_parameter", "last_credential"],
+          refuses: ["missing_parameters", NOT_A_PASSWORD, "last_credential"],
         }),
       },
     )
@@ -130,6 +151,8 @@ export const access = ({ access: keeper, peerOf }: RouteDeps) =>
         ...jsonBody(Named),
         ...describe({
           summary: "Remove a user; tokens from its logins end at once",
+          needs: ["name"],
+          destroys: "This user is let in no more, and what it logged in for ends.",
           reply: Done,
           refuses: ["missing_parameters", "unknown_name", "last_credential"],
         }),
@@ -141,8 +164,7 @@ function tokenName(given: string | undefined): string {
   const name = identifier("name", given);
   if (name === null) return refuse({ code: "missing_parameters", fields: ["name"] });
   if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name)) return name;
-  const expected = "1 to 64 letters, digits, dots, dashes and underscores";
-  return refuse({ code: "invalid_parameter", field: "name", expected });
+  return refuse(NOT_A_LABEL);
 }
 
 /** As `user` in other calls; a colon would end it in HTTP Basic. */
@@ -159,14 +181,7 @@ function days(given: string | undefined): number | null {
   return refuse({ code: "invalid_parameter", field: "days", expected: "1 to 9999" });
 }
 
-const SHORTEST = 12;
-const LONGEST = 1_024;
-
-function passwordIn(given: string | undefined): string {
-  if (given === undefined || given === "") {
-    return refuse({ code: "missing_parameters", fields: ["password"] });
-  }
+function passwordIn(given = ""): string {
   if (given.length >= SHORTEST && Buffer.byteLength(given) <= LONGEST) return given;
-  const expected = `${SHORTEST} characters or more, and at most ${LONGEST} bytes`;
-  return refuse({ code: "invalid_parameter", field: "password", expected });
+  return refuse(NOT_A_PASSWORD);
 }

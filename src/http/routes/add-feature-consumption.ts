@@ -38,6 +38,7 @@ export const addFeatureConsumption = ({ operations, ...speaker }: RouteDeps) =>
       ...describe({
         summary: "Add consumption of a feature",
         description: "Counts all of it or nothing.",
+        needs: ["feature"],
         reply: FeatureConsumptionReply,
         idempotent: true,
         refuses: [

@@ -80,6 +80,8 @@ export const admin = ({ operations, peerOf, ...services }: RouteDeps) =>
         ...jsonBody(Release),
         ...describe({
           summary: "Free one user's slot",
+          needs: ["user"],
+          destroys: "The user loses the slot at once, and others can take it.",
           reply: Type.Object({ released: Type.Integer() }),
           refuses: ["missing_parameters", "user_not_registered", "early_return_not_allowed"],
         }),

@@ -17,8 +17,11 @@ const INITIALIZATION_BYTES = 256;
 
 const Reply = Type.Object({
   activation_code: Type.String({ description: "To be read out to the vendor." }),
-  hardware_id: Type.String(),
-  expires_at: Type.String({ format: "date-time" }),
+  hardware_id: Type.String({ description: "Of the machine that the license will be good on." }),
+  expires_at: Type.String({
+    format: "date-time",
+    description: "Until when its answer is accepted.",
+  }),
 });
 
 export const airgapGenerate = ({ airgap, peerOf }: RouteDeps) =>
@@ -40,6 +43,7 @@ export const airgapGenerate = ({ airgap, peerOf }: RouteDeps) =>
       ...describe({
         summary: "Make an activation code for an air-gapped license",
         description: "signing_key: the vendor's initialization code, where the vendor gave one.",
+        needs: ["license_key"],
         reply: Reply,
         refuses: ["missing_parameters"],
       }),

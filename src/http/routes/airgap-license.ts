@@ -58,6 +58,7 @@ export const airgapLicense = ({ airgap, peerOf }: RouteDeps) =>
         description:
           "The vendor's policy, as it is or as base64 of it, and the code that confirms it for this " +
           "appliance. The same body again answers the same.",
+        needs: ["license_policy", "license_key", "confirmation_code"],
         reply: LicenseObject,
         refuses: [
           "missing_parameters",

@@ -32,7 +32,9 @@ const Body = Type.Object(
 const Reply = Type.Composite([
   SlotReply,
   Type.Object({
-    max_borrow_time: Type.Union([Type.Integer({ description: "Hours." }), Type.Null()]),
+    max_borrow_time: Type.Union([Type.Integer(), Type.Null()], {
+      description: "For so many hours at most.",
+    }),
   }),
 ]);
 
@@ -60,6 +62,7 @@ export const borrow = ({ operations, peerOf, userOf }: RouteDeps) =>
         description:
           "Holds the slot until a date, without heartbeats. Registers the user if needed; borrowing " +
           "again moves the end; unregister gives the slot back early.",
+        needs: ["user"],
         reply: Reply,
         idempotent: true,
         leased: true,

@@ -47,6 +47,7 @@ export const clock = ({ timekeeping, peerOf }: RouteDeps) =>
       ...jsonBody(Nothing, { emptyAllowed: true }),
       ...describe({
         summary: "The system's clock is right, however far ahead",
+        destroys: "Time here never goes back: what has ended by the new time has ended for good.",
         reply: ClockReply,
       }),
     })
@@ -64,6 +65,7 @@ export const clock = ({ timekeeping, peerOf }: RouteDeps) =>
         ...describe({
           upload: true,
           summary: "Set time back by a vendor's word",
+          needs: ["license"],
           reply: ClockReply,
           refuses: ["invalid_license_file"],
         }),

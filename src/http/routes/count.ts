@@ -7,6 +7,7 @@ import {
   licenseId,
   maxOverages,
 } from "../fields.ts";
+import { consumptionShape } from "../license-object.ts";
 import type { RouteDeps } from "./deps.ts";
 
 /** What both kinds of counting take besides what they count. */
@@ -34,21 +35,17 @@ export const countOf = (
   peer: peerOf(request),
 });
 
-const count = Type.Union([Type.Integer(), Type.Null()]);
+const most = Type.Union([Type.Integer(), Type.Null()], {
+  description: "The most that can be counted; null: no maximum.",
+});
 
 export const ConsumptionReply = Type.Object({
-  license_id: Type.Integer(),
-  max_consumptions: count,
-  total_consumptions: Type.Integer(),
-  allow_overages: Type.Boolean(),
-  max_overages: Type.Integer(),
-  reset_consumption: Type.Boolean(),
-  consumption_period: Type.Union([Type.String(), Type.Null()]),
-  allow_unlimited_consumptions: Type.Boolean(),
-  allow_negative_consumptions: Type.Boolean(),
+  license_id: Type.Integer({ description: "The license it was counted on." }),
+  max_consumptions: most,
+  ...consumptionShape,
 });
 
 export const FeatureConsumptionReply = Type.Composite([
   ConsumptionReply,
-  Type.Object({ feature: Type.String(), max_consumption: count }),
+  Type.Object({ feature: Type.String({ description: "Feature code." }), max_consumption: most }),
 ]);

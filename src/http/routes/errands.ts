@@ -8,7 +8,8 @@ import type { RouteDeps } from "./deps.ts";
 
 const Nothing = Type.Object({});
 const TAR = "application/x-tar";
-const REFUSES = ["not_served", "command_failed", "too_many_requests"] as const;
+const BUSY = { code: "too_many_requests", busy: "requests" } as const;
+const REFUSES = ["not_served", "command_failed", BUSY] as const;
 
 /** What takes a walk through everything that is kept; a process beside the server takes it. */
 export const errands = ({ served, keepOpen }: RouteDeps) => {

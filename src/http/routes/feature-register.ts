@@ -26,6 +26,7 @@ const page = {
   summary: "Take a slot of a floating feature",
   description:
     "The user must hold a slot of the license. Calling again keeps the slot: the feature's heartbeat.",
+  needs: ["feature", "user"],
   reply: FeatureObject,
   refuses: [
     "missing_parameters",

@@ -38,6 +38,7 @@ export const featureRelease = ({ operations, peerOf, userOf }: RouteDeps) => {
     ...jsonBody(Body),
     ...describe({
       summary: "Give back a slot of a floating feature",
+      needs: ["feature", "user"],
       text: "feature_released",
       refuses: [
         "missing_parameters",
@@ -48,7 +49,10 @@ export const featureRelease = ({ operations, peerOf, userOf }: RouteDeps) => {
       ],
     }),
   };
-  const all = describe({ summary: "Give back every slot of every floating feature" });
+  const all = describe({
+    summary: "Give back every slot of every floating feature",
+    destroys: "Whoever uses a floating feature now loses it at once.",
+  });
   return new Elysia({ name: "feature-release" })
     .post("/api/v4/featureRelease", ({ body, request }) => release(body, request), one)
     .post("/api/v4/feature_release", ({ body, request }) => release(body, request), one)

@@ -12,18 +12,20 @@ const Body = Type.Object(
   { examples: [{ product: "DEMO", license_key: "ABCD-1234" }] },
 );
 
-const text = Type.Union([Type.String(), Type.Null()]);
+const text = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
 
 const Reply = Type.Object({
-  request_id: Type.String(),
+  request_id: Type.String({ description: "The license that answers it names it." }),
   created_at: Type.String({ format: "date-time" }),
-  hardware_id: Type.String(),
-  product: text,
-  license_key: text,
-  filename: Type.String(),
+  hardware_id: Type.String({ description: "Of the machine that the license will be good on." }),
+  product: text("As it was asked for; null: the vendor decides."),
+  license_key: text("As it was sent."),
+  filename: Type.String({ description: "A name for a file of it." }),
   payload: Type.String({ description: "The text to carry to the vendor." }),
-  cloud_payload: text,
-  cloud_filename: text,
+  cloud_payload: text(
+    "The same for a licensing cloud; null unless both keys and a license key are given.",
+  ),
+  cloud_filename: text("A name for a file of that."),
 });
 
 export const licenseGenerate = ({ licensing, peerOf }: RouteDeps) =>

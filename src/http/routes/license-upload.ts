@@ -21,6 +21,7 @@ export const licenseUpload = ({ licensing, peerOf }: RouteDeps) =>
         upload: true,
         summary: "Install a license the vendor sent",
         description: "As a file (multipart, any field name), as text/plain, or as JSON.",
+        needs: ["license"],
         reply: LicenseObject,
         refuses: [
           "missing_parameters",

@@ -7,7 +7,10 @@ import { licenseObject, LicenseObject } from "../license-object.ts";
 import { readQuery } from "../query.ts";
 import type { RouteDeps } from "./deps.ts";
 
-const Query = Type.Object({ product: fields.product, license_id: fields.license_id });
+const Query = Type.Object(
+  { product: fields.product, license_id: fields.license_id },
+  { examples: [{ product: "DEMO" }] },
+);
 
 /** The vendor's own document, for an application that checks the chain. */
 const wantsDocument = (request: Request): boolean =>

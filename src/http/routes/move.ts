@@ -37,6 +37,10 @@ export const move = ({ operations, identity, peerOf }: RouteDeps) =>
           "From then on every change is refused with moved_away: berth move out carries it on " +
           "from here, and berth move in goes on with it on another host. Asked again, it is the " +
           "same move.",
+        needs: ["appliance"],
+        destroys:
+          "This host serves nobody any more, and nothing here brings it back: the appliance goes " +
+          "on only where it is moved to.",
         reply: MoveReply,
         refuses: ["missing_parameters", "wrong_appliance"],
       }),

@@ -34,8 +34,9 @@ export const qr = () =>
         ...jsonBody(Text, { large: true }),
         ...describe({
           summary: "A text as QR codes",
+          needs: ["text"],
           reply: QrReply,
-          refuses: ["missing_parameters", "too_long"],
+          refuses: ["missing_parameters", { code: "too_long", field: "text", bytes: 64 * 1024 }],
         }),
       },
     )
@@ -51,6 +52,7 @@ export const qr = () =>
         ...jsonBody(Frames, { large: true }),
         ...describe({
           summary: "The text of QR codes that were read",
+          needs: ["frames"],
           reply: Type.Object({ text: Type.String() }),
           refuses: ["missing_parameters", "invalid_frames"],
         }),

@@ -26,8 +26,8 @@ const RecordReply = Type.Object({
 export type RecordReply = Static<typeof RecordReply>;
 
 const span = {
-  since: field("RFC 3339; nothing before it."),
-  until: field("RFC 3339; nothing after it."),
+  since: field("RFC 3339; nothing before it.", { instant: true }),
+  until: field("RFC 3339; nothing after it.", { instant: true }),
 };
 
 const Query = Type.Object({
@@ -71,7 +71,7 @@ export const record = ({ record: reading, identity }: RouteDeps) =>
           "Looks at a few megabytes of the record at a time: with fewer events than asked for, or none, there is more as long as next is not null.",
         query: Query,
         reply: RecordReply,
-        refuses: ["invalid_parameter", "invalid_number", "invalid_timestamp", "record_damaged"],
+        refuses: [NOT_A_PLACE, "invalid_number", "invalid_timestamp", "record_damaged"],
       }),
     )
     .get(
@@ -139,9 +139,14 @@ function typesIn(value: string | undefined): ReadonlySet<string> | null {
 
 function positionIn(value: string | undefined): Position | null {
   if (value === undefined || value === "") return null;
-  const expected = "a seq of the record, or what next said";
-  return parsePosition(value) ?? refuse({ code: "invalid_parameter", field: "before", expected });
+  return parsePosition(value) ?? refuse(NOT_A_PLACE);
 }
+
+const NOT_A_PLACE = {
+  code: "invalid_parameter",
+  field: "before",
+  expected: "a seq of the record, or what next said",
+} as const;
 
 const USUAL = 100;
 const MOST = 500;

@@ -38,6 +38,7 @@ export const register = ({ operations, peerOf, userOf }: RouteDeps) =>
         description:
           "Takes a slot. Registering again is the heartbeat: it keeps the slot, renews its end, and " +
           "neither fails for a full pool nor touches a borrow.",
+        needs: ["user"],
         reply: SlotReply,
         leased: true,
         refuses: [

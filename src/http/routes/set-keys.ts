@@ -14,7 +14,9 @@ const Keys = Type.Object(
 
 const Reply = Type.Object({
   status: Type.Literal(200),
-  updated: Type.Array(Type.Union([Type.Literal("apiKey"), Type.Literal("sharedKey")])),
+  updated: Type.Array(Type.Union([Type.Literal("apiKey"), Type.Literal("sharedKey")]), {
+    description: "What changed.",
+  }),
 });
 
 const page = {
@@ -46,7 +48,7 @@ export const setKeys = ({ credentials, peerOf }: RouteDeps) => {
         refuseRepeated(request);
         return set(readQuery(Keys, request), request);
       },
-      describe({ ...page, query: Keys, refuses: ["invalid_parameter"] }),
+      describe({ ...page, query: Keys, refuses: [repeated("apiKey")] }),
     )
     .post("/api/v4/setKeys", ({ body, request }) => set(body, request), {
       ...jsonBody(Keys),
@@ -59,6 +61,9 @@ function refuseRepeated(request: Request): void {
   const names = [...new URL(request.url).searchParams.keys()].map((name) => name.toLowerCase());
   for (const field of ["apiKey", "sharedKey"]) {
     const times = names.filter((name) => name === field.toLowerCase()).length;
-    if (times > 1) refuse({ code: "invalid_parameter", field, expected: "given once" });
+    if (times > 1) refuse(repeated(field));
   }
 }
+
+const repeated = (field: string) =>
+  ({ code: "invalid_parameter", field, expected: "given once" }) as const;

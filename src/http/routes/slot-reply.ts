@@ -13,25 +13,36 @@ export const contactFields = {
   user_info: fields.user_info,
 };
 
-const time = Type.String({ format: "date-time" });
+const word = (description: string) => Type.String({ description });
+const integer = (description: string) => Type.Integer({ description });
+const time = (description: string) => Type.String({ format: "date-time", description });
 
 /** What register and borrow answer. */
 export const SlotReply = Type.Object({
-  product: Type.String(),
-  user: Type.String(),
-  os_hostname: Type.String(),
-  ip_local: Type.String(),
-  user_info: Type.String(),
-  license_id: Type.Integer(),
-  registered_at: time,
-  expires_at: Type.String({ format: "date-time", description: "The slot is free from here on." }),
-  borrowed_until: Type.Union([time, Type.Null()]),
-  is_borrowed: Type.Boolean(),
-  floating_timeout: Type.Integer({ description: "Minutes." }),
-  floating_users: Type.Integer(),
-  floating_slots_in_use: Type.Integer({ description: "The caller counted." }),
-  license_json: Type.String({ description: "The license object, as JSON in a string." }),
-  lease: Type.Union([Type.String(), Type.Null()]),
+  product: word("Product code."),
+  user: word("Who holds the slot."),
+  os_hostname: word("As it was sent."),
+  ip_local: word("As it was sent."),
+  user_info: word("As it was sent."),
+  license_id: integer("The license that the slot is of."),
+  registered_at: time("Since when the user has held it without a gap."),
+  expires_at: time("The slot is free from here on."),
+  borrowed_until: Type.Union([Type.String({ format: "date-time" }), Type.Null()], {
+    description: "Null: not borrowed.",
+  }),
+  is_borrowed: Type.Boolean({ description: "Whether it is." }),
+  floating_timeout: integer("Minutes; register again before they are over to keep the slot."),
+  floating_users: integer("Slots of the license."),
+  floating_slots_in_use: integer("Slots taken now, the caller's counted."),
+  license_json: Type.String({
+    description: "The license object, as JSON in a string: the fields of GET /api/v4/license.",
+    contentMediaType: "application/json",
+  }),
+  lease: Type.Union([Type.String(), Type.Null()], {
+    description:
+      "Signed proof of the slot that an application can check by itself; null: register without " +
+      "an X-Nonce.",
+  }),
 });
 
 export function slotReply(slot: SlotAnswer): typeof SlotReply.static {

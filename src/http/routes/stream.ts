@@ -24,7 +24,7 @@ export const stream = ({ streams, gate, ...services }: RouteDeps) => {
         "still stands. It ends with the credential it was opened with, and with the server; " +
         "whoever still wants it opens it again.",
       lines: Type.Object({ status: StatusReply }),
-      refuses: ["too_many_requests"],
+      refuses: [{ code: "too_many_requests", busy: "streams" }],
     }),
   );
 };

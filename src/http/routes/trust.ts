@@ -42,6 +42,7 @@ export const trust = ({ licensing, peerOf }: RouteDeps) =>
         ...describe({
           upload: true,
           summary: "Accept a vendor's licenses",
+          needs: ["license"],
           reply: VendorReply,
           refuses: [
             "missing_parameters",
@@ -63,6 +64,8 @@ export const trust = ({ licensing, peerOf }: RouteDeps) =>
         ...jsonBody(Named),
         ...describe({
           summary: "No longer accept a vendor's licenses",
+          needs: ["vendor"],
+          destroys: "Licenses of this vendor are refused from now on.",
           reply: Type.Object({ vendor: Type.String() }),
           refuses: ["missing_parameters", "unknown_vendor", "vendor_in_use"],
         }),
@@ -80,6 +83,9 @@ export const trust = ({ licensing, peerOf }: RouteDeps) =>
         ...jsonBody(Remove),
         ...describe({
           summary: "Give a license back to its vendor, for good",
+          needs: ["license_id"],
+          destroys:
+            "The license and its slots are gone from here; only its vendor can give it again.",
           reply: Type.Object({ receipt: Type.String() }),
           refuses: ["missing_parameters", "license_not_found", "slots_borrowed"],
         }),

@@ -14,6 +14,7 @@ const page = {
   description:
     "Of one product, or of all. Borrowed slots that their license keeps until their end stay.",
   refuses: ["unknown_product"] as const,
+  destroys: "Whoever holds a slot loses it at once, and others can take it.",
 };
 
 /** Two ways to say the same; clients use either. */

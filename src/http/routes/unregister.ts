@@ -31,6 +31,7 @@ export const unregister = ({ operations, peerOf, userOf }: RouteDeps) =>
       ...describe({
         summary: "Give a slot back",
         description: "Also returns a borrowed slot early, where the license allows it.",
+        needs: ["user"],
         text: "user_unregistered",
         refuses: [
           "missing_parameters",

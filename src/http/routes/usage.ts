@@ -77,12 +77,18 @@ export const usage = ({ operations }: RouteDeps) =>
         "in it as soon as complete is true.",
       query: Query,
       reply: UsageReply,
-      refuses: ["invalid_parameter", "invalid_boolean"],
+      refuses: [NOT_A_SPAN, { code: "invalid_boolean", field: "wait" }],
     }),
   );
 
 function spanOf(asked: string | undefined): Span {
   if (asked === undefined || asked === "") return "day";
   if (isSpan(asked)) return asked;
-  return refuse({ code: "invalid_parameter", field: "span", expected: "day, week or month" });
+  return refuse(NOT_A_SPAN);
 }
+
+const NOT_A_SPAN = {
+  code: "invalid_parameter",
+  field: "span",
+  expected: "day, week or month",
+} as const;

@@ -1,0 +1,76 @@
+import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { sentenceOf } from "../api.ts";
+import { Notice } from "../parts/notice.tsx";
+import { docs } from "../texts/docs.ts";
+import { frame } from "../texts/frame.ts";
+import { ThemeButton } from "../theme.tsx";
+import { Index } from "./index.tsx";
+import { Introduction } from "./introduction.tsx";
+import { OperationPage } from "./operation-page.tsx";
+import { chosen, document as read, operations, readDocument, saveDocument } from "./place.ts";
+
+/** The whole documentation: what there is to call on one side, one call of it on the other. */
+export function Docs() {
+  const failed = useSignal("");
+  const main = useRef<HTMLElement>(null);
+  useEffect(() => void readDocument().catch((error) => (failed.value = sentenceOf(error))), []);
+  const skip = (event: Event): void => {
+    // Behind the `#` stands which operation is shown.
+    event.preventDefault();
+    main.current?.focus();
+  };
+  return (
+    <>
+      <a class="skip" href="#view" onClick={skip}>
+        {frame.skip}
+      </a>
+      <header class="bar">
+        <h1 class="brand">{frame.product}</h1>
+        <span class="quiet">{docs.title}</span>
+        <div class="tools">
+          {read.value !== null && (
+            <button
+              type="button"
+              class="button plain"
+              aria-label={docs.save}
+              onClick={saveDocument}
+            >
+              {docs.document}
+            </button>
+          )}
+          <a href="/">{docs.operator}</a>
+          <ThemeButton />
+        </div>
+      </header>
+      <div class="docs">
+        {read.value !== null && <Index />}
+        <main class="view" id="view" ref={main} tabIndex={-1}>
+          {failed.value !== "" && (
+            <Notice kind="bad" title={docs.failed}>
+              {failed.value}
+            </Notice>
+          )}
+          {read.value !== null && <Shown into={main} />}
+        </main>
+      </div>
+    </>
+  );
+}
+
+function Shown({ into }: { into: { readonly current: HTMLElement | null } }) {
+  const isFirst = useRef(true);
+  const operation = operations.value.find(({ id }) => id === chosen.value);
+  const title = operation?.summary ?? docs.introduction;
+  useEffect(() => {
+    document.title = `${title} · ${frame.product}`;
+    // Whoever chose another one is taken to where it begins.
+    if (!isFirst.current) {
+      scrollTo(0, 0);
+      into.current?.focus({ preventScroll: true });
+    }
+    isFirst.current = false;
+  }, [chosen.value]);
+  if (operation === undefined) return <Introduction />;
+  return <OperationPage key={operation.id} operation={operation} />;
+}

@@ -1,0 +1,155 @@
+import type { Plane } from "../../http/planes.ts";
+
+/** As much of JSON Schema as the document uses. */
+export interface Schema {
+  readonly type?: string;
+  readonly description?: string;
+  readonly format?: string;
+  readonly const?: unknown;
+  readonly anyOf?: readonly Schema[];
+  readonly items?: Schema;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly "x-needed"?: boolean;
+  readonly "x-max-bytes"?: number;
+}
+
+interface Parameter {
+  readonly name: string;
+  readonly in: "query" | "header";
+  readonly description?: string;
+  readonly schema: Schema;
+  readonly example?: string;
+  readonly "x-needed"?: boolean;
+}
+
+interface Content {
+  readonly schema: Schema;
+  readonly example?: Readonly<Record<string, string>>;
+  readonly examples?: Readonly<Record<string, { readonly value: Refusal }>>;
+}
+
+type Contents = Readonly<Record<string, Content>>;
+
+interface Response {
+  readonly description: string;
+  readonly content?: Contents;
+}
+
+interface Described {
+  readonly tags: readonly string[];
+  readonly summary: string;
+  readonly description?: string;
+  readonly parameters: readonly Parameter[];
+  readonly requestBody?: { readonly content: Contents };
+  readonly responses: Readonly<Record<string, Response>>;
+  readonly "x-plane": Plane;
+  readonly "x-destroys"?: string;
+}
+
+export interface Document {
+  readonly info: { readonly version: string; readonly description: string };
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
+  readonly components: { readonly responses: { readonly Refused: Response } };
+}
+
+export interface Refusal {
+  readonly status: number;
+  readonly code: string;
+  readonly message: string;
+}
+
+/** One thing that a request can carry, wherever it stands in it. */
+export interface RequestField {
+  readonly name: string;
+  readonly place: "body" | "query" | "header";
+  readonly description: string;
+  readonly type: string;
+  readonly needed: boolean;
+  readonly maxBytes: number | null;
+  /** What to try it with; empty: leave it out. */
+  readonly example: string;
+  /** A point in time, of which any fixed example is over one day. */
+  readonly isTime: boolean;
+}
+
+export interface Operation {
+  /** Its address behind the `#`. */
+  readonly id: string;
+  readonly group: string;
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly plane: Plane;
+  readonly destroys: string | null;
+  readonly fields: readonly RequestField[];
+  readonly takesBody: boolean;
+  /** Also takes a document as it is. */
+  readonly takesFile: boolean;
+  readonly reply: { readonly type: string; readonly schema: Schema } | null;
+  readonly refusals: readonly Refusal[];
+}
+
+export const operationsIn = ({ paths }: Document): Operation[] =>
+  Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, described]) => operationOf(method, path, described)),
+  );
+
+export const commonRefusals = ({ components }: Document): Refusal[] =>
+  refusalsIn(components.responses.Refused);
+
+const idOf = (method: string, path: string): string =>
+  `${method}-${path.replaceAll(/\W+/g, "-").replaceAll(/^-|-$/g, "")}`;
+
+function operationOf(method: string, path: string, described: Described): Operation {
+  const { requestBody, responses } = described;
+  const [reply] = Object.entries(responses["200"]?.content ?? {});
+  return {
+    id: idOf(method, path),
+    group: described.tags[0] ?? "",
+    method: method === "get" ? "GET" : "POST",
+    path,
+    summary: described.summary,
+    description: described.description ?? "",
+    plane: described["x-plane"],
+    destroys: described["x-destroys"] ?? null,
+    fields: [...bodyFields(requestBody?.content), ...described.parameters.map(parameterField)],
+    takesBody: requestBody !== undefined,
+    takesFile: requestBody?.content["multipart/form-data"] !== undefined,
+    reply: reply === undefined ? null : { type: reply[0], schema: reply[1].schema },
+    refusals: Object.entries(responses).flatMap(([status, response]) =>
+      /^[45]/.test(status) ? refusalsIn(response) : [],
+    ),
+  };
+}
+
+function bodyFields(contents: Contents | undefined): RequestField[] {
+  const { schema, example = {} } = contents?.["application/json"] ?? { schema: {} };
+  return Object.entries(schema.properties ?? {}).map(([name, property]) => ({
+    ...fieldOf(name, property),
+    place: "body",
+    needed: property["x-needed"] === true,
+    example: example[name] ?? "",
+  }));
+}
+
+const parameterField = (parameter: Parameter): RequestField => ({
+  ...fieldOf(parameter.name, parameter.schema),
+  place: parameter.in,
+  description: parameter.description ?? "",
+  needed: parameter["x-needed"] === true,
+  example: parameter.example ?? "",
+});
+
+const fieldOf = (name: string, schema: Schema) => ({
+  name,
+  description: schema.description ?? "",
+  type: schema.type ?? "any",
+  maxBytes: schema["x-max-bytes"] ?? null,
+  isTime: schema.format === "date-time",
+});
+
+const refusalsIn = ({ content }: Response): Refusal[] =>
+  Object.values(content?.["application/json"]?.examples ?? {}).map(({ value }) => value);

@@ -1,0 +1,44 @@
+import { docs } from "../texts/docs.ts";
+import { commonRefusals } from "./document.ts";
+import { document as read } from "./place.ts";
+import { Prose } from "./prose.tsx";
+import { Refusals } from "./refusals.tsx";
+
+const PLANES = ["open", "client", "login", "admin"] as const;
+
+/** What is the same for every call, said once. */
+export function Introduction() {
+  if (read.value === null) return null;
+  const { info } = read.value;
+  return (
+    <article class="stack">
+      <header>
+        <h2>{docs.introduction}</h2>
+        <p>{docs.begin.call}</p>
+        <p class="address">
+          <code>{location.origin}</code>
+        </p>
+        <p>{docs.begin.body}</p>
+        <p>{docs.begin.keep}</p>
+        <p>
+          <Prose text={info.description} />
+        </p>
+      </header>
+      <section class="card">
+        <h3>{docs.begin.who}</h3>
+        <dl class="planes">
+          {PLANES.map((plane) => (
+            <div key={plane}>
+              <dt>{docs.planes[plane]}</dt>
+              <dd>{docs.planeMeans[plane]}</dd>
+            </div>
+          ))}
+        </dl>
+      </section>
+      <section class="card">
+        <h3>{docs.begin.refusals}</h3>
+        <Refusals list={commonRefusals(read.value)} />
+      </section>
+    </article>
+  );
+}

@@ -1,0 +1,3 @@
+export const Method = ({ name }: { name: string }) => (
+  <span class={`method ${name.toLowerCase()}`}>{name}</span>
+);

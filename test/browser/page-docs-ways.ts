@@ -1,0 +1,150 @@
+// The documentation by every way in: by keyboard, on a phone, in the dark, with a token, and at an
+// address where a browser says little of where a request comes from.
+import { networkInterfaces } from "node:os";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { check, finish, rigFolder, skip } from "../faults/rig.ts";
+import { fill, open, outcome, send, serveDemo } from "./docs-page.ts";
+import { Opened, serveSite } from "./opened.ts";
+
+const demo = await serveDemo("127.0.0.1", join(rigFolder(), "demo"));
+await checkKeyboard();
+for (const scheme of ["light", "dark"] as const) {
+  await checkLook(scheme, "desk", { width: 1440, height: 900 });
+  await checkLook(scheme, "phone", { width: 390, height: 844 });
+}
+await demo.stop();
+await checkToken();
+await checkPlainAddress();
+finish();
+
+/** From the address bar to an answer without a mouse. */
+async function checkKeyboard(): Promise<void> {
+  const opened = await Opened.at(`${demo.url}/api/v4/docs`);
+  const { keyboard } = opened.page;
+  await opened.page.getByRole("heading", { name: "How to call" }).waitFor();
+  await keyboard.press("Tab");
+  const focused = (): Promise<string> =>
+    opened.page.evaluate<string>(
+      `document.activeElement.getAttribute("aria-label") ?? (document.activeElement.type === "search"
+        ? "search" : document.activeElement.textContent)`,
+    );
+  check("the first stop skips to the content", (await focused()) === "Skip to the content");
+  const reach = async (what: string): Promise<boolean> => {
+    for (let stops = 0; stops < 60; stops += 1) {
+      if ((await focused()) === what) return true;
+      await keyboard.press("Tab");
+    }
+    return false;
+  };
+  check("the search can be reached", await reach("search"));
+  await keyboard.type("api/v4/borrow");
+  await keyboard.press("Enter");
+  await opened.page.getByRole("heading", { name: "Borrow a license slot for a user" }).waitFor();
+  check("the button can be reached", await reach("Send"));
+  await keyboard.press("Enter");
+  check("and the call is made", (await outcome(opened.page)) === "200");
+  check("focus stays where it was", (await focused()) === "Send");
+  opened.checkQuiet("by keyboard");
+  await opened.close();
+}
+
+async function checkLook(
+  colorScheme: "light" | "dark",
+  device: string,
+  viewport: { readonly width: number; readonly height: number },
+): Promise<void> {
+  const opened = await Opened.at(`${demo.url}/api/v4/docs`, { colorScheme, viewport });
+  const what = `${device}, ${colorScheme}`;
+  await opened.page.getByRole("heading", { name: "How to call" }).waitFor();
+  await opened.checkAccess(`how to call, ${what}`);
+  await opened.picture(`docs-${device}-${colorScheme}-how-to-call`);
+  if (device === "phone") {
+    await opened.page.getByText("Operations", { exact: true }).click();
+    await opened.checkAccess(`the index, ${what}`);
+    await opened.picture(`docs-${device}-${colorScheme}-index`);
+    await opened.page.locator('.index a[href="#get-api-v4-license"]').click();
+    await opened.page.getByRole("heading", { name: "Show a license" }).waitFor();
+    check(`the index folds away once something is chosen, ${what}`, await isFolded(opened.page));
+  } else {
+    await open(opened.page, "get-api-v4-license");
+  }
+  await opened.picture(`docs-${device}-${colorScheme}`);
+  await opened.page.getByText("What product_features holds").click();
+  check(`GET with a query, ${what}`, (await send(opened.page)) === "200");
+  await opened.checkAccess(`a call and its answer, ${what}`);
+  await opened.page.locator(".answer").scrollIntoViewIfNeeded();
+  await opened.picture(`docs-${device}-${colorScheme}-answer`);
+  const spill = await opened.page.evaluate<number>(
+    "document.documentElement.scrollWidth - document.documentElement.clientWidth",
+  );
+  check(`nothing sticks out sideways, ${what}`, spill === 0, spill);
+  opened.checkQuiet(what);
+  await opened.close();
+}
+
+async function isFolded(on: Page): Promise<boolean> {
+  return (await on.locator(".index details[open]").count()) === 0;
+}
+
+/** A token made on the page is used by it, and forgotten by a reload. */
+async function checkToken(): Promise<void> {
+  const site = await serveSite();
+  const opened = await Opened.at(`${site.url}/api/v4/docs`);
+  await open(opened.page, "post-api-admin-v1-access-tokens");
+  await fill(opened.page, "name", "me");
+  check("the first token is made", (await send(opened.page)) === "200");
+  await opened.page.getByRole("button", { name: "Use this token here" }).click();
+  await open(opened.page, "get-api-admin-v1-status");
+  check("and opens what it closed", (await send(opened.page)) === "200");
+  const line = await opened.page.locator(".answer .curl code").textContent();
+  check("the line names it without showing it", /Bearer \$BERTH_TOKEN/.test(line ?? ""), line);
+  await opened.page.reload();
+  await opened.page.getByRole("heading", { name: "Try it" }).waitFor();
+  check("a reload forgets it", (await send(opened.page)) === "401");
+  const said = await opened.page.getByRole("alert").textContent();
+  check("and the server says what it wants", said?.includes("berth admin token") === true, said);
+  const stored = await opened.page.evaluate(
+    "JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])",
+  );
+  check("it is kept nowhere", stored === '[{},{},""]', stored);
+  await open(opened.page, "get-auth");
+  await fill(opened.page, "Name", "ada");
+  await fill(opened.page, "Password", "a wrong one");
+  check("a wrong password is answered, not asked for again", (await send(opened.page)) === "401");
+  const wrong = await opened.page.getByRole("alert").textContent();
+  check("in words", wrong?.includes("the name or the password is wrong") === true, wrong);
+  await opened.checkAccess("a login");
+  opened.checkQuiet("with a token");
+  await opened.close();
+  await site.stop();
+}
+
+/** In plain HTTP from another machine a browser tells less of where a request comes from. */
+async function checkPlainAddress(): Promise<void> {
+  const address = Object.values(networkInterfaces())
+    .flatMap((list) => list ?? [])
+    .find(({ family, internal }) => family === "IPv4" && !internal)?.address;
+  if (address === undefined) return skip("calls at a plain address", "this machine has none");
+  const plain = await serveDemo(address, join(rigFolder(), "demo"));
+  const opened = await Opened.at(`${plain.url}/api/v4/docs`);
+  for (const id of ["post-api-v4-register", "get-api-v4-license", "get-api-v4-setKeys"]) {
+    await open(opened.page, id);
+    const going = opened.page.waitForRequest((request) => request.resourceType() === "fetch");
+    const [request, status] = await Promise.all([going, send(opened.page)]);
+    const headers = await request.allHeaders();
+    const told = { site: headers["sec-fetch-site"], referer: headers["referer"] };
+    check(`${id} at ${address}, which tells no more than a Referer`, status === "200", told);
+    check(
+      `${id}: no Sec-Fetch-Site, and our own page as the Referer`,
+      told.site === undefined && told.referer === `${plain.url}/api/v4/docs`,
+      told,
+    );
+  }
+  await opened.page.getByRole("button", { name: "Copy" }).first().click();
+  await opened.page.getByText("Copied").waitFor();
+  check("a line is copied where browsers have no clipboard for scripts", true);
+  opened.checkQuiet("at a plain address");
+  await opened.close();
+  await plain.stop();
+}

@@ -1,0 +1,191 @@
+// The API documentation as an application developer has it: every call found, read and made from the
+// page, against the demo of the real binary.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { check, finish, rigFolder } from "../faults/rig.ts";
+import { operationsIn, type Part } from "../support/openapi-rules.ts";
+import { fill, open, outcome, send, serveDemo } from "./docs-page.ts";
+import { Opened } from "./opened.ts";
+
+const CONTRACT = [
+  "post-api-v4-register",
+  "post-api-v4-borrow",
+  "post-api-v4-add_consumption",
+  "post-api-v4-add_feature_consumption",
+  "post-api-v4-airgap-license",
+  "post-api-v4-license-generate",
+  "get-api-v4-setKeys",
+];
+
+const HOSTILE = "<img src=x onerror=alert(1)>";
+
+const folder = join(rigFolder(), "demo");
+const demo = await serveDemo("127.0.0.1", folder);
+const docs = await Opened.at(`${demo.url}/api/v4/docs`, { viewport: { width: 1280, height: 800 } });
+const { page } = docs;
+
+await page.getByRole("heading", { name: "How to call" }).waitFor();
+await docs.checkAccess("how to call");
+await docs.picture("docs-how-to-call");
+await checkEverything();
+await checkContract();
+await checkRefusals();
+await checkSearch();
+await checkDestroying();
+await checkUpload();
+await checkStream();
+docs.checkQuiet("the documentation");
+await docs.close();
+await demo.stop();
+finish();
+
+async function checkEverything(): Promise<void> {
+  const document = (await (await fetch(`${demo.url}/api/v4/openapi.json`)).json()) as Part;
+  const wrong: string[] = [];
+  const operations = operationsIn(document);
+  for (const [route, operation] of operations) {
+    const id = idOf(route);
+    await open(page, id);
+    const title = await page.locator(".operation h2").textContent();
+    const line = await page.locator(".operation .line").first().textContent();
+    if (title !== operation["summary"] || line !== route) wrong.push(`${route}: ${title} ${line}`);
+    const entries = await page.locator(`.index a[href="#${id}"][aria-current="page"]`).count();
+    if (entries !== 1) wrong.push(`${route}: ${entries} entries in the index`);
+  }
+  check(`all ${operations.length} operations of the document are shown`, wrong.length === 0, wrong);
+  const first = await page.locator(".index ul").first().locator("a").evaluateAll(hrefs);
+  check(
+    "the seven operations come first",
+    JSON.stringify(first) === JSON.stringify(CONTRACT.map((id) => `#${id}`)),
+    first,
+  );
+}
+
+/** As the page makes it, said once more. */
+function idOf(route: string): string {
+  const [method = "", path = ""] = route.split(" ");
+  return `${method.toLowerCase()}-${path.replaceAll(/\W+/g, "-").replaceAll(/^-|-$/g, "")}`;
+}
+
+function hrefs(links: readonly { getAttribute(name: string): string | null }[]): (string | null)[] {
+  return links.map((link) => link.getAttribute("href"));
+}
+
+async function checkContract(): Promise<void> {
+  const airgap = JSON.parse(
+    readFileSync(join(folder, "demo", "airgap-license.json"), "utf8"),
+  ) as Readonly<Record<string, string>>;
+  for (const id of CONTRACT) {
+    await open(page, id);
+    if (id.endsWith("airgap-license")) {
+      for (const [name, value] of Object.entries(airgap)) await fill(page, name, value);
+    }
+    const status = await send(page);
+    check(`${id}, tried from the page`, status === "200", await answerText());
+    await docs.checkAccess(id);
+    const line = await page.locator(".answer .curl code").textContent();
+    check(`${id}, by the line that the page gives`, (await byCurl(line ?? "")) === "200", line);
+  }
+  await docs.picture("docs-setkeys");
+}
+
+async function byCurl(line: string): Promise<string> {
+  const curl = Bun.spawnSync(["sh", "-c", `${line} -o /dev/null -w '%{http_code}'`]);
+  return curl.stdout.toString();
+}
+
+async function answerText(): Promise<string> {
+  return (await page.locator(".try .answer, .try .notice").first().textContent()) ?? "";
+}
+
+async function checkRefusals(): Promise<void> {
+  await open(page, "post-api-v4-add_consumption");
+  await fill(page, "consumptions", "1e3");
+  const status = await send(page);
+  const said = await page.getByRole("alert").textContent();
+  check(
+    "a misspelt value is answered in the server's own words",
+    status === "400" &&
+      said?.includes("consumptions must be a whole number in plain digits") === true,
+    said,
+  );
+  await docs.checkAccess("a refusal");
+  await docs.picture("docs-refusal");
+  await page.getByLabel("JSON as written").check();
+  await page.getByLabel("Body", { exact: true }).fill('{"product":');
+  await send(page);
+  const broken = await page.getByRole("alert").textContent();
+  check(
+    "and so is broken JSON",
+    broken?.includes("the body is not valid JSON in UTF-8") === true,
+    broken,
+  );
+
+  await open(page, "post-api-v4-register");
+  await fill(page, "user", HOSTILE);
+  await page.getByRole("button", { name: "New X-Nonce" }).click();
+  check("a hostile name is only text", (await send(page)) === "200", await answerText());
+  const body = await page.locator(".answer .body").textContent();
+  const reply = JSON.parse(body ?? "{}") as { user?: string; lease?: string };
+  check("and comes back as it is", reply.user === HOSTILE, body);
+  check("a fresh X-Nonce is answered by a lease", reply.lease?.startsWith("eyJ") === true, body);
+  check("nothing of it became a part of the page", (await page.locator("main img").count()) === 0);
+}
+
+async function checkSearch(): Promise<void> {
+  const search = page.getByLabel("Search operations");
+  await search.fill("confirmation_code");
+  await page.getByText("1 operation", { exact: true }).waitFor();
+  check("search by a field finds its call", (await page.locator(".index li").count()) === 1);
+  await docs.checkAccess("a search");
+  await search.press("Enter");
+  await page.getByRole("heading", { name: "Add an air-gapped license" }).waitFor();
+  await search.fill("zebra");
+  await page.getByText("Nothing here goes by that.").waitFor();
+  await search.fill("");
+  check("an empty search shows all", (await page.locator(".index li").count()) > 40);
+}
+
+async function holders(): Promise<number> {
+  const response = await fetch(`${demo.url}/api/admin/v1/registrations`);
+  return ((await response.json()) as readonly unknown[]).length;
+}
+
+async function checkDestroying(): Promise<void> {
+  const before = await holders();
+  await open(page, "post-api-v4-unregister-all");
+  await page.getByRole("button", { name: "Send" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByText("Whoever holds a slot loses it").waitFor();
+  await docs.checkAccess("the question");
+  await docs.picture("docs-question");
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  check("what destroys asks first", before > 1 && (await holders()) === before, before);
+  await page.getByRole("button", { name: "Send" }).click();
+  await dialog.getByRole("button", { name: "Do it" }).click();
+  check("and does it when told so", (await outcome(page)) === "200" && (await holders()) === 0);
+  check("an empty reply is said to be one", await page.getByText("No body.").isVisible());
+}
+
+async function checkUpload(): Promise<void> {
+  await open(page, "post-api-v4-license-upload");
+  await page.getByLabel("Document", { exact: true }).setInputFiles({
+    name: "it's an answer.jwt",
+    mimeType: "application/octet-stream",
+    buffer: Buffer.from("not a license"),
+  });
+  const status = await send(page);
+  const said = await page.getByRole("alert").textContent();
+  check(
+    "a file is uploaded, and judged by the server",
+    status === "400" && said?.includes("invalid_license_file") === true,
+    said,
+  );
+  await docs.checkAccess("an upload");
+}
+
+async function checkStream(): Promise<void> {
+  await open(page, "get-api-admin-v1-stream");
+  check("what never ends is cut", (await send(page)) === "200");
+  check("and said to be", await page.getByText("It had not ended after 5 seconds").isVisible());
+}

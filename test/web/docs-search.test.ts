@@ -1,0 +1,47 @@
+import { expect, test } from "bun:test";
+import { commonRefusals, operationsIn, type Document } from "../../src/web/docs/document.ts";
+import { found } from "../../src/web/docs/search.ts";
+import { openAppliance } from "../support/api.ts";
+
+const documentOf = async (): Promise<Document> =>
+  (await (await openAppliance()).get<Document>("/api/v4/openapi.json"))[1];
+
+test("every operation of the document has an address of its own", async () => {
+  const document = await documentOf();
+  const operations = operationsIn(document);
+  const listed = Object.values(document.paths).flatMap((methods) => Object.keys(methods));
+  expect(operations.length).toBe(listed.length);
+  const ids = operations.map(({ id }) => id);
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(ids).toContain("post-api-v4-register");
+  expect(ids).toContain("get-api-v4-setKeys");
+  for (const id of ids) expect(id).toMatch(/^(?:get|post)-[\w-]*$/);
+});
+
+test("an operation holds what the page shows of it", async () => {
+  const document = await documentOf();
+  const borrow = operationsIn(document).find(({ path }) => path === "/api/v4/borrow");
+  expect(borrow?.group).toBe("contract");
+  expect(borrow?.plane).toBe("client");
+  const until = borrow?.fields.find(({ name }) => name === "borrowed_until");
+  expect([until?.place, until?.isTime, until?.needed]).toEqual(["body", true, false]);
+  const user = borrow?.fields.find(({ name }) => name === "user");
+  expect([user?.needed, user?.maxBytes, user?.example]).toEqual([true, 256, "ada"]);
+  expect(borrow?.fields.filter(({ place }) => place === "header").map(({ name }) => name)).toEqual([
+    "Idempotency-Key",
+    "X-Nonce",
+  ]);
+  expect(borrow?.refusals.map(({ code }) => code)).toContain("borrow_until_not_valid");
+  expect(commonRefusals(document).map(({ code }) => code)).toContain("unauthorized");
+});
+
+test("a search finds by path, by field, by code and by sentence, whatever the case", async () => {
+  const operations = operationsIn(await documentOf());
+  const ids = (search: string): string[] => found(operations, search).map(({ id }) => id);
+  expect(ids("")).toHaveLength(operations.length);
+  expect(ids("  BORROW  post ")).toContain("post-api-v4-borrow");
+  expect(ids("confirmation_code")).toEqual(["post-api-v4-airgap-license"]);
+  expect(ids("feature_not_floating")).toContain("post-api-v4-featureRegister");
+  expect(ids("misread or mistyped")).toEqual(["post-api-v4-airgap-license"]);
+  expect(ids("(.*")).toEqual([]);
+});
