@@ -57,9 +57,12 @@ function List({ filter }: { filter: Filter }) {
 
 /** New events come in by themselves while the newest are looked at; else somebody asks for them. */
 function follow(reading: Reading, filter: Filter, isLookedAt: () => boolean): () => void {
+  let seen: number | null = null;
   return effect(() => {
-    const seq = status.value?.storage.audit_seq;
-    if (seq === undefined || !isOpenEnded(filter, Date.now())) return;
+    const seq = status.value?.storage.audit_seq ?? null;
+    // Asked once more when the first page is there: something may have happened meanwhile.
+    if (reading.events.value === null || seq === seen || !isOpenEnded(filter, Date.now())) return;
+    seen = seq;
     reading.newer().then(
       () => isLookedAt() && reading.show(),
       // Said already where the connection is shown; the next change asks again.
