@@ -19,6 +19,8 @@ export type Role = "admin" | "user";
 export interface Actor {
   readonly name: string;
   readonly role: Role;
+  /** A token of that name, or a login of that user. */
+  readonly by: "token" | "user";
 }
 
 export type AccessFault =
@@ -91,7 +93,7 @@ export class Access {
     // Every one is looked at: how long it takes tells nothing about how near a guess was.
     for (const { name, sha256, endsAt } of this.#list.tokens) {
       const same = timingSafeEqual(Buffer.from(sha256, "hex"), Buffer.from(digest, "hex"));
-      if (same && (endsAt === null || now < endsAt)) found = { name, role: "admin" };
+      if (same && (endsAt === null || now < endsAt)) found = { name, role: "admin", by: "token" };
     }
     if (found !== null) return found;
     const session = this.#sessions.get(digest);
@@ -111,13 +113,13 @@ export class Access {
     }
     this.#attempts.succeeded(peer, name);
     const token = `${PREFIX}${randomToken()}`;
-    const endsAt = now + SESSION;
-    this.#sessions.set(digestOf(token), { name, role: user.role, endsAt });
+    const actor: Actor = { name, role: user.role, by: "user" };
+    this.#sessions.set(digestOf(token), { ...actor, endsAt: now + SESSION });
     for (const [digest, session] of this.#sessions) {
       if (this.#sessions.size <= SESSIONS && now < session.endsAt) break;
       this.#sessions.delete(digest);
     }
-    return ok({ actor: { name, role: user.role }, token });
+    return ok({ actor, token });
   }
 
   async makeToken(name: string, days: number | null, peer: string): AccessAnswer<MadeToken> {

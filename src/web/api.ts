@@ -50,18 +50,19 @@ export async function call(path: string, init: RequestInit = {}): Promise<Respon
   const headers = { ...(init.headers as Record<string, string> | undefined), ...credential() };
   const response = await fetch(path, { ...ALONE, ...init, headers }).catch(unreachable);
   if (response.ok) return response;
-  return refuse(await response.json().catch(() => null), response.status, sentWith);
+  const isTry = new Headers(init.headers).has("authorization");
+  return refuse(await response.json().catch(() => null), response.status, sentWith, isTry);
 }
 
 function unreachable(): never {
   throw new Refused("unreachable", "The server does not answer.", 0);
 }
 
-function refuse(said: unknown, status: number, sentWith: string | null): never {
+function refuse(said: unknown, status: number, sentWith: string | null, isTry = false): never {
   const { code, message } = (said ?? {}) as { readonly code?: string; readonly message?: string };
   if (code === undefined || message === undefined) return unreachable();
   // What was asked before somebody signed in says nothing of who they are since.
-  if (sentWith === token.peek()) noteRefusal(code, message);
+  if (sentWith === token.peek()) noteRefusal(code, message, isTry);
   throw new Refused(code, message, status);
 }
 

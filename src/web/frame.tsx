@@ -4,8 +4,10 @@ import { Licenses } from "./licenses/licenses.tsx";
 import { connected, status, stopWatching } from "./live.ts";
 import { Overview } from "./overview/overview.tsx";
 import { Notice } from "./parts/notice.tsx";
+import { RecordView } from "./record/record.tsx";
 import { linkTo, place, VIEWS, type View } from "./router.ts";
 import { door, signOut, token } from "./session.ts";
+import { Settings } from "./settings/settings.tsx";
 import { SignIn } from "./sign-in/sign-in.tsx";
 import { Slots } from "./slots/slots.tsx";
 import { Unclaimed } from "./sign-in/unclaimed.tsx";
@@ -101,6 +103,10 @@ function Shown({ view }: { view: View }) {
       return <Licenses />;
     case "slots":
       return <Slots />;
+    case "record":
+      return <RecordView />;
+    case "settings":
+      return <Settings />;
     default:
       return null;
   }

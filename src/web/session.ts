@@ -31,10 +31,13 @@ const DOORS: Readonly<Record<string, Door>> = {
   cross_site: "network",
 };
 
-/** A refusal may mean that we are no longer let in: then the page says so instead of each part. */
-export function noteRefusal(code: string, message: string): void {
+/**
+ * A refusal may mean that we are no longer let in: then the page says so instead of each part. What
+ * somebody only tries to get in with says nothing of that kind, but that TLS is asked for.
+ */
+export function noteRefusal(code: string, message: string, isTry: boolean): void {
   const shut = DOORS[code];
-  if (shut === undefined) return;
+  if (shut === undefined || (isTry && shut !== "tls")) return;
   doorMessage.value = shut === "sign-in" && token.value === null ? "" : message;
   token.value = null;
   door.value = shut;

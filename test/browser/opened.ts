@@ -10,17 +10,14 @@ import { startChromium } from "./chromium.ts";
 /** Kept after the run, for people to look at. */
 const PICTURES = join(import.meta.dir, "..", "..", "build", "out", "screenshots");
 
-const AXE = readFileSync(
-  join(import.meta.dir, "..", "..", "node_modules", "axe-core", "axe.min.js"),
-  "utf8",
-);
+const AXE = readFileSync(Bun.fileURLToPath(import.meta.resolve("axe-core/axe.min.js")), "utf8");
 
 /** The rules of WCAG 2.2 AA, and what else its makers think good. */
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 
 let browser: Promise<Browser> | null = null;
 
-export const chromium = (): Promise<Browser> => (browser ??= startChromium({}));
+const chromium = (): Promise<Browser> => (browser ??= startChromium({}));
 
 export interface Served extends Running {
   readonly folder: string;

@@ -1,65 +1,270 @@
 // The first visit, and every later one: from an appliance that nobody has closed yet to a token that
-// only this tab knows.
-import { check, finish } from "../faults/rig.ts";
+// only this tab knows, and what each closed door says to whoever stands before it.
+import { networkInterfaces } from "node:os";
+import { join } from "node:path";
+import { atEnd, check, finish, rigFolder, skip } from "../faults/rig.ts";
+import { startBinary } from "../support/binary.ts";
 import { BERTH } from "../support/vendor-and-site.ts";
-import { Opened, serveSite } from "./opened.ts";
+import { startChromium } from "./chromium.ts";
+import { checkLooks } from "./looks.ts";
+import { Opened, serveSite, type Served } from "./opened.ts";
+
+const PASSWORD = "correct horse battery ☂";
+const HTML = { "content-type": "text/html" };
+const USER = "<img src=x onerror=alert(1)>";
 
 const site = await serveSite();
-const first = await Opened.at(site.url);
-const { page } = first;
-
-await page.getByText("Anybody on this machine can administer").waitFor();
-check(
-  "a first visit shows that there is no license yet",
-  await page.getByText("No license yet").isVisible(),
-);
-await first.checkAccess("first visit");
-await first.picture("first-visit");
-const ground = () => page.evaluate(`getComputedStyle(document.body).backgroundColor`);
-const day = await ground();
-await page.getByRole("button", { name: "Switch to dark" }).click();
-check("who wants it dark has it dark", (await ground()) === "rgb(15, 23, 25)", await ground());
-await first.checkAccess("first visit in the dark");
-await page.getByRole("button", { name: "Switch to light" }).click();
-check("and light again", (await ground()) === day, await ground());
-
-await page.getByRole("button", { name: "Make the token" }).click();
-const token = (await page.locator("dialog code").textContent()) ?? "";
-check("the token is shown once", token.startsWith("berth_"), token.length);
-await first.checkAccess("the token");
-await page.getByRole("button", { name: "I have kept it" }).click();
-await page.getByRole("button", { name: "Sign out" }).waitFor();
-check(
-  "and this tab is signed in with it",
-  await page.getByText("live", { exact: true }).isVisible(),
-);
-
-await page.reload();
-await page.getByRole("heading", { name: "Sign in" }).waitFor();
-await first.checkAccess("sign in");
-await first.picture("sign-in");
-const stored = await page.evaluate(
-  `JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])`,
-);
-check("a reload forgets the token: it is kept nowhere", stored === '[{},{},""]', stored);
-
-await page.getByLabel("Administration token").fill("berth_wrong");
-await page.getByRole("button", { name: "Sign in" }).first().click();
-await page.getByRole("alert").waitFor();
-check(
-  "a wrong one is said to be wrong",
-  await page.getByText("That was not accepted.").isVisible(),
-);
-await page.getByLabel("Administration token").fill(token);
-await page.getByRole("button", { name: "Sign in" }).first().click();
-await page.getByRole("navigation").waitFor();
-
-BERTH.run("admin", "user", "list", "--data", site.folder);
-await page.getByRole("button", { name: "Sign out" }).click();
-await page.getByRole("heading", { name: "Sign in" }).waitFor();
-check("signing out leads back", await page.getByLabel("Administration token").isVisible());
-
-first.checkQuiet("the doors");
-await first.close();
+const token = await firstVisit(site);
+await laterVisits(site, token);
+await withPassword(site, token);
+await sessionThatEnds(site, token);
+await fromAnotherSite(site, token);
+await byAnotherName(site);
 await site.stop();
+await overTheNetwork(site.folder, token);
+await overTls(site.folder, token);
+await demo();
 finish();
+
+async function firstVisit({ url }: Served): Promise<string> {
+  const visit = await Opened.at(url);
+  const { page } = visit;
+  await page.getByText("Anybody on this machine can administer").waitFor();
+  check(
+    "a first visit shows that there is no license yet",
+    await page.getByText("No license yet").isVisible(),
+  );
+  await checkLooks(visit, "first-visit");
+  const ground = () => page.evaluate(`getComputedStyle(document.body).backgroundColor`);
+  const day = await ground();
+  await page.getByRole("button", { name: "Switch to dark" }).click();
+  check("who wants it dark has it dark", (await ground()) !== day, await ground());
+  await page.getByRole("button", { name: "Switch to light" }).click();
+  check("and light again", (await ground()) === day, await ground());
+  await page.getByRole("button", { name: "Make the token" }).click();
+  const made = (await page.locator("dialog code").textContent()) ?? "";
+  check("the token is shown once", made.startsWith("berth_"), made.length);
+  await checkLooks(visit, "the-token");
+  await page.getByRole("button", { name: "I have kept it" }).click();
+  await page.getByRole("button", { name: "Sign out" }).waitFor();
+  check(
+    "and this tab is signed in with it",
+    await page.getByText("live", { exact: true }).isVisible(),
+  );
+  await page.reload();
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  const stored = await page.evaluate(
+    `JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])`,
+  );
+  check("a reload forgets the token: it is kept nowhere", stored === '[{},{},""]', stored);
+  await end(visit, "the first visit");
+  return made;
+}
+
+async function laterVisits({ url }: Served, token: string): Promise<void> {
+  const visit = await Opened.at(url);
+  const { page } = visit;
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  await checkLooks(visit, "sign-in");
+  await enter(visit, "berth_wrong");
+  await page.getByRole("alert").waitFor();
+  check(
+    "a wrong one is said to be wrong",
+    await page.getByText("That was not accepted.").isVisible(),
+  );
+  await enter(visit, token);
+  await page.getByRole("navigation").waitFor();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  check("signing out leads back", await page.getByLabel("Administration token").isVisible());
+  await end(visit, "later visits");
+}
+
+async function withPassword({ url }: Served, token: string): Promise<void> {
+  await act(url, token, "users", { name: USER, role: "admin", password: PASSWORD });
+  await act(url, token, "users", { name: "ada", role: "user", password: PASSWORD });
+  const visit = await Opened.at(url);
+  const { page } = visit;
+  const form = page.locator("details").filter({ hasText: "With a password" });
+  await form.locator("summary").click();
+  const login = async (name: string, password: string): Promise<void> => {
+    await form.getByLabel("Name").fill(name);
+    await form.getByLabel("Password").fill(password);
+    await form.getByRole("button", { name: "Sign in" }).click();
+  };
+  await login(USER, `${PASSWORD}!`);
+  await page.getByText("the name or the password is wrong").waitFor();
+  check("a wrong password is told beside it", await form.getByRole("alert").isVisible());
+  await login("ada", PASSWORD);
+  await page.getByText("this needs an administrator").waitFor();
+  check("so is a login that may not administer", await form.getByRole("alert").isVisible());
+  await checkLooks(visit, "sign-in-refused");
+  await login(USER, PASSWORD);
+  await page.getByRole("navigation").waitFor();
+  await page.goto(`${url}#/settings`);
+  const own = page.getByRole("listitem").filter({ hasText: USER });
+  await own.waitFor();
+  check("a password lets in, whatever the name", await own.getByText("you").isVisible());
+  await end(visit, "a password");
+}
+
+/** The token is taken away while somebody works; with another, they are where they were. */
+async function sessionThatEnds({ url, folder }: Served, token: string): Promise<void> {
+  const { token: brief } = await act(url, token, "tokens", { name: "brief" });
+  const visit = await Opened.at(`${url}#/settings/trust`);
+  const { page } = visit;
+  await enter(visit, brief);
+  await page.getByText("No vendor is trusted yet").waitFor();
+  BERTH.run("admin", "token", "--revoke", "brief", "--data", folder);
+  await page.getByText("Please sign in again").waitFor();
+  check("whoever is signed out meanwhile is told, without touching anything", true);
+  await checkLooks(visit, "signed-out-meanwhile");
+  await enter(visit, token);
+  await page.getByText("No vendor is trusted yet").waitFor();
+  check("and comes back to the same place", page.url().endsWith("#/settings/trust"), page.url());
+  await end(visit, "a session that ends");
+}
+
+/** A page of somebody else's, in the browser of whoever administers. */
+async function fromAnotherSite({ url }: Served, token: string): Promise<void> {
+  const other = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: () => new Response("<!doctype html><title>other</title>", { headers: HTML }),
+  });
+  atEnd(() => void other.stop(true));
+  const visit = await Opened.at(other.url.href);
+  const reached = await visit.page.evaluate<string[]>(`Promise.all([
+    fetch("${url}api/admin/v1/access").then(() => "read", () => "refused"),
+    fetch("${url}api/admin/v1/access/tokens", { method: "POST", body: '{"name":"theirs"}' })
+      .then(() => "made", () => "refused"),
+    fetch("${url}api/admin/v1/access/tokens", {
+      method: "POST", mode: "no-cors", headers: { "content-type": "text/plain" },
+      body: '{"name":"theirs"}',
+    }).then(({ status }) => "answered " + status, () => "refused"),
+  ])`);
+  const expected = ["refused", "refused", "answered 0"];
+  check("another site's page reads nothing", Bun.deepEquals(reached, expected), reached);
+  const { tokens } = await access(url, token);
+  check(
+    "and changes nothing",
+    tokens.every(({ name }) => name !== "theirs"),
+    tokens,
+  );
+  await visit.close();
+  await other.stop(true);
+}
+
+/** A name that leads here and that nobody gave the server. */
+async function byAnotherName({ url }: Served): Promise<void> {
+  const browser = await startChromium({ "berth.example": "127.0.0.1" });
+  const page = await (await browser.newContext()).newPage();
+  const answer = await page.goto(url.replace("127.0.0.1", "berth.example"));
+  check("a strange name is refused", answer?.status() === 421, answer?.status());
+  check(
+    "and the visitor reads by which to call it",
+    (await page.locator("body").textContent())?.includes("by its address, by localhost") === true,
+  );
+  await browser.close();
+}
+
+/** In plain HTTP, by the machine's own address: as from any other machine. */
+async function overTheNetwork(folder: string, token: string): Promise<void> {
+  const address = Object.values(networkInterfaces())
+    .flat()
+    .find((one) => one?.family === "IPv4" && !one.internal)?.address;
+  if (address === undefined) return skip("a visitor from the network", "there is none here");
+  const running = await startBinary("serve", "--data", folder, "--listen", `${address}:0`);
+  atEnd(() => void running.kill());
+  const visit = await Opened.at(running.url);
+  const { page } = visit;
+  await page.getByRole("heading", { name: "Come in by https" }).waitFor();
+  check("from afar nobody is asked for a token in the clear", true);
+  check(
+    "but told how to come in instead",
+    await page.getByText("berth tls init", { exact: true }).isVisible(),
+  );
+  await checkLooks(visit, "plain-http");
+  const heard: string[] = [];
+  page.on("request", (request) => {
+    if (request.headers()["authorization"] !== undefined) heard.push(request.url());
+  });
+  await page.getByText("Sign in over plain HTTP all the same").click();
+  check("nothing secret has crossed until then", heard.length === 0, heard);
+  await enter(visit, token);
+  await page.getByText("Sign in over plain HTTP").waitFor({ state: "detached" });
+  check(
+    "whoever insists is refused, and told the same",
+    await page.getByRole("heading", { name: "Come in by https" }).isVisible(),
+  );
+  await end(visit, "plain HTTP from afar");
+  await running.stop();
+}
+
+async function overTls(folder: string, token: string): Promise<void> {
+  BERTH.run("tls", "init", "--data", folder);
+  const running = await serveSite(folder, "--listen-tls", "127.0.0.1:0");
+  const url = /https:\/\/[^\s,]+/.exec(running.output)?.[0] ?? "";
+  const visit = await Opened.at(url, { ignoreHTTPSErrors: true });
+  const { page } = visit;
+  await enter(visit, token);
+  await page.getByText("live", { exact: true }).waitFor();
+  check("over TLS a token lets in, and the page lives", page.url().startsWith("https:"), url);
+  await page.goto(`${url}#/settings/network`);
+  await page.getByText("Good until").waitFor();
+  check("and its certificate is told", true);
+  await end(visit, "TLS");
+  await running.stop();
+}
+
+async function demo(): Promise<void> {
+  const folder = join(rigFolder(), "demo");
+  const running = await startBinary("demo", "--data", folder, "--listen", "127.0.0.1:0");
+  atEnd(() => void running.kill());
+  const visit = await Opened.at(running.url);
+  await visit.page.getByText("Demo: for trying").waitFor();
+  check(
+    "nobody signs in to a demo, and the page says that it is one",
+    await visit.page.getByRole("heading", { name: "DEMO" }).first().isVisible(),
+  );
+  await checkLooks(visit, "demo");
+  await end(visit, "a demo");
+  await running.stop();
+}
+
+async function enter({ page }: Opened, token: string): Promise<void> {
+  await page.getByLabel("Administration token").fill(token);
+  await page.getByLabel("Administration token").press("Enter");
+}
+
+async function end(visit: Opened, what: string): Promise<void> {
+  visit.checkQuiet(what);
+  await visit.close();
+}
+
+interface Access {
+  readonly tokens: readonly { readonly name: string }[];
+}
+
+function headersOf(token: string): Record<string, string> {
+  return { authorization: `Bearer ${token}`, "content-type": "application/json" };
+}
+
+async function access(url: string, token: string): Promise<Access> {
+  const answer = await fetch(`${url}api/admin/v1/access`, { headers: headersOf(token) });
+  return (await answer.json()) as Access;
+}
+
+/** As an operator by the API. */
+async function act(
+  url: string,
+  token: string,
+  what: string,
+  body: Readonly<Record<string, string>>,
+): Promise<{ readonly token: string }> {
+  const path = `${url}api/admin/v1/access/${what}`;
+  const sent = { method: "POST", headers: headersOf(token), body: JSON.stringify(body) };
+  const answer = await fetch(path, sent);
+  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+  return (await answer.json()) as { token: string };
+}

@@ -99,6 +99,10 @@ export class Machine {
     await this.serve();
   }
 
+  get url(): string {
+    return this.#url;
+  }
+
   /** What came of a call: `ok`, or the code it was refused with. */
   async call(operation: string, fields: object): Promise<string> {
     const response = await fetch(`${this.#url}/api/v4/${operation}`, {

@@ -6,16 +6,25 @@ import { jsonBody } from "../body.ts";
 import { describe } from "../describe.ts";
 import { refuse, unwrap } from "../faults.ts";
 import { fields, identifier } from "../fields.ts";
+import { callerOf } from "../gate.ts";
 import { rfc3339OrNull } from "../timestamps.ts";
 import type { RouteDeps } from "./deps.ts";
 
 const time = Type.String({ format: "date-time" });
 const maybeTime = Type.Union([time, Type.Null()]);
 
+const You = Type.Object({
+  name: Type.String(),
+  by: Type.Union([Type.Literal("token"), Type.Literal("user")]),
+});
+
 const AccessReply = Type.Object({
   claimed: Type.Boolean({ description: "Administration asks for a credential everywhere." }),
   tokens: Type.Array(Type.Object({ name: Type.String(), made_at: time, ends_at: maybeTime })),
   users: Type.Array(Type.Object({ name: Type.String(), role: Type.String(), set_at: time })),
+  you: Type.Union([You, Type.Null()], {
+    description: "Whose credential this call showed; null: it needed none.",
+  }),
 });
 
 const TokenReply = Type.Object({
@@ -52,8 +61,9 @@ export const access = ({ access: keeper, peerOf }: RouteDeps) =>
   new Elysia({ name: "access", prefix: "/api/admin/v1/access" })
     .get(
       "",
-      (): AccessReply => {
+      ({ request }): AccessReply => {
         const { tokens, users } = keeper.list();
+        const actor = callerOf(request)?.actor ?? null;
         return {
           claimed: keeper.isClaimed(),
           tokens: tokens.map(({ name, madeAt, endsAt }) => ({
@@ -66,6 +76,7 @@ export const access = ({ access: keeper, peerOf }: RouteDeps) =>
             role,
             set_at: rfc3339(setAt as Instant),
           })),
+          you: actor && { name: actor.name, by: actor.by },
         };
       },
       describe({ summary: "Tokens and users, without their secrets", reply: AccessReply }),

@@ -15,6 +15,8 @@ const Notice = Type.Object({
 
 const NoticesReply = Type.Object({ runtime: Notice, packages: Type.Array(Notice) });
 
+export type NoticesReply = typeof NoticesReply.static;
+
 /** What this server was told, and what it is made of. */
 export const settings = ({ served }: RouteDeps) =>
   new Elysia({ name: "settings", prefix: "/api/admin/v1" })

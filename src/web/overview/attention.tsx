@@ -29,7 +29,7 @@ export function Attention({ known }: { known: StatusReply }) {
 
 const ORDER = ["bad", "warn", "note"];
 
-export function mattersOf(known: StatusReply): Matter[] {
+function mattersOf(known: StatusReply): Matter[] {
   const { storage, licenses } = known;
   const matters: Matter[] = [
     ...(storage.fault === null

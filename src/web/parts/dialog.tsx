@@ -12,7 +12,14 @@ interface Props {
 export function Dialog({ title, onClose, children }: Props) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => ref.current?.showModal(), []);
+  useEffect(() => {
+    const before = document.activeElement;
+    ref.current?.showModal();
+    // One that is taken away instead of closed would leave the keyboard nowhere.
+    return () => {
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
   return (
     <dialog ref={ref} aria-labelledby={id} onClose={onClose}>
       <header>

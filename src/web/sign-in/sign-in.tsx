@@ -1,13 +1,14 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { call, sentenceOf } from "../api.ts";
+import { call } from "../api.ts";
 import { watch } from "../live.ts";
 import { Command } from "../parts/command.tsx";
 import { Field } from "../parts/field.tsx";
+import { Form } from "../parts/form.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { door, doorMessage, signIn as enterWith } from "../session.ts";
-import { frame } from "../texts/frame.ts";
 import { signIn } from "../texts/sign-in.ts";
+import { isInTheClear } from "./in-the-clear.ts";
 
 /** Whatever stands between this page and administration, and the way past it. */
 export function SignIn() {
@@ -23,7 +24,18 @@ export function SignIn() {
         </section>
       );
     default:
-      return <ByCredential />;
+      return isInTheClear(location) ? (
+        <>
+          <ByTls />
+          <details class="anyway">
+            <summary>{signIn.tls.anyway}</summary>
+            <p>{signIn.tls.anywayText}</p>
+            <ByCredential />
+          </details>
+        </>
+      ) : (
+        <ByCredential />
+      );
   }
 }
 
@@ -39,6 +51,7 @@ function ByTls() {
       <a class="button main" href={url}>
         {signIn.tls.link}
       </a>
+      <p>{signIn.tls.authority}</p>
     </section>
   );
 }
@@ -48,7 +61,11 @@ function ByCredential() {
     <div class="sign-in">
       <section class="card">
         <h2>{signIn.title}</h2>
-        {doorMessage.value !== "" && <Notice kind="warn">{doorMessage.value}</Notice>}
+        {doorMessage.value !== "" && (
+          <Notice kind="warn" title={signIn.ended.title}>
+            {signIn.ended.text}
+          </Notice>
+        )}
         <ByToken />
         <ByPassword />
       </section>
@@ -68,7 +85,7 @@ function ByCredential() {
 function ByToken() {
   const token = useSignal("");
   return (
-    <Form title={signIn.byToken} open onSubmit={() => enter(token.value.trim())}>
+    <Way title={signIn.byToken} open onSubmit={() => enter(token.value.trim())}>
       <Field
         label={signIn.token}
         type="password"
@@ -77,7 +94,7 @@ function ByToken() {
         autocomplete="current-password"
         required
       />
-    </Form>
+    </Way>
   );
 }
 
@@ -92,7 +109,7 @@ function ByPassword() {
     await enter(((await response.json()) as { readonly token: string }).token);
   };
   return (
-    <Form title={signIn.byPassword} onSubmit={submit}>
+    <Way title={signIn.byPassword} onSubmit={submit}>
       <Field label={signIn.name} value={name} autocomplete="username" required />
       <Field
         label={signIn.password}
@@ -101,7 +118,7 @@ function ByPassword() {
         autocomplete="current-password"
         required
       />
-    </Form>
+    </Way>
   );
 }
 
@@ -112,42 +129,18 @@ async function enter(token: string): Promise<void> {
   void watch();
 }
 
-interface FormProps {
+interface WayProps {
   readonly title: string;
   readonly open?: boolean;
   readonly onSubmit: () => Promise<void>;
   readonly children: ComponentChildren;
 }
 
-function Form({ title, open = false, onSubmit, children }: FormProps) {
-  const busy = useSignal(false);
-  const wrong = useSignal("");
-  const submit = async (event: Event): Promise<void> => {
-    event.preventDefault();
-    busy.value = true;
-    wrong.value = "";
-    try {
-      await onSubmit();
-    } catch (error) {
-      wrong.value = sentenceOf(error);
-    } finally {
-      busy.value = false;
-    }
-  };
-  return (
-    <details open={open}>
-      <summary>{title}</summary>
-      <form onSubmit={(event) => void submit(event)}>
-        {children}
-        {wrong.value !== "" && (
-          <Notice kind="bad" title={signIn.wrong}>
-            {wrong.value}
-          </Notice>
-        )}
-        <button type="submit" class="button main" disabled={busy.value}>
-          {busy.value ? frame.loading : signIn.enter}
-        </button>
-      </form>
-    </details>
-  );
-}
+const Way = ({ title, open = false, onSubmit, children }: WayProps) => (
+  <details open={open}>
+    <summary>{title}</summary>
+    <Form act={signIn.enter} wrongTitle={signIn.wrong} onSubmit={onSubmit}>
+      {children}
+    </Form>
+  </details>
+);

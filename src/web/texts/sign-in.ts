@@ -23,12 +23,21 @@ export const signIn = {
     command: "berth tls init",
     afterwards: (url: string) => `Then start it with --listen-tls 0.0.0.0:8443 and open ${url}.`,
     link: "Open the page over https",
+    authority:
+      "Your browser does not know the site’s own authority yet and warns. Give it the file tls/ca.pem from the server’s data folder, and compare the fingerprint that the command printed.",
+    anyway: "Sign in over plain HTTP all the same",
+    anywayText:
+      "Only where the operator has set allow_plain_credentials, or on the server itself. Whoever listens on the network can read what you type.",
   },
   network: {
     title: "Not from here",
     text: "Sit down at the server itself, or let its operator add your network to admin_networks.",
   },
   wrong: "That was not accepted.",
+  ended: {
+    title: "Please sign in again",
+    text: "What this tab was signed in with has ended or was revoked. You will come back to where you were.",
+  },
 } as const;
 
 export const unclaimed = {

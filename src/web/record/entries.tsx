@@ -1,0 +1,96 @@
+import type { EntryReply } from "../../http/record-entry.ts";
+import { number, when } from "../format.ts";
+import { linkTo } from "../router.ts";
+import { record } from "../texts/record.ts";
+import { byDay } from "./days.ts";
+import { kindOf } from "./kinds.ts";
+
+/** Events under the days they happened on. */
+export const Entries = ({ events }: { events: readonly EntryReply[] }) => (
+  <>
+    {byDay(events).map(({ day, from, events }) => (
+      <section key={from} class="day">
+        <h3>{day}</h3>
+        <ol>
+          {events.map((entry) => (
+            <One key={`${entry.seq}.${entry.part}`} entry={entry} />
+          ))}
+        </ol>
+      </section>
+    ))}
+  </>
+);
+
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+
+function One({ entry }: { entry: EntryReply }) {
+  const { at, type, summary, seq } = entry;
+  const kind = kindOf(type);
+  return (
+    <li class={`event ${kind}`}>
+      <time dateTime={at} title={when(at)}>
+        {clock.format(new Date(at))}
+      </time>
+      <span class="kind">{record.kinds[kind]}</span>
+      <div class="told">
+        <p>{sentence(summary)}</p>
+        <Refusals entry={entry} />
+        <Who entry={entry} />
+      </div>
+      <details>
+        <summary>{record.line(number(seq))}</summary>
+        <dl class="facts">
+          {factsOf(entry).map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>{value}</dd>
+            </div>
+          ))}
+        </dl>
+      </details>
+    </li>
+  );
+}
+
+/** As the reader writes sentences and times; the record itself has them in UTC. */
+function sentence(text: string): string {
+  const local = text.replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, when);
+  return `${local.slice(0, 1).toUpperCase()}${local.slice(1)}`;
+}
+
+/** A thousand refusals are one line: how often, why, and who was among the last. */
+function Refusals({ entry: { type, detail } }: { entry: EntryReply }) {
+  if (type !== "RefusalsCounted") return null;
+  const { code, users } = detail as { readonly code: string; readonly users: readonly string[] };
+  const reason = record.reason(code);
+  return (
+    <>
+      {reason !== null && <p class="quiet">{reason}</p>}
+      {users.length > 0 && <p class="quiet">{record.lastUsers(users.join(", "))}</p>}
+    </>
+  );
+}
+
+function Who({ entry: { user, product, license_id, peer } }: { entry: EntryReply }) {
+  if (user === null && product === null && peer === null) return null;
+  return (
+    <p class="who">
+      {user !== null && <a href={linkTo("record", `user=${user}`)}>{user}</a>}
+      {product !== null && <a href={linkTo("record", `product=${product}`)}>{product}</a>}
+      {license_id !== null && <span>{record.license(String(license_id))}</span>}
+      {peer !== null && <span>{record.by(peer)}</span>}
+    </p>
+  );
+}
+
+/** Everything else the event holds, by the names the API has for it. */
+const factsOf = ({ type, at, detail }: EntryReply): [string, string][] => [
+  ["type", type],
+  ["at", at],
+  ...Object.entries(detail)
+    .filter(([, value]) => value !== null && value !== "")
+    .map(([name, value]): [string, string] => [name, textOf(value)]),
+];
+
+const textOf = (value: unknown): string =>
+  Array.isArray(value) ? value.join(", ") : String(value);

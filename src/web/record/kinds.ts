@@ -1,0 +1,52 @@
+import type { Event } from "../../domain/event.ts";
+
+/** What somebody looks for in the record, in the order it is offered. */
+export const KINDS = [
+  "slots",
+  "licenses",
+  "consumption",
+  "refusals",
+  "administration",
+  "appliance",
+] as const;
+
+export type Kind = (typeof KINDS)[number];
+
+/** An event that is in no group does not compile. */
+const KIND_OF: { readonly [T in Event["type"]]: Kind } = {
+  SlotTaken: "slots",
+  SlotRenewed: "slots",
+  SlotBorrowed: "slots",
+  SlotReleased: "slots",
+  SlotExpired: "slots",
+  FeatureTaken: "slots",
+  FeatureRenewed: "slots",
+  FeatureReleased: "slots",
+  FeatureExpired: "slots",
+  VendorTrusted: "licenses",
+  VendorDistrusted: "licenses",
+  RequestMade: "licenses",
+  ActivationMade: "licenses",
+  LicenseInstalled: "licenses",
+  LicenseRemoved: "licenses",
+  ConsumptionAdded: "consumption",
+  FeatureConsumptionAdded: "consumption",
+  KeyRemembered: "consumption",
+  RefusalsCounted: "refusals",
+  KeysSet: "administration",
+  AccessChanged: "administration",
+  Created: "appliance",
+  Restored: "appliance",
+  MovedAway: "appliance",
+  MovedIn: "appliance",
+  ClockMarked: "appliance",
+  ClockAsked: "appliance",
+  ClockSetBack: "appliance",
+};
+
+/** Of a type that this page does not know yet: something about the appliance. */
+export const kindOf = (type: string): Kind =>
+  Object.hasOwn(KIND_OF, type) ? KIND_OF[type as Event["type"]] : "appliance";
+
+export const typesOf = (kind: Kind): string[] =>
+  Object.entries(KIND_OF).flatMap(([type, of]) => (of === kind ? [type] : []));

@@ -1,0 +1,46 @@
+import { useSignal } from "@preact/signals";
+import { done, v4 } from "../api.ts";
+import { Field } from "../parts/field.tsx";
+import { Form } from "../parts/form.tsx";
+import { Notice } from "../parts/notice.tsx";
+import { settings } from "../texts/settings.ts";
+import { OnTerminal } from "./on-terminal.tsx";
+
+const { keys } = settings;
+
+/** In, and never out again. */
+export function Keys() {
+  const apiKey = useSignal("");
+  const sharedKey = useSignal("");
+  const updated = useSignal<readonly string[] | null>(null);
+  const submit = async (): Promise<void> => {
+    updated.value = null;
+    const body = { apiKey: apiKey.value, sharedKey: sharedKey.value };
+    ({ updated: updated.value } = await done(v4.setKeys.post(body)));
+    apiKey.value = "";
+    sharedKey.value = "";
+  };
+  return (
+    <>
+      <section class="card">
+        <h3>{settings.sections.keys}</h3>
+        <p class="quiet">{keys.about}</p>
+        <Form act={keys.act} onSubmit={submit}>
+          <Field label={keys.apiKey} type="password" value={apiKey} hint={keys.hint} />
+          <Field label={keys.sharedKey} type="password" value={sharedKey} hint={keys.hint} />
+        </Form>
+        {updated.value !== null && <Said updated={updated.value} />}
+      </section>
+      <OnTerminal commands={keys.commands} />
+    </>
+  );
+}
+
+const Said = ({ updated }: { updated: readonly string[] }) =>
+  updated.length === 0 ? (
+    <Notice kind="note">{keys.unchanged}</Notice>
+  ) : (
+    <Notice kind="good">
+      {keys.set(updated.map((name) => keys.names[name] ?? name).join(", "))}
+    </Notice>
+  );

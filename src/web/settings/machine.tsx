@@ -1,0 +1,20 @@
+import { Command } from "../parts/command.tsx";
+import { machine } from "../texts/care.ts";
+
+/** What no page should be able to do. */
+export const Machine = () => (
+  <>
+    <p class="quiet">{machine.about}</p>
+    {machine.matters.map(({ title, text, commands }) => (
+      <section key={title} class="card">
+        <h3>{title}</h3>
+        <p>{text}</p>
+        <div class="commands">
+          {commands.map((command) => (
+            <Command key={command} text={command} />
+          ))}
+        </div>
+      </section>
+    ))}
+  </>
+);

@@ -1,0 +1,135 @@
+import type { ComponentChildren } from "preact";
+import type { SettingsReply } from "../../http/served.ts";
+import type { StatusReply } from "../../http/status.ts";
+import { admin, done } from "../api.ts";
+import { date } from "../format.ts";
+import { status } from "../live.ts";
+import { Command } from "../parts/command.tsx";
+import { Loaded } from "../parts/loaded.tsx";
+import { settings } from "../texts/settings.ts";
+import { OnTerminal } from "./on-terminal.tsx";
+
+const { network } = settings;
+
+/** Where it listens, to whom, and what stands open. */
+export const Network = () => (
+  <Loaded ask={() => done(admin.settings.get())}>{(told) => <Told told={told} />}</Loaded>
+);
+
+function Told({ told }: { told: SettingsReply }) {
+  const { value: known } = status;
+  if (known === null) return null;
+  return (
+    <>
+      <section class="card">
+        <h3>{settings.sections.network}</h3>
+        <p class="quiet">{network.about}</p>
+        <Standing told={told} />
+        <Certificate certificate={known.certificate} />
+      </section>
+      <Doors doors={known.doors} />
+      <section class="card">
+        <h3>{network.all}</h3>
+        <All told={told} />
+        <p>{network.file}</p>
+        <Command text={network.fileLine} />
+        <p>{network.restart}</p>
+        <Command text={network.restartCommand} />
+      </section>
+      <OnTerminal commands={network.commands} />
+    </>
+  );
+}
+
+function Standing({ told: { settings: all, networks, listeners } }: { told: SettingsReply }) {
+  const auth = String(all.find(({ name }) => name === "client-auth")?.value ?? "open");
+  const isSame = networks.client.join() === networks.admin.join();
+  return (
+    <dl class="standing">
+      <Fact name={network.listeners}>
+        {listeners.map(({ address, tls }) => (
+          <p key={address}>
+            <code>{address}</code> {tls ? network.tls : network.plain}
+          </p>
+        ))}
+      </Fact>
+      <Fact name={network.auth}>{network.auths[auth] ?? auth}</Fact>
+      <Fact name={network.clients}>{listed(networks.client)}</Fact>
+      <Fact name={network.admins}>{isSame ? network.same : listed(networks.admin)}</Fact>
+    </dl>
+  );
+}
+
+const listed = (networks: readonly string[]): string => networks.join(", ") || network.nobody;
+
+const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+);
+
+function Certificate({ certificate }: { certificate: StatusReply["certificate"] }) {
+  const state = certificate?.state ?? "ended";
+  return (
+    <>
+      <h4>{network.certificate}</h4>
+      <p class={state === "ok" ? "" : certificate === null ? "quiet" : "bad"}>
+        {certificate === null
+          ? network.noCertificate
+          : network.states[state](date(certificate.ends_at))}
+      </p>
+      <p>{network.renew}</p>
+      <Command text={network.renewCommand} />
+    </>
+  );
+}
+
+function Doors({ doors }: { doors: StatusReply["doors"] }) {
+  return (
+    <section class="card">
+      <h3>{network.doors}</h3>
+      {doors.length === 0 && <p>{network.noDoors}</p>}
+      <ul class="rows">
+        {doors.map(({ door, close }) => (
+          <li key={door} class="door">
+            <p>{door}</p>
+            <p>
+              <span class="quiet">{network.close}</span> <code>{close}</code>
+            </p>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function All({ told }: { told: SettingsReply }) {
+  return (
+    <div class="wide" tabIndex={0} role="region" aria-label={network.all}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">{network.setting}</th>
+            <th scope="col">{network.value}</th>
+            <th scope="col">{network.from}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {told.settings.map(({ name, value, from }) => (
+            <tr key={name}>
+              <th scope="row">
+                <code>{name.replaceAll("-", "_")}</code>
+              </th>
+              <td>{textOf(value)}</td>
+              <td class="quiet">{from}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+const textOf = (value: SettingsReply["settings"][number]["value"]): string =>
+  String(Array.isArray(value) ? value.join(", ") : value) || network.not;

@@ -1,0 +1,64 @@
+import { useSignal } from "@preact/signals";
+import { admin, done } from "../api.ts";
+import { watch } from "../live.ts";
+import { Button, CopyButton } from "../parts/button.tsx";
+import { Dialog } from "../parts/dialog.tsx";
+import { Field } from "../parts/field.tsx";
+import { Form } from "../parts/form.tsx";
+import { signIn, token } from "../session.ts";
+import { settings } from "../texts/settings.ts";
+
+const { make, kept } = settings.access;
+
+/** A token for somebody else to use: this tab stays signed in with its own, if it has one. */
+export function NewToken({ again }: { again: () => Promise<void> }) {
+  const asking = useSignal(false);
+  const made = useSignal<string | null>(null);
+  const name = useSignal("");
+  const days = useSignal("90");
+  const close = (): void => {
+    asking.value = false;
+    made.value = null;
+    name.value = "";
+  };
+  const submit = async (): Promise<void> => {
+    const body = { name: name.value.trim(), days: days.value.trim() };
+    const reply = await done(admin.access.tokens.post(body));
+    made.value = reply.token;
+    // The first one of all shuts the door behind whoever made it: they go on with it.
+    if (token.value === null) {
+      signIn(reply.token);
+      void watch();
+    }
+    await again();
+  };
+  return (
+    <>
+      <Button kind="main" onClick={() => void (asking.value = true)}>
+        {make.title}
+      </Button>
+      {asking.value && made.value === null && (
+        <Dialog title={make.title} onClose={close}>
+          <Form act={make.act} onSubmit={submit}>
+            <Field label={make.name} value={name} hint={make.nameHint} required />
+            <Field label={make.days} value={days} hint={make.daysHint} />
+          </Form>
+        </Dialog>
+      )}
+      {made.value !== null && (
+        <Dialog title={kept.title} onClose={close}>
+          <p>{kept.text}</p>
+          <p class="secret">
+            <code>{made.value}</code>
+          </p>
+          <div class="row">
+            <CopyButton text={made.value} />
+            <Button kind="main" onClick={close}>
+              {kept.done}
+            </Button>
+          </div>
+        </Dialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,77 @@
+import { useSignal } from "@preact/signals";
+import { admin, done } from "../api.ts";
+import { Button } from "../parts/button.tsx";
+import { Choice } from "../parts/choice.tsx";
+import { Dialog } from "../parts/dialog.tsx";
+import { Field } from "../parts/field.tsx";
+import { Form } from "../parts/form.tsx";
+import { settings } from "../texts/settings.ts";
+
+const { access } = settings;
+const { setUser } = access;
+
+interface Props {
+  /** Left out: somebody new. */
+  readonly user?: { readonly name: string; readonly role: string };
+  readonly again: () => Promise<void>;
+}
+
+/** Somebody new, or a new password for somebody known. */
+export function SetUser({ user, again }: Props) {
+  const asking = useSignal(false);
+  const name = useSignal("");
+  const role = useSignal("");
+  const password = useSignal("");
+  const open = (): void => {
+    name.value = user?.name ?? "";
+    role.value = user?.role ?? "admin";
+    password.value = "";
+    asking.value = true;
+  };
+  const submit = async (): Promise<void> => {
+    const body = { name: name.value, role: role.value, password: password.value };
+    await done(admin.access.users.post(body));
+    asking.value = false;
+    await again();
+  };
+  return (
+    <>
+      {user === undefined ? (
+        <Button kind="main" onClick={open}>
+          {setUser.add}
+        </Button>
+      ) : (
+        <Button onClick={open} label={setUser.changeLabel(user.name)}>
+          {setUser.change}
+        </Button>
+      )}
+      {asking.value && (
+        <Dialog
+          title={user === undefined ? setUser.title : setUser.titleOf(user.name)}
+          onClose={() => (asking.value = false)}
+        >
+          <Form act={setUser.act} onSubmit={submit}>
+            {user === undefined && (
+              <Field label={access.name} value={name} autocomplete="off" required />
+            )}
+            <Choice
+              label={access.role}
+              value={role.value}
+              options={Object.entries(access.roles)}
+              onChange={(chosen) => (role.value = chosen)}
+            />
+            <Field
+              label={setUser.password}
+              type="password"
+              value={password}
+              hint={setUser.passwordHint}
+              autocomplete="new-password"
+              required
+            />
+            {user !== undefined && <p class="quiet">{setUser.ends}</p>}
+          </Form>
+        </Dialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,61 @@
+import type { FunctionComponent } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { linkTo, place } from "../router.ts";
+import { settings } from "../texts/settings.ts";
+import { About } from "./about.tsx";
+import { Access } from "./access.tsx";
+import { Care } from "./care.tsx";
+import { Clock } from "./clock.tsx";
+import { Keys } from "./keys.tsx";
+import { Machine } from "./machine.tsx";
+import { Network } from "./network.tsx";
+import { Trust } from "./trust.tsx";
+
+type Section = keyof typeof settings.sections;
+
+const SHOWN: { readonly [S in Section]: FunctionComponent } = {
+  access: Access,
+  trust: Trust,
+  keys: Keys,
+  network: Network,
+  clock: Clock,
+  care: Care,
+  machine: Machine,
+  about: About,
+};
+
+const SECTIONS = Object.keys(SHOWN) as Section[];
+
+/** One section at a time, each with its own address. */
+export function Settings() {
+  const [name] = place.value.rest;
+  const section = SECTIONS.find((one) => one === name) ?? "access";
+  const Shown = SHOWN[section];
+  const shown = useRef(section);
+  // What is chosen from far down begins at its top.
+  useEffect(() => {
+    if (shown.current !== section) scrollTo({ top: 0 });
+    shown.current = section;
+  }, [section]);
+  return (
+    <>
+      <h2>{settings.title}</h2>
+      <div class="settings">
+        <nav aria-label={settings.index}>
+          {SECTIONS.map((one) => (
+            <a
+              key={one}
+              href={linkTo("settings", one)}
+              aria-current={one === section ? "true" : undefined}
+            >
+              {settings.sections[one]}
+            </a>
+          ))}
+        </nav>
+        <div class="stack" key={section}>
+          <Shown />
+        </div>
+      </div>
+    </>
+  );
+}

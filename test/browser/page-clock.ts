@@ -1,0 +1,63 @@
+// The ways out that the page offers when the machine's clock is wrong: a real server on a machine
+// whose clock jumps.
+import { DAY } from "../../src/domain/time.ts";
+import { clockLibrary, Machine } from "../faults/machine.ts";
+import { atEnd, check, finish, skip } from "../faults/rig.ts";
+import { checkLooks } from "./looks.ts";
+import { Opened } from "./opened.ts";
+
+const library = clockLibrary();
+if (library === null) {
+  skip("a clock that jumps", "libfaketime is missing: apt-get install libfaketime");
+  finish();
+}
+const site = new Machine(library);
+atEnd(() => void site.close());
+await site.open();
+// On a license with an end: from then on it matters what time it is.
+await site.call("register", { product: "CAD", user: "ada" });
+
+const opened = await Opened.at(`${site.url}/#/settings/clock`);
+const { page } = opened;
+const jump = async (days: number): Promise<void> => {
+  site.jump(days * DAY);
+  await page.getByRole("button", { name: "Look again" }).click();
+};
+await page.getByText("The machine’s clock is followed.").waitFor();
+
+await jump(60);
+await page.getByText("far ahead and not believed yet").waitFor();
+await checkLooks(opened, "clock-ahead");
+await page.getByRole("button", { name: "The machine’s clock is right" }).click();
+check("it asks first", await page.getByText("It cannot be set back").isVisible());
+check("and nothing has changed yet", (await site.clock()).state === "ahead");
+await page
+  .getByRole("dialog")
+  .getByRole("button", { name: "The machine’s clock is right" })
+  .click();
+await page.getByText("The machine’s clock is followed.").waitFor();
+check(
+  "a clock that is right is followed on the operator's word",
+  (await site.clock()).state === "ok",
+);
+
+await site.call("register", { product: "CAD", user: "ada" });
+await jump(57);
+await page.getByText("a day or more behind").waitFor();
+await page.getByRole("button", { name: "Set time back" }).click();
+await page.getByText("Choose the vendor’s answer first.").waitFor();
+await page.getByRole("button", { name: "Make a code" }).click();
+const code = (await page.locator(".secret code").textContent()) ?? "";
+await checkLooks(opened, "clock-behind");
+const answer = site.path("answer");
+const out = ["--dir", site.path("desk"), "--out", answer];
+await site.done("vendor", "time", "--code", code, ...out);
+await page.getByLabel("The vendor’s answer").setInputFiles(answer);
+await page.getByRole("button", { name: "Set time back" }).click();
+await page.getByText("The machine’s clock is followed.").waitFor();
+check("time is set back by the vendor's word", (await site.clock()).state === "ok");
+
+opened.checkQuiet("the clock");
+await opened.close();
+await site.close();
+finish();

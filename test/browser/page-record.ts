@@ -1,0 +1,187 @@
+// What happened, as somebody reads it who looks for one thing, for everything, or for proof.
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { check, finish, rigFolder } from "../faults/rig.ts";
+import { runBinary } from "../support/binary.ts";
+import { BERTH } from "../support/vendor-and-site.ts";
+import { checkLooks } from "./looks.ts";
+import { Opened, serveSite } from "./opened.ts";
+
+const EVIL = "<img src=x onerror=alert(1)>";
+const root = rigFolder();
+const desk = join(root, "desk");
+const [request, license] = [join(root, "request.jwt"), join(root, "license.jwt")];
+BERTH.run("vendor", "init", "--name", "Acme", "--dir", desk, "--product", EVIL);
+const site = await serveSite(join(root, "site"));
+const data = ["--data", site.folder];
+BERTH.run("trust", "add", join(desk, "trust.jwt"), ...data, "--yes");
+BERTH.run("license", "request", ...data, "--product", EVIL, "--out", request);
+const terms = ["--slots", "2", "--allow-weak-binding", "--out", license];
+BERTH.run("vendor", "issue", "--dir", desk, "--request", request, ...terms);
+BERTH.run("license", "add", license, ...data);
+const token =
+  BERTH.run("admin", "token", ...data)
+    .trim()
+    .split("\n")
+    .at(-1) ?? "";
+
+const send = (path: string, user: string): Promise<Response> =>
+  fetch(`${site.url}api/v4/${path}`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ user, os_hostname: EVIL, user_info: EVIL }),
+  });
+await send("register", EVIL);
+for (let turn = 1; turn <= 60; turn += 1) {
+  await send("register", `worker-${turn}`);
+  await send("unregister", `worker-${turn}`);
+}
+
+const opened = await visit(`${site.url}#/record`);
+const { page } = opened;
+const events = page.locator(".event");
+await events.first().waitFor();
+check("a page of the record is there at once", (await events.count()) === 50, await events.count());
+check(
+  "the newest stands first",
+  (await events.first().textContent())?.includes("worker-60") === true,
+);
+await checkLooks(opened, "record");
+
+// Older ones follow, and what one reads stays where it is.
+const marked = events.nth(49);
+const placeOf = async (): Promise<number> => (await marked.boundingBox())?.y ?? Number.NaN;
+await page.getByRole("button", { name: "Older events" }).scrollIntoViewIfNeeded();
+const stood = await placeOf();
+await page.getByRole("button", { name: "Older events" }).click();
+await events.nth(99).waitFor();
+check("older events come in below", (await placeOf()) === stood, [stood, await placeOf()]);
+await page.getByRole("button", { name: "Older events" }).click();
+await page.getByText("This is where the record begins.").waitFor();
+const all = await events.count();
+const evil = events.filter({ hasText: EVIL });
+check(
+  "down to the very first, names shown as they are",
+  (await evil.count()) > 0 && all > 120,
+  all,
+);
+await opened.picture("record-beginning");
+
+// News, while one reads far down and while one looks at the newest.
+const line = (await events.nth(100).locator("summary").textContent()) ?? "";
+const read = page.locator("summary", { hasText: line }).first();
+await read.scrollIntoViewIfNeeded();
+const where = async (): Promise<number> => (await read.boundingBox())?.y ?? Number.NaN;
+const before = await where();
+await send("register", "late-comer");
+await page.getByRole("button", { name: "1 new event" }).waitFor();
+check("news waits while one reads, and nothing moves", (await where()) === before);
+await page.getByRole("button", { name: "1 new event" }).click();
+await events.first().filter({ hasText: "late-comer" }).waitFor();
+await page.evaluate("scrollTo(0, 0)");
+await send("unregister", "late-comer");
+await events.first().filter({ hasText: "given back" }).waitFor();
+check("while the newest are looked at, news comes in by itself", true);
+
+// Refusals are counted: one line, how often, why and who.
+await send("register", "one");
+for (const user of ["two", "three", EVIL.replace("x", "y")]) await send("register", user);
+await page.getByLabel("Kind").selectOption("Refusals");
+const refused = events.filter({ hasText: "3 requests refused" });
+await refused.waitFor({ timeout: 90_000 });
+const told = (await refused.textContent()) ?? "";
+check(
+  "refusals are one line with their count, reason and users",
+  told.includes("no slot was free") && told.includes("two, three"),
+  told,
+);
+await checkLooks(opened, "record-refusals");
+
+// A filter stands in the address.
+await page.getByRole("link", { name: "Show everything" }).click();
+await page.getByLabel("Search").fill("WORKER-7");
+await page.waitForURL(/text=WORKER-7/);
+await events.nth(1).waitFor();
+await events.nth(2).waitFor({ state: "detached" });
+check("a search finds what is shown, in whatever case", (await events.count()) === 2);
+const other = await visit(page.url());
+await other.page.locator(".event").nth(1).waitFor();
+check(
+  "whoever follows the address sees the same",
+  (await other.page.getByLabel("Search").inputValue()) === "WORKER-7" &&
+    (await other.page.locator(".event").count()) === 2,
+);
+await other.close();
+await page.getByLabel("Search").fill("nobody at all");
+await page.getByText("Nothing in the record fits that.").waitFor();
+await checkLooks(opened, "record-nothing");
+await page.getByRole("link", { name: "Show everything" }).click();
+await page.getByLabel("Product").selectOption(EVIL);
+await page.getByLabel("From").fill("2020-01-01");
+await page.getByLabel("To", { exact: true }).fill("2020-12-31");
+await page.getByText("Nothing in the record fits that.").waitFor();
+check("days bound it", new URL(page.url()).hash.endsWith("/from=2020-01-01/to=2020-12-31"));
+await page.getByRole("link", { name: "Show everything" }).click();
+await events.filter({ hasText: EVIL }).first().waitFor();
+await page.getByRole("link", { name: "one", exact: true }).first().click();
+await page.getByText("only of user one").waitFor();
+await events.nth(1).waitFor({ state: "detached" });
+check("a name leads to everything about it", (await events.count()) === 1);
+await events.first().locator("summary").click();
+await page.getByText("os_hostname").waitFor();
+await checkLooks(opened, "record-detail");
+
+// Proof: a mark is earned, a file can be checked, damage is told.
+await page.goto(`${site.url}#/record`);
+check("no mark that nobody earned", await page.getByText("Not checked yet.").isVisible());
+check("none at all", (await page.getByText("The record is whole.").count()) === 0);
+await page.getByRole("button", { name: "Check the chain" }).click();
+await page.getByText("The record is whole.").waitFor({ timeout: 30_000 });
+await checkLooks(opened, "record-whole");
+
+await page.getByRole("button", { name: "Save as file" }).click();
+await checkLooks(opened, "record-export");
+const saved = await save("record.jsonl");
+const good = await runBinary(["record", "verify", saved]);
+check("the saved record is whole by the command shown beside it", good.code === 0, good.stderr);
+const altered = join(root, "altered.jsonl");
+writeFileSync(altered, readFileSync(saved, "utf8").replace("worker-7", "worker-8"));
+check("and an altered one is not", (await runBinary(["record", "verify", altered])).code !== 0);
+const month = new Date().toISOString().slice(0, 7);
+await page.getByLabel("From the beginning of").selectOption(month);
+await page.getByLabel("To the end of").selectOption(month);
+const ofMonth = await save("month.jsonl");
+check(
+  "a month of it is the same, when there is but one",
+  readFileSync(ofMonth, "utf8") === readFileSync(saved, "utf8"),
+);
+await page.keyboard.press("Escape");
+
+const journal = readdirSync(site.folder).find((name) => name.startsWith("journal-")) ?? "";
+const path = join(site.folder, journal);
+const whole = readFileSync(path, "utf8");
+writeFileSync(path, whole.replace("worker-7", "worker-8"));
+await page.getByRole("button", { name: "Check again" }).click();
+await page.getByText("The record is not whole.").waitFor({ timeout: 30_000 });
+check("damage is told, with where it is", await page.getByText(journal).first().isVisible());
+await checkLooks(opened, "record-broken");
+
+opened.checkQuiet("the record");
+await opened.close();
+await site.kill();
+finish();
+
+async function visit(url: string): Promise<Opened> {
+  const visited = await Opened.at(url);
+  await visited.page.getByLabel("Administration token").fill(token);
+  await visited.page.getByLabel("Administration token").press("Enter");
+  return visited;
+}
+
+async function save(name: string): Promise<string> {
+  const download = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Save the record" }).click();
+  const to = join(root, name);
+  await (await download).saveAs(to);
+  return to;
+}

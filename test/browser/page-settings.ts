@@ -1,0 +1,208 @@
+// What an operator sets up: who gets in, whom the server believes, and how it is kept in order.
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { check, finish, rigFolder } from "../faults/rig.ts";
+import { runBinary } from "../support/binary.ts";
+import { BERTH } from "../support/vendor-and-site.ts";
+import { checkLooks } from "./looks.ts";
+import { Opened, serveSite } from "./opened.ts";
+
+const EVIL = "<img src=x onerror=alert(1)>";
+const root = rigFolder();
+const desk = join(root, "desk");
+BERTH.run("vendor", "init", "--name", `Acme ${EVIL}`, "--dir", desk, "--product", "cad");
+const site = await serveSite(join(root, "site"));
+const data = ["--data", site.folder];
+
+const opened = await Opened.at(`${site.url}#/settings`);
+const { page } = opened;
+await page.getByText("There is no credential yet").waitFor();
+await checkLooks(opened, "settings-unclaimed");
+await page.getByRole("button", { name: "Make a token" }).click();
+await page.getByLabel("What it is for").fill("walker");
+await page.getByRole("dialog").getByRole("button", { name: "Make the token" }).click();
+await page.locator("dialog .secret code").waitFor();
+await page.getByRole("button", { name: "Sign out" }).waitFor({ state: "attached" });
+check(
+  "the first token signs this tab in, and stays there to be kept",
+  await page.locator("dialog .secret code").isVisible(),
+);
+await page.getByRole("button", { name: "I have kept it" }).click();
+const focused = await page.evaluate<string>("document.activeElement.textContent");
+check("the keyboard is back where it was", focused === "Make a token", focused);
+
+const section = async (name: string): Promise<void> => {
+  await page.getByRole("navigation", { name: "Sections" }).getByRole("link", { name }).click();
+};
+
+// Who may administer.
+const own = page.getByRole("listitem").filter({ hasText: "walker" });
+await own.waitFor();
+check("the token one is signed in with is marked", await own.getByText("you").isVisible());
+await page.getByRole("button", { name: "Revoke the token walker" }).click();
+await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
+await page.getByRole("dialog").getByRole("alert").waitFor();
+check(
+  "the last way in is not taken away, and the server says why",
+  await page.getByText("this is the last way in for an administrator").isVisible(),
+);
+await opened.checkAccess("a refused act");
+await page.keyboard.press("Escape");
+
+await page.getByRole("button", { name: "Make a token" }).click();
+await page.getByLabel("What it is for").fill("backup job");
+await page.getByRole("button", { name: "Make the token" }).click();
+await page.getByRole("dialog").getByRole("alert").waitFor();
+check(
+  "a name that will not do is said so beside it",
+  await page.getByText("name must be 1 to 64 letters").isVisible(),
+);
+await checkLooks(opened, "settings-new-token");
+await page.getByLabel("What it is for").fill("backup-job");
+await page.getByRole("button", { name: "Make the token" }).click();
+const made = (await page.locator("dialog .secret code").textContent()) ?? "";
+const works = async (one: string): Promise<boolean> =>
+  (await fetch(`${site.url}api/admin/v1/status`, { headers: { authorization: `Bearer ${one}` } }))
+    .ok;
+check("a token is made, shown once, and it works", await works(made));
+await page.getByRole("button", { name: "I have kept it" }).click();
+check("and it is gone from the page", !(await page.content()).includes(made));
+await page.getByRole("button", { name: "Revoke the token backup-job" }).click();
+await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
+await page
+  .getByRole("button", { name: "Revoke the token backup-job" })
+  .waitFor({ state: "detached" });
+check("revoked, it is refused at once", !(await works(made)));
+
+await page.getByRole("button", { name: "Add a user" }).click();
+await page.getByLabel("Name", { exact: true }).fill(EVIL);
+await page.getByLabel("Password").fill("short");
+await page.getByRole("button", { name: "Save" }).click();
+await page.getByRole("dialog").getByRole("alert").waitFor();
+await page.getByLabel("Password").fill("a long enough password");
+await page.getByRole("button", { name: "Save" }).click();
+await page.getByRole("button", { name: `Remove the user ${EVIL}` }).waitFor();
+check("a user's name is shown as it is", await page.getByText(EVIL).first().isVisible());
+await checkLooks(opened, "settings-access");
+
+// Trust.
+await section("Trust");
+await page.getByText("No vendor is trusted yet").waitFor();
+const choose = (path: string): Promise<void> =>
+  page.getByLabel("The vendor’s trust file").setInputFiles(path);
+const junk = join(root, "junk.jwt");
+writeFileSync(junk, "not.a.vendor");
+await choose(junk);
+await page.getByText("This is no vendor’s trust file.").waitFor();
+const altered = join(root, "altered.jwt");
+const trust = readFileSync(join(desk, "trust.jwt"), "utf8").trim();
+const [head = "", body = "", signature = ""] = trust.split(".");
+writeFileSync(altered, `${head}.${body}.A${signature.slice(1)}`);
+await choose(altered);
+await page.getByRole("button", { name: "It is the same: accept" }).click();
+await page.getByRole("dialog").getByRole("alert").waitFor();
+check("an altered file is refused", (await list()).length === 0);
+await page.keyboard.press("Escape");
+await choose(join(desk, "trust.jwt"));
+const shown = (await page.locator("dialog .fingerprint").textContent()) ?? "";
+check("nothing is accepted before it was compared", (await list()).length === 0);
+await checkLooks(opened, "settings-compare");
+await page.getByRole("button", { name: "It is the same: accept" }).click();
+await page.getByRole("button", { name: `Remove the vendor Acme ${EVIL}` }).waitFor();
+const [vendor] = await list();
+check("the fingerprint compared is the vendor's", shown === vendor?.fingerprint, [shown, vendor]);
+const request = join(root, "request.jwt");
+const license = join(root, "license.jwt");
+BERTH.run("license", "request", ...data, "--product", "cad", "--out", request);
+const terms = ["--slots", "2", "--allow-weak-binding", "--out", license];
+BERTH.run("vendor", "issue", "--dir", desk, "--request", request, ...terms);
+BERTH.run("license", "add", license, ...data);
+await page.getByRole("button", { name: `Remove the vendor Acme ${EVIL}` }).click();
+await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+await page.getByText("licenses of this vendor are installed").waitFor();
+check("a vendor in use stays", (await list()).length === 1);
+await page.keyboard.press("Escape");
+await checkLooks(opened, "settings-trust");
+
+// Cloud keys.
+await section("Cloud keys");
+await page.getByLabel("API key").fill("key-that-is-secret");
+await page.getByLabel("Shared key").fill("shared-that-is-secret");
+await page.getByRole("button", { name: "Set the keys" }).click();
+await page.getByText("Set just now: the API key, the shared key.").waitFor();
+const values = await page.evaluate<string>(
+  "[...document.querySelectorAll('input')].map((one) => one.value).join('')",
+);
+check(
+  "keys go in and are nowhere on the page afterwards",
+  values === "" && !(await page.content()).includes("that-is-secret"),
+  values,
+);
+await checkLooks(opened, "settings-keys");
+
+// TLS and networks.
+await section("TLS and networks");
+await page
+  .getByRole("cell", { name: "client_auth" })
+  .or(page.getByRole("rowheader", { name: "client_auth" }))
+  .waitFor();
+check(
+  "open doors are told with how to close them",
+  await page.getByText("To close it:").first().isVisible(),
+);
+await checkLooks(opened, "settings-network");
+
+// Clock.
+await section("Clock");
+await page.getByText("The machine’s clock is followed.").waitFor();
+await checkLooks(opened, "settings-clock");
+
+// Care.
+await section("Care");
+await page.getByRole("button", { name: "Look again" }).waitFor({ timeout: 30_000 });
+check(
+  "nothing is said to be whole before anybody looked",
+  await page.getByText("Not checked yet.").isVisible(),
+);
+await page.getByRole("button", { name: "Check the chain" }).click();
+await page.getByText("The record is whole.").waitFor({ timeout: 30_000 });
+await checkLooks(opened, "settings-care");
+const files = join(root, "saved");
+mkdirSync(files);
+const saved = async (button: string, isAsked: boolean): Promise<string> => {
+  const download = page.waitForEvent("download", { timeout: 30_000 });
+  await page.getByRole("button", { name: button }).click();
+  if (isAsked) {
+    check(
+      "a backup says what it holds",
+      await page.getByText("It holds the appliance’s key").isVisible(),
+    );
+    await page.getByRole("dialog").getByRole("button", { name: button }).click();
+  }
+  const path = join(files, (await download).suggestedFilename());
+  await (await download).saveAs(path);
+  return path;
+};
+const backup = await saved("Save a backup", true);
+const { code, stderr } = await runBinary(["verify", backup]);
+check("a backup saved by the page is whole", code === 0, stderr);
+const bundle = await saved("Save a support bundle", false);
+const inside = Bun.spawnSync(["tar", "-tf", bundle]);
+check("a support bundle can be opened", inside.exitCode === 0, inside.stderr.toString());
+
+// On the machine, and about it.
+await section("On the machine");
+await page.getByText("berth move out site.move").waitFor();
+await checkLooks(opened, "settings-machine");
+await section("About");
+await page.getByText("elysia", { exact: false }).first().waitFor();
+await checkLooks(opened, "settings-about");
+
+opened.checkQuiet("settings");
+await opened.close();
+await site.stop();
+finish();
+
+async function list(): Promise<{ readonly fingerprint: string }[]> {
+  return JSON.parse(BERTH.run("trust", "list", ...data, "--json")) as { fingerprint: string }[];
+}
