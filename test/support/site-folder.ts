@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Terms } from "../../src/domain/terms.ts";
+import type { Instant } from "../../src/domain/time.ts";
 import { verifyRequest } from "../../src/license/request.ts";
 import { signTrust } from "../../src/license/trust.ts";
 import { Credentials } from "../../src/operations/credentials.ts";
@@ -23,13 +24,23 @@ import { termsDocument } from "./vendor.ts";
 
 /** The id of the license is the desk's to choose, and is given back. */
 export async function makeSite(folder: string, differing: Partial<Terms>): Promise<number> {
+  const { store, licensing } = await openSiteFolder(folder, wallClock);
+  try {
+    return await license(licensing, terms(differing));
+  } finally {
+    await store.close();
+  }
+}
+
+/** A folder that is worked on without a server, at whatever time it shall be. */
+export async function openSiteFolder(folder: string, clock: () => Instant) {
   const identity = new Identity(realDisk, folder, readComponents());
   const store = await Store.open({
     disk: realDisk,
     folder,
     kind: "site",
     create: true,
-    clock: wallClock,
+    clock,
     identify: () => identity.make(),
     recognize: (appliance) => identity.open(appliance),
     isBound: (license) => identity.matching(license).ok,
@@ -39,15 +50,11 @@ export async function makeSite(folder: string, differing: Partial<Terms>): Promi
     },
   });
   const credentials = new Credentials(store, new SealedFile(realDisk, folder));
-  const licensing = new Licensing(store, identity, credentials);
-  try {
-    return await license(licensing, terms(differing));
-  } finally {
-    await store.close();
-  }
+  return { store, licensing: new Licensing(store, identity, credentials) };
 }
 
-async function license(licensing: Licensing, granting: Terms): Promise<number> {
+/** A vendor of its own is trusted, asked and answers. */
+export async function license(licensing: Licensing, granting: Terms): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), "berth-desk-"));
   try {
     const named = { name: "Initrode", products: [granting.product], passphrase: null };
