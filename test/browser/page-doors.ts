@@ -36,8 +36,11 @@ async function firstVisit({ url }: Served): Promise<string> {
   );
   await checkLooks(visit, "first-visit");
   const ground = () => page.evaluate(`getComputedStyle(document.body).backgroundColor`);
+  // The page hears of it a little later when the system changes to light.
+  const darker = page.getByRole("button", { name: "Switch to dark" });
+  await darker.waitFor();
   const day = await ground();
-  await page.getByRole("button", { name: "Switch to dark" }).click();
+  await darker.click();
   check("who wants it dark has it dark", (await ground()) !== day, await ground());
   await page.getByRole("button", { name: "Switch to light" }).click();
   check("and light again", (await ground()) === day, await ground());
