@@ -2,7 +2,7 @@
 // it was before. A start must find out and name the file, or stand exactly where it would have.
 import { basename, join } from "node:path";
 import { FolderRefused } from "../../src/store/refusal.ts";
-import type { Line } from "../../src/store/journal.ts";
+import { decodeLine, type Line } from "../../src/store/journal.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Dice } from "./dice.ts";
 import type { SimulatedDisk } from "./simulated-disk.ts";
@@ -33,6 +33,8 @@ interface Damage {
   readonly before: Uint8Array;
   /** Whether it is the segment that was being written. */
   readonly isNewest: boolean;
+  /** Whether it holds what stood there once, as a write that never arrived leaves it. */
+  readonly isPast: boolean;
 }
 
 /** The copy must be one that starts with exactly what the reference holds. */
@@ -60,7 +62,7 @@ export async function tryDamage(trial: Trial): Promise<void> {
   judge(trial, store, damage, said);
 }
 
-function judge({ reference }: Trial, store: Store, damage: Damage, said: string): void {
+function judge({ disk, reference }: Trial, store: Store, damage: Damage, said: string): void {
   const { seq, notes } = store.health();
   const [head, cut] = [reference.head.seq, mayBeCutTo(damage)];
   const noted = notes.some((note) => note.includes(damage.path));
@@ -71,8 +73,29 @@ function judge({ reference }: Trial, store: Store, damage: Damage, said: string)
   });
   if (!reference.reaches(seq)) return;
   const [found, wanted] = [store.peek(textOf), textOf(reference.stateAt(seq))];
+  if (found !== wanted && isTakenBack(disk, damage)) return;
   demand("damage", found === wanted, () => `${said}: ${difference(found, wanted)}`);
 }
+
+/**
+ * A last line that was written, taken back for want of room, and followed by another in its place,
+ * which the disk has lost although it said otherwise: what is left is whole, and nothing behind it
+ * could tell that there was another.
+ */
+function isTakenBack(disk: SimulatedDisk, { path, before, isNewest, isPast }: Damage): boolean {
+  if (!isNewest || !isPast) return false;
+  const [was, is] = [lastLine(before), lastLine(disk.file(path)?.bytes() ?? new Uint8Array())];
+  return is !== null && was !== null && is.seq === was.seq && is.prev === was.prev;
+}
+
+/** Null when it is not whole. */
+function lastLine(bytes: Uint8Array): Line | null {
+  const end = bytes.lastIndexOf(LF);
+  const start = end <= 0 ? 0 : bytes.lastIndexOf(LF, end - 1) + 1;
+  return end < 0 ? null : decodeLine(new Uint8Array(bytes.subarray(start, end)));
+}
+
+const LF = 10;
 
 /** What the refusal says to do must bring everything back. */
 async function goBack(trial: Trial, hint: string, said: string): Promise<void> {
@@ -106,16 +129,19 @@ function inflict({ disk, folder, dice }: Trial): Damage | null {
   const offset = dice.below(file.size);
   if (kind === "flip") {
     file.damage(offset, Uint8Array.of((before[offset] ?? 0) ^ (1 << dice.below(8))));
-    return { path, kind, from: offset, to: offset + 1, before, isNewest };
+    return { path, kind, from: offset, to: offset + 1, before, isNewest, isPast: false };
   }
   const place = Math.floor(offset / SECTOR);
   const start = place * SECTOR;
-  const bytes = staleBytes(disk, folder, file, place, dice).subarray(0, file.size - start);
+  const own = file.staleSector(place);
+  const stale =
+    own !== null && dice.chance(0.7) ? own : foreignBytes(disk, folder, file, place, dice);
+  const bytes = stale.subarray(0, file.size - start);
   file.damage(start, bytes);
   const differs = [...bytes].map((byte, at) => byte !== before[start + at]);
   if (!differs.includes(true)) return null;
   const [from, to] = [start + differs.indexOf(true), start + differs.lastIndexOf(true) + 1];
-  return { path, kind, from, to, before, isNewest };
+  return { path, kind, from, to, before, isNewest, isPast: stale === own };
 }
 
 /** What is read at a start, mostly. */
@@ -129,16 +155,14 @@ function victim(disk: SimulatedDisk, folder: string, dice: Dice): string | null 
   return all.length === 0 ? null : dice.pick(all);
 }
 
-/** A write that never arrived: the sector before it, another file's from before, or nothing. */
-function staleBytes(
+/** A sector that belongs elsewhere: another file's from before, or nothing. */
+function foreignBytes(
   disk: SimulatedDisk,
   folder: string,
   file: SimulatedFile,
   place: number,
   dice: Dice,
 ): Uint8Array {
-  const own = file.staleSector(place);
-  if (own !== null && dice.chance(0.7)) return own;
   const others = [...(disk.folder(folder)?.files(folder) ?? [])].filter(
     (other) => other.file !== file && other.file.size >= (place + 1) * SECTOR,
   );
