@@ -2,6 +2,9 @@ import { Type, type TObject } from "@sinclair/typebox";
 import { faultOf, Refusal, refuse } from "./faults.ts";
 import { matchFields } from "./fields.ts";
 
+/** Of answers that are written by ourselves. */
+export const JSON_TYPE = "application/json;charset=utf-8";
+
 const KIB = 1024;
 const BODY_BYTES = 64 * KIB;
 const UPLOAD_BYTES = 128 * KIB;
