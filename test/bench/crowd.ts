@@ -5,9 +5,19 @@ import { wallClock } from "../../src/platform/clock.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { decodeSnapshot, encodeSnapshot, headOf } from "../../src/store/snapshot.ts";
 import { StateFile } from "../../src/store/state-file.ts";
+import type { License, State } from "../../src/domain/state.ts";
+import { counting } from "../support/scenario.ts";
 import { makeSite } from "../support/site-folder.ts";
 
 export const PRODUCT = "cad";
+/** Its only slot is taken. */
+export const FULL = "full";
+/** With fewer slots than there are callers. */
+export const CONTESTED = "contested";
+
+/** Free besides those of the crowd. */
+const SPARE = 1_000;
+export const CONTESTED_SLOTS = 16;
 
 /** Nobody's slot ends while somebody looks at it. */
 const TIMEOUT_MINUTES = 7 * 24 * 60;
@@ -23,14 +33,25 @@ export const userOf = (index: number): string => `user-${index}@initrode.example
 
 /** A site's folder with a license that `registrations` users hold a slot of. */
 async function makeCrowd(folder: string, registrations: number): Promise<void> {
-  const slots = registrations + 1_000;
-  const id = await makeSite(folder, { product: PRODUCT, slots, timeoutMinutes: TIMEOUT_MINUTES });
+  const timeoutMinutes = TIMEOUT_MINUTES;
+  const borrowHours = TIMEOUT_MINUTES / 60;
+  const consumption = counting({ max: null });
+  const slots = registrations + SPARE;
+  await makeSite(folder, { product: PRODUCT, slots, timeoutMinutes, borrowHours, consumption });
+  await makeSite(folder, { product: FULL, slots: 1, timeoutMinutes });
+  await makeSite(folder, { product: CONTESTED, slots: CONTESTED_SLOTS, timeoutMinutes });
   const file = new StateFile(realDisk, folder);
   const before = await file.read();
   if (before === null) throw new Error(`${file.path} is not there`);
   const state = decodeSnapshot(before);
-  const pool = state.licenses.get(id)?.pool;
-  if (pool === undefined) throw new Error(`license ${id} is not there`);
+  seat(state, PRODUCT, registrations);
+  seat(state, FULL, 1);
+  await file.write(encodeSnapshot(state, headOf(before), before.audit), null);
+}
+
+/** Gives slots to the first so many of the crowd. */
+function seat(state: State, product: string, registrations: number): void {
+  const { pool } = licenseOf(state, product);
   const registeredAt = wallClock();
   const end = later(registeredAt, TIMEOUT_MINUTES * MINUTE);
   for (let index = 0; index < registrations; index += 1) {
@@ -41,7 +62,12 @@ async function makeCrowd(folder: string, registrations: number): Promise<void> {
     pool.ends.add(held);
     state.nextSlot += 1;
   }
-  await file.write(encodeSnapshot(state, headOf(before), before.audit), null);
+}
+
+function licenseOf({ products }: State, product: string): License {
+  const [license] = products.get(product) ?? [];
+  if (license === undefined) throw new Error(`there is no license for ${product}`);
+  return license;
 }
 
 if (import.meta.main) {
