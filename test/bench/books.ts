@@ -41,10 +41,13 @@ export class Books {
     this.#expect(`${what}: consumption`, main?.total_consumptions, this.#consumed);
     this.#expect(`${what}: slots held of the full license`, full?.floating_in_use_devices, 1);
     this.#expect(`${what}: slots held of the contested one`, fought?.floating_in_use_devices, left);
-    const slots = contested ? CONTESTED_SLOTS : (main?.floating_users ?? 0);
-    if (mostHeld > slots || this.#held > slots) {
-      this.#wrong.push(`${what}: ${mostHeld} slots were held at once, of ${slots}`);
-    }
+    const slots = main?.floating_users ?? 0;
+    this.#limit(what, mostHeld, contested ? CONTESTED_SLOTS : slots);
+    this.#limit(what, this.#held, slots);
+  }
+
+  #limit(what: string, held: number, slots: number): void {
+    if (held > slots) this.#wrong.push(`${what}: ${held} slots were held at once, of ${slots}`);
   }
 
   #expect(what: string, found: number | undefined, expected: number): void {

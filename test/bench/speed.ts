@@ -10,7 +10,8 @@ import type { Yardsticks } from "./yardsticks.ts";
 
 const USERS = 10_000;
 const BUSY = 64;
-const WARM_UP = 1.5;
+/** So many answers at least, or so many runs. */
+const WARM = { answers: 50_000, runs: 8 };
 const OTHERS: readonly Kind[] = ["heartbeat", "cycle", "borrow", "consumption", "denial", "health"];
 
 type Pick = "perSecond" | "p50" | "p99" | "max" | "cpu" | "written";
@@ -25,9 +26,7 @@ export async function measureSpeed(yardsticks: Yardsticks, size: Size): Promise<
   const { berth, ceiling, raw, sqlite } = await openField(yardsticks, USERS);
   const servers: readonly Server[] = [berth, ceiling, raw, sqlite];
   // Whatever is asked first would pay for what the runtime compiles while it runs.
-  for (const server of servers) {
-    await server.run({ kind: "heartbeat", connections: BUSY, seconds: WARM_UP });
-  }
+  for (const server of servers) await warmUp(server, size.seconds);
   const rounds: Rounds = new Map();
   const ask = async (servers: readonly Server[], kind: Kind, connections: number) => {
     for (const server of servers) {
@@ -61,6 +60,13 @@ export async function measureSpeed(yardsticks: Yardsticks, size: Size): Promise<
     ].join("\n"),
     wrong: [...(berth.books?.wrong ?? []), ...(ceiling.books?.wrong ?? [])],
   };
+}
+
+async function warmUp(server: Server, seconds: number): Promise<void> {
+  let answered = 0;
+  for (let runs = 0; answered < WARM.answers && runs < WARM.runs; runs += 1) {
+    answered += (await server.run({ kind: "heartbeat", connections: BUSY, seconds })).answered;
+  }
 }
 
 function figuresOf(rounds: Rounds, { connections }: Size): Figure[] {
