@@ -1,5 +1,6 @@
-// `crowd.ts FOLDER REGISTRATIONS` makes a site whose slots are taken. So many cannot be asked for one
-// by one each time: they are put into its state, which is then written as a checkpoint writes it.
+// `crowd.ts FOLDER REGISTRATIONS [apart]` makes a site whose slots are taken. So many cannot be asked
+// for one by one each time: they are put into its state, which is then written as a checkpoint
+// writes it. They speak from one address, as the clients here do, or each from one of their own.
 import { later, MINUTE } from "../../src/domain/time.ts";
 import { wallClock } from "../../src/platform/clock.ts";
 import { realDisk } from "../../src/platform/disk.ts";
@@ -32,7 +33,7 @@ export const contactOf = (index: number) => ({
 export const userOf = (index: number): string => `user-${index}@initrode.example`;
 
 /** A site's folder with a license that `registrations` users hold a slot of. */
-async function makeCrowd(folder: string, registrations: number): Promise<void> {
+async function makeCrowd(folder: string, registrations: number, apart: boolean): Promise<void> {
   const timeoutMinutes = TIMEOUT_MINUTES;
   const borrowHours = TIMEOUT_MINUTES / 60;
   const consumption = counting({ max: null });
@@ -44,18 +45,19 @@ async function makeCrowd(folder: string, registrations: number): Promise<void> {
   const before = await file.read();
   if (before === null) throw new Error(`${file.path} is not there`);
   const state = decodeSnapshot(before);
-  seat(state, PRODUCT, registrations);
-  seat(state, FULL, 1);
+  seat(state, PRODUCT, registrations, apart);
+  seat(state, FULL, 1, apart);
   await file.write(encodeSnapshot(state, headOf(before), before.audit), null);
 }
 
 /** Gives slots to the first so many of the crowd. */
-function seat(state: State, product: string, registrations: number): void {
+function seat(state: State, product: string, registrations: number, apart: boolean): void {
   const { pool } = licenseOf(state, product);
   const registeredAt = wallClock();
   const end = later(registeredAt, TIMEOUT_MINUTES * MINUTE);
   for (let index = 0; index < registrations; index += 1) {
-    const contact = { ...contactOf(index), peer: "127.0.0.1" };
+    const told = contactOf(index);
+    const contact = { ...told, peer: apart ? told.ip : "127.0.0.1" };
     const user = userOf(index);
     const held = { slot: state.nextSlot, user, registeredAt, end, borrowedUntil: null, contact };
     pool.holders.set(user, held);
@@ -71,6 +73,6 @@ function licenseOf({ products }: State, product: string): License {
 }
 
 if (import.meta.main) {
-  const [folder = "", registrations = "0"] = process.argv.slice(2);
-  await makeCrowd(folder, Number(registrations));
+  const [folder = "", registrations = "0", apart] = process.argv.slice(2);
+  await makeCrowd(folder, Number(registrations), apart === "apart");
 }

@@ -17,9 +17,13 @@ export function benchFolder(): string {
 }
 
 /** A site's folder in which so many hold a slot. */
-export async function crowdIn(folder: string, registrations: number): Promise<string> {
+export async function crowdIn(
+  folder: string,
+  registrations: number,
+  ...where: readonly "apart"[]
+): Promise<string> {
   const script = join(import.meta.dir, "crowd.ts");
-  const child = Bun.spawn([process.execPath, script, folder, String(registrations)]);
+  const child = Bun.spawn([process.execPath, script, folder, String(registrations), ...where]);
   if ((await child.exited) !== 0) throw new Error(`no crowd of ${registrations} could be made`);
   return folder;
 }
