@@ -15,7 +15,7 @@ export interface Size {
 
 export const FULL_SIZE: Size = {
   starts: 15,
-  rounds: 7,
+  rounds: 5,
   seconds: 0.8,
   connections: [1, 16, 64, 256],
   registrations: [100, 10_000, 100_000, 1_000_000],
