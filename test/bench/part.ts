@@ -21,7 +21,7 @@ export const FULL_SIZE: Size = {
   registrations: [100, 10_000, 100_000, 1_000_000],
   checkpoints: [
     [100_000, 4],
-    [1_000_000, 2],
+    [1_000_000, 1],
   ],
 };
 
