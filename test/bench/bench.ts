@@ -2,7 +2,7 @@
 // yardsticks and its goals. A goal that is missed is marked; only a run that cannot be believed,
 // because an answer was wrong or the books do not balance, ends with another code than 0.
 import { writeFileSync } from "node:fs";
-import { availableParallelism } from "node:os";
+import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { buildBinary } from "../support/binary.ts";
@@ -67,6 +67,8 @@ function asked(): { readonly quick: boolean; readonly parts: readonly string[] }
 
 const { quick, parts } = asked();
 buildBinary();
+// Who else is at work: with more than one process for each processor, times say little.
+const [others = 0] = loadavg();
 const all: Record<string, Measured> = {};
 for (const name of parts) {
   const measured = await PARTS[name]?.(quick ? QUICK_SIZE : FULL_SIZE);
@@ -78,12 +80,13 @@ for (const name of parts) {
 const figures = Object.values(all).flatMap((measured) => measured.figures);
 const wrong = Object.values(all).flatMap((measured) => measured.wrong);
 figures.push({ what: "errors", value: wrong.length, unit: "", goal: { is: "most", value: 0 } });
-console.log(`== goals, on ${availableParallelism()} processors ==\n${goalTable(figures)}\n`);
+const where = `${availableParallelism()} processors, load ${number(others)} before`;
+console.log(`== goals, on ${where} ==\n${goalTable(figures)}\n`);
 for (const one of wrong) console.error(`wrong: ${one}`);
 console.log("history after a simulated day: bun test/faults/day.ts");
 
 const shown = figures.map((figure) => ({ ...figure, met: isMet(figure) }));
 const file = join(out, "bench.json");
-writeFileSync(file, `${JSON.stringify({ quick, figures: shown, parts: all }, null, 2)}\n`);
+writeFileSync(file, `${JSON.stringify({ quick, where, figures: shown, parts: all }, null, 2)}\n`);
 console.log(file);
 process.exit(wrong.length === 0 ? 0 : WRONG);

@@ -100,13 +100,16 @@ function figuresOf(all: readonly Grown[]): Figure[] {
 }
 
 function tableOf(all: readonly Grown[]): string {
-  const head = ["registrations", "start ms", "MiB", "cycle req/s", "p99 ms"];
+  const head = ["registrations", "start ms", "MiB"];
+  for (const kind of KINDS) head.push(`${kind} req/s`, "p99 ms", "max ms", "cpu ms/1,000");
   const rows = all.map(({ registrations, start, mib, rounds }) => {
     const cells = KINDS.flatMap((kind) => [
       median(rounds[kind].map(({ perSecond }) => perSecond)),
       median(rounds[kind].map(({ p99 }) => p99)),
+      Math.max(...rounds[kind].map(({ max }) => max)),
+      median(rounds[kind].map(({ cpu }) => cpu)),
     ]);
     return [registrations, start, mib, ...cells].map(number);
   });
-  return columns([[...head, "heartbeat req/s", "p99 ms"], ...rows]);
+  return columns([head, ...rows]);
 }
