@@ -8,8 +8,8 @@ type Changing = readonly (number | string | boolean | null)[];
 const lastSaid = new WeakMap<Terms, { readonly changing: Changing; readonly text: string }>();
 
 /**
- * The license object as JSON within JSON. Every heartbeat carries it, and as long as nobody comes or
- * goes it is the same for all of them.
+ * The license object as JSON within JSON. Every heartbeat carries it, and as long as nobody comes
+ * or goes it is the same for all of them.
  */
 export function licenseJson(view: LicenseView, held: Held): string {
   const changing = changingIn(view, held);

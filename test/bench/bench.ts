@@ -65,14 +65,25 @@ function asked(): { readonly quick: boolean; readonly parts: readonly string[] }
   return process.exit(MISUSED);
 }
 
+/** A part that breaks off is wrong, and does not take along what the others found. */
+async function measure(name: string, size: Size): Promise<Measured> {
+  try {
+    return (await PARTS[name]?.(size)) ?? NOTHING;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return { ...NOTHING, text: `broken off: ${why}`, wrong: [`${name}: ${why}`] };
+  }
+}
+
+const NOTHING: Measured = { figures: [], text: "", wrong: [] };
+
 const { quick, parts } = asked();
 buildBinary();
 // Who else is at work: with more than one process for each processor, times say little.
 const [others = 0] = loadavg();
 const all: Record<string, Measured> = {};
 for (const name of parts) {
-  const measured = await PARTS[name]?.(quick ? QUICK_SIZE : FULL_SIZE);
-  if (measured === undefined) continue;
+  const measured = await measure(name, quick ? QUICK_SIZE : FULL_SIZE);
   all[name] = measured;
   console.log(`== ${name} ==\n${measured.text}\n`);
 }

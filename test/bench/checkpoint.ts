@@ -15,7 +15,7 @@ import { atEnd, check, finish, isSoak, sized } from "../faults/rig.ts";
 import { startBinary } from "../support/binary.ts";
 import { fileSystemOf, nextCheckpoint, peakMemory, type Checkpoint } from "./watch.ts";
 
-const LOAD_CONNECTIONS = 4;
+const LOAD_CONNECTIONS = 16;
 export const LONGEST_STALL = 25;
 /** Around a checkpoint: what begins before there is a process, and what its end leaves to do. */
 const MARGIN = 50;
