@@ -11,6 +11,20 @@ export interface Foreign {
   readonly runtime: string;
 }
 
+/** How everything is compiled. */
+export const compiling = {
+  target: "bun",
+  format: "esm",
+  bytecode: true,
+  sourcemap: "inline",
+  // Elysia reads its handlers' sources: minified ones break it.
+  minify: false,
+  define: productionOnly,
+} as const;
+
+/** Otherwise the binary would run what it finds in the folder it is started from. */
+export const enclosed = { autoloadDotenv: false, autoloadBunfig: false } as const;
+
 /**
  * Compiles the sources into one file; without a target, for this machine. The same sources give the
  * same bytes, whatever the folder and whatever the file is called in the end.
@@ -32,25 +46,18 @@ export async function compile(
   process.chdir(root);
   try {
     await Bun.build({
+      ...compiling,
       entrypoints: [entry],
-      target: "bun",
-      format: "esm",
-      bytecode: true,
-      sourcemap: "inline",
-      // Elysia reads its handlers' sources: minified ones break it.
-      minify: false,
       define: {
-        ...productionOnly,
+        ...compiling.define,
         BERTH_COMMIT: JSON.stringify(commit()),
         BERTH_NOTICES: JSON.stringify(JSON.stringify(notices)),
         BERTH_PAGE: JSON.stringify(JSON.stringify(await bundlePage())),
         ...bakedTrust(),
       },
       compile: {
+        ...enclosed,
         outfile: fresh,
-        // Otherwise the binary would run what it finds in the folder it is started from.
-        autoloadDotenv: false,
-        autoloadBunfig: false,
         ...(foreign && { target: foreign.target.runtime, executablePath: foreign.runtime }),
       },
     });

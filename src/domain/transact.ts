@@ -44,21 +44,27 @@ export function transact<C extends Command>(
  * Expiries waiting on the licenses this command touches, but for those it writes or undoes itself.
  */
 function overdue(state: State, events: readonly Event[], at: Instant): Event[][] {
-  const touched = new Set(events.flatMap((event) => ("license" in event ? [event.license] : [])));
-  const own = new Set(events.flatMap((event) => ("slot" in event ? [event.slot] : [])));
+  const touched = new Set<number>();
+  for (const event of events) if ("license" in event) touched.add(event.license);
   const lines: Event[][] = [];
   const room = (): number => limits.expiriesPerCommand - lines.length;
+  // Most of the time nothing has ended, and nobody asks.
+  let own: Set<number> | null = null;
+  const isOwn = (slot: number): boolean => (own ??= slotsIn(events)).has(slot);
   for (const id of touched) {
     const license = state.licenses.get(id);
     if (license === undefined) continue;
     for (const ended of license.pool.ends.ended(at, room())) {
-      if (!own.has(ended.slot)) lines.push([expired(id, ended)]);
+      if (!isOwn(ended.slot)) lines.push([expired(id, ended)]);
     }
     for (const [code, { pool }] of license.features) {
       for (const ended of pool.ends.ended(at, room())) {
-        if (!own.has(ended.slot)) lines.push([featureExpired(id, code, ended)]);
+        if (!isOwn(ended.slot)) lines.push([featureExpired(id, code, ended)]);
       }
     }
   }
   return lines;
 }
+
+const slotsIn = (events: readonly Event[]): Set<number> =>
+  new Set(events.flatMap((event) => ("slot" in event ? [event.slot] : [])));

@@ -8,6 +8,7 @@ import type { RecordReading } from "../operations/record-reading.ts";
 import type { Timekeeping } from "../operations/timekeeping.ts";
 import type { Operations } from "../operations/operations.ts";
 import { log } from "../platform/log.ts";
+import { JSON_TYPE } from "./body.ts";
 import { describe } from "./describe.ts";
 import { faultOf, refused, type AnyFault } from "./faults.ts";
 import { admit, type Gate } from "./gate.ts";
@@ -126,7 +127,7 @@ export function createApp(services: Services, gate: Gate) {
   return app.get(
     "/api/v4/openapi.json",
     ({ set }) => {
-      set.headers["content-type"] = "application/json;charset=utf-8";
+      set.headers["content-type"] = JSON_TYPE;
       return (document ??= JSON.stringify(openapi(app)));
     },
     describe({ summary: "This document" }),

@@ -2,6 +2,9 @@ import { Type, type TObject } from "@sinclair/typebox";
 import { faultOf, Refusal, refuse } from "./faults.ts";
 import { matchFields } from "./fields.ts";
 
+/** Of answers that are written by ourselves. */
+export const JSON_TYPE = "application/json;charset=utf-8";
+
 const KIB = 1024;
 const BODY_BYTES = 64 * KIB;
 const UPLOAD_BYTES = 128 * KIB;
@@ -100,7 +103,6 @@ function isUtf8(parameter: string): boolean {
 }
 
 async function readBytes(request: Request, limit: number): Promise<Uint8Array<ArrayBuffer>> {
-  if (request.body === null) return new Uint8Array();
   const declared = request.headers.get("content-length");
   if (declared !== null) {
     if (Number(declared) > limit) refuse({ code: "too_large", bytes: limit });
@@ -108,7 +110,8 @@ async function readBytes(request: Request, limit: number): Promise<Uint8Array<Ar
     if (bytes.length > limit) refuse({ code: "too_large", bytes: limit });
     return bytes;
   }
-  return readStream(request.body, limit);
+  // Only here: asking for it makes a stream, which whoever says how much there is does not need.
+  return request.body === null ? new Uint8Array() : readStream(request.body, limit);
 }
 
 /** A body that does not come to its end is the caller's doing, not a bug of ours. */

@@ -70,10 +70,12 @@ export function admit(gate: Gate, request: Request, path: string): void {
   if (peer === null || !isNear(gate, plane, peer)) {
     return refuse({ code: "forbidden", reason: "network" });
   }
-  const local = isLoopback(peer) && !isForwarded(headers);
-  caller.actor = checkCredential(gate, plane, shown, local);
-  const bare = !gate.isTls && !local && !gate.allowPlain;
-  if (bare && (plane === "login" || shown !== null)) refuse({ code: "tls_required" });
+  // Asked only where it matters: it looks through all headers.
+  const isLocal = (): boolean => isLoopback(peer) && !isForwarded(headers);
+  caller.actor = checkCredential(gate, plane, shown, isLocal);
+  const isSecret = plane === "login" || shown !== null;
+  const maybeBare = isSecret && !gate.isTls && !gate.allowPlain;
+  if (maybeBare && !isLocal()) refuse({ code: "tls_required" });
   if (plane === "client" && gate.clientAuth === "mtls" && !gate.isTls) {
     refuse({ code: "tls_required" });
   }
@@ -128,7 +130,7 @@ function checkCredential(
   { adminOpen, access, clientAuth }: Gate,
   plane: Plane,
   shown: Actor | "wrong" | null,
-  local: boolean,
+  isLocal: () => boolean,
 ): Actor | null {
   if (shown === "wrong") return refuse({ code: "unauthorized", plane });
   if (plane === "client" && clientAuth === "login" && shown === null) {
@@ -138,7 +140,7 @@ function checkCredential(
   if (shown?.role === "user") refuse({ code: "forbidden", reason: "role" });
   if (shown !== null) return shown;
   // Once there is a credential, being on the machine is not enough: a proxy and a tunnel are too.
-  if (access.isClaimed() || !(local || adminOpen)) refuse({ code: "unauthorized", plane });
+  if (access.isClaimed() || !(adminOpen || isLocal())) refuse({ code: "unauthorized", plane });
   return null;
 }
 
@@ -175,15 +177,15 @@ function isCrossSite({ isTls }: Gate, headers: Headers, path: string): boolean {
   if (headers.get("sec-fetch-mode") === "navigate") return !isPage(path);
   const site = headers.get("sec-fetch-site");
   if (site !== null && site !== "same-origin" && site !== "none") return true;
-  const own = `${isTls ? "https" : "http"}://${headers.get("host")}`.toLowerCase();
+  const own = (): string => `${isTls ? "https" : "http"}://${headers.get("host")}`.toLowerCase();
   const origin = headers.get("origin");
-  if (origin !== null && origin.toLowerCase() !== own) return true;
+  if (origin !== null && origin.toLowerCase() !== own()) return true;
   // A link to the page may come from anywhere.
   if (isPage(path)) return false;
   // All that an image from elsewhere tells at a plain address. It may keep that back; our page does
   // not, so a browser that says nothing at all was sent by somebody else.
   const referer = headers.get("referer");
-  if (referer !== null) return !`${referer.toLowerCase()}/`.startsWith(`${own}/`);
+  if (referer !== null) return !`${referer.toLowerCase()}/`.startsWith(`${own()}/`);
   return site === null && origin === null && isBrowser(headers);
 }
 

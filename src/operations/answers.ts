@@ -29,9 +29,9 @@ export const withLicense = <O extends { readonly license: number }>(
 });
 
 export const withSlot = (state: State, outcome: SlotOutcome, at: Instant): SlotAnswer => {
-  const { pool } = installed(state, outcome.license);
-  const held = holding(pool, outcome.user, at)?.slot === outcome.slot;
-  return { ...withLicense(state, outcome, at), at, held, lease: null };
+  const license = installed(state, outcome.license);
+  const held = holding(license.pool, outcome.user, at)?.slot === outcome.slot;
+  return { ...outcome, view: viewLicense(state, license, at), at, held, lease: null };
 };
 
 export function featureIn(

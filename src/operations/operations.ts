@@ -116,8 +116,10 @@ export class Operations {
    * With a nonce, the answer carries a signed lease; signing every heartbeat would halve the
    * speed.
    */
-  async register({ nonce, ...asked }: Asked<Register> & Nonce): Answer<SlotAnswer> {
-    const answer = await this.#do({ type: "Register", ...asked }, asked, withSlot);
+  async register(asked: Asked<Register> & Nonce): Answer<SlotAnswer> {
+    const { product, user, licenseId, contact, nonce } = asked;
+    const command: Register = { type: "Register", product, user, licenseId, contact };
+    const answer = await this.#do(command, asked, withSlot);
     return nonce === null ? answer : this.#leased(answer, nonce);
   }
 

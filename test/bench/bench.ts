@@ -1,51 +1,103 @@
-// `bun run bench`: start to the first 200, and idle memory, of the compiled binary.
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+// `bun run bench [--quick] [--part NAME]`: the speed of the compiled binary, held against its
+// yardsticks and its goals. A goal that is missed is marked; only a run that cannot be believed,
+// because an answer was wrong or the books do not balance, ends with another code than 0.
+import { writeFileSync } from "node:fs";
+import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
-import { buildBinary, startBinary } from "../support/binary.ts";
+import { parseArgs } from "node:util";
+import { buildBinary } from "../support/binary.ts";
+import { LONGEST_STALL, stallsAt } from "./checkpoint.ts";
+import { measureDisks } from "./disks.ts";
+import { below, goalTable, isMet, number, type Figure } from "./goals.ts";
+import { measureGrowth } from "./growth.ts";
+import { FULL_SIZE, QUICK_SIZE, type Measured, type Size } from "./part.ts";
+import { measureSpeed } from "./speed.ts";
+import { measureStart } from "./start.ts";
+import { buildYardsticks, out } from "./yardsticks.ts";
 
-const ROUNDS = 15;
-const SETTLE = 1_500;
-const LISTEN = ["--listen", "127.0.0.1:0"];
+const PARTS: Readonly<Record<string, (size: Size) => Promise<Measured>>> = {
+  start: measureStart,
+  speed: async (size) => measureSpeed(await buildYardsticks(), size),
+  growth: measureGrowth,
+  checkpoints: measureCheckpoints,
+  disks: measureDisks,
+};
 
-buildBinary();
-const folder = mkdtempSync(join(tmpdir(), "berth-bench-"));
-const fresh: number[] = [];
-const again: number[] = [];
-const resident: number[] = [];
-try {
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const data = join(folder, String(round));
-    fresh.push((await start(data)).milliseconds);
-    const { milliseconds, memory } = await start(data);
-    again.push(milliseconds);
-    resident.push(memory);
+const USAGE = `bun run bench [--quick] [--part ${Object.keys(PARTS).join("|")}]...
+
+  --quick      about a minute: fewer rounds, fewer registrations
+  --part NAME  this part only; may be given again
+
+The history that a day leaves behind is measured by: bun test/faults/day.ts`;
+
+const [MISUSED, WRONG] = [2, 1];
+
+async function measureCheckpoints({ checkpoints }: Size): Promise<Measured> {
+  const figures: Figure[] = [];
+  const texts: string[] = [];
+  for (const [registrations, count] of checkpoints) {
+    const { text, longest } = await stallsAt(registrations, count);
+    texts.push(text);
+    figures.push({
+      what: `longest stall by a checkpoint of ${number(registrations)} registrations`,
+      value: longest,
+      unit: "ms",
+      goal: registrations === 100_000 ? below(LONGEST_STALL) : null,
+    });
   }
-} finally {
-  rmSync(folder, { recursive: true });
-}
-report("start to first 200, a new data folder", fresh, "ms", 100);
-report("start to first 200, the same folder again", again, "ms", 100);
-report("resident memory when idle", resident, "MiB", 60);
-
-/** One start, one request, one look at the memory, one stop. */
-async function start(data: string): Promise<{ milliseconds: number; memory: number }> {
-  const begin = performance.now();
-  const server = await startBinary("demo", "--data", data, ...LISTEN);
-  const response = await fetch(`${server.url}/api/v4/health`);
-  if (response.status !== 200) throw new Error(`health answered ${response.status}`);
-  const milliseconds = performance.now() - begin;
-  await Bun.sleep(SETTLE / ROUNDS);
-  const status = readFileSync(`/proc/${server.pid}/status`, "utf8");
-  const memory = Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
-  await server.stop();
-  return { milliseconds, memory };
+  return { figures, text: texts.join("\n"), wrong: [] };
 }
 
-function report(what: string, figures: readonly number[], unit: string, goal: number): void {
-  const sorted = figures.toSorted((a, b) => a - b);
-  const at = (share: number): string =>
-    (sorted[Math.floor(share * (sorted.length - 1))] ?? 0).toFixed(1);
-  const line = `${what}: median ${at(0.5)} ${unit}, worst ${at(1)} ${unit}, goal < ${goal} ${unit}`;
-  process.stdout.write(`${line} (${figures.length} rounds)\n`);
+function asked(): { readonly quick: boolean; readonly parts: readonly string[] } {
+  try {
+    const options = {
+      quick: { type: "boolean", default: false },
+      part: { type: "string", multiple: true, default: Object.keys(PARTS) },
+    } as const;
+    const { quick, part } = parseArgs({ options }).values;
+    const unknown = part.find((name) => !Object.hasOwn(PARTS, name));
+    if (unknown === undefined) return { quick, parts: part };
+    console.error(`bench: error: there is no part ${unknown}`);
+  } catch (error) {
+    console.error(`bench: error: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  console.error(USAGE);
+  return process.exit(MISUSED);
 }
+
+/** A part that breaks off is wrong, and does not take along what the others found. */
+async function measure(name: string, size: Size): Promise<Measured> {
+  try {
+    return (await PARTS[name]?.(size)) ?? NOTHING;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return { ...NOTHING, text: `broken off: ${why}`, wrong: [`${name}: ${why}`] };
+  }
+}
+
+const NOTHING: Measured = { figures: [], text: "", wrong: [] };
+
+const { quick, parts } = asked();
+buildBinary();
+// Who else is at work: with more than one process for each processor, times say little.
+const [others = 0] = loadavg();
+const all: Record<string, Measured> = {};
+for (const name of parts) {
+  const measured = await measure(name, quick ? QUICK_SIZE : FULL_SIZE);
+  all[name] = measured;
+  console.log(`== ${name} ==\n${measured.text}\n`);
+}
+
+const figures = Object.values(all).flatMap((measured) => measured.figures);
+const wrong = Object.values(all).flatMap((measured) => measured.wrong);
+figures.push({ what: "errors", value: wrong.length, unit: "", goal: { is: "most", value: 0 } });
+const where = `${availableParallelism()} processors, load ${number(others)} before`;
+console.log(`== goals, on ${where} ==\n${goalTable(figures)}\n`);
+for (const one of wrong) console.error(`wrong: ${one}`);
+console.log("history after a simulated day: bun test/faults/day.ts");
+
+const shown = figures.map((figure) => ({ ...figure, met: isMet(figure) }));
+const file = join(out, "bench.json");
+writeFileSync(file, `${JSON.stringify({ quick, where, figures: shown, parts: all }, null, 2)}\n`);
+console.log(file);
+process.exit(wrong.length === 0 ? 0 : WRONG);

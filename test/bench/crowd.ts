@@ -1,13 +1,24 @@
-// `crowd.ts FOLDER REGISTRATIONS` makes a site whose slots are taken. So many cannot be asked for one
-// by one each time: they are put into its state, which is then written as a checkpoint writes it.
+// `crowd.ts FOLDER REGISTRATIONS [apart]` makes a site whose slots are taken. So many cannot be asked
+// for one by one each time: they are put into its state, which is then written as a checkpoint
+// writes it. They speak from one address, as the clients here do, or each from one of their own.
 import { later, MINUTE } from "../../src/domain/time.ts";
 import { wallClock } from "../../src/platform/clock.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { decodeSnapshot, encodeSnapshot, headOf } from "../../src/store/snapshot.ts";
 import { StateFile } from "../../src/store/state-file.ts";
+import type { License, State } from "../../src/domain/state.ts";
+import { counting } from "../support/scenario.ts";
 import { makeSite } from "../support/site-folder.ts";
 
 export const PRODUCT = "cad";
+/** Its only slot is taken. */
+export const FULL = "full";
+/** With fewer slots than there are callers. */
+export const CONTESTED = "contested";
+
+/** Free besides those of the crowd. */
+const SPARE = 1_000;
+export const CONTESTED_SLOTS = 16;
 
 /** Nobody's slot ends while somebody looks at it. */
 const TIMEOUT_MINUTES = 7 * 24 * 60;
@@ -22,29 +33,46 @@ export const contactOf = (index: number) => ({
 export const userOf = (index: number): string => `user-${index}@initrode.example`;
 
 /** A site's folder with a license that `registrations` users hold a slot of. */
-async function makeCrowd(folder: string, registrations: number): Promise<void> {
-  const slots = registrations + 1_000;
-  const id = await makeSite(folder, { product: PRODUCT, slots, timeoutMinutes: TIMEOUT_MINUTES });
+async function makeCrowd(folder: string, registrations: number, apart: boolean): Promise<void> {
+  const timeoutMinutes = TIMEOUT_MINUTES;
+  const borrowHours = TIMEOUT_MINUTES / 60;
+  const consumption = counting({ max: null });
+  const slots = registrations + SPARE;
+  await makeSite(folder, { product: PRODUCT, slots, timeoutMinutes, borrowHours, consumption });
+  await makeSite(folder, { product: FULL, slots: 1, timeoutMinutes });
+  await makeSite(folder, { product: CONTESTED, slots: CONTESTED_SLOTS, timeoutMinutes });
   const file = new StateFile(realDisk, folder);
   const before = await file.read();
   if (before === null) throw new Error(`${file.path} is not there`);
   const state = decodeSnapshot(before);
-  const pool = state.licenses.get(id)?.pool;
-  if (pool === undefined) throw new Error(`license ${id} is not there`);
+  seat(state, PRODUCT, registrations, apart);
+  seat(state, FULL, 1, apart);
+  await file.write(encodeSnapshot(state, headOf(before), before.audit), null);
+}
+
+/** Gives slots to the first so many of the crowd. */
+function seat(state: State, product: string, registrations: number, apart: boolean): void {
+  const { pool } = licenseOf(state, product);
   const registeredAt = wallClock();
   const end = later(registeredAt, TIMEOUT_MINUTES * MINUTE);
   for (let index = 0; index < registrations; index += 1) {
-    const contact = { ...contactOf(index), peer: "127.0.0.1" };
+    const told = contactOf(index);
+    const contact = { ...told, peer: apart ? told.ip : "127.0.0.1" };
     const user = userOf(index);
     const held = { slot: state.nextSlot, user, registeredAt, end, borrowedUntil: null, contact };
     pool.holders.set(user, held);
     pool.ends.add(held);
     state.nextSlot += 1;
   }
-  await file.write(encodeSnapshot(state, headOf(before), before.audit), null);
+}
+
+function licenseOf({ products }: State, product: string): License {
+  const [license] = products.get(product) ?? [];
+  if (license === undefined) throw new Error(`there is no license for ${product}`);
+  return license;
 }
 
 if (import.meta.main) {
-  const [folder = "", registrations = "0"] = process.argv.slice(2);
-  await makeCrowd(folder, Number(registrations));
+  const [folder = "", registrations = "0", apart] = process.argv.slice(2);
+  await makeCrowd(folder, Number(registrations), apart === "apart");
 }

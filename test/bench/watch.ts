@@ -40,7 +40,8 @@ export function peakMemory(pid: number): number | null {
   }
 }
 
-function childOf(pid: number): number | null {
+/** A checkpoint that is being made; null: none. */
+export function childOf(pid: number): number | null {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
   return children === "" ? null : Number(children.split(" ")[0]);
 }

@@ -38,8 +38,12 @@ export interface Running {
 }
 
 /** Starts it and waits for `ready`; anything else is an error that shows what it said. */
-export async function startBinary(...words: string[]): Promise<Running> {
-  const child = Bun.spawn([buildBinary(), ...words], {
+export const startBinary = (...words: string[]): Promise<Running> =>
+  startProgram([buildBinary(), ...words]);
+
+/** The same for any program that says where it listens, and `ready`. */
+export async function startProgram(words: readonly string[]): Promise<Running> {
+  const child = Bun.spawn([...words], {
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",

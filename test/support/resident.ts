@@ -18,7 +18,7 @@ export async function settled(pid: number): Promise<number> {
   return last;
 }
 
-function resident(pid: number): number {
+export function resident(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
 }

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { jsonBody } from "../body.ts";
+import { JSON_TYPE, jsonBody } from "../body.ts";
 import { describe } from "../describe.ts";
 import { unwrap } from "../faults.ts";
 import { fields, idempotencyKey, identifier, licenseId, nonce, timestamp } from "../fields.ts";
@@ -41,7 +41,7 @@ const Reply = Type.Composite([
 export const borrow = ({ operations, peerOf, userOf }: RouteDeps) =>
   new Elysia({ name: "borrow" }).post(
     "/api/v4/borrow",
-    async ({ body, request }): Promise<typeof Reply.static> => {
+    async ({ body, request, set }): Promise<string> => {
       const slot = unwrap(
         await operations.borrow({
           product: identifier("product", body.product),
@@ -53,7 +53,8 @@ export const borrow = ({ operations, peerOf, userOf }: RouteDeps) =>
           nonce: nonce(request),
         }),
       );
-      return { ...slotReply(slot), max_borrow_time: slot.view.terms.borrowHours };
+      set.headers["content-type"] = JSON_TYPE;
+      return slotReply(slot, { max_borrow_time: slot.view.terms.borrowHours });
     },
     {
       ...jsonBody(Body),

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { jsonBody } from "../body.ts";
+import { JSON_TYPE, jsonBody } from "../body.ts";
 import { describe } from "../describe.ts";
 import { unwrap } from "../faults.ts";
 import { fields, identifier, licenseId, nonce } from "../fields.ts";
@@ -19,18 +19,19 @@ const Body = Type.Object(
 export const register = ({ operations, peerOf, userOf }: RouteDeps) =>
   new Elysia({ name: "register" }).post(
     "/api/v4/register",
-    async ({ body, request }) =>
-      slotReply(
-        unwrap(
-          await operations.register({
-            product: identifier("product", body.product),
-            user: userOf(request, body.user),
-            licenseId: licenseId(body.license_id),
-            contact: contactOf(body, peerOf(request)),
-            nonce: nonce(request),
-          }),
-        ),
-      ),
+    async ({ body, request, set }): Promise<string> => {
+      const slot = unwrap(
+        await operations.register({
+          product: identifier("product", body.product),
+          user: userOf(request, body.user),
+          licenseId: licenseId(body.license_id),
+          contact: contactOf(body, peerOf(request)),
+          nonce: nonce(request),
+        }),
+      );
+      set.headers["content-type"] = JSON_TYPE;
+      return slotReply(slot);
+    },
     {
       ...jsonBody(Body),
       ...describe({

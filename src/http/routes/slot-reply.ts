@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import type { Contact } from "../../domain/state.ts";
 import type { SlotAnswer } from "../../operations/operations.ts";
 import { fields, freeText, text } from "../fields.ts";
-import { licenseObject } from "../license-object.ts";
+import { licenseJson } from "../license-json.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { rfc3339OrNull } from "../timestamps.ts";
 
@@ -45,9 +45,10 @@ export const SlotReply = Type.Object({
   }),
 });
 
-export function slotReply(slot: SlotAnswer): typeof SlotReply.static {
+/** As text: most of it is the license, which is not written anew for each caller. */
+export function slotReply(slot: SlotAnswer, more: object = {}): string {
   const { contact, view, borrowedUntil } = slot;
-  return {
+  const said = JSON.stringify({
     product: slot.product,
     user: slot.user,
     os_hostname: contact.hostname,
@@ -61,9 +62,10 @@ export function slotReply(slot: SlotAnswer): typeof SlotReply.static {
     floating_timeout: view.terms.timeoutMinutes,
     floating_users: view.terms.slots,
     floating_slots_in_use: slot.slotsInUse,
-    license_json: JSON.stringify(licenseObject(view, slot)),
     lease: slot.lease,
-  };
+    ...more,
+  });
+  return `${said.slice(0, -1)},"license_json":${licenseJson(view, slot)}}`;
 }
 
 type ContactBody = { readonly [K in keyof typeof contactFields]?: string };

@@ -1,0 +1,69 @@
+// Figures, what they should be, and how both are shown.
+
+export interface Figure {
+  readonly what: string;
+  readonly value: number;
+  readonly unit: string;
+  /** Null: only to be known. */
+  readonly goal: Goal | null;
+}
+
+interface Goal {
+  readonly is: "least" | "most" | "below";
+  readonly value: number;
+}
+
+export const least = (value: number): Goal => ({ is: "least", value });
+export const most = (value: number): Goal => ({ is: "most", value });
+export const below = (value: number): Goal => ({ is: "below", value });
+
+const SIGNS = { least: ">=", most: "<=", below: "<" } as const;
+
+export function isMet({ value, goal }: Figure): boolean {
+  if (goal === null) return true;
+  if (goal.is === "least") return value >= goal.value;
+  return goal.is === "most" ? value <= goal.value : value < goal.value;
+}
+
+/** All figures that have a goal, or are to be known beside them. */
+export function goalTable(figures: readonly Figure[]): string {
+  const rows = figures.map((figure) => {
+    const { what, value, unit, goal } = figure;
+    const wanted = goal === null ? "" : `${SIGNS[goal.is]} ${number(goal.value)}`;
+    const verdict = goal === null ? "" : isMet(figure) ? "met" : "MISSED";
+    return [what, wanted, `${number(value)}${unit === "" ? "" : ` ${unit}`}`, verdict];
+  });
+  return columns([["", "goal", "figure", ""], ...rows]);
+}
+
+/** Whole when large, with two digits that matter when small. */
+export function number(value: number): string {
+  if (!Number.isFinite(value)) return "-";
+  if (Math.abs(value) >= 100) return Math.round(value).toLocaleString("en-US");
+  return String(Number(value.toPrecision(Math.abs(value) >= 10 ? 3 : 2)));
+}
+
+/** The first column to the left, all others to the right. */
+export function columns(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, place) =>
+    Math.max(...rows.map((row) => (row[place] ?? "").length)),
+  );
+  return rows
+    .map((row) =>
+      row
+        .map((cell, place) =>
+          place === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[place] ?? 0),
+        )
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
+}
+
+/** Of an even number, the mean of the two in the middle. */
+export function median(numbers: readonly number[]): number {
+  const sorted = numbers.toSorted((a, b) => a - b);
+  const middle = sorted.length / 2;
+  const [low = NaN, high = NaN] = [sorted[Math.ceil(middle) - 1], sorted[Math.floor(middle)]];
+  return (low + high) / 2;
+}

@@ -1,0 +1,78 @@
+// The store of the ceiling: takes the place of src/store/store.ts when that server is compiled. It
+// decides and applies commands as the product does and keeps nothing: no line, no write, no sync.
+import type { Command } from "../../src/domain/command.ts";
+import type { OutcomeOf } from "../../src/domain/decide.ts";
+import type { Fault } from "../../src/domain/fault.ts";
+import { ok, type Result } from "../../src/domain/result.ts";
+import type { State } from "../../src/domain/state.ts";
+import { latest, type Instant } from "../../src/domain/time.ts";
+import { transact } from "../../src/domain/transact.ts";
+import type { Condition } from "../../src/store/condition.ts";
+import { openFolder, type OpenedFolder } from "../../src/store/folder.ts";
+import type { Head } from "../../src/store/journal.ts";
+import type { StoreHealth, StoreOptions } from "../../src/store/store-options.ts";
+import type { Store as DurableStore } from "../../src/store/store.ts";
+
+type Used = "transact" | "read" | "peek" | "health" | "condition" | "close";
+
+export class Store implements Pick<DurableStore, Used> {
+  readonly #options: StoreOptions;
+  readonly #lock: OpenedFolder["lock"];
+  readonly #state: State;
+  readonly #head: Head;
+
+  static async open(options: StoreOptions): Promise<Store> {
+    const { disk, folder, kind, create, clock, recognize = () => {} } = options;
+    const uid = process.getuid?.() ?? 0;
+    const identify = options.identify ?? (async () => "");
+    const made = { identify, recognize };
+    const opened = await openFolder({ disk, folder, kind, create, uid, now: clock, ...made });
+    return new Store(options, opened);
+  }
+
+  private constructor(options: StoreOptions, { lock, state, head }: OpenedFolder) {
+    this.#options = options;
+    this.#lock = lock;
+    this.#state = state;
+    this.#head = head;
+    state.isBound = options.isBound ?? state.isBound;
+    state.caps = options.caps ?? state.caps;
+  }
+
+  async transact<C extends Command, T>(
+    command: C | ((head: Head) => C),
+    view: (state: State, outcome: OutcomeOf<C>, at: Instant) => T,
+  ): Promise<Result<T, Fault>> {
+    const at = this.#now();
+    const asked = typeof command === "function" ? command(this.#head) : command;
+    const done = transact(this.#state, asked, at);
+    return done.ok ? ok(view(this.#state, done.value.outcome, at)) : done;
+  }
+
+  async read<T>(view: (state: State, at: Instant) => T): Promise<Result<T, never>> {
+    return ok(view(this.#state, this.#now()));
+  }
+
+  peek<T>(view: (state: State) => T): T {
+    return view(this.#state);
+  }
+
+  health(): StoreHealth {
+    const { seq, auditSeq } = this.#head;
+    return { fault: null, notes: [], checkpointError: null, seq, auditSeq, journalBytes: 0 };
+  }
+
+  condition(): Condition {
+    return { troubles: [], freeBytes: null, slowestSync: 0 };
+  }
+
+  async close(): Promise<void> {
+    this.#lock.release();
+  }
+
+  #now(): Instant {
+    const now = latest(this.#options.clock(this.#state.mark), this.#state.mark);
+    this.#state.clockSuspect = this.#options.isSuspect?.(now) ?? false;
+    return now;
+  }
+}

@@ -1,0 +1,54 @@
+// Start to the first 200, and idle memory, of the compiled binary.
+import { join } from "node:path";
+import { startBinary } from "../support/binary.ts";
+import { resident } from "../support/resident.ts";
+import { benchFolder } from "./field.ts";
+import { below, median, type Figure } from "./goals.ts";
+import type { Measured, Size } from "./part.ts";
+
+const SETTLE = 100;
+const LISTEN = ["--listen", "127.0.0.1:0"];
+
+export async function measureStart({ starts }: Size): Promise<Measured> {
+  const folder = benchFolder();
+  const fresh: number[] = [];
+  const again: number[] = [];
+  const memory: number[] = [];
+  for (let round = 0; round < starts; round += 1) {
+    const data = join(folder, String(round));
+    fresh.push((await start(data)).milliseconds);
+    const { milliseconds, mib } = await start(data);
+    again.push(milliseconds);
+    memory.push(mib);
+  }
+  const figure = (what: string, values: readonly number[], unit: string, goal: number): Figure => ({
+    what,
+    value: median(values),
+    unit,
+    goal: below(goal),
+  });
+  return {
+    figures: [
+      figure("start to first 200, a new data folder", fresh, "ms", 100),
+      figure("start to first 200, the same folder again", again, "ms", 100),
+      figure("resident memory when idle", memory, "MiB", 60),
+    ],
+    text: `worst start of ${starts}: ${Math.max(...fresh, ...again).toFixed(0)} ms`,
+    wrong: [],
+  };
+}
+
+/** One start, one request, one look at the memory, one stop. */
+async function start(
+  data: string,
+): Promise<{ readonly milliseconds: number; readonly mib: number }> {
+  const begin = performance.now();
+  const server = await startBinary("demo", "--data", data, ...LISTEN);
+  const response = await fetch(`${server.url}/api/v4/health`);
+  if (response.status !== 200) throw new Error(`health answered ${response.status}`);
+  const milliseconds = performance.now() - begin;
+  await Bun.sleep(SETTLE);
+  const mib = resident(server.pid);
+  await server.stop();
+  return { milliseconds, mib };
+}

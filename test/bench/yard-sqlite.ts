@@ -1,0 +1,40 @@
+// `yard-sqlite BYTES FOLDER`: the other way to be durable that comes with the runtime. A heartbeat is
+// one transaction in SQLite with a write-ahead log, synced before it is answered; the answer has as
+// many bytes as Berth's.
+import { Database } from "bun:sqlite";
+import { join } from "node:path";
+
+const [bytes = "", folder = ""] = process.argv.slice(2);
+const text = "x".repeat(Number(bytes));
+const headers = { "content-type": "application/json;charset=utf-8" };
+const TIMEOUT = 60 * 60 * 1_000;
+
+const database = new Database(join(folder, "slots.sqlite"), { create: true, strict: true });
+database.run("PRAGMA journal_mode = WAL");
+database.run("PRAGMA synchronous = FULL");
+database.run(
+  "CREATE TABLE slots (user TEXT PRIMARY KEY, hostname TEXT, ip TEXT, info TEXT, ends INTEGER)",
+);
+const heartbeat = database.query(
+  "INSERT INTO slots VALUES ($user, $os_hostname, $ip_local, $user_info, $ends) " +
+    "ON CONFLICT (user) DO UPDATE SET hostname = $os_hostname, ip = $ip_local, " +
+    "info = $user_info, ends = $ends",
+);
+
+interface Body {
+  readonly user: string;
+  readonly os_hostname: string;
+  readonly ip_local: string;
+  readonly user_info: string;
+}
+
+const server = Bun.serve({
+  hostname: "127.0.0.1",
+  port: 0,
+  fetch: async (request) => {
+    const { user, os_hostname, ip_local, user_info } = (await request.json()) as Body;
+    heartbeat.run({ user, os_hostname, ip_local, user_info, ends: Date.now() + TIMEOUT });
+    return new Response(text, { headers });
+  },
+});
+process.stdout.write(`${server.url.origin}\nready\n`);

@@ -1,0 +1,39 @@
+// What Berth's speed is held against, compiled as the product is, so that only the design differs.
+import { join } from "node:path";
+import { root, entry } from "../../build/bundled.ts";
+import { compiling, enclosed } from "../../build/executable.ts";
+
+export const out = join(root, "build", "out");
+
+export interface Yardsticks {
+  /** Berth itself, over a store that keeps nothing. */
+  readonly ceiling: string;
+  /** The runtime alone. */
+  readonly raw: string;
+  readonly sqlite: string;
+}
+
+export async function buildYardsticks(): Promise<Yardsticks> {
+  return {
+    ceiling: await build("ceiling", entry, [keepingNothing]),
+    raw: await build("raw", join(import.meta.dir, "yard-raw.ts")),
+    sqlite: await build("sqlite", join(import.meta.dir, "yard-sqlite.ts")),
+  };
+}
+
+const keepingNothing: Bun.BunPlugin = {
+  name: "a store that keeps nothing",
+  setup({ onResolve }) {
+    onResolve({ filter: /\/store\/store\.ts$/ }, () => ({
+      path: join(import.meta.dir, "memory-store.ts"),
+    }));
+  },
+};
+
+async function build(name: string, from: string, plugins: Bun.BunPlugin[] = []): Promise<string> {
+  const outfile = join(out, `bench-${name}`);
+  const define = { ...compiling.define, BERTH_COMMIT: '"bench"' };
+  const compile = { ...enclosed, outfile };
+  await Bun.build({ ...compiling, entrypoints: [from], plugins, define, compile });
+  return outfile;
+}
