@@ -68,10 +68,9 @@ async function airGap(page: Page): Promise<void> {
   await page.getByLabel("License key").fill(KEY);
   await page.getByRole("button", { name: "Make the activation code" }).click();
   const rows = await page.locator(".code-shown li").allTextContents();
-  const confirmed = BERTH.run(
-    ...["vendor", "confirm", "--dir", desk.folder, "--policy", policy, "--license-key", KEY],
-    ...["--activation-code", rows.join("\n"), "--allow-weak-binding", "--json"],
-  );
+  const at = ["--dir", desk.folder, "--policy", policy, "--allow-weak-binding", "--json"];
+  const said = ["--license-key", KEY, "--activation-code", rows.join("\n")];
+  const confirmed = BERTH.run("vendor", "confirm", ...at, ...said);
   const { confirmation_code } = JSON.parse(confirmed) as { readonly confirmation_code: string };
   await page.getByRole("button", { name: "I have the confirmation code" }).click();
   await drop(page, readFileSync(policy, "utf8"), "policy.jwt");
