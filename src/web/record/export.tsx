@@ -5,7 +5,7 @@ import { Button } from "../parts/button.tsx";
 import { Choice } from "../parts/choice.tsx";
 import { Command } from "../parts/command.tsx";
 import { Dialog } from "../parts/dialog.tsx";
-import { save } from "../save.ts";
+import { saveReply } from "../save.ts";
 import { record } from "../texts/record.ts";
 import { monthsBetween, spanOf } from "./months.ts";
 
@@ -37,7 +37,7 @@ function Take({ onClose }: { onClose: () => void }) {
   const backwards = first.value !== "" && last.value !== "" && first.value > last.value;
   const take = async (): Promise<void> => {
     const span = new URLSearchParams(spanOf(first.value, last.value));
-    await save(await call(`/api/admin/v1/record/export?${span}`), "berth-record.jsonl");
+    await saveReply(await call(`/api/admin/v1/record/export?${span}`), "berth-record.jsonl");
   };
   return (
     <Dialog title={record.export.title} onClose={onClose}>

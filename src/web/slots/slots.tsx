@@ -5,8 +5,8 @@ import { status } from "../live.ts";
 import { Button, CopyButton } from "../parts/button.tsx";
 import { Field } from "../parts/field.tsx";
 import { Notice } from "../parts/notice.tsx";
-import { saveFile } from "../parts/save-file.ts";
 import { go, place } from "../router.ts";
+import { saveText } from "../save.ts";
 import { frame } from "../texts/frame.ts";
 import { slots } from "../texts/slots.ts";
 import { csvOf } from "./csv.ts";
@@ -126,5 +126,5 @@ const MARK = "\uFEFF";
 
 function save(rows: readonly Row[]): void {
   const day = new Date().toISOString().slice(0, "2026-03-02".length);
-  saveFile(slots.fileName(day), MARK + csvOf(rows), "text/csv;charset=utf-8");
+  saveText(MARK + csvOf(rows), slots.fileName(day), "text/csv;charset=utf-8");
 }
