@@ -44,15 +44,15 @@ check(
 await site.call("register", { product: "CAD", user: "ada" });
 await jump(57);
 await page.getByText("a day or more behind").waitFor();
-await page.getByRole("button", { name: "Set time back" }).click();
-await page.getByText("Choose the vendor’s answer first.").waitFor();
 await page.getByRole("button", { name: "Make a code" }).click();
 const code = (await page.locator(".secret code").textContent()) ?? "";
 await checkLooks(opened, "clock-behind");
 const answer = site.path("answer");
 const out = ["--dir", site.path("desk"), "--out", answer];
 await site.done("vendor", "time", "--code", code, ...out);
-await page.getByLabel("The vendor’s answer").setInputFiles(answer);
+await page.getByLabel("Choose a file: the vendor’s answer").setInputFiles(answer);
+await page.getByText("The vendor’s answer is here.").waitFor();
+check("nor does a file alone set it back", (await site.clock()).state === "suspect");
 await page.getByRole("button", { name: "Set time back" }).click();
 await page.getByText("The machine’s clock is followed.").waitFor();
 check("time is set back by the vendor's word", (await site.clock()).state === "ok");

@@ -4,8 +4,7 @@ import { admin, done } from "../api.ts";
 import { when } from "../format.ts";
 import { Button, CopyButton } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
-import { FileField } from "../parts/file-field.tsx";
-import { Form } from "../parts/form.tsx";
+import { FileDrop } from "../parts/file-drop.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { clock } from "../texts/care.ts";
@@ -79,9 +78,11 @@ function SetBack({ again }: Pick<Props, "again">) {
   const ask = async (): Promise<void> => {
     ({ code: code.value } = await done(admin.clock.ask.post({})));
   };
+  const take = async (text: string): Promise<void> => {
+    answer.value = text;
+  };
   const repair = async (): Promise<void> => {
-    if (answer.value === "") throw new Error(clock.repair.missing);
-    await done(admin.clock.repair.post({ license: answer.value.trim() }));
+    await done(admin.clock.repair.post({ license: answer.value }));
     await again();
   };
   return (
@@ -98,9 +99,15 @@ function SetBack({ again }: Pick<Props, "again">) {
           <CopyButton text={code.value} />
         </>
       )}
-      <Form act={clock.repair.act} onSubmit={repair}>
-        <FileField label={clock.repair.file} onText={(text) => (answer.value = text)} />
-      </Form>
+      <FileDrop what={clock.repair.what} onText={take} />
+      {answer.value !== "" && (
+        <>
+          <Notice kind="note">{clock.repair.there}</Notice>
+          <Button kind="main" onClick={repair}>
+            {clock.repair.act}
+          </Button>
+        </>
+      )}
     </>
   );
 }

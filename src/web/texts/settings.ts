@@ -77,35 +77,6 @@ export const settings = {
       "berth admin password",
     ],
   },
-  trust: {
-    about: "Licenses of these vendors are accepted here, and of nobody else.",
-    none: "No vendor is trusted yet. A vendor sends a trust file; add it below.",
-    products: "For",
-    everything: "nothing yet",
-    fingerprint: "Fingerprint",
-    id: "Vendor",
-    version: (version: number) => `version ${version} of its trust file`,
-    add: "Add a vendor",
-    file: "The vendor’s trust file",
-    fileHint: "Usually called trust.jwt. Nothing is accepted before you have compared it.",
-    compare: {
-      title: (name: string) => `Accept licenses of ${name}?`,
-      text: "Call the vendor at a number you know, and compare this fingerprint letter by letter:",
-      products: (products: string) => `It may issue licenses for: ${products}`,
-      act: "It is the same: accept",
-      afterwards:
-        "This browser computes nothing over plain HTTP. Accept it, compare the fingerprint shown then, and remove the vendor if it differs.",
-    },
-    accepted: (name: string) => `Licenses of ${name} are accepted now.`,
-    notOne: "This is no vendor’s trust file.",
-    remove: {
-      act: "Remove",
-      label: (name: string) => `Remove the vendor ${name}`,
-      title: (name: string) => `No longer trust ${name}?`,
-      text: "New licenses of this vendor are refused from then on.",
-    },
-    commands: ["berth trust list", "berth trust add trust.jwt", "berth trust remove ID"],
-  },
   keys: {
     about:
       "Only needed when your vendor’s licensing cloud wants requests signed with them. They go in and never come out: no page, call, log or backup shows them again.",
