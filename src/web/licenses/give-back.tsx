@@ -2,6 +2,7 @@ import { signal, useSignal } from "@preact/signals";
 import { admin, done, Refused } from "../api.ts";
 import { number } from "../format.ts";
 import { Button } from "../parts/button.tsx";
+import { Check } from "../parts/check.tsx";
 import { Command } from "../parts/command.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { HandOver } from "../parts/hand-over.tsx";
@@ -58,16 +59,7 @@ function Asked({ standing, onClose }: { standing: Standing; onClose: () => void 
         <li>{held === 0 ? giveBack.noSlots : giveBack.slots(number(held), held)}</li>
         <li>{giveBack.receipt}</li>
       </ul>
-      {borrowed.value && (
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={withBorrows.value}
-            onChange={({ currentTarget }) => (withBorrows.value = currentTarget.checked)}
-          />
-          {giveBack.borrows}
-        </label>
-      )}
+      {borrowed.value && <Check label={giveBack.borrows} value={withBorrows} />}
       <div class="row">
         <Button kind="danger" onClick={act}>
           {giveBack.sure}

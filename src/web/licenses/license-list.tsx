@@ -35,7 +35,7 @@ export function LicenseList() {
             ))}
           </div>
         )}
-        <section class="card adding">
+        <section class="card">
           <h3>{adding.title}</h3>
           <p>{adding.text}</p>
           <Adding what="the vendor’s file" />

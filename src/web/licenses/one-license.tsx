@@ -1,12 +1,12 @@
 import { date, number } from "../format.ts";
 import { status } from "../live.ts";
 import { Consumption, Validity } from "../overview/license-card.tsx";
+import { Facts } from "../parts/facts.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { SlotBar } from "../parts/slot-bar.tsx";
 import { linkTo } from "../router.ts";
 import { licenses as say } from "../texts/licenses.ts";
 import { overview } from "../texts/overview.ts";
-import { Facts } from "./facts.tsx";
 import { Features } from "./features.tsx";
 import { GiveBack } from "./give-back.tsx";
 import { History } from "./history.tsx";
@@ -60,14 +60,14 @@ function Shown({ license, standing, now }: Props) {
           <InUse standing={standing} license={license} now={now} />
           <section class="card">
             <h3>{say.terms}</h3>
-            <Facts words={termsOf(license)} />
+            <Facts as="lines" facts={termsOf(license)} />
           </section>
           <Features features={license.product_features} />
         </div>
         <div class="stack">
           <section class="card">
             <h3>{say.origin}</h3>
-            <Facts words={originOf(standing)} />
+            <Facts as="lines" facts={originOf(standing)} />
           </section>
           <History id={license.id} serial={standing.serial} />
           <GiveBack standing={standing} />

@@ -1,5 +1,6 @@
 import type { EntryReply } from "../../http/record-entry.ts";
 import { number, when } from "../format.ts";
+import { Facts } from "../parts/facts.tsx";
 import { linkTo } from "../router.ts";
 import { record } from "../texts/record.ts";
 import { byDay } from "./days.ts";
@@ -39,14 +40,7 @@ function One({ entry }: { entry: EntryReply }) {
       </div>
       <details>
         <summary>{record.line(number(seq))}</summary>
-        <dl class="facts">
-          {factsOf(entry).map(([name, value]) => (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </div>
-          ))}
-        </dl>
+        <Facts as="tiles" facts={factsOf(entry)} />
       </details>
     </li>
   );

@@ -6,6 +6,7 @@ import { Choice } from "../parts/choice.tsx";
 import { Command } from "../parts/command.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { saveReply } from "../save.ts";
+import { frame } from "../texts/frame.ts";
 import { record } from "../texts/record.ts";
 import { monthsBetween, spanOf } from "./months.ts";
 
@@ -60,9 +61,9 @@ function Take({ onClose }: { onClose: () => void }) {
       <Button kind="main" onClick={take} disabled={backwards}>
         {record.export.save}
       </Button>
-      <p>{record.export.onTerminal}</p>
+      <p class="hint">{frame.onTerminal}</p>
       <Command text={record.export.outCommand} />
-      <p>{record.export.checkWith}</p>
+      <p class="hint">{record.export.checkWith}</p>
       <Command text={record.export.command} />
     </Dialog>
   );

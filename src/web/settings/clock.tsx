@@ -4,12 +4,13 @@ import { admin, done } from "../api.ts";
 import { when } from "../format.ts";
 import { Button, CopyButton } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
+import { Facts } from "../parts/facts.tsx";
 import { FileDrop } from "../parts/file-drop.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { clock } from "../texts/care.ts";
 import { settings } from "../texts/settings.ts";
-import { OnTerminal } from "./on-terminal.tsx";
+import { OnTerminal } from "../parts/on-terminal.tsx";
 
 /** What time it is here, and the ways out when it is wrong. */
 export const Clock = () => (
@@ -36,20 +37,13 @@ export const Clock = () => (
 
 const Times = ({ known: { now, system_clock, state } }: { known: ClockReply }) => (
   <>
-    <dl class="standing">
-      <div>
-        <dt>{clock.here}</dt>
-        <dd>
-          <time dateTime={now}>{when(now)}</time>
-        </dd>
-      </div>
-      <div>
-        <dt>{clock.system}</dt>
-        <dd>
-          <time dateTime={system_clock}>{when(system_clock)}</time>
-        </dd>
-      </div>
-    </dl>
+    <Facts
+      as="tiles"
+      facts={[
+        [clock.here, <time dateTime={now}>{when(now)}</time>],
+        [clock.system, <time dateTime={system_clock}>{when(system_clock)}</time>],
+      ]}
+    />
     <Notice kind={state === "ok" ? "good" : "warn"}>{clock.states[state]}</Notice>
   </>
 );

@@ -10,7 +10,7 @@ import { trust } from "../texts/trust.ts";
 import { lookAtTrust, type Offered } from "../trust/offered.ts";
 import { TrustOffer } from "../trust/trust-offer.tsx";
 import { VendorFacts } from "../trust/vendor-facts.tsx";
-import { OnTerminal } from "./on-terminal.tsx";
+import { OnTerminal } from "../parts/on-terminal.tsx";
 
 /** Whose licenses are accepted. */
 export const Trust = () => (

@@ -7,6 +7,7 @@ import { Command } from "../parts/command.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { signIn, token } from "../session.ts";
+import { frame } from "../texts/frame.ts";
 import { unclaimed } from "../texts/sign-in.ts";
 
 /** Null: not asked yet. */
@@ -33,7 +34,7 @@ export function Unclaimed() {
       <Button kind="main" onClick={make}>
         {unclaimed.make}
       </Button>
-      <p>{unclaimed.onTerminal}</p>
+      <p class="hint">{frame.onTerminal}</p>
       <Command text={unclaimed.command} />
     </Notice>
   );

@@ -3,6 +3,7 @@ import { useEffect } from "preact/hooks";
 import { number } from "../format.ts";
 import { status } from "../live.ts";
 import { Button, CopyButton } from "../parts/button.tsx";
+import { Check } from "../parts/check.tsx";
 import { Field } from "../parts/field.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { go, place } from "../router.ts";
@@ -52,14 +53,7 @@ export function Slots() {
       <div class="slot-tools">
         <Field label={slots.search} value={search} type="search" />
         <ProductFilter />
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={borrowedOnly.value}
-            onChange={({ currentTarget }) => (borrowedOnly.value = currentTarget.checked)}
-          />
-          {slots.borrowedOnly}
-        </label>
+        <Check label={slots.borrowedOnly} value={borrowedOnly} />
         <div class="row">
           <CopyButton text={() => csvOf(shown.value)}>{slots.copy}</CopyButton>
           <Button onClick={() => save(shown.value)}>{slots.save}</Button>

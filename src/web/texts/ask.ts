@@ -34,7 +34,6 @@ export const askRequest = {
   cloud: "For a licensing cloud",
   cloudText:
     "The cloud keys are set, so here is the same request as the cloud takes it. Its answer cannot be imported here yet.",
-  terminal: "The same in a terminal:",
   next: "I have it",
 } as const;
 

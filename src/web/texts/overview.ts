@@ -23,7 +23,6 @@ export const overview = {
     disk: "Disk",
     diskOk: (free: string) => `fine, ${free} free`,
     sync: "Slowest sync",
-    clock: "Clock",
     certificate: "Certificate",
     noCertificate: "plain HTTP only",
     until: (end: string) => `good until ${end}`,
@@ -42,9 +41,7 @@ export const overview = {
     `${product} is signed for the host it came from, and good here until ${until}`,
   atLimit: (product: string) => `${product}: every slot is taken`,
   expires: (product: string, end: string) => `${product} ends on ${end}`,
-  consumed: (product: string) => `${product}: nothing is left to consume`,
   who: "Who holds them",
   renew: "Ask for a renewal",
   trouble: "Disk",
-  clockSays: (system: string, here: string) => `The machine says ${system}, time here is ${here}`,
 } as const;

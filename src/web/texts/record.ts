@@ -81,7 +81,6 @@ export const record = {
     first: "the record",
     last: "the record (today)",
     save: "Save the record",
-    onTerminal: "The same in a terminal:",
     outCommand: "berth record --out record.jsonl",
     checkWith: "Anybody with Berth can check such a file, on any machine:",
     command: "berth record verify record.jsonl",

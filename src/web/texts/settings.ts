@@ -12,7 +12,6 @@ export const settings = {
     machine: "On the machine",
     about: "About",
   },
-  onTerminal: "The same in a terminal",
   access: {
     open: "There is no credential yet: whoever can connect from this machine may administer.",
     tokens: "Tokens",

@@ -1,4 +1,5 @@
 import type { VendorReply } from "../../http/routes/trust.ts";
+import { Facts, type Fact } from "../parts/facts.tsx";
 import { trust } from "../texts/trust.ts";
 
 interface Props {
@@ -8,27 +9,13 @@ interface Props {
 }
 
 /** Who a vendor is, and how one tells. */
-export const VendorFacts = ({ vendor, withFile = false }: Props) => (
-  <dl class="facts">
-    <div>
-      <dt>{trust.name}</dt>
-      <dd>{vendor.name}</dd>
-    </div>
-    <div>
-      <dt>{trust.products}</dt>
-      <dd>{vendor.products.join(", ") || trust.noProducts}</dd>
-    </div>
-    <div>
-      <dt>{trust.fingerprint}</dt>
-      <dd class="fingerprint">
-        <code>{vendor.fingerprint}</code>
-      </dd>
-    </div>
-    {withFile && (
-      <div>
-        <dt>{trust.file}</dt>
-        <dd class="quiet">{trust.version(vendor.version, vendor.vendor)}</dd>
-      </div>
-    )}
-  </dl>
-);
+export function VendorFacts({ vendor, withFile = false }: Props) {
+  const { name, products, fingerprint, version, vendor: id } = vendor;
+  const facts: readonly Fact[] = [
+    [trust.name, name],
+    [trust.products, products.join(", ") || trust.noProducts],
+    [trust.fingerprint, <code class="fingerprint">{fingerprint}</code>],
+    ...(withFile ? [[trust.file, trust.version(version, id)] as const] : []),
+  ];
+  return <Facts as="lines" facts={facts} />;
+}
