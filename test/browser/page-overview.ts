@@ -2,10 +2,8 @@
 // after the server was away.
 import { check, finish, atEnd } from "../faults/rig.ts";
 import { startBinary } from "../support/binary.ts";
-import { ask, HOSTILE, licensedSite } from "./licensed.ts";
-import { Opened } from "./opened.ts";
-
-const PHONE = { width: 390, height: 844 };
+import { ask, licensedSite } from "./licensed.ts";
+import { DESK, HOSTILE, Opened, PHONE } from "./opened.ts";
 
 // A license that would be over on arrival is not made: this one ends while we look.
 const soon = new Date(Date.now() + 20_000).toISOString();
@@ -75,7 +73,7 @@ const wide = await page.evaluate(`document.documentElement.scrollWidth`);
 check("nothing is wider than a phone", wide === PHONE.width, wide);
 const { width = 0 } = (await week.locator("canvas").boundingBox()) ?? {};
 check("and the chart as wide as it has room", width > 250 && width < PHONE.width, width);
-await page.setViewportSize({ width: 1280, height: 800 });
+await page.setViewportSize(DESK);
 await page.getByText("Show as table").click();
 const lines = page
   .getByRole("region", { name: "Slots in use and refusals by time" })
