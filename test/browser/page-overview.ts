@@ -29,7 +29,7 @@ check("full, and a hostile name is a name", await card(HOSTILE).getByText("all t
 await card("OLD").getByText("ended").waitFor({ timeout: 30_000 });
 check(
   "ended, without a reload",
-  await page.getByText("OLD grants nothing now: license_expired").isVisible(),
+  await page.getByText("OLD grants nothing now: license ended").isVisible(),
 );
 
 // How it was: a day as the server has seen it, and a week that cannot be waited for.

@@ -90,7 +90,7 @@ await refused.waitFor({ timeout: 90_000 });
 const told = (await refused.textContent()) ?? "";
 check(
   "refusals are one line with their count, reason and users",
-  told.includes("no slot was free") && told.includes("two, three"),
+  told.includes("refused: no free slot") && told.includes("two, three"),
   told,
 );
 await opened.checkLooks("record-refusals");

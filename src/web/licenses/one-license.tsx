@@ -7,6 +7,7 @@ import { SlotBar } from "../parts/slot-bar.tsx";
 import { linkTo } from "../router.ts";
 import { licenses as say } from "../texts/licenses.ts";
 import { overview } from "../texts/overview.ts";
+import { reasonOf } from "../texts/refusals.ts";
 import { Features } from "./features.tsx";
 import { GiveBack } from "./give-back.tsx";
 import { History } from "./history.tsx";
@@ -51,7 +52,7 @@ function Shown({ license, standing, now }: Props) {
       <h2>{license.product_details.product_name}</h2>
       {standing.refusal !== null && (
         <Notice kind="bad">
-          <p>{say.refusal(standing.refusal)}</p>
+          <p>{say.refusal(reasonOf(standing.refusal))}</p>
           <a href={linkTo("licenses", "ask", standing.product)}>{say.renew}</a>
         </Notice>
       )}

@@ -4,6 +4,7 @@ import type { Kind } from "../../license/document.ts";
 export const adding = {
   title: "Add a license",
   text: "Drop the vendor’s file anywhere on this page, or choose it. A vendor’s trust file is recognised too.",
+  what: "the vendor’s file",
   command: "berth license add license.jwt",
   installed: (product: string) => `${product} is installed`,
   installedText: (slots: string, validity: string) => `${slots}, ${validity}.`,

@@ -34,7 +34,7 @@ export const overview = {
     noDoors: "none that need not be",
     version: "Version",
   },
-  refusal: (product: string, code: string) => `${product} grants nothing now: ${code}`,
+  refusal: (product: string, reason: string) => `${product} grants nothing now: ${reason}`,
   drift: (product: string, parts: string) =>
     `${product} was signed for another ${parts}: ask for a new license before more of it changes`,
   moved: (product: string, until: string) =>
