@@ -32,6 +32,11 @@ check(
   await page.getByText("OLD grants nothing now: license ended").isVisible(),
 );
 
+await page.locator(".health").getByRole("link").click();
+await page.getByRole("heading", { name: "Open doors" }).waitFor();
+check("from the number of open doors one gets to them", true);
+await page.getByRole("link", { name: "Overview" }).click();
+
 // How it was: a day as the server has seen it, and a week that cannot be waited for.
 const day = page.getByRole("img", { name: /^Slots in use over the last day: CAD at most 9 of 10/ });
 await day.waitFor();

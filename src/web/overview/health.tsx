@@ -24,7 +24,7 @@ export function Health({ known }: { known: StatusReply }) {
       known.doors.length === 0 ? (
         health.noDoors
       ) : (
-        <a href={linkTo("settings", "doors")}>{number(known.doors.length)}</a>
+        <a href={linkTo("settings", "network")}>{number(known.doors.length)}</a>
       ),
     ],
   ];
