@@ -3,9 +3,9 @@ import { number, when } from "../format.ts";
 import { Facts } from "../parts/facts.tsx";
 import { linkTo } from "../router.ts";
 import { record } from "../texts/record.ts";
-import { reasonOf } from "../texts/refusals.ts";
 import { byDay } from "./days.ts";
 import { kindOf } from "./kinds.ts";
+import { sentenceFor } from "./sentence.ts";
 
 /** Events under the days they happened on. */
 export const Entries = ({ events }: { events: readonly EntryReply[] }) => (
@@ -35,7 +35,7 @@ function One({ entry }: { entry: EntryReply }) {
       </time>
       <span class="kind">{record.kinds[kind]}</span>
       <div class="told">
-        <p>{sentence(entry)}</p>
+        <p>{sentenceFor(entry)}</p>
         <LastRefused entry={entry} />
         <Who entry={entry} />
       </div>
@@ -45,16 +45,6 @@ function One({ entry }: { entry: EntryReply }) {
       </details>
     </li>
   );
-}
-
-/** As the reader writes sentences, times and reasons; the record has UTC and codes. */
-function sentence({ type, summary, detail }: EntryReply): string {
-  const { code } = detail as { readonly code?: string };
-  const local =
-    type === "RefusalsCounted" && code !== undefined
-      ? summary.replace(code, () => reasonOf(code))
-      : summary.replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, when);
-  return `${local.slice(0, 1).toUpperCase()}${local.slice(1)}`;
 }
 
 /** A thousand refusals are one line; who was among the last of them. */

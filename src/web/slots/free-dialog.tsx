@@ -1,5 +1,5 @@
 import { admin, done } from "../api.ts";
-import { Button } from "../parts/button.tsx";
+import { Answers } from "../parts/answers.tsx";
 import { Command } from "../parts/command.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Facts } from "../parts/facts.tsx";
@@ -29,12 +29,7 @@ export function FreeDialog({ row, onClose, onFreed }: Props) {
     <Dialog title={dialog.title} onClose={onClose}>
       <Facts as="tiles" facts={factsOf(row)} />
       <p>{row.isBorrowed ? dialog.borrowed(minute(row.until)) : dialog.renewed}</p>
-      <form class="row" method="dialog">
-        <button class="button">{frame.cancel}</button>
-        <Button kind="danger" onClick={free}>
-          {dialog.confirm}
-        </Button>
-      </form>
+      <Answers act={dialog.confirm} kind="danger" onAct={free} onCancel={onClose} />
       <p class="hint">{frame.onTerminal}</p>
       <Command text={releaseCommand(user, product)} />
     </Dialog>

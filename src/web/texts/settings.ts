@@ -41,7 +41,6 @@ export const settings = {
     kept: {
       title: "The new token",
       text: "It is shown this once. Copy it now to where it will be used.",
-      done: "I have kept it",
     },
     revoke: {
       act: "Revoke",

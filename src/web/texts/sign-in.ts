@@ -48,6 +48,5 @@ export const unclaimed = {
   made: {
     title: "Your administration token",
     text: "It is shown this once. Keep it where you keep passwords; this tab is signed in with it.",
-    done: "I have kept it",
   },
 } as const;
