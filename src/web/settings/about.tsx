@@ -24,7 +24,7 @@ export function About() {
     <>
       <section class="card">
         <h3>{settings.sections.about}</h3>
-        <Facts as="tiles" facts={facts} />
+        <Facts as="lines" facts={facts} />
         {appliance.weak_binding && <p class="warn">{about.weak}</p>}
       </section>
       <section class="card notices">

@@ -46,7 +46,7 @@ function Standing({ told: { settings: all, networks, listeners } }: { told: Sett
   const isSame = networks.client.join() === networks.admin.join();
   return (
     <Facts
-      as="tiles"
+      as="lines"
       facts={[
         [network.listeners, listeners.map(Listener)],
         [network.auth, network.auths[auth] ?? auth],
