@@ -29,7 +29,7 @@ export function Frame() {
           <a href="/api/v4/docs">{frame.docs}</a>
           <ThemeButton />
           {token.value !== null && (
-            <button type="button" class="button plain" onClick={leave}>
+            <button type="button" class="button" onClick={leave}>
               {frame.signOut}
             </button>
           )}

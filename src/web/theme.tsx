@@ -20,7 +20,7 @@ export function ThemeButton() {
   return (
     <button
       type="button"
-      class="button plain"
+      class="button"
       aria-label={frame.theme.label(frame.theme[next])}
       onClick={() => set(next)}
     >

@@ -1,6 +1,6 @@
 // What there is to attack, taken from the route table and from the document that the server shows:
 // a route or a field that is added there is attacked from then on.
-import { routes, type Plane } from "../../src/http/planes.ts";
+import { isPage, routes, type Plane } from "../../src/http/planes.ts";
 
 /** One method of one route. */
 export interface Plan {
@@ -15,7 +15,6 @@ export interface Plan {
 
 interface Operation {
   readonly parameters?: readonly { readonly name: string; readonly in: string }[];
-  readonly responses?: Readonly<Record<string, { readonly content?: object }>>;
   readonly requestBody?: {
     readonly content: Readonly<Record<string, { readonly schema: { properties?: object } }>>;
   };
@@ -29,8 +28,8 @@ export const plansOf = (document: ApiDocument): Plan[] =>
   [...routes].flatMap(([path, planes]) =>
     Object.entries(planes).flatMap(([method, plane]) => {
       const operation = document.paths[path]?.[method.toLowerCase()];
-      // A stream has no end to wait for; its gate is every other route's.
-      if ("application/x-ndjson" in (operation?.responses?.["200"]?.content ?? {})) return [];
+      // It has no end to wait for; its gate is every other route's.
+      if (path === "/api/admin/v1/stream") return [];
       const content = operation?.requestBody?.content ?? {};
       const plan = {
         method,
@@ -46,18 +45,19 @@ export const plansOf = (document: ApiDocument): Plan[] =>
     }),
   );
 
-export const takesPassword = ({ path }: Plan): boolean =>
-  path === "/auth" || path === "/api/admin/v1/access/users";
+/** Answered one after the other: asked together, what is measured is the line they stand in. */
+export const takesTurns = ({ path }: Plan): boolean =>
+  ["/auth", "/api/admin/v1/access/users", "/api/admin/v1/record"].includes(path);
 
-/** Walks through all that is kept, in a process of its own. */
-export const takesProcess = ({ path }: Pick<Plan, "path">): boolean =>
-  /^\/api\/admin\/v1\/(?:doctor|verify|backup|support-bundle)$/.test(path);
+/** Walks through all that is kept, and gives way to other answers meanwhile. */
+export const walksAll = ({ path }: Pick<Plan, "path">): boolean =>
+  /^\/api\/admin\/v1\/(?:doctor|verify|backup|support-bundle|record\/export)$/.test(path);
 
-/** Of the table, what the document does not tell of. HEAD is its GET, and the page is no API. */
+/** Of the table, what the document does not tell of. HEAD is its GET, and a page is no API. */
 export const untold = (document: ApiDocument): string[] =>
   [...routes].flatMap(([path, planes]) =>
     Object.keys(planes)
-      .filter((method) => method !== "HEAD" && path !== "/")
+      .filter((method) => method !== "HEAD" && !isPage(path))
       .filter((method) => document.paths[path]?.[method.toLowerCase()] === undefined)
       .map((method) => `${method} ${path}`),
   );

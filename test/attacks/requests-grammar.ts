@@ -12,7 +12,7 @@ import {
   wrongPath,
   wrongType,
 } from "./odd-values.ts";
-import { takesPassword, type Plan } from "./plans.ts";
+import { takesTurns, type Plan } from "./plans.ts";
 import { rightValue } from "./right-values.ts";
 import { LOGIN, PASSWORD, type Papers, type Target } from "./target.ts";
 
@@ -57,9 +57,8 @@ export function attacksOn(target: Target, plans: readonly Plan[]): fc.Arbitrary<
   );
 }
 
-/** A password takes as long as it is meant to take, and whoever ends all slots ends the play. */
-const weightOf = (plan: Plan): number =>
-  takesPassword(plan) || plan.path.endsWith("/all") ? 2 : 20;
+/** What takes turns holds others up, and whoever ends all slots ends the play. */
+const weightOf = (plan: Plan): number => (takesTurns(plan) || plan.path.endsWith("/all") ? 2 : 20);
 
 function attackOn(target: Target, plan: Plan): fc.Arbitrary<Attack> {
   const right = rightly(target, plan);

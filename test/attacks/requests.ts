@@ -6,7 +6,7 @@ import { check, finish, progress, rigFolder, seed, sized } from "../faults/rig.t
 import { settled } from "../support/resident.ts";
 import { judgeBooks } from "./books.ts";
 import { complaintOf, refusedBy } from "./judge.ts";
-import { plansOf, takesPassword, takesProcess, untold, type ApiDocument } from "./plans.ts";
+import { plansOf, takesTurns, untold, walksAll, type ApiDocument } from "./plans.ts";
 import { attacksOn, type Attack } from "./requests-grammar.ts";
 import { startTarget } from "./target.ts";
 import { Wire, type Answered } from "./wire.ts";
@@ -46,10 +46,9 @@ const codes = new Map<string, number>();
 const broken: string[] = [];
 let [count, slowest, batches] = [0, 0, 0];
 let queue: Attack[] = [];
-/** The server hashes one at a time; asked together, what is measured is the line they stand in. */
-let passwords: Promise<void> = Promise.resolve();
-/** The server has one process beside it; while it works, something else is asked for. */
-let isBeside = false;
+let turns: Promise<void> = Promise.resolve();
+/** The server has one process for such beside it; while it works, something else is asked for. */
+let isWalking = false;
 
 function next(): Attack {
   if (queue.length === 0) {
@@ -62,8 +61,8 @@ function next(): Attack {
 function note(attack: Attack, answer: Answered | null): void {
   count += 1;
   progress("requests", count, REQUESTS);
-  // A process of its own gives way to answers, and takes as long as that takes.
-  const took = takesProcess(attack.plan) ? 0 : (answer?.ms ?? 0);
+  // What gives way to answers takes as long as that takes.
+  const took = walksAll(attack.plan) ? 0 : (answer?.ms ?? 0);
   slowest = Math.max(slowest, took);
   const entry = tried.get(`${attack.plan.method} ${attack.plan.path}`);
   const isGranted = answer !== null && answer.status < 300;
@@ -87,12 +86,12 @@ async function attack(until: number): Promise<void> {
     const one = next();
     const send = async (): Promise<void> =>
       note(one, await wire.send(one.bytes, one.method === "HEAD"));
-    if (takesProcess(one.plan)) {
-      if (isBeside) continue;
-      isBeside = true;
+    if (walksAll(one.plan)) {
+      if (isWalking) continue;
+      isWalking = true;
       await send();
-      isBeside = false;
-    } else if (takesPassword(one.plan)) await (passwords = passwords.then(send));
+      isWalking = false;
+    } else if (takesTurns(one.plan)) await (turns = turns.then(send));
     else await send();
   }
   wire.close();
@@ -119,7 +118,7 @@ check(
 check(`the slowest took ${slowest.toFixed(0)} ms, less than ${SLOWEST}`, slowest < SLOWEST);
 const rare = [...tried].filter(
   ([route, { all, granted }]) =>
-    (all < LEAST && !takesProcess({ path: route.split(" ")[1] ?? "" })) ||
+    (all < LEAST && !walksAll({ path: route.split(" ")[1] ?? "" })) ||
     (granted === 0 && route !== NEVER_GRANTED),
 );
 const grants = [...tried.values()].reduce((sum, { granted }) => sum + granted, 0);

@@ -42,6 +42,12 @@ const usual = (papers: Papers): Values => ({
   // Never the right one: what is moved away grants nothing any more.
   appliance: fixed("0000000000000000"),
   span: fixed("day", "week", "month", ""),
+  since: fixed(soon(1), soon(-1), ""),
+  until: fixed(soon(1), soon(-1), ""),
+  before: fixed("1", "500", "1000000", ""),
+  after: fixed("0", "3", ""),
+  limit: fixed("1", "100", "500", ""),
+  type: fixed("SlotTaken", "SlotTaken,SlotReleased", "RefusalsCounted", ""),
   wait: fixed("true", "false", ""),
   with_borrows: fixed("true", "false"),
   consumptions: fixed("1", "7", "-5", "0", "100"),

@@ -9,6 +9,8 @@ export interface Answered {
   readonly ms: number;
 }
 
+const LAST_PART = "\r\n0\r\n\r\n";
+
 /** One request at a time; a connection that the server closed is made anew for the next one. */
 export class Wire {
   readonly #port: number;
@@ -68,7 +70,7 @@ export class Wire {
     this.#parts.push(part);
     this.#size += part.length;
     if (this.#needed === 0) this.#needed = this.#measure();
-    if (this.#needed === 0 || this.#size < this.#needed) return;
+    if (this.#needed === 0 || (this.#size < this.#needed && !this.#isLastPart())) return;
     const text = Buffer.concat(this.#parts).toString("utf8");
     this.#parts = [];
     this.#size = 0;
@@ -76,13 +78,21 @@ export class Wire {
     this.#waiting?.resolve(text);
   }
 
-  /** How long the whole answer is; 0: its head is not there yet. */
+  /** How long the whole answer is; 0: its head is not there yet; infinite: it comes in parts. */
   #measure(): number {
     const text = Buffer.concat(this.#parts).toString("latin1");
     const split = text.indexOf("\r\n\r\n");
     if (split < 0) return 0;
     if (this.#bodiless) return split + 4;
-    const length = /^content-length: (\d+)/im.exec(text.slice(0, split))?.[1];
+    const head = text.slice(0, split);
+    if (/^transfer-encoding: chunked/im.test(head)) return Infinity;
+    const length = /^content-length: (\d+)/im.exec(head)?.[1];
     return split + 4 + Number(length ?? 0);
+  }
+
+  /** JSON, which all that comes in parts is made of, has no such line in it. */
+  #isLastPart(): boolean {
+    const end = Buffer.concat(this.#parts.slice(-LAST_PART.length)).subarray(-LAST_PART.length);
+    return this.#needed === Infinity && end.toString("latin1") === LAST_PART;
   }
 }

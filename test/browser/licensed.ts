@@ -4,9 +4,6 @@ import { rigFolder } from "../faults/rig.ts";
 import { BERTH } from "../support/vendor-and-site.ts";
 import { serveSite, type Served } from "./opened.ts";
 
-/** Shown wherever a user, a product or a host is; as text, or it would run. */
-export const HOSTILE = "<img src=x onerror=alert(1)>";
-
 /** Products, each with the flags of its license. */
 export type Licenses = Readonly<Record<string, readonly string[]>>;
 

@@ -4,12 +4,6 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { BERTH } from "../support/vendor-and-site.ts";
 
-/** Shown wherever a product is; as text, or it would run. */
-export const HOSTILE = "<img src=x onerror=alert(1)>";
-
-/** A small laptop's. */
-export const VIEWPORT = { width: 1280, height: 800 };
-
 export interface Desk {
   readonly folder: string;
   /** The document that makes a site trust it. */
@@ -35,12 +29,6 @@ export function vendorsDesk(folder: string, name: string, ...products: readonly 
       return document;
     },
   };
-}
-
-/** As every operator should begin: with a token that only this tab knows. */
-export async function closeTheDoor(page: Page): Promise<void> {
-  await page.getByRole("button", { name: "Make the token" }).click();
-  await page.getByRole("button", { name: "I have kept it" }).click();
 }
 
 /** As from a folder window, somewhere onto the page. */

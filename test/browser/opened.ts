@@ -15,6 +15,13 @@ const AXE = readFileSync(Bun.fileURLToPath(import.meta.resolve("axe-core/axe.min
 /** The rules of WCAG 2.2 AA, and what else its makers think good. */
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
 
+/** A small laptop's screen, and a phone's. */
+export const DESK = { width: 1280, height: 800 };
+export const PHONE = { width: 390, height: 844 };
+
+/** Shown wherever a user, a product, a vendor or a host is; as text, or it would run. */
+export const HOSTILE = "<img src=x onerror=alert(1)>";
+
 let browser: Promise<Browser> | null = null;
 
 const chromium = (): Promise<Browser> => (browser ??= startChromium({}));
@@ -53,7 +60,8 @@ export class Opened {
   }
 
   static async at(url: string, options: BrowserContextOptions = {}): Promise<Opened> {
-    const context = await (await chromium()).newContext({ locale: "en-GB", ...options });
+    const started = await chromium();
+    const context = await started.newContext({ locale: "en-GB", viewport: DESK, ...options });
     const page = await context.newPage();
     page.setDefaultTimeout(10_000);
     const opened = new Opened(page, new URL(url).origin);
@@ -84,22 +92,20 @@ export class Opened {
     check(`${what}: usable by everybody, as far as axe can tell`, found.length === 0, found);
   }
 
-  /** The same screen in the dark and on a phone, which must not scroll sideways as a whole. */
-  async everyLook(name: string): Promise<void> {
-    const { page } = this;
-    await page.emulateMedia({ colorScheme: "dark" });
-    await this.picture(`${name}-dark`);
-    await this.checkAccess(`${name}, dark`);
-    const usual = page.viewportSize();
-    await page.setViewportSize({ width: 390, height: 844 });
-    await this.picture(`${name}-phone-dark`);
-    await this.checkAccess(`${name}, on a phone in the dark`);
-    await page.emulateMedia({ colorScheme: "light" });
-    await this.picture(`${name}-phone`);
-    await this.checkAccess(`${name}, on a phone`);
-    const wide = await page.evaluate<number>("document.documentElement.scrollWidth");
-    check(`${name}: a phone need not scroll sideways`, wide <= 390, wide);
-    if (usual !== null) await page.setViewportSize(usual);
+  /** On a desk and in a hand, in light and in dark: usable, and never wider than the screen. */
+  async checkLooks(name: string): Promise<void> {
+    for (const [size, viewport] of Object.entries({ desk: DESK, phone: PHONE })) {
+      await this.page.setViewportSize(viewport);
+      for (const colorScheme of ["light", "dark"] as const) {
+        await this.page.emulateMedia({ colorScheme });
+        await this.checkAccess(`${name}, ${size}, ${colorScheme}`);
+        await this.picture(`${name}-${size}-${colorScheme}`);
+      }
+      const wide = await this.page.evaluate<number>("document.documentElement.scrollWidth");
+      check(`${name}, ${size}: no wider than the screen`, wide <= viewport.width, wide);
+    }
+    await this.page.setViewportSize(DESK);
+    await this.page.emulateMedia({ colorScheme: "light" });
   }
 
   /** At the end of a walk. */

@@ -4,15 +4,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { check, finish, rigFolder } from "../faults/rig.ts";
 import { BERTH } from "../support/vendor-and-site.ts";
-import { Opened, serveSite } from "./opened.ts";
-import {
-  closeTheDoor,
-  drop,
-  HOSTILE,
-  registered,
-  vendorsDesk,
-  VIEWPORT,
-} from "./licensing-desk.ts";
+import { HOSTILE, Opened, serveSite } from "./opened.ts";
+import { drop, registered, vendorsDesk } from "./licensing-desk.ts";
 
 const KEY = "K-1 <b>'quoted'</b>";
 
@@ -25,13 +18,13 @@ const policy = readFileSync(policyFile, "utf8");
 const initialization = BERTH.run("vendor", "init-code").trim();
 
 const site = await serveSite();
-const opened = await Opened.at(`${site.url}#/licenses/air-gap`, { viewport: VIEWPORT });
+const opened = await Opened.at(`${site.url}#/licenses/air-gap`);
 const { page } = opened;
 const row = (number: number) => page.locator(".code-row input").nth(number - 1);
 const mark = (number: number) => page.locator(".code-row .mark").nth(number - 1);
 const marked = async (number: number) => (await mark(number).textContent()) ?? "";
 
-await closeTheDoor(page);
+await opened.makeToken();
 await drop(page, desk.trust, "trust.jwt");
 await page.getByRole("button", { name: /accept this vendor/ }).click();
 await page.getByRole("button", { name: "Go on" }).click();
@@ -63,9 +56,7 @@ await opened.picture("air-gap-3-spelled");
 await page.getByRole("button", { name: "Only the code" }).click();
 await page.getByRole("button", { name: "Show as QR code" }).click();
 await page.getByRole("img", { name: "QR code" }).waitFor();
-await opened.checkAccess("the activation code as QR");
-await opened.picture("air-gap-3-activation");
-await opened.everyLook("air-gap-activation");
+await opened.checkLooks("air-gap-activation");
 
 const read = ["--license-key", KEY, "--activation-code", code];
 const asked = [...read, "--initialization-code", initialization, "--allow-weak-binding", "--json"];
@@ -101,9 +92,7 @@ check(
 );
 const install = page.getByRole("button", { name: "Install the license" });
 check("and nothing can be installed", await install.isDisabled());
-await opened.checkAccess("a wrong row");
-await opened.picture("air-gap-5-wrong-row");
-await opened.everyLook("air-gap-wrong-row");
+await opened.checkLooks("air-gap-wrong-row");
 
 // Corrected in place: the caret stays where it was put.
 await row(3).focus();

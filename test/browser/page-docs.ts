@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { check, finish, rigFolder } from "../faults/rig.ts";
 import { operationsIn, type Part } from "../support/openapi-rules.ts";
 import { fill, open, outcome, send, serveDemo } from "./docs-page.ts";
-import { Opened } from "./opened.ts";
+import { HOSTILE, Opened } from "./opened.ts";
 
 const CONTRACT = [
   "post-api-v4-register",
@@ -17,11 +17,9 @@ const CONTRACT = [
   "get-api-v4-setKeys",
 ];
 
-const HOSTILE = "<img src=x onerror=alert(1)>";
-
 const folder = join(rigFolder(), "demo");
 const demo = await serveDemo("127.0.0.1", folder);
-const docs = await Opened.at(`${demo.url}/api/v4/docs`, { viewport: { width: 1280, height: 800 } });
+const docs = await Opened.at(`${demo.url}/api/v4/docs`);
 const { page } = docs;
 
 await page.getByRole("heading", { name: "How to call" }).waitFor();

@@ -6,12 +6,10 @@ import { atEnd, check, finish, rigFolder, skip } from "../faults/rig.ts";
 import { startBinary } from "../support/binary.ts";
 import { BERTH } from "../support/vendor-and-site.ts";
 import { startChromium } from "./chromium.ts";
-import { checkLooks } from "./looks.ts";
-import { Opened, serveSite, type Served } from "./opened.ts";
+import { HOSTILE, Opened, serveSite, type Served } from "./opened.ts";
 
 const PASSWORD = "correct horse battery ☂";
 const HTML = { "content-type": "text/html" };
-const USER = "<img src=x onerror=alert(1)>";
 
 const site = await serveSite();
 const token = await firstVisit(site);
@@ -34,7 +32,7 @@ async function firstVisit({ url }: Served): Promise<string> {
     "a first visit shows that there is no license yet",
     await page.getByText("No license yet").isVisible(),
   );
-  await checkLooks(visit, "first-visit");
+  await visit.checkLooks("first-visit");
   const ground = () => page.evaluate(`getComputedStyle(document.body).backgroundColor`);
   // The page hears of it a little later when the system changes to light.
   const darker = page.getByRole("button", { name: "Switch to dark" });
@@ -47,7 +45,7 @@ async function firstVisit({ url }: Served): Promise<string> {
   await page.getByRole("button", { name: "Make the token" }).click();
   const made = (await page.locator("dialog code").textContent()) ?? "";
   check("the token is shown once", made.startsWith("berth_"), made.length);
-  await checkLooks(visit, "the-token");
+  await visit.checkLooks("the-token");
   await page.getByRole("button", { name: "I have kept it" }).click();
   await page.getByRole("button", { name: "Sign out" }).waitFor();
   check(
@@ -68,7 +66,7 @@ async function laterVisits({ url }: Served, token: string): Promise<void> {
   const visit = await Opened.at(url);
   const { page } = visit;
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
-  await checkLooks(visit, "sign-in");
+  await visit.checkLooks("sign-in");
   await enter(visit, "berth_wrong");
   await page.getByRole("alert").waitFor();
   check(
@@ -84,7 +82,7 @@ async function laterVisits({ url }: Served, token: string): Promise<void> {
 }
 
 async function withPassword({ url }: Served, token: string): Promise<void> {
-  await act(url, token, "users", { name: USER, role: "admin", password: PASSWORD });
+  await act(url, token, "users", { name: HOSTILE, role: "admin", password: PASSWORD });
   await act(url, token, "users", { name: "ada", role: "user", password: PASSWORD });
   const visit = await Opened.at(url);
   const { page } = visit;
@@ -95,17 +93,17 @@ async function withPassword({ url }: Served, token: string): Promise<void> {
     await form.getByLabel("Password").fill(password);
     await form.getByRole("button", { name: "Sign in" }).click();
   };
-  await login(USER, `${PASSWORD}!`);
+  await login(HOSTILE, `${PASSWORD}!`);
   await page.getByText("the name or the password is wrong").waitFor();
   check("a wrong password is told beside it", await form.getByRole("alert").isVisible());
   await login("ada", PASSWORD);
   await page.getByText("this needs an administrator").waitFor();
   check("so is a login that may not administer", await form.getByRole("alert").isVisible());
-  await checkLooks(visit, "sign-in-refused");
-  await login(USER, PASSWORD);
+  await visit.checkLooks("sign-in-refused");
+  await login(HOSTILE, PASSWORD);
   await page.getByRole("navigation").waitFor();
   await page.goto(`${url}#/settings`);
-  const own = page.getByRole("listitem").filter({ hasText: USER });
+  const own = page.getByRole("listitem").filter({ hasText: HOSTILE });
   await own.waitFor();
   check("a password lets in, whatever the name", await own.getByText("you").isVisible());
   await end(visit, "a password");
@@ -121,7 +119,7 @@ async function sessionThatEnds({ url, folder }: Served, token: string): Promise<
   BERTH.run("admin", "token", "--revoke", "brief", "--data", folder);
   await page.getByText("Please sign in again").waitFor();
   check("whoever is signed out meanwhile is told, without touching anything", true);
-  await checkLooks(visit, "signed-out-meanwhile");
+  await visit.checkLooks("signed-out-meanwhile");
   await enter(visit, token);
   await page.getByText("No vendor is trusted yet").waitFor();
   check("and comes back to the same place", page.url().endsWith("#/settings/trust"), page.url());
@@ -187,7 +185,7 @@ async function overTheNetwork(folder: string, token: string): Promise<void> {
     "but told how to come in instead",
     await page.getByText("berth tls init", { exact: true }).isVisible(),
   );
-  await checkLooks(visit, "plain-http");
+  await visit.checkLooks("plain-http");
   const heard: string[] = [];
   page.on("request", (request) => {
     if (request.headers()["authorization"] !== undefined) heard.push(request.url());
@@ -230,7 +228,7 @@ async function demo(): Promise<void> {
     "nobody signs in to a demo, and the page says that it is one",
     await visit.page.getByRole("heading", { name: "DEMO" }).first().isVisible(),
   );
-  await checkLooks(visit, "demo");
+  await visit.checkLooks("demo");
   await end(visit, "a demo");
   await running.stop();
 }

@@ -5,24 +5,17 @@ import { join } from "node:path";
 import { framesOf } from "../../src/license/qr.ts";
 import { check, finish, rigFolder } from "../faults/rig.ts";
 import { BERTH } from "../support/vendor-and-site.ts";
-import { Opened, serveSite } from "./opened.ts";
-import {
-  closeTheDoor,
-  drop,
-  HOSTILE,
-  registered,
-  vendorsDesk,
-  VIEWPORT,
-} from "./licensing-desk.ts";
+import { HOSTILE, Opened, serveSite } from "./opened.ts";
+import { drop, registered, vendorsDesk } from "./licensing-desk.ts";
 
 const root = rigFolder();
 const desk = vendorsDesk(join(root, "desk"), "Acme & <b>Sons</b>", "CAD", HOSTILE);
 const stranger = vendorsDesk(join(root, "other"), "Stranger", "CAD");
 const site = await serveSite();
-const opened = await Opened.at(`${site.url}#/licenses`, { viewport: VIEWPORT });
+const opened = await Opened.at(`${site.url}#/licenses`);
 const { page } = opened;
 
-await closeTheDoor(page);
+await opened.makeToken();
 await page.getByText("No license is installed yet.").waitFor();
 await opened.checkAccess("no license yet");
 await opened.picture("licenses-none");
@@ -54,9 +47,7 @@ await page.getByRole("button", { name: "Make the request" }).click();
 await page.getByRole("heading", { name: "Step 3 of 5: Request" }).waitFor();
 await page.getByRole("button", { name: "Show as QR code" }).click();
 await page.getByText("frame 1 of").waitFor();
-await opened.checkAccess("the request");
-await opened.picture("ask-3-request");
-await opened.everyLook("ask-3-request");
+await opened.checkLooks("ask-3-request");
 await page.getByText("frame 2 of 2").waitFor();
 await page.getByText("frame 1 of 2").waitFor();
 check("a camera gets one frame after the other, over and over", true);
@@ -171,17 +162,13 @@ for (const [user, count] of [
   });
 }
 await page.getByText("95 of 100 consumed").first().waitFor();
-await opened.checkAccess("two licenses");
-await opened.picture("licenses");
-await opened.everyLook("licenses");
+await opened.checkLooks("licenses");
 await page.getByRole("link", { name: "<i>Mesh</i> Pro" }).first().click();
 await page.getByRole("heading", { name: "<i>Mesh</i> Pro" }).waitFor();
 check("a customer's name is text", await page.getByText("<script>alert(1)</script>").isVisible());
 check("every feature has its bar", (await page.locator(".features .slot-bar").count()) === 1);
 await page.getByText("came in").first().waitFor();
-await opened.checkAccess("one license");
-await opened.picture("license");
-await opened.everyLook("license");
+await opened.checkLooks("license");
 
 // Giving it back: asked first, for good, with a receipt.
 await page.getByRole("button", { name: "Give back…" }).click();

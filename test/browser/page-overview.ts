@@ -2,10 +2,8 @@
 // after the server was away.
 import { check, finish, atEnd } from "../faults/rig.ts";
 import { startBinary } from "../support/binary.ts";
-import { ask, HOSTILE, licensedSite } from "./licensed.ts";
-import { Opened } from "./opened.ts";
-
-const PHONE = { width: 390, height: 844 };
+import { ask, licensedSite } from "./licensed.ts";
+import { DESK, HOSTILE, Opened, PHONE } from "./opened.ts";
 
 // A license that would be over on arrival is not made: this one ends while we look.
 const soon = new Date(Date.now() + 20_000).toISOString();
@@ -31,8 +29,13 @@ check("full, and a hostile name is a name", await card(HOSTILE).getByText("all t
 await card("OLD").getByText("ended").waitFor({ timeout: 30_000 });
 check(
   "ended, without a reload",
-  await page.getByText("OLD grants nothing now: license_expired").isVisible(),
+  await page.getByText("OLD grants nothing now: license ended").isVisible(),
 );
+
+await page.locator(".health").getByRole("link").click();
+await page.getByRole("heading", { name: "Open doors" }).waitFor();
+check("from the number of open doors one gets to them", true);
+await page.getByRole("link", { name: "Overview" }).click();
 
 // How it was: a day as the server has seen it, and a week that cannot be waited for.
 const day = page.getByRole("img", { name: /^Slots in use over the last day: CAD at most 9 of 10/ });
@@ -75,7 +78,7 @@ const wide = await page.evaluate(`document.documentElement.scrollWidth`);
 check("nothing is wider than a phone", wide === PHONE.width, wide);
 const { width = 0 } = (await week.locator("canvas").boundingBox()) ?? {};
 check("and the chart as wide as it has room", width > 250 && width < PHONE.width, width);
-await page.setViewportSize({ width: 1280, height: 800 });
+await page.setViewportSize(DESK);
 await page.getByText("Show as table").click();
 const lines = page
   .getByRole("region", { name: "Slots in use and refusals by time" })

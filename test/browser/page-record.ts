@@ -4,18 +4,16 @@ import { join } from "node:path";
 import { check, finish, rigFolder } from "../faults/rig.ts";
 import { runBinary } from "../support/binary.ts";
 import { BERTH } from "../support/vendor-and-site.ts";
-import { checkLooks } from "./looks.ts";
-import { Opened, serveSite } from "./opened.ts";
+import { HOSTILE, Opened, serveSite } from "./opened.ts";
 
-const EVIL = "<img src=x onerror=alert(1)>";
 const root = rigFolder();
 const desk = join(root, "desk");
 const [request, license] = [join(root, "request.jwt"), join(root, "license.jwt")];
-BERTH.run("vendor", "init", "--name", "Acme", "--dir", desk, "--product", EVIL);
+BERTH.run("vendor", "init", "--name", "Acme", "--dir", desk, "--product", HOSTILE);
 const site = await serveSite(join(root, "site"));
 const data = ["--data", site.folder];
 BERTH.run("trust", "add", join(desk, "trust.jwt"), ...data, "--yes");
-BERTH.run("license", "request", ...data, "--product", EVIL, "--out", request);
+BERTH.run("license", "request", ...data, "--product", HOSTILE, "--out", request);
 const terms = ["--slots", "2", "--allow-weak-binding", "--out", license];
 BERTH.run("vendor", "issue", "--dir", desk, "--request", request, ...terms);
 BERTH.run("license", "add", license, ...data);
@@ -29,9 +27,9 @@ const send = (path: string, user: string): Promise<Response> =>
   fetch(`${site.url}api/v4/${path}`, {
     method: "POST",
     headers: { "content-type": "application/json" },
-    body: JSON.stringify({ user, os_hostname: EVIL, user_info: EVIL }),
+    body: JSON.stringify({ user, os_hostname: HOSTILE, user_info: HOSTILE }),
   });
-await send("register", EVIL);
+await send("register", HOSTILE);
 for (let turn = 1; turn <= 60; turn += 1) {
   await send("register", `worker-${turn}`);
   await send("unregister", `worker-${turn}`);
@@ -46,7 +44,7 @@ check(
   "the newest stands first",
   (await events.first().textContent())?.includes("worker-60") === true,
 );
-await checkLooks(opened, "record");
+await opened.checkLooks("record");
 
 // Older ones follow, and what one reads stays where it is.
 const marked = events.nth(49);
@@ -59,7 +57,7 @@ check("older events come in below", (await placeOf()) === stood, [stood, await p
 await page.getByRole("button", { name: "Older events" }).click();
 await page.getByText("This is where the record begins.").waitFor();
 const all = await events.count();
-const evil = events.filter({ hasText: EVIL });
+const evil = events.filter({ hasText: HOSTILE });
 check(
   "down to the very first, names shown as they are",
   (await evil.count()) > 0 && all > 120,
@@ -85,17 +83,17 @@ check("while the newest are looked at, news comes in by itself", true);
 
 // Refusals are counted: one line, how often, why and who.
 await send("register", "one");
-for (const user of ["two", "three", EVIL.replace("x", "y")]) await send("register", user);
+for (const user of ["two", "three", HOSTILE.replace("x", "y")]) await send("register", user);
 await page.getByLabel("Kind").selectOption("Refusals");
 const refused = events.filter({ hasText: "3 requests refused" });
 await refused.waitFor({ timeout: 90_000 });
 const told = (await refused.textContent()) ?? "";
 check(
   "refusals are one line with their count, reason and users",
-  told.includes("no slot was free") && told.includes("two, three"),
+  told.includes("refused: no free slot") && told.includes("two, three"),
   told,
 );
-await checkLooks(opened, "record-refusals");
+await opened.checkLooks("record-refusals");
 
 // A filter stands in the address.
 await page.getByRole("link", { name: "Show everything" }).click();
@@ -114,22 +112,22 @@ check(
 await other.close();
 await page.getByLabel("Search").fill("nobody at all");
 await page.getByText("Nothing in the record fits that.").waitFor();
-await checkLooks(opened, "record-nothing");
+await opened.checkLooks("record-nothing");
 await page.getByRole("link", { name: "Show everything" }).click();
-await page.getByLabel("Product").selectOption(EVIL);
+await page.getByLabel("Product").selectOption(HOSTILE);
 await page.getByLabel("From").fill("2020-01-01");
 await page.getByLabel("To", { exact: true }).fill("2020-12-31");
 await page.getByText("Nothing in the record fits that.").waitFor();
 check("days bound it", new URL(page.url()).hash.endsWith("/from=2020-01-01/to=2020-12-31"));
 await page.getByRole("link", { name: "Show everything" }).click();
-await events.filter({ hasText: EVIL }).first().waitFor();
+await events.filter({ hasText: HOSTILE }).first().waitFor();
 await page.getByRole("link", { name: "one", exact: true }).first().click();
 await page.getByText("only of user one").waitFor();
 await events.nth(1).waitFor({ state: "detached" });
 check("a name leads to everything about it", (await events.count()) === 1);
 await events.first().locator("summary").click();
 await page.getByText("os_hostname").waitFor();
-await checkLooks(opened, "record-detail");
+await opened.checkLooks("record-detail");
 
 // Proof: a mark is earned, a file can be checked, damage is told.
 await page.goto(`${site.url}#/record`);
@@ -137,10 +135,10 @@ check("no mark that nobody earned", await page.getByText("Not checked yet.").isV
 check("none at all", (await page.getByText("The record is whole.").count()) === 0);
 await page.getByRole("button", { name: "Check the chain" }).click();
 await page.getByText("The record is whole.").waitFor({ timeout: 30_000 });
-await checkLooks(opened, "record-whole");
+await opened.checkLooks("record-whole");
 
 await page.getByRole("button", { name: "Save as file" }).click();
-await checkLooks(opened, "record-export");
+await opened.checkLooks("record-export");
 const saved = await save("record.jsonl");
 const good = await runBinary(["record", "verify", saved]);
 check("the saved record is whole by the command shown beside it", good.code === 0, good.stderr);
@@ -164,7 +162,7 @@ writeFileSync(path, whole.replace("worker-7", "worker-8"));
 await page.getByRole("button", { name: "Check again" }).click();
 await page.getByText("The record is not whole.").waitFor({ timeout: 30_000 });
 check("damage is told, with where it is", await page.getByText(journal).first().isVisible());
-await checkLooks(opened, "record-broken");
+await opened.checkLooks("record-broken");
 
 opened.checkQuiet("the record");
 await opened.close();

@@ -3,10 +3,9 @@
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { check, finish } from "../faults/rig.ts";
-import { ask, crowd, HOSTILE, licensedSite } from "./licensed.ts";
-import { Opened } from "./opened.ts";
+import { ask, crowd, licensedSite } from "./licensed.ts";
+import { DESK, HOSTILE, Opened, PHONE } from "./opened.ts";
 
-const PHONE = { width: 390, height: 844 };
 /** What a person takes for at once. */
 const AT_ONCE = 100;
 
@@ -73,7 +72,7 @@ await opened.checkAccess("five slots on a phone");
 await opened.picture("slots-phone");
 const wide = await page.evaluate(`document.documentElement.scrollWidth`);
 check("nothing is wider than a phone", wide === PHONE.width, wide);
-await page.setViewportSize({ width: 1280, height: 800 });
+await page.setViewportSize(DESK);
 
 await heading("User").click();
 const upwards = await users();

@@ -61,8 +61,8 @@ describe("slots in use", () => {
 describe("refusals", () => {
   const known = reply({
     refusals: [
-      { product: "cad", code: "full", counts: [1, null, null, 0] },
-      { product: "cam", code: "full", counts: [2, 3, null, 0] },
+      { product: "cad", code: "floating_not_available", counts: [1, null, null, 0] },
+      { product: "cam", code: "floating_not_available", counts: [2, 3, null, 0] },
       { product: null, code: "ended", counts: [4, null, null, 1] },
     ],
   });
@@ -70,7 +70,7 @@ describe("refusals", () => {
   test("are added up by their reason; a gap stays where nothing is known", () => {
     const lines = refusalLines(known);
     expect(lines.map(({ name, values }) => [name, values])).toEqual([
-      ["full", [3, 3, null, 0]],
+      ["no free slot", [3, 3, null, 0]],
       ["ended", [4, null, null, 1]],
     ]);
     expect(lines.map(sumOf)).toEqual([6, 5]);

@@ -37,6 +37,7 @@ export const trust = ({ licensing, peerOf }: RouteDeps) =>
           upload: true,
           summary: "What a vendor's trust document says",
           description: "Nothing is accepted by it: the fingerprint is for a person to compare.",
+          needs: ["license"],
           reply: VendorReply,
           refuses: ["missing_parameters", "invalid_license_file", "trust_closed"],
         }),

@@ -30,12 +30,7 @@ export function Docs() {
         <span class="quiet">{docs.title}</span>
         <div class="tools">
           {read.value !== null && (
-            <button
-              type="button"
-              class="button plain"
-              aria-label={docs.save}
-              onClick={saveDocument}
-            >
+            <button type="button" class="button" aria-label={docs.save} onClick={saveDocument}>
               {docs.document}
             </button>
           )}

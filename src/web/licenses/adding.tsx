@@ -5,12 +5,15 @@ import type { VendorReply } from "../../http/routes/trust.ts";
 import { FileDrop } from "../parts/file-drop.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { linkTo } from "../router.ts";
-import { adding, remedies, trusting } from "../texts/adding.ts";
+import { adding, remedies } from "../texts/adding.ts";
 import { terms } from "../texts/terms.ts";
+import { trust } from "../texts/trust.ts";
+import type { Offered } from "../trust/offered.ts";
+import { TrustOffer } from "../trust/trust-offer.tsx";
+import { readKnown } from "./known.ts";
 import type { License } from "./license.ts";
-import { takeIn, type Offered, type Outcome } from "./take-in.ts";
+import { takeIn, type Outcome } from "./take-in.ts";
 import { validityOf } from "./terms.ts";
-import { TrustOffer } from "./trust-offer.tsx";
 
 interface Props {
   /** What is wanted, in a word or two. */
@@ -30,7 +33,8 @@ export function Adding({ what, onInstalled }: Props) {
     if (came.kind === "new" || came.kind === "renewed") onInstalled?.();
     if (came.kind !== "trust") waiting.value = untrusted ? text : null;
   };
-  const trusted = (vendor: VendorReply): void => {
+  const trusted = async (vendor: VendorReply): Promise<void> => {
+    await readKnown();
     outcome.value = { kind: "trusted", vendor };
     if (waiting.value !== null) void take(waiting.value);
   };
@@ -80,7 +84,7 @@ export function Came({ outcome }: { outcome: Exclude<Outcome, Offered> }) {
         </Installed>
       );
     case "trusted":
-      return <Notice kind="good">{trusting.accepted(outcome.vendor.name)}</Notice>;
+      return <Notice kind="good">{trust.accepted(outcome.vendor.name)}</Notice>;
     case "misplaced":
       return <Notice kind="warn">{outcome.message}</Notice>;
     default:

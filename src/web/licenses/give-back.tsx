@@ -1,12 +1,13 @@
 import { signal, useSignal } from "@preact/signals";
 import { admin, done, Refused } from "../api.ts";
 import { number } from "../format.ts";
+import { Answers } from "../parts/answers.tsx";
 import { Button } from "../parts/button.tsx";
+import { Check } from "../parts/check.tsx";
 import { Command } from "../parts/command.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { HandOver } from "../parts/hand-over.tsx";
 import { Notice } from "../parts/notice.tsx";
-import { frame } from "../texts/frame.ts";
 import { giveBack } from "../texts/licenses.ts";
 import { readKnown } from "./known.ts";
 import type { Standing } from "./license.ts";
@@ -58,22 +59,8 @@ function Asked({ standing, onClose }: { standing: Standing; onClose: () => void 
         <li>{held === 0 ? giveBack.noSlots : giveBack.slots(number(held), held)}</li>
         <li>{giveBack.receipt}</li>
       </ul>
-      {borrowed.value && (
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={withBorrows.value}
-            onChange={({ currentTarget }) => (withBorrows.value = currentTarget.checked)}
-          />
-          {giveBack.borrows}
-        </label>
-      )}
-      <div class="row">
-        <Button kind="danger" onClick={act}>
-          {giveBack.sure}
-        </Button>
-        <Button onClick={onClose}>{frame.cancel}</Button>
-      </div>
+      {borrowed.value && <Check label={giveBack.borrows} value={withBorrows} />}
+      <Answers act={giveBack.sure} kind="danger" onAct={act} onCancel={onClose} />
       <Command text={`berth license remove ${id} --out receipt.jwt`} />
     </Dialog>
   );

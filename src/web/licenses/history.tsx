@@ -5,6 +5,7 @@ import { admin, done, sentenceOf } from "../api.ts";
 import { date, when } from "../format.ts";
 import { Button } from "../parts/button.tsx";
 import { Notice } from "../parts/notice.tsx";
+import { sentenceFor } from "../record/sentence.ts";
 import { licenses as say } from "../texts/licenses.ts";
 
 interface Read {
@@ -52,13 +53,13 @@ function Events({ events }: { events: readonly EntryReply[] }) {
   if (events.length === 0) return <p class="quiet">{say.historyNone}</p>;
   return (
     <ul class="history">
-      {events.map(({ seq, part, at, summary, peer }) => (
-        <li key={`${seq}-${part}`}>
+      {events.map((entry) => (
+        <li key={`${entry.seq}-${entry.part}`}>
           <span class="quiet">
-            {when(at)}
-            {peer !== null && `, ${say.by(peer)}`}
+            {when(entry.at)}
+            {entry.peer !== null && `, ${say.by(entry.peer)}`}
           </span>
-          <span>{summary}</span>
+          <span>{sentenceFor(entry)}</span>
         </li>
       ))}
     </ul>

@@ -7,6 +7,7 @@ import { linkTo } from "../router.ts";
 import { adding } from "../texts/adding.ts";
 import { licenses as say } from "../texts/licenses.ts";
 import { overview } from "../texts/overview.ts";
+import { reasonOf } from "../texts/refusals.ts";
 import { terms } from "../texts/terms.ts";
 import { Adding } from "./adding.tsx";
 import { licenses } from "./known.ts";
@@ -35,10 +36,10 @@ export function LicenseList() {
             ))}
           </div>
         )}
-        <section class="card adding">
+        <section class="card">
           <h3>{adding.title}</h3>
           <p>{adding.text}</p>
-          <Adding what="the vendor’s file" />
+          <Adding what={adding.what} />
           <Command text={adding.command} />
         </section>
         <section class="ways" aria-label={say.ways}>
@@ -94,7 +95,7 @@ function Card({ standing, license, now }: CardProps) {
             : say.features(license.product_features.length)}
         </p>
       )}
-      {standing.refusal !== null && <p class="bad">{say.refusal(standing.refusal)}</p>}
+      {standing.refusal !== null && <p class="bad">{say.refusal(reasonOf(standing.refusal))}</p>}
     </article>
   );
 }

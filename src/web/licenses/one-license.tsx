@@ -1,12 +1,13 @@
 import { date, number } from "../format.ts";
 import { status } from "../live.ts";
 import { Consumption, Validity } from "../overview/license-card.tsx";
+import { Facts } from "../parts/facts.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { SlotBar } from "../parts/slot-bar.tsx";
 import { linkTo } from "../router.ts";
 import { licenses as say } from "../texts/licenses.ts";
 import { overview } from "../texts/overview.ts";
-import { Facts } from "./facts.tsx";
+import { reasonOf } from "../texts/refusals.ts";
 import { Features } from "./features.tsx";
 import { GiveBack } from "./give-back.tsx";
 import { History } from "./history.tsx";
@@ -51,7 +52,7 @@ function Shown({ license, standing, now }: Props) {
       <h2>{license.product_details.product_name}</h2>
       {standing.refusal !== null && (
         <Notice kind="bad">
-          <p>{say.refusal(standing.refusal)}</p>
+          <p>{say.refusal(reasonOf(standing.refusal))}</p>
           <a href={linkTo("licenses", "ask", standing.product)}>{say.renew}</a>
         </Notice>
       )}
@@ -60,14 +61,14 @@ function Shown({ license, standing, now }: Props) {
           <InUse standing={standing} license={license} now={now} />
           <section class="card">
             <h3>{say.terms}</h3>
-            <Facts words={termsOf(license)} />
+            <Facts as="lines" facts={termsOf(license)} />
           </section>
           <Features features={license.product_features} />
         </div>
         <div class="stack">
           <section class="card">
             <h3>{say.origin}</h3>
-            <Facts words={originOf(standing)} />
+            <Facts as="lines" facts={originOf(standing)} />
           </section>
           <History id={license.id} serial={standing.serial} />
           <GiveBack standing={standing} />

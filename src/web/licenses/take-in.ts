@@ -1,6 +1,7 @@
 import type { VendorReply } from "../../http/routes/trust.ts";
 import { admin, done, Refused, v4 } from "../api.ts";
 import { misplaced } from "../texts/adding.ts";
+import { lookAtTrust, type Offered } from "../trust/offered.ts";
 import { changesOf } from "./changes.ts";
 import { kindOf } from "./documents.ts";
 import { readKnown } from "./known.ts";
@@ -15,13 +16,6 @@ export type Outcome =
   | { readonly kind: "trusted"; readonly vendor: VendorReply }
   | { readonly kind: "misplaced"; readonly message: string };
 
-/** A vendor to be trusted by a person, who compares the fingerprint first. */
-export interface Offered {
-  readonly kind: "trust";
-  readonly document: string;
-  readonly vendor: VendorReply;
-}
-
 /** Installs a license; shows what a trust file says; tells what else it is. */
 export async function takeIn(text: string): Promise<Outcome> {
   const kind = kindOf(text);
@@ -34,11 +28,6 @@ export async function takeIn(text: string): Promise<Outcome> {
     return { kind: "refused", code: error.code, message: error.message };
   }
   return { kind: "misplaced", message: misplaced[kind] };
-}
-
-export async function lookAtTrust(document: string): Promise<Offered> {
-  const vendor = await done(admin.trust.show.post({ license: document }));
-  return { kind: "trust", document, vendor };
 }
 
 async function install(document: string): Promise<Outcome> {

@@ -1,9 +1,10 @@
 import { Button } from "../parts/button.tsx";
 import { Way } from "../parts/steps.tsx";
 import { askVendor } from "../texts/ask.ts";
+import { trust } from "../texts/trust.ts";
+import { VendorFacts } from "../trust/vendor-facts.tsx";
 import { Adding } from "./adding.tsx";
 import { vendors } from "./known.ts";
-import { VendorFacts } from "./trust-offer.tsx";
 
 /** The first step of every walk: whose licenses are accepted here. */
 export function VendorStep({ onNext }: { onNext: () => void }) {
@@ -13,8 +14,8 @@ export function VendorStep({ onNext }: { onNext: () => void }) {
       <p>{askVendor.text}</p>
       {known.length === 0 ? (
         <>
-          <p>{askVendor.none}</p>
-          <Adding what={askVendor.what} />
+          <p>{trust.none}</p>
+          <Adding what={trust.what} />
         </>
       ) : (
         <>
@@ -28,7 +29,7 @@ export function VendorStep({ onNext }: { onNext: () => void }) {
           </ul>
           <details>
             <summary>{askVendor.other}</summary>
-            <Adding what={askVendor.what} />
+            <Adding what={trust.what} />
           </details>
         </>
       )}

@@ -2,6 +2,7 @@ import type { StatusReply } from "../../http/status.ts";
 import { date } from "../format.ts";
 import { linkTo } from "../router.ts";
 import { overview } from "../texts/overview.ts";
+import { reasonOf } from "../texts/refusals.ts";
 import { SOON } from "./license-card.tsx";
 
 interface Matter {
@@ -45,7 +46,7 @@ function ofLicense(license: StatusReply["licenses"][number], now: string): Matte
   const { product, refusal, validity_period: end, moved_until, hardware_drift } = license;
   const renew = { href: linkTo("licenses", "ask", product), text: overview.renew };
   if (refusal !== null) {
-    return [{ kind: "bad", text: overview.refusal(product, refusal), link: renew }];
+    return [{ kind: "bad", text: overview.refusal(product, reasonOf(refusal)), link: renew }];
   }
   const matters: Matter[] = [];
   if (moved_until !== null) {

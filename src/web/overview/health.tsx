@@ -1,5 +1,6 @@
 import type { StatusReply } from "../../http/status.ts";
 import { bytes, date, number } from "../format.ts";
+import { Facts, type Fact } from "../parts/facts.tsx";
 import { linkTo } from "../router.ts";
 import { overview } from "../texts/overview.ts";
 
@@ -8,42 +9,38 @@ export function Health({ known }: { known: StatusReply }) {
   const { health } = overview;
   const { storage, appliance, certificate } = known;
   const free = storage.free_bytes === null ? "?" : bytes(storage.free_bytes);
-  const facts: readonly (readonly [name: string, value: string, bad?: boolean])[] = [
-    [health.disk, storage.fault ?? health.diskOk(free), storage.fault !== null],
+  const facts: readonly Fact[] = [
+    [health.disk, storage.fault === null ? health.diskOk(free) : <Bad>{storage.fault}</Bad>],
     [health.sync, `${storage.slowest_sync_ms} ms`],
     [health.changes, number(storage.seq)],
-    [
-      health.certificate,
-      certificate === null ? health.noCertificate : health.until(date(certificate.ends_at)),
-      certificate !== null && certificate.state !== "ok",
-    ],
+    [health.certificate, <Certificate certificate={certificate} />],
     [
       health.hardware,
       appliance.weak_binding ? health.weak : health.bound(appliance.components.join(", ")),
     ],
     [health.version, known.version],
+    [
+      health.doors,
+      known.doors.length === 0 ? (
+        health.noDoors
+      ) : (
+        <a href={linkTo("settings", "network")}>{number(known.doors.length)}</a>
+      ),
+    ],
   ];
   return (
     <section class="card health">
       <h3>{health.title}</h3>
-      <dl>
-        {facts.map(([name, value, bad]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd class={bad === true ? "bad" : ""}>{value}</dd>
-          </div>
-        ))}
-        <div>
-          <dt>{health.doors}</dt>
-          <dd>
-            {known.doors.length === 0 ? (
-              health.noDoors
-            ) : (
-              <a href={linkTo("settings", "doors")}>{number(known.doors.length)}</a>
-            )}
-          </dd>
-        </div>
-      </dl>
+      <Facts as="tiles" facts={facts} />
     </section>
   );
+}
+
+const Bad = ({ children }: { children: string }) => <span class="bad">{children}</span>;
+
+function Certificate({ certificate }: Pick<StatusReply, "certificate">) {
+  const { health } = overview;
+  if (certificate === null) return health.noCertificate;
+  const until = health.until(date(certificate.ends_at));
+  return certificate.state === "ok" ? until : <Bad>{until}</Bad>;
 }

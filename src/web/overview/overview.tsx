@@ -22,7 +22,7 @@ export function Overview() {
             <a class="button main" href={linkTo("licenses", "ask")}>
               {overview.none.ask}
             </a>
-            <a class="button plain" href={linkTo("licenses")}>
+            <a class="button" href={linkTo("licenses")}>
               {overview.none.add}
             </a>
           </div>

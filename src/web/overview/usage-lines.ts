@@ -1,5 +1,6 @@
 import type { UsageReply } from "../../http/routes/usage.ts";
 import type { Line } from "../parts/line.ts";
+import { reasonOf } from "../texts/refusals.ts";
 import { usage } from "../texts/usage.ts";
 
 /** The beginning of every step, in seconds. */
@@ -30,8 +31,8 @@ export const slotLines = ({ licenses }: UsageReply): Line[] =>
 /** Refusals by their reason, whichever product they were about. */
 export function refusalLines({ refusals }: UsageReply): Line[] {
   const byCode = Map.groupBy(refusals, ({ code }) => code);
-  return [...byCode].map(([name, same], index) => ({
-    name,
+  return [...byCode].map(([code, same], index) => ({
+    name: reasonOf(code),
     values: same.map(({ counts }): Values => counts).reduce(added),
     limit: null,
     ...look(index),

@@ -62,7 +62,7 @@ const Spans = ({ span }: { span: Signal<Span> }) => (
       <button
         key={one}
         type="button"
-        class="button plain"
+        class="button"
         aria-pressed={span.value === one}
         onClick={() => (span.value = one)}
       >

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { sentenceOf } from "../api.ts";
 import { frame } from "../texts/frame.ts";
+import { useActing } from "./acting.ts";
 import { Notice } from "./notice.tsx";
 
 interface Props {
@@ -14,19 +14,7 @@ interface Props {
 
 /** Does its work once at a time, and says beside it what went wrong. */
 export function Button({ children, onClick, kind = "plain", disabled = false, label }: Props) {
-  const busy = useSignal(false);
-  const wrong = useSignal("");
-  const act = async (): Promise<void> => {
-    busy.value = true;
-    wrong.value = "";
-    try {
-      await onClick();
-    } catch (error) {
-      wrong.value = sentenceOf(error);
-    } finally {
-      busy.value = false;
-    }
-  };
+  const { busy, wrong, act } = useActing();
   return (
     <>
       <button
@@ -35,7 +23,7 @@ export function Button({ children, onClick, kind = "plain", disabled = false, la
         disabled={disabled || busy.value}
         aria-busy={busy.value}
         aria-label={label}
-        onClick={() => void act()}
+        onClick={() => void act(onClick)}
       >
         {children}
       </button>

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { frame } from "../texts/frame.ts";
+import { Answers } from "./answers.tsx";
 import { Button } from "./button.tsx";
 import { Dialog } from "./dialog.tsx";
 
@@ -12,7 +12,7 @@ interface Props {
   readonly title: string;
   /** What it means, before it is done. */
   readonly children: ComponentChildren;
-  readonly kind?: "danger" | "plain" | "main";
+  readonly kind?: "danger" | "main";
   readonly onConfirm: () => Promise<unknown>;
 }
 
@@ -35,12 +35,7 @@ export function Confirm({ act, label, title, children, kind = "danger", onConfir
       {asking.value && (
         <Dialog title={title} onClose={() => (asking.value = false)}>
           {children}
-          <div class="row answers">
-            <Button onClick={() => void (asking.value = false)}>{frame.cancel}</Button>
-            <Button kind={kind === "plain" ? "main" : kind} onClick={confirm}>
-              {act}
-            </Button>
-          </div>
+          <Answers act={act} kind={kind} onAct={confirm} onCancel={() => (asking.value = false)} />
         </Dialog>
       )}
     </>

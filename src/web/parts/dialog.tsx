@@ -26,7 +26,7 @@ export function Dialog({ title, onClose, children }: Props) {
         <h2 id={id}>{title}</h2>
         <button
           type="button"
-          class="button plain close"
+          class="button close"
           aria-label={frame.close}
           onClick={() => ref.current?.close()}
         >

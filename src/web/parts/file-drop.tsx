@@ -1,7 +1,8 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useId } from "preact/hooks";
-import { admin, done, sentenceOf } from "../api.ts";
+import { admin, done } from "../api.ts";
 import { fileDrop } from "../texts/parts.ts";
+import { useActing } from "./acting.ts";
 import { Notice } from "./notice.tsx";
 
 interface Props {
@@ -19,19 +20,9 @@ const MOST_BYTES = 128 * 1024;
  */
 export function FileDrop({ what, onText }: Props) {
   const over = useSignal(false);
-  const busy = useSignal(false);
-  const wrong = useSignal("");
-  const take = async (read: () => Promise<string>): Promise<void> => {
-    busy.value = true;
-    wrong.value = "";
-    try {
-      await onText(await joined(await read()));
-    } catch (error) {
-      wrong.value = sentenceOf(error);
-    } finally {
-      busy.value = false;
-    }
-  };
+  const { busy, wrong, act } = useActing();
+  const take = (read: () => Promise<string>): Promise<void> =>
+    act(async () => onText(await joined(await read())));
   const takeFiles = (files: FileList | null | undefined): void => {
     const [file, ...more] = files ?? [];
     if (file === undefined) return;

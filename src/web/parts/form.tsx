@@ -1,7 +1,6 @@
-import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { sentenceOf } from "../api.ts";
 import { frame } from "../texts/frame.ts";
+import { useActing } from "./acting.ts";
 import { Notice } from "./notice.tsx";
 
 interface Props {
@@ -15,23 +14,13 @@ interface Props {
 
 /** Sent once at a time, by its button or by Enter; a refusal is told above the button. */
 export function Form({ act, wrongTitle, onSubmit, children }: Props) {
-  const busy = useSignal(false);
-  const wrong = useSignal("");
-  const submit = async (event: Event): Promise<void> => {
+  const { busy, wrong, act: send } = useActing();
+  const submit = (event: Event): void => {
     event.preventDefault();
-    if (busy.value) return;
-    busy.value = true;
-    wrong.value = "";
-    try {
-      await onSubmit();
-    } catch (error) {
-      wrong.value = sentenceOf(error);
-    } finally {
-      busy.value = false;
-    }
+    void send(onSubmit);
   };
   return (
-    <form onSubmit={(event) => void submit(event)}>
+    <form onSubmit={submit}>
       {children}
       {wrong.value !== "" && (
         <Notice kind="bad" {...(wrongTitle !== undefined && { title: wrongTitle })}>

@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { saveText } from "../save.ts";
 import { frame } from "../texts/frame.ts";
 import { handOver } from "../texts/parts.ts";
 import { Button, CopyButton } from "./button.tsx";
@@ -20,7 +21,7 @@ export function HandOver({ text, filename, isShown = false, children }: Props) {
   return (
     <div class="hand-over">
       <div class="row">
-        <Button kind="main" onClick={() => save(text, filename)}>
+        <Button kind="main" onClick={() => saveText(`${text}\n`, filename)}>
           {frame.save}
         </Button>
         <CopyButton text={text} />
@@ -40,13 +41,4 @@ export function HandOver({ text, filename, isShown = false, children }: Props) {
       )}
     </div>
   );
-}
-
-function save(text: string, filename: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([`${text}\n`], { type: "text/plain" }));
-  link.download = filename;
-  link.click();
-  // Not at once: some browsers only begin to read it by then.
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }

@@ -1,9 +1,11 @@
 import type { EntryReply } from "../../http/record-entry.ts";
 import { number, when } from "../format.ts";
+import { Facts } from "../parts/facts.tsx";
 import { linkTo } from "../router.ts";
 import { record } from "../texts/record.ts";
 import { byDay } from "./days.ts";
 import { kindOf } from "./kinds.ts";
+import { sentenceFor } from "./sentence.ts";
 
 /** Events under the days they happened on. */
 export const Entries = ({ events }: { events: readonly EntryReply[] }) => (
@@ -24,7 +26,7 @@ export const Entries = ({ events }: { events: readonly EntryReply[] }) => (
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 
 function One({ entry }: { entry: EntryReply }) {
-  const { at, type, summary, seq } = entry;
+  const { at, type, seq } = entry;
   const kind = kindOf(type);
   return (
     <li class={`event ${kind}`}>
@@ -33,42 +35,23 @@ function One({ entry }: { entry: EntryReply }) {
       </time>
       <span class="kind">{record.kinds[kind]}</span>
       <div class="told">
-        <p>{sentence(summary)}</p>
-        <Refusals entry={entry} />
+        <p>{sentenceFor(entry)}</p>
+        <LastRefused entry={entry} />
         <Who entry={entry} />
       </div>
       <details>
         <summary>{record.line(number(seq))}</summary>
-        <dl class="facts">
-          {factsOf(entry).map(([name, value]) => (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </div>
-          ))}
-        </dl>
+        <Facts as="tiles" facts={factsOf(entry)} />
       </details>
     </li>
   );
 }
 
-/** As the reader writes sentences and times; the record itself has them in UTC. */
-function sentence(text: string): string {
-  const local = text.replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, when);
-  return `${local.slice(0, 1).toUpperCase()}${local.slice(1)}`;
-}
-
-/** A thousand refusals are one line: how often, why, and who was among the last. */
-function Refusals({ entry: { type, detail } }: { entry: EntryReply }) {
+/** A thousand refusals are one line; who was among the last of them. */
+function LastRefused({ entry: { type, detail } }: { entry: EntryReply }) {
   if (type !== "RefusalsCounted") return null;
-  const { code, users } = detail as { readonly code: string; readonly users: readonly string[] };
-  const reason = record.reason(code);
-  return (
-    <>
-      {reason !== null && <p class="quiet">{reason}</p>}
-      {users.length > 0 && <p class="quiet">{record.lastUsers(users.join(", "))}</p>}
-    </>
-  );
+  const { users } = detail as { readonly users: readonly string[] };
+  return users.length > 0 ? <p class="quiet">{record.lastUsers(users.join(", "))}</p> : null;
 }
 
 function Who({ entry: { user, product, license_id, peer } }: { entry: EntryReply }) {

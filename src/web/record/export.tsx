@@ -5,7 +5,8 @@ import { Button } from "../parts/button.tsx";
 import { Choice } from "../parts/choice.tsx";
 import { Command } from "../parts/command.tsx";
 import { Dialog } from "../parts/dialog.tsx";
-import { save } from "../save.ts";
+import { saveReply } from "../save.ts";
+import { frame } from "../texts/frame.ts";
 import { record } from "../texts/record.ts";
 import { monthsBetween, spanOf } from "./months.ts";
 
@@ -37,7 +38,7 @@ function Take({ onClose }: { onClose: () => void }) {
   const backwards = first.value !== "" && last.value !== "" && first.value > last.value;
   const take = async (): Promise<void> => {
     const span = new URLSearchParams(spanOf(first.value, last.value));
-    await save(await call(`/api/admin/v1/record/export?${span}`), "berth-record.jsonl");
+    await saveReply(await call(`/api/admin/v1/record/export?${span}`), "berth-record.jsonl");
   };
   return (
     <Dialog title={record.export.title} onClose={onClose}>
@@ -60,9 +61,9 @@ function Take({ onClose }: { onClose: () => void }) {
       <Button kind="main" onClick={take} disabled={backwards}>
         {record.export.save}
       </Button>
-      <p>{record.export.onTerminal}</p>
+      <p class="hint">{frame.onTerminal}</p>
       <Command text={record.export.outCommand} />
-      <p>{record.export.checkWith}</p>
+      <p class="hint">{record.export.checkWith}</p>
       <Command text={record.export.command} />
     </Dialog>
   );

@@ -2,10 +2,11 @@ import type { NoticesReply } from "../../http/routes/settings.ts";
 import { admin, done } from "../api.ts";
 import { date } from "../format.ts";
 import { status } from "../live.ts";
+import { Facts } from "../parts/facts.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { about } from "../texts/care.ts";
 import { settings } from "../texts/settings.ts";
-import { OnTerminal } from "./on-terminal.tsx";
+import { OnTerminal } from "../parts/on-terminal.tsx";
 
 /** Which server this is, and what it is made of. */
 export function About() {
@@ -23,14 +24,7 @@ export function About() {
     <>
       <section class="card">
         <h3>{settings.sections.about}</h3>
-        <dl class="standing">
-          {facts.map(([name, value]) => (
-            <div key={name}>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </div>
-          ))}
-        </dl>
+        <Facts as="lines" facts={facts} />
         {appliance.weak_binding && <p class="warn">{about.weak}</p>}
       </section>
       <section class="card notices">

@@ -6,7 +6,7 @@ import { Loaded } from "../parts/loaded.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { settings } from "../texts/settings.ts";
 import { NewToken } from "./new-token.tsx";
-import { OnTerminal } from "./on-terminal.tsx";
+import { OnTerminal } from "../parts/on-terminal.tsx";
 import { SetUser } from "./set-user.tsx";
 
 const { access } = settings;
@@ -112,7 +112,7 @@ const Name = ({ name, isYou }: { name: string; isYou: boolean }) => (
 );
 
 const Fact = ({ name, children }: { name: string; children: string }) => (
-  <span class="fact">
+  <span>
     <span class="quiet">{name}</span> {children}
   </span>
 );

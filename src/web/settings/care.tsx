@@ -7,7 +7,7 @@ import { Confirm } from "../parts/confirm.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { Chain } from "../record/chain.tsx";
-import { save } from "../save.ts";
+import { saveReply } from "../save.ts";
 import { care } from "../texts/care.ts";
 
 /** What keeps it in good order. */
@@ -74,7 +74,7 @@ const List = ({ findings }: Pick<DoctorReply, "findings">) => (
 );
 
 async function take(path: string, otherwise: string): Promise<string> {
-  return save(await call(`/api/admin/v1/${path}`, { method: "POST" }), otherwise);
+  return saveReply(await call(`/api/admin/v1/${path}`, { method: "POST" }), otherwise);
 }
 
 function Backup() {

@@ -4,13 +4,13 @@ import { admin, done } from "../api.ts";
 import { when } from "../format.ts";
 import { Button, CopyButton } from "../parts/button.tsx";
 import { Confirm } from "../parts/confirm.tsx";
-import { FileField } from "../parts/file-field.tsx";
-import { Form } from "../parts/form.tsx";
+import { Facts } from "../parts/facts.tsx";
+import { FileDrop } from "../parts/file-drop.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { clock } from "../texts/care.ts";
 import { settings } from "../texts/settings.ts";
-import { OnTerminal } from "./on-terminal.tsx";
+import { OnTerminal } from "../parts/on-terminal.tsx";
 
 /** What time it is here, and the ways out when it is wrong. */
 export const Clock = () => (
@@ -37,20 +37,13 @@ export const Clock = () => (
 
 const Times = ({ known: { now, system_clock, state } }: { known: ClockReply }) => (
   <>
-    <dl class="standing">
-      <div>
-        <dt>{clock.here}</dt>
-        <dd>
-          <time dateTime={now}>{when(now)}</time>
-        </dd>
-      </div>
-      <div>
-        <dt>{clock.system}</dt>
-        <dd>
-          <time dateTime={system_clock}>{when(system_clock)}</time>
-        </dd>
-      </div>
-    </dl>
+    <Facts
+      as="tiles"
+      facts={[
+        [clock.here, <time dateTime={now}>{when(now)}</time>],
+        [clock.system, <time dateTime={system_clock}>{when(system_clock)}</time>],
+      ]}
+    />
     <Notice kind={state === "ok" ? "good" : "warn"}>{clock.states[state]}</Notice>
   </>
 );
@@ -79,9 +72,11 @@ function SetBack({ again }: Pick<Props, "again">) {
   const ask = async (): Promise<void> => {
     ({ code: code.value } = await done(admin.clock.ask.post({})));
   };
+  const take = async (text: string): Promise<void> => {
+    answer.value = text;
+  };
   const repair = async (): Promise<void> => {
-    if (answer.value === "") throw new Error(clock.repair.missing);
-    await done(admin.clock.repair.post({ license: answer.value.trim() }));
+    await done(admin.clock.repair.post({ license: answer.value }));
     await again();
   };
   return (
@@ -98,9 +93,15 @@ function SetBack({ again }: Pick<Props, "again">) {
           <CopyButton text={code.value} />
         </>
       )}
-      <Form act={clock.repair.act} onSubmit={repair}>
-        <FileField label={clock.repair.file} onText={(text) => (answer.value = text)} />
-      </Form>
+      <FileDrop what={clock.repair.what} onText={take} />
+      {answer.value !== "" && (
+        <>
+          <Notice kind="note">{clock.repair.there}</Notice>
+          <Button kind="main" onClick={repair}>
+            {clock.repair.act}
+          </Button>
+        </>
+      )}
     </>
   );
 }

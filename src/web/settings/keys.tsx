@@ -4,7 +4,7 @@ import { Field } from "../parts/field.tsx";
 import { Form } from "../parts/form.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { settings } from "../texts/settings.ts";
-import { OnTerminal } from "./on-terminal.tsx";
+import { OnTerminal } from "../parts/on-terminal.tsx";
 
 const { keys } = settings;
 

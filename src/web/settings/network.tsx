@@ -1,13 +1,13 @@
-import type { ComponentChildren } from "preact";
 import type { SettingsReply } from "../../http/served.ts";
 import type { StatusReply } from "../../http/status.ts";
 import { admin, done } from "../api.ts";
 import { date } from "../format.ts";
 import { status } from "../live.ts";
 import { Command } from "../parts/command.tsx";
+import { Facts } from "../parts/facts.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { settings } from "../texts/settings.ts";
-import { OnTerminal } from "./on-terminal.tsx";
+import { OnTerminal } from "../parts/on-terminal.tsx";
 
 const { network } = settings;
 
@@ -45,28 +45,24 @@ function Standing({ told: { settings: all, networks, listeners } }: { told: Sett
   const auth = String(all.find(({ name }) => name === "client-auth")?.value ?? "open");
   const isSame = networks.client.join() === networks.admin.join();
   return (
-    <dl class="standing">
-      <Fact name={network.listeners}>
-        {listeners.map(({ address, tls }) => (
-          <p key={address}>
-            <code>{address}</code> {tls ? network.tls : network.plain}
-          </p>
-        ))}
-      </Fact>
-      <Fact name={network.auth}>{network.auths[auth] ?? auth}</Fact>
-      <Fact name={network.clients}>{listed(networks.client)}</Fact>
-      <Fact name={network.admins}>{isSame ? network.same : listed(networks.admin)}</Fact>
-    </dl>
+    <Facts
+      as="lines"
+      facts={[
+        [network.listeners, listeners.map(Listener)],
+        [network.auth, network.auths[auth] ?? auth],
+        [network.clients, listed(networks.client)],
+        [network.admins, isSame ? network.same : listed(networks.admin)],
+      ]}
+    />
   );
 }
 
 const listed = (networks: readonly string[]): string => networks.join(", ") || network.nobody;
 
-const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
-  <div>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </div>
+const Listener = ({ address, tls }: SettingsReply["listeners"][number]) => (
+  <p key={address}>
+    <code>{address}</code> {tls ? network.tls : network.plain}
+  </p>
 );
 
 function Certificate({ certificate }: { certificate: StatusReply["certificate"] }) {

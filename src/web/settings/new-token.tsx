@@ -1,10 +1,11 @@
 import { useSignal } from "@preact/signals";
 import { admin, done } from "../api.ts";
 import { watch } from "../live.ts";
-import { Button, CopyButton } from "../parts/button.tsx";
+import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Field } from "../parts/field.tsx";
 import { Form } from "../parts/form.tsx";
+import { ShownOnce } from "../parts/shown-once.tsx";
 import { signIn, token } from "../session.ts";
 import { settings } from "../texts/settings.ts";
 
@@ -45,20 +46,7 @@ export function NewToken({ again }: { again: () => Promise<void> }) {
           </Form>
         </Dialog>
       )}
-      {made.value !== null && (
-        <Dialog title={kept.title} onClose={close}>
-          <p>{kept.text}</p>
-          <p class="secret">
-            <code>{made.value}</code>
-          </p>
-          <div class="row">
-            <CopyButton text={made.value} />
-            <Button kind="main" onClick={close}>
-              {kept.done}
-            </Button>
-          </div>
-        </Dialog>
-      )}
+      {made.value !== null && <ShownOnce {...kept} secret={made.value} onClose={close} />}
     </>
   );
 }

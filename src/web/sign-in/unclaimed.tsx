@@ -2,11 +2,12 @@ import { signal, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { admin, done } from "../api.ts";
 import { watch } from "../live.ts";
-import { Button, CopyButton } from "../parts/button.tsx";
+import { Button } from "../parts/button.tsx";
 import { Command } from "../parts/command.tsx";
-import { Dialog } from "../parts/dialog.tsx";
 import { Notice } from "../parts/notice.tsx";
+import { ShownOnce } from "../parts/shown-once.tsx";
 import { signIn, token } from "../session.ts";
+import { frame } from "../texts/frame.ts";
 import { unclaimed } from "../texts/sign-in.ts";
 
 /** Null: not asked yet. */
@@ -25,7 +26,12 @@ export function Unclaimed() {
     signIn(reply.token);
     void watch();
   };
-  if (made.value !== null) return <Made token={made.value} onClose={() => (made.value = null)} />;
+  if (made.value !== null) {
+    const close = (): void => {
+      made.value = null;
+    };
+    return <ShownOnce {...unclaimed.made} secret={made.value} onClose={close} />;
+  }
   if (claimed.value !== false || token.value !== null) return null;
   return (
     <Notice kind="warn" title={unclaimed.title}>
@@ -33,7 +39,7 @@ export function Unclaimed() {
       <Button kind="main" onClick={make}>
         {unclaimed.make}
       </Button>
-      <p>{unclaimed.onTerminal}</p>
+      <p class="hint">{frame.onTerminal}</p>
       <Command text={unclaimed.command} />
     </Notice>
   );
@@ -45,21 +51,4 @@ async function look(): Promise<void> {
   } catch {
     // Whoever is not let in has the sign-in before them already.
   }
-}
-
-function Made({ token: made, onClose }: { token: string; onClose: () => void }) {
-  return (
-    <Dialog title={unclaimed.made.title} onClose={onClose}>
-      <p>{unclaimed.made.text}</p>
-      <p class="secret">
-        <code>{made}</code>
-      </p>
-      <div class="row">
-        <CopyButton text={made} />
-        <Button kind="main" onClick={onClose}>
-          {unclaimed.made.done}
-        </Button>
-      </div>
-    </Dialog>
-  );
 }

@@ -1,7 +1,8 @@
 import { admin, done } from "../api.ts";
-import { Button } from "../parts/button.tsx";
+import { Answers } from "../parts/answers.tsx";
 import { Command } from "../parts/command.tsx";
 import { Dialog } from "../parts/dialog.tsx";
+import { Facts } from "../parts/facts.tsx";
 import { frame } from "../texts/frame.ts";
 import { slots } from "../texts/slots.ts";
 import { forget } from "./reading.ts";
@@ -26,22 +27,10 @@ export function FreeDialog({ row, onClose, onFreed }: Props) {
   };
   return (
     <Dialog title={dialog.title} onClose={onClose}>
-      <dl class="slot-facts">
-        {factsOf(row).map(([name, value]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts as="tiles" facts={factsOf(row)} />
       <p>{row.isBorrowed ? dialog.borrowed(minute(row.until)) : dialog.renewed}</p>
-      <form class="row" method="dialog">
-        <button class="button plain">{frame.cancel}</button>
-        <Button kind="danger" onClick={free}>
-          {dialog.confirm}
-        </Button>
-      </form>
-      <p class="hint">{dialog.onTerminal}</p>
+      <Answers act={dialog.confirm} kind="danger" onAct={free} onCancel={onClose} />
+      <p class="hint">{frame.onTerminal}</p>
       <Command text={releaseCommand(user, product)} />
     </Dialog>
   );

@@ -102,9 +102,7 @@ function Heading({ column, order }: { column: Column; order: Signal<Order> }) {
     <span role="columnheader" aria-sort={sort}>
       <button type="button" onClick={() => (order.value = orderBy(column, order.value))}>
         {slots.columns[column]}
-        <span class="arrow" aria-hidden="true">
-          {sort === "none" ? "" : descending ? "↓" : "↑"}
-        </span>
+        <span aria-hidden="true">{sort === "none" ? "" : descending ? "↓" : "↑"}</span>
       </button>
     </span>
   );
@@ -144,7 +142,7 @@ function SlotRow({ row, index, top, onFree }: RowProps) {
       <span role="cell" class="act">
         <button
           type="button"
-          class="button plain"
+          class="button"
           aria-label={slots.freeOf(user, product)}
           onClick={() => onFree(row)}
         >

@@ -3,10 +3,11 @@ import { useEffect } from "preact/hooks";
 import { number } from "../format.ts";
 import { status } from "../live.ts";
 import { Button, CopyButton } from "../parts/button.tsx";
+import { Check } from "../parts/check.tsx";
 import { Field } from "../parts/field.tsx";
 import { Notice } from "../parts/notice.tsx";
-import { saveFile } from "../parts/save-file.ts";
 import { go, place } from "../router.ts";
+import { saveText } from "../save.ts";
 import { frame } from "../texts/frame.ts";
 import { slots } from "../texts/slots.ts";
 import { csvOf } from "./csv.ts";
@@ -52,14 +53,7 @@ export function Slots() {
       <div class="slot-tools">
         <Field label={slots.search} value={search} type="search" />
         <ProductFilter />
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={borrowedOnly.value}
-            onChange={({ currentTarget }) => (borrowedOnly.value = currentTarget.checked)}
-          />
-          {slots.borrowedOnly}
-        </label>
+        <Check label={slots.borrowedOnly} value={borrowedOnly} />
         <div class="row">
           <CopyButton text={() => csvOf(shown.value)}>{slots.copy}</CopyButton>
           <Button onClick={() => save(shown.value)}>{slots.save}</Button>
@@ -126,5 +120,5 @@ const MARK = "\uFEFF";
 
 function save(rows: readonly Row[]): void {
   const day = new Date().toISOString().slice(0, "2026-03-02".length);
-  saveFile(slots.fileName(day), MARK + csvOf(rows), "text/csv;charset=utf-8");
+  saveText(MARK + csvOf(rows), slots.fileName(day), "text/csv;charset=utf-8");
 }

@@ -4,6 +4,7 @@ import type { Kind } from "../../license/document.ts";
 export const adding = {
   title: "Add a license",
   text: "Drop the vendor’s file anywhere on this page, or choose it. A vendor’s trust file is recognised too.",
+  what: "the vendor’s file",
   command: "berth license add license.jwt",
   installed: (product: string) => `${product} is installed`,
   installedText: (slots: string, validity: string) => `${slots}, ${validity}.`,
@@ -30,19 +31,6 @@ export const changes = {
   lost: (code: string) => `Feature ${code} is gone`,
 } as const;
 
-export const trusting = {
-  title: "Trust this vendor?",
-  text: "Call the vendor at a number you know, not one that came with the file, and have the fingerprint read out. Accept it only if every symbol is the same.",
-  name: "Vendor",
-  products: "Products",
-  noProducts: "none",
-  fingerprint: "Fingerprint",
-  known: "This vendor is trusted already; this file brings what is new.",
-  accept: "It is the same: accept this vendor",
-  accepted: (name: string) => `Licenses of ${name} are accepted from now on.`,
-  command: "berth trust add trust.jwt",
-} as const;
-
 /** What helps after each refusal of a vendor's file. */
 export const remedies: Readonly<Record<string, string>> = {
   untrusted_vendor:
@@ -65,5 +53,5 @@ export const misplaced: Readonly<Record<Exclude<Kind, "trust" | "license">, stri
   policy: "This is a vendor’s policy: it is confirmed by codes. Begin with “License by codes”.",
   lease: "This is a lease that an application was given: nothing to install.",
   receipt: "This is the receipt of a license given back: it goes to the vendor.",
-  time: "This is a vendor’s word on the time: give it to “berth clock repair” on the server.",
+  time: "This is a vendor’s word on the time: it is wanted under “Settings”, “Clock”.",
 };

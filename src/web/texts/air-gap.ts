@@ -46,7 +46,6 @@ export const confirmation = {
   label: "Confirmation code",
   scanner: "A scanner may type all of it, and a copied code can be pasted into the first row.",
   install: "Install the license",
-  terminal: "The same in a terminal:",
 } as const;
 
 export const codeEntry = {

@@ -12,9 +12,7 @@ export const ask = {
 export const askVendor = {
   text: "Licenses are accepted from vendors that somebody here has trusted once.",
   trusted: "Trusted here",
-  none: "No vendor is trusted yet. The vendor’s trust file (trust.jwt) came with the software, or the vendor sends it.",
   other: "Trust another vendor",
-  what: "the vendor’s trust file",
   next: "Go on",
 } as const;
 
@@ -36,7 +34,6 @@ export const askRequest = {
   cloud: "For a licensing cloud",
   cloudText:
     "The cloud keys are set, so here is the same request as the cloud takes it. Its answer cannot be imported here yet.",
-  terminal: "The same in a terminal:",
   next: "I have it",
 } as const;
 

@@ -22,9 +22,9 @@ export const clock = {
     read: "Read this code to your vendor, who answers with a file:",
   },
   repair: {
-    file: "The vendor’s answer",
+    what: "the vendor’s answer",
+    there: "The vendor’s answer is here. Time can be set back by it now.",
     act: "Set time back",
-    missing: "Choose the vendor’s answer first.",
   },
   again: "Look again",
   commands: ["berth clock", "berth clock accept", "berth clock repair FILE"],

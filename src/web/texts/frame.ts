@@ -27,6 +27,7 @@ export const frame = {
   copy: "Copy",
   copied: "Copied",
   save: "Save as file",
+  onTerminal: "The same in a terminal",
   loading: "One moment…",
   again: "Try again",
 } as const;

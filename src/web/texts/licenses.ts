@@ -10,7 +10,7 @@ export const licenses = {
   noFeatures: "no features",
   back: "All licenses",
   gone: "This license is not installed (any more).",
-  refusal: (code: string) => `It grants nothing now: ${code}`,
+  refusal: (reason: string) => `It grants nothing now: ${reason}`,
   renew: "Ask for a renewal",
   slots: "Slots",
   who: "Who holds them",

@@ -23,7 +23,6 @@ export const overview = {
     disk: "Disk",
     diskOk: (free: string) => `fine, ${free} free`,
     sync: "Slowest sync",
-    clock: "Clock",
     certificate: "Certificate",
     noCertificate: "plain HTTP only",
     until: (end: string) => `good until ${end}`,
@@ -35,16 +34,14 @@ export const overview = {
     noDoors: "none that need not be",
     version: "Version",
   },
-  refusal: (product: string, code: string) => `${product} grants nothing now: ${code}`,
+  refusal: (product: string, reason: string) => `${product} grants nothing now: ${reason}`,
   drift: (product: string, parts: string) =>
     `${product} was signed for another ${parts}: ask for a new license before more of it changes`,
   moved: (product: string, until: string) =>
     `${product} is signed for the host it came from, and good here until ${until}`,
   atLimit: (product: string) => `${product}: every slot is taken`,
   expires: (product: string, end: string) => `${product} ends on ${end}`,
-  consumed: (product: string) => `${product}: nothing is left to consume`,
   who: "Who holds them",
   renew: "Ask for a renewal",
   trouble: "Disk",
-  clockSays: (system: string, here: string) => `The machine says ${system}, time here is ${here}`,
 } as const;

@@ -34,3 +34,5 @@ export const steps = {
   heading: (index: number, all: number, title: string) => `Step ${index} of ${all}: ${title}`,
   back: "Back",
 } as const;
+
+export const shownOnce = { done: "I have kept it" } as const;

@@ -9,25 +9,6 @@ const KIND_NAMES: Readonly<Record<Kind, string>> = {
   appliance: "Appliance",
 };
 
-/** Why applications are refused most often; any other is shown by its code. */
-const REASONS: Readonly<Record<string, string>> = {
-  floating_not_available: "no slot was free",
-  slots_capped: "the operator’s cap on slots was reached",
-  unknown_product: "no license is installed for that product",
-  license_not_found: "no license fitted the request",
-  license_expired: "the license had ended",
-  license_not_active: "the license had not begun",
-  license_not_enabled: "the license is disabled",
-  user_not_registered: "the user held no such slot",
-  license_borrow_not_allowed: "the license does not allow borrowing",
-  borrow_until_not_valid: "borrowed for longer than allowed",
-  early_return_not_allowed: "a borrowed slot must not be given back early",
-  license_not_enough_consumptions: "nothing was left to consume",
-  feature_not_enough_consumptions: "nothing of the feature was left to consume",
-  hardware_mismatch: "the license was signed for other hardware",
-  clock_suspect: "the machine’s clock is far behind",
-};
-
 export const record = {
   title: "Record",
   about:
@@ -57,7 +38,6 @@ export const record = {
   line: (seq: string) => `line ${seq}`,
   by: (peer: string) => `from ${peer}`,
   license: (license: string) => `license ${license}`,
-  reason: (code: string) => REASONS[code] ?? null,
   lastUsers: (users: string) => `Last: ${users}`,
   chain: {
     never: "Not checked yet.",
@@ -81,7 +61,6 @@ export const record = {
     first: "the record",
     last: "the record (today)",
     save: "Save the record",
-    onTerminal: "The same in a terminal:",
     outCommand: "berth record --out record.jsonl",
     checkWith: "Anybody with Berth can check such a file, on any machine:",
     command: "berth record verify record.jsonl",

@@ -12,7 +12,6 @@ export const settings = {
     machine: "On the machine",
     about: "About",
   },
-  onTerminal: "The same in a terminal",
   access: {
     open: "There is no credential yet: whoever can connect from this machine may administer.",
     tokens: "Tokens",
@@ -42,7 +41,6 @@ export const settings = {
     kept: {
       title: "The new token",
       text: "It is shown this once. Copy it now to where it will be used.",
-      done: "I have kept it",
     },
     revoke: {
       act: "Revoke",
@@ -76,35 +74,6 @@ export const settings = {
       "berth admin user remove NAME",
       "berth admin password",
     ],
-  },
-  trust: {
-    about: "Licenses of these vendors are accepted here, and of nobody else.",
-    none: "No vendor is trusted yet. A vendor sends a trust file; add it below.",
-    products: "For",
-    everything: "nothing yet",
-    fingerprint: "Fingerprint",
-    id: "Vendor",
-    version: (version: number) => `version ${version} of its trust file`,
-    add: "Add a vendor",
-    file: "The vendor’s trust file",
-    fileHint: "Usually called trust.jwt. Nothing is accepted before you have compared it.",
-    compare: {
-      title: (name: string) => `Accept licenses of ${name}?`,
-      text: "Call the vendor at a number you know, and compare this fingerprint letter by letter:",
-      products: (products: string) => `It may issue licenses for: ${products}`,
-      act: "It is the same: accept",
-      afterwards:
-        "This browser computes nothing over plain HTTP. Accept it, compare the fingerprint shown then, and remove the vendor if it differs.",
-    },
-    accepted: (name: string) => `Licenses of ${name} are accepted now.`,
-    notOne: "This is no vendor’s trust file.",
-    remove: {
-      act: "Remove",
-      label: (name: string) => `Remove the vendor ${name}`,
-      title: (name: string) => `No longer trust ${name}?`,
-      text: "New licenses of this vendor are refused from then on.",
-    },
-    commands: ["berth trust list", "berth trust add trust.jwt", "berth trust remove ID"],
   },
   keys: {
     about:

@@ -44,11 +44,9 @@ export const unclaimed = {
   title: "Anybody on this machine can administer",
   text: "No administration token has been made yet. Make one now: from then on every call that administers has to show it, from this machine too.",
   make: "Make the token",
-  onTerminal: "Or in a terminal:",
   command: "berth admin token --name me",
   made: {
     title: "Your administration token",
     text: "It is shown this once. Keep it where you keep passwords; this tab is signed in with it.",
-    done: "I have kept it",
   },
 } as const;

@@ -35,7 +35,6 @@ export const slots = {
     borrowed: (until: string) =>
       `This slot is borrowed: the application may go on working without a connection until ${until}, and nobody can stop it there. The slot is lent a second time from now on.`,
     confirm: "Free it",
-    onTerminal: "Or in a terminal:",
     freed: (user: string, product: string) => `${user}’s slot of ${product} is free.`,
     localAddress: "Own address",
     peer: "Last contact from",

@@ -1,7 +1,7 @@
 import { CODE_BITS } from "../../../license/code.ts";
 import { Button } from "../../parts/button.tsx";
-import { Command } from "../../parts/command.tsx";
 import { Notice } from "../../parts/notice.tsx";
+import { OnTerminal } from "../../parts/on-terminal.tsx";
 import { Way } from "../../parts/steps.tsx";
 import { shellWord } from "../../shell.ts";
 import { adding } from "../../texts/adding.ts";
@@ -16,7 +16,7 @@ export function ConfirmationStep() {
   const whole = isWhole(confirmation.value, CODE_BITS.confirmation);
   const came = outcome.value;
   const isDone = came !== null && came.kind !== "refused";
-  const terminal = [
+  const command = [
     "berth airgap add --policy policy.jwt",
     `--license-key ${shellWord(key.value.trim())}`,
     "--code 'THE-CODE'",
@@ -41,10 +41,7 @@ export function ConfirmationStep() {
           </Button>
         )}
       </Way>
-      <details>
-        <summary>{say.terminal}</summary>
-        <Command text={terminal} />
-      </details>
+      <OnTerminal commands={[command]} />
     </>
   );
 }

@@ -5,9 +5,10 @@ import { Notice } from "../../parts/notice.tsx";
 import { Way } from "../../parts/steps.tsx";
 import { misplaced } from "../../texts/adding.ts";
 import { policy as say } from "../../texts/air-gap.ts";
+import { lookAtTrust, type Offered } from "../../trust/offered.ts";
+import { TrustOffer } from "../../trust/trust-offer.tsx";
 import { kindOf, plainText, policyIn } from "../documents.ts";
-import { lookAtTrust, type Offered } from "../take-in.ts";
-import { TrustOffer } from "../trust-offer.tsx";
+import { readKnown } from "../known.ts";
 import { activated, ACTIVATION, CONFIRMATION, KEY, policy, step } from "./state.ts";
 
 /** The terms, which came with the install medium. */
@@ -21,8 +22,12 @@ export function PolicyStep() {
     else if (kind === null || kind === "license") throw new Error(say.notOne);
     else throw new Error(`${say.notOne} ${misplaced[kind]}`);
   };
-  const done = (): void => {
+  const close = (): void => {
     trust.value = null;
+  };
+  const trusted = async (): Promise<void> => {
+    await readKnown();
+    close();
   };
   return (
     <>
@@ -31,7 +36,7 @@ export function PolicyStep() {
       {trust.value === null ? (
         <FileDrop what={say.what} onText={take} />
       ) : (
-        <TrustOffer offered={trust.value} onTrusted={done} onCancel={done} />
+        <TrustOffer offered={trust.value} onTrusted={trusted} onCancel={close} />
       )}
       <Way onBack={() => (step.value = activated.value === null ? KEY : ACTIVATION)}>
         <Button

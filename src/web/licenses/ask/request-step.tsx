@@ -2,11 +2,12 @@ import { when } from "../../format.ts";
 import { status } from "../../live.ts";
 import { Button } from "../../parts/button.tsx";
 import { Command } from "../../parts/command.tsx";
+import { Facts } from "../../parts/facts.tsx";
 import { HandOver } from "../../parts/hand-over.tsx";
+import { OnTerminal } from "../../parts/on-terminal.tsx";
 import { Way } from "../../parts/steps.tsx";
 import { shellWord } from "../../shell.ts";
 import { askRequest, askSend } from "../../texts/ask.ts";
-import { Facts } from "../facts.tsx";
 import type { Made } from "./state.ts";
 
 interface Props {
@@ -26,7 +27,7 @@ export function RequestStep({ made, onBack, onNext }: Props) {
   return (
     <>
       <p>{askRequest.text}</p>
-      <Facts words={words} />
+      <Facts as="lines" facts={words} />
       <HandOver text={made.payload} filename={made.filename} />
       {made.cloud_payload !== null && (
         <>
@@ -35,10 +36,7 @@ export function RequestStep({ made, onBack, onNext }: Props) {
           <HandOver text={made.cloud_payload} filename={made.cloud_filename ?? "request.req"} />
         </>
       )}
-      <details>
-        <summary>{askRequest.terminal}</summary>
-        <Command text={commandFor(made)} />
-      </details>
+      <OnTerminal commands={[commandFor(made)]} />
       <Way onBack={onBack}>
         <Button kind="main" onClick={onNext}>
           {askRequest.next}

@@ -1,10 +1,10 @@
-import { Command } from "../parts/command.tsx";
-import { settings } from "../texts/settings.ts";
+import { frame } from "../texts/frame.ts";
+import { Command } from "./command.tsx";
 
-/** The commands that do what a section does. */
+/** The commands that do what stands beside them. */
 export const OnTerminal = ({ commands }: { commands: readonly string[] }) => (
   <details class="on-terminal">
-    <summary>{settings.onTerminal}</summary>
+    <summary>{frame.onTerminal}</summary>
     {commands.map((command) => (
       <Command key={command} text={command} />
     ))}

@@ -1,0 +1,13 @@
+import type { EntryReply } from "../../http/record-entry.ts";
+import { when } from "../format.ts";
+import { reasonOf } from "../texts/refusals.ts";
+
+/** An event as the reader writes sentences, times and reasons; the record has UTC and codes. */
+export function sentenceFor({ type, summary, detail }: EntryReply): string {
+  const { code } = detail as { readonly code?: string };
+  const local =
+    type === "RefusalsCounted" && code !== undefined
+      ? summary.replace(code, () => reasonOf(code))
+      : summary.replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, when);
+  return `${local.slice(0, 1).toUpperCase()}${local.slice(1)}`;
+}

@@ -1,0 +1,21 @@
+import type { VendorReply } from "../../http/routes/trust.ts";
+import { Facts, type Fact } from "../parts/facts.tsx";
+import { trust } from "../texts/trust.ts";
+
+interface Props {
+  readonly vendor: VendorReply;
+  /** For whoever administers: which trust file it is known by. */
+  readonly withFile?: boolean;
+}
+
+/** Who a vendor is, and how one tells. */
+export function VendorFacts({ vendor, withFile = false }: Props) {
+  const { name, products, fingerprint, version, vendor: id } = vendor;
+  const facts: readonly Fact[] = [
+    [trust.name, name],
+    [trust.products, products.join(", ") || trust.noProducts],
+    [trust.fingerprint, <code class="fingerprint">{fingerprint}</code>],
+    ...(withFile ? [[trust.file, trust.version(version, id)] as const] : []),
+  ];
+  return <Facts as="lines" facts={facts} />;
+}
