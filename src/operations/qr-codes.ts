@@ -17,17 +17,22 @@ export interface FramesRefused {
   readonly reason: string;
 }
 
-/** Drawing one takes a while: between two of them, others are answered. */
 export async function codesOf(text: string): Promise<Result<QrCode[], TextTooLong>> {
   if (Buffer.byteLength(text) > MAX_TEXT) {
     return no({ code: "too_long", field: "text", bytes: MAX_TEXT });
   }
   const codes: QrCode[] = [];
-  for (const frame of framesOf(text)) {
-    codes.push({ text: frame, svg: qrSvg(frame) });
-    await Bun.sleep(0);
-  }
+  for (const frame of framesOf(text)) codes.push({ text: frame, svg: await drawn(frame) });
   return ok(codes);
+}
+
+let lastDrawn: Promise<unknown> = Promise.resolve();
+
+/** It takes a while: between two of them, whoever asked for them, others are answered. */
+function drawn(frame: string): Promise<string> {
+  const svg = lastDrawn.then(() => qrSvg(frame));
+  lastDrawn = svg.catch(() => null).then(() => Bun.sleep(0));
+  return svg;
 }
 
 /** What was read, a code a line, in any order; a short text may have lines of its own. */
