@@ -1,5 +1,6 @@
 import { no, ok, type Result } from "../domain/result.ts";
 import { framesOf, joinFrames, MAX_TEXT, qrSvg, type FrameFault } from "../license/qr.ts";
+import { betweenAnswers } from "../platform/between-answers.ts";
 
 export interface QrCode {
   readonly text: string;
@@ -22,17 +23,10 @@ export async function codesOf(text: string): Promise<Result<QrCode[], TextTooLon
     return no({ code: "too_long", field: "text", bytes: MAX_TEXT });
   }
   const codes: QrCode[] = [];
-  for (const frame of framesOf(text)) codes.push({ text: frame, svg: await drawn(frame) });
+  for (const frame of framesOf(text)) {
+    codes.push({ text: frame, svg: await betweenAnswers(() => qrSvg(frame)) });
+  }
   return ok(codes);
-}
-
-let lastDrawn: Promise<unknown> = Promise.resolve();
-
-/** It takes a while: between two of them, whoever asked for them, others are answered. */
-function drawn(frame: string): Promise<string> {
-  const svg = lastDrawn.then(() => qrSvg(frame));
-  lastDrawn = svg.catch(() => null).then(() => Bun.sleep(0));
-  return svg;
 }
 
 /** What was read, a code a line, in any order; a short text may have lines of its own. */

@@ -2,6 +2,7 @@ import { Type, type Static } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { eventTypes } from "../../domain/telling.ts";
 import { parsePosition, type Position } from "../../operations/record-reading.ts";
+import { betweenAnswers } from "../../platform/between-answers.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { log } from "../../platform/log.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
@@ -96,16 +97,20 @@ export const record = ({ record: reading, identity }: RouteDeps) =>
       }),
     );
 
-/** A part whenever there is room for one; others get their turn in between. */
-const streamOf = (lines: Iterator<Buffer>): ReadableStream<Uint8Array> =>
-  new ReadableStream({
+/**
+ * A part whenever there is room for one. Somebody who reads as fast as it comes always has room:
+ * others get their turn all the same.
+ */
+function streamOf(lines: Iterator<Buffer>): ReadableStream<Uint8Array> {
+  let isLeft = false;
+  return new ReadableStream({
     async pull(controller) {
       try {
         for (;;) {
-          const { done, value } = lines.next();
+          const { done, value } = await betweenAnswers(() => lines.next());
+          if (isLeft) return;
           if (done === true) return controller.close();
           if (value.length > 0) return controller.enqueue(value);
-          await Bun.sleep(0);
         }
       } catch (error) {
         // Whoever reads finds the connection cut: half a record must not look like a whole one.
@@ -113,7 +118,11 @@ const streamOf = (lines: Iterator<Buffer>): ReadableStream<Uint8Array> =>
         controller.error(error);
       }
     },
+    cancel() {
+      isLeft = true;
+    },
   });
+}
 
 function soughtIn(query: Partial<Static<typeof Query>>): Sought {
   return {
