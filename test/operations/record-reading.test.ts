@@ -278,6 +278,18 @@ test("months that are let go of between two pages end the record there, and lose
   expect((await paged(site.store, 2)).map(plain)).toEqual(left);
 });
 
+test("a place that was told before a backup was brought back is found where it is now", async () => {
+  const site = await licensedSite();
+  for (let count = 1; count <= 9; count += 1) await done(site.store, consume(count));
+  const all = (await pageOf(site.store, null, 99)).found.map(plain);
+  const line = all[0]?.seq ?? 0;
+  // Journal lines with fewer heartbeats between them than there are now.
+  for (const seen of [1, 2, line - 3]) {
+    const { found } = await pageOf(site.store, `${line}.0.${seen}`, 99);
+    expect(found.map(plain)).toEqual(all.filter(({ seq }) => seq < line));
+  }
+});
+
 test("a restored folder is read as what it is", async () => {
   const site = await livedSite();
   const backup = await backupOf(site.folder);
