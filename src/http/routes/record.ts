@@ -69,7 +69,8 @@ export const record = ({ record: reading, identity }: RouteDeps) =>
       describe({
         summary: "What happened, newest first",
         description:
-          "Looks at a few megabytes of the record at a time: with fewer events than asked for, or none, there is more as long as next is not null.",
+          "Looks at a few megabytes of the record at a time: with fewer events than asked for, or " +
+          "none, there is more as long as next is not null.",
         query: Query,
         reply: RecordReply,
         refuses: [NOT_A_PLACE, "invalid_number", "invalid_timestamp", "record_damaged"],
@@ -90,7 +91,9 @@ export const record = ({ record: reading, identity }: RouteDeps) =>
       describe({
         summary: "The record as it stands, to be kept and checked elsewhere",
         description:
-          "A line of JSON for each command, oldest first, byte for byte as it was written: from the first line written since a time to the last one until another. berth record verify FILE checks it.",
+          "A line of JSON for each command, oldest first, byte for byte as it was written, with " +
+          "names and the vendors' documents: from the first line written since a time to the last " +
+          "one until another. berth record verify FILE checks it.",
         query: Span,
         file: "application/x-ndjson",
         refuses: ["invalid_timestamp"],
