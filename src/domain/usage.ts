@@ -112,19 +112,18 @@ export class Usage {
     const { steps, step } = SPANS[span];
     const to = instant((Math.floor(now / step) + 1) * step);
     const from = later(to, -steps * step);
-    const shown = (of: Uint32Array | undefined, since: Instant, all: typeof most) =>
+    const shown = (of: Uint32Array, since: Instant, all: typeof most) =>
       Array.from({ length: steps }, (_, place) => {
         const begin = later(from, place * step);
         // The last one is under way: the rest of it has its place where the oldest steps are.
         const last = Math.min(stepOf(begin) + step / STEP - 1, this.#newest);
         return later(begin, step) <= since ? null : all(of, stepOf(begin), last);
       });
-    const licenses = [...state.licenses.values()].map(({ id, terms }) => ({
-      id,
-      product: terms.product,
-      slots: terms.slots,
-      inUse: shown(this.#peaks.get(id), latest(known, this.#unknownBefore.get(id) ?? known), most),
-    }));
+    const licenses = [...state.licenses.values()].map(({ id, terms }) => {
+      const since = latest(known, this.#unknownBefore.get(id) ?? known);
+      const inUse = shown(this.#peaks.get(id) ?? new Uint32Array(KEPT), since, most);
+      return { id, product: terms.product, slots: terms.slots, inUse };
+    });
     const refusals = [...this.#refusals.values()]
       .map(({ product, code, steps: of }) => ({ product, code, counts: shown(of, known, sum) }))
       .map((one) => ({ one, total: one.counts.reduce<number>((all, n) => all + (n ?? 0), 0) }))
@@ -162,17 +161,22 @@ export class Usage {
 
 const stepOf = (at: Instant): number => Math.floor(at / STEP);
 
-function most(steps: Uint32Array | undefined, first: number, last: number): number {
+// The place in the ring is counted on, not worked out anew: a month of many is looked at at once.
+function most(steps: Uint32Array, first: number, last: number): number {
   let peak = 0;
-  for (let step = first; step <= last; step += 1) {
-    peak = Math.max(peak, steps?.[step % KEPT] ?? 0);
+  for (let step = first, at = first % KEPT; step <= last; step += 1) {
+    peak = Math.max(peak, steps[at] ?? 0);
+    at = at + 1 === KEPT ? 0 : at + 1;
   }
   return peak;
 }
 
-function sum(steps: Uint32Array | undefined, first: number, last: number): number {
+function sum(steps: Uint32Array, first: number, last: number): number {
   let total = 0;
-  for (let step = first; step <= last; step += 1) total += steps?.[step % KEPT] ?? 0;
+  for (let step = first, at = first % KEPT; step <= last; step += 1) {
+    total += steps[at] ?? 0;
+    at = at + 1 === KEPT ? 0 : at + 1;
+  }
   return total;
 }
 

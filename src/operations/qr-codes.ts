@@ -1,5 +1,6 @@
 import { no, ok, type Result } from "../domain/result.ts";
 import { framesOf, joinFrames, MAX_TEXT, qrSvg, type FrameFault } from "../license/qr.ts";
+import { betweenAnswers } from "../platform/between-answers.ts";
 
 export interface QrCode {
   readonly text: string;
@@ -17,15 +18,13 @@ export interface FramesRefused {
   readonly reason: string;
 }
 
-/** Drawing one takes a while: between two of them, others are answered. */
 export async function codesOf(text: string): Promise<Result<QrCode[], TextTooLong>> {
   if (Buffer.byteLength(text) > MAX_TEXT) {
     return no({ code: "too_long", field: "text", bytes: MAX_TEXT });
   }
   const codes: QrCode[] = [];
   for (const frame of framesOf(text)) {
-    codes.push({ text: frame, svg: qrSvg(frame) });
-    await Bun.sleep(0);
+    codes.push({ text: frame, svg: await betweenAnswers(() => qrSvg(frame)) });
   }
   return ok(codes);
 }

@@ -1,8 +1,8 @@
-import { setImmediate } from "node:timers/promises";
 import { isAudited, type Event } from "../domain/event.ts";
 import { no, ok, type Result } from "../domain/result.ts";
 import type { State } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
+import { betweenAnswers } from "../platform/between-answers.ts";
 import type { StorageFault } from "../store/group-commit.ts";
 import type { Line } from "../store/journal.ts";
 import { readBack, type Look } from "../store/read-back.ts";
@@ -81,14 +81,11 @@ export class RecordReading {
     const page = new Gathering(start, limit, (seq, part, event) =>
       pick({ seq, part, event, product: productOf(event, products) }),
     );
-    let slice = 0;
+    const looks = readBack(record, start, since === null ? "" : monthOf(since));
     try {
-      for (const look of readBack(record, start, since === null ? "" : monthOf(since))) {
-        if (page.add(look)) return ok(page.done(false));
-        slice += look.bytes;
-        if (slice < SLICE) continue;
-        slice = 0;
-        await setImmediate();
+      for (;;) {
+        const isAll = await betweenAnswers(() => page.addSlice(looks));
+        if (isAll !== null) return ok(page.done(isAll));
       }
     } catch (error) {
       if (!(error instanceof RecordDamaged)) throw error;
@@ -96,7 +93,6 @@ export class RecordReading {
       if (page.isEmpty) return no({ code: "record_damaged", line: error.line });
       return ok(page.done(false));
     }
-    return ok(page.done(true));
   }
 
   /** The lines as they stand, oldest first, in parts that may be empty. */
@@ -129,8 +125,19 @@ class Gathering<T> {
     return this.#found.length === 0;
   }
 
+  /** What can be looked at in one turn: whether that was all there is; null: it goes on. */
+  addSlice(looks: Iterator<Look>): boolean | null {
+    for (let bytes = 0; bytes < SLICE;) {
+      const { done, value } = looks.next();
+      if (done === true) return true;
+      if (this.#add(value)) return false;
+      bytes += value.bytes;
+    }
+    return null;
+  }
+
   /** True: that is enough. */
-  add({ line, bytes, at, seen }: Look): boolean {
+  #add({ line, bytes, at, seen }: Look): boolean {
     this.#reached = at ?? this.#reached;
     this.#spent += line === null ? bytes * PASSED_OVER : bytes;
     if (line === null) this.#at = { ...this.#at, seen };

@@ -17,8 +17,9 @@ const LF = 10;
  * The lines from `from` on, part by part: a record of ten years does not have to fit into memory.
  * The first part is small, for those who only look at the first line.
  */
-export function* linesFrom(disk: Disk, path: string, from: number, end: number) {
-  let rest: Uint8Array<ArrayBuffer> = new Uint8Array();
+export function* linesFrom(disk: Pick<Disk, "readPart">, path: string, from: number, end: number) {
+  // A line whose end was not read yet. Put together once: what is damaged may have no end at all.
+  let begun: Uint8Array<ArrayBuffer>[] = [];
   let offset = from;
   let size = SMALLEST;
   for (let next = from; next < end;) {
@@ -26,16 +27,18 @@ export function* linesFrom(disk: Disk, path: string, from: number, end: number) 
     if (part === null || part.length === 0) break;
     next += part.length;
     size = Math.min(LARGEST, size * 4);
-    const bytes = joined(rest, part);
     let start = 0;
-    for (let feed = bytes.indexOf(LF); feed >= 0; feed = bytes.indexOf(LF, start)) {
-      yield { bytes: bytes.subarray(start, feed), offset, whole: true } satisfies RawLine;
-      offset += feed + 1 - start;
+    for (let feed = part.indexOf(LF); feed >= 0; feed = part.indexOf(LF, start)) {
+      begun.push(part.subarray(start, feed));
+      const bytes = joined(begun);
+      begun = [];
+      yield { bytes, offset, whole: true } satisfies RawLine;
+      offset += bytes.length + 1;
       start = feed + 1;
     }
-    rest = bytes.subarray(start);
+    if (start < part.length) begun.push(part.subarray(start));
   }
-  if (rest.length > 0) yield { bytes: rest, offset, whole: false } satisfies RawLine;
+  if (begun.length > 0) yield { bytes: joined(begun), offset, whole: false } satisfies RawLine;
 }
 
 /**
@@ -51,7 +54,7 @@ export function* linesBefore(disk: Disk, path: string, end: number) {
     const part = disk.readPart(path, from - length, length);
     if (part?.length !== length) return;
     from -= length;
-    const bytes = joined(part, rest);
+    const bytes = joined([part, rest]);
     // A line that is longer than a part: larger steps, or it would be copied again for each.
     size *= 2;
     let feed = bytes.lastIndexOf(LF);
@@ -66,10 +69,7 @@ export function* linesBefore(disk: Disk, path: string, end: number) {
   if (rest.length > 0) yield rest.subarray(0, -1);
 }
 
-const joined = (
-  first: Uint8Array<ArrayBuffer>,
-  second: Uint8Array<ArrayBuffer>,
-): Uint8Array<ArrayBuffer> => {
-  if (first.length === 0) return second;
-  return second.length === 0 ? first : new Uint8Array(Buffer.concat([first, second]));
-};
+function joined(parts: readonly Uint8Array<ArrayBuffer>[]): Uint8Array<ArrayBuffer> {
+  const [only, ...more] = parts;
+  return only !== undefined && more.length === 0 ? only : new Uint8Array(Buffer.concat(parts));
+}

@@ -29,6 +29,7 @@ export function* readBack(record: RecordPlace, from: Position, oldest: string): 
   const { disk } = record;
   let wanted = from.part > 0 ? from.line : from.line - 1;
   let seen = from.seen;
+  let isTold = seen !== Infinity;
   let files = new RecordFiles(record);
   for (let vain = 0; wanted > 0;) {
     const place = placeOf(disk, files, wanted, seen);
@@ -53,7 +54,13 @@ export function* readBack(record: RecordPlace, from: Position, oldest: string): 
       if (place.isJournal) seen = Math.min(seen, place.first);
     }
     vain = `${wanted} ${seen}` === before ? vain + 1 : 0;
-    if (vain === PATIENCE) throw new RecordDamaged(wanted);
+    if (vain === PATIENCE) {
+      if (!isTold) throw new RecordDamaged(wanted);
+      // Told before a backup was brought back: the line may stand anywhere by now.
+      [isTold, seen, vain] = [false, Infinity, 0];
+      files = new RecordFiles(record);
+      continue;
+    }
     if (vain > 0 || place?.isJournal === true) files = new RecordFiles(record);
   }
 }

@@ -17,8 +17,8 @@ const LF = Buffer.from("\n");
 /**
  * The lines of the record as they stand, oldest first, in parts of some size, which may be empty
  * where there was much to pass over: from the first line that was written at `since` or later to
- * the last one before any that was written after `until`. What comes
- * out is a chain without gaps; whether it is what was written is for `checkRecord` to say.
+ * the last one before any that was written after `until`. What comes out is a chain without gaps;
+ * whether it is what was written is for `checkRecord` to say.
  */
 export function* readOn(record: RecordPlace, { since, until }: Span): Generator<Buffer> {
   let begun = false;

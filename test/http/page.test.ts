@@ -54,6 +54,21 @@ test("whoever takes it packed gets it packed, the same", async () => {
   expect(text.length).toBeGreaterThan(1_000);
 });
 
+test.each([
+  ["gzip;q=0", null],
+  ["br, gzip; q=0.000", null],
+  ["x-gzip-not", null],
+  ["identity", null],
+  ["GZIP", "gzip"],
+  ["br;q=1.0, gzip;q=0.5", "gzip"],
+])("whoever takes %s gets it as %p", async (accepted, encoding) => {
+  const site = await openAppliance();
+  const [response] = await site.send("GET", "/page.css", {
+    headers: { "accept-encoding": accepted },
+  });
+  expect(response.headers.get("content-encoding")).toBe(encoding);
+});
+
 test("a query changes nothing about it", async () => {
   const site = await openAppliance();
   expect(expectOk(await site.get("/?product=cad&x=%00"))).toEqual(expectOk(await site.get("/")));

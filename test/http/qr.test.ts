@@ -45,6 +45,18 @@ describe("a text", () => {
     for (const { svg } of frames) expect(svg).toMatch(/^<svg [^>]+>.*<path [^>]+><\/svg>$/);
   });
 
+  test("lets others answer after each code, however many ask at once", async () => {
+    const site = await openAppliance();
+    const text = noise(8_000);
+    let turns = 0;
+    const others = setInterval(() => (turns += 1), 0);
+    const drawing = Promise.all(Array.from({ length: 8 }, () => codesOf(site, text)));
+    const codes = (await drawing).flat().length;
+    clearInterval(others);
+    expect(codes).toBeGreaterThan(40);
+    expect(turns).toBeGreaterThan(codes / 2);
+  });
+
   test("that is too long is refused, and so is none", async () => {
     const site = await openAppliance();
     const long = await site.post(QR, { text: "ä".repeat(32 * 1024 + 1) });

@@ -1,10 +1,12 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, onTestFinished, spyOn, test } from "bun:test";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { HOUR, later } from "../../src/domain/time.ts";
 import type { EntryReply } from "../../src/http/record-entry.ts";
 import type { RecordReply } from "../../src/http/routes/record.ts";
+import { Identity } from "../../src/operations/identity.ts";
 import { realDisk } from "../../src/platform/disk.ts";
+import { log } from "../../src/platform/log.ts";
 import { checkRecord } from "../../src/store/record-check.ts";
 import { recordFiles } from "../../src/store/record.ts";
 import {
@@ -15,6 +17,7 @@ import {
   type Appliance,
 } from "../support/api.ts";
 import { linesIn, journalOf } from "../support/licensed-store.ts";
+import { longRecord } from "../support/long-record.ts";
 import { MONDAY } from "../support/scenario.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -200,6 +203,16 @@ describe("the record", () => {
 });
 
 describe("its export", () => {
+  async function longSite(): Promise<Appliance> {
+    const folder = tempFolder();
+    await longRecord(folder, 20_000, 0, await new Identity(realDisk, folder, []).make());
+    return openAppliance({ folder, licenses: {} });
+  }
+
+  /** All of it, as it comes. */
+  const exportOf = (site: Appliance): Promise<Response> =>
+    site.app.handle(new Request(`http://appliance${EXPORT}`, { headers: { host: "appliance" } }));
+
   const linesOn = (folder: string): string =>
     [
       ...recordFiles(realDisk, folder).flatMap(({ path }) => linesIn(path)),
@@ -248,6 +261,30 @@ describe("its export", () => {
     expect(await asked("until=2026-03-03T00:00:00Z")).toEqual(early);
     expect(await asked("since=2027-01-01T00:00:00Z")).toEqual([]);
     expect(await asked("since=2020-01-01T00:00:00Z&until=2030-01-01T00:00:00Z")).toEqual(all);
+  });
+
+  test("lets others answer after each part, however many take it at once", async () => {
+    const site = await longSite();
+    let turns = 0;
+    const others = setInterval(() => (turns += 1), 0);
+    const taken = await Promise.all(
+      Array.from({ length: 4 }, async () => (await exportOf(site)).bytes()),
+    );
+    clearInterval(others);
+    const parts = taken.reduce((sum, { length }) => sum + length, 0) / (256 * 1024);
+    expect(parts).toBeGreaterThan(30);
+    expect(turns).toBeGreaterThan(parts / 2);
+  });
+
+  test("that somebody breaks off is no fault of ours", async () => {
+    const site = await longSite();
+    const errors = spyOn(log, "error");
+    onTestFinished(() => errors.mockRestore());
+    const reader = (await exportOf(site)).body?.getReader();
+    await reader?.read();
+    await reader?.cancel();
+    await Bun.sleep(20);
+    expect(errors).not.toHaveBeenCalled();
   });
 
   test("of a wrong time is refused", async () => {

@@ -46,7 +46,7 @@ function serve(name: PageFile) {
       vary: "accept-encoding",
     };
     const text = (await pageFiles())[name];
-    if (!/\bgzip\b/.test(request.headers.get("accept-encoding") ?? "")) {
+    if (!takesGzip(request.headers.get("accept-encoding") ?? "")) {
       return new Response(text, { headers });
     }
     return new Response(packed(name, text), {
@@ -54,6 +54,13 @@ function serve(name: PageFile) {
     });
   };
 }
+
+/** Whoever names it with a weight of nothing does not want it. */
+const takesGzip = (accepted: string): boolean =>
+  accepted.split(",").some((coding) => {
+    const [name = "", weight = ""] = coding.split(";");
+    return name.trim().toLowerCase() === "gzip" && !/^\s*q=0(?:\.0*)?\s*$/i.test(weight);
+  });
 
 const kept = new Map<PageFile, Uint8Array<ArrayBuffer>>();
 

@@ -2,6 +2,7 @@ import { Type, type Static } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { eventTypes } from "../../domain/telling.ts";
 import { parsePosition, type Position } from "../../operations/record-reading.ts";
+import { betweenAnswers } from "../../platform/between-answers.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { log } from "../../platform/log.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
@@ -68,7 +69,8 @@ export const record = ({ record: reading, identity }: RouteDeps) =>
       describe({
         summary: "What happened, newest first",
         description:
-          "Looks at a few megabytes of the record at a time: with fewer events than asked for, or none, there is more as long as next is not null.",
+          "Looks at a few megabytes of the record at a time: with fewer events than asked for, or " +
+          "none, there is more as long as next is not null.",
         query: Query,
         reply: RecordReply,
         refuses: [NOT_A_PLACE, "invalid_number", "invalid_timestamp", "record_damaged"],
@@ -89,23 +91,29 @@ export const record = ({ record: reading, identity }: RouteDeps) =>
       describe({
         summary: "The record as it stands, to be kept and checked elsewhere",
         description:
-          "A line of JSON for each command, oldest first, byte for byte as it was written: from the first line written since a time to the last one until another. berth record verify FILE checks it.",
+          "A line of JSON for each command, oldest first, byte for byte as it was written, with " +
+          "names and the vendors' documents: from the first line written since a time to the last " +
+          "one until another. berth record verify FILE checks it.",
         query: Span,
         file: "application/x-ndjson",
         refuses: ["invalid_timestamp"],
       }),
     );
 
-/** A part whenever there is room for one; others get their turn in between. */
-const streamOf = (lines: Iterator<Buffer>): ReadableStream<Uint8Array> =>
-  new ReadableStream({
+/**
+ * A part whenever there is room for one. Somebody who reads as fast as it comes always has room:
+ * others get their turn all the same.
+ */
+function streamOf(lines: Iterator<Buffer>): ReadableStream<Uint8Array> {
+  let isLeft = false;
+  return new ReadableStream({
     async pull(controller) {
       try {
         for (;;) {
-          const { done, value } = lines.next();
+          const { done, value } = await betweenAnswers(() => lines.next());
+          if (isLeft) return;
           if (done === true) return controller.close();
           if (value.length > 0) return controller.enqueue(value);
-          await Bun.sleep(0);
         }
       } catch (error) {
         // Whoever reads finds the connection cut: half a record must not look like a whole one.
@@ -113,7 +121,11 @@ const streamOf = (lines: Iterator<Buffer>): ReadableStream<Uint8Array> =>
         controller.error(error);
       }
     },
+    cancel() {
+      isLeft = true;
+    },
   });
+}
 
 function soughtIn(query: Partial<Static<typeof Query>>): Sought {
   return {
