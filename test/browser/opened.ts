@@ -82,6 +82,15 @@ export class Opened {
     await this.page.screenshot({ path: join(PICTURES, `${name}.png`) });
   }
 
+  /** Asked from outside again and again: inside, the content policy lets nobody evaluate texts. */
+  async isSoon(expression: string): Promise<boolean> {
+    for (let tries = 0; tries < 100; tries += 1) {
+      if (await this.page.evaluate<boolean>(expression)) return true;
+      await this.page.waitForTimeout(50);
+    }
+    return false;
+  }
+
   /** Nothing that keeps anybody from using what is on the screen now. */
   async checkAccess(what: string): Promise<void> {
     await this.page.evaluate(AXE);

@@ -83,6 +83,7 @@ await page.getByText("Show as table").click();
 const lines = page
   .getByRole("region", { name: "Slots in use and refusals by time" })
   .locator("tbody tr");
+await lines.first().waitFor();
 check("a table says the same", (await lines.count()) === 168, await lines.count());
 const newest = await lines.first().locator("td").allTextContents();
 check("the newest first", newest.join() === "9 of 10,2 of 2,not known,4", newest);

@@ -26,8 +26,10 @@ check(
   await page.locator("dialog .secret code").isVisible(),
 );
 await page.getByRole("button", { name: "I have kept it" }).click();
-await page.waitForFunction(`document.activeElement.textContent === "Make a token"`);
-check("the keyboard is back where it was", true);
+check(
+  "the keyboard is back where it was",
+  await opened.isSoon(`document.activeElement.textContent === "Make a token"`),
+);
 
 const section = async (name: string): Promise<void> => {
   await page.getByRole("navigation", { name: "Sections" }).getByRole("link", { name }).click();
