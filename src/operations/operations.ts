@@ -117,7 +117,7 @@ export class Operations {
    * speed.
    */
   async register({ nonce, ...asked }: Asked<Register> & Nonce): Answer<SlotAnswer> {
-    const answer = await this.#do({ type: "Register", ...asked }, asked, withSlot);
+    const answer = await this.#do({ type: "Register", ...asked }, asked, this.#slot);
     return nonce === null ? answer : this.#leased(answer, nonce);
   }
 
@@ -127,7 +127,7 @@ export class Operations {
     const { licenseId, until, contact } = asked;
     const { hostname, ip, info } = contact;
     const once = onceBy(idempotencyKey, [licenseId, until, hostname, ip, info]);
-    const answer = await this.#do({ type: "Borrow", ...asked, once }, asked, withSlot);
+    const answer = await this.#do({ type: "Borrow", ...asked, once }, asked, this.#slot);
     return this.#leased(answer, nonce);
   }
 
@@ -251,6 +251,11 @@ export class Operations {
     await this.#countRefusals();
     await this.#store.close();
   }
+
+  readonly #slot = (state: State, outcome: SlotOutcome, at: Instant): SlotAnswer => {
+    this.#usage.taken(state, outcome.license, at);
+    return withSlot(state, outcome, at);
+  };
 
   async #leased(answer: Awaited<Answer<SlotAnswer>>, nonce: string | null): Answer<SlotAnswer> {
     if (!answer.ok || !answer.value.held) return answer;
