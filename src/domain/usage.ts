@@ -77,6 +77,13 @@ export class Usage {
     this.#counted = counted;
   }
 
+  /** Somebody took a slot of a license, or kept one: who comes and goes between two looks counts. */
+  taken(state: State, license: number, now: Instant): void {
+    const pool = state.licenses.get(license)?.pool;
+    if (stepOf(now) !== this.#newest) this.sample(state, now);
+    else if (pool !== undefined) this.held(license, now, later(now, 1), slotsInUse(pool, now));
+  }
+
   /** So many slots were in use from one moment until before another. */
   held(license: number, from: Instant, to: Instant, slots: number): void {
     if (from >= to) return;

@@ -119,7 +119,7 @@ export class Operations {
   async register(asked: Asked<Register> & Nonce): Answer<SlotAnswer> {
     const { product, user, licenseId, contact, nonce } = asked;
     const command: Register = { type: "Register", product, user, licenseId, contact };
-    const answer = await this.#do(command, asked, withSlot);
+    const answer = await this.#do(command, asked, this.#slot);
     return nonce === null ? answer : this.#leased(answer, nonce);
   }
 
@@ -129,7 +129,7 @@ export class Operations {
     const { licenseId, until, contact } = asked;
     const { hostname, ip, info } = contact;
     const once = onceBy(idempotencyKey, [licenseId, until, hostname, ip, info]);
-    const answer = await this.#do({ type: "Borrow", ...asked, once }, asked, withSlot);
+    const answer = await this.#do({ type: "Borrow", ...asked, once }, asked, this.#slot);
     return this.#leased(answer, nonce);
   }
 
@@ -253,6 +253,11 @@ export class Operations {
     await this.#countRefusals();
     await this.#store.close();
   }
+
+  readonly #slot = (state: State, outcome: SlotOutcome, at: Instant): SlotAnswer => {
+    this.#usage.taken(state, outcome.license, at);
+    return withSlot(state, outcome, at);
+  };
 
   async #leased(answer: Awaited<Answer<SlotAnswer>>, nonce: string | null): Answer<SlotAnswer> {
     if (!answer.ok || !answer.value.held) return answer;

@@ -1,3 +1,4 @@
+import type { State } from "../domain/state.ts";
 import { SECOND, type Instant } from "../domain/time.ts";
 import { UsagePast } from "../domain/usage-past.ts";
 import { Usage, type Span, type UsageView } from "../domain/usage.ts";
@@ -33,6 +34,10 @@ export class UsageWatch {
     void this.#sample();
     this.#sampling = setInterval(() => void this.#sample(), SAMPLE);
     this.#sampling.unref();
+  }
+
+  taken(state: State, license: number, now: Instant): void {
+    this.#usage.taken(state, license, now);
   }
 
   /** `wait`: with all that the record tells, however long that takes. */

@@ -116,6 +116,20 @@ describe("what was in use", () => {
     ]);
   });
 
+  test("is told of those who come and go between two looks, in the first moment of a step too", async () => {
+    const site = await openAppliance();
+    await asked(site, "?wait=true");
+    for (const at of [minutes(1), minutes(5)]) {
+      site.clock.now = at;
+      expectOk(await site.register({ user: "ada" }));
+      expectOk(await site.borrow({ user: "bob" }));
+      expectOk(await site.unregister({ user: "ada" }));
+      expectOk(await site.unregister({ user: "bob" }));
+    }
+    site.clock.now = minutes(10);
+    expect(inUse(await asked(site, ""), 3)).toEqual([2, 2, 0]);
+  });
+
   test("is the same whether it was watched or read", async () => {
     const site = await openAppliance();
     await morning(site);
