@@ -68,14 +68,17 @@ export const leftIn = (folder: string): string[] => {
     .filter((name) => /\.tar/.test(name));
 };
 
-/** The processes a server has beside it for somebody; its checkpoints are its own affair. */
+/**
+ * The processes a server has beside it for somebody; its checkpoints are its own affair. One that
+ * still looks like the server has only just been made: to hold it would hold the server as well.
+ */
 export const childrenOf = (pid: number): number[] =>
   readdirSync(`/proc/${pid}/task`)
     .flatMap((task) => read(`/proc/${pid}/task/${task}/children`).split(" "))
     .filter((child) => /^\d+$/.test(child))
     .filter((child) => {
       const [program = "", command] = read(`/proc/${child}/cmdline`).split("\0");
-      return program !== "" && command !== "checkpoint";
+      return program !== "" && command !== "checkpoint" && command !== "serve";
     })
     .map(Number);
 
