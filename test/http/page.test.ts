@@ -73,3 +73,17 @@ test("a query changes nothing about it", async () => {
   const site = await openAppliance();
   expect(expectOk(await site.get("/?product=cad&x=%00"))).toEqual(expectOk(await site.get("/")));
 });
+
+test("the whole page weighs less than a photograph, packed as it travels", async () => {
+  const site = await openAppliance();
+  const sizes = await Promise.all(
+    ["/", "/page.js", "/page.css", "/icon.svg"].map(async (path) => {
+      const [response, text] = await site.get<string>(path);
+      expect(response.status).toBe(200);
+      return Bun.gzipSync(text).length;
+    }),
+  );
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  expect(total).toBeGreaterThan(20_000);
+  expect(total).toBeLessThan(150_000);
+});
