@@ -77,7 +77,7 @@ export class Usage {
     this.#counted = counted;
   }
 
-  /** Somebody took a slot of a license, or kept one: who comes and goes between two looks counts. */
+  /** Somebody took or kept a slot of a license: who comes and goes between two looks counts. */
   taken(state: State, license: number, now: Instant): void {
     const pool = state.licenses.get(license)?.pool;
     if (stepOf(now) !== this.#newest) this.sample(state, now);
