@@ -3,6 +3,7 @@ import { holding, type SlotOutcome } from "../domain/slots.ts";
 import type { State } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import { viewFeature, viewLicense, type FeatureView, type LicenseView } from "../domain/views.ts";
+import type { Lease } from "../license/lease.ts";
 import { sha256 } from "../platform/hash.ts";
 import type { SlotAnswer } from "./operations.ts";
 
@@ -33,6 +34,24 @@ export const withSlot = (state: State, outcome: SlotOutcome, at: Instant): SlotA
   const held = holding(license.pool, outcome.user, at)?.slot === outcome.slot;
   return { ...outcome, view: viewLicense(state, license, at), at, held, lease: null };
 };
+
+/** What is signed of a slot, for an application to check by itself. */
+export function leaseOf(slot: SlotAnswer, nonce: string | null): Lease {
+  const { user, product, license, slot: number, end, contact, borrowedUntil, view, at } = slot;
+  return {
+    user,
+    product,
+    license,
+    licenseHash: view.grant.lic,
+    serial: view.grant.serial,
+    slot: number,
+    at,
+    end,
+    host: contact.hostname,
+    borrowed: borrowedUntil !== null,
+    nonce,
+  };
+}
 
 export function featureIn(
   state: State,

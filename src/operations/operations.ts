@@ -38,6 +38,7 @@ import {
   featureIn,
   flat,
   installedProduct,
+  leaseOf,
   onceBy,
   withLicense,
   withSlot,
@@ -261,20 +262,7 @@ export class Operations {
 
   async #leased(answer: Awaited<Answer<SlotAnswer>>, nonce: string | null): Answer<SlotAnswer> {
     if (!answer.ok || !answer.value.held) return answer;
-    const { user, product, license, slot, end, contact, borrowedUntil, view, at } = answer.value;
-    const lease = await this.#signer({
-      user,
-      product,
-      license,
-      licenseHash: view.grant.lic,
-      serial: view.grant.serial,
-      slot,
-      at,
-      end,
-      host: contact.hostname,
-      borrowed: borrowedUntil !== null,
-      nonce,
-    });
+    const lease = await this.#signer(leaseOf(answer.value, nonce));
     return ok({ ...answer.value, lease });
   }
 
