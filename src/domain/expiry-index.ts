@@ -18,14 +18,18 @@ export class ExpiryIndex<T extends Ending> {
   readonly #chunks: T[][] = [];
 
   add(item: T): void {
-    const at = Math.min(this.#chunkOf(item), this.#chunks.length - 1);
-    const chunk = this.#chunks[at];
-    if (chunk === undefined) {
-      this.#chunks.push([item]);
-      return;
-    }
+    const newest = this.#chunks.at(-1);
+    if (newest === undefined || order(lastOf(newest), item) < 0) return this.#append(item, newest);
+    const at = this.#chunkOf(item);
+    const chunk = this.#chunks[at] ?? newest;
     chunk.splice(placeOf(chunk, item), 0, item);
     if (chunk.length > 2 * CHUNK) this.#chunks.splice(at + 1, 0, chunk.splice(CHUNK));
+  }
+
+  /** Behind everything, without a search: where nearly every heartbeat puts its slot. */
+  #append(item: T, newest: T[] | undefined): void {
+    if (newest !== undefined && newest.length < CHUNK) newest.push(item);
+    else this.#chunks.push([item]);
   }
 
   remove(item: T): void {
