@@ -91,6 +91,7 @@ export interface Field {
   readonly berth: Server;
   readonly ceiling: Server;
   readonly raw: Server;
+  readonly elysia: Server;
   readonly sqlite: Server;
 }
 
@@ -108,6 +109,7 @@ export async function openField(yardsticks: Yardsticks, users: number): Promise<
     berth,
     ceiling: await Server.lending("ceiling", [yardsticks.ceiling], copy, users),
     raw: await Server.constant("raw", [yardsticks.raw, bytes], users),
+    elysia: await Server.constant("elysia", [yardsticks.elysia, bytes], users),
     sqlite: await Server.constant("sqlite", [yardsticks.sqlite, bytes, tables], users),
   };
 }

@@ -23,8 +23,8 @@ const keyOf = (server: string, kind: Kind, connections: number): string =>
   `${kind} ${connections} ${server}`;
 
 export async function measureSpeed(yardsticks: Yardsticks, size: Size): Promise<Measured> {
-  const { berth, ceiling, raw, sqlite } = await openField(yardsticks, USERS);
-  const servers: readonly Server[] = [berth, ceiling, raw, sqlite];
+  const { berth, ceiling, raw, elysia, sqlite } = await openField(yardsticks, USERS);
+  const servers: readonly Server[] = [berth, ceiling, raw, elysia, sqlite];
   // Whatever is asked first would pay for what the runtime compiles while it runs.
   for (const server of servers) await warmUp(server, size.seconds);
   const rounds: Rounds = new Map();

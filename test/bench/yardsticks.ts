@@ -10,6 +10,8 @@ export interface Yardsticks {
   readonly ceiling: string;
   /** The runtime alone. */
   readonly raw: string;
+  /** The framework alone. */
+  readonly elysia: string;
   readonly sqlite: string;
 }
 
@@ -17,6 +19,7 @@ export async function buildYardsticks(): Promise<Yardsticks> {
   return {
     ceiling: await build("ceiling", entry, [keepingNothing]),
     raw: await build("raw", join(import.meta.dir, "yard-raw.ts")),
+    elysia: await build("elysia", join(import.meta.dir, "yard-elysia.ts")),
     sqlite: await build("sqlite", join(import.meta.dir, "yard-sqlite.ts")),
   };
 }
