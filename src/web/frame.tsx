@@ -67,12 +67,18 @@ const Liveness = () => (
 
 function Content() {
   const ref = useRef<HTMLElement>(null);
-  const { view } = place.value;
-  // A screen reader is told that the view has changed by being taken there.
+  const { view, rest } = place.value;
+  // Elsewhere the rest of an address is a choice within the screen.
+  const screen = view === "licenses" ? [view, ...rest].join("/") : view;
+  // A screen reader is told that the view has changed by being taken there; whoever looks begins at
+  // its top, which is below the bar and not behind it.
   useEffect(() => {
-    if (ref.current?.contains(document.activeElement) === false) ref.current.focus();
+    if (ref.current?.contains(document.activeElement) === false) {
+      ref.current.focus({ preventScroll: true });
+    }
+    scrollTo(0, 0);
     document.title = `${frame.views[view]} · ${frame.product}`;
-  }, [view]);
+  }, [screen]);
   return (
     <main class="view" id="view" ref={ref} tabIndex={-1}>
       {door.value === "open" ? <Open view={view} /> : door.value !== "unknown" && <SignIn />}
