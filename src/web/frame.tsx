@@ -68,8 +68,9 @@ const Liveness = () => (
 function Content() {
   const ref = useRef<HTMLElement>(null);
   const { view, rest } = place.value;
-  // Elsewhere the rest of an address is a choice within the screen.
-  const screen = view === "licenses" ? [view, ...rest].join("/") : view;
+  // Of slots and record, the rest of an address is a choice within the screen.
+  const isScreen = view === "licenses" || view === "settings";
+  const screen = isScreen ? [view, ...rest].join("/") : view;
   // A screen reader is told that the view has changed by being taken there; whoever looks begins at
   // its top, which is below the bar and not behind it.
   useEffect(() => {

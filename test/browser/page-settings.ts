@@ -31,19 +31,6 @@ check(
   await opened.isSoon(`document.activeElement.textContent === "Make a token"`),
 );
 
-const isBelowBar = `document.querySelector("h2").getBoundingClientRect().top >=
-  document.querySelector(".bar").getBoundingClientRect().bottom`;
-await page.setViewportSize({ width: 1280, height: 500 });
-await page.evaluate("scrollTo(0, 1e6)");
-check("scrolled down, the title is gone", !(await page.evaluate<boolean>(isBelowBar)));
-await page.getByRole("link", { name: "Record", exact: true }).click();
-await page.getByRole("heading", { name: "Record" }).waitFor();
-check("another view begins below the bar", await opened.isSoon(isBelowBar));
-await page.getByRole("link", { name: "Settings", exact: true }).click();
-await page.getByRole("heading", { name: "Settings" }).waitFor();
-check("and so does this one again", await opened.isSoon(isBelowBar));
-await page.setViewportSize({ width: 1280, height: 800 });
-
 const section = async (name: string): Promise<void> => {
   await page.getByRole("navigation", { name: "Sections" }).getByRole("link", { name }).click();
 };
