@@ -101,6 +101,7 @@ await page.getByLabel("Search").fill("WORKER-7");
 await page.waitForURL(/text=WORKER-7/);
 await events.nth(1).waitFor();
 await events.nth(2).waitFor({ state: "detached" });
+await events.nth(1).waitFor();
 check("a search finds what is shown, in whatever case", (await events.count()) === 2);
 const other = await visit(page.url());
 await other.page.locator(".event").nth(1).waitFor();
