@@ -58,13 +58,14 @@ export interface Refused {
   readonly message: string;
 }
 
-/** Thrown to leave a handler with a fault; the one `onError` turns it into its answer. */
-export class Refusal extends Error {
-  override readonly name = "Refusal";
+/**
+ * Thrown to leave a handler with a fault; the one `onError` turns it into its answer. Not an Error:
+ * nobody ever sees where it came from, and writing that down takes a tenth of a denial.
+ */
+export class Refusal {
   readonly fault: AnyFault;
 
   constructor(fault: AnyFault) {
-    super(fault.code);
     this.fault = fault;
   }
 }

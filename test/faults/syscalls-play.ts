@@ -254,7 +254,8 @@ async function endOf(
   else worlds.unanswered(makeRequest.change);
   // What a server does in its own time may be struck only now.
   if (await hasEndedByFault(home, server, tracing)) return server.ended;
-  if (alive?.status !== 200) wrong.push(`it goes on and does not work: ${alive?.code ?? "silence"}`);
+  if (alive?.status !== 200)
+    wrong.push(`it goes on and does not work: ${alive?.code ?? "silence"}`);
   return null;
 }
 
