@@ -115,7 +115,7 @@ export async function openField(yardsticks: Yardsticks, users: number): Promise<
 }
 
 /** How long the answer to a heartbeat is. */
-async function answerBytes(url: string): Promise<number> {
+export async function answerBytes(url: string): Promise<number> {
   const { hostname: os_hostname, ip: ip_local, info: user_info } = contactOf(0);
   const fields = { product: PRODUCT, user: userOf(0), os_hostname, ip_local, user_info };
   const response = await fetch(`${url}/api/v4/register`, {

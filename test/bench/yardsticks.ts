@@ -15,7 +15,12 @@ export interface Yardsticks {
   readonly sqlite: string;
 }
 
-export async function buildYardsticks(): Promise<Yardsticks> {
+let built: Promise<Yardsticks> | null = null;
+
+/** Once, whoever asks. */
+export const buildYardsticks = (): Promise<Yardsticks> => (built ??= buildAll());
+
+async function buildAll(): Promise<Yardsticks> {
   return {
     ceiling: await build("ceiling", entry, [keepingNothing]),
     raw: await build("raw", join(import.meta.dir, "yard-raw.ts")),
