@@ -165,6 +165,8 @@ async function day(fullPace: number, hasShifts: boolean): Promise<Day> {
       await Promise.all(due);
       await site.pass(length / 60);
     }
+    // Grown too far already: the rest of the day cannot mend that.
+    if (site.peak.all - site.peak.history >= MOST) break;
   }
   return { calls, refused };
 }
