@@ -5,7 +5,7 @@ import type { Instant } from "../domain/time.ts";
 import { betweenAnswers } from "../platform/between-answers.ts";
 import type { StorageFault } from "../store/group-commit.ts";
 import type { Line } from "../store/journal.ts";
-import { readBack, type Look } from "../store/read-back.ts";
+import { readBack, SLICE, type Look } from "../store/read-back.ts";
 import { readOn, type Span } from "../store/read-on.ts";
 import { RecordDamaged } from "../store/record-files.ts";
 import { before, parsePosition, positionText, type Position } from "../store/record-position.ts";
@@ -52,8 +52,6 @@ export interface DamagedRecord {
 const MOST = 4 * 1024 * 1024;
 /** A renewal is only passed over, which costs less. */
 const PASSED_OVER = 1 / 8;
-/** After so much, others get their turn. */
-const SLICE = 128 * 1024;
 
 /** The auditor's record, read for people; what is shown is on disk. */
 export class RecordReading {

@@ -3,6 +3,7 @@ import { SECOND, type Instant } from "../domain/time.ts";
 import { UsagePast } from "../domain/usage-past.ts";
 import { Usage, type Span, type UsageView } from "../domain/usage.ts";
 import { log } from "../platform/log.ts";
+import { linesBack } from "../store/read-back.ts";
 import type { Store } from "../store/store.ts";
 import type { Answer } from "./operations.ts";
 
@@ -64,13 +65,13 @@ export class UsageWatch {
 
   async #readPast(): Promise<void> {
     try {
-      const looked = await this.#store.lookBack((state, now) => {
+      const asked = await this.#store.read((state, now) => {
         this.#usage.sample(state, now);
-        return new UsagePast(this.#usage, state, now);
+        return { record: this.#store.record(), past: new UsagePast(this.#usage, state, now) };
       });
-      if (!looked.ok) return;
-      const { seen: past, lines } = looked.value;
-      for await (const { seq, at, events } of lines) {
+      if (!asked.ok) return;
+      const { record, past } = asked.value;
+      for await (const { seq, at, events } of linesBack(record)) {
         if (this.#stopped) return;
         if (!past.goBack(at, events, seq <= this.#startedAfter)) break;
       }

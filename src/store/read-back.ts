@@ -1,9 +1,10 @@
 import type { Instant } from "../domain/time.ts";
+import { betweenAnswers } from "../platform/between-answers.ts";
 import type { Disk } from "../platform/disk.ts";
 import { decodeLine, startOf, type Line } from "./journal.ts";
 import { linesBefore } from "./lines.ts";
 import { RecordDamaged, RecordFiles, type RecordPlace } from "./record-files.ts";
-import type { Position } from "./record-position.ts";
+import { before, type Position } from "./record-position.ts";
 import { endOfWanted } from "./seek.ts";
 
 /** One line that was looked at. */
@@ -62,6 +63,38 @@ export function* readBack(record: RecordPlace, from: Position, oldest: string): 
       continue;
     }
     if (vain > 0 || place?.isJournal === true) files = new RecordFiles(record);
+  }
+}
+
+/** After so many bytes, others get their turn. */
+export const SLICE = 128 * 1024;
+
+/**
+ * All of the record, newest first, with everybody else's answers in between. It ends where what is
+ * kept does, and at what cannot be read: to tell the two apart is for `verify`.
+ */
+export async function* linesBack(record: RecordPlace): AsyncGenerator<Line> {
+  const looks = readBack(record, before(record.last + 1), "");
+  for (let isAll = false; !isAll;) {
+    const lines: Line[] = [];
+    isAll = await betweenAnswers(() => addSlice(looks, lines));
+    yield* lines;
+  }
+}
+
+/** True: that was all. */
+function addSlice(looks: Iterator<Look>, lines: Line[]): boolean {
+  try {
+    for (let bytes = 0; bytes < SLICE;) {
+      const { done, value } = looks.next();
+      if (done === true) return true;
+      if (value.line !== null) lines.push(value.line);
+      bytes += value.bytes;
+    }
+    return false;
+  } catch (error) {
+    if (error instanceof RecordDamaged) return true;
+    throw error;
   }
 }
 

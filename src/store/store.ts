@@ -11,9 +11,8 @@ import { conditionOf, SyncTimes, type Condition } from "./condition.ts";
 import { STATE, segmentName } from "./files.ts";
 import { openFolder, type OpenedFolder } from "./folder.ts";
 import { GroupCommit, StorageError, type StorageFault } from "./group-commit.ts";
-import { encodeLine, type Head, type Line } from "./journal.ts";
+import { encodeLine, type Head } from "./journal.ts";
 import { load, type Loaded } from "./load.ts";
-import { lookBack } from "./look-back.ts";
 import type { RecordPlace } from "./record-files.ts";
 import { hasRoom } from "./room.ts";
 import { isDue } from "./rotation.ts";
@@ -97,19 +96,6 @@ export class Store {
     if (this.#recovering !== null) await this.#recovering;
     if (this.#fault?.code === "storage_failed") return no(this.#fault);
     return this.#settled(ok(view(this.#state, this.#now())));
-  }
-
-  /** The same, with the audited lines that led there, the newest first. */
-  async lookBack<T>(
-    view: (state: State, at: Instant) => T,
-  ): Promise<Result<{ readonly seen: T; readonly lines: AsyncGenerator<Line> }, StorageFault>> {
-    const { disk, folder } = this.#options;
-    let head = this.#head;
-    const read = await this.read((state, at) => {
-      head = this.#head;
-      return view(state, at);
-    });
-    return read.ok ? ok({ seen: read.value, lines: lookBack(disk, folder, head) }) : read;
   }
 
   /** A look that does not wait for the disk: never for what goes into an answer. */

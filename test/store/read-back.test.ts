@@ -5,14 +5,12 @@ import type { Event } from "../../src/domain/event.ts";
 import { checkpoint } from "../../src/store/checkpoint.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import type { Line } from "../../src/store/journal.ts";
+import { linesBack } from "../../src/store/read-back.ts";
 import type { Store } from "../../src/store/store.ts";
-import { done, granted, licensedSite, openSite, type Site } from "../support/licensed-store.ts";
+import { done, licensedSite, openSite, type Site } from "../support/licensed-store.ts";
 import { hours, register, unregister } from "../support/scenario.ts";
 
-async function linesOf(store: Store): Promise<Line[]> {
-  const { lines } = granted(await store.lookBack(() => null));
-  return Array.fromAsync(lines);
-}
+const linesOf = (store: Store): Promise<Line[]> => Array.fromAsync(linesBack(store.record()));
 
 /** Who took and gave back, the newest first. */
 const actsIn = (lines: readonly Line[]): string[] =>
@@ -68,9 +66,8 @@ test("is not confused by a checkpoint meanwhile", async () => {
   const acts = await comings(site);
   await site.store.checkpoint();
   const more = await comings(site, MOST);
-  const { lines } = granted(await site.store.lookBack(() => null));
   const seen: Line[] = [];
-  for await (const line of lines) {
+  for await (const line of linesBack(site.store.record())) {
     seen.push(line);
     if (seen.length === 10) {
       // Twice: what the journal held is in the record only.
@@ -113,7 +110,6 @@ test("lets others answer in between", async () => {
     checkpoint: (folder, open) => checkpoint(realDisk, folder, open),
   });
   for (let n = 0; n < 20; n += 1) await comings(site, n * MOST);
-  const { lines } = granted(await site.store.lookBack(() => null));
   let longest = 0;
   let last = performance.now();
   const beat = setInterval(() => {
@@ -121,7 +117,7 @@ test("lets others answer in between", async () => {
     last = performance.now();
   }, 1);
   let count = 0;
-  for await (const line of lines) count += line.events.length;
+  for await (const line of linesBack(site.store.record())) count += line.events.length;
   clearInterval(beat);
   expect(count).toBeGreaterThan(1_600);
   expect(longest).toBeLessThan(50);
