@@ -11,13 +11,18 @@ export interface Ran {
   readonly text: string;
 }
 
-export function runTool(words: readonly string[]): Ran {
+/** `patience`, in milliseconds: it is ended when it takes longer; 0: it may take what it needs. */
+export function runTool(words: readonly string[], patience = 0): Ran {
   const [tool = ""] = words;
   if (Bun.which(tool, { PATH }) === null) return { ok: false, text: `there is no ${tool} here` };
-  const { exitCode, stdout, stderr } = Bun.spawnSync([...words], {
+  const { exitCode, exitedDueToTimeout, stdout, stderr } = Bun.spawnSync([...words], {
     stdin: "ignore",
     env: { PATH, LC_ALL: "C" },
+    ...(patience > 0 && { timeout: patience, killSignal: "SIGKILL" }),
   });
+  if (exitedDueToTimeout === true) {
+    return { ok: false, text: `${tool} did not answer within ${patience / 1_000} s` };
+  }
   return { ok: exitCode === 0, text: `${stdout.toString()}${stderr.toString()}`.trimEnd() };
 }
 

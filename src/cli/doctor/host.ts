@@ -41,12 +41,15 @@ function portFinding(listen: string, pid: number | null): Finding {
   return finding(check, "warning", `taken by ${nameOfProcess(holder)}`, advice);
 }
 
+/** A firewall that is stuck has been said nothing about; it must not keep a doctor waiting. */
+const PATIENCE = 5_000;
+
 /** Only those that tell without being changed; rules themselves are the operator's business. */
 function firewallFindings(listens: readonly string[]): Finding[] {
   const ports = listens.map((listen) => parseListen(listen)?.port ?? 0);
   const found: Finding[] = [];
-  if (runTool(["firewall-cmd", "--state"]).ok) {
-    const open = runTool(["firewall-cmd", "--list-ports"]).text.split(/\s+/);
+  if (runTool(["firewall-cmd", "--state"], PATIENCE).ok) {
+    const open = runTool(["firewall-cmd", "--list-ports"], PATIENCE).text.split(/\s+/);
     const closed = ports.filter((port) => !open.includes(`${port}/tcp`));
     found.push(
       closed.length === 0
@@ -59,7 +62,7 @@ function firewallFindings(listens: readonly string[]): Finding[] {
           ),
     );
   }
-  const ufw = runTool(["ufw", "status"]);
+  const ufw = runTool(["ufw", "status"], PATIENCE);
   if (ufw.ok && ufw.text.includes("Status: active")) {
     const named = new Set(ufw.text.split("\n").map((line) => line.split(/[\s/]/)[0]));
     const closed = ports.filter((port) => !named.has(String(port)));
