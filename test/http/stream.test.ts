@@ -32,6 +32,8 @@ function served({ services }: Appliance) {
 
 async function refusedAt(url: string, headers: Record<string, string> = {}) {
   const response = await fetch(`${url}${STREAM}`, { headers });
+  // Not refused: what comes then has no end to wait for.
+  if (response.ok) throw new Error("somebody was let in who should not be");
   return [response, await response.json()] as const;
 }
 
