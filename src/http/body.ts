@@ -1,4 +1,5 @@
 import { Type, type TObject } from "@sinclair/typebox";
+import { TypeCompiler, type TypeCheck } from "@sinclair/typebox/compiler";
 import { faultOf, Refusal, refuse } from "./faults.ts";
 import { matchFields } from "./fields.ts";
 
@@ -18,17 +19,9 @@ interface BodyRules {
   readonly large?: boolean;
 }
 
-/**
- * What a POST route needs to take a JSON body, in one piece: the schema that validates it and the
- * reader that brings it there. Elysia's own readers take forms and plain text for objects.
- */
-export function jsonBody<S extends TObject>(schema: S, rules: BodyRules = {}) {
-  return {
-    body: schema,
-    parse: async ({ request }: { readonly request: Request }): Promise<object> =>
-      matchFields(schema, await readObject(request, rules)),
-  };
-}
+/** What a POST route needs to take a JSON body. */
+export const jsonBody = <S extends TObject>(schema: S, rules: BodyRules = {}) =>
+  bodyOf(schema, async (request) => matchFields(schema, await readObject(request, rules)));
 
 /** A document from the vendor, however it is sent. */
 const UploadBody = Type.Object({
@@ -38,23 +31,40 @@ const UploadBody = Type.Object({
 });
 
 /** Takes a file of a form, plain text, or JSON; what is in it is for others to judge. */
-export function uploadBody() {
+export const uploadBody = () =>
+  bodyOf(UploadBody, async (request) => {
+    const declared = request.headers.get("content-type") ?? "";
+    const type = declared.toLowerCase();
+    const bytes = await readBytes(request, UPLOAD_BYTES).catch(orRefuse);
+    if (type.startsWith("text/plain")) return { license: utf8Text(bytes) };
+    if (type.startsWith("multipart/form-data")) {
+      return { license: await firstFile(bytes, declared) };
+    }
+    if (!isJson(request.headers)) {
+      refuse({ code: "unsupported_media_type", takesFiles: true });
+    }
+    return matchFields(UploadBody, objectIn(bytes));
+  });
+
+/**
+ * The schema of a body, and the one that reads it and holds it against that. The framework's own
+ * readers take forms and plain text for objects; and it would open every body as a stream first.
+ */
+function bodyOf<S extends TObject>(schema: S, read: (request: Request) => Promise<object>) {
+  let compiled: TypeCheck<S> | null = null;
   return {
-    body: UploadBody,
-    parse: async ({ request }: { readonly request: Request }): Promise<object> => {
-      const declared = request.headers.get("content-type") ?? "";
-      const type = declared.toLowerCase();
-      const bytes = await readBytes(request, UPLOAD_BYTES).catch(orRefuse);
-      if (type.startsWith("text/plain")) return { license: utf8Text(bytes) };
-      if (type.startsWith("multipart/form-data")) {
-        return { license: await firstFile(bytes, declared) };
+    body: schema,
+    parse: "none",
+    transform: async (context: { readonly request: Request; body: unknown }): Promise<void> => {
+      const body = await read(context.request);
+      compiled ??= TypeCompiler.Compile(schema);
+      if (!compiled.Check(body)) {
+        const fields = new Set([...compiled.Errors(body)].map(({ path }) => path.slice(1)));
+        refuse({ code: "invalid_type", fields: [...fields] });
       }
-      if (!isJson(request.headers)) {
-        refuse({ code: "unsupported_media_type", takesFiles: true });
-      }
-      return matchFields(UploadBody, objectIn(bytes));
+      context.body = body;
     },
-  };
+  } as const;
 }
 
 async function firstFile(bytes: Uint8Array<ArrayBuffer>, type: string): Promise<string> {

@@ -1,4 +1,3 @@
-import { ParseError, ValidationError } from "elysia";
 import type { Fault } from "../domain/fault.ts";
 import type { Result } from "../domain/result.ts";
 import type { AccessFault } from "../operations/access.ts";
@@ -79,15 +78,8 @@ export function unwrap<T>(result: Result<T, AnyFault>): T {
 }
 
 /** The fault behind anything thrown; null when it is a bug of ours. */
-export function faultOf(error: unknown): AnyFault | null {
-  if (error instanceof Refusal) return error.fault;
-  if (error instanceof ParseError) return faultOf(error.cause);
-  if (error instanceof ValidationError) {
-    const fields = new Set(error.all.map((issue) => ("path" in issue ? issue.path.slice(1) : "")));
-    return { code: "invalid_type", fields: [...fields] };
-  }
-  return null;
-}
+export const faultOf = (error: unknown): AnyFault | null =>
+  error instanceof Refusal ? error.fault : null;
 
 export function refused(fault: AnyFault): Refused {
   const row = FAULTS[fault.code] as Row<Code>;
