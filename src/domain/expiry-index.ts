@@ -45,6 +45,8 @@ export class ExpiryIndex<T extends Ending> {
   countEnded(now: Instant): number {
     let count = 0;
     for (const chunk of this.#chunks) {
+      // Nearly always: what has ended is soon written off.
+      if (chunk[0] !== undefined && chunk[0].end > now) return count;
       if (lastOf(chunk).end > now) return count + placeOf(chunk, justAfter(now));
       count += chunk.length;
     }

@@ -117,20 +117,20 @@ export class Operations {
    * With a nonce, the answer carries a signed lease; signing every heartbeat would halve the
    * speed.
    */
-  async register(asked: Asked<Register> & Nonce): Answer<SlotAnswer> {
+  register(asked: Asked<Register> & Nonce): Answer<SlotAnswer> {
     const { product, user, licenseId, contact, nonce } = asked;
     const command: Register = { type: "Register", product, user, licenseId, contact };
-    const answer = await this.#do(command, asked, this.#slot);
+    const answer = this.#do(command, asked, this.#slot);
     return nonce === null ? answer : this.#leased(answer, nonce);
   }
 
   /** A borrow always carries a lease: it is what the application has while it is away. */
-  async borrow(given: Asked<Borrow> & Nonce): Answer<SlotAnswer> {
+  borrow(given: Asked<Borrow> & Nonce): Answer<SlotAnswer> {
     const { idempotencyKey = null, nonce, ...asked } = given;
     const { licenseId, until, contact } = asked;
     const { hostname, ip, info } = contact;
     const once = onceBy(idempotencyKey, [licenseId, until, hostname, ip, info]);
-    const answer = await this.#do({ type: "Borrow", ...asked, once }, asked, this.#slot);
+    const answer = this.#do({ type: "Borrow", ...asked, once }, asked, this.#slot);
     return this.#leased(answer, nonce);
   }
 
@@ -260,7 +260,8 @@ export class Operations {
     return withSlot(state, outcome, at);
   };
 
-  async #leased(answer: Awaited<Answer<SlotAnswer>>, nonce: string | null): Answer<SlotAnswer> {
+  async #leased(asked: Answer<SlotAnswer>, nonce: string | null): Answer<SlotAnswer> {
+    const answer = await asked;
     if (!answer.ok || !answer.value.held) return answer;
     const lease = await this.#signer(leaseOf(answer.value, nonce));
     return ok({ ...answer.value, lease });

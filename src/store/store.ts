@@ -71,11 +71,11 @@ export class Store {
    * `view` picks what the answer needs, in the same instant as the change. A command that needs to
    * know where the chains stand is made from that, in that instant too.
    */
-  async transact<C extends Command, T>(
+  transact<C extends Command, T>(
     command: C | ((head: Head) => C),
     view: (state: State, outcome: OutcomeOf<C>, at: Instant) => T,
   ): Promise<Result<T, Fault | StorageFault>> {
-    if (this.#fault !== null) return no(this.#fault);
+    if (this.#fault !== null) return Promise.resolve(no(this.#fault));
     const at = this.#now();
     let answer: Result<T, Fault>;
     try {
@@ -87,7 +87,7 @@ export class Store {
       // Memory may hold half of what the journal does not: go back to what the disk says.
       this.#fault = { code: "storage_failed" };
       this.#recover();
-      throw bug;
+      return Promise.reject(bug);
     }
     return this.#settled(answer);
   }
@@ -197,16 +197,9 @@ export class Store {
     this.#head = head;
   }
 
-  async #settled<T, F>(answer: Result<T, F>): Promise<Result<T, F | StorageFault>> {
+  #settled<T, F>(answer: Result<T, F>): Promise<Result<T, F | StorageFault>> {
     const syncing = this.#commit.settled();
-    if (syncing === null) return answer;
-    try {
-      await syncing;
-      return answer;
-    } catch (error) {
-      if (error instanceof StorageError) return no(error.fault);
-      throw error;
-    }
+    return syncing === null ? Promise.resolve(answer) : syncing.then(() => answer, faultOf);
   }
 
   #startCommit({ segment }: Loaded): GroupCommit {
@@ -273,4 +266,10 @@ export class Store {
     this.#probing = false;
     if (room && this.#fault?.code === "storage_full") this.#fault = null;
   }
+}
+
+/** What a write that failed answers everybody who waited for it. */
+function faultOf(error: unknown): Result<never, StorageFault> {
+  if (error instanceof StorageError) return no(error.fault);
+  throw error;
 }
