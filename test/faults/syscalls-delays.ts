@@ -16,7 +16,7 @@ import {
   type Scene,
   type Step,
 } from "./syscalls-scenes.ts";
-import { until, type Reply, type Server, type Wrapped } from "./syscalls-server.ts";
+import { binary, until, type Reply, type Server, type Wrapped } from "./syscalls-server.ts";
 import { DELAY, strace } from "./syscalls-trace.ts";
 
 /** One thing that was waited for. */
@@ -29,7 +29,7 @@ export interface Waited {
 /** `syncs`: how many the part of the scene that is meant has, one after the other. */
 export const delay = (root: string, scene: Scene, syncs: number): Promise<Waited[]> =>
   onStage(root, scene, async (stage) => {
-    const words = strace(stage.folder, logIn(stage.home), "delay");
+    const words = strace(stage.folder, logIn(stage.home), "delay", binary);
     const began = Date.now();
     const { server, checkpoint } = await begin(stage, words);
     try {

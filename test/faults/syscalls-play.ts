@@ -15,6 +15,7 @@ import {
   type Step,
 } from "./syscalls-scenes.ts";
 import {
+  binary,
   logOf,
   start,
   textOf,
@@ -97,7 +98,7 @@ export async function onStage<T>(
 async function perform(stage: Stage, tracing: Tracing): Promise<Seen> {
   const { scene, home, folder, wrong } = stage;
   const log = logIn(home);
-  const { server, checkpoint } = await begin(stage, strace(folder, log, tracing));
+  const { server, checkpoint } = await begin(stage, strace(folder, log, tracing, binary));
   if (scene.folds) await take(stage, server, tip);
   // The next whole millisecond: all that was done before is before this.
   const begun = server.ready === null ? null : Date.now() + 1;

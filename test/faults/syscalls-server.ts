@@ -4,6 +4,7 @@ import {
   linkSync,
   mkdirSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
   writeFileSync,
@@ -42,7 +43,7 @@ const PATIENCE = 20_000;
 /** Two threads for syncs on any machine, and no more: the fewest the runtime can be told. */
 const ENVIRONMENT = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", UV_THREADPOOL_SIZE: "1" };
 
-const binary = buildBinary();
+export const binary = realpathSync(buildBinary());
 const running = new Set<Server>();
 atEnd(() => {
   for (const server of running) server.kill("SIGKILL");

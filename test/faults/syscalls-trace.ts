@@ -70,8 +70,11 @@ export function whens(call: Call): readonly number[] {
   return Array.from({ length: call.nth - least + 1 }, (_, more) => least + more);
 }
 
-/** The command line in front of the traced one; all paths must be real ones. */
-export function strace(folder: string, log: string, tracing: Tracing): string[] {
+/**
+ * The command line in front of the traced one; all paths must be real ones. Syncs are counted in
+ * every process that is followed: the log must tell when another one runs `program`.
+ */
+export function strace(folder: string, log: string, tracing: Tracing, program: string): string[] {
   const common = ["strace", "-f", "-q", "-y", "-ttt", "-s", "16", "-o", log];
   if (tracing === "record") {
     return [...common, "-e", `trace=execve,${PERSISTING.map((name) => `?${name}`).join(",")}`];
@@ -84,7 +87,8 @@ export function strace(folder: string, log: string, tracing: Tracing): string[] 
   const injected = `${call.name}:${INJECTED[effect]}:when=${when}`;
   const traced = [...new Set([...SYNCS, call.name, "execve"])];
   const events = ["-e", `trace=${traced.join(",")}`, "-e", `inject=${injected}`];
-  return [...common, ...events, "-P", join(folder, call.path)];
+  const paths = [join(folder, call.path), ...(isSync(call) ? [program] : [])];
+  return [...common, ...events, ...paths.flatMap((path) => ["-P", path])];
 }
 
 interface Entry {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { socketGate } from "../../src/http/gate.ts";
 import { listen, listenOnSocket, type Policy } from "../../src/http/server.ts";
 import { MOST_STREAMS, Streams } from "../../src/http/streams.ts";
+import { realDisk, type Disk } from "../../src/platform/disk.ts";
 import { networkMatcher } from "../../src/platform/networks.ts";
 import { expectOk, expectRefusal, openAppliance, type Appliance } from "../support/api.ts";
 import { bearer } from "../support/guarded-site.ts";
@@ -40,9 +41,12 @@ async function refusedAt(url: string, headers: Record<string, string> = {}) {
 const inUse = (count: number) => (status: { licenses: { floating_slots_in_use: number }[] }) =>
   status.licenses[0]?.floating_slots_in_use === count;
 
+/** Whoever else fills the disk of this machine would be worth a line. */
+const steady: Disk = { ...realDisk, freeBytes: () => 2 ** 34 };
+
 describe("what is told", () => {
   test("at once what status tells, and again when something changed", async () => {
-    const site = await openAppliance();
+    const site = await openAppliance({ disk: steady });
     const watching = await Watching.open(served(site).url);
     expect(watching.response.headers.get("content-type")).toBe("application/x-ndjson");
     expect(watching.response.headers.get("cache-control")).toBe("no-store");
@@ -57,7 +61,7 @@ describe("what is told", () => {
   });
 
   test("nothing for the time alone, or for a heartbeat; but that it lives", async () => {
-    const site = await openAppliance();
+    const site = await openAppliance({ disk: steady });
     expectOk(await site.register({ user: "ada" }));
     const watching = await Watching.open(served(site).url);
     await watching.sees(inUse(1));
@@ -72,7 +76,7 @@ describe("what is told", () => {
   });
 
   test("a slot that ends by itself", async () => {
-    const site = await openAppliance();
+    const site = await openAppliance({ disk: steady });
     expectOk(await site.register({ user: "ada" }));
     const watching = await Watching.open(served(site).url);
     await watching.sees(inUse(1));
@@ -81,7 +85,7 @@ describe("what is told", () => {
   });
 
   test("everybody the same, of one look a second; nobody looks when nobody watches", async () => {
-    const site = await openAppliance();
+    const site = await openAppliance({ disk: steady });
     const { url } = served(site);
     const status = spyOn(site.operations, "status");
     const all = await Promise.all(Array.from({ length: 8 }, () => Watching.open(url)));
