@@ -1,4 +1,4 @@
-// `bun run bench [--quick] [--part NAME]`: the speed of the compiled binary, held against its
+// `bun run bench [--quick] [--part NAME] [--rounds N]`: the speed of the compiled binary, held against its
 // yardsticks and its goals. A goal that is missed is marked; only a run that cannot be believed,
 // because an answer was wrong or the books do not balance, ends with another code than 0.
 import { writeFileSync } from "node:fs";
@@ -23,10 +23,11 @@ const PARTS: Readonly<Record<string, (size: Size) => Promise<Measured>>> = {
   disks: measureDisks,
 };
 
-const USAGE = `bun run bench [--quick] [--part ${Object.keys(PARTS).join("|")}]...
+const USAGE = `bun run bench [--quick] [--part ${Object.keys(PARTS).join("|")}]... [--rounds N]
 
   --quick      about a minute: fewer rounds, fewer registrations
   --part NAME  this part only; may be given again
+  --rounds N   how often each comparison is made, 1 to 99: more of them tell more on a busy machine
 
 The history that a day leaves behind is measured by: bun test/faults/day.ts`;
 
@@ -48,16 +49,29 @@ async function measureCheckpoints({ checkpoints }: Size): Promise<Measured> {
   return { figures, text: texts.join("\n"), wrong: [] };
 }
 
-function asked(): { readonly quick: boolean; readonly parts: readonly string[] } {
+interface Asked {
+  readonly quick: boolean;
+  readonly parts: readonly string[];
+  readonly size: Size;
+}
+
+function asked(): Asked {
   try {
     const options = {
       quick: { type: "boolean", default: false },
       part: { type: "string", multiple: true, default: Object.keys(PARTS) },
+      rounds: { type: "string" },
     } as const;
-    const { quick, part } = parseArgs({ options }).values;
+    const { quick, part, rounds } = parseArgs({ options }).values;
     const unknown = part.find((name) => !Object.hasOwn(PARTS, name));
-    if (unknown === undefined) return { quick, parts: part };
-    console.error(`bench: error: there is no part ${unknown}`);
+    const usual = quick ? QUICK_SIZE : FULL_SIZE;
+    const isCount = rounds === undefined || /^[1-9]\d?$/.test(rounds);
+    if (unknown === undefined && isCount) {
+      return { quick, parts: part, size: { ...usual, rounds: Number(rounds ?? usual.rounds) } };
+    }
+    console.error(
+      isCount ? `bench: error: there is no part ${unknown}` : "bench: error: --rounds is 1 to 99",
+    );
   } catch (error) {
     console.error(`bench: error: ${error instanceof Error ? error.message : String(error)}`);
   }
@@ -77,13 +91,13 @@ async function measure(name: string, size: Size): Promise<Measured> {
 
 const NOTHING: Measured = { figures: [], text: "", wrong: [] };
 
-const { quick, parts } = asked();
+const { quick, parts, size } = asked();
 buildBinary();
 // Who else is at work: with more than one process for each processor, times say little.
 const [others = 0] = loadavg();
 const all: Record<string, Measured> = {};
 for (const name of parts) {
-  const measured = await measure(name, quick ? QUICK_SIZE : FULL_SIZE);
+  const measured = await measure(name, size);
   all[name] = measured;
   console.log(`== ${name} ==\n${measured.text}\n`);
 }
