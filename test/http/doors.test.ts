@@ -13,7 +13,7 @@ import { hours } from "../support/scenario.ts";
 
 const PASSWORD = "correct horse battery";
 
-/** An appliance that has a token, one that ended, and a user who is no administrator. */
+/** An appliance that has a token, and one that ended. */
 async function claimed(gate: Partial<Gate> = {}) {
   const site = await openAppliance({ gate });
   const { access } = site.services;
@@ -25,10 +25,17 @@ async function claimed(gate: Partial<Gate> = {}) {
   const ended = await token("ended", 1);
   const valid = await token("valid", null);
   site.clock.now = hours(25);
+  return { site, ended, valid };
+}
+
+/** The same, with a user who is no administrator and has logged in: passwords take their time. */
+async function withUser(gate: Partial<Gate> = {}) {
+  const appliance = await claimed(gate);
+  const { access } = appliance.site.services;
   await access.setUser("ada", "user", PASSWORD, "test");
   const login = await access.login("ada", PASSWORD, "test");
   if (!login.ok) throw new Error(login.fault.code);
-  return { site, ended, valid, user: login.value.token };
+  return { ...appliance, user: login.value.token };
 }
 
 const bearer = (token: string): Sent => ({ authorization: `Bearer ${token}` });
@@ -54,7 +61,7 @@ describe("administration with a credential in force", () => {
   test.each(on("admin").map((route) => [label(route), route] as const))(
     "%s",
     async (_at, route) => {
-      const { site, valid, ended, user } = await claimed();
+      const { site, valid, ended, user } = await withUser();
       const knock = knocking(site, route);
       const before = site.written();
       expectRefusal(await knock(), 401, "unauthorized");
@@ -121,7 +128,7 @@ describe("applications, where people log in", () => {
   test.each(on("client").map((route) => [label(route), route] as const))(
     "%s",
     async (_at, route) => {
-      const { site, user, ended } = await claimed({ clientAuth: "login", isTls: true });
+      const { site, user, ended } = await withUser({ clientAuth: "login", isTls: true });
       const knock = knocking(site, route);
       const message = expectRefusal(await knock({}, "10.1.2.3"), 401, "unauthorized");
       expect(message).toContain("/auth");
@@ -132,7 +139,7 @@ describe("applications, where people log in", () => {
   );
 
   test("their tokens do not travel in plain HTTP either, an administrator's least of all", async () => {
-    const { site, user, valid } = await claimed({ clientAuth: "login" });
+    const { site, user, valid } = await withUser({ clientAuth: "login" });
     site.peer = "10.1.2.3";
     for (const token of [user, valid]) {
       expectRefusal(await site.get("/api/v4/license", bearer(token)), 403, "tls_required");
@@ -142,7 +149,7 @@ describe("applications, where people log in", () => {
   });
 
   test("a user acts only for itself, an administrator for anyone", async () => {
-    const { site, user, valid } = await claimed({ clientAuth: "login" });
+    const { site, user, valid } = await withUser({ clientAuth: "login" });
     const cad = { product: "cad" };
     const own = await site.register({ ...cad, user: "ada" }, bearer(user));
     expect(own[0].status).toBe(200);
@@ -178,7 +185,7 @@ describe("/auth", () => {
   });
 
   test("gives a token for the right password, and it works for an hour", async () => {
-    const { site } = await claimed();
+    const { site } = await withUser();
     await site.services.access.setUser("root", "admin", PASSWORD, "test");
     const [response, body] = await site.get<{ message: string; token: string }>(
       "/auth",
@@ -193,7 +200,7 @@ describe("/auth", () => {
   });
 
   test("says the same to a wrong name and to a wrong password", async () => {
-    const { site } = await claimed();
+    const { site } = await withUser();
     const wrong = await site.get("/auth", basic("ada", "wrong password"));
     const nobody = await site.get("/auth", basic("nobody", PASSWORD));
     expect(expectRefusal(wrong, 401, "unauthorized")).toBe(
@@ -205,13 +212,13 @@ describe("/auth", () => {
   test.each(["", "Basic", "Basic !!!", "Basic Og==", `Basic ${"A".repeat(4_000)}`, "Bearer x"])(
     "%j is no login",
     async (authorization) => {
-      const { site } = await claimed();
+      const { site } = await withUser();
       expectRefusal(await site.get("/auth", { authorization }), 401, "unauthorized");
     },
   );
 
   test("slows down whoever guesses, and nobody else", async () => {
-    const { site } = await claimed();
+    const { site } = await withUser();
     for (let tries = 0; tries < 10; tries += 1) {
       expectRefusal(await site.get("/auth", basic("ada", `guess ${tries}`)), 401, "unauthorized");
     }
@@ -223,17 +230,17 @@ describe("/auth", () => {
   }, 30_000);
 
   test("is not open to other machines over plain HTTP unless the operator says so", async () => {
-    const closed = await claimed();
+    const closed = await withUser();
     closed.site.peer = "10.1.2.3";
     const refused = await closed.site.get("/auth", basic("ada", PASSWORD));
     expectRefusal(refused, 403, "tls_required");
-    const open = await claimed({ allowPlain: true });
+    const open = await withUser({ allowPlain: true });
     open.site.peer = "10.1.2.3";
     expect((await open.site.get("/auth", basic("ada", PASSWORD)))[0].status).toBe(200);
   });
 
   test("ends with its user", async () => {
-    const { site, user } = await claimed({ clientAuth: "login" });
+    const { site, user } = await withUser({ clientAuth: "login" });
     expect((await site.get("/api/v4/license", bearer(user)))[0].status).toBe(200);
     await site.services.access.removeUser("ada", "test");
     expectRefusal(await site.get("/api/v4/license", bearer(user)), 401, "unauthorized");
