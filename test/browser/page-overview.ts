@@ -57,6 +57,18 @@ await opened.checkAccess("overview");
 await opened.picture("overview");
 await page.locator(".usage").scrollIntoViewIfNeeded();
 await opened.picture("overview-usage");
+const { x = 0, y = 0, width: across = 0 } = (await week.locator(".u-over").boundingBox()) ?? {};
+const legend = page.locator(".legend li").first();
+const whole = await legend.textContent();
+await page.mouse.move(x + across - 2, y + 20);
+await page.getByText(/^From .* on:$/).waitFor();
+check("who points at it reads a moment", (await legend.textContent()) === "CAD 9 of 10", whole);
+await page.mouse.move(x + across * 0.25, y + 20);
+await legend.getByText("not known").waitFor();
+await page.mouse.move(0, 0);
+await page.getByText("Point at a chart").waitFor();
+check("and the whole again afterwards", (await legend.textContent()) === whole, whole);
+
 const light = await drawn();
 await page.getByRole("button", { name: "Switch to dark" }).click();
 await page.waitForTimeout(200);

@@ -1,4 +1,5 @@
 import type { UsageReply } from "../../http/routes/usage.ts";
+import { number } from "../format.ts";
 import type { Line } from "../parts/line.ts";
 import { reasonOf } from "../texts/refusals.ts";
 import { usage } from "../texts/usage.ts";
@@ -57,6 +58,13 @@ export const stacked = (lines: readonly Line[]): Line[] =>
       .map(({ values }) => values)
       .reduce(added),
   }));
+
+/** What a line says of one step. */
+export function valueOf({ values, limit }: Line, step: number): string {
+  const value = values[step] ?? null;
+  if (value === null) return usage.unknown;
+  return limit === null ? number(value) : usage.ofLimit(number(value), number(limit));
+}
 
 /** Null: nothing is known. */
 export function peakOf({ values }: Line): number | null {

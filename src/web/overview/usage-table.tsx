@@ -1,7 +1,8 @@
 import { useSignal } from "@preact/signals";
-import { number, when } from "../format.ts";
+import { when } from "../format.ts";
 import type { Line } from "../parts/line.ts";
 import { usage } from "../texts/usage.ts";
+import { valueOf } from "./usage-lines.ts";
 
 interface Props {
   readonly times: readonly number[];
@@ -46,10 +47,4 @@ export function UsageTable({ times, slots, refusals }: Props) {
       )}
     </details>
   );
-}
-
-function valueOf({ values, limit }: Line, step: number): string {
-  const value = values[step] ?? null;
-  if (value === null) return usage.unknown;
-  return limit === null ? number(value) : usage.ofLimit(number(value), number(limit));
 }

@@ -2,12 +2,20 @@ import { useComputed, useSignal, type Signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { UsageReply } from "../../http/routes/usage.ts";
 import { admin, done, sentenceOf } from "../api.ts";
-import { number } from "../format.ts";
+import { number, when } from "../format.ts";
 import { Chart } from "../parts/chart.tsx";
 import type { Line } from "../parts/line.ts";
 import { usage } from "../texts/usage.ts";
 import { UsageTable } from "./usage-table.tsx";
-import { peakOf, refusalLines, slotLines, stacked, sumOf, timesOf } from "./usage-lines.ts";
+import {
+  peakOf,
+  refusalLines,
+  slotLines,
+  stacked,
+  sumOf,
+  timesOf,
+  valueOf,
+} from "./usage-lines.ts";
 
 type Span = UsageReply["span"];
 
@@ -73,6 +81,7 @@ const Spans = ({ span }: { span: Signal<Span> }) => (
 );
 
 function Shown({ known }: { known: Signal<UsageReply | null> }) {
+  const pointed = useSignal<number | null>(null);
   const drawn = useComputed(() => {
     const { value: reply } = known;
     if (reply === null) return null;
@@ -96,6 +105,7 @@ function Shown({ known }: { known: Signal<UsageReply | null> }) {
     step: reply.step_minutes * 60,
     writeTime: writer(reply.span),
     apart: reply.span === "day" ? 3_600 : 86_400,
+    pointed,
   };
   return (
     <>
@@ -106,7 +116,8 @@ function Shown({ known }: { known: Signal<UsageReply | null> }) {
         kind="steps"
         height={220}
       />
-      <Legend lines={slots} />
+      <Moment times={times} pointed={pointed} />
+      <Legend lines={slots} pointed={pointed} />
       <p class="hint">{reply.complete ? usage.limitHint : `${usage.limitHint} ${usage.partly}`}</p>
       <h4>{usage.refusals}</h4>
       {refusals.length === 0 ? (
@@ -120,7 +131,7 @@ function Shown({ known }: { known: Signal<UsageReply | null> }) {
             kind="bars"
             height={120}
           />
-          <Legend lines={refusals} />
+          <Legend lines={refusals} pointed={pointed} />
         </>
       )}
       <UsageTable times={times} slots={slots} refusals={refusals} />
@@ -139,7 +150,21 @@ function figureOf(line: Line): string {
   return usage.atMost(usage.ofLimit(number(peak), number(line.limit)));
 }
 
-const Legend = ({ lines }: { lines: readonly Line[] }) => (
+interface Pointed {
+  readonly pointed: Signal<number | null>;
+}
+
+/** What the numbers below are of; whoever cannot point has the table. */
+function Moment({ times, pointed }: Pointed & { readonly times: readonly number[] }) {
+  const time = pointed.value === null ? undefined : times[pointed.value];
+  return (
+    <p class="hint" aria-hidden="true">
+      {time === undefined ? usage.point : usage.from(when(new Date(time * 1_000).toISOString()))}
+    </p>
+  );
+}
+
+const Legend = ({ lines, pointed }: Pointed & { readonly lines: readonly Line[] }) => (
   <ul class="legend">
     {lines.map((line) => (
       <li key={line.name}>
@@ -154,7 +179,8 @@ const Legend = ({ lines }: { lines: readonly Line[] }) => (
             style={{ stroke: `var(${line.colour})` }}
           />
         </svg>
-        {line.name} <strong>{figureOf(line)}</strong>
+        {line.name}{" "}
+        <strong>{pointed.value === null ? figureOf(line) : valueOf(line, pointed.value)}</strong>
       </li>
     ))}
   </ul>

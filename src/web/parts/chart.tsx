@@ -1,3 +1,4 @@
+import type { Signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { number } from "../format.ts";
@@ -16,6 +17,8 @@ interface Props {
   /** How a moment is written below it, and at least how many seconds lie between two. */
   readonly writeTime: (seconds: number) => string;
   readonly apart: number;
+  /** The step somebody points at; null: none. */
+  readonly pointed: Signal<number | null>;
 }
 
 /** Numbers over time, as wide as there is room. */
@@ -34,6 +37,7 @@ export function Chart(props: Props) {
     return () => {
       observer.disconnect();
       plot.destroy();
+      props.pointed.value = null;
     };
   }, [times, lines, kind, height, shade]);
   return <div class="chart" ref={ref} role="img" aria-label={name} />;
@@ -66,7 +70,8 @@ function optionsFor(props: Props, element: HTMLElement): uPlot.Options {
     width: element.clientWidth,
     height,
     legend: { show: false },
-    cursor: { show: false },
+    cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
+    hooks: { setCursor: [(plot) => (props.pointed.value = stepAt(plot, props))] },
     scales: {
       x: { range: [from, to + step] },
       y: { range: (_plot, _least, most) => [0, Math.max(1, most ?? 0) * 1.08] },
@@ -97,6 +102,14 @@ function optionsFor(props: Props, element: HTMLElement): uPlot.Options {
       })),
     ],
   };
+}
+
+/** Where the pointer is; null: elsewhere. */
+function stepAt(plot: uPlot, { times, step }: Props): number | null {
+  const { left = -1 } = plot.cursor;
+  if (left < 0) return null;
+  const at = Math.floor((plot.posToVal(left, "x") - (times[0] ?? 0)) / step);
+  return at >= 0 && at < times.length ? at : null;
 }
 
 function seriesOf(line: Line, kind: Props["kind"], colour: string): uPlot.Series {

@@ -7,6 +7,8 @@ export const usage = {
   ofLimit: (used: string, all: string) => `${used} of ${all}`,
   atMost: (used: string) => `at most ${used}`,
   unknown: "not known",
+  point: "Point at a chart for the numbers of a moment.",
+  from: (time: string) => `From ${time} on:`,
   refusals: "Refusals",
   noRefusals: "Nobody was refused in this time.",
   nothing: "Nothing has been counted yet.",
