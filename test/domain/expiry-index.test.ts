@@ -19,6 +19,13 @@ describe("the expiry index", () => {
     expect(index.nthEnd(1, instant(0))).toBeNull();
   });
 
+  test("counts what has ended also where the next chunk begins with what has not", () => {
+    const items = Array.from({ length: 2_000 }, (_, i) => ending(i, i));
+    const index = filled(...items);
+    // Wherever a chunk ends, some of these fall right behind it.
+    for (const { end } of items) expect(index.countEnded(end)).toBe(end + 1);
+  });
+
   test("counts as ended what ends now, and not what ends a millisecond later", () => {
     const index = filled(ending(10, 1), ending(11, 2));
     expect(index.countEnded(instant(9))).toBe(0);

@@ -58,7 +58,7 @@ test("all fields of a wrong type are named at once", async () => {
   const message = await expectUnchanged(site, 400, "invalid_type", () =>
     site.register({ user: 1, product: [], ip_local: false }),
   );
-  for (const name of ["user", "product", "ip_local"]) expect(message).toContain(name);
+  expect(message).toBe("product, user and ip_local must be a string");
 });
 
 const NOT_NUMBERS = [
