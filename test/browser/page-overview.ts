@@ -63,6 +63,9 @@ const whole = await legend.textContent();
 await page.mouse.move(x + across - 2, y + 20);
 await page.getByText(/^From .* on:$/).waitFor();
 check("who points at it reads a moment", (await legend.textContent()) === "CAD 9 of 10", whole);
+// Only in its last step: a neighbour's number would be another.
+const below = await page.locator(".legend").last().locator("li").textContent();
+check("below as well, of the same step", below === "no free slot 4", below);
 await page.mouse.move(x + across * 0.25, y + 20);
 await legend.getByText("not known").waitFor();
 await page.mouse.move(0, 0);
