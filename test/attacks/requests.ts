@@ -3,7 +3,7 @@
 // that was promised, nothing is granted that must not be, and nothing breaks.
 import * as fc from "fast-check";
 import { check, finish, progress, rigFolder, seed, sized } from "../faults/rig.ts";
-import { settled } from "../support/resident.ts";
+import { MemoryCurve } from "../support/resident.ts";
 import { judgeBooks } from "./books.ts";
 import { complaintOf, refusedBy } from "./judge.ts";
 import { plansOf, takesTurns, untold, walksAll, type ApiDocument } from "./plans.ts";
@@ -16,6 +16,7 @@ const WARM_UP = sized(40_000, 1_000_000);
 const CONNECTIONS = 12;
 const BATCH = 2_000;
 const SLOWEST = 2_000;
+const STAGES = 8;
 const MOST_MIB = 32;
 /** Of the usual number, every route gets so many at the least, and some of them are granted. */
 const LEAST = REQUESTS / 1_000;
@@ -105,8 +106,12 @@ const NEVER_GRANTED = "POST /api/admin/v1/move";
 
 const started = performance.now();
 await attackUntil(WARM_UP);
-const before = await settled(target.server.pid);
-await attackUntil(REQUESTS);
+const memory = new MemoryCurve(target.server.pid);
+await memory.look();
+for (let stage = 1; stage <= STAGES; stage += 1) {
+  await attackUntil(WARM_UP + (stage * (REQUESTS - WARM_UP)) / STAGES);
+  await memory.look();
+}
 const seconds = (performance.now() - started) / 1_000;
 
 check(
@@ -135,11 +140,10 @@ check(
   refusals,
 );
 check("the server is alive", target.isAlive());
-const after = await settled(target.server.pid);
 check(
-  `${(after - before).toFixed(1)} MiB more resident memory after ${count - WARM_UP} requests than ` +
-    `after the first ${WARM_UP} (${before.toFixed(0)}, ${after.toFixed(0)}), less than ${MOST_MIB}`,
-  after - before < MOST_MIB,
+  `${memory.grown.toFixed(1)} MiB more resident memory after ${count - WARM_UP} requests than ` +
+    `after the first ${WARM_UP}, less than ${MOST_MIB} (${memory.shown})`,
+  memory.grown < MOST_MIB,
 );
 await judgeBooks(target);
 finish();

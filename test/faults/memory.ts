@@ -3,7 +3,7 @@
 // Made for a soak; a short run only tells whether it still works.
 import { startBinary } from "../support/binary.ts";
 import { KeepAlive } from "../support/keep-alive.ts";
-import { settled } from "../support/resident.ts";
+import { MemoryCurve } from "../support/resident.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { atEnd, check, finish, rigFolder, sized } from "./rig.ts";
 
@@ -12,7 +12,7 @@ const PRODUCT = "cad";
 const REQUESTS = sized(100_000, 1_000_000);
 /** By then every kind of call was made often enough to be compiled, and a checkpoint was made. */
 const WARM_UP = sized(50_000, 100_000);
-const STAGES = sized(5, 10);
+const STAGES = sized(8, 10);
 const MOST_MIB = 32;
 /** After so many rounds a connection is left, and another one made. */
 const ROUNDS = 25;
@@ -65,19 +65,17 @@ const callUntil = async (until: number): Promise<unknown> =>
   Promise.all(Array.from({ length: CLIENTS }, (_, index) => client(index, until)));
 
 await callUntil(WARM_UP);
-const curve = [await settled(server.pid)];
+const memory = new MemoryCurve(server.pid);
+await memory.look();
 for (let stage = 1; stage <= STAGES; stage += 1) {
   await callUntil(WARM_UP + (stage * REQUESTS) / STAGES);
-  curve.push(await settled(server.pid));
+  await memory.look();
 }
-const shown = curve.map((mib) => mib.toFixed(0)).join(" ");
-const grown = (curve.at(-1) ?? Infinity) - (curve[0] ?? 0);
 check(`all ${calls} calls were answered as they should be`, wrong.size === 0, [...wrong]);
 check(
-  `${REQUESTS} requests after ${WARM_UP} to warm up: ${grown.toFixed(1)} MiB more resident memory, ` +
-    `less than ${MOST_MIB} (${shown} MiB)`,
-  grown < MOST_MIB,
-  { curve },
+  `${REQUESTS} requests after ${WARM_UP} to warm up: ${memory.grown.toFixed(1)} MiB more resident ` +
+    `memory, less than ${MOST_MIB} (${memory.shown})`,
+  memory.grown < MOST_MIB,
 );
 const code = await server.stop();
 running = false;
