@@ -106,9 +106,12 @@ export function canHave(packages: Packages): boolean {
   return missingOf(packages).length === 0;
 }
 
+/** A mirror that did not answer once is not a missing package. */
+const RETRIES = ["-o", "Acquire::Retries=5"];
+
 /** One after the other: rigs run beside each other, and there is one list of packages. */
 export function installPackages(names: readonly string[]): void {
-  const alone = ["flock", join(tmpdir(), "berth-packages.lock"), "apt-get", "-qq"];
+  const alone = ["flock", join(tmpdir(), "berth-packages.lock"), "apt-get", "-qq", ...RETRIES];
   for (const words of [["update"], ["install", "-y", "--no-install-recommends", ...names]]) {
     Bun.spawnSync([...alone, ...words], { stdio: ["ignore", "ignore", "ignore"] });
   }

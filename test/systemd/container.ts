@@ -6,6 +6,9 @@ import { atEnd, skip, finish } from "../faults/rig.ts";
 
 const SUITE = "bookworm";
 const PACKAGES = "systemd,systemd-sysv,dbus";
+const TRIES = 3;
+/** Other suites may have the machine to themselves for a while. */
+const PATIENCE = 300_000;
 
 /** A root file system kept from an earlier run saves its making. */
 const KEPT = process.env["BERTH_TEST_ROOTFS"];
@@ -68,7 +71,8 @@ export class Container {
   }
 
   async #booted(): Promise<void> {
-    for (let waited = 0; waited < 600; waited += 1) {
+    const until = Date.now() + PATIENCE;
+    while (Date.now() < until) {
       const asked = Bun.spawnSync(this.#inside(["systemctl", "is-system-running"]));
       if (/^(?:running|degraded)/.test(asked.stdout.toString())) return;
       await Bun.sleep(100);
@@ -81,22 +85,31 @@ function rootFileSystem(): string {
   if (KEPT !== undefined && existsSync(join(KEPT, "etc"))) return KEPT;
   const root = KEPT ?? join(mkdtempSync("/var/tmp/berth-systemd-"), "root");
   if (KEPT === undefined) atEnd(() => rmSync(dirname(root), { recursive: true, force: true }));
-  mkdirSync(root, { recursive: true });
-  const made = Bun.spawnSync(
-    ["debootstrap", "--variant=minbase", `--include=${PACKAGES}`, SUITE, root],
-    { stdin: "ignore" },
-  );
-  if (made.exitCode !== 0) {
-    throw new Error(`debootstrap failed: ${made.stdout.toString().slice(-1_000)}`);
+  for (let tries = 1; ; tries += 1) {
+    mkdirSync(root, { recursive: true });
+    const said = bootstrap(root);
+    if (said === null) break;
+    if (tries === TRIES) throw new Error(`debootstrap failed ${tries} times: ${said}`);
+    console.log(`debootstrap failed, and is tried again: ${said}`);
+    // What is half there is taken for done.
+    rmSync(root, { recursive: true, force: true });
   }
   // Every boot is that of another machine.
   rmSync(join(root, "etc/machine-id"), { force: true });
   return root;
 }
 
+/** Null where all went well: mirrors do not always answer. */
+function bootstrap(root: string): string | null {
+  const words = ["debootstrap", "--variant=minbase", `--include=${PACKAGES}`, SUITE, root];
+  const { exitCode, stdout } = Bun.spawnSync(words, { stdin: "ignore" });
+  return exitCode === 0 ? null : stdout.toString().slice(-1_000);
+}
+
 /** The first process inside, as seen from here. */
 async function leaderOf(pid: number): Promise<number | null> {
-  for (let waited = 0; waited < 100; waited += 1) {
+  const until = Date.now() + PATIENCE;
+  while (Date.now() < until && existsSync(`/proc/${pid}`)) {
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ");
     const leader = Number(children[0]);
     if (leader > 0 && readFileSync(`/proc/${leader}/cmdline`, "utf8").includes("systemd")) {
