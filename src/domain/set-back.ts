@@ -1,12 +1,5 @@
 import type { ClockSetBack } from "./event.ts";
-import {
-  emptyPool,
-  type Counter,
-  type FeatureRegistration,
-  type Pool,
-  type Registration,
-  type State,
-} from "./state.ts";
+import type { Counter, FeatureRegistration, Pool, Registration, State } from "./state.ts";
 import { instant, type Instant } from "./time.ts";
 
 /** Time went back: what was stored as later than `to` moves back by as much. */
@@ -45,15 +38,12 @@ function movePool<T extends FeatureRegistration>(
   moved: Move,
   more: (held: T) => void,
 ): void {
-  const fresh = emptyPool<T>();
-  for (const [user, held] of pool.holders) {
+  // In place: what else knows a registration knows it as this object.
+  for (const held of pool.holders.values()) {
     pool.ends.remove(held);
-    const other = { ...held, registeredAt: moved(held.registeredAt), end: moved(held.end) };
-    more(other);
-    fresh.holders.set(user, other);
-  }
-  for (const [user, held] of fresh.holders) {
-    pool.holders.set(user, held);
+    held.registeredAt = moved(held.registeredAt);
+    held.end = moved(held.end);
+    more(held);
     pool.ends.add(held);
   }
 }

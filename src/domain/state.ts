@@ -182,7 +182,7 @@ export interface Pool<T extends FeatureRegistration> {
 export interface FeatureRegistration {
   readonly slot: number;
   readonly user: string;
-  readonly registeredAt: Instant;
+  registeredAt: Instant;
   end: Instant;
 }
 

@@ -1,12 +1,21 @@
 import { expect, test } from "bun:test";
 import type { Caps, State } from "../../src/domain/state.ts";
 import type { Command } from "../../src/domain/command.ts";
+import { evolve } from "../../src/domain/evolve.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
 import { decodeSnapshot, encodeSnapshot, noHistory } from "../../src/store/snapshot.ts";
 import { firstHead } from "../../src/store/journal.ts";
 import { newSite, VENDOR } from "../support/new-site.ts";
-import { borrow, install, minutes, MONDAY, register, unregister } from "../support/scenario.ts";
+import {
+  borrow,
+  hours,
+  install,
+  minutes,
+  MONDAY,
+  register,
+  unregister,
+} from "../support/scenario.ts";
 
 function site(caps: Partial<Caps>): State {
   const state = newSite();
@@ -69,4 +78,14 @@ test("a license that is given back takes its slots along", () => {
   expect(act(state, from("ada", "p1", "10.0.0.1"))).toBe("ok");
   expect(act(state, { type: "RemoveLicense", license: 1, withBorrows: true, peer: "" })).toBe("ok");
   expect(act(state, from("bob", "p2", "10.0.0.1"))).toBe("ok");
+});
+
+test("a clock set back moves what an address holds, and leaves nothing of it behind", () => {
+  const state = site({ perPeer: 1 });
+  expect(act(state, from("ada", "p1", "10.0.0.1"), hours(2))).toBe("ok");
+  evolve(state, { type: "ClockSetBack", at: MONDAY, from: hours(2), to: MONDAY, peer: "" });
+  expect(act(state, from("bob", "p2", "10.0.0.1"), minutes(29))).toBe("slots_capped");
+  expect(act(state, from("bob", "p2", "10.0.0.1"), minutes(30))).toBe("ok");
+  expect(act(state, unregister("bob", { product: "p2" }), minutes(30))).toBe("ok");
+  expect(act(state, from("eve", "p3", "10.0.0.1"), minutes(30))).toBe("ok");
 });
