@@ -20,6 +20,8 @@ export interface Bug {
   readonly find: string;
   readonly replace: string;
   readonly caughtBy: readonly RigName[];
+  /** Of all the scenes of `syscalls`, the one to look at; a soak looks at all of them. */
+  readonly scene?: string;
 }
 
 export const bugs: readonly Bug[] = [
@@ -86,6 +88,7 @@ export const bugs: readonly Bug[] = [
     replace: "    await null;",
     // The order of calls shows it at once; a simulated disk seldom loses just that.
     caughtBy: ["syscalls", "simulation"],
+    scene: "a checkpoint",
   },
   {
     name: "the record is not synced before the state that says how far it goes",
@@ -100,6 +103,7 @@ export const bugs: readonly Bug[] = [
     find: "    await journal.sync();",
     replace: "    await null;",
     caughtBy: ["syscalls", "power"],
+    scene: "the first start",
   },
   {
     name: "a small file is renamed into place unsynced",
@@ -107,6 +111,7 @@ export const bugs: readonly Bug[] = [
     find: "    await file.sync();\n  } finally {\n    file.close();\n  }\n  return {",
     replace: "    await null;\n  } finally {\n    file.close();\n  }\n  return {",
     caughtBy: ["syscalls", "power"],
+    scene: "setKeys again",
   },
   {
     name: "a small file's new name is not synced",
@@ -114,6 +119,7 @@ export const bugs: readonly Bug[] = [
     find: "      disk.rename(fresh, path);\n      await disk.syncFolder(dirname(path));",
     replace: "      disk.rename(fresh, path);\n      await null;",
     caughtBy: ["syscalls", "power"],
+    scene: "setKeys again",
   },
   {
     name: "a failed sync is tried again",
@@ -418,6 +424,7 @@ export const bugs: readonly Bug[] = [
     find: "this.#checkpointError = error instanceof Error ? error.message : String(error);",
     replace: "void error;",
     caughtBy: ["syscalls"],
+    scene: "a checkpoint",
   },
   {
     name: "a failed sync of a new segment's name is taken lightly",
@@ -425,6 +432,7 @@ export const bugs: readonly Bug[] = [
     find: 'throw new StorageError({ code: "storage_failed" }, error);',
     replace: "throw error;",
     caughtBy: ["syscalls"],
+    scene: "a rotation",
   },
   {
     name: "what an interrupted checkpoint left behind stops the next one",
@@ -432,6 +440,7 @@ export const bugs: readonly Bug[] = [
     find: 'if (errorCode(error) !== "EEXIST") throw error;',
     replace: "throw error;",
     caughtBy: ["syscalls"],
+    scene: "a checkpoint",
   },
   {
     name: "an interrupted first start is refused",
@@ -439,6 +448,7 @@ export const bugs: readonly Bug[] = [
     find: "const begun = leftover !== null && holdsOnlyCreated(disk, leftover.path);",
     replace: "const begun = leftover !== null && disk.stat(leftover.path)?.size === 0;",
     caughtBy: ["syscalls"],
+    scene: "the first start",
   },
   {
     name: "new credentials are answered for before they are written",
@@ -446,6 +456,7 @@ export const bugs: readonly Bug[] = [
     find: "    await this.#sealed.change({",
     replace: "    void this.#sealed.change({",
     caughtBy: ["syscalls"],
+    scene: "setKeys",
   },
   {
     name: "a checkpoint that wakes up late goes on beside the next server",

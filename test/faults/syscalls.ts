@@ -26,8 +26,12 @@ const AT_ONCE = 4 * CORES;
 /** A sync may need some luck to be hit; everything else is hit at once. */
 const TRIES = 60;
 
+/** `--scene=NAME`: no other one is played. */
+const [only] = process.argv.flatMap((word) => /^--scene=(.*)$/.exec(word)?.[1] ?? []);
+
 const root = realpathSync(rigFolder());
-const all = await prepared();
+const all = (await prepared()).filter(({ name }) => only === undefined || name === only);
+if (all.length === 0) throw new Error(`there is no scene ${only}`);
 
 interface Target {
   readonly scene: Scene;
