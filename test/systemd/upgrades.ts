@@ -57,7 +57,7 @@ async function upgraded(): Promise<void> {
   );
   check(
     "what an operator changed in the unit outlives it",
-    existsSync(`/etc/systemd/system/${SERVICE}.d/sooner.conf`) && shown("WatchdogUSec") === "3s",
+    existsSync(`/etc/systemd/system/${SERVICE}.d/sooner.conf`) && shown("WatchdogUSec") === "10s",
     shown("WatchdogUSec"),
   );
 }
