@@ -15,20 +15,25 @@ const ONE_OF_A_KIND = new Set([
 const placesFor = (way: string, places: readonly Place[]): readonly Place[] =>
   way.startsWith("form POST") ? places.filter(({ name }) => ONE_OF_A_KIND.has(name)) : places;
 
+/** Is this one sent from that place? Both by their number, too. */
+export type IsMeant = (shot: Shot, at: number, place: number) => boolean;
+
 /** How many requests arrived. */
 export async function attack(
   promise: string,
   way: string,
   site: Site,
   from: readonly Place[],
-  isMeant: (shot: Shot) => boolean,
+  isMeant: IsMeant,
 ): Promise<number> {
   const places = placesFor(way, from);
   const { arrived, broken } = await fired(way, site, places, isMeant);
   if (broken.length > 0 && places.length > 1) {
     // Which one was it? One after the other tells.
-    for (const place of places)
-      await attack(`${promise}, ${place.name}`, way, site, [place], isMeant);
+    for (const [number, place] of places.entries()) {
+      const isMeantHere: IsMeant = (shot, at) => isMeant(shot, at, number);
+      await attack(`${promise}, ${place.name}`, way, site, [place], isMeantHere);
+    }
     return arrived;
   }
   check(`${promise}: ${arrived} requests`, broken.length === 0, broken);
@@ -40,13 +45,18 @@ async function fired(
   way: string,
   site: Site,
   places: readonly Place[],
-  isMeant: (shot: Shot) => boolean,
+  isMeant: IsMeant,
 ): Promise<{ readonly arrived: number; readonly broken: string[] }> {
   const acts = actsOn(site);
   const before = await site.seen();
   const heard = await Promise.all(
-    places.map(async (place) =>
-      (await place.fire(way, shotsAt(place.base, acts).filter(isMeant)))
+    places.map(async (place, number) =>
+      (
+        await place.fire(
+          way,
+          shotsAt(place.base, acts).filter((shot, at) => isMeant(shot, at, number)),
+        )
+      )
         .filter((text) => isLeak(place, text))
         .map((text) => `read ${text.slice(0, 200)}`),
     ),

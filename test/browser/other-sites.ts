@@ -2,9 +2,8 @@
 // must not change anything or read anything; the same requests from Berth's own page and from a
 // program must.
 import { networkInterfaces } from "node:os";
-import { check, finish, rigFolder, skip } from "../faults/rig.ts";
-import type { Shot } from "./acts.ts";
-import { attack } from "./attack.ts";
+import { check, finish, rigFolder, sized, skip } from "../faults/rig.ts";
+import { attack, type IsMeant } from "./attack.ts";
 import { pageFile, startAttacker } from "./attacker.ts";
 import { startChromium } from "./chromium.ts";
 import { checkControls } from "./controls.ts";
@@ -26,8 +25,10 @@ const browser = await startChromium({
 const attacker = startAttacker();
 const home = `http://evil.example:${attacker}`;
 const file = pageFile(rigFolder());
+/** Every way leads to every route, but not from every place: from each of them to a third. */
+const SHARE = sized(3, 1);
 /** Words name the ways to go; without any, all of them. */
-const words = process.argv.slice(2);
+const words = process.argv.slice(2).filter((word) => !word.startsWith("--"));
 const names = (await wayNames(browser)).filter((way) => words.length === 0 || words.includes(way));
 /** How many requests arrived, by the way they were sent. */
 const sent = new Map<string, number>();
@@ -47,9 +48,11 @@ async function attackAll(
   login?: typeof LOGIN,
 ): Promise<void> {
   const places = await openPlaces(browser, aroundOf(site, address), login);
-  // A browser that knows a password sends it where it is asked for, and only there.
-  const isMeant = ({ url }: Shot): boolean => login === undefined || url.endsWith("/auth");
-  for (const way of names) {
+  for (const [turn, way] of names.entries()) {
+    // Not the same ones by all ways: what a browser knows as an image, it does not load as another.
+    // A browser that knows a password sends it where it is asked for, and only there.
+    const isMeant: IsMeant = (shot, at, place) =>
+      login === undefined ? (at + place + turn) % SHARE === 0 : shot.url.endsWith("/auth");
     const arrived = await attack(`${how} at ${address}: ${way}`, way, site, places, isMeant);
     sent.set(way, (sent.get(way) ?? 0) + arrived);
   }
