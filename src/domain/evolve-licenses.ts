@@ -1,14 +1,14 @@
 import { resetAfter, totalAt } from "./consumption.ts";
 import type { ActivationMade, LicenseInstalled, LicenseRemoved, RequestMade } from "./event.ts";
 import { limits } from "./limits.ts";
-import {
-  emptyPool,
-  type Counter,
-  type Feature,
-  type FeatureRegistration,
-  type License,
-  type Registration,
-  type State,
+import { Pool } from "./pool.ts";
+import type {
+  Counter,
+  Feature,
+  FeatureRegistration,
+  License,
+  Registration,
+  State,
 } from "./state.ts";
 import { withdrawn, type FeatureTerms } from "./terms.ts";
 import { later, type Instant } from "./time.ts";
@@ -46,7 +46,7 @@ function answer(state: State, request: string, license: number): void {
 
 export function remove(state: State, { license, tombstone }: LicenseRemoved): void {
   const { terms, pool } = licenseOf(state, license);
-  for (const held of pool.holders.values()) state.byPeer.remove(held);
+  for (const held of pool.inOrder()) state.byPeer.remove(held);
   const others = (state.products.get(terms.product) ?? []).filter(({ id }) => id !== license);
   state.licenses.delete(license);
   if (others.length > 0) state.products.set(terms.product, others);
@@ -74,7 +74,7 @@ export function install(state: State, event: LicenseInstalled): void {
       terms,
       grant,
       counter: { total: 0, resetAt: null },
-      pool: emptyPool<Registration>(),
+      pool: new Pool<Registration>(),
       features: new Map(terms.features.map((feature) => [feature.code, newFeature(feature)])),
     };
     state.licenses.set(id, license);
@@ -101,7 +101,7 @@ export function install(state: State, event: LicenseInstalled): void {
 const newFeature = (terms: FeatureTerms): Feature => ({
   terms,
   counter: { total: 0, resetAt: null },
-  pool: emptyPool<FeatureRegistration>(),
+  pool: new Pool<FeatureRegistration>(),
 });
 
 /** The total stays; when it resets next is for the new terms to say. */

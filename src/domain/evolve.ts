@@ -9,10 +9,11 @@ import {
 } from "./evolve-licenses.ts";
 import { limits } from "./limits.ts";
 import { moveAway, moveIn } from "./move.ts";
+import type { Pool } from "./pool.ts";
 import { setBack } from "./set-back.ts";
-import type { Contact, Feature, FeatureRegistration, Pool, Registration, State } from "./state.ts";
+import type { Contact, Feature, FeatureRegistration, Registration, State } from "./state.ts";
 import { isDated } from "./terms.ts";
-import { later, latest, type Instant } from "./time.ts";
+import { later, latest } from "./time.ts";
 
 /**
  * The only code that changes State, and it holds no rules: what an event says happened, happened.
@@ -46,13 +47,13 @@ export function evolve(state: State, event: Event): void {
       state.nextSlot = Math.max(state.nextSlot, slot + 1);
       const { pool } = licenseOf(state, event.license);
       const held = { slot, user, registeredAt: at, end, contact, borrowedUntil: null };
-      put(pool, held);
+      pool.add(held);
       return state.byPeer.add(held);
     }
     case "SlotRenewed": {
       const { pool } = licenseOf(state, event.license);
       const held = holderOf(pool, event.user);
-      move(pool, held, event.end);
+      pool.move(held, event.end);
       if (event.contact !== undefined) speak(state, held, event.contact);
       if (held.borrowedUntil !== null && held.borrowedUntil <= event.at) held.borrowedUntil = null;
       return;
@@ -60,7 +61,7 @@ export function evolve(state: State, event: Event): void {
     case "SlotBorrowed": {
       const { pool } = licenseOf(state, event.license);
       const held = holderOf(pool, event.user);
-      move(pool, held, event.end);
+      pool.move(held, event.end);
       speak(state, held, event.contact);
       held.borrowedUntil = event.until;
       return;
@@ -68,21 +69,24 @@ export function evolve(state: State, event: Event): void {
     case "SlotReleased":
     case "SlotExpired": {
       const { pool } = licenseOf(state, event.license);
-      state.byPeer.remove(holderOf(pool, event.user));
-      return drop(pool, event.user);
+      const held = holderOf(pool, event.user);
+      state.byPeer.remove(held);
+      return pool.remove(held);
     }
     case "FeatureTaken": {
       const { user, slot, end, at } = event;
       state.nextSlot = Math.max(state.nextSlot, slot + 1);
-      return put(featureOf(state, event).pool, { slot, user, registeredAt: at, end });
+      return featureOf(state, event).pool.add({ slot, user, registeredAt: at, end });
     }
     case "FeatureRenewed": {
       const { pool } = featureOf(state, event);
-      return move(pool, holderOf(pool, event.user), event.end);
+      return pool.move(holderOf(pool, event.user), event.end);
     }
     case "FeatureReleased":
-    case "FeatureExpired":
-      return drop(featureOf(state, event).pool, event.user);
+    case "FeatureExpired": {
+      const { pool } = featureOf(state, event);
+      return pool.remove(holderOf(pool, event.user));
+    }
     case "ConsumptionAdded":
       return count(licenseOf(state, event.license).counter, event);
     case "FeatureConsumptionAdded":
@@ -138,23 +142,6 @@ function speak({ byPeer }: State, held: Registration, contact: Contact): void {
   byPeer.add(held);
 }
 
-function put<T extends FeatureRegistration>(pool: Pool<T>, registration: T): void {
-  if (pool.holders.has(registration.user)) throw new Error("a slot was taken twice by one user");
-  pool.holders.set(registration.user, registration);
-  pool.ends.add(registration);
-}
-
-function move<T extends FeatureRegistration>(pool: Pool<T>, held: T, end: Instant): void {
-  pool.ends.remove(held);
-  held.end = end;
-  pool.ends.add(held);
-}
-
-function drop<T extends FeatureRegistration>(pool: Pool<T>, user: string): void {
-  pool.ends.remove(holderOf(pool, user));
-  pool.holders.delete(user);
-}
-
 function rememberKey(state: State, { key, at, fingerprint, outcome }: KeyRemembered): void {
   // Deleted first, so that the order of the map stays the order of time.
   state.remembered.delete(key);
@@ -183,7 +170,7 @@ function featureOf(state: State, event: { license: number; feature: string }): F
 }
 
 function holderOf<T extends FeatureRegistration>(pool: Pool<T>, user: string): T {
-  const held = pool.holders.get(user);
+  const held = pool.get(user);
   if (held === undefined) throw new Error("an event names a user who holds no slot");
   return held;
 }

@@ -55,7 +55,7 @@ export function decideRegisterFeature(
     const nextFree = nextFreeAt(first.feature.pool, slots, at);
     return no({ code: "floating_not_available", slots, nextFree });
   }
-  const ended = room.feature.pool.holders.get(user);
+  const ended = room.feature.pool.get(user);
   const own = ended === undefined ? [] : [featureExpired(room.license.id, code, ended)];
   const slot = state.nextSlot;
   const taken = { ...seatOf(room, code, user, at), slot, peer: command.peer };
@@ -120,7 +120,7 @@ export function decideReleaseAllFeatures(
   const events: Event[] = [];
   for (const { id, features } of state.licenses.values()) {
     for (const [feature, { pool }] of features) {
-      for (const { user, slot, end } of pool.holders.values()) {
+      for (const { user, slot, end } of pool.inOrder()) {
         if (end <= at) continue;
         const named = { license: id, feature, user, slot };
         events.push({ type: "FeatureReleased", at, ...named, by: "admin", peer });

@@ -84,7 +84,7 @@ export function decideRemoveLicense(
     const tombstone = state.tombstones.get(id);
     return tombstone === undefined ? no({ code: "license_not_found" }) : decided([], tombstone);
   }
-  const borrows = [...license.pool.holders.values()]
+  const borrows = [...license.pool.inOrder()]
     .filter((held) => borrowEndOf(held, at) !== null)
     .map(({ user }) => user);
   if (borrows.length > 0 && !withBorrows) {

@@ -1,6 +1,7 @@
 import type { Event } from "./event.ts";
+import type { Pool } from "./pool.ts";
 import { slotsInUse } from "./slots.ts";
-import type { FeatureRegistration, Pool, State } from "./state.ts";
+import type { FeatureRegistration, State } from "./state.ts";
 import { canBorrow, type ConsumptionTerms } from "./terms.ts";
 import type { Instant } from "./time.ts";
 

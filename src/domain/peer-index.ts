@@ -1,25 +1,33 @@
+import { Ordered } from "./ordered.ts";
+import { ShardedMap } from "./sharded-map.ts";
 import type { Registration } from "./state.ts";
 import type { Instant } from "./time.ts";
 
-/** Registrations by the address they last spoke from. Most addresses have one: it needs no set. */
+class Several extends Ordered<Registration> {
+  constructor(one: Registration, other: Registration) {
+    super((a, b) => a.slot - b.slot);
+    this.add(one);
+    this.add(other);
+  }
+}
+
+/** Registrations by the address they last spoke from. Most addresses have one: it needs no list. */
 export class PeerIndex {
-  readonly #held = new Map<string, Registration | Set<Registration>>();
+  readonly #held = new ShardedMap<Registration | Several>();
 
   add(held: Registration): void {
     const { peer } = held.contact;
     const others = this.#held.get(peer);
     if (others === undefined) this.#held.set(peer, held);
-    else if (others instanceof Set) others.add(held);
-    else this.#held.set(peer, new Set([others, held]));
+    else if (others instanceof Several) others.add(held);
+    else this.#held.set(peer, new Several(others, held));
   }
 
   remove(held: Registration): void {
     const { peer } = held.contact;
     const others = this.#held.get(peer);
-    if (others === held) this.#held.delete(peer);
-    else if (others instanceof Set && others.delete(held) && others.size === 0) {
-      this.#held.delete(peer);
-    }
+    if (others instanceof Several) others.remove(held);
+    if (others === held || (others instanceof Several && others.isEmpty)) this.#held.delete(peer);
   }
 
   /** Those that ended do not count, written off or not; nobody counts further than asked. */
@@ -27,7 +35,7 @@ export class PeerIndex {
     const there = this.#held.get(peer);
     if (there === undefined) return slots <= 0;
     let held = 0;
-    for (const { end } of there instanceof Set ? there : [there]) {
+    for (const { end } of there instanceof Several ? there.all() : [there]) {
       if (held >= slots) return true;
       if (at < end) held += 1;
     }

@@ -1,5 +1,6 @@
 import type { ClockSetBack } from "./event.ts";
-import type { Counter, FeatureRegistration, Pool, Registration, State } from "./state.ts";
+import type { Pool } from "./pool.ts";
+import type { Counter, FeatureRegistration, Registration, State } from "./state.ts";
 import { instant, type Instant } from "./time.ts";
 
 /** Time went back: what was stored as later than `to` moves back by as much. */
@@ -39,12 +40,10 @@ function movePool<T extends FeatureRegistration>(
   more: (held: T) => void,
 ): void {
   // In place: what else knows a registration knows it as this object.
-  for (const held of pool.holders.values()) {
-    pool.ends.remove(held);
+  for (const held of pool.inOrder()) {
+    pool.move(held, moved(held.end));
     held.registeredAt = moved(held.registeredAt);
-    held.end = moved(held.end);
     more(held);
-    pool.ends.add(held);
   }
 }
 

@@ -4,8 +4,9 @@ import type { Decision } from "./decision.ts";
 import type { Event, SlotExpired } from "./event.ts";
 import type { Fault } from "./fault.ts";
 import { licensesOf, validOf } from "./licenses.ts";
+import type { Pool } from "./pool.ts";
 import { no, ok, type Result } from "./result.ts";
-import type { Contact, FeatureRegistration, License, Pool, Registration, State } from "./state.ts";
+import type { Contact, FeatureRegistration, License, Registration, State } from "./state.ts";
 import { endOf } from "./terms.ts";
 import { earliest, later, latest, MINUTE, type Instant } from "./time.ts";
 
@@ -27,7 +28,7 @@ export type SlotDecision = Result<Decision<SlotOutcome>, Fault>;
 
 /** Slots taken at this instant: counted, whether or not the expired ones are written off yet. */
 export const slotsInUse = (pool: Pool<FeatureRegistration>, at: Instant): number =>
-  pool.holders.size - pool.ends.countEnded(at);
+  pool.size - pool.ends.countEnded(at);
 
 /**
  * When a full pool has a slot to give again. A license renewed with fewer slots than are held must
@@ -47,7 +48,7 @@ export function holding<T extends FeatureRegistration>(
   user: string,
   at: Instant,
 ): T | null {
-  const held = pool.holders.get(user);
+  const held = pool.get(user);
   return held !== undefined && at < held.end ? held : null;
 }
 
@@ -131,7 +132,7 @@ export function taken({ license, user, slot, end, contact }: SlotOutcome, at: In
 
 /** A slot this user let run out must be written off before they can take another. */
 export function ownExpiry({ id, pool }: License, user: string): SlotExpired[] {
-  const ended = pool.holders.get(user);
+  const ended = pool.get(user);
   return ended === undefined ? [] : [expired(id, ended)];
 }
 

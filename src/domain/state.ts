@@ -1,5 +1,5 @@
-import { ExpiryIndex } from "./expiry-index.ts";
 import { PeerIndex } from "./peer-index.ts";
+import type { Held, Pool } from "./pool.ts";
 import type { Terms, FeatureTerms } from "./terms.ts";
 import { instant, type Instant } from "./time.ts";
 
@@ -173,17 +173,8 @@ export interface Feature {
   readonly pool: Pool<FeatureRegistration>;
 }
 
-/** Who holds slots, by user and by when they end. Ended ones stay until their expiry is written. */
-export interface Pool<T extends FeatureRegistration> {
-  readonly holders: Map<string, T>;
-  readonly ends: ExpiryIndex<T>;
-}
-
-export interface FeatureRegistration {
-  readonly slot: number;
-  readonly user: string;
+export interface FeatureRegistration extends Held {
   registeredAt: Instant;
-  end: Instant;
 }
 
 export interface Registration extends FeatureRegistration {
@@ -244,9 +235,4 @@ export const emptyState = (kind: Kind): State => ({
   products: new Map(),
   remembered: new Map(),
   refusals: new Map(),
-});
-
-export const emptyPool = <T extends FeatureRegistration>(): Pool<T> => ({
-  holders: new Map(),
-  ends: new ExpiryIndex<T>(),
 });

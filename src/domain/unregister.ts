@@ -47,7 +47,7 @@ export function decideUnregisterAll(
   const events: Event[] = [];
   let count = 0;
   for (const license of licenses) {
-    for (const held of license.pool.holders.values()) {
+    for (const held of license.pool.inOrder()) {
       if (held.end <= at || lockedUntil(license, held, at) !== null) continue;
       events.push(...released(license, held, "admin", peer, at));
       count += 1;

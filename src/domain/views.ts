@@ -88,13 +88,12 @@ export function viewRegistrations(
   for (const { id, terms, pool, features } of state.licenses.values()) {
     if (product !== null && terms.product !== product) continue;
     let left = limit;
-    for (const held of pool.holders.values()) {
-      if (held.slot <= after || held.end <= at) continue;
-      // A pool keeps its holders in the order of their slots, so those that follow come later too.
+    for (const held of pool.inOrder(after)) {
+      if (held.end <= at) continue;
       if (left === 0) break;
       left -= 1;
       const using = [...features].filter(([, feature]) => {
-        const end = feature.pool.holders.get(held.user)?.end;
+        const end = feature.pool.get(held.user)?.end;
         return end !== undefined && at < end;
       });
       found.push({

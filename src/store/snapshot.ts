@@ -1,7 +1,7 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { TypeCompiler, type TypeCheck } from "@sinclair/typebox/compiler";
+import { Pool } from "../domain/pool.ts";
 import {
-  emptyPool,
   emptyState,
   type Counter,
   type Feature,
@@ -166,10 +166,10 @@ export function encodeSnapshot(
   for (const license of [...state.products.values()].flat()) {
     const { id, addedAt, movedAt, terms, grant, counter, pool, features } = license;
     rows.licenses.push({ id, addedAt, movedAt, terms, grant, counter });
-    for (const held of pool.holders.values()) rows.registrations.push({ license: id, ...held });
+    for (const held of pool.inOrder()) rows.registrations.push({ license: id, ...held });
     for (const feature of features.values()) {
       rows.features.push({ license: id, terms: feature.terms, counter: feature.counter });
-      for (const held of feature.pool.holders.values()) {
+      for (const held of feature.pool.inOrder()) {
         rows.featureRegistrations.push({ license: id, feature: feature.terms.code, ...held });
       }
     }
@@ -225,14 +225,14 @@ export function decodeSnapshot(snapshot: Snapshot): State {
       terms,
       grant,
       counter: counterOf(counter),
-      pool: emptyPool<Registration>(),
+      pool: new Pool<Registration>(),
       features: new Map(),
     };
     state.licenses.set(id, license);
     state.products.set(terms.product, [...(state.products.get(terms.product) ?? []), license]);
   }
   for (const { license, terms, counter } of snapshot.features) {
-    const feature: Feature = { terms, counter: counterOf(counter), pool: emptyPool() };
+    const feature: Feature = { terms, counter: counterOf(counter), pool: new Pool() };
     found(state.licenses.get(license)).features.set(terms.code, feature);
   }
   for (const row of snapshot.registrations) {
@@ -240,14 +240,12 @@ export function decodeSnapshot(snapshot: Snapshot): State {
     const { slot, user, registeredAt, end, contact, borrowedUntil } = row;
     const held: Registration = { slot, user, registeredAt, end, contact, borrowedUntil };
     const { pool } = found(state.licenses.get(row.license));
-    pool.holders.set(held.user, held);
-    pool.ends.add(held);
+    pool.add(held);
     state.byPeer.add(held);
   }
   for (const { license, feature, ...held } of snapshot.featureRegistrations) {
     const { pool } = found(found(state.licenses.get(license)).features.get(feature));
-    pool.holders.set(held.user, held);
-    pool.ends.add(held);
+    pool.add(held);
   }
   for (const { key, ...done } of snapshot.remembered) state.remembered.set(key, done);
   for (const total of snapshot.refusals) {

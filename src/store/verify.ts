@@ -87,9 +87,8 @@ export async function verify(
   };
 }
 
-const snapshotSize = (
-  licenses: Iterable<{ readonly pool: { readonly holders: ReadonlyMap<string, unknown> } }>,
-): number => [...licenses].reduce((total, { pool }) => total + pool.holders.size, 0);
+const snapshotSize = (licenses: Iterable<{ readonly pool: { readonly size: number } }>): number =>
+  [...licenses].reduce((total, { pool }) => total + pool.size, 0);
 
 /** False when there is no journal to lead from it; a wrong one is refused. */
 async function leadsTo(

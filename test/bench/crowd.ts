@@ -60,8 +60,7 @@ function seat(state: State, product: string, registrations: number, apart: boole
     const contact = { ...told, peer: apart ? told.ip : "127.0.0.1" };
     const user = userOf(index);
     const held = { slot: state.nextSlot, user, registeredAt, end, borrowedUntil: null, contact };
-    pool.holders.set(user, held);
-    pool.ends.add(held);
+    pool.add(held);
     state.nextSlot += 1;
   }
 }

@@ -17,7 +17,7 @@ import {
 } from "../support/scenario.ts";
 
 const holder = (events: readonly Event[], user: string) =>
-  replayed(events).licenses.get(1)?.pool.holders.get(user);
+  replayed(events).licenses.get(1)?.pool.get(user);
 
 const mesh = feature("mesh", { floating: { slots: 1, timeoutMinutes: 5 } });
 const named = { at: minutes(1), license: 1, user: "ada" } as const;
@@ -84,7 +84,7 @@ describe("an event", () => {
     const returned: Event = { ...gone, type: "SlotReleased", by: "user", peer: "", early: false };
     for (const event of [gone, returned]) {
       const state = replayed([installed(1), taken("ada"), taken("bob", { slot: 2 }), event]);
-      expect(state.licenses.get(1)?.pool.holders.has("ada")).toBe(false);
+      expect(state.licenses.get(1)?.pool.get("ada")).toBeUndefined();
       expect(state.licenses.get(1)?.pool.ends.countEnded(hours(9))).toBe(1);
       expect(dump(state)).not.toEqual(plain);
     }

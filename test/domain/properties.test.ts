@@ -82,7 +82,7 @@ test("a heartbeat neither shortens nor cancels a borrow", () => {
       .filter((until) => until > at);
     run();
     const kept = [...state.licenses.values()]
-      .map(({ pool }) => pool.holders.get(command.user ?? ""))
+      .map(({ pool }) => pool.get(command.user ?? ""))
       .filter((holder) => holder !== undefined && holder.end >= (holder.borrowedUntil ?? 0))
       .map((holder) => holder?.borrowedUntil ?? 0);
     for (const until of lent) expect<number[]>(kept).toContain(until);

@@ -176,7 +176,7 @@ describe("when more ran out than one command writes off", () => {
       ...crowd(40),
       taken("ada", { slot: 200, end: hours(10) }),
       installed(2, { product: "cam", slots: 99 }),
-      ...crowd(40).map((event) => ({ ...event, license: 2 })),
+      ...crowd(40).map((event) => ({ ...event, license: 2, slot: event.slot + 100 })),
       taken("bob", { license: 2, slot: 201, end: hours(10) }),
     )
       .at(monday)

@@ -62,7 +62,7 @@ function holdings(lines: readonly Line[], state: State): Held[] {
     }
   }
   for (const one of all.filter(({ to }) => to === Infinity)) {
-    one.to = state.licenses.get(one.license)?.pool.holders.get(one.user)?.end ?? 0;
+    one.to = state.licenses.get(one.license)?.pool.get(one.user)?.end ?? 0;
   }
   return all;
 }

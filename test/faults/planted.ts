@@ -30,7 +30,8 @@ function plant({ file, find, replace }: Bug): string {
 /** Does the rig catch it? Null where it cannot run. */
 async function hunt(bug: Bug, rig: RigName, copy: string): Promise<Hunted | null> {
   const started = performance.now();
-  const aim = rig !== "syscalls" || bug.scene === undefined || isEach ? [] : [`--scene=${bug.scene}`];
+  const aim =
+    rig !== "syscalls" || bug.scene === undefined || isEach ? [] : [`--scene=${bug.scene}`];
   const child = Bun.spawn(
     [process.execPath, join(copy, "test", "faults", `${rig}.ts`), "--first", ...aim],
     {

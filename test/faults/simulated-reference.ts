@@ -3,8 +3,8 @@
 import type { Command } from "../../src/domain/command.ts";
 import { isAudited, type Event } from "../../src/domain/event.ts";
 import { evolve } from "../../src/domain/evolve.ts";
-import { ExpiryIndex } from "../../src/domain/expiry-index.ts";
 import { assertGranted } from "../../src/domain/invariants.ts";
+import { Pool } from "../../src/domain/pool.ts";
 import { emptyState, type State } from "../../src/domain/state.ts";
 import { instant, type Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
@@ -194,6 +194,7 @@ export function textOf(state: State): string {
 
 function plain(_key: string, value: unknown): unknown {
   if (value instanceof Map) return [...value];
-  if (!(value instanceof ExpiryIndex)) return value;
-  return value.ended(instant(Infinity), Infinity).map(({ slot, end }) => [slot, end]);
+  if (!(value instanceof Pool)) return value;
+  const ends = value.ends.ended(instant(Infinity), Infinity).map(({ slot, end }) => [slot, end]);
+  return { holders: [...value.inOrder()], size: value.size, ends };
 }

@@ -211,6 +211,6 @@ function glimpse(state: State, id: number): string {
   const license = state.licenses.get(id);
   const { mark, nextSlot, requests, remembered, refusals } = state;
   const sizes = [state.licenses.size, requests.size, remembered.size, refusals.size].join(" ");
-  const held = `${license?.counter.total} ${license?.pool.holders.size} ${license?.grant.serial}`;
+  const held = `${license?.counter.total} ${license?.pool.size} ${license?.grant.serial}`;
   return `${mark} ${nextSlot} ${sizes} ${held}`;
 }

@@ -54,12 +54,12 @@ function factsOf(state: State): Facts {
   if (license === undefined) return facts;
   facts["terms"] = `serial ${license.grant.serial}, ${license.terms.slots} slots`;
   facts["count"] = String(license.counter.total);
-  for (const { user, end, borrowedUntil } of license.pool.holders.values()) {
+  for (const { user, end, borrowedUntil } of license.pool.inOrder()) {
     facts[`slot ${user}`] = slot(end, borrowedUntil !== null);
   }
   for (const [code, { counter, pool }] of license.features) {
     facts[`count ${code}`] = String(counter.total);
-    for (const user of pool.holders.keys()) facts[`feature ${code} ${user}`] = "held";
+    for (const { user } of pool.inOrder()) facts[`feature ${code} ${user}`] = "held";
   }
   return facts;
 }

@@ -8,7 +8,8 @@ import type { OutcomeOf } from "../../src/domain/decide.ts";
 import type { Event, LicenseInstalled, SlotBorrowed, SlotTaken } from "../../src/domain/event.ts";
 import { evolve } from "../../src/domain/evolve.ts";
 import type { Fault } from "../../src/domain/fault.ts";
-import type { FeatureRegistration, License, Pool, State } from "../../src/domain/state.ts";
+import type { License, State } from "../../src/domain/state.ts";
+import type { Held, Pool } from "../../src/domain/pool.ts";
 import type { ConsumptionTerms, FeatureTerms, Terms } from "../../src/domain/terms.ts";
 import { HOUR, instant, later, MINUTE, type Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
@@ -127,9 +128,9 @@ const dumpLicense = ({ counter, pool, features, ...license }: License) => ({
   ]),
 });
 
-const dumpPool = <T extends FeatureRegistration>({ holders, ends }: Pool<T>) => ({
-  holders: [...holders].map(([user, held]) => [user, { ...held }]),
-  ends: ends.ended(instant(Infinity), Infinity).map(({ slot, end }) => [slot, end]),
+const dumpPool = (pool: Pool<Held>) => ({
+  holders: [...pool.inOrder()].map(({ user }) => [user, { ...pool.get(user) }]),
+  ends: pool.ends.ended(instant(Infinity), Infinity).map(({ slot, end }) => [slot, end]),
 });
 
 export const utc = (iso: string): Instant => instant(Temporal.Instant.from(iso).epochMilliseconds);

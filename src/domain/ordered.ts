@@ -1,0 +1,91 @@
+const CHUNK = 512;
+
+/**
+ * Items in an order, in sorted chunks of bounded size: finding a place is two binary searches,
+ * changing one is a copy of at most two chunks, whatever the number of items. Nothing in here is
+ * long, so the collector, which goes through an array in one go, holds nobody up.
+ *
+ * Where an item belongs must not change while it is inside: remove it, change it, add it again.
+ */
+export class Ordered<T extends K, K = T> {
+  protected readonly chunks: T[][] = [];
+  readonly #order: (a: K, b: K) => number;
+
+  constructor(order: (a: K, b: K) => number) {
+    this.#order = order;
+  }
+
+  add(item: T): void {
+    const newest = this.chunks.at(-1);
+    if (newest === undefined || this.#order(lastOf(newest), item) < 0) {
+      return this.#append(item, newest);
+    }
+    const at = this.chunkOf(item);
+    const chunk = this.chunks[at] ?? newest;
+    chunk.splice(this.placeOf(chunk, item), 0, item);
+    if (chunk.length > 2 * CHUNK) this.chunks.splice(at + 1, 0, chunk.splice(CHUNK));
+  }
+
+  /** Behind everything, without a search: where nearly everything new belongs. */
+  #append(item: T, newest: T[] | undefined): void {
+    if (newest !== undefined && newest.length < CHUNK) newest.push(item);
+    else this.chunks.push([item]);
+  }
+
+  remove(item: T): void {
+    const at = this.chunkOf(item);
+    const chunk = this.chunks[at];
+    const place = chunk === undefined ? -1 : this.placeOf(chunk, item);
+    if (chunk?.[place] !== item) throw new Error("an item is not where it belongs");
+    chunk.splice(place, 1);
+    if (chunk.length === 0) this.chunks.splice(at, 1);
+  }
+
+  get isEmpty(): boolean {
+    return this.chunks.length === 0;
+  }
+
+  *all(): Generator<T, void> {
+    for (const chunk of this.chunks) yield* chunk;
+  }
+
+  /** Everything that is not before `first`. */
+  *from(first: K): Generator<T, void> {
+    const at = this.chunkOf(first);
+    const begun = this.chunks[at] ?? [];
+    yield* begun.slice(this.placeOf(begun, first));
+    for (let next = at + 1; next < this.chunks.length; next += 1) yield* this.chunks[next] ?? [];
+  }
+
+  /** The first chunk whose last item is not before `item`. */
+  protected chunkOf(item: K): number {
+    let low = 0;
+    let high = this.chunks.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const chunk = this.chunks[middle];
+      if (chunk !== undefined && this.#order(lastOf(chunk), item) < 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** Where in a chunk the first item is that is not before `item`. */
+  protected placeOf(chunk: readonly K[], item: K): number {
+    let low = 0;
+    let high = chunk.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const other = chunk[middle];
+      if (other !== undefined && this.#order(other, item) < 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+export function lastOf<T>(chunk: readonly T[]): T {
+  const last = chunk.at(-1);
+  if (last === undefined) throw new Error("a chunk is empty");
+  return last;
+}
