@@ -189,7 +189,20 @@ function copyOf(state: State): State {
 export function textOf(state: State): string {
   const licenses = [...state.licenses].toSorted(([a], [b]) => a - b);
   const products = [...state.products].map(([code, all]) => [code, all.map(({ id }) => id)]);
-  return JSON.stringify({ ...state, licenses, products, clockSuspect: false }, plain);
+  const byPeer = peersIn(state);
+  return JSON.stringify({ ...state, licenses, products, byPeer, clockSuspect: false }, plain);
+}
+
+/** Does the index by address have as many as there are, and not one more? */
+function peersIn({ licenses, byPeer }: State): unknown[] {
+  const counts = new Map<string, number>();
+  for (const { pool } of licenses.values()) {
+    for (const { contact } of pool.inOrder()) {
+      counts.set(contact.peer, (counts.get(contact.peer) ?? 0) + 1);
+    }
+  }
+  const has = (peer: string, count: number) => byPeer.atLeast(peer, count, instant(-1));
+  return [...counts].map(([peer, count]) => [peer, has(peer, count), has(peer, count + 1)]);
 }
 
 function plain(_key: string, value: unknown): unknown {
