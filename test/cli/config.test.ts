@@ -1,6 +1,7 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join } from "node:path";
+import { buildBinary } from "../support/binary.ts";
 import { berth, done, doneJson } from "../support/berth.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -8,8 +9,6 @@ import { tempFolder } from "../support/temp-folder.ts";
 setDefaultTimeout(30_000);
 
 type Settings = Record<string, { readonly value: unknown; readonly from: string }>;
-
-const SOURCES = resolve(import.meta.dir, "..", "..");
 
 function configFile(text: string): string {
   const path = join(tempFolder(), "berth.toml");
@@ -22,7 +21,7 @@ const settings = (words: readonly string[], env: Record<string, string> = {}): P
 
 test("the defaults are shown, and are not of the working folder", async () => {
   expect(await settings([])).toEqual({
-    data: { value: join(SOURCES, "data"), from: "default" },
+    data: { value: join(dirname(buildBinary()), "data"), from: "default" },
     listen: { value: "0.0.0.0:8080", from: "default" },
     "client-auth": { value: "open", from: "default" },
     "max-slots-per-user": { value: "0", from: "default" },

@@ -75,7 +75,9 @@ describe("the unit", () => {
 describe("an installation is refused", () => {
   test("from the sources: there is nothing to copy", async () => {
     for (const words of [["install"], ["install", "--dry-run"], ["uninstall"]]) {
-      const { code, stdout, stderr } = await berth(["service", ...words]);
+      const { code, stdout, stderr } = await berth(["service", ...words], {
+        fromSources: true,
+      });
       expect([code, stdout]).toEqual([1, ""]);
       expect(stderr).toContain("only the executable can install itself");
       expect(stderr).toContain("berth: hint: bun run build");

@@ -158,7 +158,9 @@ test("help for a command may be asked for in three ways", async () => {
 
 describe("version", () => {
   test("is told with the runtime and the target", async () => {
-    const asked = await Promise.all(["version", "--version", "-v"].map((word) => done([word])));
+    const asked = await Promise.all(
+      ["version", "--version", "-v"].map((word) => done([word], { fromSources: true })),
+    );
     for (const text of asked) {
       expect(text).toBe(
         `berth ${manifest.version} (from source, bun ${Bun.version}, ${process.platform}-${process.arch})\n`,
@@ -173,8 +175,8 @@ describe("version", () => {
       runtime: `bun ${Bun.version}`,
       target: `${process.platform}-${process.arch}`,
     };
-    expect(await doneJson<object>(["version"])).toEqual(facts);
-    const environment = { env: { BERTH_JSON: "true" } };
+    expect(await doneJson<object>(["version"], { fromSources: true })).toEqual(facts);
+    const environment = { fromSources: true, env: { BERTH_JSON: "true" } } as const;
     expect(JSON.parse(await done(["version"], environment)) as object).toEqual(facts);
   });
 });

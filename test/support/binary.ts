@@ -5,12 +5,19 @@ import { join } from "node:path";
 const root = join(import.meta.dir, "..", "..");
 const BINARY = join(root, "build", "out", "berth");
 
-/** Builds the binary unless it is newer than everything it is made of. */
+let isBuilt = false;
+
+/** Builds the binary unless it is newer than everything it is made of; looks once. */
 export function buildBinary(): string {
-  if (existsSync(BINARY) && statSync(BINARY).mtimeMs > newestSource()) return BINARY;
+  if (isBuilt) return BINARY;
+  if (!existsSync(BINARY) || statSync(BINARY).mtimeMs <= newestSource()) compile();
+  isBuilt = true;
+  return BINARY;
+}
+
+function compile(): void {
   const built = Bun.spawnSync([process.execPath, join(root, "build", "compile.ts")]);
   if (built.exitCode !== 0) throw new Error(`the build failed: ${built.stderr.toString()}`);
-  return BINARY;
 }
 
 function newestSource(): number {
