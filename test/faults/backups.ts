@@ -31,14 +31,14 @@ const PLANS: readonly Plan[] = [
   { ...backup, checkpointAt: "recording", commandAt: null, pass: 0 },
   // Files that are still to be copied are dropped.
   { ...backup, checkpointAt: "begun", commandAt: "state copied", pass: 2 },
+  // More than once: on a busy machine a look may be over before it can be stopped.
+  { ...look, atOnce: 1 },
   { ...backup, checkpointAt: null, commandAt: null, pass: 0, atOnce: 2 },
   { ...backup, checkpointAt: "begun", commandAt: "state read", pass: 2 },
   { ...backup, checkpointAt: "begun", commandAt: "state copied", pass: 1 },
   { ...backup, checkpointAt: "recording", commandAt: "state read", pass: 1 },
   { ...backup, checkpointAt: null, commandAt: null, pass: 0, atOnce: 2 },
-  // More than once: on a busy machine a look may be over before it can be stopped.
   { ...look, atOnce: 2 },
-  { ...look, atOnce: 1 },
   { ...look, atOnce: 1 },
   { ...look, atOnce: 1 },
 ];
