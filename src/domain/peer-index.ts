@@ -26,8 +26,11 @@ export class PeerIndex {
   remove(held: Registration): void {
     const { peer } = held.contact;
     const others = this.#held.get(peer);
-    if (others instanceof Several) others.remove(held);
-    if (others === held || (others instanceof Several && others.isEmpty)) this.#held.delete(peer);
+    if (others instanceof Several) {
+      others.remove(held);
+      if (!others.isEmpty) return;
+    } else if (others !== held) throw new Error("an address does not know its registration");
+    this.#held.delete(peer);
   }
 
   /** Those that ended do not count, written off or not; nobody counts further than asked. */

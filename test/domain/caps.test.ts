@@ -1,7 +1,8 @@
 import { expect, test } from "bun:test";
-import type { Caps, State } from "../../src/domain/state.ts";
+import type { Caps, Registration, State } from "../../src/domain/state.ts";
 import type { Command } from "../../src/domain/command.ts";
 import { evolve } from "../../src/domain/evolve.ts";
+import { PeerIndex } from "../../src/domain/peer-index.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
 import { decodeSnapshot, encodeSnapshot, noHistory } from "../../src/store/snapshot.ts";
@@ -9,6 +10,7 @@ import { firstHead } from "../../src/store/journal.ts";
 import { newSite, VENDOR } from "../support/new-site.ts";
 import {
   borrow,
+  CONTACT,
   hours,
   install,
   minutes,
@@ -88,4 +90,26 @@ test("a clock set back moves what an address holds, and leaves nothing of it beh
   expect(act(state, from("bob", "p2", "10.0.0.1"), minutes(30))).toBe("ok");
   expect(act(state, unregister("bob", { product: "p2" }), minutes(30))).toBe("ok");
   expect(act(state, from("eve", "p3", "10.0.0.1"), minutes(30))).toBe("ok");
+});
+
+test("an address gives nobody back whom it does not have", () => {
+  const at = (slot: number): Registration => ({
+    slot,
+    user: `user-${slot}`,
+    registeredAt: MONDAY,
+    end: hours(1),
+    borrowedUntil: null,
+    contact: CONTACT,
+  });
+  const [ada, bob] = [at(1), at(2)];
+  const index = new PeerIndex();
+  expect(() => index.remove(ada)).toThrow("does not know");
+  index.add(ada);
+  expect(() => index.remove(bob)).toThrow("does not know");
+  index.add(bob);
+  expect(() => index.remove({ ...bob })).toThrow("not where it belongs");
+  index.remove(ada);
+  expect([1, 2].map((slots) => index.atLeast(CONTACT.peer, slots, MONDAY))).toEqual([true, false]);
+  index.remove(bob);
+  expect(index.atLeast(CONTACT.peer, 1, MONDAY)).toBe(false);
 });
