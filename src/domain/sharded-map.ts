@@ -1,8 +1,8 @@
 const SHARDS = 64;
 
 /**
- * A map by name that may grow to a million entries, in many small ones: the collector goes through a
- * map in one go, and one that grows is copied in one go, and nobody is answered meanwhile.
+ * A map by name that may grow to a million entries, in many small ones: the collector goes through
+ * a map in one go, and one that grows is copied in one go, and nobody is answered meanwhile.
  */
 export class ShardedMap<V> {
   readonly #shards: (Map<string, V> | undefined)[] = [];
