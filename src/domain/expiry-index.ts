@@ -1,10 +1,8 @@
-import { lastOf, Ordered } from "./ordered.ts";
+import { lastOf, Ordered, type Slotted } from "./ordered.ts";
 import type { Instant } from "./time.ts";
 
-export interface Ending {
+export interface Ending extends Slotted {
   readonly end: Instant;
-  /** Unique within one index: tells apart what ends at the same instant. */
-  readonly slot: number;
 }
 
 /** Everything that will end, ordered by when. */

@@ -1,5 +1,10 @@
 const CHUNK = 512;
 
+/** What can be ordered is known by its slot, which no other one has: a site counts them once. */
+export interface Slotted {
+  readonly slot: number;
+}
+
 /**
  * Items in an order, in sorted chunks of bounded size: finding a place is two binary searches,
  * changing one is a copy of at most two chunks, whatever the number of items. Nothing in here is
@@ -7,7 +12,7 @@ const CHUNK = 512;
  *
  * Where an item belongs must not change while it is inside: remove it, change it, add it again.
  */
-export class Ordered<T extends K, K = T> {
+export class Ordered<T extends K, K extends Slotted = T> {
   protected readonly chunks: T[][] = [];
   readonly #order: (a: K, b: K) => number;
 
@@ -36,7 +41,7 @@ export class Ordered<T extends K, K = T> {
     const at = this.chunkOf(item);
     const chunk = this.chunks[at];
     const place = chunk === undefined ? -1 : this.placeOf(chunk, item);
-    if (chunk?.[place] !== item) throw new Error("an item is not where it belongs");
+    if (chunk?.[place] !== item) throw new Error(`slot ${item.slot} is not where it belongs`);
     chunk.splice(place, 1);
     if (chunk.length === 0) this.chunks.splice(at, 1);
   }
@@ -45,11 +50,12 @@ export class Ordered<T extends K, K = T> {
     return this.chunks.length === 0;
   }
 
+  /** Nobody may be added or removed before the end of it. */
   *all(): Generator<T, void> {
     for (const chunk of this.chunks) yield* chunk;
   }
 
-  /** Everything that is not before `first`. */
+  /** Everything that is not before `first`; for its use the same holds. */
   *from(first: K): Generator<T, void> {
     const at = this.chunkOf(first);
     const begun = this.chunks[at] ?? [];

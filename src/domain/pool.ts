@@ -1,23 +1,21 @@
 import { ExpiryIndex, type Ending } from "./expiry-index.ts";
-import { Ordered } from "./ordered.ts";
+import { Ordered, type Slotted } from "./ordered.ts";
 import { ShardedMap } from "./sharded-map.ts";
 import type { Instant } from "./time.ts";
 
-/** A slot somebody holds. */
-export interface Held extends Ending {
+/** Somebody with a slot. */
+export interface Holder extends Ending {
   readonly user: string;
   end: Instant;
 }
-
-type Numbered = Pick<Held, "slot">;
 
 /**
  * Who holds slots: by user, by slot, and by when they end. Ended ones stay until their expiry is
  * written.
  */
-export class Pool<T extends Held> {
+export class Pool<T extends Holder> {
   readonly #byUser = new ShardedMap<T>();
-  readonly #bySlot = new Ordered<T, Numbered>((a, b) => a.slot - b.slot);
+  readonly #bySlot = new Ordered<T, Slotted>((a, b) => a.slot - b.slot);
   readonly #byEnd = new ExpiryIndex<T>();
 
   get size(): number {
@@ -52,8 +50,8 @@ export class Pool<T extends Held> {
     this.#byEnd.add(held);
   }
 
-  /** Those after a slot, the longest held first. */
-  inOrder(after = 0): Iterable<T> {
+  /** Those after a slot, the longest held first; none may come or go before the end of it. */
+  inOrder(after = -1): Iterable<T> {
     return this.#bySlot.from({ slot: after + 1 });
   }
 }

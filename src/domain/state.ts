@@ -1,5 +1,5 @@
 import { PeerIndex } from "./peer-index.ts";
-import type { Held, Pool } from "./pool.ts";
+import type { Holder, Pool } from "./pool.ts";
 import type { Terms, FeatureTerms } from "./terms.ts";
 import { instant, type Instant } from "./time.ts";
 
@@ -173,7 +173,7 @@ export interface Feature {
   readonly pool: Pool<FeatureRegistration>;
 }
 
-export interface FeatureRegistration extends Held {
+export interface FeatureRegistration extends Holder {
   registeredAt: Instant;
 }
 

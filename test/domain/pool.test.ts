@@ -1,14 +1,18 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { Pool, type Held } from "../../src/domain/pool.ts";
+import { Pool, type Holder } from "../../src/domain/pool.ts";
 import { ShardedMap } from "../../src/domain/sharded-map.ts";
 import { instant } from "../../src/domain/time.ts";
 
-const held = (user: string, slot: number, end = slot): Held => ({ user, slot, end: instant(end) });
+const held = (user: string, slot: number, end = slot): Holder => ({
+  user,
+  slot,
+  end: instant(end),
+});
 
 describe("a pool", () => {
   test("knows its holders by user, by slot and by their end", () => {
-    const pool = new Pool<Held>();
+    const pool = new Pool<Holder>();
     const [ada, bob, eve] = [held("ada", 1, 30), held("bob", 2, 20), held("eve", 5, 10)];
     for (const one of [bob, eve, ada]) pool.add(one);
     expect(pool.size).toBe(3);
@@ -21,14 +25,14 @@ describe("a pool", () => {
   });
 
   test("lends one slot to one user", () => {
-    const pool = new Pool<Held>();
+    const pool = new Pool<Holder>();
     pool.add(held("ada", 1));
     expect(() => pool.add(held("ada", 2))).toThrow("twice");
     expect([pool.size, ...pool.inOrder()]).toEqual([1, held("ada", 1)]);
   });
 
   test("removes nobody who is not there", () => {
-    const pool = new Pool<Held>();
+    const pool = new Pool<Holder>();
     pool.add(held("ada", 1));
     expect(() => pool.remove(held("ada", 1))).toThrow("not where it belongs");
     expect(pool.size).toBe(1);
@@ -38,8 +42,8 @@ describe("a pool", () => {
     const step = fc.record({ who: fc.nat(3_000), until: fc.nat(500), many: fc.nat(900) });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
-        const pool = new Pool<Held>();
-        const model = new Map<string, Held>();
+        const pool = new Pool<Holder>();
+        const model = new Map<string, Holder>();
         let slot = 0;
         for (const { who, until, many } of steps) {
           for (let user = who; user < who + many; user += 1) {

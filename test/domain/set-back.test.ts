@@ -3,7 +3,7 @@ import type { Command, SetClockBack } from "../../src/domain/command.ts";
 import { totalAt } from "../../src/domain/consumption.ts";
 import type { Event } from "../../src/domain/event.ts";
 import { evolve } from "../../src/domain/evolve.ts";
-import type { Held, Pool } from "../../src/domain/pool.ts";
+import type { Holder, Pool } from "../../src/domain/pool.ts";
 import { slotsInUse } from "../../src/domain/slots.ts";
 import type { License, State } from "../../src/domain/state.ts";
 import { DAY, later, MINUTE, type Instant } from "../../src/domain/time.ts";
@@ -143,7 +143,7 @@ describe("a clock set back by three days", () => {
       expect(all.map(({ end }) => end)).toEqual(
         all.map(({ end }) => end).toSorted((a, b) => a - b),
       );
-      for (const one of all) (pool as Pool<Held>).remove(one);
+      for (const one of all) (pool as Pool<Holder>).remove(one);
       expect(pool.ends.ended(later(WILD, 999 * DAY), Infinity)).toEqual([]);
     }
   });

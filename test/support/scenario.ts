@@ -9,7 +9,7 @@ import type { Event, LicenseInstalled, SlotBorrowed, SlotTaken } from "../../src
 import { evolve } from "../../src/domain/evolve.ts";
 import type { Fault } from "../../src/domain/fault.ts";
 import type { License, State } from "../../src/domain/state.ts";
-import type { Held, Pool } from "../../src/domain/pool.ts";
+import type { Holder, Pool } from "../../src/domain/pool.ts";
 import type { ConsumptionTerms, FeatureTerms, Terms } from "../../src/domain/terms.ts";
 import { HOUR, instant, later, MINUTE, type Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
@@ -128,7 +128,7 @@ const dumpLicense = ({ counter, pool, features, ...license }: License) => ({
   ]),
 });
 
-const dumpPool = (pool: Pool<Held>) => ({
+const dumpPool = (pool: Pool<Holder>) => ({
   holders: [...pool.inOrder()].map(({ user }) => [user, { ...pool.get(user) }]),
   ends: pool.ends.ended(instant(Infinity), Infinity).map(({ slot, end }) => [slot, end]),
 });
