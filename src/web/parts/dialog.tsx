@@ -8,15 +8,24 @@ interface Props {
   readonly children: ComponentChildren;
 }
 
+/** For how long a dialog may follow another one. */
+const AT_ONCE = 1_000;
+
+/** Where the keyboard was before the dialog that went last: it may not be back when the next one comes. */
+let returning: Element | null = null;
+
 /** Over everything else until it is answered; Escape and the browser's back do what they should. */
 export function Dialog({ title, onClose, children }: Props) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
-    const before = document.activeElement;
+    const { activeElement, body } = document;
+    const before = activeElement === body ? returning : activeElement;
     ref.current?.showModal();
     // One that is taken away instead of closed would leave the keyboard nowhere.
     return () => {
+      returning = before;
+      setTimeout(() => (returning = null), AT_ONCE);
       if (before instanceof HTMLElement) before.focus();
     };
   }, []);
