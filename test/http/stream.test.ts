@@ -72,7 +72,7 @@ describe("what is told", () => {
       await Bun.sleep(200);
     }
     expect(watching.lines.slice(1)).toEqual([""]);
-    expect(performance.now() - began).toBeLessThan(5_500);
+    expect(performance.now() - began).toBeLessThan(9_500);
   });
 
   test("a slot that ends by itself", async () => {
@@ -178,7 +178,7 @@ describe("a stop", () => {
     const stopping = one.stop();
     expect(await watching[0].ended).toBe(true);
     await stopping;
-    expect(performance.now() - began).toBeLessThan(1_000);
+    expect(performance.now() - began).toBeLessThan(4_500);
     expectOk(await site.register({ user: "ada" }));
     await watching[1].sees(inUse(1));
   });
