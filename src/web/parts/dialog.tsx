@@ -11,7 +11,7 @@ interface Props {
 /** For how long a dialog may follow another one. */
 const AT_ONCE = 1_000;
 
-/** Where the keyboard was before the dialog that went last: it may not be back when the next one comes. */
+/** Where the keyboard was before the dialog that went last; it may not be back there yet. */
 let returning: Element | null = null;
 
 /** Over everything else until it is answered; Escape and the browser's back do what they should. */
