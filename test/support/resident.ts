@@ -1,6 +1,5 @@
 // How much memory a process holds, read off the kernel.
 import { readFileSync } from "node:fs";
-import { median } from "./median.ts";
 
 const STEP = 250;
 const STILL = 2_000;
@@ -24,11 +23,9 @@ export function resident(pid: number): number {
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
 }
 
-const ENDS = 3;
-
 /**
- * What a process holds while a load goes on. What the collector leaves varies by tens of MiB from
- * one look to the next, so no two of them are compared, but the first few with the last few.
+ * What a process holds while a load goes on. What the collector leaves goes up for many looks and
+ * then down by tens of MiB, so the lowest ones are compared: what is kept for ever is in them too.
  */
 export class MemoryCurve {
   readonly #pid: number;
@@ -42,9 +39,10 @@ export class MemoryCurve {
     this.#levels.push(await settled(this.#pid));
   }
 
-  /** How many MiB the middle one of the last looks is above that of the first ones. */
+  /** How many MiB the lowest look of the later half is above that of the earlier one. */
   get grown(): number {
-    return median(this.#levels.slice(-ENDS)) - median(this.#levels.slice(0, ENDS));
+    const half = Math.floor(this.#levels.length / 2);
+    return Math.min(...this.#levels.slice(-half)) - Math.min(...this.#levels.slice(0, half));
   }
 
   get shown(): string {
