@@ -90,6 +90,8 @@ export class Ordered<T extends K, K extends Slotted = T> {
   }
 }
 
+export const bySlot = (a: Slotted, b: Slotted): number => a.slot - b.slot;
+
 export function lastOf<T>(chunk: readonly T[]): T {
   const last = chunk.at(-1);
   if (last === undefined) throw new Error("a chunk is empty");

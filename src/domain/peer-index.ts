@@ -1,11 +1,11 @@
-import { Ordered } from "./ordered.ts";
+import { bySlot, Ordered } from "./ordered.ts";
 import { ShardedMap } from "./sharded-map.ts";
 import type { Registration } from "./state.ts";
 import type { Instant } from "./time.ts";
 
 class Several extends Ordered<Registration> {
   constructor(one: Registration, other: Registration) {
-    super((a, b) => a.slot - b.slot);
+    super(bySlot);
     this.add(one);
     this.add(other);
   }

@@ -1,5 +1,5 @@
 import { ExpiryIndex, type Ending } from "./expiry-index.ts";
-import { Ordered, type Slotted } from "./ordered.ts";
+import { bySlot, Ordered, type Slotted } from "./ordered.ts";
 import { ShardedMap } from "./sharded-map.ts";
 import type { Instant } from "./time.ts";
 
@@ -15,7 +15,7 @@ export interface Holder extends Ending {
  */
 export class Pool<T extends Holder> {
   readonly #byUser = new ShardedMap<T>();
-  readonly #bySlot = new Ordered<T, Slotted>((a, b) => a.slot - b.slot);
+  readonly #bySlot = new Ordered<T, Slotted>(bySlot);
   readonly #byEnd = new ExpiryIndex<T>();
 
   get size(): number {
