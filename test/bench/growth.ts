@@ -1,10 +1,9 @@
 // What becomes of it all when a site grows: the same load on servers with few and with many
 // registrations, all up at once.
 import { join } from "node:path";
-import { median } from "../support/median.ts";
 import { resident } from "../support/resident.ts";
 import { benchFolder, crowdIn, Server } from "./field.ts";
-import { columns, least, most, number, type Figure } from "./goals.ts";
+import { columns, least, median, most, number, type Figure } from "./goals.ts";
 import { quiet, type Round } from "./load.ts";
 import type { Measured, Size } from "./part.ts";
 import type { Kind } from "./plan.ts";

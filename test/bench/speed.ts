@@ -1,9 +1,8 @@
 // How fast Berth answers, held against its yardsticks in the same run: all servers up at once, every
 // round asks each of them, and what counts is the median of the rounds' ratios.
-import { median } from "../support/median.ts";
 import { resident } from "../support/resident.ts";
 import { openField, type Server } from "./field.ts";
-import { columns, least, most, number, type Figure } from "./goals.ts";
+import { columns, least, median, most, number, type Figure } from "./goals.ts";
 import type { Round } from "./load.ts";
 import type { Measured, Size } from "./part.ts";
 import type { Kind } from "./plan.ts";

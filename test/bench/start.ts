@@ -1,10 +1,9 @@
 // Start to the first 200, and idle memory, of the compiled binary.
 import { join } from "node:path";
 import { startBinary } from "../support/binary.ts";
-import { median } from "../support/median.ts";
 import { resident } from "../support/resident.ts";
 import { benchFolder } from "./field.ts";
-import { below, type Figure } from "./goals.ts";
+import { below, median, type Figure } from "./goals.ts";
 import type { Measured, Size } from "./part.ts";
 
 const SETTLE = 100;
