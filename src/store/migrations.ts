@@ -8,6 +8,8 @@ type Old = Readonly<Record<string, unknown>>;
  * one since licenses are signed stays here; journals need none, their events mean what they meant.
  */
 const STEPS: Readonly<Record<number, (old: Old) => Old>> = {
+  // 5: see the fields that are added here.
+  4: (old) => ({ ...old }),
   // 4: an appliance can be carried to another host.
   3: (old) => ({
     ...old,

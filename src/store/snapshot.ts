@@ -21,7 +21,7 @@ import { GENESIS } from "../platform/hash.ts";
 import type { Head } from "./journal.ts";
 
 /** Raised by one with every change to what follows; older ones are migrated, newer ones refused. */
-export const FORMAT = 4;
+export const FORMAT = 5;
 
 const At = Type.Unsafe<Instant>(Type.Integer());
 const MaybeAt = Type.Union([At, Type.Null()]);
