@@ -61,6 +61,7 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
     kind,
     create,
     clock: clock.now,
+    jumps: clock.jumps,
     isSuspect: clock.isSuspect,
     ...(caps && { caps }),
     checkpoint: (where, open) => checkpointInChild(where, open, keepMonths),

@@ -1,5 +1,4 @@
 import { capOn } from "./caps.ts";
-import { CLOCK } from "./clock.ts";
 import type { Borrow } from "./command.ts";
 import { decided } from "./decision.ts";
 import type { Event } from "./event.ts";
@@ -20,6 +19,7 @@ import {
 import type { License, State } from "./state.ts";
 import { canBorrow, endOf } from "./terms.ts";
 import { earliest, HOUR, later, latest, MINUTE, type Instant } from "./time.ts";
+import { CLOCK } from "./timekeeper.ts";
 
 /** What is kept of a borrow under its key; user and contact come again with the repeat. */
 type KeptBorrow = Omit<SlotOutcome, "user" | "contact">;

@@ -1,4 +1,12 @@
-import type { Contact, Grant, Kind, OpenActivation, OpenRequest, TrustedVendor } from "./state.ts";
+import type {
+  ClockJump,
+  Contact,
+  Grant,
+  Kind,
+  OpenActivation,
+  OpenRequest,
+  TrustedVendor,
+} from "./state.ts";
 import type { AccessChange, ReleasedBy } from "./event.ts";
 import type { Terms } from "./terms.ts";
 import type { Instant } from "./time.ts";
@@ -26,6 +34,7 @@ export type Command =
   | MoveAway
   | MarkClock
   | AskClock
+  | JumpClock
   | SetClockBack
   | CountRefusals;
 
@@ -167,6 +176,11 @@ export interface AskClock {
   readonly type: "AskClock";
   readonly nonce: string;
   readonly peer: string;
+}
+
+/** Puts on record that the clock went ahead. */
+export interface JumpClock extends ClockJump {
+  readonly type: "JumpClock";
 }
 
 export interface SetClockBack {

@@ -60,13 +60,13 @@ export function decideAddConsumption(
 }
 
 /** The total as it counts now: zero from the instant its period ended, event or not. */
-export const totalAt = ({ total, resetAt }: Counter, at: Instant): number =>
+export const totalAt = ({ total, resetAt }: Omit<Counter, "counted">, at: Instant): number =>
   resetAt !== null && at >= resetAt ? 0 : total;
 
 /** The end of the period that `at` lies in. */
 export function resetAfter(
   terms: ConsumptionTerms | null,
-  counter: Counter,
+  counter: Pick<Counter, "resetAt">,
   at: Instant,
 ): Instant | null {
   if (terms?.period == null) return null;

@@ -1,5 +1,5 @@
 import { decideBorrow } from "./borrow.ts";
-import { decideAskClock, decideMarkClock, decideSetClockBack } from "./clock.ts";
+import { decideAskClock, decideJumpClock, decideMarkClock, decideSetClockBack } from "./clock.ts";
 import type { Command } from "./command.ts";
 import { decideAddConsumption, type ConsumptionOutcome } from "./consumption.ts";
 import { decided, type Decision } from "./decision.ts";
@@ -51,6 +51,7 @@ export interface Outcomes {
   MoveAway: Retired;
   MarkClock: null;
   AskClock: null;
+  JumpClock: null;
   SetClockBack: null;
   CountRefusals: null;
 }
@@ -84,6 +85,7 @@ const DECIDERS: { readonly [C in Command as C["type"]]: Decider<C> } = {
   AddFeatureConsumption: decideAddFeatureConsumption,
   MarkClock: decideMarkClock,
   AskClock: decideAskClock,
+  JumpClock: decideJumpClock,
   SetClockBack: decideSetClockBack,
   SetKeys: (_state, { changed, peer }, at) =>
     decided([{ type: "KeysSet", at, changed, peer }], null),

@@ -1,4 +1,5 @@
 import type {
+  ClockJump,
   Contact,
   Grant,
   Kind,
@@ -27,6 +28,7 @@ export type Event =
   | SlotBorrowed
   | SlotReleased
   | SlotExpired
+  | SlotRestored
   | FeatureTaken
   | FeatureRenewed
   | FeatureReleased
@@ -41,6 +43,7 @@ export type Event =
   | MovedIn
   | ClockMarked
   | ClockAsked
+  | ClockJumped
   | ClockSetBack
   | RefusalsCounted;
 
@@ -139,6 +142,17 @@ export interface SlotExpired extends OfHolder<"SlotExpired"> {
   readonly slot: number;
 }
 
+/**
+ * A borrow that ended only because the clock was ahead is held again, under the slot it had or, if
+ * its user holds another by now, under that one.
+ */
+export interface SlotRestored extends OfHolder<"SlotRestored"> {
+  readonly slot: number;
+  readonly until: Instant;
+  /** The user held a slot again already. */
+  readonly isHeld: boolean;
+}
+
 interface OfFeature<T extends string> extends OfHolder<T> {
   readonly feature: string;
 }
@@ -193,7 +207,10 @@ export interface ClockAsked extends Happened<"ClockAsked"> {
   readonly peer: string;
 }
 
-/** What was stored as later than `to` moves back by as much as time did. */
+/** The clock was believed to have gone ahead from one instant to another. */
+export interface ClockJumped extends Happened<"ClockJumped">, ClockJump {}
+
+/** What was set while the clock was ahead moves back by as much as it was ahead. */
 export interface ClockSetBack extends Happened<"ClockSetBack"> {
   readonly from: Instant;
   readonly to: Instant;

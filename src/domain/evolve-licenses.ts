@@ -1,5 +1,11 @@
 import { resetAfter, totalAt } from "./consumption.ts";
-import type { ActivationMade, LicenseInstalled, LicenseRemoved, RequestMade } from "./event.ts";
+import type {
+  ActivationMade,
+  ConsumptionAdded,
+  LicenseInstalled,
+  LicenseRemoved,
+  RequestMade,
+} from "./event.ts";
 import { limits } from "./limits.ts";
 import { Pool } from "./pool.ts";
 import type {
@@ -73,7 +79,7 @@ export function install(state: State, event: LicenseInstalled): void {
       movedAt: null,
       terms,
       grant,
-      counter: { total: 0, resetAt: null },
+      counter: newCounter(),
       pool: new Pool<Registration>(),
       features: new Map(terms.features.map((feature) => [feature.code, newFeature(feature)])),
     };
@@ -98,22 +104,27 @@ export function install(state: State, event: LicenseInstalled): void {
   }
 }
 
+const newCounter = (): Counter => ({ total: 0, resetAt: null, counted: 0 });
+
 const newFeature = (terms: FeatureTerms): Feature => ({
   terms,
-  counter: { total: 0, resetAt: null },
+  counter: newCounter(),
   pool: new Pool<FeatureRegistration>(),
 });
 
 /** The total stays; when it resets next is for the new terms to say. */
 function startPeriod(counter: Counter, terms: FeatureTerms["consumption"], at: Instant): void {
-  const total = totalAt(counter, at);
-  count(counter, { total, resetAt: resetAfter(terms, { total, resetAt: null }, at) });
+  counter.total = totalAt(counter, at);
+  counter.resetAt = resetAfter(terms, { resetAt: null }, at);
 }
 
-export function count(counter: Counter, { total, resetAt }: Readonly<Counter>): void {
+export function addCount(counter: Counter, { count, total, resetAt }: Counted): void {
   counter.total = total;
   counter.resetAt = resetAt;
+  counter.counted += count;
 }
+
+type Counted = Pick<ConsumptionAdded, "count" | "total" | "resetAt">;
 
 export function licenseOf(state: State, id: number): License {
   const license = state.licenses.get(id);

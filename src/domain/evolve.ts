@@ -1,6 +1,7 @@
+import { dropSettled, forgetLapsedOf, keepLapsed, lapsedKey, recordJump } from "./clock-jumps.ts";
 import type { Event, KeyRemembered, RefusalsCounted, SlotTaken } from "./event.ts";
 import {
-  count,
+  addCount,
   install,
   licenseOf,
   openActivation,
@@ -10,10 +11,10 @@ import {
 import { limits } from "./limits.ts";
 import { moveAway, moveIn } from "./move.ts";
 import type { Pool } from "./pool.ts";
-import { setBack } from "./set-back.ts";
+import { restoreSlot, setBack } from "./set-back.ts";
 import type { Contact, Feature, FeatureRegistration, Registration, State } from "./state.ts";
 import { isDated } from "./terms.ts";
-import { later, latest } from "./time.ts";
+import { later, latest, type Instant } from "./time.ts";
 
 /**
  * The only code that changes State, and it holds no rules: what an event says happened, happened.
@@ -41,46 +42,55 @@ export function evolve(state: State, event: Event): void {
     case "LicenseInstalled":
       return install(state, event);
     case "LicenseRemoved":
+      forgetLapsedOf(state, event.license);
       return remove(state, event);
     case "SlotTaken": {
       const { user, slot, end, contact, at } = event;
       state.nextSlot = Math.max(state.nextSlot, slot + 1);
       const { pool } = licenseOf(state, event.license);
-      const held = { slot, user, registeredAt: at, end, contact, borrowedUntil: null };
+      const set = { registeredAt: at, end, setAt: at };
+      const held = { slot, user, ...set, contact, borrowedUntil: null, borrowedAt: null };
       pool.add(held);
       return state.byPeer.add(held);
     }
     case "SlotRenewed": {
       const { pool } = licenseOf(state, event.license);
       const held = holderOf(pool, event.user);
-      pool.move(held, event.end);
+      setEnd(pool, held, event.end, event.at);
       if (event.contact !== undefined) speak(state, held, event.contact);
-      if (held.borrowedUntil !== null && held.borrowedUntil <= event.at) held.borrowedUntil = null;
+      endBorrow(state, event.license, held, event.at);
       return;
     }
     case "SlotBorrowed": {
       const { pool } = licenseOf(state, event.license);
       const held = holderOf(pool, event.user);
-      pool.move(held, event.end);
+      endBorrow(state, event.license, held, event.at);
+      setEnd(pool, held, event.end, event.at);
       speak(state, held, event.contact);
       held.borrowedUntil = event.until;
+      held.borrowedAt = event.at;
       return;
     }
     case "SlotReleased":
     case "SlotExpired": {
       const { pool } = licenseOf(state, event.license);
       const held = holderOf(pool, event.user);
+      // What was given back is nobody's any more, however wrong the clock was.
+      if (event.type === "SlotReleased") state.lapsed.delete(lapsedKey(event.license, event.user));
+      else endBorrow(state, event.license, held, event.at);
       state.byPeer.remove(held);
       return pool.remove(held);
     }
+    case "SlotRestored":
+      return restoreSlot(state, event);
     case "FeatureTaken": {
       const { user, slot, end, at } = event;
       state.nextSlot = Math.max(state.nextSlot, slot + 1);
-      return featureOf(state, event).pool.add({ slot, user, registeredAt: at, end });
+      return featureOf(state, event).pool.add({ slot, user, registeredAt: at, end, setAt: at });
     }
     case "FeatureRenewed": {
       const { pool } = featureOf(state, event);
-      return pool.move(holderOf(pool, event.user), event.end);
+      return setEnd(pool, holderOf(pool, event.user), event.end, event.at);
     }
     case "FeatureReleased":
     case "FeatureExpired": {
@@ -88,13 +98,15 @@ export function evolve(state: State, event: Event): void {
       return pool.remove(holderOf(pool, event.user));
     }
     case "ConsumptionAdded":
-      return count(licenseOf(state, event.license).counter, event);
+      return addCount(licenseOf(state, event.license).counter, event);
     case "FeatureConsumptionAdded":
-      return count(featureOf(state, event).counter, event);
+      return addCount(featureOf(state, event).counter, event);
     case "KeyRemembered":
       return rememberKey(state, event);
     case "ClockMarked":
-      return;
+      return dropSettled(state);
+    case "ClockJumped":
+      return recordJump(state, event);
     case "ClockAsked":
       state.clockNonce = event.nonce;
       state.clockAskedAt = event.at;
@@ -135,6 +147,25 @@ const lendsDated = (state: State, id: number): boolean => {
   const license = state.licenses.get(id);
   return license !== undefined && isDated(license.terms);
 };
+
+function setEnd<T extends FeatureRegistration>(
+  pool: Pool<T>,
+  held: T,
+  end: Instant,
+  at: Instant,
+): void {
+  // A heartbeat of a borrowed slot leaves the end where the borrow put it: it was set then.
+  if (held.end !== end) held.setAt = at;
+  pool.move(held, end);
+}
+
+/** A borrow whose end has come is over, also where its slot is held on by heartbeats. */
+function endBorrow(state: State, license: number, held: Registration, at: Instant): void {
+  if (held.borrowedUntil === null || held.borrowedUntil > at) return;
+  keepLapsed(state, license, held);
+  held.borrowedUntil = null;
+  held.borrowedAt = null;
+}
 
 function speak({ byPeer }: State, held: Registration, contact: Contact): void {
   byPeer.remove(held);

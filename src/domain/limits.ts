@@ -28,5 +28,7 @@ export const limits = {
    */
   answeredRequests: 1_000,
   restores: 16,
+  /** Jumps of the clock that a set-back can still undo; older ones count as confirmed. */
+  clockJumps: 64,
   total: Number.MAX_SAFE_INTEGER,
 } as const;

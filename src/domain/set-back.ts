@@ -1,66 +1,132 @@
-import type { ClockSetBack } from "./event.ts";
+import { lapsedKey, movedLapsed, skewOf, undoneBy, type Skew } from "./clock-jumps.ts";
+import type { ClockSetBack, SlotRestored } from "./event.ts";
+import { licenseOf } from "./evolve-licenses.ts";
 import type { Pool } from "./pool.ts";
-import type { Counter, FeatureRegistration, Registration, State } from "./state.ts";
-import { instant, type Instant } from "./time.ts";
+import type {
+  Counter,
+  FeatureRegistration,
+  License,
+  RecordedJump,
+  Registration,
+  State,
+} from "./state.ts";
+import type { ConsumptionTerms } from "./terms.ts";
+import { later, latest, nextBoundary, type Instant } from "./time.ts";
 
-/** Time went back: what was stored as later than `to` moves back by as much. */
+/**
+ * Time went back. What was set while the clock was ahead moves back by as much as it was ahead
+ * then; what was set under the right clock stays as it was granted.
+ */
 export function setBack(state: State, { from, to }: ClockSetBack): void {
-  const moved = <T extends Instant | null>(at: T): T =>
-    (at !== null && at > to ? instant(at - (from - to)) : at) as T;
+  const skew = skewOf(state.jumps, from, to);
+  const moved = (at: Instant): Instant => later(at, -skew(at));
+  const [firstUndone] = undoneBy(state.jumps, to);
   state.mark = to;
   state.clockNonce = null;
   state.createdAt = moved(state.createdAt);
   for (const license of state.licenses.values()) {
-    movePool(license.pool, moved, (held: Registration) => {
-      held.borrowedUntil = moved(held.borrowedUntil);
-    });
-    moveCounter(license.counter, moved);
-    license.movedAt = moved(license.movedAt);
-    for (const feature of license.features.values()) {
-      movePool(feature.pool, moved, () => {});
-      moveCounter(feature.counter, moved);
+    moveRegistrations(license.pool, skew);
+    moveCounter(license.counter, license.terms.consumption, to, firstUndone, license.id, null);
+    license.movedAt = license.movedAt && moved(license.movedAt);
+    for (const [code, feature] of license.features) {
+      for (const held of feature.pool.inOrder()) moveHolder(feature.pool, held, skew);
+      const { consumption } = feature.terms;
+      moveCounter(feature.counter, consumption, to, firstUndone, license.id, code);
     }
   }
   moveEach(state.requests, moved);
   moveEach(state.activations, moved);
   for (const [key, { at, outcome, ...one }] of state.remembered) {
-    state.remembered.set(key, { ...one, at: moved(at), outcome: moveOutcome(outcome, moved) });
+    const kept = { ...one, at: moved(at), outcome: moveOutcome(outcome, skew, at) };
+    state.remembered.set(key, kept);
+  }
+  for (const [key, one] of state.lapsed) state.lapsed.set(key, movedLapsed(one, skew));
+  const confirmed = state.jumps.filter((jump) => jump.to <= to);
+  state.jumps.splice(0, Infinity, ...confirmed);
+}
+
+/** A borrow is held again that ended only because the clock was ahead. */
+export function restoreSlot(state: State, event: SlotRestored): void {
+  const { license: id, user, slot, until } = event;
+  const { pool } = licenseOf(state, id);
+  const key = lapsedKey(id, user);
+  const lapsed = state.lapsed.get(key);
+  if (lapsed === undefined) throw new Error("an event restores a borrow that did not lapse");
+  state.lapsed.delete(key);
+  const { registeredAt, contact, borrowedAt } = lapsed;
+  const held = pool.get(user);
+  if (held === undefined) {
+    const end = { end: until, setAt: borrowedAt, borrowedUntil: until, borrowedAt };
+    const restored: Registration = { slot, user, registeredAt, contact, ...end };
+    pool.add(restored);
+    return state.byPeer.add(restored);
+  }
+  if (held.borrowedUntil !== null && held.borrowedUntil >= until) return;
+  held.borrowedUntil = until;
+  held.borrowedAt = borrowedAt;
+  if (held.end < until) {
+    pool.move(held, until);
+    held.setAt = borrowedAt;
   }
 }
 
-type Move = <T extends Instant | null>(at: T) => T;
-
-function moveCounter(counter: Counter, moved: Move): void {
-  counter.resetAt = moved(counter.resetAt);
-}
-
-function movePool<T extends FeatureRegistration>(
-  pool: Pool<T>,
-  moved: Move,
-  more: (held: T) => void,
-): void {
+function moveRegistrations(pool: Pool<Registration>, skew: Skew): void {
   // In place: what else knows a registration knows it as this object.
   for (const held of pool.inOrder()) {
-    pool.move(held, moved(held.end));
-    held.registeredAt = moved(held.registeredAt);
-    more(held);
+    moveHolder(pool, held, skew);
+    if (held.borrowedUntil === null || held.borrowedAt === null) continue;
+    held.borrowedUntil = later(held.borrowedUntil, -skew(held.borrowedAt));
+    held.borrowedAt = later(held.borrowedAt, -skew(held.borrowedAt));
+    // A heartbeat in the wrong time must not take a borrow of the right time along.
+    if (held.end < held.borrowedUntil) pool.move(held, held.borrowedUntil);
   }
+}
+
+function moveHolder<T extends FeatureRegistration>(pool: Pool<T>, held: T, skew: Skew): void {
+  pool.move(held, later(held.end, -skew(held.setAt)));
+  held.setAt = later(held.setAt, -skew(held.setAt));
+  held.registeredAt = later(held.registeredAt, -skew(held.registeredAt));
+}
+
+/**
+ * The period that runs is the one the new time lies in. Its total is what stood there before the
+ * clock went ahead, and all that was counted since: what was reset meanwhile counts again.
+ */
+function moveCounter(
+  counter: Counter,
+  terms: ConsumptionTerms | null,
+  to: Instant,
+  jump: RecordedJump | undefined,
+  license: License["id"],
+  feature: string | null,
+): void {
+  if (terms?.period == null || counter.resetAt === null || counter.resetAt <= to) return;
+  counter.resetAt = nextBoundary(terms.period, to);
+  const before = jump?.counters.find((one) => one.license === license && one.feature === feature);
+  if (before === undefined) return;
+  const runsOn = before.resetAt === null || before.resetAt > to;
+  counter.total = Math.max(0, (runsOn ? before.total : 0) + counter.counted - before.counted);
 }
 
 /** A borrow says when it ends, and its lease is signed from that; a count says nothing of time. */
-function moveOutcome(outcome: unknown, moved: Move): unknown {
+function moveOutcome(outcome: unknown, skew: Skew, at: Instant): unknown {
   if (typeof outcome !== "object" || outcome === null || !("borrowedUntil" in outcome)) {
     return outcome;
   }
   const kept = outcome as Pick<Registration, "registeredAt" | "end" | "borrowedUntil">;
+  const until = kept.borrowedUntil && later(kept.borrowedUntil, -skew(at));
+  const end = later(kept.end, -skew(at));
   return {
     ...kept,
-    registeredAt: moved(kept.registeredAt),
-    end: moved(kept.end),
-    borrowedUntil: moved(kept.borrowedUntil),
+    registeredAt: later(kept.registeredAt, -skew(kept.registeredAt)),
+    end: until === null ? end : latest(end, until),
+    borrowedUntil: until,
   };
 }
 
-function moveEach<T extends { readonly at: Instant }>(all: Map<string, T>, moved: Move): void {
+function moveEach<T extends { readonly at: Instant }>(
+  all: Map<string, T>,
+  moved: (at: Instant) => Instant,
+): void {
   for (const [key, one] of all) all.set(key, { ...one, at: moved(one.at) });
 }

@@ -1,4 +1,3 @@
-import { CLOCK } from "./clock.ts";
 import type { Aim } from "./command.ts";
 import type { Decision } from "./decision.ts";
 import type { Event, SlotExpired } from "./event.ts";
@@ -9,6 +8,7 @@ import { no, ok, type Result } from "./result.ts";
 import type { Contact, FeatureRegistration, License, Registration, State } from "./state.ts";
 import { endOf } from "./terms.ts";
 import { earliest, later, latest, MINUTE, type Instant } from "./time.ts";
+import { CLOCK } from "./timekeeper.ts";
 
 /** A slot as its holder is told of it. */
 export interface SlotOutcome {

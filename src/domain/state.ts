@@ -37,6 +37,10 @@ export interface State {
   clockNonce: string | null;
   /** When it was asked: an answer kept in a drawer must not turn time back a year later. */
   clockAskedAt: Instant;
+  /** Jumps ahead of the clock that were believed, oldest first; a set-back may undo them. */
+  readonly jumps: RecordedJump[];
+  /** Borrows that ended after a jump of the clock, by license and user; a set-back restores them. */
+  readonly lapsed: Map<string, LapsedBorrow>;
   /** The system's clock is far behind: a fact of the machine, not of the journal. */
   clockSuspect: boolean;
   /** Is this the machine the license was signed for? A fact of the machine, not of the journal. */
@@ -175,11 +179,50 @@ export interface Feature {
 
 export interface FeatureRegistration extends Holder {
   registeredAt: Instant;
+  /** When its end was set: a set-back of the clock moves only what was set in the wrong time. */
+  setAt: Instant;
 }
 
 export interface Registration extends FeatureRegistration {
   contact: Contact;
   borrowedUntil: Instant | null;
+  /** When `borrowedUntil` was set; null while it is. */
+  borrowedAt: Instant | null;
+}
+
+/** Why a jump of the clock ahead was believed. */
+export type JumpReason = "start" | "step" | "held" | "accepted";
+
+/** The clock went from one instant to a later one, and the time between did not pass here. */
+export interface ClockJump {
+  readonly from: Instant;
+  readonly to: Instant;
+  readonly reason: JumpReason;
+}
+
+export interface RecordedJump extends ClockJump {
+  /** Every counter with a period as it stood before the jump. */
+  readonly counters: readonly CounterBefore[];
+}
+
+interface CounterBefore {
+  readonly license: number;
+  /** Null: the license's own counter. */
+  readonly feature: string | null;
+  readonly total: number;
+  readonly resetAt: Instant | null;
+  readonly counted: number;
+}
+
+/** A borrow that ended by a clock that may have been wrong: its lease may still be good. */
+export interface LapsedBorrow {
+  readonly license: number;
+  readonly user: string;
+  readonly slot: number;
+  readonly registeredAt: Instant;
+  readonly contact: Contact;
+  readonly borrowedUntil: Instant;
+  readonly borrowedAt: Instant;
 }
 
 /** Where the holder last spoke from: what it says of itself, and the address it came from. */
@@ -194,6 +237,8 @@ export interface Counter {
   total: number;
   /** From here on the total counts as zero; null: never. */
   resetAt: Instant | null;
+  /** All that was ever counted, whatever was reset since. */
+  counted: number;
 }
 
 /** A command done once under a key: what it was, and what came of it. */
@@ -227,6 +272,8 @@ export const emptyState = (kind: Kind): State => ({
   lentDated: false,
   clockNonce: null,
   clockAskedAt: instant(0),
+  jumps: [],
+  lapsed: new Map(),
   clockSuspect: false,
   isBound: () => true,
   caps: { perUser: null, perPeer: null },

@@ -1,4 +1,5 @@
 import type { AccessChange, Event, ReleasedBy } from "./event.ts";
+import type { JumpReason } from "./state.ts";
 import type { Instant } from "./time.ts";
 
 /** What people are told of an event; who it was and where from stands beside it. */
@@ -37,6 +38,8 @@ const SAY: { readonly [T in Event["type"]]: Say<T> } = {
     early ? `borrow shortened to ${time(until)}` : `slot borrowed until ${time(until)}`,
   SlotReleased: ({ by, early }) => `slot ${RELEASED[by]}${early ? " before its borrow ended" : ""}`,
   SlotExpired: () => "slot ran out",
+  SlotRestored: ({ until }) =>
+    `borrow held again until ${time(until)}: it had ended only by a clock that was ahead`,
   FeatureTaken: ({ feature, end }) => `feature ${feature} taken until ${time(end)}`,
   FeatureRenewed: ({ feature }) => `feature ${feature} renewed`,
   FeatureReleased: ({ feature, by }) => `feature ${feature} ${RELEASED[by]}`,
@@ -51,6 +54,8 @@ const SAY: { readonly [T in Event["type"]]: Say<T> } = {
   MovedAway: () => "moved away to another host",
   MovedIn: () => "moved in from another host",
   ClockMarked: () => "time went on",
+  ClockJumped: ({ from, to, reason }) =>
+    `clock went ahead from ${time(from)} to ${time(to)}${JUMPED[reason]}`,
   ClockAsked: () => "a vendor was asked what time it is",
   ClockSetBack: ({ from, to }) => `time set back from ${time(from)} to ${time(to)}`,
   RefusalsCounted: ({ count: times, code }) => `${count(times, "request")} refused: ${code}`,
@@ -62,6 +67,13 @@ export const eventTypes: ReadonlySet<string> = new Set(Object.keys(SAY));
 const RELEASED: { readonly [B in ReleasedBy]: string } = {
   user: "given back",
   admin: "freed by an administrator",
+};
+
+const JUMPED: { readonly [R in JumpReason]: string } = {
+  start: " while the server was off",
+  step: "",
+  held: ", believed after a wait",
+  accepted: ", accepted by an operator",
 };
 
 const CHANGED: { readonly [C in AccessChange]: (name: string) => string } = {

@@ -53,14 +53,17 @@ export interface FeatureTerms {
 
 export const canBorrow = ({ borrowHours }: Terms): boolean => (borrowHours ?? 0) > 0;
 
-/** Somebody could gain on this license by turning the clock. */
-export const isDated = (terms: Terms): boolean =>
+/** Its terms name a date or a period, so that the vendor's time is what counts. */
+export const namesTime = (terms: Terms): boolean =>
   endOf(terms) !== null ||
   terms.start !== null ||
   terms.consumption?.period != null ||
   terms.features.some(
     ({ expires, consumption }) => expires !== null || consumption?.period != null,
   );
+
+/** A clock set back could lend more than was granted; a borrow is a date too. */
+export const isDated = (terms: Terms): boolean => namesTime(terms) || canBorrow(terms);
 
 /** The instant from which nothing is granted any more, grace included; null when there is none. */
 export function endOf({ validUntil, graceHours }: Terms): Instant | null {

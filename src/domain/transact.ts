@@ -30,7 +30,10 @@ export function transact<C extends Command>(
   if (!decided.ok) return no(decided.fault);
   const { events, outcome } = decided.value;
   if (events.length === 0) return ok({ lines: [], outcome });
-  const lines = [...overdue(state, events, at), events];
+  // By the instant the events are stamped with: a clock that is set back must not end anything
+  // by the time it leaves.
+  const settled = events.at(-1)?.at ?? at;
+  const lines = [...overdue(state, events, settled), events];
   for (const line of lines) {
     for (const event of line) {
       evolve(state, event);

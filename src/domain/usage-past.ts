@@ -57,6 +57,8 @@ export class UsagePast {
     switch (event.type) {
       case "SlotTaken":
         return this.#take(event.license, event.slot, at);
+      case "SlotRestored":
+        return event.isHeld ? undefined : this.#take(event.license, event.slot, at);
       case "SlotReleased":
         return this.#release(event.license, at);
       case "SlotExpired":

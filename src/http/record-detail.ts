@@ -69,6 +69,7 @@ const DETAIL: { readonly [T in Event["type"]]: Show<T> } = {
   }),
   SlotReleased: ({ slot, by, early }) => ({ slot, by, early_return: early }),
   SlotExpired: ({ slot }) => ({ slot }),
+  SlotRestored: ({ slot, until }) => ({ slot, borrowed_until: rfc3339(until) }),
   FeatureTaken: ({ feature, slot, end }) => ({ feature, slot, expires_at: rfc3339(end) }),
   FeatureRenewed: ({ feature, end }) => ({ feature, expires_at: rfc3339(end) }),
   FeatureReleased: ({ feature, slot, by }) => ({ feature, slot, by }),
@@ -93,6 +94,7 @@ const DETAIL: { readonly [T in Event["type"]]: Show<T> } = {
   MovedIn: ({ restore }) => lineage(restore),
   ClockMarked: () => NOTHING,
   ClockAsked: () => NOTHING,
+  ClockJumped: ({ from, to, reason }) => ({ from: rfc3339(from), to: rfc3339(to), reason }),
   ClockSetBack: ({ from, to }) => ({ from: rfc3339(from), to: rfc3339(to) }),
   RefusalsCounted: ({ code, count, users }) => ({ code, count, users }),
 };

@@ -1,8 +1,9 @@
-import { CLOCK, isFree, isSuspect, openQuestion } from "../domain/clock.ts";
+import { isFree, openQuestion } from "../domain/clock.ts";
 import type { Fault } from "../domain/fault.ts";
 import { no, ok, type Result } from "../domain/result.ts";
-import { isDated } from "../domain/terms.ts";
+import { namesTime } from "../domain/terms.ts";
 import { instant, MINUTE, SECOND, type Instant } from "../domain/time.ts";
+import { CLOCK, isSuspect } from "../domain/timekeeper.ts";
 import { encodeTimeCode, verifyTime } from "../license/time.ts";
 import type { Vendor } from "../license/trust.ts";
 import { wallClock, type ApplianceClock } from "../platform/clock.ts";
@@ -49,16 +50,22 @@ export class Timekeeping {
     const { mark, free } = this.#store.peek((state) => ({ mark: state.mark, free: isFree(state) }));
     const here = this.view().now;
     if (free && here - wall > MINUTE) await this.#goBack(wall, null, "clock");
-    else if (here - mark >= CLOCK.mark) {
+    else if (here - mark >= CLOCK.mark || this.#hasJumped()) {
       await this.#store.transact({ type: "MarkClock" }, () => null);
     }
     const { state, now } = this.view();
     if (state !== "ok") log.warn("the clock is not right", { state, now, wall });
   }
 
+  /** A jump is put on record soon, with whatever is written next. */
+  #hasJumped(): boolean {
+    const newest = this.#clock.jumps().at(-1)?.to ?? 0;
+    return this.#store.peek(({ jumps }) => (jumps.at(-1)?.to ?? 0) < newest);
+  }
+
   view(): ClockView {
     const wall = wallClock();
-    const now = this.#clock.now(this.#store.peek(({ mark }) => mark));
+    const now = this.#store.peek(({ mark, jumps }) => this.#clock.now(mark, jumps));
     const waiting = this.#clock.waitingSince !== null;
     const behind = now - wall >= CLOCK.warn ? "behind" : "ok";
     return { now, wall, state: isSuspect(now, wall) ? "suspect" : waiting ? "ahead" : behind };
@@ -88,7 +95,7 @@ export class Timekeeping {
     const known = await this.#store.read((state, at) => ({
       vendors: [...state.vendors.values()] as Vendor[],
       nonce: openQuestion(state, at),
-      dated: [...state.licenses.values()].filter(({ terms }) => isDated(terms)),
+      dated: [...state.licenses.values()].filter(({ terms }) => namesTime(terms)),
     }));
     if (!known.ok) return known;
     const verified = await verifyTime(document.trim(), known.value.vendors);

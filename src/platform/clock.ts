@@ -1,5 +1,13 @@
-import { isSuspect, readClock, startClock, type Timekeeper } from "../domain/clock.ts";
+import type { ClockJump } from "../domain/state.ts";
 import { instant, latest, type Instant } from "../domain/time.ts";
+import {
+  acceptClock,
+  isSuspect,
+  readClock,
+  resetClock,
+  startClock,
+  type Timekeeper,
+} from "../domain/timekeeper.ts";
 
 /** The system's clock, as it is. */
 export const wallClock = (): Instant => instant(Date.now());
@@ -8,14 +16,17 @@ export const wallClock = (): Instant => instant(Date.now());
 export class ApplianceClock {
   #keeper: Timekeeper | null = null;
 
-  /** What time it is, given the newest instant on record. */
-  readonly now = (mark: Instant): Instant => {
+  /** What time it is, given the newest instant and the jumps of the clock on record. */
+  readonly now = (mark: Instant, recorded: readonly ClockJump[] = []): Instant => {
     const at = performance.now();
-    const keeper = this.#keeper ?? startClock(mark === 0 ? wallClock() : mark, at);
+    const keeper = this.#keeper ?? startClock(mark === 0 ? wallClock() : mark, at, recorded);
     const read = readClock({ ...keeper, said: latest(keeper.said, mark) }, wallClock(), at);
     this.#keeper = read;
     return read.said;
   };
+
+  /** The jumps ahead since the start that were believed, oldest first. */
+  readonly jumps = (): readonly ClockJump[] => this.#keeper?.jumps ?? [];
 
   readonly isSuspect = (now: Instant): boolean => isSuspect(now, wallClock());
 
@@ -27,12 +38,13 @@ export class ApplianceClock {
 
   /** An operator says the system's clock is right. */
   accept(): void {
-    const [said, wall] = [this.now(instant(0)), wallClock()];
-    if (wall > said) this.#keeper = startClock(wall, performance.now());
+    this.now(instant(0));
+    if (this.#keeper === null) return;
+    this.#keeper = acceptClock(this.#keeper, wallClock(), performance.now());
   }
 
   /** Time was set back, and goes on from here. */
   setTo(to: Instant): void {
-    this.#keeper = { ...startClock(to, performance.now()), running: true };
+    this.#keeper = resetClock(this.#keeper, to, performance.now());
   }
 }

@@ -25,7 +25,7 @@ export interface FolderOptions {
   /** Whether a folder that holds nothing yet is made into one. */
   readonly create: boolean;
   readonly uid: number;
-  readonly now: (mark: Instant) => Instant;
+  readonly now: (mark: Instant, jumps: readonly []) => Instant;
   /** Who this appliance is, made before anything else on a first start. */
   readonly identify: () => Promise<string>;
   /** Throws when this is not the appliance the folder was made by. */
@@ -142,7 +142,7 @@ async function firstStart(options: FolderOptions): Promise<Loaded> {
   if (!create || kind === null) throw notThere(folder);
   if (leftover !== null) disk.remove(leftover.path);
   await syncNameOf(disk, folder);
-  await makeFolder(disk, folder, kind, await options.identify(), options.now(instant(0)));
+  await makeFolder(disk, folder, kind, await options.identify(), options.now(instant(0), []));
   const loaded = await load(disk, folder);
   if (loaded === null) throw new Error("a data folder was made and is not there");
   return loaded;

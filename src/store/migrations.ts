@@ -8,8 +8,25 @@ type Old = Readonly<Record<string, unknown>>;
  * one since licenses are signed stays here; journals need none, their events mean what they meant.
  */
 const STEPS: Readonly<Record<number, (old: Old) => Old>> = {
-  // 5: see the fields that are added here.
-  4: (old) => ({ ...old }),
+  // 5: when each end was set, what was ever counted, and jumps of the clock that can be undone.
+  4: (old) => ({
+    ...old,
+    // A license that can be borrowed from counts as dated since.
+    lentDated: old["lentDated"] === true || some(old["licenses"], canBeBorrowed),
+    jumps: [],
+    lapsed: [],
+    licenses: each(old["licenses"], withCounted),
+    features: each(old["features"], withCounted),
+    registrations: each(old["registrations"], (held) => ({
+      ...held,
+      setAt: held["registeredAt"],
+      borrowedAt: held["borrowedUntil"] === null ? null : held["registeredAt"],
+    })),
+    featureRegistrations: each(old["featureRegistrations"], (held) => ({
+      ...held,
+      setAt: held["registeredAt"],
+    })),
+  }),
   // 4: an appliance can be carried to another host.
   3: (old) => ({
     ...old,
@@ -27,6 +44,18 @@ const STEPS: Readonly<Record<number, (old: Old) => Old>> = {
 /** What is no list is left for the check of the shape to find. */
 const each = (rows: unknown, edit: (row: Old) => Old): unknown =>
   Array.isArray(rows) ? rows.map((row) => edit(row as Old)) : rows;
+
+const some = (rows: unknown, is: (row: Old) => boolean): boolean =>
+  Array.isArray(rows) && rows.some((row) => is(row as Old));
+
+const canBeBorrowed = ({ terms }: Old): boolean =>
+  Number((terms as Old | null)?.["borrowHours"] ?? 0) > 0;
+
+/** What was reset before is not known any more. */
+function withCounted(row: Old): Old {
+  const counter = row["counter"] as Old | undefined;
+  return { ...row, counter: { ...counter, counted: counter?.["total"] } };
+}
 
 const OLDEST = Math.min(...Object.keys(STEPS).map(Number));
 

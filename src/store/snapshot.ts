@@ -1,14 +1,17 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { TypeCompiler, type TypeCheck } from "@sinclair/typebox/compiler";
+import { lapsedKey } from "../domain/clock-jumps.ts";
 import { Pool } from "../domain/pool.ts";
 import {
   emptyState,
   type Counter,
   type Feature,
   type Grant,
+  type LapsedBorrow,
   type License,
   type OpenActivation,
   type OpenRequest,
+  type RecordedJump,
   type Registration,
   type Restore,
   type State,
@@ -27,7 +30,11 @@ const At = Type.Unsafe<Instant>(Type.Integer());
 const MaybeAt = Type.Union([At, Type.Null()]);
 const Hash = Type.String({ pattern: "^[0-9a-f]{64}$" });
 const Seq = Type.Integer({ minimum: 0 });
-const CounterRow = Type.Object({ total: Type.Integer(), resetAt: MaybeAt });
+const CounterRow = Type.Object({
+  total: Type.Integer(),
+  resetAt: MaybeAt,
+  counted: Type.Integer(),
+});
 const ContactRow = Type.Object({
   hostname: Type.String(),
   ip: Type.String(),
@@ -47,6 +54,12 @@ export const Snapshot = Type.Object({
   lentDated: Type.Boolean(),
   clockNonce: Type.Union([Type.String(), Type.Null()]),
   clockAskedAt: At,
+  jumps: Type.Array(
+    Type.Unsafe<RecordedJump>(Type.Object({ from: At, to: At, reason: Type.String() })),
+  ),
+  lapsed: Type.Array(
+    Type.Unsafe<LapsedBorrow>(Type.Object({ license: Seq, user: Type.String(), slot: Seq })),
+  ),
   /** The last journal line this covers; always the end of a closed segment. */
   covers: Type.Object({ seq: Seq, sum: Hash }),
   /** The audit chain up to there, and the file it was last written to. */
@@ -82,7 +95,9 @@ export const Snapshot = Type.Object({
       slot: Seq,
       registeredAt: At,
       end: At,
+      setAt: At,
       borrowedUntil: MaybeAt,
+      borrowedAt: MaybeAt,
       contact: ContactRow,
     }),
   ),
@@ -94,6 +109,7 @@ export const Snapshot = Type.Object({
       slot: Seq,
       registeredAt: At,
       end: At,
+      setAt: At,
     }),
   ),
   vendors: Type.Array(
@@ -185,6 +201,8 @@ export function encodeSnapshot(
     lentDated: state.lentDated,
     clockNonce: state.clockNonce,
     clockAskedAt: state.clockAskedAt,
+    jumps: [...state.jumps],
+    lapsed: [...state.lapsed.values()],
     covers: { seq, sum },
     audit: { seq: auditSeq, sum: auditSum, file, length, anchor },
     ...rows,
@@ -210,6 +228,8 @@ export function decodeSnapshot(snapshot: Snapshot): State {
   state.lentDated = snapshot.lentDated;
   state.clockNonce = snapshot.clockNonce;
   state.clockAskedAt = snapshot.clockAskedAt;
+  state.jumps.push(...snapshot.jumps);
+  for (const one of snapshot.lapsed) state.lapsed.set(lapsedKey(one.license, one.user), one);
   for (const vendor of snapshot.vendors) state.vendors.set(vendor.vendor, vendor);
   for (const request of snapshot.requests) state.requests.set(request.request, request);
   for (const open of snapshot.activations) state.activations.set(open.nonce, open);
@@ -237,8 +257,9 @@ export function decodeSnapshot(snapshot: Snapshot): State {
   }
   for (const row of snapshot.registrations) {
     // Field by field: copying the rest of a row is slower, and there may be a million.
-    const { slot, user, registeredAt, end, contact, borrowedUntil } = row;
-    const held: Registration = { slot, user, registeredAt, end, contact, borrowedUntil };
+    const { slot, user, registeredAt, end, setAt, contact, borrowedUntil, borrowedAt } = row;
+    const ends = { end, setAt, borrowedUntil, borrowedAt };
+    const held: Registration = { slot, user, registeredAt, contact, ...ends };
     const { pool } = found(state.licenses.get(row.license));
     pool.add(held);
     state.byPeer.add(held);
@@ -261,7 +282,11 @@ export const headOf = ({ covers, audit }: Snapshot): Head => ({
   auditSum: audit.sum,
 });
 
-const counterOf = ({ total, resetAt }: Counter): Counter => ({ total, resetAt });
+const counterOf = ({ total, resetAt, counted }: Counter): Counter => ({
+  total,
+  resetAt,
+  counted,
+});
 
 function found<T>(value: T | undefined): T {
   if (value === undefined) throw new Error("a row names a license or feature that is not there");

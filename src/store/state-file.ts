@@ -6,15 +6,20 @@ import { generationName, STATE } from "./files.ts";
 import { migrate } from "./migrations.ts";
 import { snapshotCheck, type Snapshot } from "./snapshot.ts";
 
+const FORMAT_FIRST = /^\{\n"format":(\d+),/;
+const FORMAT_LENGTH = 32;
+
 /** `state.json`: all license state as of the last checkpoint, owned by lowdb. */
 export class StateFile {
   readonly path: string;
+  readonly #disk: Disk;
   readonly #folder: string;
   readonly #adapter: DurableFile;
   readonly #low: Low;
 
   constructor(disk: Disk, folder: string, name: string = STATE) {
     this.path = join(folder, name);
+    this.#disk = disk;
     this.#folder = folder;
     this.#adapter = new DurableFile(disk, this.path);
     this.#low = new Low(this.#adapter, null);
@@ -29,6 +34,13 @@ export class StateFile {
     const check = snapshotCheck();
     if (!check.Check(data)) throw new FileDamaged("does not have the shape of a state");
     return data;
+  }
+
+  /** The format it was written in, at the cost of its first bytes; null: it does not say. */
+  get writtenFormat(): number | null {
+    const start = this.#disk.readPart(this.path, 0, FORMAT_LENGTH) ?? new Uint8Array();
+    const format = FORMAT_FIRST.exec(new TextDecoder().decode(start))?.[1];
+    return format === undefined ? null : Number(format);
   }
 
   /** Replaces the file durably; the one before stays as the generation it covers. */

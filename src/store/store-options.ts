@@ -1,4 +1,4 @@
-import type { Kind, State } from "../domain/state.ts";
+import type { ClockJump, Kind, State } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import type { Disk } from "../platform/disk.ts";
 import type { StorageFault } from "./group-commit.ts";
@@ -9,8 +9,10 @@ export interface StoreOptions {
   readonly folder: string;
   readonly kind: Kind | null;
   readonly create: boolean;
-  /** Given the newest instant on record, which time never runs behind. */
-  readonly clock: (mark: Instant) => Instant;
+  /** Given what is on record: time never runs behind the newest instant. */
+  readonly clock: (mark: Instant, jumps: readonly ClockJump[]) => Instant;
+  /** The jumps ahead of that clock since the start, oldest first. */
+  readonly jumps?: () => readonly ClockJump[];
   /**
    * Folds all segments before the one that begins with `open`; rejects with the reason it could
    * not.

@@ -79,6 +79,7 @@ export class Store {
     const at = this.#now();
     let answer: Result<T, Fault>;
     try {
+      this.#recordJumps(at);
       const asked = typeof command === "function" ? command(this.#head) : command;
       const done = transact(this.#state, asked, at);
       if (done.ok) for (const events of done.value.lines) this.#append(events, at);
@@ -186,9 +187,20 @@ export class Store {
 
   /** Time never runs behind an event that was written. */
   #now(): Instant {
-    const now = latest(this.#options.clock(this.#state.mark), this.#state.mark);
+    const { mark, jumps } = this.#state;
+    const now = latest(this.#options.clock(mark, jumps), mark);
     this.#state.clockSuspect = this.#options.isSuspect?.(now) ?? false;
     return now;
+  }
+
+  /** Before anything is done in the time after a jump: what a later set-back has to undo. */
+  #recordJumps(at: Instant): void {
+    const known = this.#state.jumps.at(-1)?.to ?? 0;
+    for (const jump of this.#options.jumps?.() ?? []) {
+      if (jump.to <= known) continue;
+      const recorded = transact(this.#state, { type: "JumpClock", ...jump }, at);
+      if (recorded.ok) for (const events of recorded.value.lines) this.#append(events, at);
+    }
   }
 
   #append(events: Parameters<typeof encodeLine>[3], at: Instant): void {

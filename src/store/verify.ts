@@ -7,7 +7,7 @@ import { scan, type Head } from "./journal.ts";
 import { walkRecord, type Walked } from "./record.ts";
 import { FolderRefused } from "./refusal.ts";
 import { replay } from "./replay.ts";
-import { decodeSnapshot, encodeSnapshot, headOf, type Snapshot } from "./snapshot.ts";
+import { decodeSnapshot, encodeSnapshot, FORMAT, headOf, type Snapshot } from "./snapshot.ts";
 import { StateFile } from "./state-file.ts";
 
 /** What was walked, and found to be what was written. */
@@ -115,6 +115,9 @@ async function leadsTo(
     head = after;
   }
   if (head.seq !== snapshot.covers.seq) return false;
+  // A migrated state and a migrated earlier one with the journal since need not agree on what the
+  // older format did not say.
+  if (file.writtenFormat !== FORMAT) return true;
   const led = encodeSnapshot(state, head, snapshot.audit);
   const found = encodeSnapshot(decodeSnapshot(snapshot), headOf(snapshot), snapshot.audit);
   if (!Bun.deepEquals(led, found)) {

@@ -55,11 +55,12 @@ function seat(state: State, product: string, registrations: number, apart: boole
   const { pool } = licenseOf(state, product);
   const registeredAt = wallClock();
   const end = later(registeredAt, TIMEOUT_MINUTES * MINUTE);
+  const free = { borrowedUntil: null, borrowedAt: null };
   for (let index = 0; index < registrations; index += 1) {
     const told = contactOf(index);
     const contact = { ...told, peer: apart ? told.ip : "127.0.0.1" };
     const user = userOf(index);
-    const held = { slot: state.nextSlot, user, registeredAt, end, borrowedUntil: null, contact };
+    const held = { slot: state.nextSlot, user, registeredAt, end, setAt: registeredAt, ...free, contact };
     pool.add(held);
     state.nextSlot += 1;
   }

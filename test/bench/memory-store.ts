@@ -71,7 +71,8 @@ export class Store implements Pick<DurableStore, Used> {
   }
 
   #now(): Instant {
-    const now = latest(this.#options.clock(this.#state.mark), this.#state.mark);
+    const { mark, jumps } = this.#state;
+    const now = latest(this.#options.clock(mark, jumps), mark);
     this.#state.clockSuspect = this.#options.isSuspect?.(now) ?? false;
     return now;
   }

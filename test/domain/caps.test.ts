@@ -98,7 +98,9 @@ test("an address gives nobody back whom it does not have", () => {
     user: `user-${slot}`,
     registeredAt: MONDAY,
     end: hours(1),
+    setAt: MONDAY,
     borrowedUntil: null,
+    borrowedAt: null,
     contact: CONTACT,
   });
   const [ada, bob] = [at(1), at(2)];

@@ -6,7 +6,7 @@ import {
   readClock,
   startClock,
   type Timekeeper,
-} from "../../src/domain/clock.ts";
+} from "../../src/domain/timekeeper.ts";
 import { DAY, HOUR, instant, later, MINUTE, SECOND } from "../../src/domain/time.ts";
 import { MONDAY } from "../support/scenario.ts";
 
@@ -35,6 +35,7 @@ describe("the bounds of the clock", () => {
       warn: 10 * MINUTE,
       suspect: 24 * HOUR,
       mark: 10 * MINUTE,
+      jump: MINUTE,
       answer: 7 * DAY,
     });
   });
@@ -148,6 +149,96 @@ describe("a wall clock that is ahead", () => {
   test("a start is one reading long: a jump right after it has to hold", () => {
     const read = readClock(running, later(MONDAY, 2 * DAY), BEGUN + 1);
     expect(read.said).toBe(later(MONDAY, 1));
+  });
+});
+
+describe("steps ahead while running", () => {
+  const STEP = 23 * HOUR + 50 * MINUTE;
+
+  /** The wall clock is put ahead by `by` before each of the readings. */
+  function stepped(start: Timekeeper, count: number, by: number, apart: number): Timekeeper {
+    let keeper = start;
+    for (let place = 1; place <= count; place += 1) {
+      const at = start.at + place * apart;
+      keeper = readClock(keeper, later(keeper.said, apart + by), at);
+    }
+    return keeper;
+  }
+
+  test("are believed at once up to 24 h in all, and not 24 h each", () => {
+    const { said, aheadSince } = stepped(running, 61, STEP, 100);
+    expect(said).toBe(later(MONDAY, STEP + 61 * 100));
+    expect(aheadSince).not.toBeNull();
+  });
+
+  test("are believed again by as much time as has passed since", () => {
+    const once = readClock(running, later(MONDAY, DAY), BEGUN);
+    const almost = readClock(once, later(MONDAY, 2 * DAY - 1), BEGUN + 12 * HOUR - SECOND);
+    expect(almost.said).toBe(later(MONDAY, DAY + 12 * HOUR - SECOND));
+    const enough = readClock(once, later(MONDAY, 2 * DAY), BEGUN + 12 * HOUR);
+    expect(enough.said).toBe(later(MONDAY, 2 * DAY));
+  });
+
+  test("of less than a minute count like others", () => {
+    const { said } = stepped(running, 3_000, 59 * SECOND, 1);
+    expect(said - MONDAY).toBeLessThanOrEqual(DAY + 2 * 3_000);
+  });
+
+  test("are not believed again after a restart: what is on record counts", () => {
+    const jumps = [{ from: MONDAY, to: later(MONDAY, STEP), reason: "step" }] as const;
+    const mark = later(MONDAY, STEP + HOUR);
+    const again = readClock(startClock(mark, BEGUN, jumps), mark, BEGUN);
+    expect(again.allowance).toBe(DAY - STEP + HOUR);
+    expect(readClock(again, later(mark, 2 * HOUR), BEGUN).said).toBe(mark);
+    expect(readClock(again, later(mark, HOUR), BEGUN).said).toBe(later(mark, HOUR));
+  });
+
+  test("that were waited for take twice as long each time, up to 6 h, for a day", () => {
+    let [keeper, at] = [running, BEGUN];
+    const waited: number[] = [];
+    for (let place = 0; place < 9; place += 1) {
+      const begun = at;
+      const target = later(keeper.said, 30 * DAY);
+      while (keeper.said < target) {
+        at += MINUTE;
+        keeper = readClock(keeper, later(target, at - begun), at);
+      }
+      waited.push((at - begun) / MINUTE - 1);
+    }
+    expect(waited).toEqual([5, 10, 20, 40, 80, 160, 320, 360, 360]);
+    const rested = readClock(keeper, keeper.said, at + DAY);
+    expect(jumpedFrom(rested, at + DAY, 5 * MINUTE)).toBe(true);
+  });
+
+  function jumpedFrom(keeper: Timekeeper, at: number, after: number): boolean {
+    const wall = later(keeper.said, 30 * DAY);
+    const first = readClock(keeper, wall, at);
+    return readClock(first, later(wall, after), at + after).said >= wall;
+  }
+
+  test("use nothing up where the wall clock is right, however often it is read", () => {
+    let keeper = readClock(running, later(MONDAY, DAY - MINUTE), BEGUN);
+    const start = keeper.said;
+    const before = keeper.allowance;
+    for (let read = 1; read <= 300_000; read += 1) {
+      const passed = read * 0.3;
+      keeper = readClock(keeper, instant(Math.floor(start + passed)), BEGUN + passed);
+    }
+    expect(keeper.said).toBe(later(start, 90_000));
+    expect(keeper.allowance).toBeGreaterThan(before + 60_000);
+  });
+
+  test("of a minute are jumps with both instants, and smaller ones are not", () => {
+    const small = readClock(running, later(MONDAY, MINUTE - 1), BEGUN);
+    expect(small.jumps).toEqual([]);
+    const large = readClock(running, later(MONDAY, MINUTE), BEGUN);
+    const jump = { from: MONDAY, to: later(MONDAY, MINUTE), reason: "step" } as const;
+    expect(large.jumps).toEqual([jump]);
+    const start = readClock(atStart, later(MONDAY, 9 * DAY), BEGUN);
+    expect(start.jumps).toMatchObject([{ to: later(MONDAY, 9 * DAY), reason: "start" }]);
+    expect(jumped(running, 9 * DAY, 5 * MINUTE).jumps).toMatchObject([
+      { from: later(MONDAY, 5 * MINUTE), reason: "held" },
+    ]);
   });
 });
 

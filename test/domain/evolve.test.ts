@@ -56,8 +56,10 @@ describe("an event", () => {
       user: "ada",
       registeredAt: MONDAY,
       end: hours(8),
+      setAt: MONDAY,
       contact,
       borrowedUntil: hours(8),
+      borrowedAt: MONDAY,
     });
   });
 

@@ -15,7 +15,13 @@ import {
 const TOMORROW = later(MONDAY, DAY);
 
 const lent = (terms: Partial<Terms>): boolean =>
-  isFree(replayed(given(installed(1, terms)).at(TOMORROW).did(register("ada")).events));
+  isFree(
+    replayed(
+      given(installed(1, { borrowHours: null, ...terms }))
+        .at(TOMORROW)
+        .did(register("ada")).events,
+    ),
+  );
 
 describe("after a slot was lent, the clock is free to run back", () => {
   test("for a license that knows no date at all", () => {
@@ -32,6 +38,7 @@ describe("after a slot was lent, the clock is free to run back", () => {
       "a feature's total that resets",
       { features: [feature("plot", { consumption: counting({ period: "monthly" }) })] },
     ],
+    ["slots that can be borrowed", { borrowHours: 1 }],
   ])("and not for one with %s", (_what, terms) => {
     expect(lent(terms)).toBe(false);
   });

@@ -75,7 +75,8 @@ export class Model {
       return judgeCount(license.feature(event.feature), terms, event);
     }
     if ("feature" in event) judgeFeature(license, event);
-    else judgeSlot(license, event);
+    // Nothing here has a clock that jumps.
+    else if (event.type !== "SlotRestored") judgeSlot(license, event);
   }
 
   #install(id: number, terms: Terms): void {
@@ -93,7 +94,7 @@ export const totalOf = ({ counts }: Tally, period: Period | null, now: number): 
     .filter(({ at }) => periodOf(period, at) === periodOf(period, now))
     .reduce((total, { count }) => total + count, 0);
 
-type SlotEvent = Extract<Event, { type: `Slot${string}` }>;
+type SlotEvent = Exclude<Extract<Event, { type: `Slot${string}` }>, { type: "SlotRestored" }>;
 
 function judgeSlot(license: LicenseModel, event: SlotEvent): void {
   const { at, user } = event;

@@ -244,8 +244,8 @@ describe("what is seen while it happens", () => {
 
   test("of a time that was taken back is forgotten", () => {
     const [state, usage] = [site(), new Usage()];
-    evolve(state, taken("ada", { slot: 1, end: hours(3) }));
     usage.sample(state, MONDAY);
+    evolve(state, taken("ada", { slot: 1, at: hours(2), end: hours(3) }));
     usage.sample(state, hours(2));
     evolve(state, {
       type: "ClockSetBack",
@@ -254,10 +254,12 @@ describe("what is seen while it happens", () => {
       to: minutes(30),
       peer: "x",
     });
+    const named = { license: 1, user: "ada", slot: 1, peer: "x" };
+    evolve(state, { type: "SlotReleased", at: minutes(30), ...named, by: "user", early: false });
     usage.sample(state, minutes(30));
-    // It has ended by then, and at two it was seen only by a clock that was wrong.
+    // At two it was seen only by a clock that was wrong.
     const { licenses } = usage.view(state, "day", hours(3), MONDAY);
-    expect(licenses[0]?.inUse.slice(-20)).toEqual([1, ...Array<number>(19).fill(0)]);
+    expect(licenses[0]?.inUse.slice(-20)).toEqual(Array<number>(20).fill(0));
   });
 
   test("counts what the counters rose by since the first look", () => {

@@ -60,6 +60,8 @@ const WEIGHTS: Readonly<Record<Command["type"], number>> = {
   MoveAway: 0,
   MarkClock: 1,
   AskClock: 0.5,
+  // The store puts jumps on record by itself.
+  JumpClock: 0,
   SetClockBack: 0.4,
   CountRefusals: 1.5,
 };
@@ -161,6 +163,7 @@ const MAKERS: Readonly<Record<Command["type"], Maker>> = {
   SetKeys: ({ dice }) => ({ type: "SetKeys", changed: [dice.pick(["a", "b"])], peer: PEER }),
   MarkClock: () => ({ type: "MarkClock" }),
   AskClock: ({ number }) => ({ type: "AskClock", nonce: `asked ${number}`, peer: PEER }),
+  JumpClock: ({ at }) => ({ type: "JumpClock", from: at, to: at, reason: "step" }),
   SetClockBack: ({ dice, state, at }) => ({
     type: "SetClockBack",
     to: later(at, -dice.pick([MINUTE, HOUR, DAY, 20 * DAY, 60 * DAY]) * dice.below(3)),

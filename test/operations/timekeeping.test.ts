@@ -30,8 +30,8 @@ async function openTimed(terms: Partial<Terms> = {}, folder = join(tempFolder(),
   const clock = new ApplianceClock();
   const isNew = realDisk.stat(folder) === null;
   if (isNew) wall(MONDAY);
-  const { now, isSuspect } = clock;
-  const { store, stop } = await openSite({ folder, clock: now, isSuspect });
+  const { now, jumps, isSuspect } = clock;
+  const { store, stop } = await openSite({ folder, clock: now, jumps, isSuspect });
   if (isNew) {
     await done(store, {
       type: "TrustVendor",
@@ -79,15 +79,45 @@ describe("a minute's tick", () => {
   test("marks the time after ten idle minutes, and not before", async () => {
     const { time, mark, seq } = await openTimed();
     const [begun, before] = [mark(), seq()];
-    wall(later(begun, 10 * MINUTE - SLACK));
-    await time.tick();
+    // In steps of less than a minute: a larger one is a jump, and goes on record at once.
+    const pass = async (from: number, to: number): Promise<void> => {
+      for (let passed = from; passed <= to; passed += 30 * SECOND) {
+        wall(later(begun, passed));
+        await time.tick();
+      }
+    };
+    await pass(0, 9.5 * MINUTE);
     expect([mark(), seq()]).toEqual([begun, before]);
-    wall(later(begun, 10 * MINUTE));
-    await time.tick();
+    await pass(10 * MINUTE, 10 * MINUTE);
     expectAbout(mark(), later(begun, 10 * MINUTE));
     expect(seq()).toBe(before + 1);
     await time.tick();
     expect(seq()).toBe(before + 1);
+  });
+
+  test("puts a jump of the clock on record, with both instants, once", async () => {
+    const { store, time, mark } = await openLent();
+    const from = mark();
+    wall(later(MONDAY, HOUR));
+    await time.tick();
+    await time.tick();
+    const [jump, ...others] = store.peek(({ jumps }) => jumps);
+    expect(others).toEqual([]);
+    expect(jump).toMatchObject({ to: later(MONDAY, HOUR), reason: "step" });
+    expectAbout(jump?.from ?? from, from);
+    expect(mark()).toBe(later(MONDAY, HOUR));
+  });
+
+  test("puts a jump at a start on record, which is known after the next start too", async () => {
+    const site = await openLent();
+    await site.stop();
+    wall(later(MONDAY, 30 * DAY));
+    const again = await openTimed({}, site.folder);
+    await again.time.tick();
+    await again.stop();
+    const last = await openTimed({}, site.folder);
+    const jumps = last.store.peek((state) => state.jumps);
+    expect(jumps).toMatchObject([{ to: later(MONDAY, 30 * DAY), reason: "start" }]);
   });
 
   test("marks as well while the system's clock is behind: idle time is not lost by a restart", async () => {
@@ -98,7 +128,8 @@ describe("a minute's tick", () => {
     granted(await store.read(() => null));
     wall(later(MONDAY, -DAY));
     await time.tick();
-    expect(seq()).toBe(before + 1);
+    // The jump by an hour, and the mark.
+    expect(seq()).toBe(before + 2);
     expectAbout(mark(), later(MONDAY, HOUR));
   });
 

@@ -72,8 +72,10 @@ async function prepare(folder: string): Promise<void> {
   await new StateFile(realDisk, folder, generationName(0)).write(snapshot, null);
 }
 
-/** License 1 for `cad`: fifty slots, counted use, a feature with slots and one that counts. */
+/** License 1 for `cad`: fifty slots, none to borrow, counted use, and two features. */
 export const INSTALL_CAD = install(1, {
+  // So that a test may set the clock back without a vendor.
+  borrowHours: null,
   slots: 50,
   consumption: counting({ max: null }),
   features: [

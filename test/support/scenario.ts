@@ -114,6 +114,7 @@ export const dump = ({ isBound: _isBound, caps: _caps, byPeer: _byPeer, ...state
   tombstones: [...state.tombstones],
   licenses: [...state.licenses].map(([id, license]) => [id, dumpLicense(license)]),
   products: [...state.products].map(([code, all]) => [code, all.map(({ id }) => id)]),
+  lapsed: [...state.lapsed],
   remembered: [...state.remembered],
   refusals: [...state.refusals],
 });

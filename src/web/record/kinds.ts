@@ -19,6 +19,7 @@ const KIND_OF: { readonly [T in Event["type"]]: Kind } = {
   SlotBorrowed: "slots",
   SlotReleased: "slots",
   SlotExpired: "slots",
+  SlotRestored: "slots",
   FeatureTaken: "slots",
   FeatureRenewed: "slots",
   FeatureReleased: "slots",
@@ -41,6 +42,7 @@ const KIND_OF: { readonly [T in Event["type"]]: Kind } = {
   MovedIn: "appliance",
   ClockMarked: "appliance",
   ClockAsked: "appliance",
+  ClockJumped: "appliance",
   ClockSetBack: "appliance",
 };
 

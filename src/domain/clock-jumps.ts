@@ -1,0 +1,107 @@
+import { totalAt } from "./consumption.ts";
+import type { ClockJumped } from "./event.ts";
+import { limits } from "./limits.ts";
+import type { ClockJump, Counter, LapsedBorrow, Registration, State } from "./state.ts";
+import { later, type Instant } from "./time.ts";
+
+/**
+ * The clock can go ahead by mistake and be put right later. What is needed then to leave everything
+ * that was granted under the right clock as it was granted is kept here, as it happens.
+ */
+export function recordJump(state: State, { from, to, reason }: ClockJumped): void {
+  const counters = [...countersOf(state)]
+    .filter(({ counter }) => counter.resetAt !== null)
+    .map(({ license, feature, counter }) => ({
+      license,
+      feature,
+      total: totalAt(counter, from),
+      resetAt: counter.resetAt,
+      counted: counter.counted,
+    }));
+  state.jumps.push({ from, to, reason, counters });
+  if (state.jumps.length > limits.clockJumps) state.jumps.shift();
+}
+
+/** The counters of every license and of every feature. */
+function* countersOf(state: State): Generator<{
+  readonly license: number;
+  readonly feature: string | null;
+  readonly counter: Counter;
+}> {
+  for (const { id, counter, features } of state.licenses.values()) {
+    yield { license: id, feature: null, counter };
+    for (const [feature, { counter: its }] of features) {
+      yield { license: id, feature, counter: its };
+    }
+  }
+}
+
+/** How far the clock may have been ahead at the most, for something that was set at `setAt`. */
+const aheadSince = (jumps: readonly ClockJump[], setAt: Instant): number =>
+  jumps.reduce((sum, { from, to }) => (setAt <= from ? sum + to - from : sum), 0);
+
+/**
+ * Called when a registration's borrow has ended: if the clock jumped since it was granted, its true
+ * end may still be ahead, and so may that of the lease its application holds.
+ */
+export function keepLapsed(
+  state: State,
+  license: number,
+  { user, slot, registeredAt, contact, borrowedUntil, borrowedAt }: Registration,
+): void {
+  if (borrowedUntil === null || borrowedAt === null) return;
+  if (aheadSince(state.jumps, borrowedAt) === 0) return;
+  const key = lapsedKey(license, user);
+  const known = state.lapsed.get(key);
+  if (known !== undefined && known.borrowedUntil > borrowedUntil) return;
+  const lapsed = { license, user, slot, registeredAt, contact, borrowedUntil, borrowedAt };
+  state.lapsed.set(key, lapsed);
+}
+
+export const lapsedKey = (license: number, user: string): string => `${license} ${user}`;
+
+/** Forgets the lapsed borrows that have ended however wrong the clock was. */
+export function dropSettled({ lapsed, jumps, mark }: State): void {
+  for (const [key, { borrowedUntil, borrowedAt }] of lapsed) {
+    if (mark >= later(borrowedUntil, aheadSince(jumps, borrowedAt))) lapsed.delete(key);
+  }
+}
+
+export function forgetLapsedOf({ lapsed }: State, license: number): void {
+  for (const [key, one] of lapsed) if (one.license === license) lapsed.delete(key);
+}
+
+/** Which jumps a set-back to `to` shows to have been wrong: they lead to what is not yet. */
+export const undoneBy = <J extends ClockJump>(jumps: readonly J[], to: Instant): readonly J[] =>
+  jumps.filter((jump) => jump.to > to);
+
+/** How far the clock was ahead when something was set. */
+export type Skew = (setAt: Instant) => number;
+
+/**
+ * With a set-back from `from` to `to` it is known how far the clock was ahead at the end; before
+ * each of the jumps that are undone it was ahead by so much less. What was set at an instant that
+ * has come by now, before any of these jumps, was set under the right clock.
+ */
+export function skewOf(jumps: readonly ClockJump[], from: Instant, to: Instant): Skew {
+  const undone = undoneBy(jumps, to);
+  return (setAt) => (setAt <= to ? 0 : Math.max(0, from - to - aheadSince(undone, setAt)));
+}
+
+/** The lapsed borrows that are still to come to their end once the clock is set back. */
+export function restoredBy(state: State, from: Instant, to: Instant): readonly LapsedBorrow[] {
+  const skew = skewOf(state.jumps, from, to);
+  return [...state.lapsed.values()]
+    .map((lapsed) => movedLapsed(lapsed, skew))
+    .filter(({ license, borrowedUntil }) => state.licenses.has(license) && borrowedUntil > to);
+}
+
+export function movedLapsed(lapsed: LapsedBorrow, skew: Skew): LapsedBorrow {
+  const { registeredAt, borrowedUntil, borrowedAt } = lapsed;
+  return {
+    ...lapsed,
+    registeredAt: later(registeredAt, -skew(registeredAt)),
+    borrowedUntil: later(borrowedUntil, -skew(borrowedAt)),
+    borrowedAt: later(borrowedAt, -skew(borrowedAt)),
+  };
+}

@@ -1,0 +1,270 @@
+import { describe, expect, test } from "bun:test";
+import type { JumpClock, SetClockBack } from "../../src/domain/command.ts";
+import { totalAt } from "../../src/domain/consumption.ts";
+import { slotsInUse } from "../../src/domain/slots.ts";
+import type { State } from "../../src/domain/state.ts";
+import { DAY, HOUR, later, MINUTE, type Instant } from "../../src/domain/time.ts";
+import {
+  borrow,
+  consume,
+  consumeFeature,
+  counting,
+  feature,
+  given,
+  hours,
+  installed,
+  minutes,
+  MONDAY,
+  register,
+  registerFeature,
+  remove,
+  replayed,
+  unregister,
+  utc,
+} from "../support/scenario.ts";
+
+const NONCE = "00ff10a5c3";
+const PEER = "10.0.0.1";
+
+const jump = (from: Instant, to: Instant): JumpClock => ({
+  type: "JumpClock",
+  from,
+  to,
+  reason: "start",
+});
+const ask = { type: "AskClock", nonce: NONCE, peer: PEER } as const;
+const setBack = (to: Instant): SetClockBack => ({
+  type: "SetClockBack",
+  to,
+  nonce: NONCE,
+  peer: PEER,
+});
+const days = (count: number): Instant => later(MONDAY, count * DAY);
+
+/** Five slots that can be borrowed for ten days, with nothing else in the terms that has a date. */
+const FIVE = { slots: 5, borrowHours: 240 };
+const USERS = ["ada", "bob", "cid", "dan", "eve"];
+const OTHERS = ["fay", "gus", "hal", "ivy", "joe"];
+
+const lent = given(installed(1, FIVE))
+  .at(MONDAY)
+  .did(...USERS.map((user) => borrow(user)));
+
+const license = (state: State) => {
+  const found = state.licenses.get(1);
+  if (found === undefined) throw new Error("license 1 is not installed");
+  return found;
+};
+
+const endsOf = (state: State): readonly (readonly [string, Instant])[] =>
+  [...license(state).pool.inOrder()].map(({ user, end }) => [user, end] as const);
+
+describe("borrows granted under the right clock, after a jump of 30 days that is set back", () => {
+  const wild = lent.at(days(30)).did(jump(minutes(5), days(30)));
+
+  test("are held as long as they were granted, and nobody else gets a slot", () => {
+    const right = wild.at(later(days(30), MINUTE)).did(ask, setBack(minutes(6)));
+    expect(endsOf(replayed(right.events))).toEqual(USERS.map((user) => [user, days(10)]));
+    for (const user of OTHERS) {
+      right
+        .at(minutes(7))
+        .when(borrow(user))
+        .refuses({ code: "floating_not_available", slots: 5, nextFree: days(10) });
+    }
+    right
+      .at(days(10))
+      .when(borrow("fay"))
+      .answers({ slotsInUse: 1, borrowedUntil: days(20) });
+  });
+
+  test("come back when they were written off and lent again in the wild time", () => {
+    const others = wild.at(days(30)).did(...OTHERS.map((user) => borrow(user)));
+    expect(endsOf(replayed(others.events)).map(([user]) => user)).toEqual(OTHERS);
+    const right = others.at(later(days(30), MINUTE)).did(ask, setBack(minutes(6)));
+    const state = replayed(right.events);
+    const ends = new Map(endsOf(state));
+    for (const user of USERS) expect(ends.get(user)).toBe(days(10));
+    // Granted in the wild time for ten days: for ten days of the right time then.
+    for (const user of OTHERS) expect(ends.get(user)).toBe(later(minutes(5), 10 * DAY));
+    expect(slotsInUse(license(state).pool, minutes(6))).toBe(10);
+    expect(state.lapsed.size).toBe(0);
+  });
+
+  test("come back to a user who holds a slot again, under that slot", () => {
+    const again = wild.at(days(30)).did(register("ada"));
+    const right = again.at(later(days(30), MINUTE)).did(ask, setBack(minutes(6)));
+    const held = license(replayed(right.events)).pool.get("ada");
+    expect(held).toMatchObject({ slot: 6, end: days(10), borrowedUntil: days(10) });
+  });
+
+  test("keep their end where a heartbeat came in the wild time", () => {
+    const short = lent.at(hours(21)).did(jump(minutes(5), hours(21)));
+    const beat = short.at(hours(21)).did(register("ada"));
+    const right = beat.at(later(hours(21), MINUTE)).did(ask, setBack(minutes(6)));
+    const held = license(replayed(right.events)).pool.get("ada");
+    expect(held).toMatchObject({ end: days(10), borrowedUntil: days(10) });
+  });
+
+  test("keep their end where a heartbeat came after it, by the wild time", () => {
+    const late = lent.at(later(days(10), -MINUTE)).did(jump(minutes(5), later(days(10), -MINUTE)));
+    const beat = late
+      .at(later(days(10), -1))
+      .did(register("ada"))
+      .at(later(days(10), MINUTE))
+      .did(register("ada"));
+    expect(license(replayed(beat.events)).pool.get("ada")?.borrowedUntil).toBeNull();
+    const right = beat.at(later(days(10), MINUTE)).did(ask, setBack(minutes(7)));
+    const held = license(replayed(right.events)).pool.get("ada");
+    expect(held).toMatchObject({ slot: 1, end: days(10), borrowedUntil: days(10) });
+  });
+
+  test("do not come back once they were given back, whatever the clock said", () => {
+    const back = wild.at(days(30)).did(register("ada"), unregister("ada"));
+    const right = back.at(later(days(30), MINUTE)).did(ask, setBack(minutes(6)));
+    expect(license(replayed(right.events)).pool.get("ada")).toBeUndefined();
+  });
+
+  test("go with their license when that is given back", () => {
+    const gone = wild.at(days(30)).did(register("fay"), remove(1));
+    expect(replayed(gone.events).lapsed.size).toBe(0);
+    gone
+      .at(days(30))
+      .did(ask)
+      .at(days(30))
+      .when(setBack(minutes(6)))
+      .records({
+        type: "ClockSetBack",
+      });
+  });
+
+  test("do not come back when the clock is right and set back a little", () => {
+    const off = wild.at(days(31)).did(register("fay"));
+    expect(replayed(off.events).lapsed.size).toBe(5);
+    const right = off.at(days(31)).did(ask, setBack(later(days(30), HOUR)));
+    expect(endsOf(replayed(right.events)).map(([user]) => user)).toEqual(["fay"]);
+  });
+
+  test("are forgotten once they have ended however wrong the clock was", () => {
+    const off = wild.at(days(31)).did(register("fay"));
+    const end = later(days(10), 30 * DAY - 5 * MINUTE);
+    const kept = off.at(later(end, -1)).did({ type: "MarkClock" });
+    expect(replayed(kept.events).lapsed.size).toBe(5);
+    expect(replayed(kept.at(end).did({ type: "MarkClock" }).events).lapsed.size).toBe(0);
+  });
+
+  test("are on record as held again, each one, after the set-back", () => {
+    const others = wild.at(days(30)).did(register("fay"));
+    const asked = others.at(days(30)).did(ask);
+    asked
+      .at(days(30))
+      .when(setBack(minutes(6)))
+      .records(
+        { type: "ClockSetBack", from: days(30), to: minutes(6) },
+        ...USERS.map((user, place) => ({
+          type: "SlotRestored" as const,
+          user,
+          slot: place + 1,
+          until: days(10),
+          isHeld: false,
+        })),
+      );
+  });
+});
+
+describe("what was set between two jumps", () => {
+  // Right until five minutes past, then 30 days ahead, then 60.
+  const first = given(installed(1, FIVE))
+    .at(days(30))
+    .did(jump(minutes(5), days(30)), borrow("ada"), register("bob"));
+  const second = first.at(days(60)).did(jump(later(days(30), MINUTE), days(60)), borrow("cid"));
+  const right = second.at(later(days(60), MINUTE)).did(ask, setBack(minutes(7)));
+
+  test("moves by as much as the clock was ahead then, and so do the ended ones", () => {
+    const ends = new Map(endsOf(replayed(right.events)));
+    expect(ends.get("ada")).toBe(later(minutes(5), 10 * DAY));
+    expect(ends.get("cid")).toBe(later(minutes(6), 10 * DAY));
+    // A registration that ended meanwhile stays ended: its application registers again.
+    expect(ends.get("bob")).toBeUndefined();
+  });
+});
+
+describe("a jump that was right", () => {
+  test("is not undone by a set-back to after it", () => {
+    const off = given(installed(1, FIVE))
+      .at(days(30))
+      .did(jump(minutes(5), days(30)), borrow("ada"))
+      .at(days(90))
+      .did(jump(days(31), days(90)), borrow("bob"));
+    const right = off.at(days(90)).did(ask, setBack(days(32)));
+    const state = replayed(right.events);
+    expect(new Map(endsOf(state))).toEqual(
+      new Map([
+        ["ada", days(40)],
+        ["bob", days(42)],
+      ]),
+    );
+    expect(state.jumps.map(({ to }) => to)).toEqual([days(30)]);
+  });
+});
+
+describe("a slot of a feature", () => {
+  const view = feature("view", { floating: { slots: 1, timeoutMinutes: 60 * 24 * 3 } });
+
+  test("that was taken under the right clock keeps its end, one taken in the wild time moves", () => {
+    const terms = { slots: 5, timeoutMinutes: 60 * 24 * 9, features: [view] };
+    const held = given(installed(1, terms))
+      .at(MONDAY)
+      .did(register("ada"), registerFeature("ada", "view"));
+    const wild = held.at(days(2)).did(jump(minutes(5), days(2)));
+    const kept = wild.at(days(2)).did(ask, setBack(minutes(5)));
+    const pool = (events: typeof kept) =>
+      license(replayed(events.events)).features.get("view")?.pool.get("ada");
+    expect(pool(kept)?.end).toBe(days(3));
+    const beat = wild.at(days(2)).did(registerFeature("ada", "view"), ask, setBack(minutes(5)));
+    expect(pool(beat)?.end).toBe(later(minutes(5), 3 * DAY));
+  });
+});
+
+describe("totals that reset every month, after a jump into the next month that is set back", () => {
+  const terms = {
+    consumption: counting({ max: 100, period: "monthly" }),
+    features: [feature("plot", { consumption: counting({ max: 100, period: "monthly" }) })],
+  } as const;
+  const counted = given(installed(1, terms)).at(MONDAY).did(consume(20), consumeFeature("plot", 5));
+  const wild = counted.at(days(30)).did(jump(minutes(5), days(30)));
+  const april = utc("2026-04-01T00:00:00Z");
+  const totals = (state: State) => {
+    const { counter, features } = license(state);
+    const plot = features.get("plot")?.counter;
+    return [totalAt(counter, minutes(6)), plot && totalAt(plot, minutes(6)), counter.resetAt];
+  };
+
+  test("are as they were when nothing was counted meanwhile", () => {
+    const right = wild.at(days(30)).did(ask, setBack(minutes(6)));
+    expect(totals(replayed(right.events))).toEqual([20, 5, april]);
+  });
+
+  test("hold what was counted meanwhile too, over every reset", () => {
+    const more = wild.at(days(30)).did(consume(7), consumeFeature("plot", 1));
+    const evenMore = more.at(days(62)).did(jump(days(31), days(62)), consume(3));
+    expect(license(replayed(evenMore.events)).counter.total).toBe(3);
+    const right = evenMore.at(days(62)).did(ask, setBack(minutes(6)));
+    expect(totals(replayed(right.events))).toEqual([30, 6, april]);
+  });
+
+  test("begin anew when their period has ended by the right time too", () => {
+    const late = wild.at(days(62)).did(jump(days(30), days(62)), consume(3));
+    const right = late.at(days(62)).did(ask, setBack(days(31)));
+    const { counter } = license(replayed(right.events));
+    expect([counter.total, counter.resetAt]).toEqual([3, utc("2026-05-01T00:00:00Z")]);
+  });
+});
+
+test("the jumps that can be undone are bounded, and the oldest count as confirmed", () => {
+  let past = given(installed(1, FIVE)).at(MONDAY).did(borrow("ada"));
+  for (let place = 1; place <= 70; place += 1) {
+    past = past.at(hours(place)).did(jump(later(hours(place), -30 * MINUTE), hours(place)));
+  }
+  const { jumps } = replayed(past.events);
+  expect([jumps.length, jumps[0]?.to]).toEqual([64, hours(7)]);
+});
