@@ -1,7 +1,14 @@
 import { totalAt } from "./consumption.ts";
 import type { ClockJumped } from "./event.ts";
 import { limits } from "./limits.ts";
-import type { ClockJump, Counter, LapsedBorrow, Registration, State } from "./state.ts";
+import type {
+  ClockJump,
+  Counter,
+  LapsedBorrow,
+  RecordedJump,
+  Registration,
+  State,
+} from "./state.ts";
 import { later, type Instant } from "./time.ts";
 
 /**
@@ -17,7 +24,9 @@ export function recordJump(state: State, { from, to, reason }: ClockJumped): voi
       total: totalAt(counter, from),
       resetAt: counter.resetAt,
       counted: counter.counted,
-    }));
+    }))
+    // In an order of their own: a start need not keep licenses in the order they came in.
+    .toSorted((a, b) => a.license - b.license || ((a.feature ?? "") < (b.feature ?? "") ? -1 : 1));
   state.jumps.push({ from, to, reason, counters });
   if (state.jumps.length > limits.clockJumps) state.jumps.shift();
 }
@@ -74,6 +83,24 @@ export function forgetLapsedOf({ lapsed }: State, license: number): void {
 /** Which jumps a set-back to `to` shows to have been wrong: they lead to what is not yet. */
 export const undoneBy = <J extends ClockJump>(jumps: readonly J[], to: Instant): readonly J[] =>
   jumps.filter((jump) => jump.to > to);
+
+/**
+ * The jumps that may still turn out to be wrong after a set-back. One that took less back than the
+ * jumps had gone ahead leaves the rest of them to be undone by the next.
+ */
+export function jumpsAfter(
+  jumps: readonly RecordedJump[],
+  from: Instant,
+  to: Instant,
+): readonly RecordedJump[] {
+  const undone = undoneBy(jumps, to);
+  const [first] = undone;
+  const left = undone.reduce((sum, jump) => sum + jump.to - jump.from, to - from);
+  const confirmed = jumps.filter((jump) => jump.to <= to);
+  return first === undefined || left <= 0
+    ? confirmed
+    : [...confirmed, { ...first, to: later(first.from, left) }];
+}
 
 /** How far the clock was ahead when something was set. */
 export type Skew = (setAt: Instant) => number;

@@ -1,4 +1,4 @@
-import { lapsedKey, movedLapsed, skewOf, undoneBy, type Skew } from "./clock-jumps.ts";
+import { jumpsAfter, lapsedKey, movedLapsed, skewOf, undoneBy, type Skew } from "./clock-jumps.ts";
 import type { ClockSetBack, SlotRestored } from "./event.ts";
 import { licenseOf } from "./evolve-licenses.ts";
 import type { Pool } from "./pool.ts";
@@ -41,8 +41,7 @@ export function setBack(state: State, { from, to }: ClockSetBack): void {
     state.remembered.set(key, kept);
   }
   for (const [key, one] of state.lapsed) state.lapsed.set(key, movedLapsed(one, skew));
-  const confirmed = state.jumps.filter((jump) => jump.to <= to);
-  state.jumps.splice(0, Infinity, ...confirmed);
+  state.jumps.splice(0, Infinity, ...jumpsAfter(state.jumps, from, to));
 }
 
 /** A borrow is held again that ended only because the clock was ahead. */
@@ -56,8 +55,9 @@ export function restoreSlot(state: State, event: SlotRestored): void {
   const { registeredAt, contact, borrowedAt } = lapsed;
   const held = pool.get(user);
   if (held === undefined) {
-    const end = { end: until, setAt: borrowedAt, borrowedUntil: until, borrowedAt };
-    const restored: Registration = { slot, user, registeredAt, contact, ...end };
+    const ends = { registeredAt, end: until, setAt: borrowedAt };
+    const borrow = { borrowedUntil: until, borrowedAt };
+    const restored: Registration = { slot, user, ...ends, contact, ...borrow };
     pool.add(restored);
     return state.byPeer.add(restored);
   }

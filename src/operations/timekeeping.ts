@@ -2,7 +2,7 @@ import { isFree, openQuestion } from "../domain/clock.ts";
 import type { Fault } from "../domain/fault.ts";
 import { no, ok, type Result } from "../domain/result.ts";
 import { namesTime } from "../domain/terms.ts";
-import { instant, MINUTE, SECOND, type Instant } from "../domain/time.ts";
+import { instant, latest, MINUTE, SECOND, type Instant } from "../domain/time.ts";
 import { CLOCK, isSuspect } from "../domain/timekeeper.ts";
 import { encodeTimeCode, verifyTime } from "../license/time.ts";
 import type { Vendor } from "../license/trust.ts";
@@ -111,7 +111,10 @@ export class Timekeeping {
     if (appliance !== this.#identity.id || nonce !== known.value.nonce) {
       return no({ code: "invalid_license_file", reason: "answers another code" });
     }
-    const back = await this.#goBack(instant(iat * SECOND), nonce, peer);
+    // The vendor signed some time ago. It is later by now, as late as the system's clock says if
+    // that was put right: going back further would end by mistake what is granted today.
+    const to = latest(instant(iat * SECOND), wallClock());
+    const back = await this.#goBack(to, nonce, peer);
     return back.ok ? ok(this.view()) : back;
   }
 

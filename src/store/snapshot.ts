@@ -258,8 +258,8 @@ export function decodeSnapshot(snapshot: Snapshot): State {
   for (const row of snapshot.registrations) {
     // Field by field: copying the rest of a row is slower, and there may be a million.
     const { slot, user, registeredAt, end, setAt, contact, borrowedUntil, borrowedAt } = row;
-    const ends = { end, setAt, borrowedUntil, borrowedAt };
-    const held: Registration = { slot, user, registeredAt, contact, ...ends };
+    const borrow = { borrowedUntil, borrowedAt };
+    const held: Registration = { slot, user, registeredAt, end, setAt, contact, ...borrow };
     const { pool } = found(state.licenses.get(row.license));
     pool.add(held);
     state.byPeer.add(held);

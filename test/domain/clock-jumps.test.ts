@@ -171,6 +171,21 @@ describe("borrows granted under the right clock, after a jump of 30 days that is
   });
 });
 
+describe("a set-back that takes less back than the clock had gone ahead", () => {
+  const wild = lent.at(days(30)).did(jump(minutes(5), days(30)), register("fay"));
+  const half = wild.at(days(30)).did(ask, setBack(days(15)));
+
+  test("leaves the rest to be undone by the next", () => {
+    expect(replayed(half.events).jumps).toMatchObject([
+      { from: minutes(5), to: later(minutes(5), 15 * DAY - 5 * MINUTE) },
+    ]);
+    const marked = half.at(days(16)).did({ type: "MarkClock" });
+    const right = marked.at(days(16)).did(ask, setBack(days(1)));
+    const ends = new Map(endsOf(replayed(right.events)));
+    for (const user of USERS) expect(ends.get(user)).toBe(days(10));
+  });
+});
+
 describe("what was set between two jumps", () => {
   // Right until five minutes past, then 30 days ahead, then 60.
   const first = given(installed(1, FIVE))
@@ -195,12 +210,12 @@ describe("a jump that was right", () => {
       .did(jump(minutes(5), days(30)), borrow("ada"))
       .at(days(90))
       .did(jump(days(31), days(90)), borrow("bob"));
-    const right = off.at(days(90)).did(ask, setBack(days(32)));
+    const right = off.at(days(90)).did(ask, setBack(days(31)));
     const state = replayed(right.events);
     expect(new Map(endsOf(state))).toEqual(
       new Map([
         ["ada", days(40)],
-        ["bob", days(42)],
+        ["bob", days(41)],
       ]),
     );
     expect(state.jumps.map(({ to }) => to)).toEqual([days(30)]);

@@ -1,7 +1,7 @@
 // What people ask of a site, from a seed: every command there is, mostly plausible, sometimes not.
 import type { Command, InstallLicense, Once } from "../../src/domain/command.ts";
 import type { Contact, State, TrustedVendor } from "../../src/domain/state.ts";
-import { DAY, HOUR, later, MINUTE, type Instant } from "../../src/domain/time.ts";
+import { DAY, HOUR, later, latest, MINUTE, type Instant } from "../../src/domain/time.ts";
 import type { Head } from "../../src/store/journal.ts";
 import { grantOf, HARDWARE, HARDWARE_ID, VENDOR } from "../support/new-site.ts";
 import {
@@ -71,6 +71,8 @@ export interface Asking {
   readonly state: State;
   readonly head: Head;
   readonly at: Instant;
+  /** What a vendor's clock says. */
+  readonly trueNow: Instant;
   /** Never the same twice. */
   readonly number: number;
 }
@@ -164,9 +166,15 @@ const MAKERS: Readonly<Record<Command["type"], Maker>> = {
   MarkClock: () => ({ type: "MarkClock" }),
   AskClock: ({ number }) => ({ type: "AskClock", nonce: `asked ${number}`, peer: PEER }),
   JumpClock: ({ at }) => ({ type: "JumpClock", from: at, to: at, reason: "step" }),
-  SetClockBack: ({ dice, state, at }) => ({
+  SetClockBack: ({ dice, state, at, trueNow }) => ({
     type: "SetClockBack",
-    to: later(at, -dice.pick([MINUTE, HOUR, DAY, 20 * DAY, 60 * DAY]) * dice.below(3)),
+    // Never before the true time, which a vendor knows; sometimes not all the way.
+    to: dice.chance(0.7)
+      ? trueNow
+      : latest(
+          trueNow,
+          later(at, -dice.pick([MINUTE, HOUR, DAY, 20 * DAY, 60 * DAY]) * dice.below(3)),
+        ),
     nonce: dice.chance(0.8) ? state.clockNonce : null,
     peer: PEER,
   }),

@@ -91,7 +91,9 @@ export class Life {
     if (!dice.chance(0.02)) return;
     figures.jumps += 1;
     const by = dice.pick([HOUR, 20 * HOUR, 3 * DAY, 40 * DAY, 500 * DAY]);
-    time.wall += dice.chance(0.5) ? by : -by;
+    // Half of the time somebody puts the clock right.
+    if (dice.chance(0.5)) time.wall = Math.floor(time.trueNow);
+    else time.wall += dice.chance(0.5) ? by : -by;
   }
 
   #trouble(): void {

@@ -2,6 +2,7 @@ import { Dice } from "./dice.ts";
 import { SimulatedDisk } from "./simulated-disk.ts";
 import { Faults } from "./simulated-faults.ts";
 import { SimulatedFolder } from "./simulated-folder.ts";
+import { TrueLeases } from "./simulated-leases.ts";
 import { Broken, demand, noFigures, type Figures } from "./simulated-promises.ts";
 import { Reference } from "./simulated-reference.ts";
 import { SimulatedServer } from "./simulated-server.ts";
@@ -17,6 +18,7 @@ export class SimulatedMachine {
   readonly figures: Figures = noFigures();
   readonly time = new SimulatedTime();
   readonly reference = new Reference();
+  readonly leases = new TrueLeases();
   readonly dice: Dice;
   readonly disk: SimulatedDisk;
   readonly faults: Faults;
@@ -55,12 +57,14 @@ export class SimulatedMachine {
   }
 
   newServer(): SimulatedServer {
-    const { disk, reference, dice, figures } = this;
+    const { disk, reference, dice, figures, leases, time } = this;
     return new SimulatedServer({
       disk,
       reference,
       dice,
       figures,
+      leases,
+      trueNow: () => time.trueNow,
       trace: (text) => this.trace(text),
     });
   }

@@ -8,6 +8,7 @@ export type PromiseName =
   | "answers"
   | "files"
   | "room"
+  | "leases"
   | "stopped"
   | "record"
   | "damage"
@@ -53,6 +54,7 @@ export const noFigures = () => ({
   full: 0,
   shortWrites: 0,
   jumps: 0,
+  leases: 0,
   starts: 0,
   startsCutShort: 0,
   tornTails: 0,

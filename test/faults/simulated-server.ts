@@ -9,6 +9,7 @@ import { Store } from "../../src/store/store.ts";
 import type { Dice } from "./dice.ts";
 import { someCommand } from "./simulated-commands.ts";
 import { SimulatedDisk } from "./simulated-disk.ts";
+import type { TrueLeases } from "./simulated-leases.ts";
 import {
   Broken,
   difference,
@@ -25,6 +26,8 @@ export interface Surroundings {
   readonly reference: Reference;
   readonly dice: Dice;
   readonly figures: Figures;
+  readonly leases: TrueLeases;
+  readonly trueNow: () => number;
   readonly trace: (text: string) => void;
 }
 
@@ -68,11 +71,12 @@ export class SimulatedServer {
       kind: "site",
       create: true,
       uid: 0,
-      clock: (mark) => {
-        const now = this.#clock.now(mark);
+      clock: (mark, jumps) => {
+        const now = this.#clock.now(mark, jumps);
         this.#now = latest(now, mark);
         return now;
       },
+      jumps: this.#clock.jumps,
       isSuspect: (now) => {
         this.#isSuspect = this.#clock.isSuspect(now);
         return this.#isSuspect;
@@ -101,16 +105,23 @@ export class SimulatedServer {
 
   /** Somebody wants something. The rules decide beside the store, in the same instant. */
   ask(isClumsy: boolean): void {
-    const { reference, dice, figures } = this.#around;
+    const { reference, dice, figures, leases } = this.#around;
     figures.operations += 1;
     const number = figures.operations;
     let decided: Decided | null = null;
     let seq = 0;
+    let nextSlot = 0;
+    let lease: ReturnType<TrueLeases["decide"]> = null;
+    const trueNow = this.#around.trueNow();
     const asked = (head: Head): Command => {
+      this.#recordJumps();
       this.#compareHead(head);
       const { state } = reference;
       state.clockSuspect = this.#isSuspect;
-      const command = someCommand({ dice, state, head, at: this.#now, number });
+      const known = { at: this.#now, trueNow: instant(Math.floor(trueNow)), number };
+      const command = someCommand({ dice, state, head, ...known });
+      leases.mayEnd(command);
+      ({ nextSlot } = state);
       if (isForAll(command)) reference.orderLicenses(this.store.peek(({ licenses }) => licenses));
       decided = reference.decide(command, this.#now);
       seq = reference.head.seq;
@@ -121,12 +132,25 @@ export class SimulatedServer {
       if (isClumsy) throw new Error(CLUMSY);
       // As the server does after a vendor's word.
       if (state.mark < at) this.#clock.setTo(state.mark);
+      lease = leases.decide(state, outcome, nextSlot, at, trueNow);
       return outcome;
     };
     this.#heard(this.store.transact(asked, view), (answer) => {
       if (isStorageFault(answer)) figures.failed += 1;
       else this.#compare(answer, decided, seq);
+      const wrong = answer.ok && lease !== null ? leases.hear(lease) : null;
+      figures.leases = leases.granted;
+      if (wrong !== null) this.#found("leases", wrong);
     });
+  }
+
+  /** As the store does before the next command. */
+  #recordJumps(): void {
+    const { reference } = this.#around;
+    const known = reference.state.jumps.at(-1)?.to ?? 0;
+    for (const jump of this.#clock.jumps()) {
+      if (jump.to > known) reference.decide({ type: "JumpClock", ...jump }, this.#now);
+    }
   }
 
   /** Somebody looks. What they saw has to stay, just as what they did. */

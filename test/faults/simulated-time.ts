@@ -1,13 +1,21 @@
 // Clocks and timers that stand still until they are told to move, in place of this process's own.
 const realImmediate = globalThis.setImmediate;
 
+const BEGINNING = Date.UTC(2026, 2, 2, 9);
+const STARTED = 1_000;
+
 export class SimulatedTime {
   /** The system's clock; it goes where it is put. */
-  wall = Date.UTC(2026, 2, 2, 9);
+  wall = BEGINNING;
   /** The other clock only ever goes on. */
-  monotonic = 1_000;
+  monotonic = STARTED;
   #next: (() => void)[] = [];
   #intervals = new Map<object, () => void>();
+
+  /** What time it is in truth: the time that passed since the beginning, whatever a clock says. */
+  get trueNow(): number {
+    return BEGINNING + this.monotonic - STARTED;
+  }
 
   /** From here on this process has no other time. */
   takeOver(): void {

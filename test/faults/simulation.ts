@@ -21,6 +21,8 @@ const PROMISES: Readonly<Record<PromiseName, (figures: Figures) => string>> = {
     `everybody gets an answer, and it is the rules' own: ${operations} operations, ${jumps} clock jumps, ${shortWrites} short writes`,
   files: ({ diskFailures }) =>
     `no file is used after its close, whatever failed: ${diskFailures} failed calls`,
+  leases: ({ leases, jumps }) =>
+    `no slot is lent again by a right clock while a lease granted by a right clock lives: ${leases} leases, ${jumps} clock jumps`,
   room: ({ full }) => `a full disk is noticed, and so is new room on it: ${full} times`,
   stopped: ({ stops }) => `after a clean stop state.json is everything: ${stops} stops`,
   record: ({ starts, recordBytes, checkpoints, checkpointsFailed }) =>

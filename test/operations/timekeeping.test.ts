@@ -241,6 +241,20 @@ describe("a vendor's time", () => {
     expectAbout((await openTimed({}, site.folder)).time.view().now, REAL);
   });
 
+  test("that was signed a while ago sets it no further back than the system's clock", async () => {
+    const site = await openLent();
+    const document = await answer(site, REAL);
+    wall(later(REAL, DAY));
+    expectAbout(granted(await site.time.repair(document, PEER)).now, later(REAL, DAY));
+  });
+
+  test("takes nothing back while the system's clock says the same as before", async () => {
+    const site = await openLent();
+    const document = await answer(site, REAL);
+    granted(await site.time.repair(document, PEER));
+    expectAbout(site.time.view().now, MONDAY);
+  });
+
   test("counts once", async () => {
     const site = await openLent();
     wall(REAL);
