@@ -62,7 +62,7 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
     create,
     clock: clock.now,
     jumps: clock.jumps,
-    isSuspect: clock.isSuspect,
+    behind: clock.behind,
     ...(caps && { caps }),
     checkpoint: (where, open) => checkpointInChild(where, open, keepMonths),
     onFatal(error) {

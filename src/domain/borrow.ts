@@ -19,7 +19,7 @@ import {
 import type { License, State } from "./state.ts";
 import { canBorrow, endOf } from "./terms.ts";
 import { earliest, HOUR, later, latest, MINUTE, type Instant } from "./time.ts";
-import { CLOCK } from "./timekeeper.ts";
+import { CLOCK, isSuspect } from "./timekeeper.ts";
 
 /** What is kept of a borrow under its key; user and contact come again with the repeat. */
 type KeptBorrow = Omit<SlotOutcome, "user" | "contact">;
@@ -41,7 +41,7 @@ export function decideBorrow(state: State, command: Borrow, at: Instant): SlotDe
   const { license, held } = found.value;
   const capped = held === null ? capOn(state, user, contact.peer, at) : null;
   if (capped !== null) return no(capped);
-  if (state.clockSuspect && endOf(license.terms) !== null) {
+  if (isSuspect(state.clockBehind) && endOf(license.terms) !== null) {
     return no({ code: "clock_suspect", behind: CLOCK.suspect });
   }
   const current = held === null ? null : borrowEndOf(held, at);

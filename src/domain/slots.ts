@@ -8,7 +8,7 @@ import { no, ok, type Result } from "./result.ts";
 import type { Contact, FeatureRegistration, License, Registration, State } from "./state.ts";
 import { endOf } from "./terms.ts";
 import { earliest, later, latest, MINUTE, type Instant } from "./time.ts";
-import { CLOCK } from "./timekeeper.ts";
+import { CLOCK, isSuspect } from "./timekeeper.ts";
 
 /** A slot as its holder is told of it. */
 export interface SlotOutcome {
@@ -85,13 +85,36 @@ export function findSlot(
   if (allowed.length === 0) return no({ code: "license_borrow_not_allowed" });
   const timed = trusted(state, allowed);
   if (timed.length === 0) return no({ code: "clock_suspect", behind: CLOCK.suspect });
-  const free = timed.find(({ pool, terms }) => slotsInUse(pool, at) < terms.slots);
-  return free ? ok({ license: free, held: null }) : no(noneFree(timed, at));
+  const roomy = timed.filter(({ pool, terms }) => slotsInUse(pool, at) < terms.slots);
+  if (roomy.length === 0) return no(noneFree(timed, at));
+  const free = roomy.find(
+    (license) =>
+      slotsInUse(license.pool, at) + endedByJump(state, license, user, at) < license.terms.slots,
+  );
+  if (free === undefined) return no({ code: "clock_suspect", behind: state.clockBehind });
+  return ok({ license: free, held: null });
+}
+
+/**
+ * While the system's clock says that it is earlier, a jump ahead may have been wrong: the slots of
+ * others' borrows that ended by it, and would not have ended by the system's clock, are not lent
+ * again before it is known which clock is right.
+ */
+function endedByJump(state: State, license: License, user: string, at: Instant): number {
+  if (state.clockBehind < CLOCK.jump) return 0;
+  const wall = later(at, -state.clockBehind);
+  const isMeant = (one: { readonly user: string; readonly borrowedUntil: Instant | null }) =>
+    one.user !== user && one.borrowedUntil !== null && one.borrowedUntil > wall;
+  const unwritten = license.pool.ends.ended(at, Infinity).filter(isMeant);
+  const written = [...state.lapsed.values()].filter(
+    (one) => one.license === license.id && isMeant(one),
+  );
+  return unwritten.length + written.length;
 }
 
 /** With a clock that is far behind, only licenses without an end are lent anew. */
 const trusted = (state: State, licenses: readonly License[]): readonly License[] =>
-  state.clockSuspect ? licenses.filter(({ terms }) => endOf(terms) === null) : licenses;
+  isSuspect(state.clockBehind) ? licenses.filter(({ terms }) => endOf(terms) === null) : licenses;
 
 function noneFree(licenses: readonly License[], at: Instant): Fault {
   let slots = 0;

@@ -41,8 +41,8 @@ export interface State {
   readonly jumps: RecordedJump[];
   /** Borrows that ended after a jump of the clock, by license and user; a set-back restores them. */
   readonly lapsed: Map<string, LapsedBorrow>;
-  /** The system's clock is far behind: a fact of the machine, not of the journal. */
-  clockSuspect: boolean;
+  /** How far the system's clock is behind (ms): a fact of the machine, not of the journal. */
+  clockBehind: number;
   /** Is this the machine the license was signed for? A fact of the machine, not of the journal. */
   isBound: (license: License) => boolean;
   /** The operator's setting, not of the journal either. */
@@ -274,7 +274,7 @@ export const emptyState = (kind: Kind): State => ({
   clockAskedAt: instant(0),
   jumps: [],
   lapsed: new Map(),
-  clockSuspect: false,
+  clockBehind: 0,
   isBound: () => true,
   caps: { perUser: null, perPeer: null },
   byPeer: new PeerIndex(),

@@ -131,4 +131,4 @@ export const resetClock = (keeper: Timekeeper | null, to: Instant, at: number): 
 });
 
 /** So far behind that new slots with an end are no longer given out. */
-export const isSuspect = (now: Instant, wall: Instant): boolean => now - wall >= CLOCK.suspect;
+export const isSuspect = (behind: number): boolean => behind >= CLOCK.suspect;

@@ -68,7 +68,7 @@ export class Timekeeping {
     const now = this.#store.peek(({ mark, jumps }) => this.#clock.now(mark, jumps));
     const waiting = this.#clock.waitingSince !== null;
     const behind = now - wall >= CLOCK.warn ? "behind" : "ok";
-    return { now, wall, state: isSuspect(now, wall) ? "suspect" : waiting ? "ahead" : behind };
+    return { now, wall, state: isSuspect(now - wall) ? "suspect" : waiting ? "ahead" : behind };
   }
 
   /** A code to read out: the vendor answers it with the time. */

@@ -2,7 +2,6 @@ import type { ClockJump } from "../domain/state.ts";
 import { instant, latest, type Instant } from "../domain/time.ts";
 import {
   acceptClock,
-  isSuspect,
   readClock,
   resetClock,
   startClock,
@@ -28,7 +27,8 @@ export class ApplianceClock {
   /** The jumps ahead since the start that were believed, oldest first. */
   readonly jumps = (): readonly ClockJump[] => this.#keeper?.jumps ?? [];
 
-  readonly isSuspect = (now: Instant): boolean => isSuspect(now, wallClock());
+  /** How far the system's clock is behind this time (milliseconds). */
+  readonly behind = (now: Instant): number => Math.max(0, now - wallClock());
 
   /** For how long the system's clock has been far ahead and not believed; null: it is not. */
   get waitingSince(): number | null {

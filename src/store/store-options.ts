@@ -29,8 +29,8 @@ export interface StoreOptions {
   readonly isBound?: State["isBound"];
   /** What the operator allows one user, and one address, at most. */
   readonly caps?: State["caps"];
-  /** Is the system's clock too far behind what this store says? */
-  readonly isSuspect?: (now: Instant) => boolean;
+  /** How far the system's clock is behind what this store says (milliseconds). */
+  readonly behind?: (now: Instant) => number;
 }
 
 /** How a store is doing, for those who ask. */

@@ -60,7 +60,15 @@ function seat(state: State, product: string, registrations: number, apart: boole
     const told = contactOf(index);
     const contact = { ...told, peer: apart ? told.ip : "127.0.0.1" };
     const user = userOf(index);
-    const held = { slot: state.nextSlot, user, registeredAt, end, setAt: registeredAt, ...free, contact };
+    const held = {
+      slot: state.nextSlot,
+      user,
+      registeredAt,
+      end,
+      setAt: registeredAt,
+      ...free,
+      contact,
+    };
     pool.add(held);
     state.nextSlot += 1;
   }

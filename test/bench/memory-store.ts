@@ -73,7 +73,7 @@ export class Store implements Pick<DurableStore, Used> {
   #now(): Instant {
     const { mark, jumps } = this.#state;
     const now = latest(this.#options.clock(mark, jumps), mark);
-    this.#state.clockSuspect = this.#options.isSuspect?.(now) ?? false;
+    this.#state.clockBehind = this.#options.behind?.(now) ?? 0;
     return now;
   }
 }

@@ -4,6 +4,7 @@ import { totalAt } from "../../src/domain/consumption.ts";
 import { slotsInUse } from "../../src/domain/slots.ts";
 import type { State } from "../../src/domain/state.ts";
 import { DAY, HOUR, later, MINUTE, type Instant } from "../../src/domain/time.ts";
+import { transact } from "../../src/domain/transact.ts";
 import {
   borrow,
   consume,
@@ -168,6 +169,51 @@ describe("borrows granted under the right clock, after a jump of 30 days that is
           isHeld: false,
         })),
       );
+  });
+});
+
+describe("while the system's clock says that a jump was wrong, before time is set back", () => {
+  /** Five borrows of ten days; then the clock was 30 days ahead, and the system's is right again. */
+  const wild = lent.at(days(30)).did(jump(minutes(5), days(30)));
+  const state = (events = wild.events): State => {
+    const replayedState = replayed(events);
+    replayedState.clockBehind = 30 * DAY - 5 * MINUTE;
+    return replayedState;
+  };
+  const refused = { ok: false, fault: { code: "clock_suspect", behind: 30 * DAY - 5 * MINUTE } };
+
+  test("the slots of borrows that ended by the jump are not lent again", () => {
+    const fresh = state();
+    for (const user of OTHERS) {
+      expect(transact(fresh, borrow(user), days(30))).toMatchObject(refused);
+      expect(transact(fresh, register(user), days(30))).toMatchObject(refused);
+    }
+  });
+
+  test("nor those that were written off meanwhile", () => {
+    const once = wild.at(days(30)).did(register("fay"));
+    expect(replayed(once.events).lapsed.size).toBe(5);
+    expect(transact(state(once.events), borrow("gus"), days(30))).toMatchObject(refused);
+  });
+
+  test("their own users get them", () => {
+    expect(transact(state(), register("ada"), days(30)).ok).toBe(true);
+  });
+
+  test("a slot that ended by both clocks is lent", () => {
+    const ended = given(installed(1, { slots: 1, borrowHours: 240 }))
+      .at(MONDAY)
+      .did(borrow("ada", hours(1)));
+    const late = ended.at(days(30)).did(jump(hours(2), days(30)));
+    const fresh = replayed(late.events);
+    fresh.clockBehind = 30 * DAY - 2 * HOUR;
+    expect(transact(fresh, borrow("bob"), days(30)).ok).toBe(true);
+  });
+
+  test("a minute's difference is none", () => {
+    const fresh = state();
+    fresh.clockBehind = MINUTE - 1;
+    expect(transact(fresh, borrow("fay"), days(30)).ok).toBe(true);
   });
 });
 

@@ -27,7 +27,7 @@ const REFUSED = { code: "clock_suspect", behind: CLOCK.suspect } as const;
 /** The same history on a machine whose clock is a day behind what is on record. */
 function suspected({ events }: History, command: Command, at = minutes(1)) {
   const state = replayed(events);
-  state.clockSuspect = true;
+  state.clockBehind = CLOCK.suspect;
   const untouched = dump(state);
   const result = transact(state, command, at);
   if (!result.ok) {

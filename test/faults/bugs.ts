@@ -465,4 +465,25 @@ export const bugs: readonly Bug[] = [
     replace: "",
     caughtBy: ["kill"],
   },
+  {
+    name: "a clock set back moves what was granted before it went ahead",
+    file: "src/domain/clock-jumps.ts",
+    find: "return (setAt) => (setAt <= to ? 0 :",
+    replace: "return (setAt) => (undone.length === 0 && setAt <= to ? 0 :",
+    caughtBy: ["simulation"],
+  },
+  {
+    name: "a borrow that ended by a wrong clock stays ended when it is set back",
+    file: "src/domain/clock.ts",
+    find: "of restoredBy(state, at, back)",
+    replace: "of restoredBy(state, at, at)",
+    caughtBy: ["simulation"],
+  },
+  {
+    name: "a jump of the clock does not go on record",
+    file: "src/store/store.ts",
+    find: "      this.#recordJumps(at);\n",
+    replace: "",
+    caughtBy: ["simulation"],
+  },
 ];

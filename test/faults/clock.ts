@@ -1,6 +1,7 @@
 // A real server on a machine whose clock jumps while it runs: ahead, far ahead, back, far back, and
 // every way out. Run by `bun run test:faults`; takes seconds.
-import { DAY, HOUR, SECOND } from "../../src/domain/time.ts";
+import { rmSync } from "node:fs";
+import { DAY, HOUR, MINUTE, SECOND } from "../../src/domain/time.ts";
 import { clockLibrary, Machine, type Clock } from "./machine.ts";
 import { check, finish } from "./rig.ts";
 
@@ -104,6 +105,74 @@ async function free(site: Machine): Promise<void> {
   is("and a license with an end is lent", await register(site, "ada"), "ok");
 }
 
+const FIRST = ["ada", "bob", "cid", "dan", "eve"];
+const OTHERS = ["fay", "gus", "hal", "ivy", "joe"];
+
+/** Of those who ask one after the other, what each one gets. */
+async function borrowed(site: Machine, users: readonly string[]): Promise<string[]> {
+  const got: string[] = [];
+  for (const user of users) got.push(await site.call("borrow", { product: "TRIP", user }));
+  return got;
+}
+
+/** Borrows of the right time outlive a clock that was wrong, and no slot is lent twice. */
+async function lentOnce(site: Machine): Promise<void> {
+  const granted = FIRST.map(() => "ok");
+  is("five borrow for ten days", await borrowed(site, FIRST), granted);
+  is("a sixth does not", await borrowed(site, ["fay"]), ["floating_not_available"]);
+  const slots = async (): Promise<string[]> => {
+    const text = await site.done("slots", "--data", site.path("site"), "--json");
+    const all = JSON.parse(text) as { readonly user: string; readonly product: string }[];
+    return all.flatMap(({ user, product }) => (product === "TRIP" ? [user] : [])).toSorted();
+  };
+  await site.restart("SIGTERM", 30 * DAY);
+  is("started 30 days ahead: believed", told(await site.clock()), { state: "ok", off: 720 });
+  await site.restart("SIGTERM", 0);
+  is("right again: suspect", told(await site.clock()), { state: "suspect", off: 720 });
+  const refused = OTHERS.map(() => "clock_suspect");
+  is("nobody else gets their slots", await borrowed(site, OTHERS), refused);
+  await setRight(site);
+  is("set right: all five are held", await slots(), FIRST);
+  const none = OTHERS.map(() => "floating_not_available");
+  is("and nobody else gets a slot", await borrowed(site, OTHERS), none);
+
+  site.jump(20 * HOUR);
+  is("20 hours ahead: believed at once", told(await site.clock()), { state: "ok", off: 20 });
+  is("a heartbeat in that time", await register(site, "ada", "TRIP"), "ok");
+  site.jump(0);
+  is("right again: behind", (await site.clock()).state, "behind");
+  await setRight(site);
+  is("set right: all five are held still", await slots(), FIRST);
+  is("and nobody else gets a slot then", await borrowed(site, OTHERS), none);
+  await site.restart("SIGKILL");
+  is("nor after a kill", await borrowed(site, OTHERS), none);
+}
+
+async function setRight(site: Machine): Promise<void> {
+  const { code } = await site.clock();
+  const file = site.path("time-answer");
+  rmSync(file, { force: true });
+  const desk = ["--dir", site.path("desk"), "--out", file];
+  await site.done("vendor", "time", "--code", code ?? "", ...desk);
+  const { state, off: by } = told(await site.clock("repair", file));
+  is("the vendor's word sets it right", { state, off: by }, { state: "ok", off: 0 });
+}
+
+/** A clock that is stepped with every call: a daily limit is not to be had sixty times. */
+async function steppedOften(site: Machine): Promise<void> {
+  const count = { product: "TRIP", consumptions: "100" };
+  const got: string[] = [];
+  for (let step = 1; step <= 60; step += 1) {
+    site.jump(step * (23 * HOUR + 50 * MINUTE));
+    got.push(await site.call("add_consumption", count));
+  }
+  // One day's, and another's if a midnight comes while this runs.
+  const granted = got.filter((answer) => answer === "ok").length;
+  const what = "60 steps of 23 h 50 min: the limit of one day is granted, not of sixty";
+  check(what, granted === 1 || granted === 2, { granted });
+  is("the rest is not believed", (await site.clock()).state, "ahead");
+}
+
 async function on(library: string, tell: (site: Machine) => Promise<void>): Promise<void> {
   const site = new Machine(library);
   try {
@@ -124,4 +193,6 @@ await on(library, async (site) => {
   await repair(site, await suspect(site));
 });
 await on(library, free);
+await on(library, lentOnce);
+await on(library, steppedOften);
 finish();

@@ -140,14 +140,16 @@ export class Machine {
 
   async open(): Promise<void> {
     mkdirSync(this.path("tmp"));
-    const desk = ["--dir", this.path("desk"), "--product", "CAD", "--product", "MESH"];
-    await this.done("vendor", "init", "--name", "Acme", ...desk);
+    const products = ["CAD", "MESH", "TRIP"].flatMap((product) => ["--product", product]);
+    await this.done("vendor", "init", "--name", "Acme", "--dir", this.path("desk"), ...products);
     await this.serve();
     const trust = this.path("desk/trust.jwt");
     await this.done("trust", "add", trust, "--yes", "--data", this.path("site"));
-    const lent = ["--slots", "9", "--timeout-minutes", "240", "--borrow-hours", "24"];
+    const lent = ["--slots", "9", "--timeout-minutes", "240"];
     await this.license("MESH", ...lent);
-    await this.license("CAD", ...lent, "--valid-until", END);
+    await this.license("CAD", ...lent, "--borrow-hours", "24", "--valid-until", END);
+    const counted = ["--consumptions", "100", "--period", "daily"];
+    await this.license("TRIP", "--slots", "5", "--borrow-hours", "240", ...counted);
   }
 
   async close(): Promise<void> {

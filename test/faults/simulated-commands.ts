@@ -81,7 +81,11 @@ export const someCommand = (asking: Asking): Command =>
   MAKERS[missing(asking) ?? asking.dice.weighed(WEIGHTS)](asking);
 
 /** What a site needs first: a vendor, a request, and a license in answer to it. */
-function missing({ dice, state }: Asking): Command["type"] | null {
+function missing({ dice, state, at, trueNow }: Asking): Command["type"] | null {
+  // A clock that is far ahead is put right before long.
+  if (at - trueNow > HOUR && dice.chance(0.03)) {
+    return state.clockNonce === null ? "AskClock" : "SetClockBack";
+  }
   if (!state.vendors.has(VENDOR.vendor)) return dice.chance(0.3) ? "TrustVendor" : null;
   if (state.licenses.size > 2 || dice.chance(0.7)) return null;
   return state.requests.size === 0 ? "MakeRequest" : "InstallLicense";
@@ -222,9 +226,9 @@ function someLicense({ dice, state, at }: Asking): InstallLicense {
   const product = PRODUCTS[license % PRODUCTS.length] ?? "cad";
   const granted = terms({
     product,
-    slots: dice.pick([0, 3, 9, 20]),
+    slots: dice.pick([0, 3, 3, 9, 20]),
     timeoutMinutes: dice.pick([5, 30, 600]),
-    borrowHours: dice.pick([null, 24, 72]),
+    borrowHours: dice.pick([null, 24, 72, 720]),
     earlyReturn: dice.chance(0.7),
     validUntil: dice.chance(0.2) ? later(at, dice.between(1, 90) * DAY) : null,
     consumption: dice.chance(0.7)

@@ -190,7 +190,7 @@ export function textOf(state: State): string {
   const licenses = [...state.licenses].toSorted(([a], [b]) => a - b);
   const products = [...state.products].map(([code, all]) => [code, all.map(({ id }) => id)]);
   const byPeer = peersIn(state);
-  return JSON.stringify({ ...state, licenses, products, byPeer, clockSuspect: false }, plain);
+  return JSON.stringify({ ...state, licenses, products, byPeer, clockBehind: 0 }, plain);
 }
 
 /** Does the index by address have as many as there are, and not one more? */

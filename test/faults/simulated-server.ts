@@ -49,7 +49,7 @@ export class SimulatedServer {
   broken: Broken | null = null;
   /** What the store was told the time is, at the last question. */
   #now = instant(0);
-  #isSuspect = false;
+  #behind = 0;
 
   constructor(around: Surroundings) {
     this.#around = around;
@@ -77,9 +77,9 @@ export class SimulatedServer {
         return now;
       },
       jumps: this.#clock.jumps,
-      isSuspect: (now) => {
-        this.#isSuspect = this.#clock.isSuspect(now);
-        return this.#isSuspect;
+      behind: (now) => {
+        this.#behind = this.#clock.behind(now);
+        return this.#behind;
       },
       checkpoint: (folder, open) => this.#checkpoint(disk, folder, open),
       onFatal: () => {
@@ -117,7 +117,7 @@ export class SimulatedServer {
       this.#recordJumps();
       this.#compareHead(head);
       const { state } = reference;
-      state.clockSuspect = this.#isSuspect;
+      state.clockBehind = this.#behind;
       const known = { at: this.#now, trueNow: instant(Math.floor(trueNow)), number };
       const command = someCommand({ dice, state, head, ...known });
       leases.mayEnd(command);

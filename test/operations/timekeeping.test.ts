@@ -30,8 +30,8 @@ async function openTimed(terms: Partial<Terms> = {}, folder = join(tempFolder(),
   const clock = new ApplianceClock();
   const isNew = realDisk.stat(folder) === null;
   if (isNew) wall(MONDAY);
-  const { now, jumps, isSuspect } = clock;
-  const { store, stop } = await openSite({ folder, clock: now, jumps, isSuspect });
+  const { now, jumps, behind } = clock;
+  const { store, stop } = await openSite({ folder, clock: now, jumps, behind });
   if (isNew) {
     await done(store, {
       type: "TrustVendor",

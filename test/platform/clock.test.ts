@@ -81,10 +81,10 @@ describe("the appliance's clock", () => {
     expectAbout(clock.now(later(NOON, HOUR)), later(NOON, HOUR));
   });
 
-  test("is suspect a day ahead of the system's", () => {
+  test("knows how far the system's is behind a time", () => {
     const clock = runningAtNoon();
-    expect(clock.isSuspect(later(NOON, DAY - 1))).toBe(false);
-    expect(clock.isSuspect(later(NOON, DAY))).toBe(true);
+    expect(clock.behind(later(NOON, DAY))).toBe(DAY);
+    expect(clock.behind(later(NOON, -DAY))).toBe(0);
   });
 });
 

@@ -104,7 +104,13 @@ export function replayed(events: readonly Event[]): State {
 }
 
 /** All there is in a state, as plain data that can be compared, in the order it is kept. */
-export const dump = ({ isBound: _isBound, caps: _caps, byPeer: _byPeer, ...state }: State) => ({
+export const dump = ({
+  isBound: _isBound,
+  caps: _caps,
+  byPeer: _byPeer,
+  clockBehind: _clockBehind,
+  ...state
+}: State) => ({
   ...state,
   vendors: [...state.vendors],
   requests: [...state.requests],
