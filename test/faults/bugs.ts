@@ -468,8 +468,8 @@ export const bugs: readonly Bug[] = [
   {
     name: "a clock set back moves what was granted before it went ahead",
     file: "src/domain/clock-jumps.ts",
-    find: "return (setAt) => (setAt <= to ? 0 :",
-    replace: "return (setAt) => (undone.length === 0 && setAt <= to ? 0 :",
+    find: "(setAt <= to ? 0 : Math.max(0, from - to - aheadSince(undone, setAt)))",
+    replace: "(undone.length > 0 || setAt > to ? from - to : 0)",
     caughtBy: ["simulation"],
   },
   {
