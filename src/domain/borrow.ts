@@ -4,6 +4,7 @@ import { decided } from "./decision.ts";
 import type { Event } from "./event.ts";
 import type { Fault } from "./fault.ts";
 import { recall, remember } from "./idempotency.ts";
+import { leasedDevice, leasedElsewhere } from "./lease-binding.ts";
 import { missingFields } from "./licenses.ts";
 import { limits } from "./limits.ts";
 import { no, ok, type Result } from "./result.ts";
@@ -26,19 +27,25 @@ type KeptBorrow = Omit<SlotOutcome, "user" | "contact">;
 
 /** Registers the user if needed; borrowing again moves the end. */
 export function decideBorrow(state: State, command: Borrow, at: Instant): SlotDecision {
-  const { user, contact } = command;
+  const { user, contact, nonceDigest } = command;
   const missing = missingFields(state, command, { user });
   if (user === null || missing.length > 0) {
     return no({ code: "missing_parameters", fields: missing });
   }
   const earlier = recall<KeptBorrow>(state, "borrow", command, user, at);
   if (earlier !== null) {
-    return earlier.ok ? decided([], { ...earlier.value.outcome, user, contact }) : earlier;
+    if (!earlier.ok) return earlier;
+    const { outcome } = earlier.value;
+    const license = state.licenses.get(outcome.license);
+    const elsewhere = license && leasedElsewhere(license, user, nonceDigest, at);
+    return elsewhere ? no(elsewhere) : decided([], { ...outcome, user, contact });
   }
 
   const found = findSlot(state, command, user, at, ({ terms }) => canBorrow(terms));
   if (!found.ok) return found;
   const { license, held } = found.value;
+  const elsewhere = leasedElsewhere(license, user, nonceDigest, at);
+  if (elsewhere !== null) return no(elsewhere);
   const capped = held === null ? capOn(state, user, contact.peer, at) : null;
   if (capped !== null) return no(capped);
   if (isSuspect(state.clockBehind) && endOf(license.terms) !== null) {
@@ -54,6 +61,7 @@ export function decideBorrow(state: State, command: Borrow, at: Instant): SlotDe
     end: latest(later(at, license.terms.timeoutMinutes * MINUTE), until.value),
     borrowedUntil: until.value,
   };
+  const leasedTo = leasedDevice(held, at) ?? nonceDigest;
   const events: Event[] = held === null ? [...ownExpiry(license, user), taken(registered, at)] : [];
   events.push({
     type: "SlotBorrowed",
@@ -65,6 +73,7 @@ export function decideBorrow(state: State, command: Borrow, at: Instant): SlotDe
     end: outcome.end,
     contact,
     early: current !== null && until.value < current,
+    ...(leasedTo !== null && { leasedTo }),
   });
   const { user: _user, contact: _contact, ...kept } = outcome;
   return decided([...events, ...remember(state, "borrow", command, user, kept, at)], outcome);

@@ -56,15 +56,15 @@ const aheadSince = (jumps: readonly ClockJump[], setAt: Instant): number =>
 export function keepLapsed(
   state: State,
   license: number,
-  { user, slot, registeredAt, contact, borrowedUntil, borrowedAt }: Registration,
+  { user, slot, registeredAt, contact, borrowedUntil, borrowedAt, leasedTo }: Registration,
 ): void {
   if (borrowedUntil === null || borrowedAt === null) return;
   if (aheadSince(state.jumps, borrowedAt) === 0) return;
   const key = lapsedKey(license, user);
   const known = state.lapsed.get(key);
   if (known !== undefined && known.borrowedUntil > borrowedUntil) return;
-  const lapsed = { license, user, slot, registeredAt, contact, borrowedUntil, borrowedAt };
-  state.lapsed.set(key, lapsed);
+  const borrow = { borrowedUntil, borrowedAt, leasedTo };
+  state.lapsed.set(key, { license, user, slot, registeredAt, contact, ...borrow });
 }
 
 export const lapsedKey = (license: number, user: string): string => `${license} ${user}`;

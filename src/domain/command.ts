@@ -103,12 +103,16 @@ export interface Register extends Aim {
   readonly type: "Register";
   readonly user: string | null;
   readonly contact: Contact;
+  /** SHA-256, hex, of the nonce that the lease will carry; null: the caller sent none. */
+  readonly nonceDigest: string | null;
 }
 
 export interface Borrow extends Aim {
   readonly type: "Borrow";
   readonly user: string | null;
   readonly contact: Contact;
+  /** As in `Register`. */
+  readonly nonceDigest: string | null;
   /** Null: as long as allowed. */
   readonly until: Instant | null;
   readonly once: Once | null;

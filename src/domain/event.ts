@@ -111,10 +111,14 @@ export interface SlotTaken extends OfHolder<"SlotTaken"> {
   readonly contact: Contact;
 }
 
-/** The heartbeat. `contact` only where it changed. */
+/**
+ * The heartbeat. `contact` only where it changed; `leasedTo` only where it leases a borrow that was
+ * leased to no device yet.
+ */
 export interface SlotRenewed extends OfHolder<"SlotRenewed"> {
   readonly end: Instant;
   readonly contact?: Contact;
+  readonly leasedTo?: string;
 }
 
 export interface SlotBorrowed extends OfHolder<"SlotBorrowed"> {
@@ -124,6 +128,8 @@ export interface SlotBorrowed extends OfHolder<"SlotBorrowed"> {
   readonly contact: Contact;
   /** The end moved to earlier than it was: an early return in part. */
   readonly early: boolean;
+  /** The device the borrow is leased to from here on; absent: to none yet. */
+  readonly leasedTo?: string;
 }
 
 /** Who gave a slot back: the holder, or an operator for them. */
@@ -261,9 +267,10 @@ export interface RefusalsCounted extends Happened<"RefusalsCounted"> {
 
 /**
  * Renewals would drown the record; everything else is kept for the auditor, and so is a renewal
- * from somewhere else than before.
+ * from somewhere else than before, and the one that leases a borrow to a device.
  */
 export function isAudited(event: Event): boolean {
+  if (event.type === "SlotRenewed" && event.leasedTo !== undefined) return true;
   if (event.type === "SlotRenewed") return event.contact !== undefined;
   return event.type !== "FeatureRenewed" && event.type !== "ClockMarked";
 }

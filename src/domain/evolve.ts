@@ -49,7 +49,7 @@ export function evolve(state: State, event: Event): void {
       state.nextSlot = Math.max(state.nextSlot, slot + 1);
       const { pool } = licenseOf(state, event.license);
       const set = { registeredAt: at, end, setAt: at };
-      const held = { slot, user, ...set, contact, borrowedUntil: null, borrowedAt: null };
+      const held: Registration = { slot, user, ...set, contact, ...notBorrowed };
       pool.add(held);
       return state.byPeer.add(held);
     }
@@ -58,6 +58,7 @@ export function evolve(state: State, event: Event): void {
       const held = holderOf(pool, event.user);
       setEnd(pool, held, event.end, event.at);
       if (event.contact !== undefined) speak(state, held, event.contact);
+      if (event.leasedTo !== undefined) held.leasedTo = event.leasedTo;
       endBorrow(state, event.license, held, event.at);
       return;
     }
@@ -69,6 +70,7 @@ export function evolve(state: State, event: Event): void {
       speak(state, held, event.contact);
       held.borrowedUntil = event.until;
       held.borrowedAt = event.at;
+      held.leasedTo = event.leasedTo ?? null;
       return;
     }
     case "SlotReleased":
@@ -163,9 +165,10 @@ function setEnd<T extends FeatureRegistration>(
 function endBorrow(state: State, license: number, held: Registration, at: Instant): void {
   if (held.borrowedUntil === null || held.borrowedUntil > at) return;
   keepLapsed(state, license, held);
-  held.borrowedUntil = null;
-  held.borrowedAt = null;
+  Object.assign(held, notBorrowed);
 }
+
+const notBorrowed = { borrowedUntil: null, borrowedAt: null, leasedTo: null } as const;
 
 function speak({ byPeer }: State, held: Registration, contact: Contact): void {
   byPeer.remove(held);

@@ -26,6 +26,8 @@ export type Fault =
   | { readonly code: "user_not_registered" }
   | { readonly code: "license_borrow_not_allowed" }
   | { readonly code: "borrow_until_not_valid"; readonly latest: Instant }
+  /** `canReturn`: the license lets the device that has the slot give it back before then. */
+  | { readonly code: "leased_elsewhere"; readonly until: Instant; readonly canReturn: boolean }
   | { readonly code: "early_return_not_allowed"; readonly until: Instant }
   | { readonly code: "license_not_consumption" }
   | { readonly code: "license_not_enough_consumptions"; readonly left: number }

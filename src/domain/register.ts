@@ -1,6 +1,7 @@
 import { capOn } from "./caps.ts";
 import type { Register } from "./command.ts";
 import { decided } from "./decision.ts";
+import { leasedDevice, leasedElsewhere } from "./lease-binding.ts";
 import { missingFields } from "./licenses.ts";
 import { no } from "./result.ts";
 import { findSlot, ownExpiry, slotOf, taken, type SlotDecision } from "./slots.ts";
@@ -9,7 +10,7 @@ import type { Instant } from "./time.ts";
 
 /** Registering again is the heartbeat: it keeps the slot and never fails for a full pool. */
 export function decideRegister(state: State, command: Register, at: Instant): SlotDecision {
-  const { user, contact } = command;
+  const { user, contact, nonceDigest } = command;
   const missing = missingFields(state, command, { user });
   if (user === null || missing.length > 0) {
     return no({ code: "missing_parameters", fields: missing });
@@ -17,6 +18,8 @@ export function decideRegister(state: State, command: Register, at: Instant): Sl
   const found = findSlot(state, command, user, at);
   if (!found.ok) return found;
   const { license, held } = found.value;
+  const elsewhere = leasedElsewhere(license, user, nonceDigest, at);
+  if (elsewhere !== null) return no(elsewhere);
   const capped = held === null ? capOn(state, user, contact.peer, at) : null;
   if (capped !== null) return no(capped);
 
@@ -26,7 +29,11 @@ export function decideRegister(state: State, command: Register, at: Instant): Sl
     return decided([...ownExpiry(license, user), taken(outcome, at)], outcome);
   }
   const moved = sameContact(held.contact, contact) ? {} : { contact };
-  return decided([{ type: "SlotRenewed", at, license: license.id, user, end, ...moved }], outcome);
+  // The lease of a borrowed slot lasts as long as the borrow, whichever call it is asked for with.
+  const isFirst = outcome.borrowedUntil !== null && leasedDevice(held, at) === null;
+  const leased = isFirst && nonceDigest !== null ? { leasedTo: nonceDigest } : {};
+  const renewed = { at, license: license.id, user, end, ...moved, ...leased };
+  return decided([{ type: "SlotRenewed", ...renewed }], outcome);
 }
 
 const sameContact = (a: Contact, b: Contact): boolean =>

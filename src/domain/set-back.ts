@@ -52,11 +52,11 @@ export function restoreSlot(state: State, event: SlotRestored): void {
   const lapsed = state.lapsed.get(key);
   if (lapsed === undefined) throw new Error("an event restores a borrow that did not lapse");
   state.lapsed.delete(key);
-  const { registeredAt, contact, borrowedAt } = lapsed;
+  const { registeredAt, contact, borrowedAt, leasedTo } = lapsed;
   const held = pool.get(user);
   if (held === undefined) {
     const ends = { registeredAt, end: until, setAt: borrowedAt };
-    const borrow = { borrowedUntil: until, borrowedAt };
+    const borrow = { borrowedUntil: until, borrowedAt, leasedTo };
     const restored: Registration = { slot, user, ...ends, contact, ...borrow };
     pool.add(restored);
     return state.byPeer.add(restored);
@@ -64,6 +64,7 @@ export function restoreSlot(state: State, event: SlotRestored): void {
   if (held.borrowedUntil !== null && held.borrowedUntil >= until) return;
   held.borrowedUntil = until;
   held.borrowedAt = borrowedAt;
+  held.leasedTo = leasedTo;
   if (held.end < until) {
     pool.move(held, until);
     held.setAt = borrowedAt;

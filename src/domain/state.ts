@@ -188,6 +188,8 @@ export interface Registration extends FeatureRegistration {
   borrowedUntil: Instant | null;
   /** When `borrowedUntil` was set; null while it is. */
   borrowedAt: Instant | null;
+  /** SHA-256, hex, of the nonce of the device that the borrow is leased to; null: to none yet. */
+  leasedTo: string | null;
 }
 
 /** Why a jump of the clock ahead was believed. */
@@ -223,6 +225,7 @@ export interface LapsedBorrow {
   readonly contact: Contact;
   readonly borrowedUntil: Instant;
   readonly borrowedAt: Instant;
+  readonly leasedTo: string | null;
 }
 
 /** Where the holder last spoke from: what it says of itself, and the address it came from. */

@@ -32,8 +32,9 @@ const SAY: { readonly [T in Event["type"]]: Say<T> } = {
       borrows.length === 0 ? "" : `, with ${count(borrows.length, "borrowed slot")}`
     }`,
   SlotTaken: ({ end }) => `slot taken until ${time(end)}`,
-  SlotRenewed: ({ contact }) =>
-    contact === undefined ? "slot renewed" : "slot renewed from somewhere else than before",
+  SlotRenewed: ({ contact, leasedTo }) =>
+    (contact === undefined ? "slot renewed" : "slot renewed from somewhere else than before") +
+    (leasedTo === undefined ? "" : ", and its borrow leased to a device"),
   SlotBorrowed: ({ until, early }) =>
     early ? `borrow shortened to ${time(until)}` : `slot borrowed until ${time(until)}`,
   SlotReleased: ({ by, early }) => `slot ${RELEASED[by]}${early ? " before its borrow ended" : ""}`,

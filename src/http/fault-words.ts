@@ -112,6 +112,14 @@ export const FAULTS: { readonly [C in Code]: Row<C> } = {
     say: ({ latest }) =>
       `a slot can be borrowed from now on until ${rfc3339(latest)} at the latest`,
   },
+  leased_elsewhere: {
+    status: 400,
+    say: ({ until, canReturn }) =>
+      `the slot is leased to another device until ${rfc3339(until)}; ` +
+      (canReturn
+        ? "give it back on that device, or with unregister, to lease it to this one"
+        : "the license does not allow to give it back before that"),
+  },
   early_return_not_allowed: {
     status: 400,
     say: ({ until }) => `the license keeps a borrowed slot taken until ${rfc3339(until)}`,

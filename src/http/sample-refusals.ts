@@ -33,6 +33,7 @@ const FACTS = {
 /** Where one word means different things to different sentences. */
 const OWN: Partial<Record<Code, object>> = {
   early_return_not_allowed: { until: SOME_TIME },
+  leased_elsewhere: { until: SOME_TIME, canReturn: true },
   forbidden: { reason: "network" },
   invalid_frames: { reason: "code 2 of 3 is missing" },
   invalid_license_file: { reason: "is not a signed document" },

@@ -69,6 +69,10 @@ function installed(state: State, id: number) {
   return license;
 }
 
+/** What is kept of a device's nonce: enough to know it again, not to lease in its name. */
+export const digestOf = (nonce: string | null): string | null =>
+  nonce === null ? null : sha256(nonce);
+
 /** Product and user are part of where a key is kept, so they are not part of what it stands for. */
 export const onceBy = (key: string | null, command: readonly unknown[]) =>
   key === null ? null : { key, fingerprint: sha256(JSON.stringify(command)) };

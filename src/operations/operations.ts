@@ -35,6 +35,7 @@ import type { StoreHealth } from "../store/store-options.ts";
 import type { Store } from "../store/store.ts";
 import {
   asDecided,
+  digestOf,
   featureIn,
   flat,
   installedProduct,
@@ -51,7 +52,7 @@ export type { StorageFault };
 export type Answer<T> = Promise<Result<T, Fault | StorageFault>>;
 
 /** A command as a caller sends it: without its name, and with its own key for doing it once. */
-type Asked<C extends Command> = Omit<C, "type" | "once"> & {
+type Asked<C extends Command> = Omit<C, "type" | "once" | "nonceDigest"> & {
   readonly idempotencyKey?: string | null;
 };
 
@@ -119,7 +120,8 @@ export class Operations {
    */
   register(asked: Asked<Register> & Nonce): Answer<SlotAnswer> {
     const { product, user, licenseId, contact, nonce } = asked;
-    const command: Register = { type: "Register", product, user, licenseId, contact };
+    const nonceDigest = digestOf(nonce);
+    const command: Register = { type: "Register", product, user, licenseId, contact, nonceDigest };
     const answer = this.#do(command, asked, this.#slot);
     return nonce === null ? answer : this.#leased(answer, nonce);
   }
@@ -129,8 +131,11 @@ export class Operations {
     const { idempotencyKey = null, nonce, ...asked } = given;
     const { licenseId, until, contact } = asked;
     const { hostname, ip, info } = contact;
-    const once = onceBy(idempotencyKey, [licenseId, until, hostname, ip, info]);
-    const answer = this.#do({ type: "Borrow", ...asked, once }, asked, this.#slot);
+    const nonceDigest = digestOf(nonce);
+    // Nothing in place of a nonce that was not sent: keys kept by earlier versions had none there.
+    const device = nonceDigest === null ? [] : [nonceDigest];
+    const once = onceBy(idempotencyKey, [licenseId, until, hostname, ip, info, ...device]);
+    const answer = this.#do({ type: "Borrow", ...asked, nonceDigest, once }, asked, this.#slot);
     return this.#leased(answer, nonce);
   }
 

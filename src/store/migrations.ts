@@ -8,7 +8,8 @@ type Old = Readonly<Record<string, unknown>>;
  * one since licenses are signed stays here; journals need none, their events mean what they meant.
  */
 const STEPS: Readonly<Record<number, (old: Old) => Old>> = {
-  // 5: when each end was set, what was ever counted, and jumps of the clock that can be undone.
+  // 5: when each end was set, what was ever counted, and jumps of the clock that can be undone; a
+  // borrow is leased to one device.
   4: (old) => ({
     ...old,
     // A license that can be borrowed from counts as dated since.
@@ -21,6 +22,7 @@ const STEPS: Readonly<Record<number, (old: Old) => Old>> = {
       ...held,
       setAt: held["registeredAt"],
       borrowedAt: held["borrowedUntil"] === null ? null : held["registeredAt"],
+      leasedTo: null,
     })),
     featureRegistrations: each(old["featureRegistrations"], (held) => ({
       ...held,

@@ -98,6 +98,7 @@ export const Snapshot = Type.Object({
       setAt: At,
       borrowedUntil: MaybeAt,
       borrowedAt: MaybeAt,
+      leasedTo: Type.Union([Hash, Type.Null()]),
       contact: ContactRow,
     }),
   ),
@@ -257,8 +258,9 @@ export function decodeSnapshot(snapshot: Snapshot): State {
   }
   for (const row of snapshot.registrations) {
     // Field by field: copying the rest of a row is slower, and there may be a million.
-    const { slot, user, registeredAt, end, setAt, contact, borrowedUntil, borrowedAt } = row;
-    const borrow = { borrowedUntil, borrowedAt };
+    const { slot, user, registeredAt, end, setAt, contact } = row;
+    const { borrowedUntil, borrowedAt, leasedTo } = row;
+    const borrow = { borrowedUntil, borrowedAt, leasedTo };
     const held: Registration = { slot, user, registeredAt, end, setAt, contact, ...borrow };
     const { pool } = found(state.licenses.get(row.license));
     pool.add(held);

@@ -55,7 +55,7 @@ function seat(state: State, product: string, registrations: number, apart: boole
   const { pool } = licenseOf(state, product);
   const registeredAt = wallClock();
   const end = later(registeredAt, TIMEOUT_MINUTES * MINUTE);
-  const free = { borrowedUntil: null, borrowedAt: null };
+  const free = { borrowedUntil: null, borrowedAt: null, leasedTo: null };
   for (let index = 0; index < registrations; index += 1) {
     const told = contactOf(index);
     const contact = { ...told, peer: apart ? told.ip : "127.0.0.1" };

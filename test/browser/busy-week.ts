@@ -61,7 +61,7 @@ async function work(store: Store, count: number): Promise<void> {
     for (const product of index < 4 ? ["CAD", "MESH"] : ["CAD"]) {
       const aim = { product, licenseId: null, user };
       await (index < count
-        ? store.transact({ type: "Register", ...aim, contact }, () => null)
+        ? store.transact({ type: "Register", ...aim, contact, nonceDigest: null }, () => null)
         : store.transact({ type: "Unregister", ...aim, by: "user", peer: ip }, () => null));
     }
   }
@@ -78,6 +78,7 @@ const takeAlong = (at: Instant): Borrow => ({
   user: "h.novak",
   contact: { hostname: "field-laptop-4", ip: "10.20.9.14", info: "sea trial", peer: "10.20.9.14" },
   until: later(at, 9 * 24 * HOUR),
+  nonceDigest: null,
   once: null,
 });
 

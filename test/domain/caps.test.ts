@@ -101,6 +101,7 @@ test("an address gives nobody back whom it does not have", () => {
     setAt: MONDAY,
     borrowedUntil: null,
     borrowedAt: null,
+    leasedTo: null,
     contact: CONTACT,
   });
   const [ada, bob] = [at(1), at(2)];

@@ -60,6 +60,7 @@ describe("an event", () => {
       contact,
       borrowedUntil: hours(8),
       borrowedAt: MONDAY,
+      leasedTo: null,
     });
   });
 
@@ -78,6 +79,13 @@ describe("an event", () => {
     const history = [installed(1), taken("ada"), borrowed("ada", minutes(10))];
     expect(holder([...history, renewedAt(9)], "ada")?.borrowedUntil).toBe(minutes(10));
     expect(holder([...history, renewedAt(10)], "ada")?.borrowedUntil).toBeNull();
+  });
+
+  test("of renewal keeps the device a borrow is leased to until the borrow ends", () => {
+    const leased = { ...borrowed("ada", minutes(10)), leasedTo: "laptop" };
+    const history = [installed(1), taken("ada"), leased];
+    expect(holder([...history, renewedAt(9)], "ada")?.leasedTo).toBe("laptop");
+    expect(holder([...history, renewedAt(10)], "ada")?.leasedTo).toBeNull();
   });
 
   test("of release or expiry leaves nothing of the registration behind", () => {
@@ -154,6 +162,7 @@ test("the auditor's record holds everything but renewals", () => {
   const renewed: Event = { type: "SlotRenewed", ...named, end: minutes(31) };
   expect(isAudited(renewed)).toBe(false);
   expect(isAudited({ ...renewed, type: "FeatureRenewed", feature: "mesh" })).toBe(false);
+  expect(isAudited({ ...renewed, leasedTo: "laptop" })).toBe(true);
   expect(isAudited(taken("ada"))).toBe(true);
   expect(isAudited(borrowed("ada", hours(8)))).toBe(true);
 });

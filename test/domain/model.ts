@@ -8,6 +8,8 @@ import { DAY, HOUR, MINUTE, type Period } from "../../src/domain/time.ts";
 interface Holder {
   end: number;
   until: number;
+  /** Which device the borrow is leased to. */
+  device: string | null;
 }
 
 interface Pool {
@@ -103,7 +105,7 @@ function judgeSlot(license: LicenseModel, event: SlotEvent): void {
   if (event.type === "SlotTaken") {
     expect(holders.has(user)).toBe(false);
     expect<number>(event.end).toBe(timeout);
-    holders.set(user, { end: event.end, until: 0 });
+    holders.set(user, { end: event.end, until: 0, device: null });
     expect(held(license, at)).toBeLessThanOrEqual(terms.slots);
     expect(at).toBeLessThan(license.end());
     return;
@@ -121,6 +123,13 @@ function judgeSlot(license: LicenseModel, event: SlotEvent): void {
     holders.delete(user);
     return;
   }
+  // While a borrow lasts, the device it is leased to stays the same.
+  if (holder.until <= at) holder.device = null;
+  const device = event.leasedTo ?? null;
+  if (holder.device !== null) {
+    expect(device).toBe(event.type === "SlotBorrowed" ? holder.device : null);
+  }
+  holder.device ??= device;
   if (event.type === "SlotBorrowed") {
     const longest = Math.min(at + (terms.borrowHours ?? 0) * HOUR, license.end());
     expect(event.until).toBeGreaterThan(at);
@@ -141,7 +150,7 @@ function judgeFeature(license: LicenseModel, event: FeatureEvent): void {
   if (event.type === "FeatureTaken") {
     expect(pool.holders.has(user)).toBe(false);
     expect(at).toBeLessThan(holderOf(license, user).end);
-    pool.holders.set(user, { end: event.end, until: 0 });
+    pool.holders.set(user, { end: event.end, until: 0, device: null });
     const slots = license.featureTerms(event.feature)?.floating?.slots ?? 0;
     expect(held(pool, at)).toBeLessThanOrEqual(slots);
     return;

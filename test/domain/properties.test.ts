@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import * as fc from "fast-check";
 import type { AddConsumption, Register } from "../../src/domain/command.ts";
+import type { SlotOutcome } from "../../src/domain/slots.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import { viewLicense } from "../../src/domain/views.ts";
 import { dump, replayed } from "../support/scenario.ts";
@@ -68,9 +69,10 @@ test("a holder's heartbeat is never refused for a full pool, nor anybody's while
     const holds = meant.some((license) => endFor(license, command) > at);
     const free = meant.some((license) => !license.full(at));
     const result = run();
-    const refused = !result.ok && result.fault.code === "floating_not_available";
-    if (meant.length > 0) expect(refused).toBe(!holds && !free);
-    if (holds || free) expect(result.ok).toBe(true);
+    const refused = result.ok ? null : result.fault.code;
+    if (meant.length > 0) expect(refused === "floating_not_available").toBe(!holds && !free);
+    if (holds || free) expect([null, "leased_elsewhere"]).toContain(refused);
+    if (command.nonceDigest === null) expect(refused).not.toBe("leased_elsewhere");
   });
 });
 
@@ -87,6 +89,33 @@ test("a heartbeat neither shortens nor cancels a borrow", () => {
       .map((holder) => holder?.borrowedUntil ?? 0);
     for (const until of lent) expect<number[]>(kept).toContain(until);
   });
+});
+
+test("no device is given a lease of a borrow while another device has one", () => {
+  let refused = 0;
+  fc.assert(
+    fc.property(story, (told) => {
+      // By slot: whoever gives a slot back gets another one.
+      const leases = new Map<number, { readonly device: string; readonly until: number }>();
+      for (const { command, at, run } of serve(told)) {
+        const result = run();
+        if (command.type !== "Register" && command.type !== "Borrow") continue;
+        if (!result.ok) refused += result.fault.code === "leased_elsewhere" ? 1 : 0;
+        if (!result.ok) continue;
+        const { slot, borrowedUntil } = result.value.outcome as SlotOutcome;
+        const lease = leases.get(slot);
+        const device = command.nonceDigest;
+        if (borrowedUntil === null) continue;
+        const isLive = lease !== undefined && at < lease.until;
+        if (isLive && device !== null) expect(device).toBe(lease.device);
+        const leasedTo = isLive ? lease.device : device;
+        // A borrow that was shortened on purpose is over sooner than the lease says.
+        if (leasedTo !== null) leases.set(slot, { device: leasedTo, until: borrowedUntil });
+      }
+    }),
+    { numRuns: 150, interruptAfterTimeLimit: 3_000 },
+  );
+  expect(refused).toBeGreaterThan(20);
 });
 
 test("what fits a license in full is counted, and nothing else is", () => {

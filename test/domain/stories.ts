@@ -66,6 +66,7 @@ const aim = fc.record({
   product: fc.constantFrom("cad", "cad", ...PRODUCTS),
   licenseId: fc.constantFrom(null, null, null, null, null, null, null, 1, 2),
 });
+const nonceDigest = fc.constantFrom(null, null, "laptop", "laptop", "tablet");
 const count = fc.oneof(small(8, -4), fc.constant(0), fc.constant(10 ** 12));
 const tighter = fc.record({
   allowOverages: orNull(fc.boolean()),
@@ -75,13 +76,22 @@ const tighter = fc.record({
 
 /** What somebody might want; a borrow's date is so many minutes from whenever it is asked for. */
 const wish: Arbitrary<(at: Instant) => Command> = fc.oneof(
-  { weight: 6, arbitrary: plain(fc.tuple(user, aim).map(([u, a]) => scenario.register(u, a))) },
+  {
+    weight: 6,
+    arbitrary: plain(
+      fc
+        .tuple(user, aim, nonceDigest)
+        .map(([u, a, nonce]) => scenario.register(u, { ...a, nonceDigest: nonce })),
+    ),
+  },
   {
     weight: 4,
-    arbitrary: fc.tuple(user, aim, orNull(small(5_000, -1))).map(([u, a, minutes]) => {
-      return (at: Instant) =>
-        scenario.borrow(u, minutes === null ? null : later(at, minutes * MINUTE), a);
-    }),
+    arbitrary: fc
+      .tuple(user, aim, orNull(small(5_000, -1)), nonceDigest)
+      .map(([u, a, minutes, nonce]) => (at: Instant) => {
+        const until = minutes === null ? null : later(at, minutes * MINUTE);
+        return scenario.borrow(u, until, { ...a, nonceDigest: nonce });
+      }),
   },
   { weight: 2, arbitrary: plain(fc.tuple(user, aim).map(([u, a]) => scenario.unregister(u, a))) },
   {

@@ -14,6 +14,10 @@ const TOLD: readonly [Event, string][] = [
   [borrowed("ada", hours(5)), "slot borrowed until 2026-03-02T14:00:00Z"],
   [{ ...borrowed("ada", hours(5)), early: true }, "borrow shortened to 2026-03-02T14:00:00Z"],
   [{ type: "SlotRenewed", ...held, end: hours(1) }, "slot renewed"],
+  [
+    { type: "SlotRenewed", ...held, end: hours(1), leasedTo: "laptop" },
+    "slot renewed, and its borrow leased to a device",
+  ],
   [{ type: "SlotReleased", ...held, by: "user", peer, early: false }, "slot given back"],
   [
     { type: "SlotReleased", ...held, by: "admin", peer, early: true },

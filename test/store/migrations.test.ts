@@ -44,7 +44,7 @@ const SINCE: Readonly<Record<number, (old: Old) => object>> = {
  * kept of its time, so they are left out of that comparison; what a migration makes of them is
  * tested below.
  */
-const WITHIN_ROWS: ReadonlySet<string> = new Set(["setAt", "borrowedAt", "counted"]);
+const WITHIN_ROWS: ReadonlySet<string> = new Set(["setAt", "borrowedAt", "leasedTo", "counted"]);
 
 const comparable = (state: object): object =>
   JSON.parse(
@@ -276,8 +276,8 @@ describe("a migration", () => {
       licenses: [{ id: 5, movedAt: null, counter: { ...counter, counted: 4 } }],
       features: [{ license: 5, counter: { ...counter, counted: 4 } }],
       registrations: [
-        { ...held, setAt: 3, borrowedUntil: null, borrowedAt: null },
-        { ...held, setAt: 3, borrowedUntil: 9, borrowedAt: 3 },
+        { ...held, setAt: 3, borrowedUntil: null, borrowedAt: null, leasedTo: null },
+        { ...held, setAt: 3, borrowedUntil: 9, borrowedAt: 3, leasedTo: null },
       ],
       featureRegistrations: [{ ...held, setAt: 3 }],
     });

@@ -27,6 +27,7 @@ export interface Step {
 const user = fc.constantFrom("ada", "bob", "constructor", "__proto__", "toString", 'ä\n\u2028"🙂');
 const product = fc.constantFrom("cad", "constructor", "__proto__");
 const code = fc.constantFrom("view", "constructor", "__proto__");
+const nonceDigest = fc.constantFrom(null, "a".repeat(64), "b".repeat(64));
 const once = fc.constantFrom(
   null,
   { key: "__proto__", fingerprint: "a" },
@@ -74,10 +75,11 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   {
     weight: 6,
     arbitrary: fc
-      .record({ user, product, info: fc.constantFrom("", "__proto__") })
-      .map(({ user: who, product: named, info }) =>
+      .record({ user, product, info: fc.constantFrom("", "__proto__"), nonceDigest })
+      .map(({ user: who, product: named, info, nonceDigest: digest }) =>
         register(who, {
           product: named,
+          nonceDigest: digest,
           contact: { hostname: who, ip: "", info, peer: "10.0.0.7" },
         }),
       ),
@@ -85,8 +87,8 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   {
     weight: 3,
     arbitrary: fc
-      .record({ user, product, once })
-      .map((told) => borrow(told.user, null, { product: told.product, once: told.once })),
+      .record({ user, product, once, nonceDigest })
+      .map(({ user: who, ...told }) => borrow(who, null, told)),
   },
   fc.record({ user, product }).map((told) => unregister(told.user, { product: told.product })),
   fc.option(product).map((named) => unregisterAll(named)),

@@ -15,8 +15,10 @@ import { HOUR, instant, later, MINUTE, type Instant } from "../../src/domain/tim
 import { transact } from "../../src/domain/transact.ts";
 import { answerTo, grantOf, newSite, requestFor } from "./new-site.ts";
 
-/** An event of which a test names only what it is about. */
-export type EventLike = { [E in Event as E["type"]]: Pick<E, "type"> & Partial<E> }[Event["type"]];
+/** An event of which a test names only what it is about; undefined: it does not say so. */
+export type EventLike = {
+  [E in Event as E["type"]]: Pick<E, "type"> & { readonly [F in keyof E]?: E[F] | undefined };
+}[Event["type"]];
 
 export interface History {
   readonly events: readonly Event[];
@@ -250,14 +252,17 @@ export const remove = (license: number, withBorrows = false): commands.RemoveLic
 export const register = (
   user: string | null,
   differing: Differing<commands.Register> = {},
-): commands.Register => ({ type: "Register", ...AIM, user, contact: CONTACT, ...differing });
+): commands.Register => {
+  const plain = { ...AIM, user, contact: CONTACT, nonceDigest: null };
+  return { type: "Register", ...plain, ...differing };
+};
 
 export const borrow = (
   user: string | null,
   until: Instant | null = null,
   differing: Differing<commands.Borrow> = {},
 ): commands.Borrow => {
-  const plain = { ...AIM, user, until, contact: CONTACT, once: null };
+  const plain = { ...AIM, user, until, contact: CONTACT, nonceDigest: null, once: null };
   return { type: "Borrow", ...plain, ...differing };
 };
 

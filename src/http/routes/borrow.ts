@@ -62,7 +62,8 @@ export const borrow = ({ operations, peerOf, userOf }: RouteDeps) =>
         summary: "Borrow a license slot for a user",
         description:
           "Holds the slot until a date, without heartbeats. Registers the user if needed; borrowing " +
-          "again moves the end; unregister gives the slot back early.",
+          "again moves the end; unregister gives the slot back early. A borrow is leased to one " +
+          "device: until it ends, or the slot is given back, another X-Nonce is refused.",
         needs: ["user"],
         reply: Reply,
         idempotent: true,
@@ -82,6 +83,7 @@ export const borrow = ({ operations, peerOf, userOf }: RouteDeps) =>
           "license_borrow_not_allowed",
           "borrow_until_not_valid",
           "early_return_not_allowed",
+          "leased_elsewhere",
           "idempotency_key_reused",
         ],
       }),

@@ -38,7 +38,8 @@ export const register = ({ operations, peerOf, userOf }: RouteDeps) =>
         summary: "Register a user for a product",
         description:
           "Takes a slot. Registering again is the heartbeat: it keeps the slot, renews its end, and " +
-          "neither fails for a full pool nor touches a borrow.",
+          "neither fails for a full pool nor touches a borrow. While the slot is borrowed, an " +
+          "X-Nonce other than the one it is leased to is refused.",
         needs: ["user"],
         reply: SlotReply,
         leased: true,
@@ -53,6 +54,7 @@ export const register = ({ operations, peerOf, userOf }: RouteDeps) =>
           "license_expired",
           "floating_not_available",
           "slots_capped",
+          "leased_elsewhere",
         ],
       }),
     },

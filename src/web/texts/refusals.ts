@@ -13,6 +13,7 @@ const REASONS: Readonly<Record<Fault["code"], string>> = {
   user_not_registered: "no slot held",
   license_borrow_not_allowed: "borrowing not allowed",
   borrow_until_not_valid: "borrowed for too long",
+  leased_elsewhere: "leased to another device",
   early_return_not_allowed: "borrowed slot returned too early",
   license_not_consumption: "consumption not counted",
   license_not_enough_consumptions: "nothing left to consume",

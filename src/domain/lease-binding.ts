@@ -1,0 +1,28 @@
+import type { Fault } from "./fault.ts";
+import { borrowEndOf, holding } from "./slots.ts";
+import type { License, Registration } from "./state.ts";
+import type { Instant } from "./time.ts";
+
+/**
+ * A lease of a borrowed slot works without the server until the borrow ends. So a borrow is leased
+ * to one device alone, the first that sent a nonce; it is known by the digest of that nonce.
+ */
+
+/** The refusal of a lease for another device than the one that has this user's borrow. */
+export function leasedElsewhere(
+  { pool, terms }: License,
+  user: string,
+  nonceDigest: string | null,
+  at: Instant,
+): Fault | null {
+  if (nonceDigest === null) return null;
+  const held = holding(pool, user, at);
+  const until = held === null ? null : borrowEndOf(held, at);
+  if (held === null || until === null) return null;
+  if (held.leasedTo === null || held.leasedTo === nonceDigest) return null;
+  return { code: "leased_elsewhere", until, canReturn: terms.earlyReturn };
+}
+
+/** The device that has this slot's borrow; null: none, or the slot is not borrowed any more. */
+export const leasedDevice = (held: Registration | null, at: Instant): string | null =>
+  held === null || borrowEndOf(held, at) === null ? null : held.leasedTo;

@@ -1,0 +1,80 @@
+import { describe, expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { join } from "node:path";
+import { runBinary, startBinary, type Running } from "../support/binary.ts";
+import { makeSite } from "../support/site-folder.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(60_000);
+
+/** One slot, lent for 30 days, that nobody gives back before its end. */
+async function makeOneSlot(): Promise<string> {
+  const folder = join(tempFolder(), "data");
+  await makeSite(folder, { product: "cad", slots: 1, borrowHours: 720, earlyReturn: false });
+  return folder;
+}
+
+async function serve(folder: string): Promise<Running> {
+  const server = await startBinary("serve", "--data", folder, "--listen", "127.0.0.1:0");
+  onTestFinished(() => server.kill());
+  return server;
+}
+
+interface Borrowed {
+  readonly status: number;
+  readonly code?: string;
+  readonly lease?: string;
+}
+
+async function borrow({ url }: Running, laptop: number): Promise<Borrowed> {
+  const response = await fetch(`${url}/api/v4/borrow`, {
+    method: "POST",
+    headers: { "content-type": "application/json", "x-nonce": `digest-of-laptop-000${laptop}` },
+    body: JSON.stringify({ user: "ada", os_hostname: `laptop-${laptop}` }),
+  });
+  return { ...((await response.json()) as object), status: response.status };
+}
+
+/** The first laptop has the slot, and no other gets it. */
+async function expectLeased(server: Running): Promise<void> {
+  expect(await borrow(server, 1)).toMatchObject({ status: 200, lease: expect.any(String) });
+  expect(await borrow(server, 2)).toMatchObject({ status: 400, code: "leased_elsewhere" });
+}
+
+test("five laptops that borrow under one name get one lease", async () => {
+  const server = await serve(await makeOneSlot());
+  const answers: Borrowed[] = [];
+  for (const laptop of [1, 2, 3, 4, 5]) answers.push(await borrow(server, laptop));
+  expect(answers.map(({ status }) => status)).toEqual([200, 400, 400, 400, 400]);
+  expect(answers.filter(({ lease }) => lease !== undefined)).toHaveLength(1);
+  await server.stop();
+});
+
+describe("the laptop that has the lease has it still", () => {
+  test("after the server was killed, and after it was stopped", async () => {
+    const folder = await makeOneSlot();
+    const first = await serve(folder);
+    expect(await borrow(first, 1)).toMatchObject({ status: 200 });
+    await first.kill();
+    const second = await serve(folder);
+    await expectLeased(second);
+    expect(await second.stop()).toBe(0);
+    const third = await serve(folder);
+    await expectLeased(third);
+    await third.stop();
+  });
+
+  test("in a backup of the running server that was restored elsewhere", async () => {
+    const folder = await makeOneSlot();
+    const first = await serve(folder);
+    expect(await borrow(first, 1)).toMatchObject({ status: 200 });
+    const file = join(tempFolder(), "site.berth");
+    expect((await runBinary(["backup", file, "--data", folder])).code).toBe(0);
+    await first.stop();
+    const restored = join(tempFolder(), "data");
+    expect((await runBinary(["restore", file, "--data", restored])).code).toBe(0);
+    const second = await serve(restored);
+    await expectLeased(second);
+    await second.stop();
+  });
+});
