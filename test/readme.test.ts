@@ -1,31 +1,17 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { commands } from "../src/cli/command-table.ts";
 import { startBinary } from "./support/binary.ts";
+import { leaseCheck, readme } from "./support/readme.ts";
 import { tempFolder } from "./support/temp-folder.ts";
 
 // Processes of their own, on a machine that may be busy with others.
 setDefaultTimeout(60_000);
 
-type Check = (given: Record<string, unknown>) => Promise<{ sub: string; exp: number }>;
-
 interface Bundle {
   readonly confirmation_code: string;
   readonly [field: string]: unknown;
-}
-
-const readme = readFileSync(join(import.meta.dir, "..", "README.md"), "utf8");
-
-/** The very lines an application developer would paste. */
-async function fromReadme(name: string): Promise<Check> {
-  const blocks = [...readme.matchAll(/```js\n([\s\S]*?)```/g)].map(([, lines = ""]) => lines);
-  const lines = blocks.find((block) => block.includes(`function ${name}(`)) ?? "";
-  const path = join(import.meta.dir, "..", "node_modules", `.${name}-${process.pid}.mjs`);
-  writeFileSync(path, lines);
-  const found = ((await import(path)) as Record<string, Check>)[name];
-  if (found === undefined) throw new Error(`the README has no ${name}`);
-  return found;
 }
 
 const vendorKeyIn = (folder: string): object | undefined => {
@@ -34,8 +20,8 @@ const vendorKeyIn = (folder: string): object | undefined => {
   return (JSON.parse(payload) as { keys: object[] }).keys[0];
 };
 
-test("the README's dozen lines accept a lease of this server and nothing else", async () => {
-  const checkLease = await fromReadme("checkLease");
+test("the README's lease check accepts a lease of this server and nothing else", async () => {
+  const checkLease = await leaseCheck("checkLease");
   const folder = tempFolder();
   const server = await startBinary("demo", "--data", folder, "--listen", "127.0.0.1:0");
   const nonce = "device-0123456789";
@@ -65,8 +51,8 @@ test("the README's dozen lines accept a lease of this server and nothing else", 
   }
 });
 
-test("the README's lines for a license by code accept its lease and nothing else", async () => {
-  const check = await fromReadme("checkLeaseByCode");
+test("the README's lease check for a license by code accepts its lease and nothing else", async () => {
+  const check = await leaseCheck("checkLeaseByCode");
   const folder = tempFolder();
   const server = await startBinary("demo", "--data", folder, "--listen", "127.0.0.1:0");
   const json = { "content-type": "application/json" };

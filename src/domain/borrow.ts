@@ -4,7 +4,7 @@ import { decided } from "./decision.ts";
 import type { Event } from "./event.ts";
 import type { Fault } from "./fault.ts";
 import { recall, remember } from "./idempotency.ts";
-import { leasedDevice, leasedElsewhere } from "./lease-binding.ts";
+import { leasedDevice, leasedElsewhere } from "./leases.ts";
 import { missingFields } from "./licenses.ts";
 import { limits } from "./limits.ts";
 import { no, ok, type Result } from "./result.ts";

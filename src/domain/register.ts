@@ -1,7 +1,7 @@
 import { capOn } from "./caps.ts";
 import type { Register } from "./command.ts";
 import { decided } from "./decision.ts";
-import { leasedDevice, leasedElsewhere } from "./lease-binding.ts";
+import { leasedDevice, leasedElsewhere } from "./leases.ts";
 import { missingFields } from "./licenses.ts";
 import { no } from "./result.ts";
 import { findSlot, ownExpiry, slotOf, taken, type SlotDecision } from "./slots.ts";

@@ -29,7 +29,7 @@ export function signLease(lease: Lease, key: PrivateKey): Promise<string> {
     serial: lease.serial,
     jti: String(lease.slot),
     iat: Math.floor(lease.at / 1_000),
-    // Rounded down: a lease never outlives its slot.
+    // Rounded down: a lease never outlives its slot, nor its license.
     exp: Math.floor(lease.end / 1_000),
     host: lease.host,
     borrowed: lease.borrowed,

@@ -1,3 +1,4 @@
+import { leaseEnd } from "../domain/leases.ts";
 import type { Result } from "../domain/result.ts";
 import { holding, type SlotOutcome } from "../domain/slots.ts";
 import type { State } from "../domain/state.ts";
@@ -46,7 +47,7 @@ export function leaseOf(slot: SlotAnswer, nonce: string | null): Lease {
     serial: view.grant.serial,
     slot: number,
     at,
-    end,
+    end: leaseEnd(view.terms, end, at),
     host: contact.hostname,
     borrowed: borrowedUntil !== null,
     nonce,

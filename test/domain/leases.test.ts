@@ -1,4 +1,5 @@
-import { describe, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
+import { leaseEnd } from "../../src/domain/leases.ts";
 import {
   before,
   borrow,
@@ -10,6 +11,7 @@ import {
   MONDAY,
   register,
   taken,
+  terms,
   unregister,
 } from "../support/scenario.ts";
 
@@ -139,4 +141,25 @@ test("a borrow of one license says nothing of the same user's slot of another on
     .at(hours(1))
     .when(borrow("ada", hours(9), { ...TABLET, licenseId: 2 }))
     .records({ type: "SlotTaken", license: 2 }, { type: "SlotBorrowed", leasedTo: "tablet" });
+});
+
+describe("the lease of a slot ends", () => {
+  const lending = terms({ timeoutMinutes: 30, borrowHours: 24 });
+
+  test("with the slot, where the license allows it", () => {
+    expect(leaseEnd(lending, minutes(30), MONDAY)).toBe(minutes(30));
+    expect(leaseEnd(lending, hours(24), MONDAY)).toBe(hours(24));
+  });
+
+  test("with the license, grace included, where the slot lasts longer", () => {
+    const ending = terms({ validUntil: hours(2), graceHours: 1 });
+    expect(leaseEnd(ending, before(hours(3)), MONDAY)).toBe(before(hours(3)));
+    expect(leaseEnd(ending, hours(4), MONDAY)).toBe(hours(3));
+  });
+
+  test("after the longest time the license grants now, where the borrow began under another one", () => {
+    expect(leaseEnd(lending, hours(48), MONDAY)).toBe(hours(24));
+    const notLending = terms({ timeoutMinutes: 30, borrowHours: null });
+    expect(leaseEnd(notLending, hours(48), MONDAY)).toBe(minutes(30));
+  });
 });

@@ -1,7 +1,8 @@
 import type { Fault } from "./fault.ts";
 import { borrowEndOf, holding } from "./slots.ts";
 import type { License, Registration } from "./state.ts";
-import type { Instant } from "./time.ts";
+import { endOf, type Terms } from "./terms.ts";
+import { earliest, HOUR, later, MINUTE, type Instant } from "./time.ts";
 
 /**
  * A lease of a borrowed slot works without the server until the borrow ends. So a borrow is leased
@@ -26,3 +27,13 @@ export function leasedElsewhere(
 /** The device that has this slot's borrow; null: none, or the slot is not borrowed any more. */
 export const leasedDevice = (held: Registration | null, at: Instant): string | null =>
   held === null || borrowEndOf(held, at) === null ? null : held.leasedTo;
+
+/**
+ * When the lease of a slot ends: with the slot, but no later than its license allows. A slot can
+ * outlast both the license's end, by its time-out, and the terms of a renewal, by its borrow.
+ */
+export function leaseEnd(terms: Terms, end: Instant, at: Instant): Instant {
+  const { timeoutMinutes, borrowHours } = terms;
+  const longest = Math.max(timeoutMinutes * MINUTE, (borrowHours ?? 0) * HOUR);
+  return earliest(earliest(end, later(at, longest)), endOf(terms) ?? end);
+}

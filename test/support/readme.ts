@@ -1,0 +1,28 @@
+// What the README shows, as a reader would use it.
+import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { tempFolder } from "./temp-folder.ts";
+
+const root = join(import.meta.dir, "..", "..");
+
+export const readme = readFileSync(join(root, "README.md"), "utf8");
+
+export type LeaseCheck = (given: object) => Promise<{ readonly sub: string; readonly exp: number }>;
+
+/** The files that the two examples are saved as. */
+const EXAMPLES = { checkLease: "check-lease.mjs", checkLeaseByCode: "check-lease-by-code.mjs" };
+
+/** The very lines an application developer would paste, beside the library they import. */
+export async function leaseCheck(name: keyof typeof EXAMPLES): Promise<LeaseCheck> {
+  const blocks = [...readme.matchAll(/```js\n([\s\S]*?)```/g)].map(([, lines = ""]) => lines);
+  const folder = tempFolder();
+  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+  for (const [example, file] of Object.entries(EXAMPLES)) {
+    const lines = blocks.find((block) => block.includes(`function ${example}(`)) ?? "";
+    writeFileSync(join(folder, file), lines);
+  }
+  const module = (await import(join(folder, EXAMPLES[name]))) as Record<string, LeaseCheck>;
+  const found = module[name];
+  if (found === undefined) throw new Error(`the README has no ${name}`);
+  return found;
+}
