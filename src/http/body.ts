@@ -21,7 +21,10 @@ interface BodyRules {
 
 /** What a POST route needs to take a JSON body. */
 export const jsonBody = <S extends TObject>(schema: S, rules: BodyRules = {}) =>
-  bodyOf(schema, async (request) => matchFields(schema, await readObject(request, rules)));
+  // The rule goes along with the schema, for the document that is made of it.
+  bodyOf({ ...schema, emptyAllowed: rules.emptyAllowed === true }, async (request) =>
+    matchFields(schema, await readObject(request, rules)),
+  );
 
 /** A document from the vendor, however it is sent. */
 const UploadBody = Type.Object({

@@ -29,6 +29,8 @@ interface Replying extends Description {
   readonly reply?: TSchema;
   /** For a stream: what each of its lines looks like. */
   readonly lines?: TSchema;
+  /** What a caller gets instead that asks for another media type with Accept, by that type. */
+  readonly otherReplies?: Readonly<Record<string, TSchema>>;
   /** For the replies that are a word of plain text. */
   readonly text?: string;
   /** For the replies that are a file: its media type. */
@@ -43,7 +45,7 @@ export interface Detail extends Partial<Description> {
 }
 
 /** A route's page in the OpenAPI document, kept beside the route. */
-export function describe({ reply, lines, text, file, ...page }: Replying) {
+export function describe({ reply, lines, text, file, otherReplies = {}, ...page }: Replying) {
   const content = {
     ...(reply && { "application/json": { schema: reply } }),
     ...(lines && { "application/x-ndjson": { schema: lines } }),
@@ -53,6 +55,7 @@ export function describe({ reply, lines, text, file, ...page }: Replying) {
     ...(file !== undefined && {
       [file]: { schema: { type: "string" as const, format: "binary" } },
     }),
+    ...Object.fromEntries(Object.entries(otherReplies).map(([type, schema]) => [type, { schema }])),
   };
   const done = {
     description: "Done, and on disk",

@@ -120,6 +120,7 @@ function operation(route: Route): object {
     parameters,
     ...(body && {
       requestBody: {
+        ...(body["emptyAllowed"] !== true && { required: true }),
         content: {
           "application/json": { schema: shown(body, needs), example: body["examples"]?.[0] },
           ...(detail.upload === true && UPLOAD),

@@ -3,7 +3,13 @@ import { FormatRegistry, type TSchema } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import manifest from "../../package.json";
 import { routes } from "../../src/http/planes.ts";
-import { expectOk, expectRefusal, openAppliance, type Appliance } from "../support/api.ts";
+import {
+  expectOk,
+  expectRefusal,
+  openAppliance,
+  type Answer,
+  type Appliance,
+} from "../support/api.ts";
 import { counting, feature, hours } from "../support/scenario.ts";
 import { served } from "../support/served.ts";
 import { LICENSING, type Ask } from "./licensing-replies.ts";
@@ -12,6 +18,7 @@ import { LICENSING, type Ask } from "./licensing-replies.ts";
 setDefaultTimeout(60_000);
 
 const TAR = "application/x-tar";
+const TEXT = { accept: "text/plain" };
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 interface Parameter {
@@ -143,12 +150,24 @@ test("every request field is an optional string", async () => {
       : ["application/json"];
     expect([route, Object.keys(requestBody.content)]).toEqual([route, kinds]);
     const schema = requestBody.content["application/json"]?.schema;
-    expect(requestBody.required ?? false).toBe(false);
     expect([route, schema?.type, schema?.required ?? []]).toEqual([route, "object", []]);
     for (const [name, { type }] of Object.entries(schema?.properties ?? {})) {
       expect([route, name, type]).toEqual([route, name, "string"]);
     }
   }
+});
+
+test("a body is required where a call without one is refused for that, and nowhere else", async () => {
+  const site = await openAppliance({ served });
+  const bodied = operationsOf(await documentOf(site)).filter(([, one]) => one.requestBody);
+  expect(bodied.length).toBeGreaterThan(30);
+  let optional = 0;
+  for (const [route, { requestBody }] of bodied) {
+    const [{ status }] = await site.send("POST", route.slice("POST ".length));
+    expect([route, requestBody?.required ?? false]).toEqual([route, status === 415]);
+    optional += status === 415 ? 0 : 1;
+  }
+  expect(optional).toBeGreaterThan(4);
 });
 
 test.each(Object.entries(FIELDS))("%s shows all fields of the contract", async (route, names) => {
@@ -307,6 +326,45 @@ describe("the documented reply is the real one", () => {
     const shown = new Map(operationsOf(await documentOf(site))).get(route)?.responses["200"];
     const content: unknown = shown?.content?.["application/json"]?.schema;
     expect(content).toEqual(JSON.parse(JSON.stringify(schema)));
+  });
+
+  /** The media types that a success can have, with what they hold. */
+  const contentsOf = async (site: Appliance, route: string) =>
+    new Map(operationsOf(await documentOf(site))).get(route)?.responses["200"]?.content ?? {};
+
+  const JWT = { accept: "application/jwt" };
+
+  test("GET /api/v4/license documents the vendor's document, and it is one", async () => {
+    const site = await inUse();
+    const contents = await contentsOf(site, "GET /api/v4/license");
+    const [response, text] = await site.get<string>("/api/v4/license?product=cad", JWT);
+    expect([response.status, text.split(".").length]).toEqual([200, 3]);
+    expect(response.headers.get("content-type")).toBe("application/jwt");
+    expect(Object.keys(contents)).toEqual(["application/json", "application/jwt"]);
+    expect(contents["application/jwt"]?.schema.type).toBe("string");
+  });
+
+  test("GET /api/v4/license documents the bundle of a license that came by code", async () => {
+    const site = await inUse();
+    const added = await LICENSING["POST /api/v4/airgap/license"]?.(site);
+    const { id } = expectOk(added as Answer<{ readonly id: number }>);
+    const bundle = expectOk(
+      await site.get<object>(`/api/v4/license?product=cad&license_id=${id}`, JWT),
+    );
+    expect(bundle).toMatchObject({ license_key: "K" });
+    const schema = schemaOf(site, "GET /api/v4/license");
+    expect(Value.Check(schema, bundle)).toBe(true);
+    expect(Value.Clean(schema, structuredClone(bundle))).toEqual(bundle);
+  });
+
+  test("POST /api/v4/license/generate documents the payload as plain text", async () => {
+    const site = await inUse();
+    const contents = await contentsOf(site, "POST /api/v4/license/generate");
+    const [response, text] = await site.post<string>("license/generate", {}, TEXT);
+    expect([response.status, text.split(".").length]).toEqual([200, 3]);
+    expect(Object.keys(contents)).toEqual(["application/json", "text/plain"]);
+    expect(contents["text/plain"]?.schema).toMatchObject({ type: "string" });
+    expect(contents["text/plain"]?.schema.const).toBeUndefined();
   });
 
   test.each(Object.entries(TEXTS))("%s", async (route, ask) => {

@@ -35,6 +35,22 @@ test("an operation holds what the page shows of it", async () => {
   expect(commonRefusals(document).map(({ code }) => code)).toContain("unauthorized");
 });
 
+test("an operation holds every kind of reply, those of one media type apart", async () => {
+  const operations = operationsIn(await documentOf());
+  const repliesOf = (id: string) => operations.find((one) => one.id === id)?.replies ?? [];
+  const license = repliesOf("get-api-v4-license");
+  expect(license.map(({ type, schema }) => [type, schema.type])).toEqual([
+    ["application/json", "object"],
+    ["application/json", "object"],
+    ["application/jwt", "string"],
+  ]);
+  expect(Object.keys(license[0]?.schema.properties ?? {})).toContain("product_details");
+  expect(Object.keys(license[1]?.schema.properties ?? {})).toContain("appliance_jwk");
+  const types = repliesOf("post-api-v4-license-generate").map(({ type }) => type);
+  expect(types).toEqual(["application/json", "text/plain"]);
+  expect(repliesOf("post-api-v4-unregister-all")).toEqual([]);
+});
+
 test("a search finds by path, by field, by code and by sentence, whatever the case", async () => {
   const operations = operationsIn(await documentOf());
   const ids = (search: string): string[] => found(operations, search).map(({ id }) => id);

@@ -31,7 +31,7 @@ const operation = (more: Partial<Operation> = {}): Operation => ({
   ],
   takesBody: true,
   takesFile: false,
-  reply: null,
+  replies: [],
   refusals: [],
   ...more,
 });

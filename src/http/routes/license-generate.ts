@@ -56,6 +56,9 @@ export const licenseGenerate = ({ licensing, peerOf }: RouteDeps) =>
           "For a product and a license key, for one of them, or for neither: then a vendor can enrol " +
           "the site. With Accept: text/plain, the payload alone.",
         reply: Reply,
+        otherReplies: {
+          "text/plain": Type.String({ description: "With Accept: text/plain, the payload alone." }),
+        },
       }),
     },
   );

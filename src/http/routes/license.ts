@@ -12,6 +12,32 @@ const Query = Type.Object(
   { examples: [{ product: "DEMO" }] },
 );
 
+const text = (description: string) => Type.String({ description });
+
+/** What proves a license that came by code, as it is kept. */
+const LicenseBundle = Type.Object(
+  {
+    policy: text("The policy, as the vendor signed it."),
+    confirmation_code: text("The code that confirms it for this appliance."),
+    license_key: text("The license key it was confirmed for."),
+    appliance_id: text("Whom it was confirmed for: a digest of the key below."),
+    hardware_prefix: text("Of the hardware id, the part that the activation code held."),
+    nonce: text("Of the activation code."),
+    initialization_code: text("As it was typed; empty: none."),
+    appliance_jwk: Type.Object(
+      { kty: Type.String(), crv: Type.String(), x: Type.String() },
+      { description: "The key that signs leases." },
+    ),
+  },
+  {
+    description:
+      "With Accept: application/jwt, for a license that came by code: what proves it, for an " +
+      "application that checks leases by itself.",
+  },
+);
+
+const Reply = Type.Union([LicenseObject, LicenseBundle]);
+
 /** The vendor's own document, for an application that checks the chain. */
 const wantsDocument = (request: Request): boolean =>
   (request.headers.get("accept") ?? "").toLowerCase().startsWith("application/jwt");
@@ -34,7 +60,13 @@ export const license = ({ operations }: RouteDeps) =>
       summary: "Show a license",
       description: "Takes no slot. Without an id: the one a new caller would be served by.",
       query: Query,
-      reply: LicenseObject,
+      reply: Reply,
+      otherReplies: {
+        "application/jwt": text(
+          "With Accept: application/jwt, the license as the vendor signed it, for an application " +
+            "that checks leases by itself.",
+        ),
+      },
       refuses: ["missing_parameters", "unknown_product", "license_not_found"],
     }),
   );

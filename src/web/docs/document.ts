@@ -74,6 +74,13 @@ export interface RequestField {
   readonly isTime: boolean;
 }
 
+/** One of the things that a success can be. */
+export interface ReplyKind {
+  /** Its media type. */
+  readonly type: string;
+  readonly schema: Schema;
+}
+
 export interface Operation {
   /** Its address behind the `#`. */
   readonly id: string;
@@ -88,7 +95,8 @@ export interface Operation {
   readonly takesBody: boolean;
   /** Also takes a document as it is. */
   readonly takesFile: boolean;
-  readonly reply: { readonly type: string; readonly schema: Schema } | null;
+  /** What a success can be; none: it has no body. */
+  readonly replies: readonly ReplyKind[];
   readonly refusals: readonly Refusal[];
 }
 
@@ -105,7 +113,6 @@ const idOf = (method: string, path: string): string =>
 
 function operationOf(method: string, path: string, described: Described): Operation {
   const { requestBody, responses } = described;
-  const [reply] = Object.entries(responses["200"]?.content ?? {});
   return {
     id: idOf(method, path),
     group: described.tags[0] ?? "",
@@ -118,7 +125,9 @@ function operationOf(method: string, path: string, described: Described): Operat
     fields: [...bodyFields(requestBody?.content), ...described.parameters.map(parameterField)],
     takesBody: requestBody !== undefined,
     takesFile: requestBody?.content["multipart/form-data"] !== undefined,
-    reply: reply === undefined ? null : { type: reply[0], schema: reply[1].schema },
+    replies: Object.entries(responses["200"]?.content ?? {}).flatMap(([type, { schema }]) =>
+      (schema.anyOf ?? [schema]).map((one) => ({ type, schema: one })),
+    ),
     refusals: Object.entries(responses).flatMap(([status, response]) =>
       /^[45]/.test(status) ? refusalsIn(response) : [],
     ),

@@ -6,13 +6,13 @@ import type { Operation, RequestField } from "./document.ts";
 import { Method } from "./method.tsx";
 import { Prose } from "./prose.tsx";
 import { Refusals } from "./refusals.tsx";
-import { Reply } from "./reply.tsx";
+import { Replies } from "./replies.tsx";
 import { exampleValues, sendingOf } from "./sending.ts";
 import { TryIt } from "./try-it.tsx";
 
 /** All there is to know about one call, and a way to make it. */
 export function OperationPage({ operation }: { operation: Operation }) {
-  const { method, path, summary, description, plane, fields, reply, refusals } = operation;
+  const { method, path, summary, description, plane, fields, replies, refusals } = operation;
   return (
     <article class="operation">
       <header>
@@ -37,7 +37,7 @@ export function OperationPage({ operation }: { operation: Operation }) {
       <TryIt operation={operation} />
       <section class="card">
         <h3>{docs.reply}</h3>
-        <Reply reply={reply} />
+        <Replies kinds={replies} />
       </section>
       <section class="card">
         <h3>{docs.refusals}</h3>
