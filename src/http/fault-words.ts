@@ -118,7 +118,7 @@ export const FAULTS: { readonly [C in Code]: Row<C> } = {
       `the slot is leased to another device until ${rfc3339(until)}; ` +
       (canReturn
         ? "give it back on that device, or with unregister, to lease it to this one"
-        : "the license does not allow to give it back before that"),
+        : "the license does not allow giving it back before then"),
   },
   early_return_not_allowed: {
     status: 400,

