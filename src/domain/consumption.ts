@@ -44,6 +44,8 @@ export function decideAddConsumption(
   const { license, ...counted } = chosen;
   const { user, peer, count } = command;
   const outcome = { license: license.id, total: counted.total };
+  // Zero counts nothing, so there is nothing to write and nothing a repeat could count twice.
+  if (count === 0) return decided([], outcome);
   const event: ConsumptionAdded = {
     type: "ConsumptionAdded",
     at,
@@ -53,10 +55,8 @@ export function decideAddConsumption(
     count,
     ...counted,
   };
-  // Zero counts nothing, and nothing is what gets written.
-  const events = count === 0 ? [] : [event];
   const kept = remember(state, "add_consumption", command, user, outcome, at);
-  return decided([...events, ...kept], outcome);
+  return decided([event, ...kept], outcome);
 }
 
 /** The total as it counts now: zero from the instant its period ended, event or not. */

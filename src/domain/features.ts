@@ -170,6 +170,7 @@ export function decideAddFeatureConsumption(
   }
   const { license, ...counted } = chosen;
   const outcome = { license: license.id, feature: code, total: counted.total };
+  if (count === 0) return decided([], outcome);
   const event: FeatureConsumptionAdded = {
     type: "FeatureConsumptionAdded",
     at,
@@ -180,8 +181,7 @@ export function decideAddFeatureConsumption(
     count,
     ...counted,
   };
-  const events = count === 0 ? [] : [event];
-  return decided([...events, ...remember(state, route, keyed, user, outcome, at)], outcome);
+  return decided([event, ...remember(state, route, keyed, user, outcome, at)], outcome);
 }
 
 export const featureExpired = (

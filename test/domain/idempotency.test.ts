@@ -63,11 +63,21 @@ describe("a command with a key", () => {
       .records({ type: "ConsumptionAdded", total: 6 }, { type: "KeyRemembered" });
   });
 
-  test("is remembered for zero too, which counts nothing", () => {
-    given(license)
+  test("leaves nothing behind when it counts zero, on either consumption call", () => {
+    const free = given(license);
+    free.at(MONDAY).when(consume(0, { once })).records().answers({ license: 1, total: 0 });
+    free
       .at(MONDAY)
-      .when(consume(0, { once }))
-      .records({ type: "KeyRemembered", outcome: { license: 1, total: 0 } });
+      .when(consumeFeature("prints", 0, { once }))
+      .records()
+      .answers({ license: 1, feature: "prints", total: 0 });
+  });
+
+  test("that counts zero is refused under a key of another command", () => {
+    counted
+      .at(hours(1))
+      .when(consume(0, { once: { key: "k", fingerprint: "other" } }))
+      .refuses({ code: "idempotency_key_reused" });
   });
 
   test("is forgotten when it was refused", () => {
