@@ -18,7 +18,7 @@ const LONGEST_PATH = 200;
  * Never what was asked for beyond the path: queries and bodies hold secrets.
  */
 export function watched(fetch: Fetch, mode: LogMode): Fetch {
-  const refusals = new Pace();
+  const paces = new Map(PACED.map((what) => [what, new Pace()] as const));
   let pending = 0;
   return async (request) => {
     if (pending >= MOST_PENDING) return tooMany();
@@ -29,7 +29,8 @@ export function watched(fetch: Fetch, mode: LogMode): Fetch {
       const took = performance.now() - started;
       const what = mode === "requests" ? "request" : worth(request, response.status, took);
       if (what === null) return response;
-      const unsaid = what === "refused" ? refusals.next() : 0;
+      const pace = paces.get(what);
+      const unsaid = pace === undefined ? 0 : pace.next();
       if (unsaid !== null) tell(what, request, response, { took, unsaid });
       return response;
     } finally {
@@ -37,6 +38,12 @@ export function watched(fetch: Fetch, mode: LogMode): Fetch {
     }
   };
 }
+
+/**
+ * What callers can cause as often as they like, a full or slow disk included: each has a pace of its
+ * own, so that a flood of one does not hide another.
+ */
+const PACED: readonly string[] = ["fault", "slow request", "refused"];
 
 /** No credential, not from there, not by that name, not so often. */
 const CLOSED = new Set([401, 403, 421, 429]);
@@ -73,7 +80,7 @@ function tell(what: string, request: Request, response: Response, { took, unsaid
   else log.info(what, facts);
 }
 
-/** Ten lines a second: whoever knocks all day must not fill the disk. */
+/** Ten lines a second: whoever calls all day must not fill the disk with log lines. */
 class Pace {
   #second = 0;
   #told = 0;
