@@ -1,5 +1,6 @@
 import { capOn } from "./caps.ts";
 import type { Borrow } from "./command.ts";
+import { machineOf } from "./contact.ts";
 import { decided } from "./decision.ts";
 import type { Event } from "./event.ts";
 import type { Fault } from "./fault.ts";
@@ -12,6 +13,7 @@ import {
   borrowEndOf,
   findSlot,
   ownExpiry,
+  renewed,
   slotOf,
   taken,
   type SlotDecision,
@@ -71,12 +73,19 @@ export function decideBorrow(state: State, command: Borrow, at: Instant): SlotDe
     slot: outcome.slot,
     until: until.value,
     end: outcome.end,
-    contact,
+    contact: machineOf(contact),
     early: current !== null && until.value < current,
     ...(leasedTo !== null && { leasedTo }),
   });
   const { user: _user, contact: _contact, ...kept } = outcome;
-  return decided([...events, ...remember(state, "borrow", command, user, kept, at)], outcome);
+  // The state learns user_info by a renewal, which is not audited.
+  const isNews = held !== null && held.contact.info !== contact.info;
+  const ahead = isNews ? [renewed(license, held, contact, registered.end, at)] : [];
+  return decided(
+    [...events, ...remember(state, "borrow", command, user, kept, at)],
+    outcome,
+    ahead,
+  );
 }
 
 function borrowEnd(

@@ -5,7 +5,15 @@ import { ok, type Result } from "./result.ts";
 export interface Decision<O> {
   readonly events: readonly Event[];
   readonly outcome: O;
+  /**
+   * Written before the events, each on a line of its own: a line is audited as a whole. If the
+   * journal is cut behind one of these, it must be true without the rest.
+   */
+  readonly ahead: readonly Event[];
 }
 
-export const decided = <O>(events: readonly Event[], outcome: O): Result<Decision<O>, never> =>
-  ok({ events, outcome });
+export const decided = <O>(
+  events: readonly Event[],
+  outcome: O,
+  ahead: readonly Event[] = [],
+): Result<Decision<O>, never> => ok({ events, outcome, ahead });

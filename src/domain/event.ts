@@ -1,3 +1,4 @@
+import type { Machine } from "./contact.ts";
 import type {
   ClockJump,
   Contact,
@@ -25,6 +26,7 @@ export type Event =
   | LicenseRemoved
   | SlotTaken
   | SlotRenewed
+  | ContactChanged
   | SlotBorrowed
   | SlotReleased
   | SlotExpired
@@ -112,20 +114,28 @@ export interface SlotTaken extends OfHolder<"SlotTaken"> {
 }
 
 /**
- * The heartbeat. `contact` only where it changed; `leasedTo` only where it leases a borrow that was
- * leased to no device yet.
+ * The heartbeat. `contact` only where it changed; the audit log learns of it by ContactChanged.
+ * `leasedTo` only where it leases a borrow that was leased to no device yet.
  */
 export interface SlotRenewed extends OfHolder<"SlotRenewed"> {
   readonly end: Instant;
   readonly contact?: Contact;
+  /** The contact is another machine, and no ContactChanged tells of it yet. */
+  readonly unaudited?: true;
   readonly leasedTo?: string;
+}
+
+/** A slot is used from another machine: for the audit log, at most once a day for each slot. */
+export interface ContactChanged extends OfHolder<"ContactChanged">, Machine {
+  readonly slot: number;
 }
 
 export interface SlotBorrowed extends OfHolder<"SlotBorrowed"> {
   readonly slot: number;
   readonly until: Instant;
   readonly end: Instant;
-  readonly contact: Contact;
+  /** `info` only where an older version wrote it: audited lines stay short. */
+  readonly contact: Machine & Partial<Contact>;
   /** The end moved to earlier than it was: an early return in part. */
   readonly early: boolean;
   /** The device the borrow is leased to from here on; absent: to none yet. */
@@ -266,11 +276,11 @@ export interface RefusalsCounted extends Happened<"RefusalsCounted"> {
 }
 
 /**
- * Renewals would drown the record; everything else is kept for the auditor, and so is a renewal
- * from somewhere else than before, and the one that leases a borrow to a device.
+ * Whether an event makes its line part of the audit log: all but renewals, which would fill the
+ * disk, other than the one that leases a borrow to a device. Lines written before are audited if
+ * they say so themselves.
  */
 export function isAudited(event: Event): boolean {
-  if (event.type === "SlotRenewed" && event.leasedTo !== undefined) return true;
-  if (event.type === "SlotRenewed") return event.contact !== undefined;
+  if (event.type === "SlotRenewed") return event.leasedTo !== undefined;
   return event.type !== "FeatureRenewed" && event.type !== "ClockMarked";
 }

@@ -12,7 +12,14 @@ import { limits } from "./limits.ts";
 import { moveAway, moveIn } from "./move.ts";
 import type { Pool } from "./pool.ts";
 import { restoreSlot, setBack } from "./set-back.ts";
-import type { Contact, Feature, FeatureRegistration, Registration, State } from "./state.ts";
+import {
+  newRegistration,
+  type Contact,
+  type Feature,
+  type FeatureRegistration,
+  type Registration,
+  type State,
+} from "./state.ts";
 import { isDated } from "./terms.ts";
 import { later, latest, type Instant } from "./time.ts";
 
@@ -48,8 +55,7 @@ export function evolve(state: State, event: Event): void {
       const { user, slot, end, contact, at } = event;
       state.nextSlot = Math.max(state.nextSlot, slot + 1);
       const { pool } = licenseOf(state, event.license);
-      const set = { registeredAt: at, end, setAt: at };
-      const held: Registration = { slot, user, ...set, contact, ...notBorrowed };
+      const held = newRegistration(slot, user, at, end, contact);
       pool.add(held);
       return state.byPeer.add(held);
     }
@@ -58,8 +64,16 @@ export function evolve(state: State, event: Event): void {
       const held = holderOf(pool, event.user);
       setEnd(pool, held, event.end, event.at);
       if (event.contact !== undefined) speak(state, held, event.contact);
+      if (event.unaudited === true) held.isContactUnaudited = true;
       if (event.leasedTo !== undefined) held.leasedTo = event.leasedTo;
       endBorrow(state, event.license, held, event.at);
+      return;
+    }
+    case "ContactChanged": {
+      const held = holderOf(licenseOf(state, event.license).pool, event.user);
+      held.contactAuditedAt = event.at;
+      held.isContactUnaudited = false;
+      // The contact itself comes with the renewal, on the next line.
       return;
     }
     case "SlotBorrowed": {
@@ -67,7 +81,8 @@ export function evolve(state: State, event: Event): void {
       const held = holderOf(pool, event.user);
       endBorrow(state, event.license, held, event.at);
       setEnd(pool, held, event.end, event.at);
-      speak(state, held, event.contact);
+      held.isContactUnaudited = false;
+      speak(state, held, { ...held.contact, ...event.contact });
       held.borrowedUntil = event.until;
       held.borrowedAt = event.at;
       held.leasedTo = event.leasedTo ?? null;
@@ -165,10 +180,10 @@ function setEnd<T extends FeatureRegistration>(
 function endBorrow(state: State, license: number, held: Registration, at: Instant): void {
   if (held.borrowedUntil === null || held.borrowedUntil > at) return;
   keepLapsed(state, license, held);
-  Object.assign(held, notBorrowed);
+  held.borrowedUntil = null;
+  held.borrowedAt = null;
+  held.leasedTo = null;
 }
-
-const notBorrowed = { borrowedUntil: null, borrowedAt: null, leasedTo: null } as const;
 
 function speak({ byPeer }: State, held: Registration, contact: Contact): void {
   byPeer.remove(held);

@@ -8,6 +8,8 @@ export const limits = {
   borrowSkew: 60 * SECOND,
   /** Written with one command, so that a site's Monday morning does not wait for its weekend. */
   expiriesPerCommand: 64,
+  /** A changed contact of one slot is audited at most this often. */
+  contactAuditInterval: DAY,
   idempotencyAge: DAY,
   idempotencyKeys: 100_000,
   /** Old keys dropped with one new one: more than come in, few enough not to be felt. */

@@ -1,11 +1,12 @@
 import { capOn } from "./caps.ts";
 import type { Register } from "./command.ts";
+import { contactChange, isSameMachine } from "./contact.ts";
 import { decided } from "./decision.ts";
 import { leasedDevice, leasedElsewhere } from "./leases.ts";
 import { missingFields } from "./licenses.ts";
 import { no } from "./result.ts";
-import { findSlot, ownExpiry, slotOf, taken, type SlotDecision } from "./slots.ts";
-import type { Contact, State } from "./state.ts";
+import { findSlot, ownExpiry, renewed, slotOf, taken, type SlotDecision } from "./slots.ts";
+import type { State } from "./state.ts";
 import type { Instant } from "./time.ts";
 
 /** Registering again is the heartbeat: it keeps the slot and never fails for a full pool. */
@@ -28,13 +29,12 @@ export function decideRegister(state: State, command: Register, at: Instant): Sl
   if (held === null) {
     return decided([...ownExpiry(license, user), taken(outcome, at)], outcome);
   }
-  const moved = sameContact(held.contact, contact) ? {} : { contact };
+  const audited = contactChange(license, held, contact, at);
+  const event = renewed(license, held, contact, end, at);
+  const isUnaudited = audited.length === 0 && !isSameMachine(held.contact, contact);
   // The lease of a borrowed slot lasts as long as the borrow, whichever call it is asked for with.
   const isFirst = outcome.borrowedUntil !== null && leasedDevice(held, at) === null;
   const leased = isFirst && nonceDigest !== null ? { leasedTo: nonceDigest } : {};
-  const renewed = { at, license: license.id, user, end, ...moved, ...leased };
-  return decided([{ type: "SlotRenewed", ...renewed }], outcome);
+  const unaudited = isUnaudited ? { unaudited: true as const } : {};
+  return decided([{ ...event, ...unaudited, ...leased }], outcome, audited);
 }
-
-const sameContact = (a: Contact, b: Contact): boolean =>
-  a.hostname === b.hostname && a.ip === b.ip && a.info === b.info && a.peer === b.peer;

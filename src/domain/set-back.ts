@@ -2,13 +2,14 @@ import { jumpsAfter, lapsedKey, movedLapsed, skewOf, undoneBy, type Skew } from 
 import type { ClockSetBack, SlotRestored } from "./event.ts";
 import { licenseOf } from "./evolve-licenses.ts";
 import type { Pool } from "./pool.ts";
-import type {
-  Counter,
-  FeatureRegistration,
-  License,
-  RecordedJump,
-  Registration,
-  State,
+import {
+  newRegistration,
+  type Counter,
+  type FeatureRegistration,
+  type License,
+  type RecordedJump,
+  type Registration,
+  type State,
 } from "./state.ts";
 import type { ConsumptionTerms } from "./terms.ts";
 import { later, latest, nextBoundary, type Instant } from "./time.ts";
@@ -55,9 +56,8 @@ export function restoreSlot(state: State, event: SlotRestored): void {
   const { registeredAt, contact, borrowedAt, leasedTo } = lapsed;
   const held = pool.get(user);
   if (held === undefined) {
-    const ends = { registeredAt, end: until, setAt: borrowedAt };
-    const borrow = { borrowedUntil: until, borrowedAt, leasedTo };
-    const restored: Registration = { slot, user, ...ends, contact, ...borrow };
+    const restored = newRegistration(slot, user, registeredAt, until, contact);
+    Object.assign(restored, { setAt: borrowedAt, borrowedUntil: until, borrowedAt, leasedTo });
     pool.add(restored);
     return state.byPeer.add(restored);
   }
@@ -75,6 +75,8 @@ function moveRegistrations(pool: Pool<Registration>, skew: Skew): void {
   // In place: what else knows a registration knows it as this object.
   for (const held of pool.inOrder()) {
     moveHolder(pool, held, skew);
+    const { contactAuditedAt: audited } = held;
+    held.contactAuditedAt = audited && later(audited, -skew(audited));
     if (held.borrowedUntil === null || held.borrowedAt === null) continue;
     held.borrowedUntil = later(held.borrowedUntil, -skew(held.borrowedAt));
     held.borrowedAt = later(held.borrowedAt, -skew(held.borrowedAt));

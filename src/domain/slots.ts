@@ -1,6 +1,7 @@
 import type { Aim } from "./command.ts";
+import { isSameMachine } from "./contact.ts";
 import type { Decision } from "./decision.ts";
-import type { Event, SlotExpired } from "./event.ts";
+import type { Event, SlotExpired, SlotRenewed } from "./event.ts";
 import type { Fault } from "./fault.ts";
 import { licensesOf, validOf } from "./licenses.ts";
 import type { Pool } from "./pool.ts";
@@ -151,6 +152,18 @@ export function slotOf(
 
 export function taken({ license, user, slot, end, contact }: SlotOutcome, at: Instant): Event {
   return { type: "SlotTaken", at, license, user, slot, end, contact };
+}
+
+export function renewed(
+  { id: license }: License,
+  held: Registration,
+  contact: Contact,
+  end: Instant,
+  at: Instant,
+): SlotRenewed {
+  const isSame = isSameMachine(held.contact, contact) && held.contact.info === contact.info;
+  const { user } = held;
+  return { type: "SlotRenewed", at, license, user, end, ...(!isSame && { contact }) };
 }
 
 /** A slot this user let run out must be written off before they can take another. */

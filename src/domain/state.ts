@@ -190,6 +190,10 @@ export interface Registration extends FeatureRegistration {
   borrowedAt: Instant | null;
   /** SHA-256, hex, of the nonce of the device that the borrow is leased to; null: to none yet. */
   leasedTo: string | null;
+  /** When a changed contact was last audited; null: not since the slot was taken. */
+  contactAuditedAt: Instant | null;
+  /** The audit log does not know yet that this is the contact. */
+  isContactUnaudited: boolean;
 }
 
 /** Why a jump of the clock ahead was believed. */
@@ -257,6 +261,27 @@ export interface RefusalTotal {
   readonly count: number;
   readonly lastAt: Instant;
 }
+
+/** Not borrowed, and heard from no other machine than this. */
+export const newRegistration = (
+  slot: number,
+  user: string,
+  registeredAt: Instant,
+  end: Instant,
+  contact: Contact,
+): Registration => ({
+  slot,
+  user,
+  registeredAt,
+  end,
+  setAt: registeredAt,
+  contact,
+  borrowedUntil: null,
+  borrowedAt: null,
+  leasedTo: null,
+  contactAuditedAt: null,
+  isContactUnaudited: false,
+});
 
 export const emptyState = (kind: Kind): State => ({
   kind,

@@ -35,6 +35,8 @@ const SAY: { readonly [T in Event["type"]]: Say<T> } = {
   SlotRenewed: ({ contact, leasedTo }) =>
     (contact === undefined ? "slot renewed" : "slot renewed from somewhere else than before") +
     (leasedTo === undefined ? "" : ", and its borrow leased to a device"),
+  ContactChanged: ({ hostname }) =>
+    hostname === "" ? "slot used from another machine" : `slot used from ${hostname}`,
   SlotBorrowed: ({ until, early }) =>
     early ? `borrow shortened to ${time(until)}` : `slot borrowed until ${time(until)}`,
   SlotReleased: ({ by, early }) => `slot ${RELEASED[by]}${early ? " before its borrow ended" : ""}`,

@@ -14,7 +14,8 @@ import type { Instant } from "./time.ts";
 export interface Transacted<O> {
   /**
    * What to journal, a line each. The last one is the command's own and holds all its events, so
-   * that a cut never leaves half a command; before it, slots of others that ran out meanwhile.
+   * that a cut never leaves half a command; before it, slots of others that ran out meanwhile, and
+   * what the command's decision puts ahead.
    */
   readonly lines: readonly (readonly Event[])[];
   readonly outcome: O;
@@ -28,12 +29,13 @@ export function transact<C extends Command>(
 ): Result<Transacted<OutcomeOf<C>>, Fault> {
   const decided = decide(state, command, at);
   if (!decided.ok) return no(decided.fault);
-  const { events, outcome } = decided.value;
+  const { events, outcome, ahead } = decided.value;
   if (events.length === 0) return ok({ lines: [], outcome });
   // By the instant the events are stamped with: a clock that is set back must not end anything
   // by the time it leaves.
   const settled = events.at(-1)?.at ?? at;
-  const lines = [...overdue(state, events, settled), events];
+  const ownLines = ahead.map((event) => [event]);
+  const lines = [...overdue(state, events, settled), ...ownLines, events];
   for (const line of lines) {
     for (const event of line) {
       evolve(state, event);

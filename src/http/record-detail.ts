@@ -1,3 +1,4 @@
+import type { Machine } from "../domain/contact.ts";
 import type { Event } from "../domain/event.ts";
 import type { Contact, Restore } from "../domain/state.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
@@ -60,6 +61,7 @@ const DETAIL: { readonly [T in Event["type"]]: Show<T> } = {
   }),
   SlotTaken: ({ slot, end, contact }) => ({ slot, expires_at: rfc3339(end), ...from(contact) }),
   SlotRenewed: ({ end, contact }) => ({ expires_at: rfc3339(end), ...(contact && from(contact)) }),
+  ContactChanged: ({ slot, hostname, ip }) => ({ slot, os_hostname: hostname, ip_local: ip }),
   SlotBorrowed: ({ slot, until, end, contact, early }) => ({
     slot,
     borrowed_until: rfc3339(until),
@@ -99,10 +101,10 @@ const DETAIL: { readonly [T in Event["type"]]: Show<T> } = {
   RefusalsCounted: ({ code, count, users }) => ({ code, count, users }),
 };
 
-const from = ({ hostname, ip, info }: Contact): Detail => ({
+const from = ({ hostname, ip, info }: Machine & Partial<Contact>): Detail => ({
   os_hostname: hostname,
   ip_local: ip,
-  user_info: info,
+  ...(info !== undefined && { user_info: info }),
 });
 
 const lineage = ({ lineage: name, seq, replaced }: Restore): Detail => ({

@@ -40,8 +40,8 @@ export function watched(fetch: Fetch, mode: LogMode): Fetch {
 }
 
 /**
- * What callers can cause as often as they like, a full or slow disk included: each has a pace of its
- * own, so that a flood of one does not hide another.
+ * What callers can cause as often as they like, a full or slow disk included: each has a pace of
+ * its own, so that a flood of one does not hide another.
  */
 const PACED: readonly string[] = ["fault", "slow request", "refused"];
 

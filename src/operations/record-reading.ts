@@ -1,4 +1,4 @@
-import { isAudited, type Event } from "../domain/event.ts";
+import type { Event } from "../domain/event.ts";
 import { no, ok, type Result } from "../domain/result.ts";
 import type { State } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
@@ -157,7 +157,7 @@ class Gathering<T> {
     const first = line === this.#at.line ? Math.min(this.#at.part, events.length) : events.length;
     for (let part = first - 1; part >= 0; part -= 1) {
       const event = events[part];
-      const picked = event && isAudited(event) ? this.#pick(line, part, event) : null;
+      const picked = event ? this.#pick(line, part, event) : null;
       if (picked === null) continue;
       this.#found.push(picked);
       if (this.#found.length < this.#limit) continue;

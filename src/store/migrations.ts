@@ -9,7 +9,7 @@ type Old = Readonly<Record<string, unknown>>;
  */
 const STEPS: Readonly<Record<number, (old: Old) => Old>> = {
   // 5: when each end was set, what was ever counted, and jumps of the clock that can be undone; a
-  // borrow is leased to one device.
+  // borrow is leased to one device; a changed contact is audited once a day.
   4: (old) => ({
     ...old,
     // A license that can be borrowed from counts as dated since.
@@ -23,6 +23,8 @@ const STEPS: Readonly<Record<number, (old: Old) => Old>> = {
       setAt: held["registeredAt"],
       borrowedAt: held["borrowedUntil"] === null ? null : held["registeredAt"],
       leasedTo: null,
+      contactAuditedAt: null,
+      isContactUnaudited: false,
     })),
     featureRegistrations: each(old["featureRegistrations"], (held) => ({
       ...held,

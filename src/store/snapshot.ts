@@ -4,6 +4,7 @@ import { lapsedKey } from "../domain/clock-jumps.ts";
 import { Pool } from "../domain/pool.ts";
 import {
   emptyState,
+  newRegistration,
   type Counter,
   type Feature,
   type Grant,
@@ -100,6 +101,8 @@ export const Snapshot = Type.Object({
       borrowedAt: MaybeAt,
       leasedTo: Type.Union([Hash, Type.Null()]),
       contact: ContactRow,
+      contactAuditedAt: MaybeAt,
+      isContactUnaudited: Type.Boolean(),
     }),
   ),
   featureRegistrations: Type.Array(
@@ -258,10 +261,14 @@ export function decodeSnapshot(snapshot: Snapshot): State {
   }
   for (const row of snapshot.registrations) {
     // Field by field: copying the rest of a row is slower, and there may be a million.
-    const { slot, user, registeredAt, end, setAt, contact } = row;
-    const { borrowedUntil, borrowedAt, leasedTo } = row;
-    const borrow = { borrowedUntil, borrowedAt, leasedTo };
-    const held: Registration = { slot, user, registeredAt, end, setAt, contact, ...borrow };
+    const { slot, user, registeredAt, end, contact } = row;
+    const held = newRegistration(slot, user, registeredAt, end, contact);
+    held.setAt = row.setAt;
+    held.borrowedUntil = row.borrowedUntil;
+    held.borrowedAt = row.borrowedAt;
+    held.leasedTo = row.leasedTo;
+    held.contactAuditedAt = row.contactAuditedAt;
+    held.isContactUnaudited = row.isContactUnaudited;
     const { pool } = found(state.licenses.get(row.license));
     pool.add(held);
     state.byPeer.add(held);

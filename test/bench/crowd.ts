@@ -6,7 +6,7 @@ import { wallClock } from "../../src/platform/clock.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { decodeSnapshot, encodeSnapshot, headOf } from "../../src/store/snapshot.ts";
 import { StateFile } from "../../src/store/state-file.ts";
-import type { License, State } from "../../src/domain/state.ts";
+import { newRegistration, type License, type State } from "../../src/domain/state.ts";
 import { counting } from "../support/scenario.ts";
 import { makeSite } from "../support/site-folder.ts";
 
@@ -55,21 +55,11 @@ function seat(state: State, product: string, registrations: number, apart: boole
   const { pool } = licenseOf(state, product);
   const registeredAt = wallClock();
   const end = later(registeredAt, TIMEOUT_MINUTES * MINUTE);
-  const free = { borrowedUntil: null, borrowedAt: null, leasedTo: null };
   for (let index = 0; index < registrations; index += 1) {
     const told = contactOf(index);
     const contact = { ...told, peer: apart ? told.ip : "127.0.0.1" };
     const user = userOf(index);
-    const held = {
-      slot: state.nextSlot,
-      user,
-      registeredAt,
-      end,
-      setAt: registeredAt,
-      ...free,
-      contact,
-    };
-    pool.add(held);
+    pool.add(newRegistration(state.nextSlot, user, registeredAt, end, contact));
     state.nextSlot += 1;
   }
 }

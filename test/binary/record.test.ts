@@ -20,19 +20,21 @@ test("pages are exact and the export is whole while it works and checkpoints run
   const server = await startBinary("demo", "--data", folder, "--listen", "127.0.0.1:0");
   onTestFinished(() => server.kill());
 
-  /** From somewhere else each time, so that every heartbeat is on record, in a long line. */
-  let beats = 0;
+  /** Slots taken and given back: a long line and a short one of the audit log, again and again. */
+  let calls = 0;
   const over = new AbortController();
   const working = USERS.map(async (user) => {
     while (!over.signal.aborted) {
-      beats += 1;
-      const user_info = `${beats} `.padEnd(4_000, "x");
-      const response = await fetch(`${server.url}/api/v4/register`, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify({ user, user_info }),
-      });
-      expect(response.status).toBe(200);
+      calls += 1;
+      const user_info = `${calls} `.padEnd(4_000, "x");
+      for (const call of ["register", "unregister"]) {
+        const response = await fetch(`${server.url}/api/v4/${call}`, {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify({ user, user_info }),
+        });
+        expect(response.status).toBe(200);
+      }
     }
   });
 

@@ -23,15 +23,23 @@ describe("borrowing", () => {
 
   test("registers the user if needed and holds the slot until the date", () => {
     const contact = { ...CONTACT, hostname: "laptop" };
-    const slot = { license: 1, user: "ada", slot: 1, contact };
+    const slot = { license: 1, user: "ada", slot: 1 };
+    const { info: _info, ...machine } = contact;
     free
       .at(MONDAY)
       .when(borrow("ada", hours(8), { contact }))
       .records(
-        { type: "SlotTaken", ...slot, end: minutes(30) },
-        { type: "SlotBorrowed", ...slot, until: hours(8), end: hours(8), early: false },
+        { type: "SlotTaken", ...slot, contact, end: minutes(30) },
+        {
+          type: "SlotBorrowed",
+          ...slot,
+          contact: machine,
+          until: hours(8),
+          end: hours(8),
+          early: false,
+        },
       )
-      .answers({ ...slot, end: hours(8), borrowedUntil: hours(8), slotsInUse: 1 });
+      .answers({ ...slot, contact, end: hours(8), borrowedUntil: hours(8), slotsInUse: 1 });
   });
 
   test("needs a user", () => {

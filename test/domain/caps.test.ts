@@ -103,6 +103,8 @@ test("an address gives nobody back whom it does not have", () => {
     borrowedAt: null,
     leasedTo: null,
     contact: CONTACT,
+    contactAuditedAt: null,
+    isContactUnaudited: false,
   });
   const [ada, bob] = [at(1), at(2)];
   const index = new PeerIndex();

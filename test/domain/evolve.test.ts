@@ -61,6 +61,8 @@ describe("an event", () => {
       borrowedUntil: hours(8),
       borrowedAt: MONDAY,
       leasedTo: null,
+      contactAuditedAt: null,
+      isContactUnaudited: false,
     });
   });
 
@@ -161,6 +163,7 @@ describe("refusals", () => {
 test("the auditor's record holds everything but renewals", () => {
   const renewed: Event = { type: "SlotRenewed", ...named, end: minutes(31) };
   expect(isAudited(renewed)).toBe(false);
+  expect(isAudited({ ...renewed, contact: CONTACT })).toBe(false);
   expect(isAudited({ ...renewed, type: "FeatureRenewed", feature: "mesh" })).toBe(false);
   expect(isAudited({ ...renewed, leasedTo: "laptop" })).toBe(true);
   expect(isAudited(taken("ada"))).toBe(true);

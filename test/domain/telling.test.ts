@@ -18,6 +18,11 @@ const TOLD: readonly [Event, string][] = [
     { type: "SlotRenewed", ...held, end: hours(1), leasedTo: "laptop" },
     "slot renewed, and its borrow leased to a device",
   ],
+  [{ type: "ContactChanged", ...held, hostname: "ws-7", ip: "", peer }, "slot used from ws-7"],
+  [
+    { type: "ContactChanged", ...held, hostname: "", ip: "", peer },
+    "slot used from another machine",
+  ],
   [{ type: "SlotReleased", ...held, by: "user", peer, early: false }, "slot given back"],
   [
     { type: "SlotReleased", ...held, by: "admin", peer, early: true },

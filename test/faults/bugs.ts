@@ -271,8 +271,8 @@ export const bugs: readonly Bug[] = [
   {
     name: "renewals go into the record",
     file: "src/domain/event.ts",
-    find: 'if (event.type === "SlotRenewed") return event.contact !== undefined;',
-    replace: "",
+    find: 'type !== "SlotRenewed" && type !== "FeatureRenewed"',
+    replace: 'type !== "FeatureRenewed"',
     caughtBy: ["day"],
   },
   {

@@ -206,7 +206,7 @@ function known(dice: Dice, installed: Iterable<string>): readonly string[] {
   return codes.length === 0 ? PRODUCTS : codes;
 }
 
-/** Mostly the same as ever: a renewal from somewhere else is audited, others are not. */
+/** Mostly the same as ever: a renewal from another machine is audited once a day at most. */
 const contact = (dice: Dice): Contact => ({
   hostname: dice.chance(0.1) ? "other" : "desk",
   ip: PEER,

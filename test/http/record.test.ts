@@ -85,6 +85,21 @@ describe("the record", () => {
     expect(expired?.at).toBe("2026-03-02T09:30:00.000Z");
   });
 
+  test("tells of a slot that is used from another machine, without its user_info", async () => {
+    const site = await openAppliance();
+    expectOk(await site.register({ user: "ada", os_hostname: "desk" }));
+    for (const user_info of ["docked", "on the train"]) {
+      expectOk(await site.register({ user: "ada", os_hostname: "laptop", user_info }));
+      expectOk(await site.register({ user: "ada", os_hostname: "desk", user_info }));
+    }
+    const changes = await eventsOf(site, "?type=ContactChanged");
+    expect(changes).toMatchObject([
+      { user: "ada", product: "cad", peer: "127.0.0.1", summary: "slot used from laptop" },
+    ]);
+    expect(changes[0]?.detail).toEqual({ slot: 1, os_hostname: "laptop", ip_local: "" });
+    expect(await eventsOf(site, "?text=train")).toEqual([]);
+  });
+
   test.each([
     ["limit=2", ["SlotReleased", "ConsumptionAdded"]],
     ["type=SlotTaken&user=ada", ["SlotTaken"]],

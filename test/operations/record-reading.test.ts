@@ -4,7 +4,6 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as fc from "fast-check";
-import { isAudited } from "../../src/domain/event.ts";
 import { instant, later, MINUTE, type Instant } from "../../src/domain/time.ts";
 import { isSought, type Sought } from "../../src/http/record-entry.ts";
 import {
@@ -35,6 +34,7 @@ import { backupOf, careSite, keeping, livedSite, restoreTo } from "../support/ca
 import { longRecord } from "../support/long-record.ts";
 import { live as liveThrough } from "../support/months.ts";
 import { nextOf } from "../support/new-site.ts";
+import { oldFolder } from "../support/old-formats.ts";
 import { copyOf, tempFolder } from "../support/temp-folder.ts";
 
 setDefaultTimeout(60_000);
@@ -78,7 +78,6 @@ const entriesOn = (folder: string): Plain[] =>
     .flatMap(({ audit_seq: seq = 0, events }) =>
       events.map((event, part) => ({ seq, part, event })),
     )
-    .filter(({ event }) => isAudited(event))
     .toReversed();
 
 const pageOf = async (
@@ -311,6 +310,13 @@ test("what is not on disk yet is not shown before it is", async () => {
   const lines = linesOn(site.folder);
   expect(lines.at(-1)?.events[0]).toMatchObject({ count: 5 });
   await adding;
+});
+
+test("a change of contact that an older version wrote with its renewal is shown", async () => {
+  const { store } = await openSite({ folder: oldFolder(4) });
+  const all = await paged(store, 100);
+  const renewal = all.find(({ event }) => event.type === "SlotRenewed");
+  expect(renewal?.event).toMatchObject({ user: "ada", contact: { hostname: "pc-2" } });
 });
 
 describe("damage is told with the line it was found at, and what is newer is still shown", () => {

@@ -44,7 +44,14 @@ const SINCE: Readonly<Record<number, (old: Old) => object>> = {
  * kept of its time, so they are left out of that comparison; what a migration makes of them is
  * tested below.
  */
-const WITHIN_ROWS: ReadonlySet<string> = new Set(["setAt", "borrowedAt", "leasedTo", "counted"]);
+const WITHIN_ROWS: ReadonlySet<string> = new Set([
+  "setAt",
+  "borrowedAt",
+  "leasedTo",
+  "contactAuditedAt",
+  "isContactUnaudited",
+  "counted",
+]);
 
 const comparable = (state: object): object =>
   JSON.parse(
@@ -264,6 +271,7 @@ describe("a migration", () => {
       featureRegistrations: [held],
     };
     const before = structuredClone(old);
+    const fresh = { leasedTo: null, contactAuditedAt: null, isContactUnaudited: false };
     expect(migrate(old)).toEqual({
       format: FORMAT,
       other: [1],
@@ -276,8 +284,8 @@ describe("a migration", () => {
       licenses: [{ id: 5, movedAt: null, counter: { ...counter, counted: 4 } }],
       features: [{ license: 5, counter: { ...counter, counted: 4 } }],
       registrations: [
-        { ...held, setAt: 3, borrowedUntil: null, borrowedAt: null, leasedTo: null },
-        { ...held, setAt: 3, borrowedUntil: 9, borrowedAt: 3, leasedTo: null },
+        { ...held, setAt: 3, borrowedUntil: null, borrowedAt: null, ...fresh },
+        { ...held, setAt: 3, borrowedUntil: 9, borrowedAt: 3, ...fresh },
       ],
       featureRegistrations: [{ ...held, setAt: 3 }],
     });

@@ -25,7 +25,7 @@ import {
   stateOf,
   type RawLine,
 } from "../support/licensed-store.ts";
-import { consume, MONDAY, register, utc } from "../support/scenario.ts";
+import { consume, MONDAY, register, unregister, utc } from "../support/scenario.ts";
 import { contentsOf, copyOf, tempFolder } from "../support/temp-folder.ts";
 
 /** As `livedSite`, and one line more, so that the journal has two batches. */
@@ -171,7 +171,8 @@ describe("a folder as it was written", () => {
     const { folder, store } = await careSite();
     for (let part = 0; part < 60; part += 1) {
       const contact = { hostname: "", ip: "", info: "x".repeat(50_000 + part), peer: "" };
-      await done(store, register("ada", { contact }));
+      await done(store, register(`user-${part}`, { contact }));
+      await done(store, unregister(`user-${part}`));
     }
     await store.checkpoint();
     const { record } = await verified(folder);

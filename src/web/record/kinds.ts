@@ -16,6 +16,7 @@ export type Kind = (typeof KINDS)[number];
 const KIND_OF: { readonly [T in Event["type"]]: Kind } = {
   SlotTaken: "slots",
   SlotRenewed: "slots",
+  ContactChanged: "slots",
   SlotBorrowed: "slots",
   SlotReleased: "slots",
   SlotExpired: "slots",
