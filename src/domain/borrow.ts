@@ -4,6 +4,7 @@ import { machineOf } from "./contact.ts";
 import { decided } from "./decision.ts";
 import type { Event } from "./event.ts";
 import type { Fault } from "./fault.ts";
+import { renewedFeatures } from "./features.ts";
 import { recall, remember } from "./idempotency.ts";
 import { leasedDevice, leasedElsewhere } from "./leases.ts";
 import { missingFields } from "./licenses.ts";
@@ -77,6 +78,7 @@ export function decideBorrow(state: State, command: Borrow, at: Instant): SlotDe
     early: current !== null && until.value < current,
     ...(leasedTo !== null && { leasedTo }),
   });
+  events.push(...renewedFeatures(license, user, outcome.end, at));
   const { user: _user, contact: _contact, ...kept } = outcome;
   // The state learns user_info by a renewal, which is not audited.
   const isNews = held !== null && held.contact.info !== contact.info;

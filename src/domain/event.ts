@@ -173,15 +173,19 @@ interface OfFeature<T extends string> extends OfHolder<T> {
   readonly feature: string;
 }
 
-export interface FeatureTaken extends OfFeature<"FeatureTaken"> {
-  readonly slot: number;
+/** When a feature's slot ends, and when its own timeout would end it: older lines say it once. */
+interface FeatureEnds {
   readonly end: Instant;
+  readonly timeoutAt?: Instant;
+}
+
+export interface FeatureTaken extends OfFeature<"FeatureTaken">, FeatureEnds {
+  readonly slot: number;
   readonly peer: string;
 }
 
-export interface FeatureRenewed extends OfFeature<"FeatureRenewed"> {
-  readonly end: Instant;
-}
+/** By a heartbeat of its own, or by one that moved the end of the license's slot. */
+export interface FeatureRenewed extends OfFeature<"FeatureRenewed">, FeatureEnds {}
 
 export interface FeatureReleased extends OfFeature<"FeatureReleased"> {
   readonly slot: number;

@@ -8,14 +8,7 @@ import type {
 } from "./event.ts";
 import { limits } from "./limits.ts";
 import { Pool } from "./pool.ts";
-import type {
-  Counter,
-  Feature,
-  FeatureRegistration,
-  License,
-  Registration,
-  State,
-} from "./state.ts";
+import type { Counter, Feature, FeatureSlot, License, Registration, State } from "./state.ts";
 import { withdrawn, type FeatureTerms } from "./terms.ts";
 import { later, type Instant } from "./time.ts";
 
@@ -109,7 +102,7 @@ const newCounter = (): Counter => ({ total: 0, resetAt: null, counted: 0 });
 const newFeature = (terms: FeatureTerms): Feature => ({
   terms,
   counter: newCounter(),
-  pool: new Pool<FeatureRegistration>(),
+  pool: new Pool<FeatureSlot>(),
 });
 
 /** The total stays; when it resets next is for the new terms to say. */

@@ -101,13 +101,16 @@ export function evolve(state: State, event: Event): void {
     case "SlotRestored":
       return restoreSlot(state, event);
     case "FeatureTaken": {
-      const { user, slot, end, at } = event;
+      const { user, slot, end, timeoutAt = end, at } = event;
       state.nextSlot = Math.max(state.nextSlot, slot + 1);
-      return featureOf(state, event).pool.add({ slot, user, registeredAt: at, end, setAt: at });
+      const ends = { end, setAt: at, timeoutAt };
+      return featureOf(state, event).pool.add({ slot, user, registeredAt: at, ...ends });
     }
     case "FeatureRenewed": {
       const { pool } = featureOf(state, event);
-      return setEnd(pool, holderOf(pool, event.user), event.end, event.at);
+      const held = holderOf(pool, event.user);
+      held.timeoutAt = event.timeoutAt ?? event.end;
+      return setEnd(pool, held, event.end, event.at);
     }
     case "FeatureReleased":
     case "FeatureExpired": {

@@ -7,7 +7,7 @@ import type {
 } from "./command.ts";
 import { chooseCounter, mine } from "./consumption.ts";
 import { decided, type Decision } from "./decision.ts";
-import type { Event, FeatureConsumptionAdded, FeatureExpired } from "./event.ts";
+import type { Event, FeatureConsumptionAdded, FeatureExpired, FeatureRenewed } from "./event.ts";
 import type { Fault } from "./fault.ts";
 import { recall, remember } from "./idempotency.ts";
 import { licensesOf, missingFields, validOf } from "./licenses.ts";
@@ -15,7 +15,7 @@ import { no, ok, type Result } from "./result.ts";
 import { holding, nextFreeAt, slotsInUse } from "./slots.ts";
 import type { Feature, FeatureRegistration, License, State } from "./state.ts";
 import type { FeatureTerms } from "./terms.ts";
-import { later, MINUTE, type Instant } from "./time.ts";
+import { earliest, later, MINUTE, type Instant } from "./time.ts";
 
 export interface FeatureOutcome {
   readonly license: number;
@@ -73,13 +73,30 @@ const outcomeOf = ({ license }: FloatingSeat, feature: string): FeatureOutcome =
 });
 
 /** What taking and keeping a feature's slot have in common. */
-const seatOf = ({ license, terms }: FloatingSeat, feature: string, user: string, at: Instant) => ({
-  at,
-  license: license.id,
-  feature,
-  user,
-  end: later(at, terms.timeoutMinutes * MINUTE),
-});
+function seatOf({ license, terms }: FloatingSeat, feature: string, user: string, at: Instant) {
+  const timeoutAt = later(at, terms.timeoutMinutes * MINUTE);
+  const end = earliest(timeoutAt, license.pool.get(user)?.end ?? timeoutAt);
+  return { at, license: license.id, feature, user, end, timeoutAt };
+}
+
+/** What a new end of a license's slot means for the features that are held through it. */
+export function renewedFeatures(
+  { id: license, features }: License,
+  user: string,
+  licenseEnd: Instant,
+  at: Instant,
+): FeatureRenewed[] {
+  const moved: FeatureRenewed[] = [];
+  for (const [feature, { pool }] of features) {
+    const held = pool.size === 0 ? null : holding(pool, user, at);
+    if (held === null) continue;
+    const { timeoutAt } = held;
+    const end = earliest(timeoutAt, licenseEnd);
+    if (end === held.end) continue;
+    moved.push({ type: "FeatureRenewed", at, license, feature, user, end, timeoutAt });
+  }
+  return moved;
+}
 
 export function decideReleaseFeature(
   state: State,

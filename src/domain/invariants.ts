@@ -22,7 +22,10 @@ export function assertGranted(state: State, event: Event): void {
       assert(event.at < event.until, "a slot was borrowed into the past");
       assert(event.until <= event.end, "a borrowed slot ends before its borrow");
       return;
+    case "FeatureRenewed":
+      return assertWithin(license.pool, event);
     case "FeatureTaken":
+      assertWithin(license.pool, event);
       return assertRoom(feature?.pool, feature?.terms.floating?.slots ?? 0, event.at);
     case "ConsumptionAdded":
       return assertCounted(license.terms.consumption, event);
@@ -35,6 +38,14 @@ export function assertGranted(state: State, event: Event): void {
 
 function assertRoom(pool: Pool<FeatureRegistration> | undefined, slots: number, at: Instant): void {
   assert(pool !== undefined && slotsInUse(pool, at) <= slots, "more slots lent than there are");
+}
+
+function assertWithin(
+  pool: Pool<FeatureRegistration>,
+  { user, end }: { readonly user: string; readonly end: Instant },
+): void {
+  const held = pool.get(user);
+  assert(held !== undefined && end <= held.end, "a feature is held longer than its license");
 }
 
 function assertCounted(

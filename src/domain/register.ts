@@ -2,6 +2,7 @@ import { capOn } from "./caps.ts";
 import type { Register } from "./command.ts";
 import { contactChange, isSameMachine } from "./contact.ts";
 import { decided } from "./decision.ts";
+import { renewedFeatures } from "./features.ts";
 import { leasedDevice, leasedElsewhere } from "./leases.ts";
 import { missingFields } from "./licenses.ts";
 import { no } from "./result.ts";
@@ -36,5 +37,6 @@ export function decideRegister(state: State, command: Register, at: Instant): Sl
   const isFirst = outcome.borrowedUntil !== null && leasedDevice(held, at) === null;
   const leased = isFirst && nonceDigest !== null ? { leasedTo: nonceDigest } : {};
   const unaudited = isUnaudited ? { unaudited: true as const } : {};
-  return decided([{ ...event, ...unaudited, ...leased }], outcome, audited);
+  const slot = { ...event, ...unaudited, ...leased };
+  return decided([slot, ...renewedFeatures(license, user, end, at)], outcome, audited);
 }

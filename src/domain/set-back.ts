@@ -6,6 +6,7 @@ import {
   newRegistration,
   type Counter,
   type FeatureRegistration,
+  type FeatureSlot,
   type License,
   type RecordedJump,
   type Registration,
@@ -30,7 +31,7 @@ export function setBack(state: State, { from, to }: ClockSetBack): void {
     moveCounter(license.counter, license.terms.consumption, to, firstUndone, license.id, null);
     license.movedAt = license.movedAt && moved(license.movedAt);
     for (const [code, feature] of license.features) {
-      for (const held of feature.pool.inOrder()) moveHolder(feature.pool, held, skew);
+      moveFeatureSlots(feature.pool, skew);
       const { consumption } = feature.terms;
       moveCounter(feature.counter, consumption, to, firstUndone, license.id, code);
     }
@@ -82,6 +83,13 @@ function moveRegistrations(pool: Pool<Registration>, skew: Skew): void {
     held.borrowedAt = later(held.borrowedAt, -skew(held.borrowedAt));
     // A heartbeat in the wrong time must not take a borrow of the right time along.
     if (held.end < held.borrowedUntil) pool.move(held, held.borrowedUntil);
+  }
+}
+
+function moveFeatureSlots(pool: Pool<FeatureSlot>, skew: Skew): void {
+  for (const held of pool.inOrder()) {
+    held.timeoutAt = later(held.timeoutAt, -skew(held.setAt));
+    moveHolder(pool, held, skew);
   }
 }
 

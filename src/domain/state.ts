@@ -174,13 +174,18 @@ export interface Restore {
 export interface Feature {
   terms: FeatureTerms;
   readonly counter: Counter;
-  readonly pool: Pool<FeatureRegistration>;
+  readonly pool: Pool<FeatureSlot>;
 }
 
 export interface FeatureRegistration extends Holder {
   registeredAt: Instant;
   /** When its end was set: a set-back of the clock moves only what was set in the wrong time. */
   setAt: Instant;
+}
+
+/** Held through a slot of the license: it ends with that one, or before, by its own timeout. */
+export interface FeatureSlot extends FeatureRegistration {
+  timeoutAt: Instant;
 }
 
 export interface Registration extends FeatureRegistration {

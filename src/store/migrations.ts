@@ -29,6 +29,7 @@ const STEPS: Readonly<Record<number, (old: Old) => Old>> = {
     featureRegistrations: each(old["featureRegistrations"], (held) => ({
       ...held,
       setAt: held["registeredAt"],
+      timeoutAt: held["end"],
     })),
   }),
   // 4: an appliance can be carried to another host.

@@ -114,6 +114,7 @@ export const Snapshot = Type.Object({
       registeredAt: At,
       end: At,
       setAt: At,
+      timeoutAt: At,
     }),
   ),
   vendors: Type.Array(

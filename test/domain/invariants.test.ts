@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { ConsumptionAdded, Event } from "../../src/domain/event.ts";
 import { assertGranted } from "../../src/domain/invariants.ts";
 import {
+  before,
   borrowed,
   counting,
   feature,
@@ -45,9 +46,21 @@ describe("the guard behind the rules", () => {
   test("throws on a feature slot more than there are, or where it does not float", () => {
     const of = { at: MONDAY, license: 1, feature: "mesh", slot: 2, user: "ada", end: hours(1) };
     const used: Event = { type: "FeatureTaken", peer: "10.0.0.9", ...of };
-    judge(installed(1, { features: [mesh(1)] }), used).not.toThrow();
-    judge(installed(1, { features: [mesh(0)] }), used).toThrow("more slots lent");
-    judge(installed(1, { features: [feature("mesh")] }), used).toThrow("more slots lent");
+    const ada = taken("ada", { end: hours(1) });
+    judge(installed(1, { features: [mesh(1)] }), ada, used).not.toThrow();
+    judge(installed(1, { features: [mesh(0)] }), ada, used).toThrow("more slots lent");
+    judge(installed(1, { features: [feature("mesh")] }), ada, used).toThrow("more slots lent");
+  });
+
+  test("throws on a feature slot that is held longer than the license's, or without one", () => {
+    const of = { at: MONDAY, license: 1, feature: "mesh", user: "ada", end: hours(1) };
+    const used: Event = { type: "FeatureTaken", peer: "10.0.0.9", slot: 2, ...of };
+    const renewed: Event = { type: "FeatureRenewed", ...of, end: hours(2) };
+    const site = installed(1, { features: [mesh(1)] });
+    judge(site, used).toThrow("held longer");
+    judge(site, taken("ada", { end: before(hours(1)) }), used).toThrow("held longer");
+    judge(site, taken("ada", { end: hours(2) }), used, renewed).not.toThrow();
+    judge(site, taken("ada", { end: before(hours(2)) }), used, renewed).toThrow("held longer");
   });
 
   test("throws on a borrow that cannot be, lies in the past or outlasts its slot", () => {

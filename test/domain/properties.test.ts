@@ -33,6 +33,19 @@ test("no event ever grants more than its license has, or takes what nobody gave 
   }, 400);
 });
 
+test("no feature's slot is ever held longer than the license's slot it was taken through", () => {
+  always(({ state, at, run }) => {
+    run();
+    for (const { pool, features } of state.licenses.values()) {
+      for (const feature of features.values()) {
+        for (const { user, end } of feature.pool.inOrder()) {
+          if (at < end) expect(end).toBeLessThanOrEqual(pool.get(user)?.end ?? -1);
+        }
+      }
+    }
+  });
+});
+
 test("replaying all that was written gives the state that served", () => {
   fc.assert(
     fc.property(story, (told) => {

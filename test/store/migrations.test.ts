@@ -50,6 +50,7 @@ const WITHIN_ROWS: ReadonlySet<string> = new Set([
   "leasedTo",
   "contactAuditedAt",
   "isContactUnaudited",
+  "timeoutAt",
   "counted",
 ]);
 
@@ -287,7 +288,7 @@ describe("a migration", () => {
         { ...held, setAt: 3, borrowedUntil: null, borrowedAt: null, ...fresh },
         { ...held, setAt: 3, borrowedUntil: 9, borrowedAt: 3, ...fresh },
       ],
-      featureRegistrations: [{ ...held, setAt: 3 }],
+      featureRegistrations: [{ ...held, setAt: 3, timeoutAt: 9 }],
     });
     expect(old).toEqual(before);
   });
