@@ -6,6 +6,7 @@ import type { Component } from "../license/hardware.ts";
 import { signLease } from "../license/lease.ts";
 import { Access } from "../operations/access.ts";
 import { Airgap } from "../operations/airgap.ts";
+import { AuditBudget } from "../operations/audit-budget.ts";
 import { Credentials } from "../operations/credentials.ts";
 import { Identity } from "../operations/identity.ts";
 import { Licensing } from "../operations/licensing.ts";
@@ -33,6 +34,8 @@ export interface ApplianceOptions {
   /** How many months of the record to keep besides the current one; 0: all of it. */
   readonly keepMonths?: number;
   readonly caps?: Caps;
+  /** How many MiB an hour one address may add to the audit log; 0: no limit. */
+  readonly auditBudget?: number;
 }
 
 /** Where the command line finds a running server. */
@@ -43,7 +46,7 @@ const LAST_WORDS = 250;
 
 /** The data folder with everything that works on it: the one place where the real parts meet. */
 export async function openAppliance(options: ApplianceOptions): Promise<Services> {
-  const { folder, named, kind, create, keepMonths = 0, caps } = options;
+  const { folder, named, kind, create, keepMonths = 0, caps, auditBudget = 0 } = options;
   becomeOwnerOf(folder);
   const clock = new ApplianceClock();
   const identity = new Identity(realDisk, folder, componentsOf(named, kind));
@@ -71,7 +74,11 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
     },
   });
   const access = new Access(store, accessFile, wallClock);
-  const operations = new Operations(store, (lease) => signLease(lease, identity.key));
+  const operations = new Operations(
+    store,
+    (lease) => signLease(lease, identity.key),
+    new AuditBudget(auditBudget),
+  );
   const credentials = new Credentials(
     store,
     new SealedFile(realDisk, folder, { key: handedOver("berth-sealing-key") }),

@@ -13,6 +13,7 @@ import { parseListen } from "./listen.ts";
 import { servedBy, type Bound } from "./errands/served.ts";
 import { boundTo, openSocket, probeAll, servePlain, serveTls } from "./listeners.ts";
 import { capsOf, checkTlsFlags, openDoors, policyOf } from "./policy.ts";
+import { DEFAULT_AUDIT_BUDGET } from "./settings.ts";
 import { print, printWarning } from "./terminal.ts";
 import { certificateView, readCertificate } from "./tls-files.ts";
 
@@ -57,6 +58,7 @@ export async function serveFolder(
     create: true,
     keepMonths: Number(stringOf(given, "history-keep-months") ?? 0),
     caps: capsOf(given),
+    auditBudget: Number(stringOf(given, "audit-budget") ?? DEFAULT_AUDIT_BUDGET),
   });
   const { operations, access } = appliance;
   const retired = operations.retired();

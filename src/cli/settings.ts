@@ -29,6 +29,14 @@ const slotsCheck = (value: Value): Wrong | null =>
     ? null
     : { wrong: "must be a number of slots", hint: "for example 2, or 0 for no cap" };
 
+/** MiB; also what a demo has, which takes no such setting. */
+export const DEFAULT_AUDIT_BUDGET = "64";
+
+const mebibytesCheck = (value: Value): Wrong | null =>
+  /^(?:0|[1-9]\d{0,6})$/.test(String(value))
+    ? null
+    : { wrong: "must be a number of MiB", hint: "for example 64, or 0 for no limit" };
+
 const monthsCheck = (value: Value): Wrong | null =>
   /^\d{1,4}$/.test(String(value))
     ? null
@@ -142,6 +150,15 @@ export const settings = {
     setting: true,
     fallback: () => "0",
     check: slotsCheck,
+  },
+  auditBudget: {
+    name: "audit-budget",
+    type: "string",
+    value: "MIB",
+    help: "MiB an hour that one address may add to the audit log; 0: no limit",
+    setting: true,
+    fallback: () => DEFAULT_AUDIT_BUDGET,
+    check: mebibytesCheck,
   },
   log: {
     name: "log",

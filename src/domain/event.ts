@@ -288,3 +288,17 @@ export function isAudited(event: Event): boolean {
   if (event.type === "SlotRenewed") return event.leasedTo !== undefined;
   return event.type !== "FeatureRenewed" && event.type !== "ClockMarked";
 }
+
+/**
+ * What anybody may cause without end, and the audit log keeps. Not so renewals and what is given
+ * back: those need something that was given out.
+ */
+export const isGrant = ({ type }: Event): boolean => GRANTS.has(type);
+
+const GRANTS: ReadonlySet<string> = new Set<Event["type"]>([
+  "SlotTaken",
+  "SlotBorrowed",
+  "FeatureTaken",
+  "ConsumptionAdded",
+  "FeatureConsumptionAdded",
+]);

@@ -37,6 +37,13 @@ export type Fault =
   | { readonly code: "feature_not_floating" }
   | { readonly code: "feature_not_enough_consumptions"; readonly left: number }
   | { readonly code: "idempotency_key_reused" }
+  | {
+      readonly code: "audit_budget_exhausted";
+      /** For each address, an hour. */
+      readonly mib: number;
+      /** In so many seconds. */
+      readonly retryAfter: number;
+    }
   | { readonly code: "clock_suspect"; readonly behind: number }
   | { readonly code: "untrusted_vendor" }
   /** `until` when it was moved here, and was good for a while. */

@@ -1,6 +1,6 @@
 import type { Command } from "./command.ts";
 import { decide, type OutcomeOf } from "./decide.ts";
-import type { Event } from "./event.ts";
+import { isGrant, type Event } from "./event.ts";
 import { evolve } from "./evolve.ts";
 import type { Fault } from "./fault.ts";
 import { featureExpired } from "./features.ts";
@@ -18,31 +18,38 @@ export interface Transacted<O> {
    * what the command's decision puts ahead.
    */
   readonly lines: readonly (readonly Event[])[];
+  /** How many of them, the first ones, are about slots of others. */
+  readonly overdue: number;
   readonly outcome: O;
 }
 
-/** Decide, apply, check. A refusal changes nothing; a broken invariant throws. */
+/**
+ * Decide, apply, check. A refusal changes nothing; a broken invariant throws. `refuseGrant` is asked
+ * before anything is given out, with what that adds to the audit log.
+ */
 export function transact<C extends Command>(
   state: State,
   command: C,
   at: Instant,
+  refuseGrant: () => Fault | null = () => null,
 ): Result<Transacted<OutcomeOf<C>>, Fault> {
   const decided = decide(state, command, at);
   if (!decided.ok) return no(decided.fault);
   const { events, outcome, ahead } = decided.value;
-  if (events.length === 0) return ok({ lines: [], outcome });
+  if (events.length === 0) return ok({ lines: [], overdue: 0, outcome });
+  const refused = events.some(isGrant) ? refuseGrant() : null;
+  if (refused !== null) return no(refused);
   // By the instant the events are stamped with: a clock that is set back must not end anything
   // by the time it leaves.
-  const settled = events.at(-1)?.at ?? at;
-  const ownLines = ahead.map((event) => [event]);
-  const lines = [...overdue(state, events, settled), ...ownLines, events];
+  const expiries = overdue(state, events, events.at(-1)?.at ?? at);
+  const lines = [...expiries, ...ahead.map((event) => [event]), events];
   for (const line of lines) {
     for (const event of line) {
       evolve(state, event);
       assertGranted(state, event);
     }
   }
-  return ok({ lines, outcome });
+  return ok({ lines, overdue: expiries.length, outcome });
 }
 
 /**

@@ -160,6 +160,7 @@ function answer(error: unknown, set: Set): object {
     set.headers["www-authenticate"] = fault.plane === undefined ? BASIC : "Bearer";
   }
   if (fault.code === "too_many_requests") set.headers["retry-after"] = "60";
+  if (fault.code === "audit_budget_exhausted") set.headers["retry-after"] = fault.retryAfter;
   const body = refused(fault);
   set.status = body.status;
   return body;

@@ -147,6 +147,12 @@ export const FAULTS: { readonly [C in Code]: Row<C> } = {
     status: 409,
     say: () => "this Idempotency-Key was used for another command; take a new one",
   },
+  audit_budget_exhausted: {
+    status: 429,
+    say: ({ mib, retryAfter }) =>
+      `nothing was changed: one address may add ${mib} MiB an hour to the audit log; try again in ` +
+      `${retryAfter} s, or ask the operator for a larger audit_budget`,
+  },
   invalid_license_file: { status: 400, say: ({ reason }) => `the file ${reason}` },
   invalid_confirmation_code: {
     status: 400,

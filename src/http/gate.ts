@@ -1,5 +1,5 @@
 import type { Access, Actor } from "../operations/access.ts";
-import { isLoopback, normalAddress } from "../platform/networks.ts";
+import { isLoopback, normalAddress, SOCKET_PEER } from "../platform/networks.ts";
 import { faultOf, refuse } from "./faults.ts";
 import { isPage, routes, type Method, type Plane } from "./planes.ts";
 
@@ -58,7 +58,7 @@ export interface Caller {
  * and may a credential travel this way.
  */
 export function admit(gate: Gate, request: Request, path: string): void {
-  const peer = gate.trusted ? "socket" : normalAddress(gate.peerOf(request) ?? "");
+  const peer = gate.trusted ? SOCKET_PEER : normalAddress(gate.peerOf(request) ?? "");
   const caller: Caller = { peer: peer ?? "unknown", actor: null, plane: null };
   callers.set(request, caller);
   const plane = (caller.plane = planeOf(request.method, path));

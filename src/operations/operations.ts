@@ -44,6 +44,7 @@ import {
   withLicense,
   withSlot,
 } from "./answers.ts";
+import { AuditBudget, payerOf } from "./audit-budget.ts";
 import { RefusalTally } from "./refusal-tally.ts";
 import { UsageWatch, type UsageAnswer } from "./usage-watch.ts";
 
@@ -102,13 +103,15 @@ export interface Status {
 export class Operations {
   readonly #store: Store;
   readonly #signer: LeaseSigner;
+  readonly #budget: AuditBudget;
   readonly #refusals = new RefusalTally();
   readonly #counting: Timer;
   readonly #usage: UsageWatch;
 
-  constructor(store: Store, signer: LeaseSigner) {
+  constructor(store: Store, signer: LeaseSigner, budget = new AuditBudget(0)) {
     this.#store = store;
     this.#signer = signer;
+    this.#budget = budget;
     this.#counting = setInterval(() => void this.#countRefusals(), MINUTE);
     this.#counting.unref();
     this.#usage = new UsageWatch(store);
@@ -277,7 +280,8 @@ export class Operations {
     { product, user }: { readonly product: string | null; readonly user: string | null },
     view: (state: State, outcome: OutcomeOf<C>, at: Instant) => T,
   ): Answer<T> {
-    const answer = await this.#store.transact(command, view);
+    const meter = this.#budget.meterFor(payerOf(command));
+    const answer = await this.#store.transact(command, view, meter);
     if (!answer.ok) this.#note(answer.fault.code, product, user);
     return answer;
   }

@@ -32,6 +32,9 @@ function unmapped(address: string): string {
     .join(".");
 }
 
+/** Stands for an address where somebody calls through the unix socket. */
+export const SOCKET_PEER = "socket";
+
 export const isLoopback = (address: string): boolean =>
   address === "::1" || (address.startsWith("127.") && isIP(address) === 4);
 

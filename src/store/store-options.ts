@@ -1,3 +1,4 @@
+import type { Fault } from "../domain/fault.ts";
 import type { ClockJump, Kind, State } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import type { Disk } from "../platform/disk.ts";
@@ -31,6 +32,13 @@ export interface StoreOptions {
   readonly caps?: State["caps"];
   /** How far the system's clock is behind what this store says (milliseconds). */
   readonly behind?: (now: Instant) => number;
+}
+
+/** Counts what one peer's calls add to the audit log. */
+export interface AuditMeter {
+  /** What a call that would add to it is answered; null: it may. */
+  readonly refusal: (at: Instant) => Fault | null;
+  readonly charge: (bytes: number, at: Instant) => void;
 }
 
 /** How a store is doing, for those who ask. */

@@ -5,7 +5,7 @@ import type { Fault } from "../domain/fault.ts";
 import { no, ok, type Result } from "../domain/result.ts";
 import type { State } from "../domain/state.ts";
 import { latest, type Instant } from "../domain/time.ts";
-import { transact } from "../domain/transact.ts";
+import { transact, type Transacted } from "../domain/transact.ts";
 import type { FileLock } from "../platform/disk.ts";
 import { conditionOf, SyncTimes, type Condition } from "./condition.ts";
 import { STATE, segmentName } from "./files.ts";
@@ -16,7 +16,7 @@ import { load, type Loaded } from "./load.ts";
 import type { RecordPlace } from "./record-files.ts";
 import { hasRoom } from "./room.ts";
 import { isDue } from "./rotation.ts";
-import type { StoreHealth, StoreOptions } from "./store-options.ts";
+import type { AuditMeter, StoreHealth, StoreOptions } from "./store-options.ts";
 
 const TICK = 1_000;
 
@@ -69,11 +69,13 @@ export class Store {
 
   /**
    * `view` picks what the answer needs, in the same instant as the change. A command that needs to
-   * know where the chains stand is made from that, in that instant too.
+   * know where the chains stand is made from that, in that instant too. `meter` pays for what it
+   * adds to the audit log; null: nobody does.
    */
   transact<C extends Command, T>(
     command: C | ((head: Head) => C),
     view: (state: State, outcome: OutcomeOf<C>, at: Instant) => T,
+    meter: AuditMeter | null = null,
   ): Promise<Result<T, Fault | StorageFault>> {
     if (this.#fault !== null) return Promise.resolve(no(this.#fault));
     const at = this.#now();
@@ -81,8 +83,8 @@ export class Store {
     try {
       this.#recordJumps(at);
       const asked = typeof command === "function" ? command(this.#head) : command;
-      const done = transact(this.#state, asked, at);
-      if (done.ok) for (const events of done.value.lines) this.#append(events, at);
+      const done = transact(this.#state, asked, at, () => meter?.refusal(at) ?? null);
+      if (done.ok) this.#write(done.value, at, meter);
       answer = done.ok ? ok(view(this.#state, done.value.outcome, at)) : done;
     } catch (bug) {
       // Memory may hold half of what the journal does not: go back to what the disk says.
@@ -199,14 +201,22 @@ export class Store {
     for (const jump of this.#options.jumps?.() ?? []) {
       if (jump.to <= known) continue;
       const recorded = transact(this.#state, { type: "JumpClock", ...jump }, at);
-      if (recorded.ok) for (const events of recorded.value.lines) this.#append(events, at);
+      if (recorded.ok) this.#write(recorded.value, at, null);
     }
   }
 
-  #append(events: Parameters<typeof encodeLine>[3], at: Instant): void {
-    const { text, head } = encodeLine(this.#head, this.#commit.gatheringFrom, at, events);
-    this.#commit.append(head.seq, text);
-    this.#head = head;
+  /** Slots of others that ran out meanwhile are written with it, and are not its own to pay for. */
+  #write({ lines, overdue }: Transacted<unknown>, at: Instant, meter: AuditMeter | null): void {
+    let audited = 0;
+    for (const [place, events] of lines.entries()) {
+      const before = this.#head.auditSeq;
+      const { text, head } = encodeLine(this.#head, this.#commit.gatheringFrom, at, events);
+      this.#commit.append(head.seq, text);
+      this.#head = head;
+      const isCharged = meter !== null && place >= overdue && head.auditSeq > before;
+      if (isCharged) audited += Buffer.byteLength(text);
+    }
+    if (audited > 0) meter?.charge(audited, at);
   }
 
   #settled<T, F>(answer: Result<T, F>): Promise<Result<T, F | StorageFault>> {

@@ -3,7 +3,8 @@ import { expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { RecordReply } from "../../src/http/routes/record.ts";
-import { buildBinary, runBinary, startBinary } from "../support/binary.ts";
+import { runBinary, startBinary } from "../support/binary.ts";
+import { makeSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 setDefaultTimeout(120_000);
@@ -15,9 +16,12 @@ const generations = (folder: string): string[] =>
   readdirSync(folder).filter((name) => /^state-\d+\.json$/.test(name));
 
 test("pages are exact and the export is whole while it works and checkpoints run", async () => {
-  buildBinary();
   const folder = join(tempFolder(), "data");
-  const server = await startBinary("demo", "--data", folder, "--listen", "127.0.0.1:0");
+  await makeSite(folder, { product: "cad", slots: 10 });
+  // One address writes more here than it usually may.
+  const unlimited = ["--audit-budget", "0"];
+  const listen = ["--listen", "127.0.0.1:0"];
+  const server = await startBinary("serve", "--data", folder, ...listen, ...unlimited);
   onTestFinished(() => server.kill());
 
   /** Slots taken and given back: a long line and a short one of the audit log, again and again. */

@@ -26,6 +26,7 @@ test("the defaults are shown, and are not of the working folder", async () => {
     "client-auth": { value: "open", from: "default" },
     "max-slots-per-user": { value: "0", from: "default" },
     "max-slots-per-peer": { value: "0", from: "default" },
+    "audit-budget": { value: "64", from: "default" },
     log: { value: "usual", from: "default" },
     "history-keep-months": { value: "0", from: "default" },
   });

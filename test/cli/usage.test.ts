@@ -11,8 +11,8 @@ const words = (text: string): string[] => text.split(" ");
 const SITE = ["data", "identity", "config"];
 const SETTINGS = words(
   "data listen listen-tls tls-cert tls-key client-ca client-networks admin-networks client-auth " +
-    "allow-plain-credentials names max-slots-per-user max-slots-per-peer log identity " +
-    "history-keep-months",
+    "allow-plain-credentials names max-slots-per-user max-slots-per-peer audit-budget log " +
+    "identity history-keep-months",
 );
 const DESK = ["dir", "passphrase-file"];
 const TERMS = words(
@@ -204,6 +204,12 @@ describe("misuse is exit code 2, with an error and a hint, and leaves no trace",
       ["serve", "--data", "d", "--client-networks", "10.0.0.0/8,ten"],
       "ten is not a network",
       "10.1.0.0/16",
+    ],
+    [
+      "a budget that is no number",
+      ["serve", "--data", "d", "--audit-budget", "64MB"],
+      "--audit-budget must be a number of MiB",
+      "for example 64, or 0 for no limit",
     ],
     ["a product with a space", ["demo", "--product", "A B"], "--product", "--product CAD"],
     ["a release of nobody", ["release", "--data", "d"], "--user must be given", "berth slots"],

@@ -18,6 +18,7 @@ import type { Component } from "../../src/license/hardware.ts";
 import { signLease } from "../../src/license/lease.ts";
 import { Access } from "../../src/operations/access.ts";
 import { Airgap } from "../../src/operations/airgap.ts";
+import { AuditBudget } from "../../src/operations/audit-budget.ts";
 import { Credentials } from "../../src/operations/credentials.ts";
 import { Identity } from "../../src/operations/identity.ts";
 import { Licensing } from "../../src/operations/licensing.ts";
@@ -72,6 +73,8 @@ export interface ApplianceOptions {
   readonly served?: (folder: string) => Served;
   /** What the machine is made of. */
   readonly components?: readonly Component[];
+  /** MiB an hour that one address may add to the audit log; no limit unless told otherwise. */
+  readonly auditBudget?: number;
 }
 
 const MACHINE: readonly Component[] = [
@@ -96,7 +99,11 @@ export async function openAppliance(options: ApplianceOptions = {}): Promise<App
     onFatal: () => {},
   });
   identity.open(store.peek(({ appliance }) => appliance));
-  const operations = new Operations(store, (lease) => signLease(lease, identity.key));
+  const operations = new Operations(
+    store,
+    (lease) => signLease(lease, identity.key),
+    new AuditBudget(options.auditBudget ?? 0),
+  );
   const credentials = new Credentials(store, new SealedFile(realDisk, folder));
   const licensing = new Licensing(store, identity, credentials);
   const airgap = new Airgap(store, identity);

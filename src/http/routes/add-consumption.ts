@@ -52,6 +52,7 @@ export const addConsumption = ({ operations, ...speaker }: RouteDeps) =>
           "license_not_enough_consumptions",
           "negative_not_allowed",
           "idempotency_key_reused",
+          "audit_budget_exhausted",
         ],
       }),
     },

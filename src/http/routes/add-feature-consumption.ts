@@ -54,6 +54,7 @@ export const addFeatureConsumption = ({ operations, ...speaker }: RouteDeps) =>
           "feature_not_enough_consumptions",
           "negative_not_allowed",
           "idempotency_key_reused",
+          "audit_budget_exhausted",
         ],
       }),
     },

@@ -80,6 +80,7 @@ export const borrow = ({ operations, peerOf, userOf }: RouteDeps) =>
           "license_expired",
           "floating_not_available",
           "slots_capped",
+          "audit_budget_exhausted",
           "license_borrow_not_allowed",
           "borrow_until_not_valid",
           "early_return_not_allowed",

@@ -38,6 +38,7 @@ const page = {
     "invalid_license_feature_code",
     "feature_not_floating",
     "floating_not_available",
+    "audit_budget_exhausted",
   ] as const,
 };
 

@@ -55,6 +55,7 @@ export const register = ({ operations, peerOf, userOf }: RouteDeps) =>
           "floating_not_available",
           "slots_capped",
           "leased_elsewhere",
+          "audit_budget_exhausted",
         ],
       }),
     },

@@ -23,6 +23,7 @@ const REASONS: Readonly<Record<Fault["code"], string>> = {
   feature_not_floating: "feature without slots",
   feature_not_enough_consumptions: "nothing of the feature left to consume",
   idempotency_key_reused: "key used for something else",
+  audit_budget_exhausted: "one address’s limit on the audit log reached",
   clock_suspect: "machine’s clock far behind",
   untrusted_vendor: "vendor not trusted",
   hardware_mismatch: "signed for other hardware",
