@@ -84,7 +84,7 @@ export function decideBorrow(state: State, command: Borrow, at: Instant): SlotDe
   const isNews = held !== null && held.contact.info !== contact.info;
   const ahead = isNews ? [renewed(license, held, contact, registered.end, at)] : [];
   return decided(
-    [...events, ...remember(state, "borrow", command, user, kept, at)],
+    [...events, ...remember(state, "borrow", command, { user, peer: contact.peer }, kept, at)],
     outcome,
     ahead,
   );

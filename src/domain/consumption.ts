@@ -55,7 +55,7 @@ export function decideAddConsumption(
     count,
     ...counted,
   };
-  const kept = remember(state, "add_consumption", command, user, outcome, at);
+  const kept = remember(state, "add_consumption", command, command, outcome, at);
   return decided([event, ...kept], outcome);
 }
 

@@ -217,6 +217,8 @@ export interface KeyRemembered extends Happened<"KeyRemembered"> {
   readonly key: string;
   readonly fingerprint: string;
   readonly outcome: unknown;
+  /** The address it came from; older lines do not say. */
+  readonly peer?: string;
 }
 
 /** Time went on with nothing else to say so. */

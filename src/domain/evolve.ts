@@ -194,18 +194,16 @@ function speak({ byPeer }: State, held: Registration, contact: Contact): void {
   byPeer.add(held);
 }
 
-function rememberKey(state: State, { key, at, fingerprint, outcome }: KeyRemembered): void {
-  // Deleted first, so that the order of the map stays the order of time.
-  state.remembered.delete(key);
-  state.remembered.set(key, { at, fingerprint, outcome });
-  let dropped = 0;
-  for (const [old, { at: since }] of state.remembered) {
-    const tooMany = state.remembered.size > limits.idempotencyKeys;
-    const tooOld = at >= later(since, limits.idempotencyAge);
-    if (dropped === limits.idempotencyDropped || !(tooMany || tooOld)) return;
-    state.remembered.delete(old);
-    dropped += 1;
+function rememberKey({ remembered }: State, event: KeyRemembered): void {
+  const { key, at, fingerprint, outcome, peer = null } = event;
+  remembered.add(key, { at, fingerprint, outcome, peer });
+  for (let dropped = 0; dropped < limits.idempotencyDropped; dropped += 1) {
+    const { oldest } = remembered;
+    if (oldest === null || at < later(oldest.done.at, limits.idempotencyAge)) break;
+    remembered.delete(oldest.key);
   }
+  const most = remembered.size > limits.idempotencyKeys ? remembered.oldestOfMost : null;
+  if (most !== null) remembered.delete(most);
 }
 
 function countRefusals(state: State, { product, code, count, at }: RefusalsCounted): void {

@@ -198,7 +198,7 @@ export function decideAddFeatureConsumption(
     count,
     ...counted,
   };
-  return decided([event, ...remember(state, route, keyed, user, outcome, at)], outcome);
+  return decided([event, ...remember(state, route, keyed, command, outcome, at)], outcome);
 }
 
 export const featureExpired = (

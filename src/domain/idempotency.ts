@@ -40,13 +40,13 @@ export function remember(
   state: State,
   route: OnceRoute,
   { product, once }: Keyed,
-  user: string | null,
+  { user, peer }: { readonly user: string | null; readonly peer: string },
   outcome: unknown,
   at: Instant,
 ): KeyRemembered[] {
   if (once === null) return [];
   const key = keyOf(state, route, product, user, once);
-  return [{ type: "KeyRemembered", at, key, fingerprint: once.fingerprint, outcome }];
+  return [{ type: "KeyRemembered", at, key, fingerprint: once.fingerprint, outcome, peer }];
 }
 
 /** A product left out is the only one installed, and so the same key as when it is named. */

@@ -11,6 +11,7 @@ export const limits = {
   /** A changed contact of one slot is audited at most this often. */
   contactAuditInterval: DAY,
   idempotencyAge: DAY,
+  /** Of all peers together; the one that sent the most loses its oldest. */
   idempotencyKeys: 100_000,
   /** Old keys dropped with one new one: more than come in, few enough not to be felt. */
   idempotencyDropped: 16,

@@ -46,6 +46,10 @@ export class Ordered<T extends K, K extends Slotted = T> {
     if (chunk.length === 0) this.chunks.splice(at, 1);
   }
 
+  get first(): T | null {
+    return this.chunks[0]?.[0] ?? null;
+  }
+
   get isEmpty(): boolean {
     return this.chunks.length === 0;
   }

@@ -38,10 +38,11 @@ export function setBack(state: State, { from, to }: ClockSetBack): void {
   }
   moveEach(state.requests, moved);
   moveEach(state.activations, moved);
-  for (const [key, { at, outcome, ...one }] of state.remembered) {
-    const kept = { ...one, at: moved(at), outcome: moveOutcome(outcome, skew, at) };
-    state.remembered.set(key, kept);
-  }
+  state.remembered.update(({ at, outcome, ...one }) => ({
+    ...one,
+    at: moved(at),
+    outcome: moveOutcome(outcome, skew, at),
+  }));
   for (const [key, one] of state.lapsed) state.lapsed.set(key, movedLapsed(one, skew));
   state.jumps.splice(0, Infinity, ...jumpsAfter(state.jumps, from, to));
 }

@@ -1,5 +1,6 @@
 import { PeerIndex } from "./peer-index.ts";
 import type { Holder, Pool } from "./pool.ts";
+import { RememberedKeys } from "./remembered-keys.ts";
 import type { Terms, FeatureTerms } from "./terms.ts";
 import { instant, type Instant } from "./time.ts";
 
@@ -53,7 +54,7 @@ export interface State {
   /** The same licenses by product code, the most recently added first. */
   readonly products: Map<string, License[]>;
   /** By route, product, user and key, oldest first. */
-  readonly remembered: Map<string, Remembered>;
+  readonly remembered: RememberedKeys;
   /** Refusals since the folder was made, by product and code. */
   readonly refusals: Map<string, RefusalTotal>;
 }
@@ -258,6 +259,8 @@ export interface Remembered {
   readonly at: Instant;
   readonly fingerprint: string;
   readonly outcome: unknown;
+  /** The address it came from; null: nobody wrote it down then. */
+  readonly peer: string | null;
 }
 
 export interface RefusalTotal {
@@ -313,6 +316,6 @@ export const emptyState = (kind: Kind): State => ({
   byPeer: new PeerIndex(),
   licenses: new Map(),
   products: new Map(),
-  remembered: new Map(),
+  remembered: new RememberedKeys(),
   refusals: new Map(),
 });

@@ -31,6 +31,7 @@ const STEPS: Readonly<Record<number, (old: Old) => Old>> = {
       setAt: held["registeredAt"],
       timeoutAt: held["end"],
     })),
+    remembered: each(old["remembered"], (done) => ({ ...done, peer: null })),
   }),
   // 4: an appliance can be carried to another host.
   3: (old) => ({

@@ -142,6 +142,7 @@ export const Snapshot = Type.Object({
       at: At,
       fingerprint: Type.String(),
       outcome: Type.Unknown(),
+      peer: Type.Union([Type.String(), Type.Null()]),
     }),
   ),
   refusals: Type.Array(
@@ -278,7 +279,7 @@ export function decodeSnapshot(snapshot: Snapshot): State {
     const { pool } = found(found(state.licenses.get(license)).features.get(feature));
     pool.add(held);
   }
-  for (const { key, ...done } of snapshot.remembered) state.remembered.set(key, done);
+  for (const { key, ...done } of snapshot.remembered) state.remembered.add(key, done);
   for (const total of snapshot.refusals) {
     state.refusals.set(JSON.stringify([total.product, total.code]), total);
   }

@@ -2,10 +2,14 @@ import { describe, expect, test } from "bun:test";
 import type { Event } from "../../src/domain/event.ts";
 import { evolve } from "../../src/domain/evolve.ts";
 import { limits } from "../../src/domain/limits.ts";
+import type { State } from "../../src/domain/state.ts";
 import { instant, later, type Instant } from "../../src/domain/time.ts";
+import { firstHead } from "../../src/store/journal.ts";
+import { decodeSnapshot, encodeSnapshot, noHistory } from "../../src/store/snapshot.ts";
 import {
   before,
   borrow,
+  CONTACT,
   consume,
   consumeFeature,
   counting,
@@ -193,20 +197,78 @@ describe("on the other calls", () => {
   });
 });
 
-const key = (name: string, at: Instant): Event => {
-  return { type: "KeyRemembered", at, key: name, fingerprint: "f", outcome: null };
+const key = (name: string, at: Instant, peer?: string): Event => {
+  const named = { at, key: name, fingerprint: "f", outcome: null };
+  return { type: "KeyRemembered", ...named, ...(peer !== undefined && { peer }) };
 };
+
+const keysIn = ({ remembered }: State): string[] => [...remembered].map(([name]) => name);
 
 const many = (count: number) => Array.from({ length: count }, (_, i) => key(`${i}`, instant(i)));
 
 describe("what is remembered", () => {
   test("is the newest 100,000 keys", () => {
     const state = replayed(many(limits.idempotencyKeys));
-    expect(state.remembered.has("0")).toBe(true);
+    expect(state.remembered.get("0") !== undefined).toBe(true);
     evolve(state, key("new", instant(limits.idempotencyKeys)));
     expect(state.remembered.size).toBe(100_000);
-    expect([...state.remembered.keys()].slice(0, 2)).toEqual(["1", "2"]);
-    expect(state.remembered.has("new")).toBe(true);
+    expect(keysIn(state).slice(0, 2)).toEqual(["1", "2"]);
+    expect(state.remembered.get("new") !== undefined).toBe(true);
+  });
+
+  test("says which address a key came from", () => {
+    const calls = [
+      consume(3, { once, peer: "10.0.0.5" }),
+      consumeFeature("prints", 1, { once, peer: "10.0.0.5" }),
+      borrow("ada", null, { once, contact: { ...CONTACT, peer: "10.0.0.5" } }),
+    ];
+    for (const command of calls) {
+      const { events } = given(license).at(MONDAY).did(command);
+      expect(events.at(-1)).toMatchObject({ type: "KeyRemembered", peer: "10.0.0.5" });
+    }
+  });
+
+  test("does not lose one address's keys to a flood of another's", () => {
+    const state = replayed([]);
+    for (let n = 0; n < 5; n += 1) evolve(state, key(`mine-${n}`, instant(n), "10.0.0.1"));
+    const flood = 2 * limits.idempotencyKeys;
+    for (let n = 0; n < flood; n += 1) evolve(state, key(`${n}`, instant(n + 5), "10.0.0.2"));
+    expect(state.remembered.size).toBe(100_000);
+    for (let n = 0; n < 5; n += 1)
+      expect(state.remembered.get(`mine-${n}`) !== undefined).toBe(true);
+    expect(state.remembered.get(`${flood - 99_995}`) !== undefined).toBe(true);
+    expect(state.remembered.get(`${flood - 99_996}`) !== undefined).toBe(false);
+  });
+
+  test("loses the oldest key of several addresses that have as many", () => {
+    const state = replayed([]);
+    const half = limits.idempotencyKeys / 2;
+    for (let n = 0; n < half; n += 1) {
+      evolve(state, key(`a-${n}`, instant(2 * n), "10.0.0.1"));
+      evolve(state, key(`b-${n}`, instant(2 * n + 1), "10.0.0.2"));
+    }
+    evolve(state, key("c-0", instant(2 * half), "10.0.0.3"));
+    evolve(state, key("c-1", instant(2 * half), "10.0.0.3"));
+    expect(keysIn(state).slice(0, 2)).toEqual(["a-1", "b-1"]);
+  });
+
+  test("goes on after a restart as without one", () => {
+    const state = replayed([]);
+    let at = 0;
+    const add = (of: State, count: number): void => {
+      for (let n = 0; n < count; n += 1) {
+        at += 1;
+        evolve(of, key(`${at % 110_000}`, instant(at), `10.0.0.${(at * at) % 7}`));
+      }
+    };
+    add(state, 150_000);
+    const again = decodeSnapshot(encodeSnapshot(state, firstHead, noHistory));
+    expect([...again.remembered]).toEqual([...state.remembered]);
+    const since = at;
+    add(state, 20_000);
+    at = since;
+    add(again, 20_000);
+    expect(keysIn(again)).toEqual(keysIn(state));
   });
 
   test("loses what is older than a day, a few with each new one, the oldest first", () => {
@@ -214,20 +276,20 @@ describe("what is remembered", () => {
     evolve(state, key("soon", instant(limits.idempotencyAge - 1)));
     expect(state.remembered.size).toBe(21);
     evolve(state, key("a", later(instant(100), limits.idempotencyAge)));
-    expect([...state.remembered.keys()]).toEqual(["16", "17", "18", "19", "soon", "a"]);
+    expect(keysIn(state)).toEqual(["16", "17", "18", "19", "soon", "a"]);
     evolve(state, key("b", later(instant(100), limits.idempotencyAge)));
-    expect([...state.remembered.keys()]).toEqual(["soon", "a", "b"]);
+    expect(keysIn(state)).toEqual(["soon", "a", "b"]);
   });
 
   test("loses a key at exactly a day", () => {
     const state = replayed([key("old", instant(5)), key("older", instant(6))]);
     evolve(state, key("new", later(instant(5), limits.idempotencyAge)));
-    expect([...state.remembered.keys()]).toEqual(["older", "new"]);
+    expect(keysIn(state)).toEqual(["older", "new"]);
   });
 
   test("keeps the order of time when a key comes again", () => {
     const again = key("0", instant(9));
     const state = replayed([...many(3), again]);
-    expect([...state.remembered.keys()]).toEqual(["1", "2", "0"]);
+    expect(keysIn(state)).toEqual(["1", "2", "0"]);
   });
 });

@@ -5,6 +5,7 @@ import { isAudited, type Event } from "../../src/domain/event.ts";
 import { evolve } from "../../src/domain/evolve.ts";
 import { assertGranted } from "../../src/domain/invariants.ts";
 import { Pool } from "../../src/domain/pool.ts";
+import { RememberedKeys } from "../../src/domain/remembered-keys.ts";
 import { emptyState, type State } from "../../src/domain/state.ts";
 import { instant, type Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
@@ -206,7 +207,7 @@ function peersIn({ licenses, byPeer }: State): unknown[] {
 }
 
 function plain(_key: string, value: unknown): unknown {
-  if (value instanceof Map) return [...value];
+  if (value instanceof Map || value instanceof RememberedKeys) return [...value];
   if (!(value instanceof Pool)) return value;
   const ends = value.ends.ended(instant(Infinity), Infinity).map(({ slot, end }) => [slot, end]);
   return { holders: [...value.inOrder()], size: value.size, ends };

@@ -36,7 +36,11 @@ const SINCE: Readonly<Record<number, (old: Old) => object>> = {
     retired: null,
     licenses: licenses.map(([id, license]) => [id, { ...(license as object), movedAt: null }]),
   }),
-  4: () => ({ jumps: [], lapsed: [] }),
+  4: ({ remembered = [] }) => ({
+    jumps: [],
+    lapsed: [],
+    remembered: remembered.map(([key, done]) => [key, { ...done, peer: null }]),
+  }),
 };
 
 /**

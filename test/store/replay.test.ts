@@ -63,7 +63,8 @@ describe("a snapshot", () => {
     const steps = fc.sample(randomSteps(40), { numRuns: 1, seed: 7 })[0] ?? [];
     const state = lived(steps);
     for (let place = 0; place < 2_500; place += 1) {
-      state.remembered.set(`key ${place}`, { at: MONDAY, fingerprint: "f", outcome: { place } });
+      const done = { at: MONDAY, fingerprint: "f", outcome: { place }, peer: null };
+      state.remembered.add(`key ${place}`, done);
     }
     const file = new StateFile(realDisk, tempFolder());
     await file.write(encodeSnapshot(state, firstHead, noHistory), null);
