@@ -276,6 +276,13 @@ export const bugs: readonly Bug[] = [
     caughtBy: ["day"],
   },
   {
+    name: "every change of machine goes into the record",
+    file: "src/domain/contact.ts",
+    find: "  if (audited !== null && at < later(audited, limits.contactAuditInterval)) return [];\n",
+    replace: "",
+    caughtBy: ["day"],
+  },
+  {
     name: "refusals are written one by one",
     file: "src/operations/operations.ts",
     find: "    this.#refusals.note(this.#store.peek(installedProduct(product)), code, user);\n",
