@@ -207,12 +207,11 @@ function known(dice: Dice, installed: Iterable<string>): readonly string[] {
 }
 
 /** Mostly the same as ever: a renewal from another machine is audited once a day at most. */
-const contact = (dice: Dice): Contact => ({
-  hostname: dice.chance(0.1) ? "other" : "desk",
-  ip: PEER,
-  info: "",
-  peer: PEER,
-});
+const contact = (dice: Dice): Contact => {
+  const hostname = dice.chance(0.1) ? "other" : "desk";
+  // A borrow that says something new of itself is two lines.
+  return { hostname, ip: PEER, info: hostname === "other" ? "busy" : "", peer: PEER };
+};
 
 const once = (dice: Dice): Once | null =>
   dice.chance(0.6)
