@@ -86,6 +86,8 @@ test("the README's lease check for a license by code accepts its lease and nothi
     { bundle: { ...bundle, license_key: "OTHER" } },
     { bundle: { ...bundle, policy: `${String(bundle["policy"])}A` } },
     { bundle: { ...bundle, nonce: "0000000000" } },
+    { bundle: { ...bundle, kind: bundle["kind"] === 1 ? 2 : 1 } },
+    { bundle: { ...bundle, kind: undefined, version: undefined } },
   ]) {
     expect(check({ ...given, ...wrong })).rejects.toThrow();
   }

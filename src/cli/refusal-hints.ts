@@ -7,6 +7,7 @@ export const HINTS: Readonly<Record<string, string>> = {
   invalid_license_file: "berth vendor inspect FILE shows what a file is",
   last_credential: "berth admin token, or berth admin password",
   license_not_found: "berth license list shows what is installed",
+  outdated_confirmation_code: "the activation code stays open; the updated desk confirms it again",
   policy_mismatch: "leave --policy-id out, or take the policy it belongs to",
   record_damaged: "berth verify says what is wrong; a backup may have the whole record",
   request_unknown: "make a new request with berth license request",

@@ -161,6 +161,11 @@ export const FAULTS: { readonly [C in Code]: Row<C> } = {
         ? "the code confirms nothing that was asked for here with this policy and license key"
         : `row ${row} of the code was misread or mistyped`,
   },
+  outdated_confirmation_code: {
+    status: 400,
+    say: () =>
+      "the code was made by an older version of berth, which signed too little: the vendor must update the berth at its desk and confirm the activation code again",
+  },
   policy_mismatch: { status: 400, say: () => "policy_id is not the id of this policy" },
   too_many_requests: {
     status: 429,

@@ -30,14 +30,23 @@ export interface Activation {
   readonly weak: boolean;
 }
 
-const kindOf = (weak: boolean): number =>
+/** The kind of an activation code, as a number: in the code itself and in what is signed. */
+export const activationKind = (weak: boolean): 1 | 2 =>
   weak ? CODE_KINDS.weakActivation : CODE_KINDS.activation;
+
+/**
+ * Version 1 of the signed list left the kind out, so that a site could change it on the way to the
+ * vendor. Only licenses that were installed by such a code are still read by it.
+ */
+export type ConfirmationVersion = 1 | 2;
+
+export const CONFIRMATION_VERSION = 2 satisfies ConfirmationVersion;
 
 export function encodeActivation({ appliance, nonce, hardwarePrefix, weak }: Activation): string {
   const id = fromCrockford(appliance, ID_BITS);
   if (id === null) throw new Error("an appliance id has 16 symbols");
   const rest = Buffer.concat([id, Buffer.from(nonce, "hex"), Buffer.from(hardwarePrefix, "hex")]);
-  return encodeCode(withKind(kindOf(weak), rest), CODE_BITS.activation);
+  return encodeCode(withKind(activationKind(weak), rest), CODE_BITS.activation);
 }
 
 export function decodeActivation(code: string): Result<Activation, CodeFault> {
@@ -86,7 +95,7 @@ export async function confirm(
   const signed = await crypto.subtle.sign(
     "Ed25519",
     await cryptoKey(key),
-    message(confirmed, tail),
+    message(confirmed, tail, CONFIRMATION_VERSION),
   );
   return encodeCode(Buffer.concat([new Uint8Array(signed), tail]), CODE_BITS.confirmation);
 }
@@ -114,18 +123,25 @@ export async function isConfirmedBy(
   confirmed: Confirmed,
   { bytes }: Confirmation,
   key: PublicKey,
+  version: ConfirmationVersion = CONFIRMATION_VERSION,
 ): Promise<boolean> {
   const all = Buffer.from(bytes, "hex");
-  const text = message(confirmed, all.subarray(SIGNATURE_BYTES));
+  const text = message(confirmed, all.subarray(SIGNATURE_BYTES), version);
   const signature = new Uint8Array(all.subarray(0, SIGNATURE_BYTES));
   return crypto.subtle.verify("Ed25519", await cryptoKey(publicPart(key)), signature, text);
 }
 
 /** A list of items, each as its length and its bytes: no two lists have the same text. */
-function message(confirmed: Confirmed, tail: Uint8Array): Uint8Array<ArrayBuffer> {
+function message(
+  confirmed: Confirmed,
+  tail: Uint8Array,
+  version: ConfirmationVersion,
+): Uint8Array<ArrayBuffer> {
   const { activation, licenseKey, policyHash, initializationCode } = confirmed;
+  const kind = Buffer.from([activationKind(activation.weak)]);
   const items = [
-    Buffer.from("berth-confirm-v1"),
+    Buffer.from(`berth-confirm-v${version}`),
+    ...(version === 1 ? [] : [kind]),
     fromCrockford(activation.appliance, ID_BITS) ?? new Uint8Array(),
     Buffer.from(activation.hardwarePrefix, "hex"),
     Buffer.from(activation.nonce, "hex"),

@@ -6,8 +6,11 @@ import { later, type Instant } from "../domain/time.ts";
 import { limits } from "../domain/limits.ts";
 import { viewLicense, type LicenseView } from "../domain/views.ts";
 import { airgapLicenseId } from "../license/airgap-id.ts";
+import type { Bundle } from "../license/bundle.ts";
 import type { CodeFault } from "../license/code.ts";
 import {
+  activationKind,
+  CONFIRMATION_VERSION,
   decodeConfirmation,
   encodeActivation,
   encodeConfirmation,
@@ -30,6 +33,7 @@ import { viewInstalled, type FileFault } from "./licensing.ts";
 
 export type CodeRefused =
   | { readonly code: "invalid_confirmation_code"; readonly row: number | null }
+  | { readonly code: "outdated_confirmation_code" }
   | { readonly code: "policy_mismatch" }
   | { readonly code: "too_many_requests" };
 
@@ -103,6 +107,8 @@ export class Airgap {
     if (!code.ok) return this.#wrongCode(code.fault, asked.peer);
     const again = await this.#installedBy(asked.licenseKey, verified.value, document, code.value);
     if (again !== null) return ok(again);
+    const { key } = verified.value;
+    let isOutdated = false;
     for (const open of found.value.open) {
       const confirmed = {
         activation: this.#activationOf(open),
@@ -110,9 +116,13 @@ export class Airgap {
         policyHash: sha256(document),
         initializationCode: open.initializationCode,
       };
-      if (!(await isConfirmedBy(confirmed, code.value, verified.value.key))) continue;
-      return this.#add(asked, verified.value, document, code.value, open);
+      if (await isConfirmedBy(confirmed, code.value, key)) {
+        return this.#add(asked, verified.value, document, code.value, open);
+      }
+      isOutdated ||= await isConfirmedBy(confirmed, code.value, key, 1);
     }
+    // Signed by the vendor for this very activation: no guess, and the vendor should know why.
+    if (isOutdated) return no({ code: "outdated_confirmation_code" });
     return this.#wrongCode(null, asked.peer);
   }
 
@@ -131,7 +141,9 @@ export class Airgap {
     const terms = decodeTerms(policy.terms);
     if (terms === null)
       return Promise.resolve(no({ code: "invalid_license_file", reason: "is not a policy" }));
-    const bundle = {
+    const bundle: Bundle = {
+      version: CONFIRMATION_VERSION,
+      kind: activationKind(this.#activationOf(open).weak),
       policy: document,
       // In one spelling, however it was typed: the same code is the same proof.
       confirmation_code: encodeConfirmation(confirmation),

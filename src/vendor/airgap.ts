@@ -1,7 +1,13 @@
 import type { Instant } from "../domain/time.ts";
 import { canonicalSymbols, CODE_BITS, encodeCode } from "../license/code.ts";
-import { confirm, decodeActivation, decodeConfirmation } from "../license/confirmation.ts";
-import { rawKey } from "../license/keys.ts";
+import {
+  confirm,
+  decodeActivation,
+  decodeConfirmation,
+  isConfirmedBy,
+  type Confirmed,
+} from "../license/confirmation.ts";
+import { rawKey, type PublicKey } from "../license/keys.ts";
 import { signPolicy, verifyPolicy } from "../license/policy.ts";
 import type { TermsDocument } from "../license/terms.ts";
 import { sha256 } from "../platform/hash.ts";
@@ -86,23 +92,23 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
     );
   }
   // For another initialization code it is another answer, of which the site can use one at most.
-  const same = before.find((one) => one.initialization_code === initialization_code);
-  if (same !== undefined) return { policy_id, confirmation_code: same.document };
+  const same = before.filter((one) => one.initialization_code === initialization_code);
+  const confirmed: Confirmed = {
+    activation: activation.value,
+    licenseKey: options.licenseKey,
+    policyHash: policy_hash,
+    initializationCode: options.initializationCode,
+  };
+  // A code of an older version, or for the other kind of activation, is none that the site takes.
+  for (const { document: code } of same) {
+    if (await isFitting(confirmed, code, desk.key)) return { policy_id, confirmation_code: code };
+  }
   const id = airgapLicenseId(rawKey(desk.key), options.licenseKey);
-  const serial = options.serial ?? nextSerial(desk, id, appliance);
+  const serial = options.serial ?? same[0]?.serial ?? nextSerial(desk, id, appliance);
   if (serial < 1 || serial > MOST_SERIAL) {
     throw new DeskRefused(`the serial must be 1 to ${MOST_SERIAL}`, "leave it out");
   }
-  const code = await confirm(
-    {
-      activation: activation.value,
-      licenseKey: options.licenseKey,
-      policyHash: policy_hash,
-      initializationCode: options.initializationCode,
-    },
-    { validUntil: options.validUntil, serial },
-    desk.key,
-  );
+  const code = await confirm(confirmed, { validUntil: options.validUntil, serial }, desk.key);
   const decoded = decodeConfirmation(code);
   if (!decoded.ok) throw new Error("a code was made that cannot be read");
   await desk.ledger.add({
@@ -120,6 +126,11 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
     document: code,
   });
   return { policy_id, confirmation_code: code };
+}
+
+async function isFitting(confirmed: Confirmed, code: string, key: PublicKey): Promise<boolean> {
+  const decoded = decodeConfirmation(code);
+  return decoded.ok && isConfirmedBy(confirmed, decoded.value, key);
 }
 
 /** One key serves one appliance at a time. */

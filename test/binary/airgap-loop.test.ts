@@ -1,5 +1,6 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
+import { decodeActivation, encodeActivation } from "../../src/license/confirmation.ts";
 import { berth, done, doneJson, isOffline, serve } from "../support/gap.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -13,9 +14,9 @@ class Line {
   readonly desk = ["--dir", join(this.folder, "desk")];
   readonly data = ["--data", join(this.folder, "site")];
 
-  async open() {
+  async open(...more: string[]) {
     done("vendor", "init", "--name", "Acme", ...this.desk, "--product", "CAD");
-    const server = await serve(join(this.folder, "site"));
+    const server = await serve(join(this.folder, "site"), ...more);
     done("trust", "add", join(this.folder, "desk/trust.jwt"), ...this.data, "--yes");
     return server;
   }
@@ -50,6 +51,14 @@ class Line {
     const lines = done("status", ...this.data).split("\n");
     return lines.find((line) => line.startsWith("CAD "))?.split(/ {2,}/) ?? [];
   }
+}
+
+/** The same activation with the other kind in front, and check symbols that fit. */
+function asStrong(code: string): string {
+  const decoded = decodeActivation(code);
+  if (!decoded.ok) throw new Error(JSON.stringify(decoded.fault));
+  expect(decoded.value.weak).toBe(true);
+  return encodeActivation({ ...decoded.value, weak: false });
 }
 
 describe(`by voice, ${isOffline ? "without a network" : "with a network nobody uses"}`, () => {
@@ -128,6 +137,27 @@ describe(`by voice, ${isOffline ? "without a network" : "with a network nobody u
     const receipt = join(line.folder, "receipt.jwt");
     done("license", "remove", id, ...line.data, "--out", receipt);
     expect(done("vendor", "receive", receipt, ...line.desk)).toContain("was given back");
+  });
+
+  test("a weak activation code changed to a strong one confirms nothing at the site", async () => {
+    const line = new Line();
+    await line.open("--identity", "container-7");
+    const policy = line.policy("basic");
+    const asked = line.activation();
+    const named = ["vendor", "confirm", ...line.desk, "--policy", policy, ...KEY];
+    const weak = berth(...named, "--activation-code", asked);
+    expect([weak.code, weak.out]).toEqual([1, ""]);
+    expect(weak.err).toContain("bound weakly");
+
+    const said = done(...named, "--activation-code", asStrong(asked));
+    const code = said.slice(said.indexOf("\n\n") + 2).trim();
+    const refused = berth(...line.adding(policy, code));
+    expect([refused.code, refused.out]).toEqual([1, ""]);
+    expect(refused.err).toContain("(invalid_confirmation_code)");
+    expect(line.status()).toEqual([]);
+
+    // What the site really read out can still be confirmed, by somebody who agrees to it.
+    expect(done(...line.adding(policy, line.confirmation(policy, asked)))).toContain("installed");
   });
 
   test("an end that is no day is refused by the desk", async () => {

@@ -2,9 +2,12 @@ import { describe, expect, test } from "bun:test";
 import { decodeJwt } from "jose";
 import { DAY, instant } from "../../src/domain/time.ts";
 import { canonicalSymbols } from "../../src/license/code.ts";
-import { decodeConfirmation } from "../../src/license/confirmation.ts";
+import { decodeActivation, decodeConfirmation } from "../../src/license/confirmation.ts";
 import { publicPart } from "../../src/license/keys.ts";
+import { realDisk } from "../../src/platform/disk.ts";
+import { sha256 } from "../../src/platform/hash.ts";
 import { makePolicy } from "../../src/vendor/airgap.ts";
+import { Ledger } from "../../src/vendor/ledger.ts";
 import {
   AirgapSite,
   LICENSE_KEY,
@@ -13,7 +16,10 @@ import {
   PRODUCT,
 } from "../support/airgap-site.ts";
 import { expectOk, expectRefusal, expectUnchanged, openAppliance } from "../support/api.ts";
+import { granted } from "../support/licensed-store.ts";
+import { confirmedByVersion1 } from "../support/old-codes.ts";
 import { MONDAY } from "../support/scenario.ts";
+import { tempFolder } from "../support/temp-folder.ts";
 
 const WRONG = "the code confirms nothing that was asked for here with this policy and license key";
 
@@ -59,6 +65,8 @@ describe("the whole loop", () => {
     const bundle = (typeof text === "string" ? JSON.parse(text) : text) as Record<string, unknown>;
     const { identity } = air.site.services;
     expect(bundle).toEqual({
+      version: 2,
+      kind: 1,
       policy: body.license_policy,
       confirmation_code: body.confirmation_code,
       license_key: LICENSE_KEY,
@@ -249,6 +257,60 @@ describe("a wrong code", () => {
     }
     await expectUnchanged(air.site, 429, "too_many_requests", () => air.add(body));
     expectOk(await air.generate({ license_key: LICENSE_KEY }));
+  });
+});
+
+describe("a code that an older version of the desk made", () => {
+  /** What such a desk said to the newest activation code, and put on its ledger. */
+  async function confirmedBefore(air: AirgapSite) {
+    const policy = await air.policy();
+    const activationCode = await air.activationCode();
+    const activation = granted(decodeActivation(activationCode));
+    const named = { licenseKey: LICENSE_KEY, policyHash: sha256(policy), initializationCode: "" };
+    const code = confirmedByVersion1({ activation, ...named }, 1, air.desk.key);
+    await air.confirm(policy, activationCode);
+    const [issued] = air.desk.ledger.issued();
+    if (issued === undefined) throw new Error("nothing is on the ledger");
+    const folder = tempFolder();
+    await Ledger.make(realDisk, folder);
+    const ledger = new Ledger(realDisk, folder);
+    await ledger.add({ ...issued, document: code });
+    const desk = Object.assign(Object.create(Object.getPrototypeOf(air.desk) as object), air.desk, {
+      ledger,
+    }) as typeof air.desk;
+    const body = { license_policy: policy, license_key: LICENSE_KEY, policy_id: "P-1" };
+    return { desk, policy, activationCode, body: { ...body, confirmation_code: code } };
+  }
+
+  test("is refused as such, and the activation stays open", async () => {
+    const air = await openAirgapSite();
+    const { body } = await confirmedBefore(air);
+    const message = await expectUnchanged(air.site, 400, "outdated_confirmation_code", () =>
+      air.add(body),
+    );
+    expect(message).toContain("older version of berth");
+    expect(message).toContain("the vendor must update the berth at its desk");
+    for (let again = 0; again < 70; again += 1) await air.add(body);
+    expectRefusal(await air.add(body), 400, "outdated_confirmation_code");
+  });
+
+  test("for another activation is just a wrong one", async () => {
+    const air = await openAirgapSite();
+    const other = new AirgapSite((await openAirgapSite()).site, air.desk);
+    const { body } = await confirmedBefore(other);
+    await air.activationCode();
+    await expectWrong(air, body);
+  });
+
+  test("is made anew by the updated desk, with the same serial, and then installs", async () => {
+    const air = await openAirgapSite();
+    const { desk, policy, activationCode, body } = await confirmedBefore(air);
+    const updated = new AirgapSite(air.site, desk);
+    const confirmation_code = await updated.confirm(policy, activationCode);
+    expect(confirmation_code).not.toBe(body.confirmation_code);
+    expect(desk.ledger.issued().map(({ serial }) => serial)).toEqual([1, 1]);
+    expect(await updated.confirm(policy, activationCode)).toBe(confirmation_code);
+    expectOk(await air.add({ ...body, confirmation_code }));
   });
 });
 

@@ -14,6 +14,7 @@ import {
 } from "../../src/license/confirmation.ts";
 import { makeKey } from "../../src/license/keys.ts";
 import { sha256 } from "../../src/platform/hash.ts";
+import { confirmedByVersion1 } from "../support/old-codes.ts";
 
 const SYMBOLS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const KEY = await makeKey();
@@ -193,6 +194,7 @@ describe("the signed list covers", () => {
   });
 
   test.each<[string, Confirmed]>([
+    ["the kind of the activation", other({ weak: true })],
     ["the appliance", other({ appliance: "0123456789ABCDEG" })],
     ["the nonce", other({ nonce: "00ff10a5c4" })],
     ["the hardware", other({ hardwarePrefix: "deadbeef00" })],
@@ -231,6 +233,28 @@ describe("the signed list covers", () => {
     const nfd = nfc.licenseKey.normalize("NFD");
     const spelled = { ...nfc, licenseKey: nfd, initializationCode: " 7k2mx ooiio\n" };
     expect(await isGood(spelled, code)).toBe(true);
+  });
+});
+
+describe("a confirmation code of version 1", () => {
+  const code = confirmedByVersion1({ ...confirmed, initializationCode: "" }, 7, KEY);
+  const plain = { ...confirmed, initializationCode: "" };
+  const isGoodAs = (of: Confirmed, version: 1 | 2): Promise<boolean> =>
+    isConfirmedBy(of, read(code), KEY, version);
+
+  test("is read as what it is, and not as one of today", async () => {
+    expect([await isGoodAs(plain, 1), await isGoodAs(plain, 2)]).toEqual([true, false]);
+    expect(await isConfirmedBy(plain, read(code), KEY)).toBe(false);
+    expect(await isConfirmedBy(confirmed, read(CODE), KEY, 1)).toBe(false);
+  });
+
+  test("says nothing of the kind, and covers the rest", async () => {
+    const as = (differing: Partial<Activation>): Confirmed => ({
+      ...plain,
+      activation: { ...activation, ...differing },
+    });
+    expect(await isGoodAs(as({ weak: true }), 1)).toBe(true);
+    expect(await isGoodAs(as({ nonce: "00ff10a5c4" }), 1)).toBe(false);
   });
 });
 

@@ -2,11 +2,19 @@ import { describe, expect, test } from "bun:test";
 import { createPublicKey, verify } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import {
+  confirm,
+  decodeConfirmation,
+  isConfirmedBy,
+  type Confirmed,
+} from "../../src/license/confirmation.ts";
+import { DAY, instant } from "../../src/domain/time.ts";
 import { KINDS, signDocument, verifyDocument } from "../../src/license/document.ts";
 import { idOf, parsePrivateKey, publicPart } from "../../src/license/keys.ts";
 import { verifyTrust } from "../../src/license/trust.ts";
 import {
   APPLIANCE,
+  codes,
   idOf as idByOther,
   PAYLOADS,
   signerOf,
@@ -90,6 +98,60 @@ describe.each(KINDS.map((kind) => ({ kind })))("good-$kind.jwt", ({ kind }) => {
     const other = signer === VENDOR ? APPLIANCE : VENDOR;
     expect((await verifyDocument(kind, text, publicPart(other))).ok).toBe(false);
     expect(signatureHolds(text, other)).toBe(false);
+  });
+});
+
+describe("codes.json", () => {
+  const made = codes();
+  const names = Object.keys(made) as (keyof typeof made)[];
+  const ends = { validUntil: instant(20_500 * DAY), serial: 7 };
+
+  const confirmedBy = (name: keyof typeof made, weak: boolean): Confirmed => {
+    const { items } = made[name];
+    return {
+      activation: {
+        appliance: idByOther(APPLIANCE),
+        nonce: items.nonce,
+        hardwarePrefix: items.hardware_prefix,
+        weak,
+      },
+      licenseKey: Buffer.from(items.license_key, "hex").toString(),
+      policyHash: items.policy_sha256,
+      initializationCode: "7k2mx-00110",
+    };
+  };
+
+  test("holds exactly what make.ts writes", () => {
+    const text = readFileSync(join(folder, "../codes.json"), "utf8");
+    expect(JSON.parse(text)).toEqual(made);
+  });
+
+  test.each(names)("%s holds as a bare signature of the vendor", (name) => {
+    const { signed, code } = made[name];
+    const key = createPublicKey({ key: publicPart(VENDOR), format: "jwk" });
+    const signature = Buffer.from(code, "hex").subarray(0, 64);
+    expect(verify(null, Buffer.from(signed, "hex"), key, signature)).toBe(true);
+  });
+
+  test.each([
+    ["confirmation-v2-strong", false],
+    ["confirmation-v2-weak", true],
+  ] as const)("%s is what our code makes, and confirms that kind alone", async (name, weak) => {
+    const code = await confirm(confirmedBy(name, weak), ends, VENDOR);
+    const decoded = decodeConfirmation(code);
+    expect(decoded).toEqual({ ok: true, value: { ...ends, bytes: made[name].code } });
+    const confirmation = { ...ends, bytes: made[name].code };
+    const key = publicPart(VENDOR);
+    expect(await isConfirmedBy(confirmedBy(name, weak), confirmation, key)).toBe(true);
+    expect(await isConfirmedBy(confirmedBy(name, !weak), confirmation, key)).toBe(false);
+  });
+
+  test("confirmation-v1 is read as version 1 alone", async () => {
+    const confirmation = { ...ends, bytes: made["confirmation-v1"].code };
+    const confirmed = confirmedBy("confirmation-v1", false);
+    const key = publicPart(VENDOR);
+    expect(await isConfirmedBy(confirmed, confirmation, key, 1)).toBe(true);
+    expect(await isConfirmedBy(confirmed, confirmation, key)).toBe(false);
   });
 });
 

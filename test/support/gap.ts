@@ -62,8 +62,11 @@ export function anotherMachine(): (...words: string[]) => string {
 }
 
 /** A server that nobody calls but through its socket; gone with the end of the test at the latest. */
-export async function serve(folder: string): Promise<{ stop(): Promise<number> }> {
-  const words = ["serve", "--data", folder, "--listen", "127.0.0.1:0"];
+export async function serve(
+  folder: string,
+  ...more: readonly string[]
+): Promise<{ stop(): Promise<number> }> {
+  const words = ["serve", "--data", folder, "--listen", "127.0.0.1:0", ...more];
   const child = Bun.spawn([...start, buildBinary(), ...words], {
     ...around,
     stdin: "ignore",

@@ -163,6 +163,45 @@ function bad(): [string, string][] {
   ];
 }
 
+interface Signed {
+  readonly version: 1 | 2;
+  readonly kind: 1 | 2;
+}
+
+/** The list that a confirmation code signs, item by item, and the code's 68 bytes, all as hex. */
+function confirmation({ version, kind }: Signed) {
+  const items = {
+    version: Buffer.from(`berth-confirm-v${version}`),
+    ...(version === 2 && { kind: Buffer.from([kind]) }),
+    appliance: sha256(Buffer.from(APPLIANCE.x, "base64url")).subarray(0, 10),
+    hardware_prefix: Buffer.from(hardware, "hex").subarray(0, 5),
+    nonce: Buffer.from("00ff10a5c3", "hex"),
+    license_key: Buffer.from("SCHLÜSSEL-1".normalize("NFC")),
+    policy_sha256: sha256(Buffer.from("a policy")),
+    initialization_code: Buffer.from("7K2MX00110"),
+    // Ends on day 20500 since 1970; serial 7.
+    tail: Buffer.from("50140007", "hex"),
+  };
+  const text = Buffer.concat(
+    Object.values(items).flatMap((item) => [Buffer.from([0, 0, 0, item.length]), item]),
+  );
+  const { kty, crv, x, d } = VENDOR;
+  const signature = sign(null, text, createPrivateKey({ key: { kty, crv, x, d }, format: "jwk" }));
+  const hex = Object.entries(items).map(([name, bytes]) => [name, bytes.toString("hex")]);
+  return {
+    items: Object.fromEntries(hex) as Record<keyof typeof items, string>,
+    signed: text.toString("hex"),
+    code: Buffer.concat([signature, items.tail]).toString("hex"),
+  };
+}
+
+/** What `codes.json` holds. */
+export const codes = () => ({
+  "confirmation-v2-strong": confirmation({ version: 2, kind: 1 }),
+  "confirmation-v2-weak": confirmation({ version: 2, kind: 2 }),
+  "confirmation-v1": confirmation({ version: 1, kind: 1 }),
+});
+
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /** Another last character for the same 64 bytes: the lower four of its six bits mean nothing. */
@@ -181,6 +220,7 @@ function plusOrder(signature: string): string {
 }
 
 if (import.meta.main) {
+  writeFileSync(join(import.meta.dir, "codes.json"), `${JSON.stringify(codes(), null, 2)}\n`);
   for (const [name, text] of vectors()) {
     writeFileSync(join(import.meta.dir, "documents", name), text);
   }

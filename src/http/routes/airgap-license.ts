@@ -66,6 +66,7 @@ export const airgapLicense = ({ airgap, peerOf }: RouteDeps) =>
           "untrusted_vendor",
           "policy_mismatch",
           "invalid_confirmation_code",
+          "outdated_confirmation_code",
           "stale_license",
           "too_many_requests",
         ],

@@ -64,6 +64,8 @@ export const codeEntry = {
 export const codeRemedies: Readonly<Record<string, string>> = {
   invalid_confirmation_code:
     "Every row is right, but the code confirms something else: check that the license key and the policy are the ones the vendor used, or make a new activation code.",
+  outdated_confirmation_code:
+    "The vendor’s desk runs an older version of Berth. Ask the vendor to update it and to confirm the same activation code again.",
   untrusted_vendor:
     "No vendor trusted here signed this policy. Take in the vendor’s trust file in the first step, then come back.",
   invalid_license_file: "Copy the policy file again from the vendor’s original.",

@@ -1,0 +1,37 @@
+import { Type, type Static } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+import { PublicKey } from "./keys.ts";
+
+/**
+ * What proves a license that came by code, to the appliance at each start and to an application:
+ * the policy, the code, and everything else that the code's signature covers.
+ */
+export const Bundle = Type.Object(
+  {
+    /** Of the signed list; absent: 1, which had no kind. */
+    version: Type.Optional(Type.Literal(2)),
+    /** Of the activation code: 1, or 2 for a weakly bound appliance. */
+    kind: Type.Optional(Type.Union([Type.Literal(1), Type.Literal(2)])),
+    policy: Type.String(),
+    confirmation_code: Type.String(),
+    license_key: Type.String(),
+    appliance_id: Type.String(),
+    hardware_prefix: Type.String({ pattern: "^[0-9a-f]{10}$" }),
+    nonce: Type.String({ pattern: "^[0-9a-f]{10}$" }),
+    initialization_code: Type.String(),
+    appliance_jwk: PublicKey,
+  },
+  { additionalProperties: false },
+);
+
+export type Bundle = Static<typeof Bundle>;
+
+/** Null when the text is not a bundle. */
+export function parseBundle(text: string): Bundle | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Value.Check(Bundle, value) ? value : null;
+  } catch {
+    return null;
+  }
+}
