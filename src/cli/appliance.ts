@@ -23,6 +23,7 @@ import { AccessFile } from "../store/access-file.ts";
 import { SealedFile } from "../store/sealed-file.ts";
 import { Store } from "../store/store.ts";
 import { FAILED } from "./command.ts";
+import { folderChecks } from "./folder-checks.ts";
 
 export interface ApplianceOptions {
   readonly folder: string;
@@ -58,6 +59,7 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
       identity.open(appliance);
       accessFile.read();
     },
+    checkSignatures: folderChecks.checkSignatures,
     isBound: (license) => identity.matching(license).ok,
     disk: realDisk,
     folder,

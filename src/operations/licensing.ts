@@ -7,6 +7,7 @@ import { viewLicense, type LicenseView } from "../domain/views.ts";
 import { cloudRequest } from "../license/cloud-request.ts";
 import { fingerprintOf, publicPart } from "../license/keys.ts";
 import { verifyLicense } from "../license/license.ts";
+import { unprovenBy } from "../license/proof.ts";
 import { signReceipt } from "../license/receipt.ts";
 import { signRequest, type Request } from "../license/request.ts";
 import { verifyTrust, type Vendor } from "../license/trust.ts";
@@ -82,11 +83,22 @@ export class Licensing {
   async showTrust(document: string): LicensingAnswer<VendorView> {
     if (this.#baked !== null && document.trim() !== this.#baked)
       return no({ code: "trust_closed" });
-    const known = await this.#store.read(({ vendors }) => new Map(vendors));
+    const known = await this.#store.read(({ vendors, licenses }) => ({
+      vendors: new Map(vendors),
+      licenses: [...licenses.values()],
+    }));
     if (!known.ok) return known;
-    const verified = await verifyTrust(document.trim(), (id) => asVendor(known.value.get(id)));
+    const { vendors, licenses } = known.value;
+    const verified = await verifyTrust(document.trim(), (id) => asVendor(vendors.get(id)));
     if (!verified.ok) return no({ code: "invalid_license_file", reason: verified.fault });
-    return ok(viewVendor(verified.value));
+    const vendor = verified.value;
+    // Every start checks each license against the keys that are trusted then.
+    for (const license of licenses.filter(({ grant }) => grant.vendor === vendor.vendor)) {
+      if ((await unprovenBy(license, this.#identity.id, [vendor])) === null) continue;
+      const reason = `leaves out the key that license ${license.id} is signed with; install that license signed with another key first`;
+      return no({ code: "invalid_license_file", reason });
+    }
+    return ok(viewVendor(vendor));
   }
 
   async distrust(vendor: string, peer: string): LicensingAnswer<{ readonly vendor: string }> {

@@ -8,7 +8,8 @@ import { encodeLine, firstHead, scan } from "./journal.ts";
 import { load, makeDurable, type Loaded } from "./load.ts";
 import { endOrphanCheckpoint, lockFolder } from "./lock.ts";
 import { FolderRefused } from "./refusal.ts";
-import { wayBack } from "./replay.ts";
+import { NO_WAY_BACK, wayBack } from "./replay.ts";
+import type { SignatureCheck } from "./signatures.ts";
 import { finishRestore, restoreIn } from "./swap.ts";
 import { encodeSnapshot, noHistory } from "./snapshot.ts";
 import { StateFile } from "./state-file.ts";
@@ -30,6 +31,7 @@ export interface FolderOptions {
   readonly identify: () => Promise<string>;
   /** Throws when this is not the appliance the folder was made by. */
   readonly recognize?: (appliance: string) => void;
+  readonly checkSignatures?: SignatureCheck | undefined;
 }
 
 /** Takes the folder for this process and decides whether what it holds can be served. */
@@ -37,9 +39,10 @@ export async function openFolder(options: FolderOptions): Promise<OpenedFolder> 
   const { disk, folder, kind } = options;
   const { lock, notes } = await takeFolder(options);
   try {
-    const loaded = (await load(disk, folder)) ?? (await firstStart(options));
-    const found = loaded.state.kind;
-    if (kind !== null && kind !== found) throw wrongKind(folder, kind, found);
+    const found = await load(disk, folder, options.checkSignatures);
+    const loaded = found ?? (await firstStart(options));
+    const made = loaded.state.kind;
+    if (kind !== null && kind !== made) throw wrongKind(folder, kind, made);
     options.recognize?.(loaded.state.appliance);
     await makeDurable(disk, folder, loaded);
     return { ...loaded, lock, notes: [...notes, ...loaded.notes] };
@@ -136,7 +139,7 @@ async function firstStart(options: FolderOptions): Promise<Loaded> {
     const path = join(folder, STATE);
     throw new FolderRefused(
       `${path} is missing beside its journal`,
-      await wayBack(disk, folder, path),
+      (await wayBack(disk, folder, path)) ?? NO_WAY_BACK,
     );
   }
   if (!create || kind === null) throw notThere(folder);

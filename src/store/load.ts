@@ -3,6 +3,7 @@ import type { Disk } from "../platform/disk.ts";
 import { writeAll } from "../platform/files.ts";
 import type { Head } from "./journal.ts";
 import { replay, type GoodSegment, type Replayed } from "./replay.ts";
+import { refuseUnsigned, type SignatureCheck } from "./signatures.ts";
 
 export interface Loaded {
   readonly state: State;
@@ -19,9 +20,14 @@ export interface Loaded {
 }
 
 /** What a start goes on from; an interrupted write at the end is cut off. Null: no state yet. */
-export async function load(disk: Disk, folder: string): Promise<Loaded | null> {
+export async function load(
+  disk: Disk,
+  folder: string,
+  checkSignatures?: SignatureCheck,
+): Promise<Loaded | null> {
   const replayed = await replay(disk, folder);
   if (replayed === null) return null;
+  await refuseUnsigned(disk, folder, replayed, checkSignatures);
   const { snapshot, state, head, segments, torn, lastBatch } = replayed;
   const segment = segments.at(-1) as GoodSegment;
   const notes = torn === null ? [] : [await cutTail(disk, folder, segment, torn)];

@@ -9,6 +9,7 @@ import { FormatUnknown } from "./migrations.ts";
 import { FolderRefused, FormatRefused } from "./refusal.ts";
 import { decodeSnapshot, headOf, type Snapshot } from "./snapshot.ts";
 import { StateFile } from "./state-file.ts";
+import type { SignatureCheck } from "./signatures.ts";
 import { restoreIn } from "./swap.ts";
 
 /** A segment, and how much of it is good. */
@@ -26,6 +27,8 @@ export interface Replayed {
   readonly torn: Uint8Array | null;
   /** The last batch of the last segment: the only lines whose sync may not have returned. */
   readonly lastBatch: { readonly offset: number; readonly bytes: Uint8Array };
+  /** The line that brought a license, where it is one of these segments and not the snapshot. */
+  readonly installedBy: ReadonlyMap<number, string>;
 }
 
 /**
@@ -57,6 +60,7 @@ function follow(
   const segments: GoodSegment[] = [];
   let torn: Uint8Array | null = null;
   let lastBatch: Replayed["lastBatch"] = { offset: 0, bytes: new Uint8Array() };
+  const installedBy = new Map<number, string>();
   for (const segment of found) {
     if (segment.number !== head.seq + 1) throw gap(folder, head.seq + 1, segment.number - 1);
     const bytes = disk.read(segment.path) ?? new Uint8Array();
@@ -64,6 +68,10 @@ function follow(
     const scanned = scan(bytes, head, (line, raw) => {
       if (line.from === line.seq) batch = raw.byteOffset - bytes.byteOffset;
       apply(state, folder, segment, line);
+      for (const event of line.events) {
+        if (event.type !== "LicenseInstalled") continue;
+        installedBy.set(event.license, `${segment.path}: line ${line.seq}`);
+      }
       each(line);
     });
     if (scanned.damage !== null) {
@@ -78,7 +86,7 @@ function follow(
   }
   const newest = segments.pop();
   if (newest === undefined) throw gap(folder, head.seq + 1, null);
-  return { head, segments: [...segments, newest], torn, lastBatch };
+  return { head, segments: [...segments, newest], torn, lastBatch, installedBy };
 }
 
 function apply(state: State, folder: string, { path }: Numbered, { seq, events }: Line): void {
@@ -103,7 +111,7 @@ async function readState(disk: Disk, folder: string): Promise<Snapshot | null> {
     if (!(error instanceof FileDamaged)) throw error;
     throw new FolderRefused(
       `${file.path} ${error.message}`,
-      await wayBack(disk, folder, file.path),
+      (await wayBack(disk, folder, file.path)) ?? NO_WAY_BACK,
     );
   }
 }
@@ -113,28 +121,44 @@ async function rowsOf(disk: Disk, folder: string, snapshot: Snapshot): Promise<S
     return decodeSnapshot(snapshot);
   } catch (error) {
     const path = join(folder, STATE);
-    throw new FolderRefused(`${path} ${String(error)}`, await wayBack(disk, folder, path));
+    const back = await wayBack(disk, folder, path);
+    throw new FolderRefused(`${path} ${String(error)}`, back ?? NO_WAY_BACK);
   }
 }
 
+export const NO_WAY_BACK =
+  "no earlier generation is left in this folder; berth restore FILE brings back a backup";
+
 /**
- * The one command that brings back the checkpoint before the damaged one, and what it would cost.
+ * The one command that brings back the checkpoint before the damaged one, and what it would cost;
+ * null: none would help.
  */
-export async function wayBack(disk: Disk, folder: string, path: string): Promise<string> {
+export async function wayBack(
+  disk: Disk,
+  folder: string,
+  path: string,
+  check: SignatureCheck = async () => null,
+): Promise<string | null> {
   for (const { number, path: kept } of generationsIn(disk, folder).toReversed()) {
-    if (!(await isUsable(disk, folder, number))) continue;
+    if (!(await isUsable(disk, folder, number, check))) continue;
     return `cp -p ${quoted(kept)} ${quoted(path)} # nothing is lost, the journal has every change since`;
   }
-  return "no earlier generation is left in this folder; berth restore FILE brings back a backup";
+  return null;
 }
 
 /** Only what a start would take: the generation, and all of the journal since. */
-async function isUsable(disk: Disk, folder: string, covers: number): Promise<boolean> {
+async function isUsable(
+  disk: Disk,
+  folder: string,
+  covers: number,
+  check: SignatureCheck,
+): Promise<boolean> {
   try {
     const kept = await new StateFile(disk, folder, generationName(covers)).read();
     if (kept?.covers.seq !== covers) return false;
-    follow(disk, folder, decodeSnapshot(kept), headOf(kept), () => {});
-    return true;
+    const state = decodeSnapshot(kept);
+    follow(disk, folder, state, headOf(kept), () => {});
+    return (await check(state)) === null;
   } catch {
     return false;
   }

@@ -22,6 +22,7 @@ export interface RestoreOptions {
   readonly now: Instant;
   readonly uid: number;
   readonly identity: VerifyOptions["identity"];
+  readonly checkSignatures?: VerifyOptions["checkSignatures"];
 }
 
 export interface RestoreReport {
@@ -40,15 +41,16 @@ export interface RestoreReport {
  * only when somebody says so.
  */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoreReport> {
-  const { disk, folder, file, uid, identity, isMove = false } = options;
+  const { disk, folder, file, uid, identity, checkSignatures, isMove = false } = options;
+  const checks = { identity, checkSignatures };
   // A bad file must not leave a new folder behind.
-  if (disk.stat(folder) === null) await openBackup(disk, file, { identity });
+  if (disk.stat(folder) === null) await openBackup(disk, file, checks);
   const { lock } = await takeFolder({ disk, folder, create: true, uid });
   try {
     const there = isEmpty(disk, folder) ? null : await standing(disk, folder);
     let continues = there === null;
     const { archive, manifest, verified } = await openBackup(disk, file, {
-      identity,
+      ...checks,
       audited(seq, sum) {
         if (there !== null && "head" in there) {
           continues ||= seq === there.head.auditSeq && sum === there.head.auditSum;

@@ -3,6 +3,7 @@ import type { ClockJump, Kind, State } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import type { Disk } from "../platform/disk.ts";
 import type { StorageFault } from "./group-commit.ts";
+import type { SignatureCheck } from "./signatures.ts";
 
 /** What a store is opened with. */
 export interface StoreOptions {
@@ -26,6 +27,8 @@ export interface StoreOptions {
   readonly uid?: number;
   readonly identify?: () => Promise<string>;
   readonly recognize?: (appliance: string) => void;
+  /** Whether the vendors signed what the folder says of its licenses; absent: it is believed. */
+  readonly checkSignatures?: SignatureCheck;
   /** Is this machine the one a license was signed for? */
   readonly isBound?: State["isBound"];
   /** What the operator allows one user, and one address, at most. */

@@ -45,10 +45,10 @@ export class Store {
   readonly #ticking: Timer;
 
   static async open(options: StoreOptions): Promise<Store> {
-    const { disk, folder, kind, create, clock, recognize = () => {} } = options;
+    const { disk, folder, kind, create, clock, recognize = () => {}, checkSignatures } = options;
     const uid = options.uid ?? process.getuid?.() ?? 0;
     const identify = options.identify ?? (async () => "");
-    const made = { identify, recognize };
+    const made = { identify, recognize, checkSignatures };
     const opened = await openFolder({ disk, folder, kind, create, uid, now: clock, ...made });
     return new Store(options, opened);
   }
@@ -247,7 +247,7 @@ export class Store {
   }
 
   async #reload(): Promise<void> {
-    const { disk, folder } = this.#options;
+    const { disk, folder, checkSignatures } = this.#options;
     await this.#commit.quiet;
     await this.#commit.settled()?.catch((error: unknown) => {
       if (error instanceof StorageError && error.fault.code === "storage_failed") throw error;
@@ -262,7 +262,7 @@ export class Store {
     } finally {
       file.close();
     }
-    const loaded = await load(disk, folder);
+    const loaded = await load(disk, folder, checkSignatures);
     if (loaded === null) throw new Error(`${join(folder, STATE)} is gone`);
     this.#state = this.#bound(loaded.state);
     this.#head = loaded.head;

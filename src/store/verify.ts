@@ -7,6 +7,7 @@ import { scan, type Head } from "./journal.ts";
 import { walkRecord, type Walked } from "./record.ts";
 import { FolderRefused } from "./refusal.ts";
 import { replay } from "./replay.ts";
+import { refuseUnsigned, type SignatureCheck } from "./signatures.ts";
 import { decodeSnapshot, encodeSnapshot, FORMAT, headOf, type Snapshot } from "./snapshot.ts";
 import { StateFile } from "./state-file.ts";
 
@@ -36,6 +37,7 @@ export interface Verified {
 export interface VerifyOptions {
   /** Throws unless the key in the folder is this appliance's. */
   readonly identity: (disk: Disk, folder: string, appliance: string) => void;
+  readonly checkSignatures?: SignatureCheck | undefined;
   /** For each line of the audit chain, in order. */
   readonly audited?: (seq: number, sum: string) => void;
 }
@@ -48,7 +50,7 @@ export interface VerifyOptions {
 export async function verify(
   disk: Disk,
   folder: string,
-  { identity, audited = () => {} }: VerifyOptions,
+  { identity, checkSignatures, audited = () => {} }: VerifyOptions,
 ): Promise<Verified> {
   const fresh: [number, string][] = [];
   const replayed = await replay(disk, folder, ({ audit_seq, sum }) => {
@@ -59,6 +61,7 @@ export async function verify(
   }
   const { snapshot, state, head, segments, torn } = replayed;
   identity(disk, folder, state.appliance);
+  await refuseUnsigned(disk, folder, replayed, checkSignatures);
   // The anchor is a line of the chain too, even when nothing else is left of that time.
   const { anchor } = snapshot.audit;
   if (anchor.seq > 0) audited(anchor.seq, anchor.sum);

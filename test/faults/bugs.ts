@@ -393,7 +393,7 @@ export const bugs: readonly Bug[] = [
   {
     name: "a generation is offered without a look at the journal since",
     file: "src/store/replay.ts",
-    find: "    follow(disk, folder, decodeSnapshot(kept), headOf(kept), () => {});\n",
+    find: "    follow(disk, folder, state, headOf(kept), () => {});\n",
     replace: "",
     caughtBy: ["damage"],
   },

@@ -3,14 +3,16 @@
 import { createPrivateKey, createPublicKey } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Command } from "../../src/domain/command.ts";
+import type { Command, InstallLicense } from "../../src/domain/command.ts";
 import { evolve } from "../../src/domain/evolve.ts";
 import { emptyState } from "../../src/domain/state.ts";
 import { DAY, HOUR, later, MINUTE, type Instant } from "../../src/domain/time.ts";
-import { idOf, type PrivateKey } from "../../src/license/keys.ts";
+import { idOf, publicPart, type PrivateKey } from "../../src/license/keys.ts";
+import { signLicense } from "../../src/license/license.ts";
 import { Credentials } from "../../src/operations/credentials.ts";
 import { Identity } from "../../src/operations/identity.ts";
 import { realDisk, type Disk } from "../../src/platform/disk.ts";
+import { sha256 } from "../../src/platform/hash.ts";
 import { checkpoint } from "../../src/store/checkpoint.ts";
 import { decodeLine, type Line } from "../../src/store/journal.ts";
 import { SealedFile } from "../../src/store/sealed-file.ts";
@@ -30,6 +32,7 @@ import {
   registerFeature,
   unregister,
 } from "../support/scenario.ts";
+import { termsDocument } from "../support/vendor.ts";
 import { bytesOf, readTree, type Bytes, type Tree } from "./tree.ts";
 
 export interface Moment {
@@ -96,8 +99,10 @@ export async function live(folder: string, named: string): Promise<Life> {
     for (const command of commands) await together(command);
   };
 
-  const trust: Command = { type: "TrustVendor", vendor: VENDOR, peer: "10.0.0.9" };
-  await oneByOne(trust, makeRequest(requestFor(1)), install(1, CAD), register(who("ada")));
+  const vendor = { ...VENDOR, vendor: idOf(VENDOR_KEY), keys: [publicPart(VENDOR_KEY)] };
+  const trust: Command = { type: "TrustVendor", vendor, peer: "10.0.0.9" };
+  const installing = await signedFor(key, install(1, CAD));
+  await oneByOne(trust, makeRequest(requestFor(1)), installing, register(who("ada")));
   await together(register(who("bob")), register(who("cem")), consume(2));
   look("young");
   await checkpointed();
@@ -135,6 +140,28 @@ export async function live(folder: string, named: string): Promise<Life> {
   look("stopped");
   const lines = [...seen.values()].toSorted((a, b) => a.line.seq - b.line.seq);
   return { appliance: idOf(key), key, moments, foldable, lines, states: statesOf(lines) };
+}
+
+/** The same, with a document behind it that the vendor signed for this appliance. */
+async function signedFor(key: PrivateKey, command: InstallLicense): Promise<InstallLicense> {
+  const { license, terms, grant } = command;
+  const document = await signLicense(
+    {
+      iss: idOf(VENDOR_KEY),
+      iat: 0,
+      license_id: license,
+      serial: grant.serial,
+      request_id: null,
+      nonce: null,
+      appliance: idOf(key),
+      cnf: { jwk: publicPart(key) },
+      hardware_id: grant.hardwareId,
+      terms: termsDocument(terms),
+    },
+    VENDOR_KEY,
+  );
+  const signed = { vendor: idOf(VENDOR_KEY), document, lic: sha256(document) };
+  return { ...command, grant: { ...grant, ...signed } };
 }
 
 /** The clock is read when a line is due, and folding takes the disk of the moment. */
@@ -240,3 +267,5 @@ function keyOf(named: string): PrivateKey {
   const { x = "" } = createPublicKey(key).export({ format: "jwk" });
   return { kty: "OKP", crv: "Ed25519", x, d: secret.toString("base64url") };
 }
+
+const VENDOR_KEY = keyOf("the vendor");

@@ -110,6 +110,22 @@ describe("trusting", () => {
     expectOk(await site.upload(license));
   });
 
+  test("a newer document without the key of an installed license is refused until it is renewed", async () => {
+    const site = await openAppliance();
+    const both = { version: 2, keys: [publicPart(OTHER), publicPart(KEY)] };
+    expectOk(await add(site, await trustDocument(both)));
+    const alone = await trustDocument({ version: 3, keys: [publicPart(OTHER)] });
+    const message = await expectUnchanged(site, 400, "invalid_license_file", () =>
+      add(site, alone),
+    );
+    expect(message).toContain("leaves out the key that license 1 is signed with");
+
+    const named = { serial: 2, iss: idOf(KEY) };
+    const renewed = await answer(await site.asked(), 1, {}, named, OTHER);
+    granted(await site.licensing.install(renewed, "test"));
+    expect(expectOk(await add(site, alone)).version).toBe(3);
+  });
+
   test("is refused where another vendor has the product", async () => {
     const site = await openAppliance();
     await expectUnchanged(site, 400, "untrusted_vendor", async () =>

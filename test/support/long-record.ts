@@ -7,9 +7,8 @@ import { realDisk } from "../../src/platform/disk.ts";
 import { encodeLine, firstHead, type Head } from "../../src/store/journal.ts";
 import { encodeSnapshot, noHistory } from "../../src/store/snapshot.ts";
 import { StateFile } from "../../src/store/state-file.ts";
-import { installed, MONDAY } from "./scenario.ts";
+import { MONDAY } from "./scenario.ts";
 import { newSite } from "./new-site.ts";
-import { evolve } from "../../src/domain/evolve.ts";
 
 const WRITTEN_AT_ONCE = 20_000;
 
@@ -41,7 +40,6 @@ export async function longRecord(
     if (line === lines) append(folder, file, texts, files);
   }
   const state = newSite();
-  evolve(state, installed(1));
   state.appliance = appliance;
   state.mark = instant(MONDAY + lines * MINUTE);
   const end = { ...noHistory, file, length: files.get(file) ?? 0 };

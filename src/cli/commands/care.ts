@@ -8,8 +8,8 @@ import { restoreBackup } from "../../store/restore.ts";
 import { verify, type Verified } from "../../store/verify.ts";
 import { DONE, dataFolder, isSet, type Command } from "../command.ts";
 import { fileThere, isFolder, newFile } from "../file-argument.ts";
-import { fittingIdentity as identity } from "../fitting-identity.ts";
 import { option } from "../flags.ts";
+import { folderChecks } from "../folder-checks.ts";
 import { count, print, printJson, printWarning, table } from "../terminal.ts";
 
 const EXAMPLE = "site.berth";
@@ -28,7 +28,7 @@ const verifyCommand: Command = {
     const { verified, manifest } =
       word === undefined || isFolder(path)
         ? { verified: await walked(path), manifest: null }
-        : await openBackup(realDisk, path, { identity });
+        : await openBackup(realDisk, path, folderChecks);
     if (isSet(given, "json")) printJson({ ok: true, path, ...facts(verified, manifest) });
     else print(report(path, verified, manifest));
     return DONE;
@@ -41,7 +41,7 @@ const PATIENCE = 5;
 async function walked(folder: string): Promise<Verified> {
   for (let look = 1; ; look += 1) {
     try {
-      return await verify(realDisk, folder, { identity });
+      return await verify(realDisk, folder, folderChecks);
     } catch (error) {
       if (!(error instanceof FolderRefused) || look === PATIENCE) throw error;
     }
@@ -58,7 +58,7 @@ const backupCommand: Command = {
   async run(given) {
     const out = newFile(given, "a backup", EXAMPLE);
     const folder = dataFolder(given);
-    const made = await makeBackup(realDisk, folder, out, wallClock(), { identity });
+    const made = await makeBackup(realDisk, folder, out, wallClock(), folderChecks);
     const { manifest, verified, size } = made;
     if (isSet(given, "json")) {
       printJson({ ok: true, path: out, bytes: size, ...facts(verified, manifest) });
@@ -90,7 +90,7 @@ const restoreCommand: Command = {
       acceptLoss: isSet(given, "accept-loss"),
       now: wallClock(),
       uid: process.getuid?.() ?? 0,
-      identity,
+      ...folderChecks,
     });
     const { manifest, verified, replaced, lineage, lost } = done;
     if (isSet(given, "json")) {

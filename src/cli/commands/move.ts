@@ -9,7 +9,7 @@ import type { Verified } from "../../store/verify.ts";
 import { DONE, dataFolder, FAILED, Failure, isSet, place, type Command } from "../command.ts";
 import { fileThere, newFile } from "../file-argument.ts";
 import { option } from "../flags.ts";
-import { fittingIdentity } from "../fitting-identity.ts";
+import { folderChecks } from "../folder-checks.ts";
 import { reach } from "../reach.ts";
 import { ask, count, print, printJson } from "../terminal.ts";
 
@@ -76,7 +76,7 @@ const into: Command = {
       isMove: true,
       now: wallClock(),
       uid: process.getuid?.() ?? 0,
-      identity: fittingIdentity,
+      ...folderChecks,
     });
     const { licenses, registrations, appliance } = verified;
     if (isSet(given, "json")) {
@@ -94,8 +94,7 @@ Credentials, certificates and settings stay with a machine: berth admin token, b
 };
 
 async function write(folder: string, file: string): Promise<Verified> {
-  const identity = fittingIdentity;
-  return (await makeBackup(realDisk, folder, file, wallClock(), { identity })).verified;
+  return (await makeBackup(realDisk, folder, file, wallClock(), folderChecks)).verified;
 }
 
 /** Whether all of it is whole, and has room where it is to go. */

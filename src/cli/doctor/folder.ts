@@ -4,7 +4,7 @@ import { errorCode, realDisk } from "../../platform/disk.ts";
 import { writeAll } from "../../platform/files.ts";
 import { FolderRefused } from "../../store/refusal.ts";
 import { verify } from "../../store/verify.ts";
-import { fittingIdentity } from "../fitting-identity.ts";
+import { folderChecks } from "../folder-checks.ts";
 import { finding, ok, type Finding } from "./finding.ts";
 
 /** By the numbers the kernel gives them: where a sync may not mean what it should. */
@@ -104,9 +104,7 @@ export function speedFinding(times: readonly number[]): Finding {
 
 async function wholeness(folder: string): Promise<Finding> {
   try {
-    const { head, record } = await verify(realDisk, folder, {
-      identity: fittingIdentity,
-    });
+    const { head, record } = await verify(realDisk, folder, folderChecks);
     return ok("data", `whole: ${head.seq} changes, ${record.lines} lines of the record, chained`);
   } catch (error) {
     if (!(error instanceof FolderRefused)) throw error;

@@ -1,0 +1,44 @@
+import type { State, TrustedVendor } from "../domain/state.ts";
+import { unprovenBy } from "../license/proof.ts";
+import { verifyTrust, type Vendor } from "../license/trust.ts";
+import { bakedTrust } from "../platform/version.ts";
+import type { SignatureCheck } from "../store/signatures.ts";
+import { fittingIdentity } from "./fitting-identity.ts";
+
+/**
+ * Whether the licenses in a folder are what vendors signed that are trusted there; in a vendor's
+ * own build (`baked`: its trust document), also whether nobody else is trusted in it.
+ */
+export const signatureCheck =
+  (baked: string | null): SignatureCheck =>
+  async (state) => {
+    const foreign = baked === null ? null : await foreignVendor(state, baked);
+    if (foreign !== null) {
+      const { name, vendor } = foreign;
+      const what = `${name} (${vendor}) is trusted with a key that this build of berth does not have`;
+      const hint =
+        "start the berth that was told to trust it, or bring back a backup: berth restore";
+      return { license: null, what, hint };
+    }
+    const vendors = [...state.vendors.values()] as Vendor[];
+    for (const license of state.licenses.values()) {
+      const reason = await unprovenBy(license, state.appliance, vendors);
+      if (reason === null) continue;
+      const { id, terms } = license;
+      return { license: id, what: `license ${id} for ${terms.product} ${reason}` };
+    }
+    return null;
+  };
+
+async function foreignVendor({ vendors }: State, baked: string): Promise<TrustedVendor | null> {
+  const own = await verifyTrust(baked, () => null);
+  const keys = new Set(own.ok ? own.value.keys.map(({ x }) => x) : []);
+  const all = [...vendors.values()];
+  return all.find((vendor) => vendor.keys.some(({ x }) => !keys.has(x))) ?? null;
+}
+
+/** What every command asks of a folder, or of a backup, before it believes it. */
+export const folderChecks = {
+  identity: fittingIdentity,
+  checkSignatures: signatureCheck(bakedTrust),
+};

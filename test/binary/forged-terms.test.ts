@@ -1,0 +1,160 @@
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { LicenseInstalled } from "../../src/domain/event.ts";
+import { wallClock } from "../../src/platform/clock.ts";
+import { realDisk } from "../../src/platform/disk.ts";
+import { sha256 } from "../../src/platform/hash.ts";
+import { makeBackup } from "../../src/store/backup.ts";
+import { buildBinary, runBinary, type Said } from "../support/binary.ts";
+import { journalOf } from "../support/licensed-store.ts";
+import { feature, terms } from "../support/scenario.ts";
+import { license, makeSite, openSiteFolder } from "../support/site-folder.ts";
+import { copyOf, tempFolder } from "../support/temp-folder.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(120_000);
+
+const NEEDS_OPERATOR = 78;
+
+const TERMS = {
+  slots: 1,
+  features: [feature("view", { floating: { slots: 2, timeoutMinutes: 10 } })],
+};
+
+/** How a server started on this folder ends; one that becomes ready is stopped, and gives null. */
+async function refusalAtStart(folder: string): Promise<Said | null> {
+  const words = ["serve", "--data", folder, "--listen", "127.0.0.1:0"];
+  const child = Bun.spawn([buildBinary(), ...words], {
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+    cwd: "/",
+    env: {},
+  });
+  const decoder = new TextDecoder();
+  let stdout = "";
+  for await (const part of child.stdout) {
+    stdout += decoder.decode(part, { stream: true });
+    if (!/^ready$/m.test(stdout)) continue;
+    child.kill("SIGTERM");
+    await child.exited;
+    return null;
+  }
+  return { code: await child.exited, stdout, stderr: await child.stderr.text() };
+}
+
+/** A stopped site, with a license for one slot that is in `state.json`. */
+async function stoppedSite(): Promise<{ readonly folder: string; readonly id: number }> {
+  const folder = join(tempFolder(), "data");
+  return { folder, id: await makeSite(folder, TERMS) };
+}
+
+/** Puts another text into `state.json`, and the checksum that belongs to it. */
+function edit(folder: string, from: string | RegExp, to: string): void {
+  const path = join(folder, "state.json");
+  const text = readFileSync(path, "utf8");
+  const edited = text.replaceAll(new RegExp(from, "g"), to);
+  expect(edited).not.toBe(text);
+  const content = edited.slice(0, edited.lastIndexOf('"sum":"'));
+  writeFileSync(path, `${content}"sum":"${sha256(content)}"\n}\n`);
+}
+
+/** The journal with another event in the place of each, and a chain that fits from end to end. */
+function rewriteJournal(folder: string, change: (event: LicenseInstalled) => object): string {
+  const [name = "", ...more] = readdirSync(folder).filter((file) => file.startsWith("journal-"));
+  expect(more).toEqual([]);
+  let [prev, audit] = ["0".repeat(64), "0".repeat(64)];
+  const lines = journalOf(folder).map(({ line }) => {
+    const { sum: _sum, ...rest } = line;
+    const events = line.events.map((event) =>
+      event.type === "LicenseInstalled" ? change(event) : event,
+    );
+    const chained = { ...rest, ...(line.audit_seq !== undefined && { audit_prev: audit }) };
+    const content = JSON.stringify({ ...chained, events, prev }).slice(0, -1);
+    prev = sha256(content);
+    if (line.audit_seq !== undefined) audit = prev;
+    return `${content},"sum":"${prev}"}\n`;
+  });
+  const path = join(folder, name);
+  writeFileSync(path, lines.join(""));
+  return path;
+}
+
+describe("terms in state.json that the vendor did not sign", () => {
+  test.each<[what: string, from: RegExp, to: string, names: string]>([
+    ["more slots", /"slots":1,"timeoutMinutes"/, '"slots":5000,"timeoutMinutes"', "slots"],
+    [
+      "more slots of a feature",
+      /("terms":\{"code":"view".*?)"slots":2/,
+      '$1"slots":900',
+      "feature view",
+    ],
+    ["a later serial", /"serial":1,/, '"serial":9,', "serial"],
+  ])("%s keep the server from starting", async (_what, from, to, names) => {
+    const { folder, id } = await stoppedSite();
+    expect(await refusalAtStart(copyOf(folder))).toBeNull();
+    edit(folder, from, to);
+    const refused = await refusalAtStart(folder);
+    expect([refused?.code, refused?.stdout]).toEqual([NEEDS_OPERATOR, ""]);
+    const [error = "", hint = ""] = refused?.stderr.split("\n") ?? [];
+    expect(error).toStartWith(`berth: error: ${join(folder, "state.json")}: license ${id} `);
+    expect(error).toContain("differs from what its vendor signed");
+    expect(error).toContain(names);
+    const command = hint.replace("berth: hint: ", "");
+    expect(Bun.spawnSync(["sh", "-c", command]).exitCode).toBe(0);
+    expect(await refusalAtStart(folder)).toBeNull();
+  });
+
+  test("are found by every command that opens the folder or copies it", async () => {
+    const { folder, id } = await stoppedSite();
+    const backup = join(tempFolder(), "site.berth");
+    edit(folder, '"slots":1,"timeoutMinutes"', '"slots":5000,"timeoutMinutes"');
+    const data = ["--data", folder];
+    for (const words of [
+      ["status", ...data],
+      ["license", "list", ...data],
+      ["license", "request", ...data],
+      ["verify", ...data],
+      ["doctor", ...data],
+      ["backup", backup, ...data],
+    ]) {
+      const { code, stdout, stderr } = await runBinary(words);
+      expect([words[0], code]).toEqual([words[0], NEEDS_OPERATOR]);
+      expect(stdout + stderr).toContain(`license ${id} `);
+      expect(stdout + stderr).toContain("differs from what its vendor signed");
+    }
+  });
+
+  test("do not come in with a backup", async () => {
+    const { folder, id } = await stoppedSite();
+    edit(folder, '"slots":1,"timeoutMinutes"', '"slots":5000,"timeoutMinutes"');
+    for (const kept of readdirSync(folder).filter((name) => /^state-\d+\.json$/.test(name))) {
+      Bun.spawnSync(["rm", join(folder, kept)]);
+    }
+    const file = join(tempFolder(), "forged.berth");
+    await makeBackup(realDisk, folder, file, wallClock(), { identity: () => {} });
+    const fresh = join(tempFolder(), "fresh");
+    const { code, stderr } = await runBinary(["restore", file, "--data", fresh]);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`license ${id} `);
+    expect(realDisk.stat(fresh)).toBeNull();
+  });
+});
+
+test("terms in the journal that the vendor did not sign keep the server from starting", async () => {
+  const live = join(tempFolder(), "data");
+  const { store, licensing } = await openSiteFolder(live, wallClock);
+  const id = await license(licensing, terms(TERMS));
+  const folder = copyOf(live);
+  await store.close();
+  expect(await refusalAtStart(copyOf(folder))).toBeNull();
+  const path = rewriteJournal(folder, (event) => ({
+    ...event,
+    terms: { ...event.terms, slots: 5_000 },
+  }));
+  const refused = await refusalAtStart(folder);
+  expect([refused?.code, refused?.stdout]).toEqual([NEEDS_OPERATOR, ""]);
+  expect(refused?.stderr).toMatch(new RegExp(`error: ${path}: line \\d+: license ${id} .*slots`));
+  expect(refused?.stderr).toContain("berth restore FILE");
+});
