@@ -39,15 +39,28 @@ export function writeAll(file: OpenFile, bytes: Uint8Array): void {
   while (written < bytes.length) written += file.write(bytes.subarray(written));
 }
 
-/** Adds to a file's end, durably; the file is made if it is not there. */
+/** Adds to a file's end, durably, all of it or nothing; the file is made if it is not there. */
 export async function appendFile(disk: Disk, path: string, text: string): Promise<void> {
-  const isNew = disk.stat(path) === null;
+  const size = disk.stat(path)?.size;
   const file = disk.open(path);
   try {
     writeAll(file, Buffer.from(text));
     await file.sync();
+  } catch (error) {
+    await cutBack(file, size ?? 0);
+    throw error;
   } finally {
     file.close();
   }
-  if (isNew) await disk.syncFolder(dirname(path));
+  if (size === undefined) await disk.syncFolder(dirname(path));
+}
+
+/** What was not written as a whole must not stay; what went wrong first is what is reported. */
+async function cutBack(file: OpenFile, size: number): Promise<void> {
+  try {
+    file.truncate(size);
+    await file.sync();
+  } catch {
+    // A disk that does not even do that; who reads the file has to expect half a line at its end.
+  }
 }

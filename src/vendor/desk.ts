@@ -40,7 +40,7 @@ export class Desk {
     await keep(disk, folder, key, passphrase);
     await replaceFile(disk, join(folder, TRUST), Buffer.from(`${await signTrust(vendor, key)}\n`));
     await Ledger.make(disk, folder);
-    return new Desk(vendor, key, new Ledger(disk, folder));
+    return new Desk(vendor, key, await Ledger.open(disk, folder));
   }
 
   /** This desk with these products besides its own: a trust document of the next version. */
@@ -93,7 +93,7 @@ export class Desk {
     if (!known.keys.some((one) => one.x === key.x)) {
       throw new DeskRefused(`the key in ${folder} is not in its trust document`, "");
     }
-    return new Desk(known, key, new Ledger(disk, folder));
+    return new Desk(known, key, await Ledger.open(disk, folder));
   }
 }
 

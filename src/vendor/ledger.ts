@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Disk } from "../platform/disk.ts";
 import { appendFile, replaceFile } from "../platform/files.ts";
+import { GENESIS, sha256 } from "../platform/hash.ts";
 import { DeskRefused } from "./refusal.ts";
 import type { PublicKey } from "../license/keys.ts";
 import type { TermsDocument } from "../license/terms.ts";
@@ -60,25 +61,49 @@ const LEDGER = "ledger.jsonl";
 const busy = (): DeskRefused =>
   new DeskRefused("another command is writing to this desk", "run it again");
 
-/** What the desk did, only ever added to: a line is on disk before anything leaves the desk. */
+/**
+ * What the desk did, only ever added to: a line is on disk before anything leaves the desk. Each
+ * line holds the hash of the one before (`prev`), so that none is changed or taken out unnoticed;
+ * lines of older versions have none, up to the first one that was added since.
+ */
 export class Ledger {
   readonly #disk: Disk;
   readonly #path: string;
   readonly #entries: Entry[];
   #size: number;
+  /** The hash of the last line. */
+  #sum: string;
+  /** What the desk's owner should hear about. */
+  readonly notes: readonly string[];
 
-  constructor(disk: Disk, folder: string) {
+  private constructor(disk: Disk, path: string, bytes: Uint8Array, notes: readonly string[]) {
     this.#disk = disk;
-    this.#path = join(folder, LEDGER);
-    const bytes = disk.read(this.#path);
-    if (bytes === null) {
-      throw new DeskRefused(`${this.#path} is missing`, "bring it back from a backup");
-    }
+    this.#path = path;
     this.#size = bytes.length;
-    const lines = new TextDecoder().decode(bytes).split("\n");
-    const torn = lines.pop() !== "";
-    this.#entries = lines.map((line, index) => this.#parsed(line, index + 1));
-    if (torn) throw this.#damaged(lines.length + 1);
+    this.notes = notes;
+    const { entries, sum } = parseLines(path, bytes);
+    this.#entries = entries;
+    this.#sum = sum;
+  }
+
+  /** A write that was interrupted never counted, and is cut off; anything else wrong is refused. */
+  static async open(disk: Disk, folder: string): Promise<Ledger> {
+    const path = join(folder, LEDGER);
+    const bytes = read(disk, path);
+    if (wholeOf(bytes).length === bytes.length) return new Ledger(disk, path, bytes, []);
+    return locked(disk, path, async () => {
+      // Read again: the line may have been under way a moment ago.
+      const now = read(disk, path);
+      const whole = wholeOf(now);
+      const torn = now.subarray(whole.length);
+      if (torn.length === 0) return new Ledger(disk, path, now, []);
+      const kept = `${path}.${whole.length}.torn`;
+      const note = `${path} ended in an interrupted write: its ${torn.length} bytes are now in ${kept}`;
+      const ledger = new Ledger(disk, path, whole, [note]);
+      await replaceFile(disk, kept, torn);
+      await replaceFile(disk, path, whole);
+      return ledger;
+    });
   }
 
   static make(disk: Disk, folder: string): Promise<void> {
@@ -86,36 +111,21 @@ export class Ledger {
   }
 
   /** On disk before anything leaves the desk, and only if nobody else wrote meanwhile. */
-  async add(...entries: readonly Entry[]): Promise<void> {
-    const lock = this.#disk.lock(`${this.#path}.lock`);
-    if (lock === null) throw busy();
-    try {
+  add(...entries: readonly Entry[]): Promise<void> {
+    return locked(this.#disk, this.#path, async () => {
       if (this.#disk.stat(this.#path)?.size !== this.#size) throw busy();
-      const text = entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
+      let sum = this.#sum;
+      const lines = entries.map((entry) => {
+        const line = JSON.stringify({ ...entry, prev: sum });
+        sum = sha256(line);
+        return `${line}\n`;
+      });
+      const text = lines.join("");
       await appendFile(this.#disk, this.#path, text);
       this.#size += Buffer.byteLength(text);
+      this.#sum = sum;
       this.#entries.push(...entries);
-    } finally {
-      lock.release();
-    }
-  }
-
-  #parsed(line: string, number: number): Entry {
-    try {
-      const entry: unknown = JSON.parse(line);
-      const type = (entry as { type?: unknown } | null)?.type;
-      if (typeof type === "string") return entry as Entry;
-    } catch {
-      // Said below, with the line it is in.
-    }
-    throw this.#damaged(number);
-  }
-
-  #damaged(line: number): DeskRefused {
-    return new DeskRefused(
-      `${this.#path} is damaged at line ${line}`,
-      "bring it back from a backup; if only the last line was interrupted, take that line off",
-    );
+    });
   }
 
   /** Its newest serial came back with a receipt. */
@@ -144,3 +154,61 @@ export class Ledger {
     return seen.findLast((entry) => entry.appliance === appliance) ?? null;
   }
 }
+
+function read(disk: Disk, path: string): Uint8Array {
+  const bytes = disk.read(path);
+  if (bytes !== null) return bytes;
+  throw new DeskRefused(`${path} is missing`, "bring it back from a backup");
+}
+
+async function locked<T>(disk: Disk, path: string, work: () => Promise<T>): Promise<T> {
+  const lock = disk.lock(`${path}.lock`);
+  if (lock === null) throw busy();
+  try {
+    return await work();
+  } finally {
+    lock.release();
+  }
+}
+
+const LF = 10;
+
+/** Without what stands behind the last line feed. */
+const wholeOf = (bytes: Uint8Array): Uint8Array => bytes.subarray(0, bytes.lastIndexOf(LF) + 1);
+
+function parseLines(path: string, bytes: Uint8Array): { entries: Entry[]; sum: string } {
+  const lines = new TextDecoder().decode(bytes).split("\n").slice(0, -1);
+  let sum = GENESIS;
+  let isChained = false;
+  const entries = lines.map((line, index) => {
+    const parsed = parseEntry(line);
+    if (parsed === null) throw damaged(path, index + 1, "is damaged");
+    const { prev, ...entry } = parsed;
+    if (prev === undefined ? isChained : prev !== sum) {
+      throw damaged(path, index + 1, "does not continue the ledger");
+    }
+    isChained = prev !== undefined;
+    sum = sha256(line);
+    return entry;
+  });
+  return { entries, sum };
+}
+
+type Line = Entry & { readonly prev?: string };
+
+/** Null when it is none. */
+function parseEntry(line: string): Line | null {
+  try {
+    const entry: unknown = JSON.parse(line);
+    const type = (entry as { type?: unknown } | null)?.type;
+    return typeof type === "string" ? (entry as Line) : null;
+  } catch {
+    return null;
+  }
+}
+
+const damaged = (path: string, line: number, what: string): DeskRefused =>
+  new DeskRefused(
+    `${path} ${what} at line ${line}`,
+    "bring it back from a backup; something else than berth wrote to it",
+  );

@@ -273,7 +273,7 @@ describe("a code that an older version of the desk made", () => {
     if (issued === undefined) throw new Error("nothing is on the ledger");
     const folder = tempFolder();
     await Ledger.make(realDisk, folder);
-    const ledger = new Ledger(realDisk, folder);
+    const ledger = await Ledger.open(realDisk, folder);
     await ledger.add({ ...issued, document: code });
     const desk = Object.assign(Object.create(Object.getPrototypeOf(air.desk) as object), air.desk, {
       ledger,

@@ -18,7 +18,8 @@ const ledgerIn = (folder: string): Entry[] =>
   readFileSync(join(folder, "ledger.jsonl"), "utf8")
     .split("\n")
     .filter((line) => line !== "")
-    .map((line) => JSON.parse(line) as Entry);
+    .map((line) => JSON.parse(line) as Entry & { prev: string })
+    .map(({ prev: _prev, ...entry }) => entry);
 
 /** Refused, and nothing was put on the ledger for it; gives the reason. */
 async function refusal(folder: string, act: () => Promise<unknown>): Promise<string> {

@@ -1,29 +1,144 @@
 import { describe, expect, test } from "bun:test";
-import { appendFileSync, rmSync } from "node:fs";
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { signTrust } from "../../src/license/trust.ts";
-import { realDisk } from "../../src/platform/disk.ts";
+import { errorCode, realDisk } from "../../src/platform/disk.ts";
+import { GENESIS, sha256 } from "../../src/platform/hash.ts";
 import { confirmActivation, makePolicy } from "../../src/vendor/airgap.ts";
 import { Desk } from "../../src/vendor/desk.ts";
 import { receive } from "../../src/vendor/receive.ts";
 import { openAppliance, type Appliance } from "../support/api.ts";
 import { issued, openDesk, requestFrom } from "../support/desk.ts";
+import { failAt, FaultyDisk } from "../support/faulty-disk.ts";
 import { granted } from "../support/licensed-store.ts";
 import { MONDAY } from "../support/scenario.ts";
 
 const open = (folder: string) => Desk.open(realDisk, folder, null);
 
+/** Everything on the ledger, as it stands in the file. */
+const textIn = (folder: string): string => readFileSync(join(folder, "ledger.jsonl"), "utf8");
+
 describe("a ledger", () => {
   test.each([
-    ["whose last line was interrupted", '{"type":"iss'],
-    ["whose last line lacks its end", '{"type":"seen"}'],
+    ["that was interrupted", '{"type":"iss'],
+    ["that lacks its end", '{"type":"seen"}'],
+  ])(
+    "with a last line %s is cut behind the line before, and a copy is kept",
+    async (_what, tail) => {
+      const { desk, folder, site } = await openDesk();
+      const first = await issued(desk, await requestFrom(site));
+      const whole = textIn(folder);
+      appendFileSync(join(folder, "ledger.jsonl"), tail);
+      const opened = await open(folder);
+      const kept = join(folder, `ledger.jsonl.${Buffer.byteLength(whole)}.torn`);
+      expect(opened.ledger.notes).toEqual([
+        `${join(folder, "ledger.jsonl")} ended in an interrupted write: its ${tail.length} bytes are now in ${kept}`,
+      ]);
+      expect([textIn(folder), readFileSync(kept, "utf8")]).toEqual([whole, tail]);
+      expect(opened.ledger.issued()).toEqual([first]);
+      await issued(opened, await requestFrom(site), { terms: { slots: 7 } });
+      const again = await open(folder);
+      expect([again.ledger.issued().length, again.ledger.notes]).toEqual([2, []]);
+    },
+  );
+
+  test("that another command is writing to is not cut", async () => {
+    const { folder } = await openDesk();
+    const path = join(folder, "ledger.jsonl");
+    appendFileSync(path, '{"type":"iss');
+    const lock = realDisk.lock(`${path}.lock`);
+    expect(open(folder)).rejects.toThrow("another command is writing");
+    lock?.release();
+    expect(textIn(folder)).toBe('{"type":"iss');
+  });
+
+  test.each([
+    ["a disk that is full", (disk: FaultyDisk) => (disk.room = 700)],
+    ["a disk that is full at once", (disk: FaultyDisk) => (disk.room = 0)],
+    ["a sync that fails", (disk: FaultyDisk) => failAt(disk, 1, "EIO", "sync")],
+  ])("is as it was after %s, and takes the next answer", async (_what, misbehave) => {
+    const { desk, folder, site } = await openDesk();
+    await issued(desk, await requestFrom(site));
+    const whole = textIn(folder);
+    const disk = new FaultyDisk();
+    const failing = await Desk.open(disk, folder, null);
+    misbehave(disk);
+    const request = await requestFrom(site);
+    const late = issued(failing, request, { terms: { slots: 7 } });
+    expect(await late.catch((error: unknown) => errorCode(error))).toMatch(/^(?:ENOSPC|EIO)$/);
+    expect(textIn(folder)).toBe(whole);
+    disk.heal();
+    await issued(failing, request, { terms: { slots: 7 } });
+    expect((await open(folder)).ledger.issued()).toHaveLength(2);
+  });
+
+  test.each([
     ["with a line that is no entry", "null\n"],
     ["with a line that is no JSON", "what\n"],
+    ["with a line that was interrupted long ago", '{"type":"iss\n'],
   ])("%s is refused, naming the line", async (_what, tail) => {
     const { desk, folder, site } = await openDesk();
     await issued(desk, await requestFrom(site));
     appendFileSync(join(folder, "ledger.jsonl"), tail);
     expect(open(folder)).rejects.toThrow("is damaged at line 3");
+  });
+
+  test("holds with each line the hash of the one before", async () => {
+    const { desk, folder, site } = await openDesk();
+    await issued(desk, await requestFrom(site));
+    await issued(desk, await requestFrom(site), { terms: { slots: 7 } });
+    let sum = GENESIS;
+    for (const line of textIn(folder).split("\n").slice(0, -1)) {
+      expect((JSON.parse(line) as { prev: string }).prev).toBe(sum);
+      sum = sha256(line);
+    }
+    const reopened = await open(folder);
+    await issued(reopened, await requestFrom(site), { terms: { slots: 8 } });
+    expect((await open(folder)).ledger.issued()).toHaveLength(3);
+  });
+
+  test("without one of its lines, or with one changed, is refused, naming the line", async () => {
+    const { desk, folder, site } = await openDesk();
+    for (const slots of [1, 2, 3]) {
+      await issued(desk, await requestFrom(site), { terms: { slots } });
+    }
+    const lines = textIn(folder).split("\n");
+    expect(lines).toHaveLength(7);
+    const judged = async (changed: string[]): Promise<unknown> => {
+      writeFileSync(join(folder, "ledger.jsonl"), changed.join("\n"));
+      return open(folder).then(
+        () => "taken",
+        (error: unknown) => (error as Error).message,
+      );
+    };
+    const path = join(folder, "ledger.jsonl");
+    for (let place = 0; place < 5; place += 1) {
+      const reason = `${path} does not continue the ledger at line`;
+      expect(await judged(lines.toSpliced(place, 1))).toBe(`${reason} ${place + 1}`);
+      const changed = lines[place]?.replace('"at":"2026', '"at":"2025') ?? "";
+      expect(changed).not.toBe(lines[place]);
+      expect(await judged(lines.with(place, changed))).toBe(`${reason} ${place + 2}`);
+    }
+    const { prev: _prev, ...bare } = JSON.parse(lines[4] ?? "") as { prev: string };
+    expect(await judged(lines.with(4, JSON.stringify(bare)))).toContain("at line 5");
+    // Whole lines off the end are not seen: only somebody who remembers its last line could tell.
+    expect(await judged(lines.toSpliced(5, 1))).toBe("taken");
+    expect(await judged(lines)).toBe("taken");
+  });
+
+  test("of an older version opens, and is a chain from its next line on", async () => {
+    const { desk, folder, site } = await openDesk();
+    await issued(desk, await requestFrom(site));
+    const path = join(folder, "ledger.jsonl");
+    const old = textIn(folder).replaceAll(/,"prev":"[0-9a-f]{64}"/g, "");
+    expect(old).not.toContain("prev");
+    writeFileSync(path, old);
+    const opened = await open(folder);
+    await issued(opened, await requestFrom(site), { terms: { slots: 7 } });
+    expect((await open(folder)).ledger.issued()).toHaveLength(2);
+    const lines = textIn(folder).split("\n");
+    writeFileSync(path, lines.toSpliced(1, 1).join("\n"));
+    expect(open(folder)).rejects.toThrow("does not continue the ledger at line 2");
   });
 
   test("that is gone is missed, and not begun anew", async () => {

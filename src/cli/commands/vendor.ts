@@ -1,5 +1,4 @@
 import { fingerprintOf } from "../../license/keys.ts";
-import { verifyRequest } from "../../license/request.ts";
 import { decodeTimeCode, signTime } from "../../license/time.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/disk.ts";
@@ -7,25 +6,15 @@ import { Misuse } from "../../platform/options.ts";
 import { confirmActivation, initializationCode, makePolicy } from "../../vendor/airgap.ts";
 import { Desk } from "../../vendor/desk.ts";
 import { inspect } from "../../vendor/inspect.ts";
-import { issue, restoredSince } from "../../vendor/issue.ts";
 import { receive } from "../../vendor/receive.ts";
-import {
-  DONE,
-  FAILED,
-  Failure,
-  isSet,
-  listOf,
-  stringOf,
-  type Command,
-  type Given,
-} from "../command.ts";
+import { DONE, FAILED, Failure, isSet, listOf, stringOf, type Command } from "../command.ts";
 import { dayOf } from "../day.ts";
 import { option } from "../flags.ts";
 import { handOver, readInput } from "../handing-over.ts";
+import { deskFlags as desk, deskFolder, numberFlag, openDesk, passphraseIn } from "../open-desk.ts";
 import { termsFlags, termsGiven } from "../terms-flags.ts";
-import { print, printJson, table, printWarning } from "../terminal.ts";
-
-const desk = [option.dir, option.passphraseFile] as const;
+import { print, printJson, table } from "../terminal.ts";
+import { issueCommand } from "./vendor-issue.ts";
 
 const init: Command = {
   name: "vendor init",
@@ -38,10 +27,10 @@ const init: Command = {
     if (name === null || name === "" || products.length === 0 || products.includes("")) {
       throw new Misuse("--name and --product must be given", "berth vendor init --help");
     }
-    const made = await Desk.make(realDisk, folderOf(given), {
+    const made = await Desk.make(realDisk, deskFolder(given), {
       name,
       products: [...products],
-      passphrase: passphraseOf(given),
+      passphrase: passphraseIn(given),
     });
     const { vendor } = made.vendor;
     const fingerprint = fingerprintOf(made.key);
@@ -57,60 +46,13 @@ const successor: Command = {
   options: [...desk, option.json],
   async run(given) {
     const before = await openDesk(given);
-    const after = await before.succeed(realDisk, folderOf(given), passphraseOf(given));
+    const after = await before.succeed(realDisk, deskFolder(given), passphraseIn(given));
     const fingerprint = fingerprintOf(after.key);
     if (isSet(given, "json")) printJson({ vendor: after.vendor.vendor, fingerprint });
     else
       print(
         `fingerprint ${fingerprint}\nhand out successor-${after.vendor.version}.jwt; new sites take trust.jwt first`,
       );
-    return DONE;
-  },
-};
-
-const issueCommand: Command = {
-  name: "vendor issue",
-  everyday: true,
-  summary: "answer a site's request with a signed license, or renew one",
-  options: [
-    ...desk,
-    option.request,
-    option.renew,
-    option.licenseId,
-    option.isNew,
-    option.licenseKey,
-    option.allowWeakBinding,
-    option.acceptFork,
-    option.out,
-    option.qr,
-    option.json,
-    ...termsFlags,
-  ],
-  examples: ["berth vendor issue --dir desk --request request.jwt --slots 10 --out license.jwt"],
-  async run(given) {
-    const renew = idOf(given, "renew");
-    const path = stringOf(given, "request");
-    if ((path === null) === (renew === null)) {
-      throw new Misuse("give either --request or --renew", "berth vendor issue --help");
-    }
-    const opened = await openDesk(given);
-    const request = path === null ? null : await requestIn(path);
-    const restored = request === null ? [] : restoredSince(opened, request);
-    for (const note of restored) printWarning(note);
-    const issued = await issue(opened, {
-      request,
-      renew,
-      licenseId: idOf(given, "license-id"),
-      isNew: isSet(given, "new"),
-      licenseKey: stringOf(given, "license-key"),
-      terms: termsGiven(given),
-      allowWeakBinding: isSet(given, "allow-weak-binding"),
-      acceptFork: stringOf(given, "accept-fork"),
-      now: wallClock(),
-    });
-    const { license_id, serial, document } = issued;
-    if (isSet(given, "json")) printJson({ license_id, serial, document, restored });
-    else await handOver(given, document, `license ${license_id}, serial ${serial},`);
     return DONE;
   },
 };
@@ -169,7 +111,7 @@ const confirm: Command = {
       activationCode: code,
       initializationCode: stringOf(given, "initialization-code") ?? "",
       validUntil: dayOf(stringOf(given, "valid-until")),
-      serial: idOf(given, "serial"),
+      serial: numberFlag(given, "serial"),
       allowWeakBinding: isSet(given, "allow-weak-binding"),
       now: wallClock(),
     });
@@ -250,37 +192,6 @@ const list: Command = {
     return DONE;
   },
 };
-
-function folderOf(given: Given): string {
-  const folder = stringOf(given, "dir");
-  if (folder === null) throw new Misuse("--dir must be given", "the desk's folder");
-  return folder;
-}
-
-const openDesk = (given: Given): Promise<Desk> =>
-  Desk.open(realDisk, folderOf(given), passphraseOf(given));
-
-function passphraseOf(given: Given): string | null {
-  const path = stringOf(given, "passphrase-file");
-  if (path === null) return null;
-  const [line = ""] = readInput(path, "the passphrase").split(/\r?\n/);
-  if (line === "") throw new Misuse("the passphrase is empty", "its file's first line");
-  return line;
-}
-
-function idOf(given: Given, name: string): number | null {
-  const text = stringOf(given, name);
-  if (text === null) return null;
-  if (!/^\d{1,16}$/.test(text))
-    throw new Misuse(`--${name} must be a number`, "berth vendor list shows them");
-  return Number(text);
-}
-
-async function requestIn(path: string) {
-  const verified = await verifyRequest(readInput(path, "the site's request").trim());
-  if (verified.ok) return verified.value;
-  throw new Failure(`${path} ${verified.fault}`, "ask the site for a new request");
-}
 
 /** The vendor's desk. */
 export const vendorCommands: readonly Command[] = [

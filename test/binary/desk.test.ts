@@ -1,0 +1,101 @@
+// The vendor's desk as a vendor uses it: one command after the other, each a process of its own.
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { appendFileSync, existsSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { buildBinary } from "../support/binary.ts";
+import { berth, done, doneJson } from "../support/gap.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(120_000);
+
+class Vendor {
+  readonly folder = tempFolder();
+  readonly desk = ["--dir", join(this.folder, "desk")];
+  readonly ledger = join(this.folder, "desk", "ledger.jsonl");
+
+  constructor() {
+    done("vendor", "init", "--name", "Acme", ...this.desk, "--product", "CAD");
+  }
+
+  /** A site of this name, in a folder of its own and without a server. */
+  site(name: string): Site {
+    return new Site(this, name);
+  }
+
+  issuing(request: string, ...terms: string[]): string[] {
+    return [
+      "vendor",
+      "issue",
+      ...this.desk,
+      "--request",
+      request,
+      "--allow-weak-binding",
+      ...terms,
+    ];
+  }
+}
+
+class Site {
+  readonly data: string[];
+  readonly folder: string;
+  #requests = 0;
+
+  constructor(vendor: Vendor, name: string) {
+    this.folder = join(vendor.folder, name);
+    this.data = ["--data", this.folder, "--identity", name];
+    Bun.spawnSync(["mkdir", "-m", "700", this.folder]);
+    done("admin", "token", "--name", "first", ...this.data);
+    done("trust", "add", join(vendor.folder, "desk/trust.jwt"), ...this.data, "--yes");
+  }
+
+  request(...more: string[]): string {
+    this.#requests += 1;
+    const out = `${this.folder}-${this.#requests}.jwt`;
+    done("license", "request", ...this.data, "--product", "CAD", "--out", out, ...more);
+    return out;
+  }
+}
+
+describe("the ledger", () => {
+  test("is as it was after a full disk, and the next command goes on", () => {
+    const vendor = new Vendor();
+    const site = vendor.site("site");
+    done(...vendor.issuing(site.request(), "--slots", "1"));
+    const whole = readFileSync(vendor.ledger, "utf8");
+    const request = site.request();
+    // In the middle of the next line, in units of 1024 bytes.
+    const units = Math.floor(statSync(vendor.ledger).size / 1_024) + 1;
+    const limited = `trap '' XFSZ; ulimit -f ${units}; exec "$@"`;
+    const words = vendor.issuing(request, "--slots", "2");
+    const full = Bun.spawnSync(["bash", "-c", limited, "bash", buildBinary(), ...words], {
+      cwd: "/",
+      env: {},
+    });
+    expect([full.exitCode, full.stdout.toString()]).toEqual([1, ""]);
+    expect(full.stderr.toString()).toContain("EFBIG");
+    expect(readFileSync(vendor.ledger, "utf8")).toBe(whole);
+    done(...words);
+    expect(doneJson("vendor", "list", ...vendor.desk)).toHaveLength(2);
+  });
+
+  test("whose last write was interrupted is cut with a word about it, by any command", () => {
+    const vendor = new Vendor();
+    const site = vendor.site("site");
+    done(...vendor.issuing(site.request()));
+    const size = statSync(vendor.ledger).size;
+    appendFileSync(vendor.ledger, '{"type":"seen","at":"20');
+    const listed = berth("vendor", "list", ...vendor.desk);
+    expect([listed.code, listed.out]).toEqual([0, expect.stringContaining("CAD") as string]);
+    expect(listed.err).toStartWith(
+      `berth: warning: ${vendor.ledger} ended in an interrupted write`,
+    );
+    expect(listed.err).toContain(`${vendor.ledger}.${size}.torn`);
+    expect(existsSync(`${vendor.ledger}.${size}.torn`)).toBe(true);
+    expect(statSync(vendor.ledger).size).toBe(size);
+    expect(berth(...vendor.issuing(site.request(), "--slots", "3"))).toMatchObject({
+      code: 0,
+      err: "",
+    });
+  });
+});
