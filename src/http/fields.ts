@@ -1,4 +1,5 @@
 import { Type, type TObject } from "@sinclair/typebox";
+import { UNSEEN, UNSEEN_IN_TEXT } from "../domain/names.ts";
 import type { Instant } from "../domain/time.ts";
 import { refuse } from "./faults.ts";
 import { parseTimestamp, ZERO_TIME } from "./timestamps.ts";
@@ -129,10 +130,6 @@ function asText(schema: TObject, name: string, value: unknown): unknown {
     (tolerates === "boolean" && typeof value === "boolean");
   return understood ? String(value) : value;
 }
-
-/** Control characters, everything Unicode says to show nothing for, line separators. */
-const UNSEEN = /[\p{Cc}\p{DI}\u2028\u2029]/u;
-const UNSEEN_IN_TEXT = /(?![\t\n\r])[\p{Cc}\p{DI}\u2028\u2029]/u;
 
 /** An opaque name in NFC; "" when absent. */
 export function text(name: string, value: string | undefined): string {

@@ -15,6 +15,7 @@ import { randomBytes } from "../platform/random.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import { airgapLicenseId } from "../license/airgap-id.ts";
 import type { Desk } from "./desk.ts";
+import { readableKey } from "./license-key.ts";
 import { DeskRefused } from "./refusal.ts";
 import { withDefaults } from "./issue.ts";
 import type { Issued } from "./ledger.ts";
@@ -75,7 +76,8 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
   }
   const { appliance, nonce } = activation.value;
   const { policy_id } = policy.value.policy;
-  const { licenseKey: license_key, validUntil } = options;
+  const { validUntil } = options;
+  const license_key = readableKey(options.licenseKey);
   const end = validUntil === null ? {} : { valid_until: rfc3339(validUntil) };
   const terms = { ...policy.value.policy.terms, license_key, ...end };
   const initialization_code = canonicalSymbols(options.initializationCode);
@@ -95,7 +97,7 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
   const same = before.filter((one) => one.initialization_code === initialization_code);
   const confirmed: Confirmed = {
     activation: activation.value,
-    licenseKey: options.licenseKey,
+    licenseKey: license_key,
     policyHash: policy_hash,
     initializationCode: options.initializationCode,
   };
@@ -103,7 +105,7 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
   for (const { document: code } of same) {
     if (await isFitting(confirmed, code, desk.key)) return { policy_id, confirmation_code: code };
   }
-  const id = airgapLicenseId(rawKey(desk.key), options.licenseKey);
+  const id = airgapLicenseId(rawKey(desk.key), license_key);
   const serial = options.serial ?? same[0]?.serial ?? nextSerial(desk, id, appliance);
   if (serial < 1 || serial > MOST_SERIAL) {
     throw new DeskRefused(`the serial must be 1 to ${MOST_SERIAL}`, "leave it out");

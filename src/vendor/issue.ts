@@ -7,6 +7,7 @@ import { decodeTerms, type TermsDocument } from "../license/terms.ts";
 import { sha256 } from "../platform/hash.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import type { Desk } from "./desk.ts";
+import { isSameKey, readableKey } from "./license-key.ts";
 import { DeskRefused } from "./refusal.ts";
 import type { Entry, Issued } from "./ledger.ts";
 
@@ -50,8 +51,7 @@ export async function issue(desk: Desk, options: IssueOptions): Promise<Issued> 
   const at = rfc3339(now);
   const before = previous(desk, options);
   const terms = termsOf(desk, options, before);
-  const answered =
-    request && desk.ledger.issued().find((one) => one.request_id === request.request_id);
+  const answered = request && answerTo(desk, request);
   if (answered) {
     if (sameTerms(answered.terms, terms)) return answered;
     throw new DeskRefused(
@@ -101,6 +101,16 @@ export async function issue(desk: Desk, options: IssueOptions): Promise<Issued> 
   return issued;
 }
 
+/** A request is one appliance's: another may have taken its id over. */
+const answerTo = (desk: Desk, { request_id, appliance }: Request): Issued | undefined =>
+  desk.ledger.issued().find((one) => one.request_id === request_id && one.appliance === appliance);
+
+/** The key that is said, in this order: as a flag, in a file of terms, by the site. */
+function keyOf({ licenseKey, terms, request }: IssueOptions): string | null {
+  const key = licenseKey ?? terms.license_key ?? request?.license_key ?? null;
+  return key === null ? null : readableKey(key);
+}
+
 /** The license this answer continues, if any. */
 function previous(desk: Desk, options: IssueOptions): Issued | null {
   const { request, renew, licenseId, isNew } = options;
@@ -121,11 +131,11 @@ function previous(desk: Desk, options: IssueOptions): Issued | null {
   }
   if (isNew || request === null) return null;
   const product = options.terms.product ?? request.product;
-  const key = options.licenseKey ?? request.license_key;
+  const key = keyOf(options);
   const candidates = new Map<number, Issued>();
   for (const one of issued) {
     const fits = one.appliance === request.appliance && one.terms.product === product;
-    const keyed = key === null || one.terms.license_key === key;
+    const keyed = key === null || isSameKey(one.terms.license_key, key);
     const gone = one.jwk === null || desk.ledger.isGivenBack(one);
     const fresh = !candidates.has(one.license_id);
     if (fits && keyed && !gone && fresh) candidates.set(one.license_id, one);
@@ -133,7 +143,7 @@ function previous(desk: Desk, options: IssueOptions): Issued | null {
   const elsewhere = issued.some(
     (one) =>
       key !== null &&
-      one.terms.license_key === key &&
+      isSameKey(one.terms.license_key, key) &&
       one.appliance !== request.appliance &&
       !desk.ledger.isGivenBack(one),
   );
@@ -155,12 +165,11 @@ function previous(desk: Desk, options: IssueOptions): Issued | null {
 function termsOf(desk: Desk, options: IssueOptions, before: Issued | null): TermsDocument {
   const { terms, request } = options;
   const product = terms.product ?? request?.product ?? before?.terms.product ?? undefined;
-  const license_key =
-    options.licenseKey ?? request?.license_key ?? before?.terms.license_key ?? null;
+  const license_key = keyOf(options) ?? before?.terms.license_key ?? null;
   return withDefaults(desk, {
     ...before?.terms,
-    license_key,
     ...terms,
+    license_key,
     ...(product !== undefined && { product }),
   });
 }
@@ -266,7 +275,10 @@ function bindingOf(request: Request | null, before: Issued | null): Bound {
 
 /** 48 bits of who asked whom: fits every number type there is. */
 const newId = (desk: Desk, request: Request | null): number =>
-  Number.parseInt(sha256(`${desk.vendor.vendor} ${request?.request_id}`).slice(0, 12), 16) || 1;
+  Number.parseInt(sha256(nameOf(desk, request)).slice(0, 12), 16) || 1;
+
+const nameOf = (desk: Desk, request: Request | null): string =>
+  [desk.vendor.vendor, request?.appliance, request?.request_id].join(" ");
 
 const sameTerms = (a: TermsDocument, b: TermsDocument): boolean =>
   Bun.deepEquals(decodeTerms(a), decodeTerms(b));

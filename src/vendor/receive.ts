@@ -29,7 +29,8 @@ export async function receive(desk: Desk, document: string, now: Instant): Promi
   }
   const again = desk.ledger
     .received()
-    .some((one) => one.license_id === license_id && one.serial === serial);
+    .filter((one) => one.appliance === appliance && one.license_id === license_id)
+    .some((one) => one.serial === serial);
   if (!again) {
     const at = rfc3339(now);
     const received = { appliance, license_id, serial, total_consumptions };

@@ -99,3 +99,18 @@ describe("the ledger", () => {
     });
   });
 });
+
+describe("vendor issue", () => {
+  test("says which license key the license is for, in words and as JSON", () => {
+    const vendor = new Vendor();
+    const site = vendor.site("site");
+    const out = join(vendor.folder, "license.jwt");
+    const keyed = site.request("--license-key", "K-PAID-1");
+    expect(done(...vendor.issuing(keyed, "--out", out))).toMatch(
+      /^license \d+, serial 1, key K-PAID-1, is in .*license\.jwt\n$/,
+    );
+    expect(doneJson(...vendor.issuing(keyed))).toMatchObject({ license_key: "K-PAID-1" });
+    const plain = site.request();
+    expect(doneJson(...vendor.issuing(plain, "--new"))).toMatchObject({ license_key: null });
+  });
+});

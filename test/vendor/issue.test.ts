@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { publicPart } from "../../src/license/keys.ts";
 import { verifyLicense } from "../../src/license/license.ts";
+import { signTrust } from "../../src/license/trust.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { Desk } from "../../src/vendor/desk.ts";
 import { restoredSince } from "../../src/vendor/issue.ts";
@@ -117,6 +118,86 @@ describe("an answer", () => {
     expectOk(await site.upload(document));
     const ended = await issued(desk, null, { renew: license_id, ...over });
     expectOk(await site.upload(ended.document));
+  });
+});
+
+describe("two sites with one request id", () => {
+  /** Another site, whose request was signed again with the first one's id in it. */
+  async function twoRequests() {
+    const { desk, folder, site } = await openDesk();
+    const other = await openAppliance({ licenses: {} });
+    granted(await other.licensing.trust(await signTrust(desk.vendor, desk.key), "test"));
+    const request = await requestFrom(site);
+    const copied = { ...(await requestFrom(other)), request_id: request.request_id };
+    return { desk, folder, site, request, copied };
+  }
+
+  test("are answered each for itself, with equal terms", async () => {
+    const { desk, site, request, copied } = await twoRequests();
+    const theirs = await issued(desk, copied);
+    const ours = await issued(desk, request);
+    expect([theirs.appliance, ours.appliance]).toEqual([copied.appliance, request.appliance]);
+    expect(ours.license_id).not.toBe(theirs.license_id);
+    expectOk(await site.upload(ours.document));
+    expect((await issued(desk, copied)).document).toBe(theirs.document);
+  });
+
+  test("are answered each for itself, with other terms", async () => {
+    const { desk, request, copied } = await twoRequests();
+    await issued(desk, copied, { terms: { slots: 9 } });
+    expect((await issued(desk, request, { terms: { slots: 3 } })).terms.slots).toBe(3);
+  });
+});
+
+describe("a license key", () => {
+  const UNSEEN = [
+    ["a zero-width space", "K-PAID-1\u200b"],
+    ["a zero-width joiner", "K-PAID\u200d-1"],
+    ["a soft hyphen", "K\u00ad-PAID-1"],
+    ["a control character", "K-PAID-1\u0007"],
+    ["a change of direction", "\u202eK-PAID-1"],
+    ["a line separator", "K-PAID-1\u2028"],
+    ["a space at its end", "K-PAID-1 "],
+    ["a space at its beginning", " K-PAID-1"],
+    ["two spaces in a row", "K  PAID"],
+    ["a space that does not break", "K\u00a0PAID"],
+    ["a blank that is no space", "K-PAID-1\u2800"],
+    ["half a character", "K-PAID-1\ud800"],
+  ] as const;
+
+  test.each(UNSEEN)("with %s is refused in a request and as a flag", async (_what, key) => {
+    const { desk, folder, site } = await openDesk();
+    const request = await requestFrom(site);
+    const asked = () => issued(desk, { ...request, license_key: key });
+    expect(await refusal(folder, asked)).toContain("cannot be seen");
+    const said = () => issued(desk, request, { licenseKey: key });
+    expect(await refusal(folder, said)).toContain("cannot be seen");
+    const named = { ...request, license_key: key };
+    const right = await issued(desk, named, { licenseKey: "K-PAID-1" });
+    expect(right.terms.license_key).toBe("K-PAID-1");
+  });
+
+  test("is the same key in any Unicode spelling, for one site and for two", async () => {
+    const { desk, folder, site } = await openDesk();
+    const [nfc, nfd] = ["SCHLÜSSEL 1".normalize("NFC"), "SCHLÜSSEL 1".normalize("NFD")];
+    const first = await issued(desk, { ...(await requestFrom(site)), license_key: nfd });
+    expect(first.terms.license_key).toBe(nfc);
+    const again = await issued(desk, { ...(await requestFrom(site)), license_key: nfc });
+    expect(again).toMatchObject({ license_id: first.license_id, serial: 2 });
+    const other = await openAppliance({ licenses: {} });
+    const theirs = { ...(await requestFrom(other, "sim")), license_key: nfd };
+    expect(await refusal(folder, () => issued(desk, theirs))).toContain("another appliance holds");
+  });
+
+  test("in a file of terms counts as the flag does, which goes before it", async () => {
+    const { desk, folder, site } = await openDesk();
+    await issued(desk, await requestFrom(site), { terms: { license_key: "K-1" } });
+    const other = await openAppliance({ licenses: {} });
+    const theirs = await requestFrom(other, "sim");
+    const named = () => issued(desk, theirs, { terms: { license_key: "K-1" } });
+    expect(await refusal(folder, named)).toContain("another appliance holds");
+    const flagged = { terms: { license_key: "K-1" }, licenseKey: "K-2" };
+    expect((await issued(desk, theirs, flagged)).terms.license_key).toBe("K-2");
   });
 });
 

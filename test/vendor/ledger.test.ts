@@ -206,6 +206,55 @@ describe("one license key by code", () => {
     await confirmFor(site);
     expect(desk.ledger.issued().map(({ serial }) => serial)).toEqual([10, 3, 9, 1]);
   });
+
+  test("that two appliances gave back with one serial is given back by both", async () => {
+    const { desk, site } = await openDesk();
+    const others = [await openAppliance({ licenses: {} }), await openAppliance({ licenses: {} })];
+    const policy = await makePolicy(desk, "basic", { product: "sim" }, MONDAY);
+    const trust = await signTrust(desk.vendor, desk.key);
+    const confirmFor = async ({ services }: Appliance, serial: number | null) => {
+      const activationCode = granted(await services.airgap.generate("K-1", "", "test")).code;
+      const named = { policy, licenseKey: "K-1", activationCode, initializationCode: "" };
+      const more = { validUntil: null, serial, allowWeakBinding: true, now: MONDAY };
+      const { confirmation_code: code } = await confirmActivation(desk, { ...named, ...more });
+      const asked = { policy, licenseKey: "K-1", policyId: null, code, peer: "test" };
+      return granted(await services.airgap.install(asked)).id;
+    };
+    for (const appliance of [site, ...others.slice(0, 1)]) {
+      granted(await appliance.licensing.trust(trust, "test"));
+      const id = await confirmFor(appliance, 1);
+      const receipt = granted(await appliance.licensing.remove(id, false, "test"));
+      await receive(desk, receipt, MONDAY);
+      await receive(desk, receipt, MONDAY);
+    }
+    expect(desk.ledger.received().map(({ appliance }) => appliance)).toEqual([
+      site.services.identity.id,
+      others[0]?.services.identity.id ?? "",
+    ]);
+    const last = others[1];
+    if (last === undefined) throw new Error("there is no third appliance");
+    granted(await last.licensing.trust(trust, "test"));
+    await confirmFor(last, null);
+    expect(desk.ledger.issued()[0]?.serial).toBe(2);
+  });
+
+  test.each(["K-1\u200b", "K-1 ", "\u202eK-1"])("%j is refused as a key", async (licenseKey) => {
+    const { desk, site } = await openDesk();
+    const policy = await makePolicy(desk, "basic", { product: "sim" }, MONDAY);
+    const { code } = granted(await site.services.airgap.generate("K-1", "", "test"));
+    const confirming = confirmActivation(desk, {
+      policy,
+      licenseKey,
+      activationCode: code,
+      initializationCode: "",
+      validUntil: null,
+      serial: null,
+      allowWeakBinding: true,
+      now: MONDAY,
+    });
+    expect(confirming).rejects.toThrow("cannot be seen");
+    expect(desk.ledger.issued()).toEqual([]);
+  });
 });
 
 describe("giving back", () => {

@@ -49,9 +49,14 @@ export const issueCommand: Command = {
       acceptFork: stringOf(given, "accept-fork"),
       now: wallClock(),
     });
-    const { license_id, serial, document } = issued;
-    if (isSet(given, "json")) printJson({ license_id, serial, document, restored });
-    else await handOver(given, document, `license ${license_id}, serial ${serial},`);
+    const { license_id, serial, document, terms } = issued;
+    const { license_key } = terms;
+    if (isSet(given, "json")) {
+      printJson({ license_id, serial, license_key, document, restored });
+      return DONE;
+    }
+    const key = license_key === null ? "" : ` key ${license_key},`;
+    await handOver(given, document, `license ${license_id}, serial ${serial},${key}`);
     return DONE;
   },
 };

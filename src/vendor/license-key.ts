@@ -1,0 +1,15 @@
+import { isReadableKey } from "../domain/names.ts";
+import { DeskRefused } from "./refusal.ts";
+
+/** A key in its one spelling; refused when it holds what a person would not see. */
+export function readableKey(key: string): string {
+  if (isReadableKey(key)) return key.normalize("NFC");
+  throw new DeskRefused(
+    `the license key ${key} holds characters or spaces that cannot be seen`,
+    "say which key is meant with --license-key K, letter by letter",
+  );
+}
+
+/** Two that are written alike, whatever they are made of. */
+export const isSameKey = (a: string | null, b: string | null): boolean =>
+  a?.normalize("NFC") === b?.normalize("NFC");
