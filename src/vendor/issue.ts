@@ -6,6 +6,7 @@ import type { Request } from "../license/request.ts";
 import { decodeTerms, type TermsDocument } from "../license/terms.ts";
 import { sha256 } from "../platform/hash.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
+import { continues, seenNow } from "./continuity.ts";
 import type { Desk } from "./desk.ts";
 import { isSameKey, readableKey } from "./license-key.ts";
 import { DeskRefused } from "./refusal.ts";
@@ -207,49 +208,16 @@ function checkRequest(desk: Desk, request: Request, options: IssueOptions, at: s
       hardware.length === 0 ? "run it where its hardware shows" : "--allow-weak-binding goes on",
     );
   }
-  const { appliance, request_id, audit } = request;
-  const notes: Entry[] = [];
-  const last = desk.ledger.lastSeen(appliance);
-  const continued =
-    last === null ||
-    request.heads.some(
-      (head) =>
-        head.request_id === last.request_id &&
-        head.audit_seq === last.audit_seq &&
-        head.sum === last.sum,
+  const seen = seenNow(desk, request, at);
+  if (continues(desk, request)) return [seen];
+  const { appliance, request_id } = request;
+  if (options.acceptFork === null) {
+    throw new DeskRefused(
+      "the site's record does not continue the one seen last: a restored copy, or a cloned machine",
+      '--accept-fork "REASON" goes on and is put on the ledger',
     );
-  if (!continued) {
-    if (options.acceptFork === null) {
-      throw new DeskRefused(
-        "the site's record does not continue the one seen last: a restored copy, or a cloned machine",
-        '--accept-fork "REASON" goes on and is put on the ledger',
-      );
-    }
-    notes.push({ type: "forked", at, appliance, request_id, reason: options.acceptFork });
   }
-  const restores = (request.restores ?? []).map(({ lineage }) => lineage);
-  notes.push({
-    type: "seen",
-    at,
-    appliance,
-    request_id,
-    audit_seq: audit.seq,
-    sum: audit.sum,
-    ...(restores.length > 0 && { restores }),
-  });
-  return notes;
-}
-
-/** Backups the site brought back since its last request, in words. */
-export function restoredSince(desk: Desk, request: Request): string[] {
-  const known = new Set(desk.ledger.lastSeen(request.appliance)?.restores);
-  return (request.restores ?? [])
-    .filter(({ lineage }) => !known.has(lineage))
-    .map(({ at, seq, replaced, moved }) => {
-      if (moved === true) return `the site moved to another host on ${at}, at line ${seq}`;
-      const given = replaced === null ? "" : `; it had come to line ${replaced}`;
-      return `the site brought back a backup of line ${seq} on ${at}${given}`;
-    });
+  return [{ type: "forked", at, appliance, request_id, reason: options.acceptFork }, seen];
 }
 
 interface Bound {

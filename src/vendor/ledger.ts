@@ -24,14 +24,24 @@ export interface Issued {
   readonly document: string;
 }
 
+/** What a license had counted. */
+export interface Total {
+  readonly license_id: number;
+  readonly total: number;
+}
+
 /** How an appliance stood when it asked. */
 export interface Seen {
   readonly type: "seen";
   readonly at: string;
   readonly appliance: string;
   readonly request_id: string;
+  /** When the site made it, by its own clock; absent in lines of older versions. */
+  readonly created_at?: string;
   readonly audit_seq: number;
   readonly sum: string;
+  /** What was counted on this vendor's licenses by then; absent in lines of older versions. */
+  readonly totals?: readonly Total[];
   /** The restores it told of, by lineage; absent: none. */
   readonly restores?: readonly string[];
 }
@@ -149,9 +159,14 @@ export class Ledger {
     return this.#entries.filter((entry) => entry.type === "received");
   }
 
-  lastSeen(appliance: string): Seen | null {
+  /** Oldest first. */
+  seen(appliance: string): Seen[] {
     const seen = this.#entries.filter((entry) => entry.type === "seen");
-    return seen.findLast((entry) => entry.appliance === appliance) ?? null;
+    return seen.filter((entry) => entry.appliance === appliance);
+  }
+
+  lastSeen(appliance: string): Seen | null {
+    return this.seen(appliance).at(-1) ?? null;
   }
 }
 

@@ -1,10 +1,12 @@
 // The vendor's desk as a vendor uses it: one command after the other, each a process of its own.
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { appendFileSync, existsSync, readFileSync, statSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { signDocument } from "../../src/license/document.ts";
+import type { PrivateKey } from "../../src/license/keys.ts";
 import { buildBinary } from "../support/binary.ts";
 import { berth, done, doneJson } from "../support/gap.ts";
-import { tempFolder } from "../support/temp-folder.ts";
+import { copyOf, tempFolder } from "../support/temp-folder.ts";
 
 // Processes of their own, on a machine that may be busy with others.
 setDefaultTimeout(120_000);
@@ -113,4 +115,62 @@ describe("vendor issue", () => {
     const plain = site.request();
     expect(doneJson(...vendor.issuing(plain, "--new"))).toMatchObject({ license_key: null });
   });
+
+  test("warns of a request that is dated ahead, in words and as JSON, and answers it", async () => {
+    const vendor = new Vendor();
+    const site = vendor.site("site");
+    const request = site.request();
+    const ahead = new Date(Date.now() + 3 * 86_400_000).toISOString();
+    await signAgain(site.folder, request, (payload) => ({ ...payload, created_at: ahead }));
+    const said = berth(...vendor.issuing(request, "--json"));
+    const warning = `the request is dated ${ahead}, ahead of this desk's clock by more than a day`;
+    expect([said.code, said.err]).toEqual([0, `berth: warning: ${warning}\n`]);
+    expect(JSON.parse(said.out)).toMatchObject({ serial: 1, warnings: [warning] });
+    expect(doneJson(...vendor.issuing(site.request(), "--slots", "2"))).toMatchObject({
+      warnings: [expect.stringContaining("before the one seen last") as string],
+    });
+  });
+
+  test("stops at a copy of the site into which the last request's head was pasted", async () => {
+    const vendor = new Vendor();
+    const site = vendor.site("site");
+    done(...vendor.issuing(site.request()));
+    const copy = copyOf(site.folder);
+    for (let more = 0; more < 3; more += 1) site.request();
+    const last = site.request();
+    done(...vendor.issuing(last, "--slots", "2"));
+    const [head] = payloadOf(last).heads.slice(-1);
+
+    const request = join(vendor.folder, "copied.jwt");
+    const data = ["--data", copy, "--identity", "site"];
+    done("license", "request", ...data, "--product", "CAD", "--out", request);
+    await signAgain(copy, request, (payload) => ({
+      ...payload,
+      heads: [...payload.heads.slice(0, -1), head, ...payload.heads.slice(-1)],
+    }));
+    const refused = berth(...vendor.issuing(request, "--slots", "3"));
+    expect([refused.code, refused.out]).toEqual([1, ""]);
+    expect(refused.err).toContain("does not continue the one seen last");
+    expect(refused.err).toContain("--accept-fork");
+  });
 });
+
+interface Payload {
+  readonly heads: readonly object[];
+}
+
+const payloadOf = (path: string): Payload =>
+  JSON.parse(
+    Buffer.from(readFileSync(path, "utf8").split(".")[1] ?? "", "base64url").toString(),
+  ) as Payload;
+
+/** What the site's own administrator can do: edit a request, and sign it with the site's key. */
+async function signAgain(
+  folder: string,
+  path: string,
+  edit: (payload: Payload) => object,
+): Promise<void> {
+  const key: unknown = JSON.parse(readFileSync(join(folder, "identity.jwk"), "utf8"));
+  const document = await signDocument("request", edit(payloadOf(path)), key as PrivateKey);
+  writeFileSync(path, `${document}\n`);
+}

@@ -6,7 +6,7 @@ import { verifyLicense } from "../../src/license/license.ts";
 import { signTrust } from "../../src/license/trust.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { Desk } from "../../src/vendor/desk.ts";
-import { restoredSince } from "../../src/vendor/issue.ts";
+import { restoredSince } from "../../src/vendor/continuity.ts";
 import { DeskRefused } from "../../src/vendor/refusal.ts";
 import type { Entry } from "../../src/vendor/ledger.ts";
 import { expectOk, expectRefusal, openAppliance } from "../support/api.ts";
@@ -62,7 +62,8 @@ describe("an answer", () => {
     const one = await issued(desk, request);
     const { request_id, audit, appliance } = request;
     const seen = { type: "seen", at: one.at, appliance, request_id } as const;
-    expect(ledgerIn(folder)).toEqual([{ ...seen, audit_seq: audit.seq, sum: audit.sum }, one]);
+    const stood = { created_at: request.created_at, audit_seq: audit.seq, sum: audit.sum };
+    expect(ledgerIn(folder)).toEqual([{ ...seen, ...stood, totals: [] }, one]);
     const again = await Desk.open(realDisk, folder, null);
     expect(again.ledger.issued()).toEqual([one]);
   });

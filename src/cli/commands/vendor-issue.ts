@@ -1,7 +1,8 @@
 import { verifyRequest } from "../../license/request.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { Misuse } from "../../platform/options.ts";
-import { issue, restoredSince } from "../../vendor/issue.ts";
+import { restoredSince, warningsAbout } from "../../vendor/continuity.ts";
+import { issue } from "../../vendor/issue.ts";
 import { DONE, Failure, isSet, stringOf, type Command } from "../command.ts";
 import { option } from "../flags.ts";
 import { handOver, readInput } from "../handing-over.ts";
@@ -36,8 +37,10 @@ export const issueCommand: Command = {
     }
     const opened = await openDesk(given);
     const request = path === null ? null : await requestIn(path);
+    const now = wallClock();
     const restored = request === null ? [] : restoredSince(opened, request);
-    for (const note of restored) printWarning(note);
+    const warnings = request === null ? [] : warningsAbout(opened, request, now);
+    for (const note of [...restored, ...warnings]) printWarning(note);
     const issued = await issue(opened, {
       request,
       renew,
@@ -47,12 +50,12 @@ export const issueCommand: Command = {
       terms: termsGiven(given),
       allowWeakBinding: isSet(given, "allow-weak-binding"),
       acceptFork: stringOf(given, "accept-fork"),
-      now: wallClock(),
+      now,
     });
     const { license_id, serial, document, terms } = issued;
     const { license_key } = terms;
     if (isSet(given, "json")) {
-      printJson({ license_id, serial, license_key, document, restored });
+      printJson({ license_id, serial, license_key, document, restored, warnings });
       return DONE;
     }
     const key = license_key === null ? "" : ` key ${license_key},`;
