@@ -17,6 +17,12 @@ const text = (description: string) => Type.String({ description });
 /** What proves a license that came by code, as it is kept. */
 const LicenseBundle = Type.Object(
   {
+    version: Type.Optional(
+      Type.Integer({ description: "Of what the code signs; absent: 1, which left the kind out." }),
+    ),
+    kind: Type.Optional(
+      Type.Integer({ description: "Of the activation code: 1 for a strong binding, 2 for a weak." }),
+    ),
     policy: text("The policy, as the vendor signed it."),
     confirmation_code: text("The code that confirms it for this appliance."),
     license_key: text("The license key it was confirmed for."),
