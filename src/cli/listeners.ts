@@ -39,11 +39,15 @@ export async function probeAll(addresses: readonly (Address | null)[]): Promise<
 export const servePlain = (options: ListenOptions): Listening =>
   bound(options, () => listen(options));
 
-/** With SIGHUP it reads its certificate again: a new one is used from then on, a bad one is not. */
-export function serveTls(services: Services, policy: Policy, secure: Secure): Listening {
+export interface SecureListening extends Listening {
+  /** Reads the certificate again: a new one is used from then on, a bad one is not. */
+  readonly reload: () => void;
+}
+
+export function serveTls(services: Services, policy: Policy, secure: Secure): SecureListening {
   const options = { ...secure, services, policy };
   const listening = bound(secure, () => listenTls(options, secure.certificate));
-  const again = (): void => {
+  const reload = (): void => {
     try {
       const fresh = secure.read();
       if (certificateView(fresh, wallClock()).state === "ended") throw new Error("it has ended");
@@ -54,14 +58,7 @@ export function serveTls(services: Services, policy: Policy, secure: Secure): Li
       log.error("the certificate in use stays: the new one cannot be used", { error });
     }
   };
-  process.on("SIGHUP", again);
-  return {
-    address: listening.address,
-    stop: async () => {
-      process.off("SIGHUP", again);
-      await listening.stop();
-    },
-  };
+  return { address: listening.address, stop: listening.stop, reload };
 }
 
 /** HOST:PORT, with the port it was given where any would do. */

@@ -2,6 +2,8 @@ import type { Kind } from "../domain/state.ts";
 import type { Services } from "../http/app.ts";
 import type { Listening } from "../http/server.ts";
 import { wallClock } from "../platform/clock.ts";
+import { log } from "../platform/log.ts";
+import { ServerSignals } from "../platform/signals.ts";
 import { canServe } from "../platform/systems.ts";
 import { ServiceManager } from "../platform/service-manager.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
@@ -41,7 +43,7 @@ export async function serveFolder(
   prepare: (appliance: Services) => Promise<void>,
   ready: (server: Server) => Promise<void>,
 ): Promise<number> {
-  const stopped = whenTold();
+  const signals = new ServerSignals();
   const manager = new ServiceManager(given.environment);
   const plain = parseListen(stringOf(given, "listen") ?? "") ?? { host: "", port: 0 };
   const tls = parseListen(stringOf(given, "listen-tls") ?? "");
@@ -94,11 +96,13 @@ export async function serveFolder(
     if (socket !== null) listeners.push(socket);
     const [url, tlsUrl] = [overPlain.address, overTls?.address ?? null];
     await ready({ ...services, url, tlsUrl, folder });
+    signals.onReload(overTls?.reload ?? nothingToReload);
     manager.ready(`serving on ${url}${tlsUrl === null ? "" : ` and ${tlsUrl}`}`);
-    await stopped;
+    await signals.stopped;
     manager.stopping();
     print("stopping");
   } finally {
+    signals.onReload(() => log.info("stopping, nothing is reloaded"));
     await Promise.all(listeners.map((listener) => listener.stop()));
     served.stop();
     appliance.timekeeping.stop();
@@ -121,8 +125,5 @@ function refuseUnfolded(folder: string, { fault, checkpointError }: StoreHealth)
   );
 }
 
-function whenTold(): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => resolve());
-  });
-}
+const nothingToReload = (): void =>
+  log.info("nothing to reload: no certificate is in use, and settings are read at the start");

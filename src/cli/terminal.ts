@@ -1,4 +1,5 @@
 import { writeSync } from "node:fs";
+import { isatty } from "node:tty";
 import { errorCode } from "../platform/disk.ts";
 
 /**
@@ -56,6 +57,9 @@ export async function askHidden(question: string): Promise<string> {
 const STDOUT = 1;
 const STDERR = 2;
 
+/** As they were at the start: a terminal that was closed does not say any more that it was one. */
+const terminals = new Set([STDOUT, STDERR].filter((stream) => isatty(stream)));
+
 /** To the end, at once: the process may be about to exit, and a pipe holds only so much. */
 function write(stream: number, text: string): void {
   const bytes = Buffer.from(text);
@@ -66,7 +70,7 @@ function write(stream: number, text: string): void {
     } catch (error) {
       const code = errorCode(error);
       // Nobody reads any more: there is nobody left to tell.
-      if (code === "EPIPE") return;
+      if (code === "EPIPE" || (code === "EIO" && terminals.has(stream))) return;
       if (code !== "EAGAIN") throw error;
       Bun.sleepSync(1);
     }

@@ -37,6 +37,8 @@ export interface Running {
   readonly output: string;
   /** What it has said on stderr so far. */
   stderr(): string;
+  /** The exit code, however it came to its end. */
+  readonly exited: Promise<number>;
   signal(name: NodeJS.Signals): void;
   /** SIGKILL: what a power cut is to a process. */
   kill(): Promise<void>;
@@ -74,6 +76,8 @@ export async function startProgram(words: readonly string[]): Promise<Running> {
     pid: child.pid,
     output,
     stderr: () => complaint,
+    // Only once all it said has been read.
+    exited: Promise.all([child.exited, complained]).then(([code]) => code),
     signal: (name) => child.kill(name),
     async kill() {
       child.kill("SIGKILL");

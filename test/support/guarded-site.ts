@@ -99,7 +99,7 @@ export class GuardedSite {
 }
 
 export async function until(done: () => boolean, what: string): Promise<void> {
-  const deadline = Date.now() + 5_000;
+  const deadline = Date.now() + 30_000;
   while (!done()) {
     if (Date.now() > deadline) throw new Error(`it never came: ${what}`);
     await Bun.sleep(5);

@@ -1,0 +1,80 @@
+// SIGHUP asks a server to read its certificate again. Whatever state the server is in, the signal
+// must not end it: service managers send it on every "reload".
+import { describe, expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { buildBinary, type Running } from "../support/binary.ts";
+import { GuardedSite, until } from "../support/guarded-site.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(60_000);
+
+async function siteOverTls(): Promise<GuardedSite> {
+  const site = await GuardedSite.open();
+  expect((await site.tell(["tls", "init"])).code).toBe(0);
+  await site.restart(["--listen-tls", "0.0.0.0:0"]);
+  return site;
+}
+
+const SITES = [
+  ["without TLS", () => GuardedSite.open(), "nothing to reload"],
+  ["with TLS", siteOverTls, "the certificate was read again"],
+] as const;
+
+/** A request whose body is not complete: a stop waits for it. Returns what completes it. */
+async function unfinishedRequest(running: Running): Promise<() => void> {
+  const { hostname, port } = new URL(running.url);
+  const socket = connect({ host: hostname, port: Number(port) });
+  onTestFinished(() => void socket.destroy());
+  const head = `POST /api/v4/register HTTP/1.1\r\nHost: ${hostname}\r\n`;
+  const rest = `Content-Type: application/json\r\nContent-Length: 14\r\n\r\n{"user"`;
+  await new Promise((written) => void socket.write(head + rest, written));
+  // What was sent before is read before this is answered.
+  await fetch(`${running.url}/api/v4/health`);
+  return () => void socket.write(`:"ada"}`);
+}
+
+describe.each(SITES)("SIGHUP to a server %s", (_name, open, expected) => {
+  test("is answered with a log line, and the server goes on", async () => {
+    const site = await open();
+    for (let round = 1; round <= 3; round += 1) {
+      site.running.signal("SIGHUP");
+      expect((await site.log(round)).at(-1)).toMatchObject({
+        level: "info",
+        message: expect.stringContaining(expected),
+      });
+      expect((await site.get("/api/v4/health")).status).toBe(200);
+    }
+    expect(await site.running.stop()).toBe(0);
+  });
+
+  test("while it stops neither ends it early nor changes its exit code", async () => {
+    const site = await open();
+    const finish = await unfinishedRequest(site.running);
+    site.running.signal("SIGTERM");
+    // From the first moment of the stop to the last.
+    const signals = setInterval(() => site.running.signal("SIGHUP"), 5);
+    onTestFinished(() => clearInterval(signals));
+    await until(() => site.running.stderr().includes("stopping, nothing"), "the log line");
+    finish();
+    expect(await site.running.exited).toBe(0);
+  });
+});
+
+test("SIGHUP to a server in a terminal is a reload until the terminal is closed", async () => {
+  const folder = join(tempFolder(), "data");
+  let output = "";
+  const child = Bun.spawn([buildBinary(), "serve", "--data", folder, "--listen", "127.0.0.1:0"], {
+    cwd: "/",
+    env: {},
+    terminal: { data: (_terminal, bytes) => void (output += Buffer.from(bytes).toString()) },
+  });
+  onTestFinished(() => child.kill("SIGKILL"));
+  await until(() => /^ready\r?$/m.test(output), "ready");
+  child.kill("SIGHUP");
+  await until(() => output.includes("nothing to reload"), "the log line");
+  child.terminal?.close();
+  // As with SIGTERM.
+  expect(await child.exited).toBe(0);
+});
