@@ -36,8 +36,11 @@ export interface Disk {
   stat(path: string): Stat | null;
   /** Bytes that may still be written to the disk a folder is on. */
   freeBytes(folder: string): number;
-  /** Opens for appending; a new file is made for its owner alone (0600). */
-  open(path: string): OpenFile;
+  /**
+   * Opens for appending; a new file is made for its owner alone (0600). `new` fails with EEXIST
+   * where something has that name.
+   */
+  open(path: string, how?: "new"): OpenFile;
   /** Puts bytes over those that stand there, in place, and syncs them. */
   rewrite(path: string, offset: number, bytes: Uint8Array): Promise<void>;
   rename(from: string, to: string): void;
@@ -92,7 +95,7 @@ export const realDisk: Disk = {
     return bavail * bsize;
   },
   stat: (path) => absentAs(null, () => statOf(statSync(path))),
-  open: (path) => openedFile(openSync(path, "a", 0o600)),
+  open: (path, how) => openedFile(openSync(path, how === "new" ? "ax" : "a", 0o600)),
   async rewrite(path, offset, bytes) {
     const fd = openSync(path, constants.O_WRONLY);
     try {

@@ -3,6 +3,7 @@ import { Value } from "@sinclair/typebox/value";
 import { dirname, join } from "node:path";
 import type { Instant } from "../domain/time.ts";
 import type { Disk } from "../platform/disk.ts";
+import { randomBytes } from "../platform/random.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import { version } from "../platform/version.ts";
 import { Archive, ArchiveWriter } from "./archive.ts";
@@ -47,9 +48,8 @@ export async function makeBackup(
   if (disk.stat(out) !== null) {
     throw new BackupRefused(`${out} is there already`, "name a new file; backups are not replaced");
   }
-  const fresh = `${out}.new`;
   for (let attempt = 1; ; attempt += 1) {
-    if (disk.stat(fresh) !== null) disk.remove(fresh);
+    const fresh = temporaryName(out);
     try {
       const manifest = await copy(disk, folder, fresh, now);
       const { verified } = await openBackup(disk, fresh, options);
@@ -69,6 +69,14 @@ export async function makeBackup(
   }
 }
 
+const RANDOM_BYTES = 8;
+
+/**
+ * Its own for every backup: two that are made at once must not write into one file. What a killed
+ * one leaves can be told by it.
+ */
+const temporaryName = (out: string): string => `${out}.${randomBytes(RANDOM_BYTES)}.new`;
+
 /** The folder moved on under the copy. */
 const changed = (path: string): BackupRefused =>
   new BackupRefused(`${path} changed while it was copied`, "try again");
@@ -79,7 +87,7 @@ async function copy(disk: Disk, folder: string, out: string, now: Instant): Prom
     throw new FolderRefused(`${folder} is not a data folder`, "name another one with --data DIR");
   }
   const files: Manifest["files"] = [];
-  const file = disk.open(out);
+  const file = disk.open(out, "new");
   try {
     const archive = new ArchiveWriter(file);
     for (const { name, size } of piecesOf(disk, folder, replayed)) {

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { buildBinary, startBinary, type Running } from "../support/binary.ts";
+import { buildBinary, runBinary, startBinary, type Running } from "../support/binary.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { contentsOf, modeOf, tempFolder } from "../support/temp-folder.ts";
 
@@ -124,6 +124,23 @@ describe("berth backup", () => {
       err: `berth: error: ${path} is there already\nberth: hint: name a new file; backups are not replaced\n`,
     });
     expect(readFileSync(path, "utf8")).toBe("an older one");
+  });
+
+  test("by several processes to one file at once leaves one whole backup", async () => {
+    const folder = join(tempFolder(), "data");
+    const file = join(tempFolder(), "site.berth");
+    await makeSite(folder, { product: "cad", slots: 5 });
+    const all = await Promise.all(
+      Array.from({ length: 6 }, () => runBinary(["backup", file, "--data", folder])),
+    );
+    // One that begins after another has finished is refused, as every later one is.
+    const failures = all.filter(
+      ({ code, stderr }) => code !== 0 && !/is there already/.test(stderr),
+    );
+    expect(failures).toEqual([]);
+    expect(all.some(({ code }) => code === 0)).toBe(true);
+    expect(readdirSync(dirname(file))).toEqual(["site.berth"]);
+    expect(berth("verify", file).code).toBe(0);
   });
 });
 

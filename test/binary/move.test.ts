@@ -1,8 +1,9 @@
 import { expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
-import { startBinary } from "../support/binary.ts";
+import { buildBinary, startBinary } from "../support/binary.ts";
 import { berth, done, doneJson } from "../support/gap.ts";
+import { until } from "../support/guarded-site.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 // Processes of their own, on a machine that may be busy with others.
@@ -52,6 +53,23 @@ async function giveUp(folder: string): Promise<void> {
     unix: join(folder, "berth.sock"),
   });
   expect(given.status).toBe(200);
+}
+
+/** Something takes the file's name between the question to the operator and the answer. */
+async function movedOutInTheWay(folder: string, file: string) {
+  let output = "";
+  const child = Bun.spawn([buildBinary(), "move", "out", file, "--data", folder], {
+    cwd: "/",
+    env: {},
+    terminal: { data: (_terminal, bytes) => void (output += Buffer.from(bytes).toString()) },
+  });
+  onTestFinished(() => child.kill("SIGKILL"));
+  await until(() => output.includes("go on?"), "the question");
+  mkdirSync(file);
+  child.terminal?.write("y\n");
+  const code = await child.exited;
+  await until(() => output.includes("berth: hint:"), "the refusal");
+  return { code, output };
 }
 
 class Sites {
@@ -220,10 +238,9 @@ test("a move out that fails or is killed is done by asking again", async () => {
   await server.kill();
   // What cannot be written at the end, however well it went before.
   const file = sites.path("site.move");
-  mkdirSync(`${file}.new`);
-  const failed = berth("move", "out", file, ...old);
-  expect([failed.code, failed.err]).toEqual([1, expect.stringContaining("is given up, and ")]);
-  rmdirSync(`${file}.new`);
+  const failed = await movedOutInTheWay(sites.path("old"), file);
+  expect([failed.code, failed.output]).toEqual([1, expect.stringContaining("is given up, and ")]);
+  rmdirSync(file);
   done("move", "out", file, ...old);
   expect(readdirSync(sites.folder).filter((name) => name.startsWith("site.move"))).toEqual([
     "site.move",

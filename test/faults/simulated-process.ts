@@ -57,8 +57,9 @@ export class SimulatedProcess implements Disk {
     return { mode: entry.mode, uid: 0, size: entry instanceof SimulatedFile ? entry.size : 0 };
   }
 
-  open(path: string): OpenFile {
+  open(path: string, how?: "new"): OpenFile {
     this.#call("open", path);
+    if (how === "new" && this.#disk.entry(path) !== null) throw diskError("EEXIST");
     const file = this.#disk.file(path) ?? this.#made(path);
     let isOpen = true;
     const call = (name: keyof OpenFile): void => {

@@ -148,7 +148,8 @@ export class TreeDisk implements Disk {
     return held === undefined ? null : { mode: 0o600, uid: 0, size: held.bytes.length };
   }
 
-  open(path: string): OpenFile {
+  open(path: string, how?: "new"): OpenFile {
+    if (how === "new" && this.#files.has(nameOf(path))) throw diskError("EEXIST");
     const held = this.#made(path);
     return {
       write: (bytes) => {

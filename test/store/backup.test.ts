@@ -18,7 +18,7 @@ import {
   refusal,
   standsAt,
 } from "../support/care.ts";
-import { failAt, FaultyDisk } from "../support/faulty-disk.ts";
+import { diskError, failAt, FaultyDisk, until } from "../support/faulty-disk.ts";
 import { done, linesIn, startIn, stateOf } from "../support/licensed-store.ts";
 import { MONDAY, register, utc } from "../support/scenario.ts";
 import { contentsOf, copyOf, modeOf, tempFolder } from "../support/temp-folder.ts";
@@ -148,10 +148,12 @@ describe("a backup", () => {
     const disk = new FaultyDisk();
     const out = newFile();
     await make(folder, out, disk);
-    expect(disk.log("open", "sync", "close", "rename", "syncFolder", "remove")).toEqual([
-      "open site.berth.new",
-      "sync site.berth.new",
-      "close site.berth.new",
+    const calls = disk.log("open", "sync", "close", "rename", "syncFolder", "remove");
+    // Under a name of its own until then.
+    expect(calls.map((call) => call.replace(/\.[0-9a-f]{16}\.new$/, ".*.new"))).toEqual([
+      "open site.berth.*.new",
+      "sync site.berth.*.new",
+      "close site.berth.*.new",
       "rename site.berth",
       `syncFolder ${dirname(out).split("/").at(-1)}`,
     ]);
@@ -278,15 +280,55 @@ describe("a backup that fails", () => {
     }
   }, 30_000);
 
-  test("takes the place of what one left that was killed", async () => {
+  test("is not disturbed by what one left that was killed, and leaves it alone", async () => {
     const { folder } = await livedSite();
     const out = newFile();
-    writeFileSync(`${out}.new`, "half of one");
-    const disk = new FaultyDisk();
-    await make(folder, out, disk);
-    // Not the first half of this one, to be found out only when it is read back.
-    expect(disk.log("remove", "open")).toEqual(["remove site.berth.new", "open site.berth.new"]);
+    const leftover = `${out}.0a1b2c3d.new`;
+    writeFileSync(leftover, "half of one");
+    await make(folder, out);
     expect(await heldBy(out)).toEqual(await standsAt(folder));
+    expect(readFileSync(leftover, "utf8")).toBe("half of one");
+    // It does not pass for a backup either.
+    expect((await refusal(openBackup(realDisk, leftover, { identity }))).name).toBe(
+      "BackupRefused",
+    );
+  });
+});
+
+describe("two backups to one file at once", () => {
+  test("both succeed, and what is left is one backup", async () => {
+    const { folder } = await livedSite();
+    const disk = new FaultyDisk();
+    const out = newFile();
+    const syncs = disk.hold("sync");
+    const both = [make(folder, out, disk), make(folder, out, disk)];
+    // Both have been written, and neither has its name yet.
+    await until(() => syncs.waiting === 2);
+    const temporary = readdirSync(dirname(out));
+    expect(temporary.map((name) => name.replace(/[0-9a-f]{16}/, "*"))).toEqual([
+      "site.berth.*.new",
+      "site.berth.*.new",
+    ]);
+    syncs.end();
+    for (const { manifest } of await Promise.all(both)) {
+      expect(manifest.seq).toBe((await standsAt(folder)).seq);
+    }
     expect(readdirSync(dirname(out))).toEqual(["site.berth"]);
+    expect(await heldBy(out)).toEqual(await standsAt(folder));
+  });
+
+  test("one that fails leaves the other's work alone", async () => {
+    const { folder } = await livedSite();
+    const disk = new FaultyDisk();
+    const out = newFile();
+    const syncs = disk.hold("sync");
+    const [first, second] = [make(folder, out, disk), make(folder, out, disk)];
+    await until(() => syncs.waiting === 2);
+    syncs.letOne(diskError("EIO"));
+    expect(first).rejects.toThrow("EIO");
+    syncs.end();
+    await second;
+    expect(readdirSync(dirname(out))).toEqual(["site.berth"]);
+    expect(await heldBy(out)).toEqual(await standsAt(folder));
   });
 });

@@ -79,9 +79,9 @@ export class FaultyDisk implements Disk {
     return stat && this.seen(path, stat);
   }
 
-  open(path: string): OpenFile {
+  open(path: string, how?: "new"): OpenFile {
     this.#called("open", path);
-    const file = realDisk.open(path);
+    const file = realDisk.open(path, how);
     let closed = false;
     return {
       write: (bytes) => {

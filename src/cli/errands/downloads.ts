@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { realDisk } from "../../platform/disk.ts";
 import { DOWNLOADS } from "../../store/files.ts";
 
@@ -29,9 +29,10 @@ export class Downloads {
     return join(this.#own, `${randomUUID()}.tar`);
   }
 
-  /** With whatever a command that was ended left of it. */
+  /** With whatever a command that was ended left of it under a name that begins like this. */
   remove(path: string): void {
-    for (const one of [path, `${path}.new`]) remove(one);
+    const left = realDisk.list(this.#own).filter((name) => name.startsWith(basename(path)));
+    for (const name of left) remove(join(this.#own, name));
   }
 }
 
