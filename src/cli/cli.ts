@@ -12,7 +12,12 @@ import {
 } from "../platform/options.ts";
 import { errorCode } from "../platform/disk.ts";
 import { FolderBusy } from "../store/lock.ts";
-import { BackupRefused, FolderRefused, RecordRefused } from "../store/refusal.ts";
+import {
+  BackupRefused,
+  FolderRefused,
+  RecordRefused,
+  RestoreUnfinished,
+} from "../store/refusal.ts";
 import { DeskRefused } from "../vendor/refusal.ts";
 import { DONE, FAILED, Failure, MISUSED, NEEDS_OPERATOR, type Command } from "./command.ts";
 import { commands, groups } from "./command-table.ts";
@@ -190,7 +195,7 @@ function readConfig(flags: Flags, environment: Environment): ConfigFile | null {
   return parseConfig(path, text, settings);
 }
 
-const REFUSALS = [Failure, DeskRefused, BackupRefused, RecordRefused] as const;
+const REFUSALS = [Failure, DeskRefused, BackupRefused, RecordRefused, RestoreUnfinished] as const;
 
 const isRefusal = (error: unknown): error is InstanceType<(typeof REFUSALS)[number]> =>
   REFUSALS.some((refusal) => error instanceof refusal);

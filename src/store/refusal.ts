@@ -26,6 +26,19 @@ export class BackupRefused extends Error {
   }
 }
 
+/**
+ * A restore failed after the point from which on it counts: the next start finishes it. Exit code 1.
+ */
+export class RestoreUnfinished extends Error {
+  readonly hint: string;
+
+  constructor(message: string, hint: string) {
+    super(message);
+    this.name = "RestoreUnfinished";
+    this.hint = hint;
+  }
+}
+
 /** A file is not a record as it was exported. Exit code 1. */
 export class RecordRefused extends Error {
   readonly hint: string;

@@ -8,7 +8,7 @@ import { isEmpty, takeFolder } from "./folder.ts";
 import type { Head } from "./journal.ts";
 import { BackupRefused, FolderRefused } from "./refusal.ts";
 import { replay } from "./replay.ts";
-import { finishRestore, stageRestore } from "./swap.ts";
+import { applyRestore, stageRestore } from "./swap.ts";
 import type { Verified, VerifyOptions } from "./verify.ts";
 
 export interface RestoreOptions {
@@ -78,7 +78,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
       restore,
       isMove,
     });
-    const replaced = (await finishRestore(disk, folder))?.replaced ?? null;
+    const { replaced } = await applyRestore(disk, folder, { restore, isMove });
     return { manifest, verified, lineage: restore.lineage, replaced, lost };
   } finally {
     lock.release();

@@ -4,6 +4,7 @@ import type { Disk } from "../platform/disk.ts";
 import { writeAll } from "../platform/files.ts";
 import { generationName, HISTORY, isStoreFile, segmentName, STATE } from "./files.ts";
 import { encodeLine, type Head } from "./journal.ts";
+import { RestoreUnfinished } from "./refusal.ts";
 
 /**
  * A backup takes the place of what a folder holds in three steps, each of which can be repeated:
@@ -34,7 +35,7 @@ export interface Staging {
   readonly isMove: boolean;
 }
 
-/** From when this returns on, the backup is what the folder holds; `finishRestore` moves it in. */
+/** Writes everything beside what it will replace; nothing counts yet. */
 export async function stageRestore(disk: Disk, folder: string, staging: Staging): Promise<void> {
   const staged = join(folder, STAGED);
   removeAll(disk, staged);
@@ -45,8 +46,31 @@ export async function stageRestore(disk: Disk, folder: string, staging: Staging)
     removeAll(disk, staged);
     throw error;
   }
-  disk.rename(staged, join(folder, `restoring-${stampOf(staging.restore)}`));
-  await disk.syncFolder(folder);
+}
+
+/**
+ * Makes what was staged count and moves it in. An error that comes once it counts is a
+ * `RestoreUnfinished`: the folder is not as it was, whatever the operator is told otherwise.
+ */
+export async function applyRestore(
+  disk: Disk,
+  folder: string,
+  { restore, isMove }: Pick<Staging, "restore" | "isMove">,
+): Promise<{ readonly replaced: string | null }> {
+  const restoring = join(folder, `restoring-${stampOf(restore)}`);
+  disk.rename(join(folder, STAGED), restoring);
+  try {
+    await disk.syncFolder(folder);
+    return { replaced: (await moveIn(disk, folder))?.replaced ?? null };
+  } catch (error) {
+    const what = isMove ? "move" : "restore";
+    throw new RestoreUnfinished(
+      `the ${what} counts, but not everything is in its place in ${folder}: ${wordsOf(error)}`,
+      isMove
+        ? "start the server here: it finishes the move; do not call the move off on the old host, and bring the file in nowhere else: two servers would lend the same slots"
+        : "start the server: it finishes the restore",
+    );
+  }
 }
 
 async function fill(disk: Disk, staged: string, staging: Staging): Promise<void> {
@@ -79,6 +103,21 @@ export async function finishRestore(
 ): Promise<{ readonly replaced: string | null } | null> {
   // A killed one never counted, and holds a copy of the key.
   removeAll(disk, join(folder, STAGED));
+  if (!restoreIn(disk, folder)) return null;
+  try {
+    return await moveIn(disk, folder);
+  } catch (error) {
+    throw new RestoreUnfinished(
+      `an interrupted restore of ${folder} counts and cannot be finished yet: ${wordsOf(error)}`,
+      "look after the disk, then start the server: it finishes the restore",
+    );
+  }
+}
+
+async function moveIn(
+  disk: Disk,
+  folder: string,
+): Promise<{ readonly replaced: string | null } | null> {
   const leaving = stampIn(disk, folder, LEAVING);
   if (leaving !== null) {
     const kept = join(folder, replacedName(leaving));
@@ -102,6 +141,9 @@ export async function finishRestore(
   const kept = join(folder, replacedName(arriving));
   return { replaced: disk.stat(kept) === null ? null : kept };
 }
+
+const wordsOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);
 
 const stampIn = (disk: Disk, folder: string, pattern: RegExp): string | null =>
   disk

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
 import { makeBackup } from "../../src/store/backup.ts";
 import { checkpoint } from "../../src/store/checkpoint.ts";
+import { RestoreUnfinished } from "../../src/store/refusal.ts";
 import {
   backupOf,
   heldBy,
@@ -205,6 +206,79 @@ describe("a restore that is interrupted", () => {
     });
     expect(seen.refused).toBeGreaterThan(20);
   }, 30_000);
+});
+
+describe("a restore that fails", () => {
+  for (const [what, harm] of [
+    ["from some call on", dieAt],
+    ["at one call", (disk: FaultyDisk, place: number) => failAt(disk, place, "EIO")],
+  ] as const) {
+    test(`${what} says that it counts exactly when the next start finds the backup`, async () => {
+      const site = await prepared();
+      const found = { old: 0, new: 0 };
+      for (let place = 1; ; place += 1) {
+        const folder = copyOf(site.folder);
+        const disk = new FaultyDisk();
+        disk.syncs = false;
+        harm(disk, place);
+        const error = await restoreTo(folder, site.file, { disk, acceptLoss: true }).then(
+          () => null,
+          (failure: unknown) => failure,
+        );
+        if (error === null) break;
+        const which = await isOneOrTheOther(site, folder);
+        found[which] += 1;
+        expect([place, error instanceof RestoreUnfinished]).toEqual([place, which === "new"]);
+        if (!(error instanceof RestoreUnfinished)) continue;
+        expect(error.message).toBe(
+          `the restore counts, but not everything is in its place in ${folder}: EIO: told to`,
+        );
+        expect(error.hint).toBe("start the server: it finishes the restore");
+      }
+      expect(found.old).toBeGreaterThan(70);
+      expect(found.new).toBeGreaterThan(25);
+    }, 30_000);
+  }
+
+  test("as a move says besides not to call the move off on the old host", async () => {
+    const { folder: old, store } = await livedSite();
+    await done(store, { type: "MoveAway", move: "m1", peer: "cli" });
+    const file = await backupOf(old);
+    const disk = new FaultyDisk();
+    disk.rule = ({ name, path }) => {
+      if (name === "rename" && path.endsWith("identity.jwk")) throw diskError("EIO");
+    };
+    const folder = join(tempFolder(), "data");
+    const error: unknown = await restoreTo(folder, file, { disk, isMove: true }).catch(
+      (failure: unknown) => failure,
+    );
+    expect(error).toBeInstanceOf(RestoreUnfinished);
+    expect(error).toMatchObject({
+      message: `the move counts, but not everything is in its place in ${folder}: EIO: told to`,
+      hint: expect.stringMatching(
+        /^start the server here: it finishes the move; do not call the move off on the old host/,
+      ),
+    });
+    const { notes, state } = await startIn(folder);
+    expect(notes).toEqual(["an interrupted restore was finished"]);
+    expect(state.restores).toMatchObject([{ moved: true }]);
+  });
+
+  test("again while a start finishes it says that it still counts", async () => {
+    const site = await prepared();
+    const disk = new FaultyDisk();
+    disk.rule = ({ name, path }) => {
+      if (name === "rename" && path.endsWith("identity.jwk")) throw diskError("EIO");
+    };
+    expect(await restoring(site, site.folder, disk)).toBe(false);
+    const error: unknown = await startIn(site.folder, { disk }).catch(
+      (failure: unknown) => failure,
+    );
+    expect(error).toBeInstanceOf(RestoreUnfinished);
+    expect(error).toMatchObject({ message: expect.stringContaining("EIO: told to") });
+    disk.heal();
+    expect(await isOneOrTheOther(site, site.folder)).toBe("new");
+  });
 });
 
 describe("a restore into a new folder that is interrupted", () => {
