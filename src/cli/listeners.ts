@@ -104,15 +104,27 @@ export function openSocket(
     );
     return null;
   }
-  const listening = listenOnSocket(services, path, mode);
-  if (path === known) return listening;
-  rmSync(known, { force: true });
-  symlinkSync(path, known);
-  return {
-    address: path,
-    stop: async () => {
-      await listening.stop();
+  try {
+    // Before the server listens there: a link to nothing is as good as none.
+    if (path !== known) {
       rmSync(known, { force: true });
-    },
-  };
+      symlinkSync(path, known);
+    }
+    const listening = listenOnSocket(services, path, mode);
+    if (path === known) return listening;
+    return {
+      address: path,
+      stop: async () => {
+        await listening.stop();
+        rmSync(known, { force: true });
+      },
+    };
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === null) throw error;
+    printWarning(
+      `no socket at ${known} (${code}): applications are served, and so is the page, but berth status, berth slots, berth license and every other command on this folder cannot reach this server until it is restarted with the cause removed`,
+    );
+    return null;
+  }
 }

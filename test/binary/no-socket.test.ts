@@ -1,0 +1,73 @@
+// The socket is how the command line reaches a running server. A server that cannot make one serves
+// its applications all the same, and says what does not work.
+import { expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  buildBinary,
+  runBinary,
+  startBinary,
+  startProgram,
+  type Running,
+} from "../support/binary.ts";
+import { until } from "../support/guarded-site.ts";
+import { makeSite } from "../support/site-folder.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(60_000);
+
+async function expectToServe(server: Running, socket: string): Promise<void> {
+  const warned = `berth: warning: no socket at ${socket} (`;
+  await until(() => server.stderr().includes(warned), warned);
+  expect(server.stderr()).toContain("berth status, berth slots, berth license");
+  const response = await fetch(`${server.url}/api/v4/register`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ user: "ada" }),
+  });
+  expect(response.status).toBe(200);
+}
+
+test("a server starts without its socket when something else has its name", async () => {
+  const folder = join(tempFolder(), "data");
+  await makeSite(folder, { product: "cad" });
+  const socket = join(folder, "berth.sock");
+  mkdirSync(socket);
+  writeFileSync(join(socket, "file"), "");
+  const server = await startBinary("serve", "--data", folder, "--listen", "127.0.0.1:0");
+  onTestFinished(() => server.kill());
+  await expectToServe(server, socket);
+  // A command says who has the folder.
+  const status = await runBinary(["status", "--data", folder]);
+  expect([status.code, status.stderr]).toEqual([
+    1,
+    expect.stringContaining(`is in use by process ${server.pid} (`),
+  ]);
+  expect(await server.stop()).toBe(0);
+});
+
+const OWN_MOUNTS = ["unshare", "--map-root-user", "--mount", "sh", "-euc"];
+
+const canMount =
+  Bun.which("unshare") !== null &&
+  Bun.spawnSync([...OWN_MOUNTS, "mount -t tmpfs -o nr_inodes=40 none /tmp"]).success;
+
+test.skipIf(!canMount)("a server starts without its socket on a disk without inodes", async () => {
+  const folder = join(tempFolder(), "data");
+  await makeSite(folder, { product: "cad" });
+  const small = tempFolder();
+  const script = `
+    mount -t tmpfs -o size=16m,nr_inodes=40,mode=700 none "$1"
+    cp -a "$2" "$1/data"
+    count=0
+    while touch "$1/file-$count" 2>/dev/null; do count=$((count + 1)); done
+    exec "$3" serve --data "$1/data" --listen 127.0.0.1:0`;
+  const words = [...OWN_MOUNTS, script, "sh", small, folder, buildBinary()];
+  const server = await startProgram(words);
+  onTestFinished(() => server.kill());
+  await expectToServe(server, join(small, "data", "berth.sock"));
+  expect(server.stderr()).toContain("(ENOSPC)");
+  server.signal("SIGTERM");
+  await server.exited;
+});
