@@ -20,6 +20,7 @@ import { log } from "../platform/log.ts";
 import { becomeOwnerOf } from "../platform/owner.ts";
 import { bakedTrust, ownCommand } from "../platform/version.ts";
 import { AccessFile } from "../store/access-file.ts";
+import type { Holder } from "../store/lock.ts";
 import { SealedFile } from "../store/sealed-file.ts";
 import { Store } from "../store/store.ts";
 import { FAILED } from "./command.ts";
@@ -32,6 +33,8 @@ export interface ApplianceOptions {
   /** Null takes a folder of either kind. */
   readonly kind: Kind | null;
   readonly create: boolean;
+  /** What for: a server keeps the folder, a command has it for a moment. */
+  readonly holder: Holder;
   /** How many months of the record to keep besides the current one; 0: all of it. */
   readonly keepMonths?: number;
   readonly caps?: Caps;
@@ -47,7 +50,7 @@ const LAST_WORDS = 250;
 
 /** The data folder with everything that works on it: the one place where the real parts meet. */
 export async function openAppliance(options: ApplianceOptions): Promise<Services> {
-  const { folder, named, kind, create, keepMonths = 0, caps, auditBudget = 0 } = options;
+  const { folder, named, kind, create, holder, keepMonths = 0, caps, auditBudget = 0 } = options;
   becomeOwnerOf(folder);
   const clock = new ApplianceClock();
   const identity = new Identity(realDisk, folder, componentsOf(named, kind));
@@ -65,6 +68,7 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
     folder,
     kind,
     create,
+    holder,
     clock: clock.now,
     jumps: clock.jumps,
     behind: clock.behind,

@@ -214,7 +214,7 @@ function report(error: unknown): number {
     return NEEDS_OPERATOR;
   }
   if (error instanceof FolderBusy) {
-    printError(error.message, "stop that process, or name another folder with --data DIR");
+    printError(error.message, error.hint);
     return FAILED;
   }
   const code = errorCode(error);

@@ -36,7 +36,7 @@ async function reachAsOwner<T>({ folder, named, begin = false }: Place, use: Use
   }
   const create = begin && realDisk.stat(folder) !== null && isEmpty(realDisk, folder);
   const kind = create ? "site" : null;
-  const appliance = await openAppliance({ folder, named, kind, create });
+  const appliance = await openAppliance({ folder, named, kind, create, holder: "command" });
   try {
     const app = createApp(appliance, socketGate);
     const send: Send = (request) => app.handle(request);

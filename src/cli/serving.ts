@@ -58,6 +58,7 @@ export async function serveFolder(
     named: stringOf(given, "identity"),
     kind,
     create: true,
+    holder: "server",
     keepMonths: Number(stringOf(given, "history-keep-months") ?? 0),
     caps: capsOf(given),
     auditBudget: Number(stringOf(given, "audit-budget") ?? DEFAULT_AUDIT_BUDGET),

@@ -10,12 +10,22 @@ export function stopProcess(pid: number): void {
   }
 }
 
-/** Is there such a process, whoever it belongs to? */
+/** Is there such a process, whoever it belongs to? One that has ended is none. */
 export function isRunning(pid: number): boolean {
   try {
-    return process.kill(pid, 0);
+    process.kill(pid, 0);
   } catch (error) {
-    return errorCode(error) !== "ESRCH";
+    if (errorCode(error) === "ESRCH") return false;
+  }
+  return !hasEnded(pid);
+}
+
+/** A process keeps its number until its parent has asked how it ended. */
+function hasEnded(pid: number): boolean {
+  try {
+    return /^\d+ \(.*\) [ZX] /s.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+  } catch {
+    return false;
   }
 }
 

@@ -6,7 +6,7 @@ import { writeAll } from "../platform/files.ts";
 import { generationName, generationsIn, HISTORY, segmentName, segmentsIn, STATE } from "./files.ts";
 import { encodeLine, firstHead, scan } from "./journal.ts";
 import { load, makeDurable, type Loaded } from "./load.ts";
-import { endOrphanCheckpoint, lockFolder } from "./lock.ts";
+import { endOrphanCheckpoint, lockFolder, type Holder } from "./lock.ts";
 import { FolderRefused } from "./refusal.ts";
 import { NO_WAY_BACK, wayBack } from "./replay.ts";
 import type { SignatureCheck } from "./signatures.ts";
@@ -26,6 +26,8 @@ export interface FolderOptions {
   /** Whether a folder that holds nothing yet is made into one. */
   readonly create: boolean;
   readonly uid: number;
+  /** What the folder is taken for; a server unless it says otherwise. */
+  readonly holder?: Holder;
   readonly now: (mark: Instant, jumps: readonly []) => Instant;
   /** Who this appliance is, made before anything else on a first start. */
   readonly identify: () => Promise<string>;
@@ -58,7 +60,8 @@ export async function takeFolder({
   folder,
   create,
   uid,
-}: Pick<FolderOptions, "disk" | "folder" | "create" | "uid">): Promise<{
+  holder,
+}: Pick<FolderOptions, "disk" | "folder" | "create" | "uid" | "holder">): Promise<{
   readonly lock: FileLock;
   readonly notes: readonly string[];
 }> {
@@ -68,7 +71,7 @@ export async function takeFolder({
     if (isSomebodysElse(disk, folder)) throw notOurs(folder);
   }
   const notes = closeToOthers(disk, folder, uid);
-  const lock = await lockFolder(disk, folder);
+  const lock = await lockFolder(disk, folder, holder);
   try {
     await endOrphanCheckpoint(disk, folder);
     const finished = await finishRestore(disk, folder);

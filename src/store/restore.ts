@@ -45,7 +45,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
   const checks = { identity, checkSignatures };
   // A bad file must not leave a new folder behind.
   if (disk.stat(folder) === null) await openBackup(disk, file, checks);
-  const { lock } = await takeFolder({ disk, folder, create: true, uid });
+  const { lock } = await takeFolder({ disk, folder, create: true, uid, holder: "command" });
   try {
     const there = isEmpty(disk, folder) ? null : await standing(disk, folder);
     let continues = there === null;

@@ -3,6 +3,7 @@ import type { ClockJump, Kind, State } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import type { Disk } from "../platform/disk.ts";
 import type { StorageFault } from "./group-commit.ts";
+import type { Holder } from "./lock.ts";
 import type { SignatureCheck } from "./signatures.ts";
 
 /** What a store is opened with. */
@@ -11,6 +12,8 @@ export interface StoreOptions {
   readonly folder: string;
   readonly kind: Kind | null;
   readonly create: boolean;
+  /** What the folder is opened for; a server unless it says otherwise. */
+  readonly holder?: Holder;
   /** Given what is on record: time never runs behind the newest instant. */
   readonly clock: (mark: Instant, jumps: readonly ClockJump[]) => Instant;
   /** The jumps ahead of that clock since the start, oldest first. */

@@ -48,7 +48,8 @@ export class Store {
     const { disk, folder, kind, create, clock, recognize = () => {}, checkSignatures } = options;
     const uid = options.uid ?? process.getuid?.() ?? 0;
     const identify = options.identify ?? (async () => "");
-    const made = { identify, recognize, checkSignatures };
+    const { holder } = options;
+    const made = { identify, recognize, checkSignatures, ...(holder && { holder }) };
     const opened = await openFolder({ disk, folder, kind, create, uid, now: clock, ...made });
     return new Store(options, opened);
   }

@@ -34,6 +34,7 @@ const site = await openAppliance({
   named: null,
   kind: "site",
   create: false,
+  holder: "server",
 });
 site.timekeeping.stop();
 const random = generator(seed);

@@ -74,6 +74,7 @@ export async function makePapers(root: string, slots = 8): Promise<Papers> {
     named: null,
     kind: "site",
     create: true,
+    holder: "server",
   });
   try {
     const vendor = await makeDesk(join(root, "desk"), "Initrode", [PRODUCT, SPARE, MESH]);

@@ -1,7 +1,7 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { buildBinary, startBinary } from "../support/binary.ts";
+import { buildBinary, runBinary, startBinary } from "../support/binary.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -82,6 +82,32 @@ describe("one process per folder and port", () => {
     await server.stop();
     const third = await startBinary("serve", "--data", other, ...LISTEN);
     expect(await third.stop()).toBe(0);
+  });
+
+  test("a start waits for the commands that have the stopped folder", async () => {
+    const folder = tempFolder();
+    await makeSite(folder, { product: "cad" });
+    const ended = new AbortController();
+    const commands = Array.from({ length: 4 }, async () => {
+      let done = 0;
+      for (; !ended.signal.aborted; done += 1) await runBinary(["status", "--data", folder]);
+      return done;
+    });
+    for (let round = 1; round <= 8; round += 1) {
+      const server = await startBinary("serve", "--data", folder, ...LISTEN);
+      expect(await server.stop()).toBe(0);
+    }
+    ended.abort();
+    for (const done of await Promise.all(commands)) expect(done).toBeGreaterThan(0);
+  });
+
+  test("commands on a stopped folder wait for each other", async () => {
+    const folder = tempFolder();
+    await makeSite(folder, { product: "cad" });
+    const all = await Promise.all(
+      Array.from({ length: 8 }, () => runBinary(["status", "--data", folder])),
+    );
+    expect(all.filter(({ code }) => code !== 0)).toEqual([]);
   });
 });
 

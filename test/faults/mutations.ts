@@ -30,6 +30,7 @@ const site = await openAppliance({
   named: "rig",
   kind: "site",
   create: true,
+  holder: "server",
 });
 const desk = await Desk.make(realDisk, join(root, "desk"), {
   name: "Rig",

@@ -1,9 +1,17 @@
 // The rows of the start-up table about the folder itself, and a first start interrupted anywhere.
 import { describe, expect, onTestFinished, test } from "bun:test";
-import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { realDisk } from "../../src/platform/disk.ts";
 import { encodeLine, firstHead } from "../../src/store/journal.ts";
-import { FolderBusy } from "../../src/store/lock.ts";
+import { FolderBusy, isHeldBy, lockFolder } from "../../src/store/lock.ts";
 import { diskError, failAt, FaultyDisk, isWaiting } from "../support/faulty-disk.ts";
 import {
   done,
@@ -18,8 +26,8 @@ import { contentsOf, copyOf, modeOf, tempFolder } from "../support/temp-folder.t
 
 const newFolder = (): string => join(tempFolder(), "data");
 
-/** The folder's lock or the checkpoint's, held by a process of its own. */
-async function heldByOther(which: "folder" | "checkpoint", folder: string) {
+/** The folder's lock, as a server or a command, or the checkpoint's, held by another process. */
+async function heldByOther(which: "folder" | "command" | "checkpoint", folder: string) {
   const script = join(import.meta.dir, "..", "support", "hold-lock.ts");
   const child = Bun.spawn([process.execPath, script, which, folder], { stdout: "pipe" });
   onTestFinished(() => child.kill("SIGKILL"));
@@ -237,6 +245,58 @@ describe("another process", () => {
     };
     expect(startIn(folder, { disk })).rejects.toThrow("EIO");
     expect((await startIn(folder)).seq).toBe(1);
+  });
+});
+
+describe("a command on a stopped folder", () => {
+  for (const holder of ["server", "command"] as const) {
+    test(`is waited for by a ${holder}, which then has the folder`, async () => {
+      const folder = newFolder();
+      await startIn(folder);
+      const child = await heldByOther("command", folder);
+      const started = startIn(folder, { holder });
+      expect(await isWaiting(started)).toBe(true);
+      child.kill("SIGKILL");
+      expect((await started).seq).toBe(1);
+    });
+  }
+
+  test("that does not end is named when nobody waits any longer", async () => {
+    const folder = newFolder();
+    await startIn(folder);
+    const child = await heldByOther("command", folder);
+    const busy = await lockFolder(realDisk, folder, "server", 50).catch((error: unknown) => error);
+    expect(busy).toBeInstanceOf(FolderBusy);
+    const { message, hint } = busy as FolderBusy;
+    expect(message).toStartWith(`${folder} is in use by process ${child.pid} (`);
+    expect(hint).toBe("try again when that process has ended");
+  });
+
+  test("of an older version, which left its pid alone, is not waited for", async () => {
+    const folder = newFolder();
+    await startIn(folder);
+    const child = await heldByOther("command", folder);
+    writeFileSync(join(folder, "lock"), String(child.pid));
+    const { message, hint } = (await startIn(folder).catch(
+      (error: unknown) => error,
+    )) as FolderBusy;
+    expect(message).toContain(`is in use by process ${child.pid} (`);
+    expect(hint).toBe("stop that process, or name another folder with --data DIR");
+  });
+
+  test("is told from a server by its note, and a server is known by its pid alone", async () => {
+    const folder = newFolder();
+    await startIn(folder);
+    const path = join(folder, "lock");
+    const command = await lockFolder(realDisk, folder, "command");
+    expect(readFileSync(path, "utf8")).toBe(`${process.pid} command`);
+    expect(isHeldBy(realDisk, folder, process.pid)).toBe(true);
+    command.release();
+    const server = await lockFolder(realDisk, folder, "server");
+    expect(readFileSync(path, "utf8")).toBe(String(process.pid));
+    expect(isHeldBy(realDisk, folder, process.pid)).toBe(true);
+    expect(isHeldBy(realDisk, folder, process.pid + 1)).toBe(false);
+    server.release();
   });
 });
 

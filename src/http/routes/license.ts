@@ -21,7 +21,9 @@ const LicenseBundle = Type.Object(
       Type.Integer({ description: "Of what the code signs; absent: 1, which left the kind out." }),
     ),
     kind: Type.Optional(
-      Type.Integer({ description: "Of the activation code: 1 for a strong binding, 2 for a weak." }),
+      Type.Integer({
+        description: "Of the activation code: 1 for a strong binding, 2 for a weak.",
+      }),
     ),
     policy: text("The policy, as the vendor signed it."),
     confirmation_code: text("The code that confirms it for this appliance."),
