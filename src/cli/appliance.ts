@@ -20,11 +20,13 @@ import { log } from "../platform/log.ts";
 import { becomeOwnerOf } from "../platform/owner.ts";
 import { bakedTrust, ownCommand } from "../platform/version.ts";
 import { AccessFile } from "../store/access-file.ts";
+import { FolderChanged } from "../store/folder-changed.ts";
 import type { Holder } from "../store/lock.ts";
 import { SealedFile } from "../store/sealed-file.ts";
 import { Store } from "../store/store.ts";
 import { FAILED } from "./command.ts";
 import { folderChecks } from "./folder-checks.ts";
+import { printError } from "./terminal.ts";
 
 export interface ApplianceOptions {
   readonly folder: string;
@@ -74,10 +76,7 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
     behind: clock.behind,
     ...(caps && { caps }),
     checkpoint: (where, open) => checkpointInChild(where, open, keepMonths),
-    onFatal(error) {
-      log.error("the disk failed; stopping, the next start replays what is safe", { error });
-      setTimeout(() => process.exit(FAILED), LAST_WORDS);
-    },
+    onFatal: endAfter,
   });
   const access = new Access(store, accessFile, wallClock);
   const operations = new Operations(
@@ -109,6 +108,21 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
     certificate: () => null,
     served: null,
   };
+}
+
+/** Ends the process, once those who wait have heard of it. */
+function endAfter(error: Error): void {
+  const changed = error instanceof FolderChanged ? error : null;
+  if (changed === null) {
+    log.error("the disk failed; stopping, the next start replays what is safe", { error });
+  } else {
+    const { message: found, hint } = changed;
+    log.error("the data folder is not as it was opened; stopping", { found, hint });
+  }
+  setTimeout(() => {
+    if (changed !== null) printError(changed.message, changed.hint);
+    process.exit(FAILED);
+  }, LAST_WORDS);
 }
 
 /** What systemd hands over of files that only root may read, where the unit names them. */

@@ -116,7 +116,9 @@ export async function serveFolder(
 }
 
 /** Nothing is lost by it, but the state is not everything, and an operator may count on that. */
-function refuseUnfolded(folder: string, { fault, checkpointError }: StoreHealth): void {
+function refuseUnfolded(folder: string, { fault, changed, checkpointError }: StoreHealth): void {
+  // That may be lost.
+  if (changed !== null) throw new Failure(changed.message, changed.hint);
   if (fault === null && checkpointError === null) return;
   const why =
     fault?.code === "storage_full" ? "the disk is full" : (checkpointError ?? "the disk failed");

@@ -18,6 +18,7 @@ import {
   statfsSync,
   statSync,
   writeSync,
+  type Stats,
 } from "node:fs";
 import { flock } from "./flock.ts";
 import { openAlone } from "./windows-lock.ts";
@@ -54,12 +55,21 @@ export interface Disk {
   syncFolder(folder: string): Promise<void>;
   /** Null when another process holds it; the lock ends with this process at the latest. */
   lock(path: string): FileLock | null;
+  /** The same for a folder itself: it holds whatever becomes of the files in there. */
+  lockFolder(folder: string): FolderHandle | null;
 }
+
+/**
+ * Tells a file or a folder from every other one for as long as it is held open; null on a system
+ * that does not say.
+ */
+export type FileIdentity = string | null;
 
 export interface Stat {
   readonly mode: number;
   readonly uid: number;
   readonly size: number;
+  readonly identity: FileIdentity;
 }
 
 export interface OpenFile {
@@ -69,13 +79,20 @@ export interface OpenFile {
   /** Both syncs run off the main thread. */
   sync(): Promise<void>;
   syncData(): Promise<void>;
+  identity(): FileIdentity;
+  /** Its first `length` bytes, also when no name leads to it any more. */
+  readBack(length: number): Uint8Array<ArrayBuffer>;
   close(): void;
 }
 
-export interface FileLock {
+export interface FolderHandle {
+  readonly identity: FileIdentity;
+  release(): void;
+}
+
+export interface FileLock extends FolderHandle {
   /** Leaves a note in the lock file for whoever finds it held. */
   note(text: string): void;
-  release(): void;
 }
 
 export const realDisk: Disk = {
@@ -133,6 +150,7 @@ export const realDisk: Disk = {
       return null;
     }
     return {
+      identity: identityOf(fstatSync(fd)),
       note(text) {
         ftruncateSync(fd, 0);
         writeSync(fd, text, 0);
@@ -140,12 +158,22 @@ export const realDisk: Disk = {
       release: () => closeSync(fd),
     };
   },
+  lockFolder(folder) {
+    // No folder can be opened there.
+    if (isWindows) return { identity: null, release() {} };
+    const fd = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY);
+    if (!flock(fd)) {
+      closeSync(fd);
+      return null;
+    }
+    return { identity: identityOf(fstatSync(fd)), release: () => closeSync(fd) };
+  },
 };
 
 /** Nobody else could read a note in it. */
 function lockOnWindows(path: string): FileLock | null {
   const release = openAlone(path);
-  return release && { note() {}, release };
+  return release && { identity: null, note() {}, release };
 }
 
 /** The real disk, with one file opened now, for when this process may no longer do so later. */
@@ -159,7 +187,14 @@ export function holding(path: string): Disk {
   };
 }
 
-const statOf = ({ mode, uid, size }: Stat): Stat => ({ mode: mode & 0o777, uid, size });
+const statOf = (stats: Stats): Stat => ({
+  mode: stats.mode & 0o777,
+  uid: stats.uid,
+  size: stats.size,
+  identity: identityOf(stats),
+});
+
+const identityOf = ({ dev, ino }: Stats): FileIdentity => (isWindows ? null : `${dev}:${ino}`);
 
 function partOf(fd: number, offset: number, length: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(length);
@@ -176,6 +211,16 @@ function openedFile(fd: number): OpenFile {
     truncate: (size) => ftruncateSync(fd, size),
     sync: () => inThread((done) => fsync(fd, done)),
     syncData: () => inThread((done) => fdatasync(fd, done)),
+    identity: () => identityOf(fstatSync(fd)),
+    readBack(length) {
+      // It was opened for writing alone. This opens the file itself, not whatever has its name now.
+      const again = openSync(`/proc/self/fd/${fd}`, constants.O_RDONLY);
+      try {
+        return partOf(again, 0, length);
+      } finally {
+        closeSync(again);
+      }
+    },
     close: () => closeSync(fd),
   };
 }

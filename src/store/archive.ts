@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Disk, FileLock, OpenFile, Stat } from "../platform/disk.ts";
+import type { Disk, FileLock, FolderHandle, OpenFile, Stat } from "../platform/disk.ts";
 import { writeAll } from "../platform/files.ts";
 import { BackupRefused } from "./refusal.ts";
 
@@ -112,7 +112,7 @@ export class Archive implements Disk {
 
   stat(path: string): Stat | null {
     const entry = this.#entries.get(path);
-    return entry === undefined ? null : { mode: 0o600, uid: 0, size: entry.size };
+    return entry === undefined ? null : { mode: 0o600, uid: 0, size: entry.size, identity: null };
   }
 
   freeBytes = (): number => 0;
@@ -126,6 +126,7 @@ export class Archive implements Disk {
   setMode = (path: string): void => readOnly(path);
   syncFolder = async (path: string): Promise<void> => readOnly(path);
   lock = (path: string): FileLock | null => readOnly(path);
+  lockFolder = (path: string): FolderHandle | null => readOnly(path);
 
   /** Exactly as it was written, or null: what `tar` finds in it must be what is found here. */
   #entryAt(at: number): (Entry & { readonly name: string }) | null {

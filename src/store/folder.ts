@@ -1,12 +1,12 @@
 import { dirname, join, resolve } from "node:path";
 import { emptyState, type Kind } from "../domain/state.ts";
 import { instant, type Instant } from "../domain/time.ts";
-import { errorCode, type Disk, type FileLock } from "../platform/disk.ts";
+import { errorCode, type Disk } from "../platform/disk.ts";
 import { writeAll } from "../platform/files.ts";
 import { generationName, generationsIn, HISTORY, segmentName, segmentsIn, STATE } from "./files.ts";
 import { encodeLine, firstHead, scan } from "./journal.ts";
 import { load, makeDurable, type Loaded } from "./load.ts";
-import { endOrphanCheckpoint, lockFolder, type Holder } from "./lock.ts";
+import { endOrphanCheckpoint, lockFolder, type FolderLock, type Holder } from "./lock.ts";
 import { FolderRefused } from "./refusal.ts";
 import { NO_WAY_BACK, wayBack } from "./replay.ts";
 import type { SignatureCheck } from "./signatures.ts";
@@ -15,7 +15,7 @@ import { encodeSnapshot, noHistory } from "./snapshot.ts";
 import { StateFile } from "./state-file.ts";
 
 export interface OpenedFolder extends Loaded {
-  readonly lock: FileLock;
+  readonly lock: FolderLock;
 }
 
 export interface FolderOptions {
@@ -62,7 +62,7 @@ export async function takeFolder({
   uid,
   holder,
 }: Pick<FolderOptions, "disk" | "folder" | "create" | "uid" | "holder">): Promise<{
-  readonly lock: FileLock;
+  readonly lock: FolderLock;
   readonly notes: readonly string[];
 }> {
   if (create) disk.makeFolder(folder);

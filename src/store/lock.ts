@@ -1,10 +1,11 @@
 import { join } from "node:path";
-import type { Disk, FileLock } from "../platform/disk.ts";
+import type { Disk, FileIdentity, FileLock, FolderHandle } from "../platform/disk.ts";
 import { isRunning, nameOfProcess, stopProcess } from "../platform/processes.ts";
 import { CHECKPOINT_LOCK, FOLDER_LOCK } from "./files.ts";
 
 const PATIENCE = 10_000;
-const NAMING = 1_000;
+/** Longer than it takes a server to make a lock file again that was removed. */
+const NAMING = 5_000;
 const STEP = 10;
 
 /** Another process works on the folder; nothing is wrong with it. */
@@ -22,6 +23,82 @@ export class FolderBusy extends Error {
 export type Holder = "server" | "command";
 
 /**
+ * Two locks: of the folder itself, which nobody can remove without removing the folder, and of a
+ * file in it, which says who the holder is. Versions that lock the file alone are kept out, too.
+ */
+export class FolderLock {
+  readonly #disk: Disk;
+  readonly #path: string;
+  readonly #holder: Holder;
+  readonly #folder: FolderHandle;
+  #file: FileLock;
+
+  /** Null when another process has one of them. */
+  static take(disk: Disk, folder: string, holder: Holder): FolderLock | null {
+    const path = join(folder, FOLDER_LOCK);
+    const handle = disk.lockFolder(folder);
+    if (handle === null) return null;
+    try {
+      const file = lockFile(disk, path, holder);
+      if (file !== null) return new FolderLock(disk, path, holder, handle, file);
+    } catch (error) {
+      handle.release();
+      throw error;
+    }
+    handle.release();
+    return null;
+  }
+
+  private constructor(
+    disk: Disk,
+    path: string,
+    holder: Holder,
+    folder: FolderHandle,
+    file: FileLock,
+  ) {
+    this.#disk = disk;
+    this.#path = path;
+    this.#holder = holder;
+    this.#folder = folder;
+    this.#file = file;
+  }
+
+  get folderIdentity(): FileIdentity {
+    return this.#folder.identity;
+  }
+
+  get fileIdentity(): FileIdentity {
+    return this.#file.identity;
+  }
+
+  /** Makes and locks the file anew. Who has it, when that is another process; else null. */
+  takeFileAgain(): string | null {
+    const file = lockFile(this.#disk, this.#path, this.#holder);
+    if (file === null) return nameOfProcess(readNote(this.#disk, this.#path)?.pid ?? null);
+    this.#file.release();
+    this.#file = file;
+    return null;
+  }
+
+  release(): void {
+    this.#file.release();
+    this.#folder.release();
+  }
+}
+
+/** With a note in it that says who has it; null when another process does. */
+function lockFile(disk: Disk, path: string, holder: Holder): FileLock | null {
+  const file = disk.lock(path);
+  try {
+    file?.note(noteOf(process.pid, holder));
+    return file;
+  } catch (error) {
+    file?.release();
+    throw error;
+  }
+}
+
+/**
  * One process per data folder: two servers on one state would lend every slot twice. A command that
  * has it is waited for; a server is not.
  */
@@ -30,15 +107,12 @@ export async function lockFolder(
   folder: string,
   holder: Holder = "server",
   patience = PATIENCE,
-): Promise<FileLock> {
+): Promise<FolderLock> {
   const path = join(folder, FOLDER_LOCK);
   let unnamed = 0;
   for (let waited = 0; ; waited += STEP) {
-    const lock = disk.lock(path);
-    if (lock !== null) {
-      lock.note(noteOf(process.pid, holder));
-      return { ...lock, release: () => letGo(lock) };
-    }
+    const lock = FolderLock.take(disk, folder, holder);
+    if (lock !== null) return lock;
     const note = readNote(disk, path);
     // Whoever has just taken it leaves its pid a moment later; until then none stands there, or
     // that of a holder that was killed.
@@ -59,16 +133,6 @@ export async function lockFolder(
   }
 }
 
-/** A pid left behind would be somebody else's one day; one that cannot be erased does no harm. */
-function letGo(lock: FileLock): void {
-  try {
-    lock.note("");
-  } catch {
-    // Nothing is lost by it.
-  }
-  lock.release();
-}
-
 /** Whether a process still has the folder: its successor would have left another note. */
 export const isHeldBy = (disk: Disk, folder: string, pid: number): boolean =>
   readNote(disk, join(folder, FOLDER_LOCK))?.pid === pid && isRunning(pid);
@@ -78,7 +142,13 @@ export function lockCheckpoint(disk: Disk, folder: string): Pick<FileLock, "rele
   const lock = disk.lock(join(folder, CHECKPOINT_LOCK));
   if (lock === null) return null;
   lock.note(String(process.pid));
-  return { release: () => letGo(lock) };
+  return {
+    release() {
+      // A pid left behind would be somebody else's one day.
+      lock.note("");
+      lock.release();
+    },
+  };
 }
 
 /**

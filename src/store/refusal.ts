@@ -26,9 +26,7 @@ export class BackupRefused extends Error {
   }
 }
 
-/**
- * A restore failed after the point from which on it counts: the next start finishes it. Exit code 1.
- */
+/** A restore failed when it already counted: the next start finishes it. Exit code 1. */
 export class RestoreUnfinished extends Error {
   readonly hint: string;
 

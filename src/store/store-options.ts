@@ -2,6 +2,7 @@ import type { Fault } from "../domain/fault.ts";
 import type { ClockJump, Kind, State } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import type { Disk } from "../platform/disk.ts";
+import type { FolderChanged } from "./folder-changed.ts";
 import type { StorageFault } from "./group-commit.ts";
 import type { Holder } from "./lock.ts";
 import type { SignatureCheck } from "./signatures.ts";
@@ -51,6 +52,8 @@ export interface AuditMeter {
 export interface StoreHealth {
   /** Null: changes are accepted. */
   readonly fault: StorageFault | null;
+  /** Why it gave up the folder; null: it did not, or for want of a disk. */
+  readonly changed: FolderChanged | null;
   readonly notes: readonly string[];
   readonly checkpointError: string | null;
   readonly seq: number;

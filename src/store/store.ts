@@ -1,4 +1,4 @@
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import type { Command } from "../domain/command.ts";
 import type { OutcomeOf } from "../domain/decide.ts";
 import type { Fault } from "../domain/fault.ts";
@@ -6,11 +6,11 @@ import { no, ok, type Result } from "../domain/result.ts";
 import type { State } from "../domain/state.ts";
 import { latest, type Instant } from "../domain/time.ts";
 import { transact, type Transacted } from "../domain/transact.ts";
-import type { FileLock } from "../platform/disk.ts";
 import { conditionOf, SyncTimes, type Condition } from "./condition.ts";
-import { STATE, segmentName } from "./files.ts";
+import { STATE } from "./files.ts";
 import { openFolder, type OpenedFolder } from "./folder.ts";
 import { GroupCommit, StorageError, type StorageFault } from "./group-commit.ts";
+import { HeldFolder } from "./held-folder.ts";
 import { encodeLine, type Head } from "./journal.ts";
 import { load, type Loaded } from "./load.ts";
 import type { RecordPlace } from "./record-files.ts";
@@ -27,13 +27,14 @@ const TICK = 1_000;
  */
 export class Store {
   readonly #options: StoreOptions;
-  readonly #lock: FileLock;
+  readonly #held: HeldFolder;
   #state: State;
   #head: Head;
-  #segment: string;
   #segmentSince = performance.now();
   #commit: GroupCommit;
   #fault: StorageFault | null = null;
+  /** The last words of a store that has given up. */
+  #ending: Promise<void> | null = null;
   #notes: readonly string[];
   #recovering: Promise<void> | null = null;
   #checkpointing: Promise<void> | null = null;
@@ -56,11 +57,10 @@ export class Store {
 
   private constructor(options: StoreOptions, opened: OpenedFolder) {
     this.#options = options;
-    this.#lock = opened.lock;
+    this.#held = new HeldFolder(options.disk, options.folder, opened.lock);
     this.#notes = opened.notes;
     this.#state = this.#bound(opened.state);
     this.#head = opened.head;
-    this.#segment = opened.segment.path;
     this.#unfolded = opened.unfolded;
     this.#covers = opened.covers;
     this.#commit = this.#startCommit(opened);
@@ -110,7 +110,8 @@ export class Store {
   health(): StoreHealth {
     return {
       fault: this.#fault,
-      notes: this.#notes,
+      changed: this.#held.changed,
+      notes: [...this.#notes, ...this.#held.notes],
       checkpointError: this.#checkpointError,
       seq: this.#head.seq,
       auditSeq: this.#head.auditSeq,
@@ -137,10 +138,12 @@ export class Store {
     await this.#recovering;
     await this.#commit.settled()?.catch(() => {});
     await this.#checkpointing;
+    await this.#giveUpIfChanged();
     const behind = this.#commit.durableBytes > 0 || this.#unfolded;
     if (this.#fault === null && behind) await this.checkpoint();
+    await this.#ending;
     this.#commit.close();
-    this.#lock.release();
+    this.#held.release();
   }
 
   /** Rotates to a new segment and folds the closed ones; a failure is told by `health`. */
@@ -152,7 +155,6 @@ export class Store {
   }
 
   async #rotateAndFold(): Promise<void> {
-    const { disk, folder } = this.#options;
     // Whoever goes back to what the disk says is about to let go of the file in use. Asked first:
     // between a look and the switch nothing may begin.
     while (this.#recovering !== null) await this.#recovering;
@@ -160,20 +162,11 @@ export class Store {
       let open = 0;
       await this.#commit.switchTo(async () => {
         open = this.#commit.gatheringFrom ?? this.#head.seq + 1;
-        const path = join(folder, segmentName(open));
-        const file = disk.open(path);
-        try {
-          await disk.syncFolder(folder);
-        } catch (error) {
-          file.close();
-          throw new StorageError({ code: "storage_failed" }, error);
-        }
-        this.#segment = path;
-        return file;
+        return this.#held.startSegment(open);
       });
       this.#segmentSince = performance.now();
       this.#unfolded = true;
-      await this.#options.checkpoint(folder, open);
+      await this.#options.checkpoint(this.#options.folder, open);
       this.#unfolded = false;
       this.#covers = open - 1;
       this.#checkpointError = null;
@@ -226,12 +219,26 @@ export class Store {
   }
 
   #startCommit({ segment }: Loaded): GroupCommit {
-    const file = this.#options.disk.open(segment.path);
-    return new GroupCommit(file, segment.size, this.#syncs, (error) => {
-      this.#fault = error.fault;
-      if (error.fault.code === "storage_full") this.#recover();
-      else this.#options.onFatal(error);
-    });
+    const file = this.#held.openSegment(segment.path);
+    return new GroupCommit(file, segment.size, this.#syncs, (error) => this.#fail(error));
+  }
+
+  #fail(error: StorageError): void {
+    this.#fault = error.fault;
+    if (error.fault.code === "storage_full") return this.#recover();
+    const { durableBytes } = this.#commit;
+    const progress = { durableBytes, covers: this.#covers, unfolded: this.#unfolded };
+    this.#ending = this.#held.explain(error, progress).then(this.#options.onFatal);
+  }
+
+  /** Nothing may be answered from files that their names do not lead to any more. */
+  async #giveUpIfChanged(): Promise<void> {
+    if (this.#fault?.code === "storage_failed" || this.#recovering !== null) return;
+    // One that is being opened is checked by whoever opens it.
+    const failure = this.#commit.quiet === null ? this.#held.findChange() : null;
+    if (failure === null) return;
+    this.#fault = failure.fault;
+    await this.#commit.switchTo(() => Promise.reject(failure)).catch(() => {});
   }
 
   /** Memory is ahead of the disk: wait out what is being written, then start again from there. */
@@ -253,9 +260,14 @@ export class Store {
     await this.#commit.settled()?.catch((error: unknown) => {
       if (error instanceof StorageError && error.fault.code === "storage_failed") throw error;
     });
+    const failure = this.#held.findChange();
+    if (failure !== null) {
+      this.#fail(failure);
+      throw failure;
+    }
     const durable = this.#commit.durableBytes;
     this.#commit.close();
-    const file = disk.open(this.#segment);
+    const file = disk.open(this.#held.segmentPath);
     try {
       file.truncate(durable);
       // Synced: after a crash no line of what is cut off may stand behind one of the next batch.
@@ -268,12 +280,12 @@ export class Store {
     this.#state = this.#bound(loaded.state);
     this.#head = loaded.head;
     this.#covers = loaded.covers;
-    this.#segment = loaded.segment.path;
     this.#commit = this.#startCommit(loaded);
     if (this.#fault?.code !== "storage_full") this.#fault = null;
   }
 
   async #tick(): Promise<void> {
+    await this.#giveUpIfChanged();
     if (this.#fault?.code === "storage_full") return this.#probe();
     if (this.#checkpointing !== null || this.#fault !== null) return;
     const { disk, folder } = this.#options;
@@ -285,7 +297,7 @@ export class Store {
     // One at a time: what a slow one finds says nothing about what happened since.
     if (this.#recovering !== null || this.#probing) return;
     this.#probing = true;
-    const room = await hasRoom(this.#options.disk, dirname(this.#segment));
+    const room = await hasRoom(this.#options.disk, this.#options.folder);
     this.#probing = false;
     if (room && this.#fault?.code === "storage_full") this.#fault = null;
   }

@@ -59,7 +59,15 @@ export class Store implements Pick<DurableStore, Used> {
 
   health(): StoreHealth {
     const { seq, auditSeq } = this.#head;
-    return { fault: null, notes: [], checkpointError: null, seq, auditSeq, journalBytes: 0 };
+    return {
+      fault: null,
+      changed: null,
+      notes: [],
+      checkpointError: null,
+      seq,
+      auditSeq,
+      journalBytes: 0,
+    };
   }
 
   condition(): Condition {

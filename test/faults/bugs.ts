@@ -69,9 +69,9 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: "a new segment's name is not synced",
-    file: "src/store/store.ts",
-    find: "          await disk.syncFolder(folder);",
-    replace: "          await null;",
+    file: "src/store/held-folder.ts",
+    find: "      await this.#disk.syncFolder(this.#folder);",
+    replace: "      await null;",
     caughtBy: ["simulation", "syscalls"],
   },
   {
@@ -243,8 +243,9 @@ export const bugs: readonly Bug[] = [
   {
     name: "two servers work on one folder",
     file: "src/store/lock.ts",
-    find: "    const lock = disk.lock(path);",
-    replace: "    const lock = disk.lock(path) ?? disk.lock(`${path}-${process.pid}`);",
+    find: "    const lock = FolderLock.take(disk, folder, holder);",
+    replace:
+      "    disk.makeFolder(`${folder}-${process.pid}`);\n    const lock = FolderLock.take(disk, `${folder}-${process.pid}`, holder);",
     caughtBy: ["starts"],
   },
   {
@@ -435,7 +436,7 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: "a failed sync of a new segment's name is taken lightly",
-    file: "src/store/store.ts",
+    file: "src/store/held-folder.ts",
     find: 'throw new StorageError({ code: "storage_failed" }, error);',
     replace: "throw error;",
     caughtBy: ["syscalls"],

@@ -1,5 +1,5 @@
 import { basename, dirname } from "node:path";
-import type { Disk, FileLock, OpenFile, Stat } from "../../src/platform/disk.ts";
+import type { Disk, FileLock, FolderHandle, OpenFile, Stat } from "../../src/platform/disk.ts";
 import type { Dice } from "./dice.ts";
 import type { Call, SimulatedDisk, Sync } from "./simulated-disk.ts";
 import { SimulatedFile } from "./simulated-file.ts";
@@ -12,6 +12,18 @@ export class Dead extends Error {
 
 export const diskError = (code: string): Error =>
   Object.assign(new Error(`${code}: told to`), { code });
+
+const identities = new WeakMap<Entry, string>();
+let lastIdentity = 0;
+
+/** As inode numbers do it: one for every entry, whatever name leads to it. */
+function identityOf(entry: Entry): string {
+  const known = identities.get(entry);
+  if (known !== undefined) return known;
+  lastIdentity += 1;
+  identities.set(entry, String(lastIdentity));
+  return String(lastIdentity);
+}
 
 /** The disk as one process has it. */
 export class SimulatedProcess implements Disk {
@@ -54,7 +66,8 @@ export class SimulatedProcess implements Disk {
     this.#call("stat", path);
     const entry = this.#disk.entry(path);
     if (entry === null) return null;
-    return { mode: entry.mode, uid: 0, size: entry instanceof SimulatedFile ? entry.size : 0 };
+    const size = entry instanceof SimulatedFile ? entry.size : 0;
+    return { mode: entry.mode, uid: 0, size, identity: identityOf(entry) };
   }
 
   open(path: string, how?: "new"): OpenFile {
@@ -82,6 +95,11 @@ export class SimulatedProcess implements Disk {
       sync: () => this.#sync(() => call("sync"), { name: "sync", path, by: this }, file),
       syncData: () =>
         this.#sync(() => call("syncData"), { name: "syncData", path, by: this }, file),
+      identity: () => identityOf(file),
+      readBack: (length) => {
+        call("readBack");
+        return file.bytes().subarray(0, length);
+      },
       close: () => {
         try {
           call("close");
@@ -153,11 +171,26 @@ export class SimulatedProcess implements Disk {
     const file = this.#disk.file(path) ?? this.#made(path);
     this.#disk.locks.set(path, this);
     return {
+      identity: identityOf(file),
       note: (text) => {
         if (!this.isAlive) throw new Dead();
         file.truncate(0);
         file.append(Buffer.from(text));
       },
+      release: () => {
+        if (this.#disk.locks.get(path) === this) this.#disk.locks.delete(path);
+      },
+    };
+  }
+
+  lockFolder(path: string): FolderHandle | null {
+    this.#call("lockFolder", path);
+    const folder = this.#disk.folder(path);
+    if (folder === null) throw diskError("ENOENT");
+    if (this.#disk.locks.has(path)) return null;
+    this.#disk.locks.set(path, this);
+    return {
+      identity: identityOf(folder),
       release: () => {
         if (this.#disk.locks.get(path) === this) this.#disk.locks.delete(path);
       },

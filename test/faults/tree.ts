@@ -2,7 +2,7 @@
 // times. Its disk can run out of room, byte by byte, the way a real one does.
 import { linkSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import type { Disk, FileLock, OpenFile, Stat } from "../../src/platform/disk.ts";
+import type { Disk, FileLock, FolderHandle, OpenFile, Stat } from "../../src/platform/disk.ts";
 import { diskError } from "../support/faulty-disk.ts";
 
 export type Bytes = Uint8Array<ArrayBuffer>;
@@ -143,9 +143,10 @@ export class TreeDisk implements Disk {
   }
 
   stat(path: string): Stat | null {
-    if (path === FOLDER) return { mode: 0o700, uid: 0, size: 0 };
+    if (path === FOLDER) return { mode: 0o700, uid: 0, size: 0, identity: null };
     const held = this.#files.get(nameOf(path));
-    return held === undefined ? null : { mode: 0o600, uid: 0, size: held.bytes.length };
+    if (held === undefined) return null;
+    return { mode: 0o600, uid: 0, size: held.bytes.length, identity: null };
   }
 
   open(path: string, how?: "new"): OpenFile {
@@ -164,6 +165,8 @@ export class TreeDisk implements Disk {
       },
       sync: async () => {},
       syncData: async () => {},
+      identity: () => null,
+      readBack: (length) => held.bytes.slice(0, length),
       close: () => {},
     };
   }
@@ -195,11 +198,16 @@ export class TreeDisk implements Disk {
   lock(path: string): FileLock {
     const held = this.#made(path);
     return {
+      identity: null,
       note(text) {
         held.bytes = new Uint8Array(Buffer.from(text));
       },
       release() {},
     };
+  }
+
+  lockFolder(): FolderHandle {
+    return { identity: null, release() {} };
   }
 
   #made(path: string): Held {

@@ -21,7 +21,12 @@ describe("an archive", () => {
     expect(archive.names).toEqual(Object.keys(FILES));
     for (const [name, bytes] of Object.entries(FILES)) {
       expect(archive.read(join(path, name))).toEqual(new Uint8Array(bytes));
-      expect(archive.stat(join(path, name))).toEqual({ mode: 0o600, uid: 0, size: bytes.length });
+      expect(archive.stat(join(path, name))).toEqual({
+        mode: 0o600,
+        uid: 0,
+        size: bytes.length,
+        identity: null,
+      });
     }
     expect(readFileSync(path).toString("latin1", 257, 265)).toBe("ustar\u000000");
     expect(blocksOf(path)).toBe(7 + 1 + 1 + 0 + 2 + 1 + 1 + 1 + 2);

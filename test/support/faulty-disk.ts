@@ -2,6 +2,7 @@ import {
   realDisk,
   type Disk,
   type FileLock,
+  type FolderHandle,
   type OpenFile,
   type Stat,
 } from "../../src/platform/disk.ts";
@@ -103,6 +104,11 @@ export class FaultyDisk implements Disk {
         await this.#calledAndHeld("syncData", path);
         if (this.syncs) await file.syncData();
       },
+      identity: () => file.identity(),
+      readBack: (length) => {
+        this.#called("readBack", path);
+        return file.readBack(length);
+      },
       close: () => {
         // The kernel gives the number to the next file: a second close would hit that one.
         if (closed) this.misused.push(`${path} was closed twice`);
@@ -153,6 +159,11 @@ export class FaultyDisk implements Disk {
   lock(path: string): FileLock | null {
     this.#called("lock", path);
     return realDisk.lock(path);
+  }
+
+  lockFolder(folder: string): FolderHandle | null {
+    this.#called("lockFolder", folder);
+    return realDisk.lockFolder(folder);
   }
 
   #called(name: CallName, path: string): void {

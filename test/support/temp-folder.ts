@@ -33,7 +33,9 @@ export function contentsOf(folder: string): Record<string, string> {
   const found: Record<string, string> = { ".": modeOf(folder) };
   for (const name of readdirSync(folder, { recursive: true }).map(String).toSorted()) {
     const path = join(folder, name);
-    const bytes = statSync(path).isDirectory() ? "" : readFileSync(path).toString("latin1");
+    // The lock file says who had the folder last, and every process that looks has had it.
+    const isEmpty = statSync(path).isDirectory() || name === "lock";
+    const bytes = isEmpty ? "" : readFileSync(path).toString("latin1");
     found[name] = `${modeOf(path)} ${bytes}`;
   }
   return found;

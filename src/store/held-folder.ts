@@ -1,0 +1,188 @@
+import { join } from "node:path";
+import type { Disk, FileIdentity, OpenFile } from "../platform/disk.ts";
+import { prepareFile } from "../platform/files.ts";
+import { FOLDER_LOCK, segmentName } from "./files.ts";
+import { FolderChanged } from "./folder-changed.ts";
+import { StorageError } from "./group-commit.ts";
+import type { FolderLock } from "./lock.ts";
+
+const ONLY_BERTH = "nothing but berth may remove or replace files in a data folder";
+
+/** How far a journal is safe: what can be said of a segment that was removed. */
+export interface Progress {
+  /** Of the open segment. */
+  readonly durableBytes: number;
+  /** The last line that is in `state.json`. */
+  readonly covers: number;
+  /** Whether segments between that line and the open one are in no state yet. */
+  readonly unfolded: boolean;
+}
+
+/**
+ * The folder as a store holds it open: the folder itself, its lock file and the journal's open
+ * segment. Each is found by its name time and again, and somebody may have given that name to
+ * something else: what is written to a removed file is lost with it, and what is written into
+ * another folder damages that one.
+ */
+export class HeldFolder {
+  readonly #disk: Disk;
+  readonly #folder: string;
+  readonly #lock: FolderLock;
+  #segment: { readonly path: string; readonly file: OpenFile } | null = null;
+  #notes: readonly string[] = [];
+  /** Why the folder was given up. */
+  #changed: FolderChanged | null = null;
+
+  constructor(disk: Disk, folder: string, lock: FolderLock) {
+    this.#disk = disk;
+    this.#folder = folder;
+    this.#lock = lock;
+  }
+
+  /** What was put right. */
+  get notes(): readonly string[] {
+    return this.#notes;
+  }
+
+  get changed(): FolderChanged | null {
+    return this.#changed;
+  }
+
+  get segmentPath(): string {
+    return this.#segment?.path ?? "";
+  }
+
+  /** From now on new lines go there. */
+  openSegment(path: string): OpenFile {
+    const file = this.#disk.open(path);
+    this.#segment = { path, file };
+    return file;
+  }
+
+  /** A new segment, with its name on disk; never in a folder that is not this store's. */
+  async startSegment(firstSeq: number): Promise<OpenFile> {
+    this.check();
+    const path = join(this.#folder, segmentName(firstSeq));
+    const file = this.#disk.open(path);
+    try {
+      await this.#disk.syncFolder(this.#folder);
+    } catch (error) {
+      file.close();
+      throw new StorageError({ code: "storage_failed" }, error);
+    }
+    this.#segment = { path, file };
+    return file;
+  }
+
+  /** Throws when something is not this store's any more. */
+  check(): void {
+    const failure = this.findChange();
+    if (failure !== null) throw failure;
+  }
+
+  /** What is not this store's any more; null: nothing, or the disk does not say. */
+  findChange(): StorageError | null {
+    const changed =
+      unlessItFails(() => this.#folderChange()) ??
+      unlessItFails(() => this.#lockChange()) ??
+      unlessItFails(() => this.#segmentChange());
+    return changed && new StorageError({ code: "storage_failed" }, changed);
+  }
+
+  /** The error to end with. A segment that has lost its name gets it back first, if it can. */
+  async explain(error: StorageError, progress: Progress): Promise<Error> {
+    if (!(error.cause instanceof FolderChanged)) return error;
+    const isSegment = error.cause.path === this.segmentPath;
+    this.#changed = isSegment ? await this.#rescue(error.cause, progress) : error.cause;
+    return this.#changed;
+  }
+
+  release(): void {
+    this.#lock.release();
+  }
+
+  #folderChange(): FolderChanged | null {
+    const how = this.#howChanged(this.#folder, this.#lock.folderIdentity);
+    if (how === null) return null;
+    const what = how === "removed" ? "removed or renamed" : "replaced by another folder";
+    return new FolderChanged(
+      this.#folder,
+      `${this.#folder} was ${what} while the server ran`,
+      "what was answered is in the folder that stood there: put it back in its place, then start the server again; nothing was written anywhere else",
+    );
+  }
+
+  /** The folder itself is locked, so that a lock file can be made again, unless it was taken. */
+  #lockChange(): FolderChanged | null {
+    const path = join(this.#folder, FOLDER_LOCK);
+    if (this.#howChanged(path, this.#lock.fileIdentity) === null) return null;
+    const other = this.#lock.takeFileAgain();
+    if (other !== null) {
+      return new FolderChanged(
+        path,
+        `${path} was removed or replaced, and ${other} has taken the folder beside this server`,
+        `stop that process, then see what berth verify says; ${ONLY_BERTH}`,
+      );
+    }
+    this.#notes = [`${path} was removed or replaced, and was made again`];
+    return null;
+  }
+
+  #segmentChange(): FolderChanged | null {
+    if (this.#segment === null) return null;
+    const { path, file } = this.#segment;
+    const how = this.#howChanged(path, file.identity());
+    return how && new FolderChanged(path, `${path} was ${how} while the server ran`, ONLY_BERTH);
+  }
+
+  #howChanged(path: string, held: FileIdentity): "removed" | "replaced" | null {
+    if (held === null) return null;
+    const found = this.#disk.stat(path);
+    if (found === null) return "removed";
+    return found.identity === held ? null : "replaced";
+  }
+
+  /**
+   * The folder is still this store's, so nobody else writes there: what the open file holds is
+   * written under its name again, and whatever took that name is kept under another.
+   */
+  async #rescue(
+    { path, message }: FolderChanged,
+    { durableBytes, covers, unfolded }: Progress,
+  ): Promise<FolderChanged> {
+    try {
+      const bytes = this.#segment?.file.readBack(durableBytes);
+      if (bytes?.length !== durableBytes) throw new Error("its bytes cannot be read any more");
+      const prepared = await prepareFile(this.#disk, path, bytes);
+      const kept = this.#disk.stat(path) === null ? null : `${path}.replaced`;
+      if (kept !== null) this.#disk.rename(path, kept);
+      await prepared.put();
+      const beside = kept === null ? "" : `, and what stood there is kept as ${kept}`;
+      const rest = unfolded
+        ? "berth verify says whether the rest of the journal is whole"
+        : "nothing that was answered is lost";
+      return new FolderChanged(
+        path,
+        `${message}; it was written again${beside}`,
+        `start the server again: ${rest}; ${ONLY_BERTH}`,
+      );
+    } catch (error) {
+      // What did not fit takes room that somebody may need.
+      unlessItFails(() => this.#disk.remove(`${path}.new`));
+      const why = error instanceof Error ? error.message : String(error);
+      return new FolderChanged(
+        path,
+        `${message} and cannot be written again (${why}): what was answered after line ${covers} is lost`,
+        `berth restore FILE brings back a backup; ${ONLY_BERTH}`,
+      );
+    }
+  }
+}
+
+function unlessItFails<T>(work: () => T): T | null {
+  try {
+    return work();
+  } catch {
+    return null;
+  }
+}

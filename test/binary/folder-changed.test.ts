@@ -1,0 +1,194 @@
+// An operator, a script or a clean-up job removes or replaces files under a running server. Nothing
+// that was answered may be lost by it in silence, and no second server may get in.
+import { describe, expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { join } from "node:path";
+import { realDisk } from "../../src/platform/disk.ts";
+import { segmentsIn } from "../../src/store/files.ts";
+import { runBinary, startBinary, type Running } from "../support/binary.ts";
+import { until } from "../support/guarded-site.ts";
+import { makeSite } from "../support/site-folder.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(60_000);
+
+const LISTEN = ["--listen", "127.0.0.1:0"];
+
+interface Served {
+  readonly folder: string;
+  readonly server: Running;
+  /** Who was answered with 200. */
+  readonly acknowledged: string[];
+}
+
+async function served(): Promise<Served> {
+  const folder = join(tempFolder(), "site");
+  await makeSite(folder, { product: "cad", slots: 100_000, timeoutMinutes: 24 * 60 });
+  const server = await serve(folder);
+  const acknowledged: string[] = [];
+  for (const user of ["ada", "bob", "cem"]) {
+    expect(await register(server, user)).toBe(200);
+    acknowledged.push(user);
+  }
+  return { folder, server, acknowledged };
+}
+
+async function serve(folder: string): Promise<Running> {
+  const server = await startBinary("serve", "--data", folder, ...LISTEN);
+  onTestFinished(() => server.kill());
+  return server;
+}
+
+/** The status of the answer; null when there was none. */
+const register = (server: Running, user: string): Promise<number | null> =>
+  fetch(`${server.url}/api/v4/register`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ user }),
+    keepalive: false,
+  }).then(
+    ({ status }) => status,
+    () => null,
+  );
+
+/** Registers one user after the other until the server is gone, and says how it was answered. */
+async function registerUntilTheEnd({ server, acknowledged }: Served): Promise<Set<number | null>> {
+  const answers = new Set<number | null>();
+  for (let n = 1; !answers.has(null); n += 1) {
+    const status = await register(server, `user-${n}`);
+    if (status === 200) acknowledged.push(`user-${n}`);
+    answers.add(status);
+  }
+  return answers;
+}
+
+async function usersIn(folder: string): Promise<string[]> {
+  const server = await serve(folder);
+  const response = await fetch(`${server.url}/api/admin/v1/registrations`);
+  const users = ((await response.json()) as { user: string }[]).map(({ user }) => user);
+  expect(await server.stop()).toBe(0);
+  return users;
+}
+
+/** Oldest first. */
+const journalsIn = (folder: string): string[] =>
+  segmentsIn(realDisk, folder).map(({ path }) => path);
+
+/** The last thing said to a person. */
+const errorOf = (server: Running): string =>
+  [...server.stderr().matchAll(/^berth: error: .*\nberth: hint: .*$/gm)].at(-1)?.[0] ?? "";
+
+describe("when the lock file is removed under a server", () => {
+  test("a second server is refused and names the first, which goes on", async () => {
+    const { folder, server } = await served();
+    const path = join(folder, "lock");
+    rmSync(path);
+    for (let attempt = 1; attempt <= 3; attempt += 1) {
+      const second = await runBinary(["serve", "--data", folder, ...LISTEN]);
+      expect([second.code, second.stderr]).toEqual([
+        1,
+        expect.stringContaining(`is in use by process ${server.pid} (`),
+      ]);
+    }
+    await until(() => existsSync(path), "the lock file is made again");
+    expect(await register(server, "dua")).toBe(200);
+    const { storage } = (await (await fetch(`${server.url}/api/admin/v1/status`)).json()) as {
+      storage: { notes: string[] };
+    };
+    expect(storage.notes).toEqual([`${path} was removed or replaced, and was made again`]);
+    expect(await server.stop()).toBe(0);
+  });
+});
+
+describe("when the journal is removed under a server", () => {
+  test("it ends with a message, and the next start has all that was answered", async () => {
+    const site = await served();
+    const path = journalsIn(site.folder).at(-1) ?? "";
+    for (const journal of journalsIn(site.folder)) rmSync(journal);
+    const answers = await registerUntilTheEnd(site);
+    expect([...answers].filter((status) => ![200, 503, null].includes(status))).toEqual([]);
+    expect(await site.server.exited).toBe(1);
+    expect(errorOf(site.server)).toContain(
+      `${path} was removed while the server ran; it was written again`,
+    );
+    expect(errorOf(site.server)).toContain("nothing that was answered is lost");
+    const users = await usersIn(site.folder);
+    expect(site.acknowledged.filter((user) => !users.includes(user))).toEqual([]);
+  });
+
+  test("and it is told to stop at once, it says the same and loses nothing either", async () => {
+    const { folder, server, acknowledged } = await served();
+    for (const journal of journalsIn(folder)) rmSync(journal);
+    expect(await server.stop()).toBe(1);
+    expect(errorOf(server)).toContain("was removed while the server ran; it was written again");
+    expect(await usersIn(folder)).toEqual(acknowledged);
+  });
+});
+
+test("a journal that is replaced under a server is kept, and the server's own put back", async () => {
+  const site = await served();
+  const path = journalsIn(site.folder).at(-1) ?? "";
+  // As an editor does it.
+  copyFileSync(path, `${path}~`);
+  renameSync(`${path}~`, path);
+  await registerUntilTheEnd(site);
+  expect(await site.server.exited).toBe(1);
+  expect(errorOf(site.server)).toContain(`${path} was replaced while the server ran`);
+  expect(errorOf(site.server)).toContain(`what stood there is kept as ${path}.replaced`);
+  expect(existsSync(`${path}.replaced`)).toBe(true);
+  const users = await usersIn(site.folder);
+  expect(site.acknowledged.filter((user) => !users.includes(user))).toEqual([]);
+});
+
+describe("when the folder is replaced under a server", () => {
+  for (const [how, end] of [
+    ["by itself", (site: Served) => registerUntilTheEnd(site)],
+    ["when it is told to stop", ({ server }: Served) => server.stop()],
+  ] as const) {
+    test(`it ends ${how} and writes nothing into the new folder`, async () => {
+      const site = await served();
+      const moved = `${site.folder}-moved`;
+      renameSync(site.folder, moved);
+      mkdirSync(site.folder, { mode: 0o700 });
+      await end(site);
+      expect(await site.server.exited).toBe(1);
+      expect(errorOf(site.server)).toContain(
+        `${site.folder} was replaced by another folder while the server ran`,
+      );
+      expect(readdirSync(site.folder)).toEqual([]);
+      const users = await usersIn(moved);
+      expect(site.acknowledged.filter((user) => !users.includes(user))).toEqual([]);
+    });
+  }
+
+  test("another server in the new folder is not disturbed by the end of the first", async () => {
+    const site = await served();
+    renameSync(site.folder, `${site.folder}-moved`);
+    const second = await serve(site.folder);
+    expect(await site.server.exited).toBe(1);
+    expect(statSync(join(site.folder, "berth.sock")).isSocket()).toBe(true);
+    const status = await runBinary(["status", "--data", site.folder, "--json"]);
+    expect(JSON.parse(status.stdout)).toMatchObject({ pid: second.pid });
+    expect(await second.stop()).toBe(0);
+  });
+});
+
+test("a server whose folder is renamed away ends and says so", async () => {
+  const site = await served();
+  renameSync(site.folder, `${site.folder}-moved`);
+  await registerUntilTheEnd(site);
+  expect(await site.server.exited).toBe(1);
+  expect(errorOf(site.server)).toContain(
+    `${site.folder} was removed or renamed while the server ran`,
+  );
+  expect(existsSync(site.folder)).toBe(false);
+});
