@@ -242,10 +242,9 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: "two servers work on one folder",
-    file: "src/store/lock.ts",
-    find: "    const lock = FolderLock.take(disk, folder, holder);",
-    replace:
-      "    disk.makeFolder(`${folder}-${process.pid}`);\n    const lock = FolderLock.take(disk, `${folder}-${process.pid}`, holder);",
+    file: "src/platform/flock.ts",
+    find: "  return libc().flock(fd, LOCK_EX | LOCK_NB) === 0;",
+    replace: "  return libc().flock(fd, LOCK_EX | LOCK_NB) <= 0;",
     caughtBy: ["starts"],
   },
   {
