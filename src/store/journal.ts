@@ -76,12 +76,14 @@ const text = (bytes: Uint8Array): string =>
 /** How a line begins. */
 export interface LineStart {
   readonly seq: number;
+  readonly from: number;
   readonly at: Instant;
   /** Null: it is not on the record. */
   readonly auditSeq: number | null;
 }
 
-const START = /^\{"seq":(\d{1,16}),"from":\d{1,16},"at":(-?\d{1,16}),(?:"audit_seq":(\d{1,16}),)?/;
+const START =
+  /^\{"seq":(\d{1,16}),"from":(\d{1,16}),"at":(-?\d{1,16}),(?:"audit_seq":(\d{1,16}),)?/;
 const START_LENGTH = 128;
 
 /**
@@ -91,9 +93,10 @@ const START_LENGTH = 128;
 export function startOf(bytes: Uint8Array): LineStart | null {
   const found = START.exec(text(bytes.subarray(0, START_LENGTH)));
   if (found === null) return null;
-  const [, seq, at, auditSeq] = found;
+  const [, seq, from, at, auditSeq] = found;
   return {
     seq: Number(seq),
+    from: Number(from),
     at: instant(Number(at)),
     auditSeq: auditSeq === undefined ? null : Number(auditSeq),
   };
@@ -152,19 +155,18 @@ export function scan(
 }
 
 /**
- * Lines of one unsynced batch may reach the disk out of order, so good lines behind a bad one prove
- * nothing by themselves. But a batch is written only after the one before it was synced: a good
- * line of a batch that began after the bad line means the bad line had been safe on disk once.
+ * Lines of one unsynced batch may reach the disk out of order, so lines behind a bad one prove
+ * nothing by themselves. But a batch is written only after the one before it was synced: a line of
+ * a batch that began after the bad line means the bad line had been safe on disk once. The start of
+ * such a line is proof enough: damage that reaches every line would else look like a torn tail.
  */
 function laterBatchFollows(bytes: Uint8Array<ArrayBuffer>, offset: number, seq: number): boolean {
   // By how a line begins, not by where the one before ends: its line feed may be what is damaged.
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  let from = buffer.indexOf(BEGIN, offset + 1);
+  let from = buffer.indexOf(BEGIN, offset);
   while (from >= 0) {
-    const to = bytes.indexOf(LF, from);
-    if (to < 0) return false;
-    const line = decodeLine(bytes.subarray(from, to));
-    if (line !== null && line.from > seq) return true;
+    const start = startOf(bytes.subarray(from));
+    if (start !== null && start.from > seq && start.from <= start.seq) return true;
     from = buffer.indexOf(BEGIN, from + 1);
   }
   return false;

@@ -166,8 +166,15 @@ export const bugs: readonly Bug[] = [
   {
     name: "behind a lost line feed nobody looks for lines that were safe",
     file: "src/store/journal.ts",
-    find: "let from = buffer.indexOf(BEGIN, offset + 1);",
+    find: "let from = buffer.indexOf(BEGIN, offset);",
     replace: "let from = buffer.indexOf(BEGIN, bytes.indexOf(LF, offset));",
+    caughtBy: ["damage"],
+  },
+  {
+    name: "a segment in which no line can be read is cut off like a torn tail",
+    file: "src/store/journal.ts",
+    find: "const start = startOf(bytes.subarray(from));",
+    replace: "const start = decodeLine(bytes.subarray(from, bytes.indexOf(LF, from)));",
     caughtBy: ["damage"],
   },
   {

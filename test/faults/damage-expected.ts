@@ -164,9 +164,14 @@ export class Oracle {
   #wasSafe(bytes: Bytes, offset: number, head: Head): boolean {
     if (this.#lineAt(bytes, offset) !== null) return true;
     const rest = Buffer.from(bytes.buffer, bytes.byteOffset + offset, bytes.length - offset);
-    return this.#raws.some(({ line, raw }) => line.from > head.seq + 1 && rest.includes(raw));
+    return this.#raws.some(
+      ({ line }) => line.from > head.seq + 1 && rest.includes(beginningOf(line)),
+    );
   }
 }
+
+/** How a line begins: no other line and nothing within one looks like that. */
+const beginningOf = ({ seq, from, at }: Line): string => `{"seq":${seq},"from":${from},"at":${at},`;
 
 const NO_START = { state: null, seq: 0, cut: null, swallowed: false, mayRefuse: null };
 const LF = 10;

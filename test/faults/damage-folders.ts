@@ -135,6 +135,8 @@ function zeroed(before: Bytes, from: number, to: number): Edit {
 
 /** What a hand does in an editor: every line whole, and not all of them where they were. */
 function* lineEdits(before: Bytes): Generator<Edit> {
+  const text = Buffer.from(before).toString("latin1").replaceAll("\n", "\r\n");
+  yield { what: "with CR LF line ends", bytes: new Uint8Array(Buffer.from(text, "latin1")) };
   const lines: Bytes[] = [];
   for (let from = 0, feed = before.indexOf(LF); feed >= 0; feed = before.indexOf(LF, from)) {
     lines.push(before.slice(from, feed + 1));

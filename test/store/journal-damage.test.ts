@@ -126,6 +126,29 @@ describe("damage in an earlier batch is refused with file, offset and line", () 
     await refuses(folder, `${path} is damaged at byte ${offset}`, "line 6 ");
   });
 
+  test("every line of several batches with another line end", async () => {
+    const { folder, path } = await killed();
+    writeFileSync(path, readFileSync(path, "latin1").replaceAll("\n", "\r\n"), "latin1");
+    await refuses(folder, `${path} is damaged at byte 0`, "line 1 ");
+  });
+
+  test("every line of several batches changed in its second half", async () => {
+    const { folder, path, lines } = await killed();
+    const bytes = Buffer.concat(lines.map(({ raw }) => raw));
+    for (const { offset, raw } of lines) bytes.fill(0, offset + 150, offset + raw.length);
+    writeFileSync(path, bytes);
+    await refuses(folder, `${path} is damaged at byte 0`, "line 1 ");
+  });
+
+  test("a bad line before a synced batch that was cut short", async () => {
+    const { folder, path, lines } = await killed();
+    const { offset = 0, raw } = lines[4] ?? {};
+    const bytes = Buffer.concat(lines.map((line) => line.raw));
+    bytes.fill(0, offset, offset + (raw?.length ?? 0));
+    writeFileSync(path, bytes.subarray(0, bytes.length - 60));
+    await refuses(folder, `${path} is damaged at byte ${offset}`, "line 5 ");
+  });
+
   test("a line that chains and cannot have happened", async () => {
     const { folder, path } = await killed();
     const { head } = scan(new Uint8Array(readFileSync(path)), firstHead, () => {});

@@ -149,6 +149,24 @@ describe("a torn tail in the last batch", () => {
     expect(readFileSync(path)).toHaveLength(0);
   });
 
+  test("may be all lines of a last batch that fills its segment, each of them damaged", async () => {
+    const { store, folder } = await licensedSite();
+    await store.checkpoint();
+    const before = await stateOf(store);
+    await doneTogether(store, register("ada"), register("bob"), register("cem"));
+    const copy = copyOf(folder);
+    const path = join(copy, segmentNames(copy).at(-1) ?? "");
+    const lines = linesIn(path);
+    const bytes = readFileSync(path);
+    for (const { offset, raw } of lines) bytes.fill(0, offset + 150, offset + raw.length);
+    writeFileSync(path, bytes);
+    expect(await startIn(copy)).toMatchObject({
+      state: before,
+      notes: [expect.stringContaining(path)],
+    });
+    expect(readFileSync(tornCopy(path, 0))).toEqual(bytes);
+  });
+
   test("leaves a journal that goes on where the good lines end", async () => {
     const { folder, path, bytes, offsets } = await killed();
     writeFileSync(path, bytes.subarray(0, (offsets[1] ?? 0) + 9));
