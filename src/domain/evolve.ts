@@ -23,6 +23,15 @@ import {
 import { isDated } from "./terms.ts";
 import { later, latest, type Instant } from "./time.ts";
 
+/** A newer version wrote it: to pass it over would be to forget what happened. */
+export class UnknownEvent extends Error {
+  override readonly name = "UnknownEvent";
+
+  constructor(type: string) {
+    super(`holds an event that this berth does not know: ${type}`);
+  }
+}
+
 /**
  * The only code that changes State, and it holds no rules: what an event says happened, happened.
  * Replaying a journal through it gives the state that was serving.
@@ -147,6 +156,10 @@ export function evolve(state: State, event: Event): void {
       return moveIn(state, event);
     case "RefusalsCounted":
       return countRefusals(state, event);
+    default: {
+      const { type } = event satisfies never as Event;
+      throw new UnknownEvent(type);
+    }
   }
 }
 

@@ -9,6 +9,9 @@ export interface Told {
 
 /** An event in words, for every place that shows the record. */
 export function tell(event: Event): Told {
+  if (!isKnown(event)) {
+    return { summary: `an event of a newer berth, which this one cannot tell: ${event.type}` };
+  }
   const say = SAY[event.type] as (one: Event) => string;
   return { summary: say(event) };
 }
@@ -66,6 +69,9 @@ const SAY: { readonly [T in Event["type"]]: Say<T> } = {
 
 /** The names of all there are. */
 export const eventTypes: ReadonlySet<string> = new Set(Object.keys(SAY));
+
+/** False for one that a newer version wrote: its fields can mean anything. */
+export const isKnown = ({ type }: Event): boolean => eventTypes.has(type);
 
 const RELEASED: { readonly [B in ReleasedBy]: string } = {
   user: "given back",

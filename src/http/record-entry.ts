@@ -1,5 +1,5 @@
 import { Type, type Static } from "@sinclair/typebox";
-import { tell } from "../domain/telling.ts";
+import { isKnown, tell } from "../domain/telling.ts";
 import type { Instant } from "../domain/time.ts";
 import type { Entry } from "../operations/record-reading.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
@@ -25,16 +25,16 @@ export const EntryReply = Type.Object({
 export type EntryReply = Static<typeof EntryReply>;
 
 export function entryReply({ seq, part, event, product }: Entry): EntryReply {
+  const told = { seq, part, at: rfc3339(event.at), type: event.type, ...tell(event) };
+  if (!isKnown(event)) {
+    return { ...told, product: null, license_id: null, user: null, peer: null, detail: {} };
+  }
   return {
-    seq,
-    part,
-    at: rfc3339(event.at),
-    type: event.type,
+    ...told,
     product,
     license_id: "license" in event ? event.license : null,
     user: "user" in event ? event.user : null,
     peer: "peer" in event ? event.peer : "contact" in event ? (event.contact?.peer ?? null) : null,
-    ...tell(event),
     detail: detailOf(event),
   };
 }

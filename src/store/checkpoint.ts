@@ -1,10 +1,10 @@
-import { evolve } from "../domain/evolve.ts";
 import type { Disk } from "../platform/disk.ts";
 import { generationsIn, segmentsIn } from "./files.ts";
 import { History } from "./history.ts";
 import { anchorFor, dropRecord } from "./record.ts";
 import { scan, type Line } from "./journal.ts";
 import { lockCheckpoint } from "./lock.ts";
+import { applyLine } from "./replay.ts";
 import { decodeSnapshot, encodeSnapshot, headOf, type Snapshot } from "./snapshot.ts";
 import { StateFile } from "./state-file.ts";
 
@@ -58,7 +58,7 @@ async function fold(
     if (number <= before.covers.seq || number >= open) continue;
     const audited: { readonly line: Line; readonly raw: Uint8Array }[] = [];
     const { head: after, damage } = scan(disk.read(path) ?? new Uint8Array(), head, (line, raw) => {
-      for (const event of line.events) evolve(state, event);
+      applyLine(state, folder, path, line);
       if (line.audit_seq !== undefined) audited.push({ line, raw });
     });
     if (damage !== null) throw new Error(`${path} is damaged at byte ${damage.offset}`);

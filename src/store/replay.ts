@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { evolve } from "../domain/evolve.ts";
+import { evolve, UnknownEvent } from "../domain/evolve.ts";
 import type { State } from "../domain/state.ts";
 import type { Disk } from "../platform/disk.ts";
 import { FileDamaged } from "./durable-file.ts";
@@ -67,7 +67,7 @@ function follow(
     let batch = 0;
     const scanned = scan(bytes, head, (line, raw) => {
       if (line.from === line.seq) batch = raw.byteOffset - bytes.byteOffset;
-      apply(state, folder, segment, line);
+      applyLine(state, folder, segment.path, line);
       for (const event of line.events) {
         if (event.type !== "LicenseInstalled") continue;
         installedBy.set(event.license, `${segment.path}: line ${line.seq}`);
@@ -89,10 +89,22 @@ function follow(
   return { head, segments: [...segments, newest], torn, lastBatch, installedBy };
 }
 
-function apply(state: State, folder: string, { path }: Numbered, { seq, events }: Line): void {
+/** What a line of a segment says happened, happened; refuses one that cannot have. */
+export function applyLine(
+  state: State,
+  folder: string,
+  path: string,
+  { seq, events }: Pick<Line, "seq" | "events">,
+): void {
   try {
     for (const event of events) evolve(state, event);
   } catch (error) {
+    if (error instanceof UnknownEvent) {
+      throw new FormatRefused(
+        `${path}: line ${seq} ${error.message}`,
+        "a newer berth wrote it: start that one, or a newer one; nothing was changed",
+      );
+    }
     throw new FolderRefused(
       `${path}: line ${seq} cannot be applied: ${String(error)}`,
       `keep a copy of ${folder} and ask for help; nothing was changed`,

@@ -1,12 +1,11 @@
-import { evolve } from "../domain/evolve.ts";
 import type { Kind, Retired } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import type { Disk } from "../platform/disk.ts";
 import { generationName, generationsIn, segmentsIn, STATE } from "./files.ts";
 import { scan, type Head } from "./journal.ts";
 import { walkRecord, type Walked } from "./record.ts";
-import { FolderRefused } from "./refusal.ts";
-import { replay } from "./replay.ts";
+import { FolderRefused, FormatRefused } from "./refusal.ts";
+import { applyLine, replay } from "./replay.ts";
 import { refuseUnsigned, type SignatureCheck } from "./signatures.ts";
 import { decodeSnapshot, encodeSnapshot, FORMAT, headOf, type Snapshot } from "./snapshot.ts";
 import { StateFile } from "./state-file.ts";
@@ -71,7 +70,7 @@ export async function verify(
   for (const [seq, sum] of fresh) audited(seq, sum);
   const generations: number[] = [];
   for (const { number } of generationsIn(disk, folder)) {
-    if (await leadsTo(disk, folder, number, snapshot)) generations.push(number);
+    if (await leadsTo(disk, folder, number, snapshot).catch(isOfNewer)) generations.push(number);
   }
   return {
     kind: state.kind,
@@ -112,7 +111,7 @@ async function leadsTo(
     if (number <= covers || number > snapshot.covers.seq) continue;
     if (number !== head.seq + 1) return false;
     const { head: after, damage } = scan(disk.read(path) ?? new Uint8Array(), head, (line) => {
-      for (const event of line.events) evolve(state, event);
+      applyLine(state, folder, path, line);
     });
     if (damage !== null) throw unusable(path, `is damaged at byte ${damage.offset}`);
     head = after;
@@ -127,6 +126,12 @@ async function leadsTo(
     throw unusable(file.path, `and the journal since do not lead to ${STATE}`);
   }
   return true;
+}
+
+/** Only the version that knows all events since can go back there. */
+function isOfNewer(error: unknown): false {
+  if (error instanceof FormatRefused) return false;
+  throw error;
 }
 
 const unusable = (path: string, what: string): FolderRefused =>

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { isAudited, type Event, type RefusalsCounted } from "../../src/domain/event.ts";
-import { evolve } from "../../src/domain/evolve.ts";
+import { evolve, UnknownEvent } from "../../src/domain/evolve.ts";
+import { emptyState } from "../../src/domain/state.ts";
 import { limits } from "../../src/domain/limits.ts";
 import {
   borrowed,
@@ -31,6 +32,15 @@ describe("an event", () => {
     const state = replayed([{ type: "Created", at: MONDAY, kind: "demo", appliance: "A" }]);
     expect(state).toMatchObject({ kind: "demo", createdAt: MONDAY, mark: MONDAY });
     expect(state.appliance).toBe("A");
+  });
+
+  test("of a type that is not known is refused with its type", () => {
+    for (const type of ["SlotLent", "constructor", "__proto__", ""]) {
+      const event = JSON.parse(JSON.stringify({ type, at: MONDAY })) as Event;
+      const evolving = (): void => evolve(emptyState("site"), event);
+      expect(evolving).toThrow(UnknownEvent);
+      expect(evolving).toThrow(`does not know: ${type}`);
+    }
   });
 
   test("moves the mark forward and never back", () => {

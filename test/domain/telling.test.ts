@@ -56,3 +56,12 @@ test("a name that every object has is no type of event", () => {
     expect(eventTypes.has(name)).toBe(false);
   }
 });
+
+test("an event of a newer version is named by its type", () => {
+  for (const type of ["SlotLent", "constructor", "__proto__"]) {
+    const event = JSON.parse(JSON.stringify({ type, at })) as Event;
+    expect(tell(event).summary).toBe(
+      `an event of a newer berth, which this one cannot tell: ${type}`,
+    );
+  }
+});

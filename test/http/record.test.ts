@@ -1,8 +1,9 @@
 import { describe, expect, onTestFinished, spyOn, test } from "bun:test";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Event } from "../../src/domain/event.ts";
 import { HOUR, later } from "../../src/domain/time.ts";
-import type { EntryReply } from "../../src/http/record-entry.ts";
+import { entryReply, type EntryReply } from "../../src/http/record-entry.ts";
 import type { RecordReply } from "../../src/http/routes/record.ts";
 import { Identity } from "../../src/operations/identity.ts";
 import { realDisk } from "../../src/platform/disk.ts";
@@ -41,6 +42,23 @@ async function inUse(): Promise<Appliance> {
   expectOk(await site.unregister({ user: "bob" }));
   return site;
 }
+
+test("an entry for an event of a newer version says so, and shows nothing that it cannot read", () => {
+  const text = `{"type":"SlotLent","at":${MONDAY},"license":{"id":1},"user":["ada"],"peer":7}`;
+  const event = JSON.parse(text) as Event;
+  expect(entryReply({ seq: 9, part: 0, event, product: null })).toEqual({
+    seq: 9,
+    part: 0,
+    at: "2026-03-02T09:00:00.000Z",
+    type: "SlotLent",
+    product: null,
+    license_id: null,
+    user: null,
+    peer: null,
+    summary: "an event of a newer berth, which this one cannot tell: SlotLent",
+    detail: {},
+  });
+});
 
 describe("the record", () => {
   test("tells what happened, newest first, in plain names", async () => {
