@@ -37,6 +37,19 @@ export class DurableFile implements Adapter<unknown> {
   async write(data: unknown): Promise<void> {
     const fresh = `${this.#path}.new`;
     if (this.#disk.stat(fresh) !== null) this.#disk.remove(fresh);
+    try {
+      await this.#fill(fresh, data);
+      if (this.keepAs !== null) linkOnce(this.#disk, this.#path, this.keepAs);
+      this.#disk.rename(fresh, this.#path);
+    } catch (error) {
+      // Most likely for want of room, which the journal would miss.
+      removeLeftover(this.#disk, fresh);
+      throw error;
+    }
+    await this.#disk.syncFolder(dirname(this.#path));
+  }
+
+  async #fill(fresh: string, data: unknown): Promise<void> {
     const file = this.#disk.open(fresh);
     try {
       let unsynced = 0;
@@ -51,9 +64,6 @@ export class DurableFile implements Adapter<unknown> {
     } finally {
       file.close();
     }
-    if (this.keepAs !== null) linkOnce(this.#disk, this.#path, this.keepAs);
-    this.#disk.rename(fresh, this.#path);
-    await this.#disk.syncFolder(dirname(this.#path));
   }
 }
 
@@ -104,6 +114,15 @@ function decode(bytes: Uint8Array<ArrayBuffer>): unknown {
     return JSON.parse(text.decode(bytes));
   } catch {
     throw new FileDamaged("is not JSON");
+  }
+}
+
+/** Whether it can be removed or not, what went wrong before is what counts. */
+function removeLeftover(disk: Disk, path: string): void {
+  try {
+    if (disk.stat(path) !== null) disk.remove(path);
+  } catch {
+    // The next write, or the next start, tries again.
   }
 }
 

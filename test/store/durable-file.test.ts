@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { existsSync, linkSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DurableFile, FileDamaged } from "../../src/store/durable-file.ts";
-import { failAt, FaultyDisk, isWaiting } from "../support/faulty-disk.ts";
+import { diskError, failAt, FaultyDisk, isWaiting } from "../support/faulty-disk.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
 
 const OLD = { name: "old", rows: [{ user: "__proto__" }, { user: "ä\n\u2028" }], empty: [] };
@@ -81,6 +81,7 @@ describe("a durable file", () => {
       );
       const { name } = (await contentOf(path)) as { name: string };
       expect(["old", "new"]).toContain(name);
+      expect([place, existsSync(`${path}.new`)]).toEqual([place, false]);
       if (whole) expect(name).toBe("new");
       await new DurableFile(new FaultyDisk(), path).write(NEW);
       expect(await contentOf(path)).toEqual(NEW);
@@ -99,6 +100,26 @@ describe("a durable file", () => {
     disk.room = 50;
     expect(file.write(OLD)).rejects.toThrow("ENOSPC");
     expect(await contentOf(path)).toEqual(NEW);
+  });
+
+  test("leaves nothing of itself behind where there was no room for it", async () => {
+    const { disk, path, file, folder } = await written();
+    for (const room of [0, 1, 5_000]) {
+      disk.room = room;
+      expect(file.write(NEW)).rejects.toThrow("ENOSPC");
+      await Bun.sleep(0);
+      expect([room, readdirSync(folder)]).toEqual([room, ["state.json"]]);
+    }
+    expect(await contentOf(path)).toEqual(OLD);
+  });
+
+  test("keeps the first error when what is left behind cannot be removed either", async () => {
+    const { disk, file } = await written();
+    disk.rule = ({ name }) => {
+      if (name === "write") throw diskError("ENOSPC");
+      if (name === "remove") throw diskError("EIO");
+    };
+    expect(file.write(NEW)).rejects.toThrow("ENOSPC");
   });
 
   test("takes nothing from what an interrupted write left behind", async () => {
