@@ -37,6 +37,8 @@ export interface ApplianceOptions {
   readonly create: boolean;
   /** What for: a server keeps the folder, a command has it for a moment. */
   readonly holder: Holder;
+  /** Whether a folder of an older format becomes one of today's at once; else with a change. */
+  readonly migrateAtOnce?: boolean;
   /** How many months of the record to keep besides the current one; 0: all of it. */
   readonly keepMonths?: number;
   readonly caps?: Caps;
@@ -71,6 +73,7 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
     kind,
     create,
     holder,
+    migrateAtOnce: options.migrateAtOnce ?? false,
     clock: clock.now,
     jumps: clock.jumps,
     behind: clock.behind,

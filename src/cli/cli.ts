@@ -15,6 +15,7 @@ import { FolderBusy } from "../store/lock.ts";
 import {
   BackupRefused,
   FolderRefused,
+  MigrationFailed,
   RecordRefused,
   RestoreUnfinished,
 } from "../store/refusal.ts";
@@ -195,7 +196,14 @@ function readConfig(flags: Flags, environment: Environment): ConfigFile | null {
   return parseConfig(path, text, settings);
 }
 
-const REFUSALS = [Failure, DeskRefused, BackupRefused, RecordRefused, RestoreUnfinished] as const;
+const REFUSALS = [
+  Failure,
+  DeskRefused,
+  BackupRefused,
+  MigrationFailed,
+  RecordRefused,
+  RestoreUnfinished,
+] as const;
 
 const isRefusal = (error: unknown): error is InstanceType<(typeof REFUSALS)[number]> =>
   REFUSALS.some((refusal) => error instanceof refusal);

@@ -13,9 +13,11 @@ import type { SignatureCheck } from "./signatures.ts";
 import { finishRestore, restoreIn } from "./swap.ts";
 import { encodeSnapshot, noHistory } from "./snapshot.ts";
 import { StateFile } from "./state-file.ts";
+import { StateFormat } from "./state-format.ts";
 
-export interface OpenedFolder extends Loaded {
+export interface OpenedFolder extends Omit<Loaded, "format"> {
   readonly lock: FolderLock;
+  readonly format: StateFormat;
 }
 
 export interface FolderOptions {
@@ -34,6 +36,8 @@ export interface FolderOptions {
   /** Throws when this is not the appliance the folder was made by. */
   readonly recognize?: (appliance: string) => void;
   readonly checkSignatures?: SignatureCheck | undefined;
+  /** Whether a state of an older format is written anew, in today's. */
+  readonly migrateAtOnce?: boolean;
 }
 
 /** Takes the folder for this process and decides whether what it holds can be served. */
@@ -47,7 +51,9 @@ export async function openFolder(options: FolderOptions): Promise<OpenedFolder> 
     if (kind !== null && kind !== made) throw wrongKind(folder, kind, made);
     options.recognize?.(loaded.state.appliance);
     await makeDurable(disk, folder, loaded);
-    return { ...loaded, lock, notes: [...notes, ...loaded.notes] };
+    const format = new StateFormat(disk, folder, loaded.format);
+    if (options.migrateAtOnce === true) await format.migrateOrRefuse();
+    return { ...loaded, format, lock, notes: [...notes, ...loaded.notes] };
   } catch (error) {
     lock.release();
     throw error;

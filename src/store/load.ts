@@ -15,6 +15,8 @@ export interface Loaded {
   readonly notes: readonly string[];
   /** Closed segments lie beyond the state: the checkpoint after them failed or was interrupted. */
   readonly unfolded: boolean;
+  /** Of the state's file, which may be an older one. */
+  readonly format: number;
   /** The last line the state covers: what is on record of those up to it is in files of its own. */
   readonly covers: number;
 }
@@ -28,11 +30,12 @@ export async function load(
   const replayed = await replay(disk, folder);
   if (replayed === null) return null;
   await refuseUnsigned(disk, folder, replayed, checkSignatures);
-  const { snapshot, state, head, segments, torn, lastBatch } = replayed;
+  const { snapshot, format, state, head, segments, torn, lastBatch } = replayed;
   const segment = segments.at(-1) as GoodSegment;
   const notes = torn === null ? [] : [await cutTail(disk, folder, segment, torn)];
   const covers = snapshot.covers.seq;
-  return { state, head, segment, lastBatch, notes, unfolded: segments.length > 1, covers };
+  const unfolded = segments.length > 1;
+  return { state, head, segment, lastBatch, notes, format, unfolded, covers };
 }
 
 /**

@@ -15,6 +15,17 @@ export class FolderRefused extends Error {
 /** Nothing is wrong with it: another Berth wrote it, which this one does not know, or no longer. */
 export class FormatRefused extends FolderRefused {}
 
+/** A folder of an older format could not be made one of today's; it is as it was. Exit code 1. */
+export class MigrationFailed extends Error {
+  readonly hint: string;
+
+  constructor(message: string, hint: string) {
+    super(message);
+    this.name = "MigrationFailed";
+    this.hint = hint;
+  }
+}
+
 /** A backup cannot be made or brought back as asked; the data folder is as it was. Exit code 1. */
 export class BackupRefused extends Error {
   readonly hint: string;

@@ -19,6 +19,8 @@ export interface GoodSegment extends Numbered {
 
 export interface Replayed {
   readonly snapshot: Snapshot;
+  /** The format of the file it was read from. */
+  readonly format: number;
   readonly state: State;
   readonly head: Head;
   /** From the first line the snapshot does not cover; the last one is where new lines go. */
@@ -41,10 +43,16 @@ export async function replay(
   each: (line: Line) => void = () => {},
 ): Promise<Replayed | null> {
   if (restoreIn(disk, folder)) throw halfRestored(folder);
-  const snapshot = await readState(disk, folder);
+  const file = new StateFile(disk, folder);
+  const snapshot = await readState(disk, folder, file);
   if (snapshot === null) return null;
   const state = await rowsOf(disk, folder, snapshot);
-  return { snapshot, state, ...follow(disk, folder, state, headOf(snapshot), each) };
+  return {
+    snapshot,
+    format: file.format,
+    state,
+    ...follow(disk, folder, state, headOf(snapshot), each),
+  };
 }
 
 /** Brings `state` forward by what the journal holds from `start` on. */
@@ -54,7 +62,7 @@ function follow(
   state: State,
   start: Head,
   each: (line: Line) => void,
-): Omit<Replayed, "snapshot" | "state"> {
+): Omit<Replayed, "snapshot" | "format" | "state"> {
   let head = start;
   const found = segmentsIn(disk, folder).filter(({ number }) => number > head.seq);
   const segments: GoodSegment[] = [];
@@ -112,8 +120,7 @@ export function applyLine(
   }
 }
 
-async function readState(disk: Disk, folder: string): Promise<Snapshot | null> {
-  const file = new StateFile(disk, folder);
+async function readState(disk: Disk, folder: string, file: StateFile): Promise<Snapshot | null> {
   try {
     return await file.read();
   } catch (error) {

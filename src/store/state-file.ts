@@ -4,7 +4,7 @@ import type { Disk } from "../platform/disk.ts";
 import { DurableFile, FileDamaged } from "./durable-file.ts";
 import { generationName, STATE } from "./files.ts";
 import { migrate } from "./migrations.ts";
-import { snapshotCheck, type Snapshot } from "./snapshot.ts";
+import { FORMAT, snapshotCheck, type Snapshot } from "./snapshot.ts";
 
 const FORMAT_FIRST = /^\{\n"format":(\d+),/;
 const FORMAT_LENGTH = 32;
@@ -16,6 +16,8 @@ export class StateFile {
   readonly #folder: string;
   readonly #adapter: DurableFile;
   readonly #low: Low;
+  /** Of what was read last, as it stands in the file. */
+  format = FORMAT;
 
   constructor(disk: Disk, folder: string, name: string = STATE) {
     this.path = join(folder, name);
@@ -30,9 +32,11 @@ export class StateFile {
     this.#low.data = null;
     await this.#low.read();
     if (this.#low.data === null) return null;
-    const data = migrate(this.#low.data);
+    const found = this.#low.data;
+    const data = migrate(found);
     const check = snapshotCheck();
     if (!check.Check(data)) throw new FileDamaged("does not have the shape of a state");
+    this.format = Number((found as { readonly format: unknown }).format);
     return data;
   }
 

@@ -15,6 +15,12 @@ export interface StoreOptions {
   readonly create: boolean;
   /** What the folder is opened for; a server unless it says otherwise. */
   readonly holder?: Holder;
+  /**
+   * Whether a folder of an older format becomes one of today's before `open` returns, as a server
+   * wants it; else that is done before the first change, and a command that only reads changes
+   * nothing.
+   */
+  readonly migrateAtOnce?: boolean;
   /** Given what is on record: time never runs behind the newest instant. */
   readonly clock: (mark: Instant, jumps: readonly ClockJump[]) => Instant;
   /** The jumps ahead of that clock since the start, oldest first. */

@@ -9,13 +9,14 @@ import { transact, type Transacted } from "../domain/transact.ts";
 import { conditionOf, SyncTimes, type Condition } from "./condition.ts";
 import { STATE } from "./files.ts";
 import { openFolder, type OpenedFolder } from "./folder.ts";
-import { GroupCommit, StorageError, type StorageFault } from "./group-commit.ts";
+import { GroupCommit, StorageError, storageFault, type StorageFault } from "./group-commit.ts";
 import { HeldFolder } from "./held-folder.ts";
 import { encodeLine, type Head } from "./journal.ts";
 import { load, type Loaded } from "./load.ts";
 import type { RecordPlace } from "./record-files.ts";
 import { hasRoom } from "./room.ts";
 import { isDue } from "./rotation.ts";
+import type { StateFormat } from "./state-format.ts";
 import type { AuditMeter, StoreHealth, StoreOptions } from "./store-options.ts";
 
 const TICK = 1_000;
@@ -28,6 +29,7 @@ const TICK = 1_000;
 export class Store {
   readonly #options: StoreOptions;
   readonly #held: HeldFolder;
+  readonly #format: StateFormat;
   #state: State;
   #head: Head;
   #segmentSince = performance.now();
@@ -47,10 +49,11 @@ export class Store {
 
   static async open(options: StoreOptions): Promise<Store> {
     const { disk, folder, kind, create, clock, recognize = () => {}, checkSignatures } = options;
+    const { migrateAtOnce = false, holder } = options;
     const uid = options.uid ?? process.getuid?.() ?? 0;
     const identify = options.identify ?? (async () => "");
-    const { holder } = options;
-    const made = { identify, recognize, checkSignatures, ...(holder && { holder }) };
+    const checks = { recognize, checkSignatures };
+    const made = { identify, ...checks, migrateAtOnce, ...(holder && { holder }) };
     const opened = await openFolder({ disk, folder, kind, create, uid, now: clock, ...made });
     return new Store(options, opened);
   }
@@ -58,6 +61,7 @@ export class Store {
   private constructor(options: StoreOptions, opened: OpenedFolder) {
     this.#options = options;
     this.#held = new HeldFolder(options.disk, options.folder, opened.lock);
+    this.#format = opened.format;
     this.#notes = opened.notes;
     this.#state = this.#bound(opened.state);
     this.#head = opened.head;
@@ -79,6 +83,7 @@ export class Store {
     meter: AuditMeter | null = null,
   ): Promise<Result<T, Fault | StorageFault>> {
     if (this.#fault !== null) return Promise.resolve(no(this.#fault));
+    if (this.#format.isOld) return this.#migrated(() => this.transact(command, view, meter));
     const at = this.#now();
     let answer: Result<T, Fault>;
     try {
@@ -139,7 +144,8 @@ export class Store {
     await this.#commit.settled()?.catch(() => {});
     await this.#checkpointing;
     await this.#giveUpIfChanged();
-    const behind = this.#commit.durableBytes > 0 || this.#unfolded;
+    // One of an older format was only read: it stays what its own version can read.
+    const behind = (this.#commit.durableBytes > 0 || this.#unfolded) && !this.#format.isOld;
     if (this.#fault === null && behind) await this.checkpoint();
     await this.#ending;
     this.#commit.close();
@@ -159,6 +165,7 @@ export class Store {
     // between a look and the switch nothing may begin.
     while (this.#recovering !== null) await this.#recovering;
     try {
+      if (this.#format.isOld) await this.#format.migrate();
       let open = 0;
       await this.#commit.switchTo(async () => {
         open = this.#commit.gatheringFrom ?? this.#head.seq + 1;
@@ -173,6 +180,15 @@ export class Store {
     } catch (error) {
       this.#checkpointError = error instanceof Error ? error.message : String(error);
     }
+  }
+
+  async #migrated<T, F>(change: () => Promise<Result<T, F>>): Promise<Result<T, F | StorageFault>> {
+    try {
+      await this.#format.migrate();
+    } catch (error) {
+      return no(storageFault(error));
+    }
+    return change();
   }
 
   #bound(state: State): State {
@@ -218,7 +234,7 @@ export class Store {
     return syncing === null ? Promise.resolve(answer) : syncing.then(() => answer, faultOf);
   }
 
-  #startCommit({ segment }: Loaded): GroupCommit {
+  #startCommit({ segment }: Pick<Loaded, "segment">): GroupCommit {
     const file = this.#held.openSegment(segment.path);
     return new GroupCommit(file, segment.size, this.#syncs, (error) => this.#fail(error));
   }
@@ -287,7 +303,7 @@ export class Store {
   async #tick(): Promise<void> {
     await this.#giveUpIfChanged();
     if (this.#fault?.code === "storage_full") return this.#probe();
-    if (this.#checkpointing !== null || this.#fault !== null) return;
+    if (this.#checkpointing !== null || this.#fault !== null || this.#format.isOld) return;
     const { disk, folder } = this.#options;
     const age = performance.now() - this.#segmentSince;
     if (isDue(disk, folder, this.#commit.durableBytes, age)) await this.checkpoint();

@@ -1,15 +1,24 @@
 import { expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Event } from "../../src/domain/event.ts";
+import { instant } from "../../src/domain/time.ts";
+import { realDisk } from "../../src/platform/disk.ts";
+import { encodeLine, firstHead } from "../../src/store/journal.ts";
+import { replay } from "../../src/store/replay.ts";
 import { FORMAT } from "../../src/store/snapshot.ts";
-import { buildBinary, startBinary } from "../support/binary.ts";
+import { buildBinary, runBinary, startBinary } from "../support/binary.ts";
+import { segmentNames } from "../support/licensed-store.ts";
 import { expectedOf, keptFormats, oldFolder } from "../support/old-formats.ts";
+import { contentsOf } from "../support/temp-folder.ts";
 
 // Processes of their own, on a machine that may be busy with others.
 setDefaultTimeout(60_000);
 
 /** What stood for the hardware when these folders were written. */
 const IDENTITY = ["--identity", "fixture"];
+
+const OLDEST = Math.min(...keptFormats());
 
 function told(...words: string[]): unknown {
   const child = Bun.spawnSync([buildBinary(), ...words, "--json"], { cwd: "/", env: {} });
@@ -84,3 +93,45 @@ test.each(keptFormats())(
     expect(after.state_covers).toBe(after.seq);
   },
 );
+
+test.each(keptFormats())(
+  "a folder of format %i is not migrated by commands that read it, and is with a server's start",
+  async (format) => {
+    const folder = oldFolder(format);
+    const at = ["--data", folder, ...IDENTITY];
+    const journal = segmentNames(folder).map((name) => readFileSync(join(folder, name), "utf8"));
+    for (const command of ["status", "slots", "record"]) told(command, ...at);
+    expect(formatOf(folder)).toBe(format);
+    expect(segmentNames(folder).map((name) => readFileSync(join(folder, name), "utf8"))).toEqual(
+      journal,
+    );
+    const server = await startBinary("serve", ...at, "--listen", "127.0.0.1:0");
+    onTestFinished(() => server.kill());
+    expect(formatOf(folder)).toBe(FORMAT);
+    told("admin", "token", "--name", "ops", ...at);
+    await server.kill();
+    expect(formatOf(folder)).toBe(FORMAT);
+    expect(told("verify", "--data", folder)).toMatchObject({ kind: "site" });
+  },
+);
+
+test("a journal with an event of a newer version is refused with 78 by all that read it", async () => {
+  const folder = oldFolder(OLDEST);
+  const path = join(folder, segmentNames(folder).at(-1) ?? "");
+  const { head } = (await replay(realDisk, folder)) ?? { head: firstHead };
+  const text = `{"type":"SlotLent","at":${Date.now()},"license":1,"user":"ada"}`;
+  const at = instant(Date.now());
+  appendFileSync(path, encodeLine(head, null, at, [JSON.parse(text) as Event]).text);
+  const before = contentsOf(folder);
+  const listen = ["--listen", "127.0.0.1:0"];
+  for (const words of [["serve", ...IDENTITY, ...listen], ["verify"], ["record", ...IDENTITY]]) {
+    const { code, stderr } = await runBinary([...words, "--data", folder]);
+    expect([code, stderr]).toEqual([
+      78,
+      `berth: error: ${path}: line ${head.seq + 1} holds an event that this berth does not know: SlotLent\n` +
+        "berth: hint: a newer berth wrote it: start that one, or a newer one; nothing was changed\n",
+    ]);
+  }
+  const { lock: _lock, "checkpoint.lock": _other, ...after } = contentsOf(folder);
+  expect(after).toEqual(before);
+});

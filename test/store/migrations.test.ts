@@ -106,7 +106,7 @@ for (const format of keptFormats()) {
         notes: [],
       });
       expect(formatOf(folder)).toBe(format);
-      const { store, stop } = await openSite({ folder });
+      const { store, stop } = await openSite({ folder, migrateAtOnce: true });
       const state = await stateOf(store);
       await stop();
       expect(store.health().checkpointError).toBeNull();
@@ -157,7 +157,7 @@ for (const format of keptFormats()) {
 
     test("can be gone back to", async () => {
       const folder = oldFolder(format);
-      await (await openSite({ folder })).stop();
+      await (await openSite({ folder, migrateAtOnce: true })).stop();
       const { state } = await standsAt(folder);
       writeFileSync(join(folder, "state.json"), "");
       const { hint } = await refusal(standsAt(folder));
