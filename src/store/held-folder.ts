@@ -5,6 +5,7 @@ import { FOLDER_LOCK, segmentName } from "./files.ts";
 import { FolderChanged } from "./folder-changed.ts";
 import { StorageError } from "./group-commit.ts";
 import type { FolderLock } from "./lock.ts";
+import { openSegment } from "./rotation.ts";
 
 const ONLY_BERTH = "nothing but berth may remove or replace files in a data folder";
 
@@ -63,13 +64,7 @@ export class HeldFolder {
   async startSegment(firstSeq: number): Promise<OpenFile> {
     this.check();
     const path = join(this.#folder, segmentName(firstSeq));
-    const file = this.#disk.open(path);
-    try {
-      await this.#disk.syncFolder(this.#folder);
-    } catch (error) {
-      file.close();
-      throw new StorageError({ code: "storage_failed" }, error);
-    }
+    const file = await openSegment(this.#disk, path);
     this.#segment = { path, file };
     return file;
   }

@@ -1,6 +1,7 @@
-import { join } from "node:path";
-import type { Disk } from "../platform/disk.ts";
+import { dirname, join } from "node:path";
+import type { Disk, OpenFile } from "../platform/disk.ts";
 import { STATE } from "./files.ts";
+import { StorageError } from "./group-commit.ts";
 
 const MIB = 1024 * 1024;
 const SMALLEST = 8 * MIB;
@@ -13,4 +14,16 @@ export function isDue(disk: Disk, folder: string, size: number, age: number): bo
   // A large state is worth a longer journal: half of it written again is as much as it should cost.
   const state = size < SMALLEST ? 0 : (disk.stat(join(folder, STATE))?.size ?? 0);
   return size >= Math.min(Math.max(SMALLEST, state / 2), LARGEST) || age >= OLDEST;
+}
+
+/** A new segment of the journal, whose name is durable before anything is written to it. */
+export async function openSegment(disk: Disk, path: string): Promise<OpenFile> {
+  const file = disk.open(path);
+  try {
+    await disk.syncFolder(dirname(path));
+  } catch (error) {
+    file.close();
+    throw new StorageError({ code: "storage_failed" }, error);
+  }
+  return file;
 }

@@ -6,6 +6,7 @@ import { no, ok, type Result } from "../domain/result.ts";
 import type { State } from "../domain/state.ts";
 import { latest, type Instant } from "../domain/time.ts";
 import { transact, type Transacted } from "../domain/transact.ts";
+import { Checkpoints } from "./checkpoints.ts";
 import { conditionOf, SyncTimes, type Condition } from "./condition.ts";
 import { STATE } from "./files.ts";
 import { openFolder, type OpenedFolder } from "./folder.ts";
@@ -39,10 +40,7 @@ export class Store {
   #ending: Promise<void> | null = null;
   #notes: readonly string[];
   #recovering: Promise<void> | null = null;
-  #checkpointing: Promise<void> | null = null;
-  #checkpointError: string | null = null;
-  #unfolded: boolean;
-  #covers: number;
+  readonly #checkpoints: Checkpoints;
   #probing = false;
   readonly #syncs = new SyncTimes();
   readonly #ticking: Timer;
@@ -65,8 +63,7 @@ export class Store {
     this.#notes = opened.notes;
     this.#state = this.#bound(opened.state);
     this.#head = opened.head;
-    this.#unfolded = opened.unfolded;
-    this.#covers = opened.covers;
+    this.#checkpoints = new Checkpoints(options, opened);
     this.#commit = this.#startCommit(opened);
     this.#ticking = setInterval(() => void this.#tick(), TICK);
     this.#ticking.unref();
@@ -117,7 +114,7 @@ export class Store {
       fault: this.#fault,
       changed: this.#held.changed,
       notes: [...this.#notes, ...this.#held.notes],
-      checkpointError: this.#checkpointError,
+      checkpointError: this.#checkpoints.error,
       seq: this.#head.seq,
       auditSeq: this.#head.auditSeq,
       journalBytes: this.#commit.durableBytes,
@@ -127,14 +124,14 @@ export class Store {
   /** Where the record is read; inside of a `read`, it is durable up to `last` with its answer. */
   record(): RecordPlace {
     const { disk, folder } = this.#options;
-    return { disk, folder, covers: this.#covers, last: this.#head.auditSeq };
+    return { disk, folder, covers: this.#checkpoints.covers, last: this.#head.auditSeq };
   }
 
   /** What does not stop it yet. */
   condition(): Condition {
     const { disk, folder } = this.#options;
     const { durableBytes } = this.#commit;
-    return conditionOf(disk, folder, durableBytes, this.#syncs.slowest, this.#checkpointError);
+    return conditionOf(disk, folder, durableBytes, this.#syncs.slowest, this.#checkpoints.error);
   }
 
   /** After a clean stop `state.json` holds everything. */
@@ -142,11 +139,11 @@ export class Store {
     clearInterval(this.#ticking);
     await this.#recovering;
     await this.#commit.settled()?.catch(() => {});
-    await this.#checkpointing;
+    await this.#checkpoints.running;
     await this.#giveUpIfChanged();
     // One of an older format was only read: it stays what its own version can read.
-    const behind = (this.#commit.durableBytes > 0 || this.#unfolded) && !this.#format.isOld;
-    if (this.#fault === null && behind) await this.checkpoint();
+    const behind = this.#commit.durableBytes > 0 || this.#checkpoints.hasUnfolded;
+    if (this.#fault === null && behind && !this.#format.isOld) await this.checkpoint();
     await this.#ending;
     this.#commit.close();
     this.#held.release();
@@ -154,32 +151,22 @@ export class Store {
 
   /** Rotates to a new segment and folds the closed ones; a failure is told by `health`. */
   checkpoint(): Promise<void> {
-    this.#checkpointing ??= this.#rotateAndFold().finally(() => {
-      this.#checkpointing = null;
-    });
-    return this.#checkpointing;
+    return this.#checkpoints.run(() => this.#rotate());
   }
 
-  async #rotateAndFold(): Promise<void> {
+  /** The first line of the segment that is open then. */
+  async #rotate(): Promise<number> {
     // Whoever goes back to what the disk says is about to let go of the file in use. Asked first:
     // between a look and the switch nothing may begin.
     while (this.#recovering !== null) await this.#recovering;
-    try {
-      if (this.#format.isOld) await this.#format.migrate();
-      let open = 0;
-      await this.#commit.switchTo(async () => {
-        open = this.#commit.gatheringFrom ?? this.#head.seq + 1;
-        return this.#held.startSegment(open);
-      });
-      this.#segmentSince = performance.now();
-      this.#unfolded = true;
-      await this.#options.checkpoint(this.#options.folder, open);
-      this.#unfolded = false;
-      this.#covers = open - 1;
-      this.#checkpointError = null;
-    } catch (error) {
-      this.#checkpointError = error instanceof Error ? error.message : String(error);
-    }
+    if (this.#format.isOld) await this.#format.migrate();
+    let open = 0;
+    await this.#commit.switchTo(async () => {
+      open = this.#commit.gatheringFrom ?? this.#head.seq + 1;
+      return this.#held.startSegment(open);
+    });
+    this.#segmentSince = performance.now();
+    return open;
   }
 
   async #migrated<T, F>(change: () => Promise<Result<T, F>>): Promise<Result<T, F | StorageFault>> {
@@ -243,7 +230,8 @@ export class Store {
     this.#fault = error.fault;
     if (error.fault.code === "storage_full") return this.#recover();
     const { durableBytes } = this.#commit;
-    const progress = { durableBytes, covers: this.#covers, unfolded: this.#unfolded };
+    const { covers, hasUnfolded: unfolded } = this.#checkpoints;
+    const progress = { durableBytes, covers, unfolded };
     this.#ending = this.#held.explain(error, progress).then(this.#options.onFatal);
   }
 
@@ -295,7 +283,7 @@ export class Store {
     if (loaded === null) throw new Error(`${join(folder, STATE)} is gone`);
     this.#state = this.#bound(loaded.state);
     this.#head = loaded.head;
-    this.#covers = loaded.covers;
+    this.#checkpoints.covers = loaded.covers;
     this.#commit = this.#startCommit(loaded);
     if (this.#fault?.code !== "storage_full") this.#fault = null;
   }
@@ -303,7 +291,7 @@ export class Store {
   async #tick(): Promise<void> {
     await this.#giveUpIfChanged();
     if (this.#fault?.code === "storage_full") return this.#probe();
-    if (this.#checkpointing !== null || this.#fault !== null || this.#format.isOld) return;
+    if (this.#checkpoints.running !== null || this.#fault !== null || this.#format.isOld) return;
     const { disk, folder } = this.#options;
     const age = performance.now() - this.#segmentSince;
     if (isDue(disk, folder, this.#commit.durableBytes, age)) await this.checkpoint();

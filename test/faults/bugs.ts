@@ -69,9 +69,9 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: "a new segment's name is not synced",
-    file: "src/store/held-folder.ts",
-    find: "      await this.#disk.syncFolder(this.#folder);",
-    replace: "      await null;",
+    file: "src/store/rotation.ts",
+    find: "    await disk.syncFolder(dirname(path));",
+    replace: "    await null;",
     caughtBy: ["simulation", "syscalls"],
   },
   {
@@ -434,15 +434,15 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: "a failed checkpoint goes unnoticed",
-    file: "src/store/store.ts",
-    find: "this.#checkpointError = error instanceof Error ? error.message : String(error);",
+    file: "src/store/checkpoints.ts",
+    find: "this.#error = error instanceof Error ? error.message : String(error);",
     replace: "void error;",
     caughtBy: ["syscalls"],
     scene: "a checkpoint",
   },
   {
     name: "a failed sync of a new segment's name is taken lightly",
-    file: "src/store/held-folder.ts",
+    file: "src/store/rotation.ts",
     find: 'throw new StorageError({ code: "storage_failed" }, error);',
     replace: "throw error;",
     caughtBy: ["syscalls"],
