@@ -16,6 +16,7 @@ import {
   BackupRefused,
   FolderRefused,
   MigrationFailed,
+  NoRoom,
   RecordRefused,
   RestoreUnfinished,
 } from "../store/refusal.ts";
@@ -201,6 +202,7 @@ const REFUSALS = [
   DeskRefused,
   BackupRefused,
   MigrationFailed,
+  NoRoom,
   RecordRefused,
   RestoreUnfinished,
 ] as const;

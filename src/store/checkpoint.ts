@@ -1,12 +1,16 @@
+import type { Instant } from "../domain/time.ts";
 import type { Disk } from "../platform/disk.ts";
+import { encodedSize } from "./durable-file.ts";
 import { generationsIn, segmentsIn } from "./files.ts";
 import { History } from "./history.ts";
 import { anchorFor, dropRecord } from "./record.ts";
-import { scan, type Line } from "./journal.ts";
+import { scan, type Head, type Line } from "./journal.ts";
 import { lockCheckpoint } from "./lock.ts";
 import { applyLine } from "./replay.ts";
+import { needRoom } from "./room.ts";
 import { decodeSnapshot, encodeSnapshot, headOf, type Snapshot } from "./snapshot.ts";
 import { StateFile } from "./state-file.ts";
+import { dropUnfinished } from "./unfinished.ts";
 
 export interface CheckpointOptions {
   /** How many months of the record to keep besides the current one; 0: all of it. */
@@ -37,40 +41,100 @@ export async function checkpoint(
     const before = await file.read();
     if (before === null) throw new Error(`${file.path} is not there`);
     if (before.covers.seq >= open - 1) return;
-    await file.write(await fold(disk, folder, before, open, keepMonths), before);
+    await replaceState(disk, folder, file, before, open, keepMonths);
     await dropOld(disk, folder, before);
   } finally {
     lock.release();
   }
 }
 
-async function fold(
+/** The state after all closed segments takes the place of `before`; a failure leaves no trace. */
+async function replaceState(
   disk: Disk,
   folder: string,
+  file: StateFile,
   before: Snapshot,
   open: number,
   keepMonths: number,
-): Promise<Snapshot> {
-  const state = decodeSnapshot(before);
+): Promise<void> {
+  const { snapshot, mark, segments, audited } = fold(disk, folder, before, open);
+  needRoom(
+    disk,
+    folder,
+    // A journal line is longer than what it adds to the state; an older format may lack fields.
+    audited + 1.25 * (disk.stat(file.path)?.size ?? 0) + sum(segments, ({ size }) => size),
+    () => audited + encodedSize(snapshot),
+  );
   const history = new History(disk, folder, before.audit, before.audit.seq);
+  try {
+    for (const segment of segments) await addAudited(disk, segment, history);
+    const end = await history.close();
+    const anchor = keepMonths === 0 ? end.anchor : anchorFor(disk, folder, end, keepMonths, mark);
+    const audit = { ...snapshot.audit, file: end.file, length: end.length, anchor };
+    await file.write({ ...snapshot, audit }, before);
+  } catch (error) {
+    dropUnfinished(disk, folder, Infinity, { end: before.audit, written: history.abandon() });
+    throw error;
+  }
+}
+
+interface Segment {
+  readonly path: string;
+  readonly size: number;
+  /** Where the chains stood before it. */
+  readonly start: Head;
+}
+
+interface Folded {
+  /** But for the end of the audit log, which is still to be written. */
+  readonly snapshot: Snapshot;
+  readonly mark: Instant;
+  readonly segments: readonly Segment[];
+  /** The bytes of all audited lines. */
+  readonly audited: number;
+}
+
+/** Reads what is to be folded, and writes nothing. */
+function fold(disk: Disk, folder: string, before: Snapshot, open: number): Folded {
+  const state = decodeSnapshot(before);
+  const segments: Segment[] = [];
+  let audited = 0;
   let head = headOf(before);
   for (const { number, path } of segmentsIn(disk, folder)) {
     if (number <= before.covers.seq || number >= open) continue;
-    const audited: { readonly line: Line; readonly raw: Uint8Array }[] = [];
-    const { head: after, damage } = scan(disk.read(path) ?? new Uint8Array(), head, (line, raw) => {
+    const bytes = disk.read(path) ?? new Uint8Array();
+    segments.push({ path, size: bytes.length, start: head });
+    head = scanned(path, bytes, head, (line, raw) => {
       applyLine(state, folder, path, line);
-      if (line.audit_seq !== undefined) audited.push({ line, raw });
+      if (line.audit_seq !== undefined) audited += raw.length;
     });
-    if (damage !== null) throw new Error(`${path} is damaged at byte ${damage.offset}`);
-    for (const { line, raw } of audited) await history.add(line.at, line.audit_seq ?? 0, raw);
-    head = after;
   }
   if (head.seq !== open - 1) throw new Error(`the journal ends at ${head.seq}, not ${open - 1}`);
-  const end = await history.close();
-  const anchor =
-    keepMonths === 0 ? end.anchor : anchorFor(disk, folder, end, keepMonths, state.mark);
-  return encodeSnapshot(state, head, { ...end, anchor });
+  const snapshot = encodeSnapshot(state, head, before.audit);
+  return { snapshot, mark: state.mark, segments, audited };
 }
+
+async function addAudited(disk: Disk, { path, start }: Segment, history: History): Promise<void> {
+  const audited: { readonly line: Line; readonly raw: Uint8Array }[] = [];
+  scanned(path, disk.read(path) ?? new Uint8Array(), start, (line, raw) => {
+    if (line.audit_seq !== undefined) audited.push({ line, raw });
+  });
+  for (const { line, raw } of audited) await history.add(line.at, line.audit_seq ?? 0, raw);
+}
+
+function scanned(
+  path: string,
+  bytes: Uint8Array<ArrayBuffer>,
+  start: Head,
+  each: (line: Line, raw: Uint8Array) => void,
+): Head {
+  const { head, damage } = scan(bytes, start, each);
+  if (damage !== null) throw new Error(`${path} is damaged at byte ${damage.offset}`);
+  return head;
+}
+
+const sum = <T>(items: readonly T[], size: (item: T) => number): number =>
+  items.reduce((total, item) => total + size(item), 0);
 
 /**
  * Keeps the checkpoint before this one and the journal since: all that a bad new file would need.

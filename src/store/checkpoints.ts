@@ -1,8 +1,19 @@
+import { join } from "node:path";
+import { CHECKPOINT_LOCK } from "./files.ts";
 import type { StoreOptions } from "./store-options.ts";
+import { dropUnfinished } from "./unfinished.ts";
+
+/** Until a failed one is tried again; the next rotation may come sooner. */
+const RETRY = 60_000;
+
+type Options = Pick<StoreOptions, "disk" | "folder" | "checkpoint">;
 
 /** The checkpoints of one store: one at a time, what came of the last one, and how far they got. */
 export class Checkpoints {
-  readonly #options: Pick<StoreOptions, "folder" | "checkpoint">;
+  readonly #options: Options;
+  /** The last audited line that the journal has. */
+  readonly #newestAudited: () => number;
+  #failedAt = 0;
   #running: Promise<void> | null = null;
   #error: string | null = null;
   /** The last line the state covers. */
@@ -11,10 +22,12 @@ export class Checkpoints {
   hasUnfolded: boolean;
 
   constructor(
-    options: Pick<StoreOptions, "folder" | "checkpoint">,
+    options: Options,
     { covers, unfolded }: { readonly covers: number; readonly unfolded: boolean },
+    newestAudited: () => number,
   ) {
     this.#options = options;
+    this.#newestAudited = newestAudited;
     this.covers = covers;
     this.hasUnfolded = unfolded;
   }
@@ -29,6 +42,17 @@ export class Checkpoints {
     return this.#error;
   }
 
+  /** Closed segments wait for a checkpoint that failed some time ago. */
+  get isRetryDue(): boolean {
+    const isOver = performance.now() - this.#failedAt >= RETRY;
+    return this.hasUnfolded && this.#error !== null && isOver;
+  }
+
+  /** What kept the last one from succeeding may be gone. */
+  retrySoon(): void {
+    this.#failedAt = -Infinity;
+  }
+
   /**
    * Folds all segments before the one that `rotate` says is open; never rejects. The one under way
    * serves whoever asks meanwhile.
@@ -41,15 +65,32 @@ export class Checkpoints {
   }
 
   async #run(rotate: () => Promise<number>): Promise<void> {
+    let isBegun = false;
     try {
       const open = await rotate();
       this.hasUnfolded = true;
+      isBegun = true;
       await this.#options.checkpoint(this.#options.folder, open);
       this.hasUnfolded = false;
       this.covers = open - 1;
       this.#error = null;
     } catch (error) {
       this.#error = error instanceof Error ? error.message : String(error);
+      this.#failedAt = performance.now();
+      if (isBegun) this.#dropUnfinished();
+    }
+  }
+
+  /** One that was killed could not do so itself. */
+  #dropUnfinished(): void {
+    const { disk, folder } = this.#options;
+    try {
+      const lock = disk.lock(join(folder, CHECKPOINT_LOCK));
+      if (lock === null) return;
+      dropUnfinished(disk, folder, this.#newestAudited());
+      lock.release();
+    } catch {
+      // The next start tries again.
     }
   }
 }

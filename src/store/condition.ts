@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Disk } from "../platform/disk.ts";
 import { STATE } from "./files.ts";
-import { SPARE } from "./room.ts";
+import { freeIn, SPARE, unfoldedBytes } from "./room.ts";
 
 /** Something that does not stop the server yet, and will if nobody looks. */
 export interface Trouble {
@@ -20,15 +20,20 @@ export interface Condition {
 const MIB = 1024 * 1024;
 const SLOW = 1_000;
 
-export function conditionOf(
-  disk: Disk,
-  folder: string,
-  journalBytes: number,
-  slowestSync: number,
-  checkpointError: string | null,
-): Condition {
+/** What a store knows of itself. */
+export interface Known {
+  /** The last line the state covers. */
+  readonly covers: number;
+  readonly slowestSync: number;
+  readonly checkpointError: string | null;
+}
+
+export function conditionOf(disk: Disk, folder: string, known: Known): Condition {
+  const { covers, slowestSync, checkpointError } = known;
   const freeBytes = freeIn(disk, folder);
-  const needed = 2 * (disk.stat(join(folder, STATE))?.size ?? 0) + journalBytes + SPARE;
+  const state = disk.stat(join(folder, STATE))?.size ?? 0;
+  // Of what is not folded yet, all may have to go into the audit log.
+  const needed = 2 * state + unfoldedBytes(disk, folder, covers) + SPARE;
   const troubles: Trouble[] = [];
   if (freeBytes !== null && freeBytes < needed) {
     troubles.push({
@@ -49,14 +54,6 @@ export function conditionOf(
     });
   }
   return { troubles, freeBytes, slowestSync };
-}
-
-function freeIn(disk: Disk, folder: string): number | null {
-  try {
-    return disk.freeBytes(folder);
-  } catch {
-    return null;
-  }
 }
 
 const mib = (bytes: number): string => `${(bytes / MIB).toFixed(0)} MiB`;

@@ -75,6 +75,13 @@ const PIECE = 1024 * 1024;
 
 const ROWS_PER_CHUNK = 1_000;
 
+/** How long the file would be. */
+export function encodedSize(data: object): number {
+  let size = 0;
+  for (const chunk of encode(data)) size += chunk.length;
+  return size;
+}
+
 /** In chunks: a million registrations as one string would take more memory than the server does. */
 function* encode(data: object): Generator<Uint8Array> {
   const hash = new Bun.CryptoHasher("sha256");

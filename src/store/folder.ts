@@ -14,6 +14,7 @@ import { finishRestore, restoreIn } from "./swap.ts";
 import { encodeSnapshot, noHistory } from "./snapshot.ts";
 import { StateFile } from "./state-file.ts";
 import { StateFormat } from "./state-format.ts";
+import { dropUnfinished } from "./unfinished.ts";
 
 export interface OpenedFolder extends Omit<Loaded, "format"> {
   readonly lock: FolderLock;
@@ -50,6 +51,7 @@ export async function openFolder(options: FolderOptions): Promise<OpenedFolder> 
     const made = loaded.state.kind;
     if (kind !== null && kind !== made) throw wrongKind(folder, kind, made);
     options.recognize?.(loaded.state.appliance);
+    dropUnfinished(disk, folder, loaded.head.auditSeq);
     await makeDurable(disk, folder, loaded);
     const format = new StateFormat(disk, folder, loaded.format);
     if (options.migrateAtOnce === true) await format.migrateOrRefuse();

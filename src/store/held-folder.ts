@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Disk, FileIdentity, OpenFile } from "../platform/disk.ts";
 import { prepareFile } from "../platform/files.ts";
-import { FOLDER_LOCK, segmentName } from "./files.ts";
+import { FOLDER_LOCK, segmentName, type Numbered } from "./files.ts";
 import { FolderChanged } from "./folder-changed.ts";
 import { StorageError } from "./group-commit.ts";
 import type { FolderLock } from "./lock.ts";
@@ -29,7 +29,7 @@ export class HeldFolder {
   readonly #disk: Disk;
   readonly #folder: string;
   readonly #lock: FolderLock;
-  #segment: { readonly path: string; readonly file: OpenFile } | null = null;
+  #segment: (Numbered & { readonly file: OpenFile }) | null = null;
   #notes: readonly string[] = [];
   /** Why the folder was given up. */
   #changed: FolderChanged | null = null;
@@ -53,10 +53,14 @@ export class HeldFolder {
     return this.#segment?.path ?? "";
   }
 
+  get segmentNumber(): number {
+    return this.#segment?.number ?? 0;
+  }
+
   /** From now on new lines go there. */
-  openSegment(path: string): OpenFile {
+  openSegment({ number, path }: Numbered): OpenFile {
     const file = this.#disk.open(path);
-    this.#segment = { path, file };
+    this.#segment = { number, path, file };
     return file;
   }
 
@@ -65,7 +69,7 @@ export class HeldFolder {
     this.check();
     const path = join(this.#folder, segmentName(firstSeq));
     const file = await openSegment(this.#disk, path);
-    this.#segment = { path, file };
+    this.#segment = { number: firstSeq, path, file };
     return file;
   }
 

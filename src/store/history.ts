@@ -21,6 +21,8 @@ export class History {
   #open: OpenFile | null = null;
   /** Begun by this fold. */
   readonly #mine = new Set<string>();
+  /** Begun by an earlier one. */
+  #carriedOn: string | null = null;
 
   constructor(disk: Disk, folder: string, end: HistoryEnd, recorded: number) {
     this.#disk = disk;
@@ -49,6 +51,18 @@ export class History {
     return this.#end;
   }
 
+  /** After a failure: lets go of what is open, and names the files that were written to. */
+  abandon(): ReadonlySet<string> {
+    const file = this.#open;
+    this.#open = null;
+    try {
+      file?.close();
+    } catch {
+      // What went wrong before is what counts.
+    }
+    return new Set([...this.#mine, ...(this.#carriedOn === null ? [] : [this.#carriedOn])]);
+  }
+
   #start(month: string, auditSeq: number): OpenFile {
     this.#disk.makeFolder(this.#folder);
     if (this.#end.file?.startsWith(month) === true) return this.#carryOn(this.#end);
@@ -60,6 +74,7 @@ export class History {
 
   #carryOn({ file: name, length }: HistoryEnd): OpenFile {
     const path = join(this.#folder, name ?? "");
+    this.#carriedOn = name;
     const size = this.#disk.stat(path)?.size ?? 0;
     if (size < length) throw new Error(`${path} has ${size} bytes and should have ${length}`);
     const file = this.#disk.open(path);

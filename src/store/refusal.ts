@@ -26,6 +26,18 @@ export class MigrationFailed extends Error {
   }
 }
 
+/** A checkpoint would not fit on the disk, and was not begun. Exit code 1. */
+export class NoRoom extends Error {
+  readonly code = "ENOSPC";
+  readonly hint: string;
+
+  constructor(message: string, hint: string) {
+    super(message);
+    this.name = "NoRoom";
+    this.hint = hint;
+  }
+}
+
 /** A backup cannot be made or brought back as asked; the data folder is as it was. Exit code 1. */
 export class BackupRefused extends Error {
   readonly hint: string;

@@ -1,11 +1,50 @@
 import { join } from "node:path";
 import type { Disk } from "../platform/disk.ts";
-import { HISTORY, isStoreFile, STATE } from "./files.ts";
+import { HISTORY, isStoreFile, segmentsIn, STATE } from "./files.ts";
+import { NoRoom } from "./refusal.ts";
 import { writeAll } from "../platform/files.ts";
 
 const MIB = 1024 * 1024;
 /** Beyond the next checkpoint: room for people to notice. */
 export const SPARE = 16 * MIB;
+
+/** What the journal may need while a checkpoint of so many bytes is made. */
+export const journalRoom = (bytes: number): number => Math.min(MIB, Math.max(SMALLEST_ROOM, bytes));
+
+const SMALLEST_ROOM = 64 * 1024;
+
+/** Null when the disk does not say. */
+export function freeIn(disk: Disk, folder: string): number | null {
+  try {
+    return disk.freeBytes(folder);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Refuses a checkpoint that would not leave the journal what it needs meanwhile: it would fail, and
+ * answers with it. What it writes is counted only where an estimate, never too low, does not fit.
+ */
+export function needRoom(disk: Disk, folder: string, estimate: number, count: () => number): void {
+  const free = freeIn(disk, folder);
+  if (free === null || free >= estimate + journalRoom(estimate)) return;
+  const bytes = count();
+  const needed = bytes + journalRoom(bytes);
+  if (free >= needed) return;
+  throw new NoRoom(
+    `the next checkpoint needs ${inMiB(needed)} on the disk of ${folder}, and there is room for ${inMiB(free)}`,
+    "make room there: until then the journal grows, and nothing is lost",
+  );
+}
+
+const inMiB = (bytes: number): string => `${(bytes / MIB).toFixed(2)} MiB`;
+
+/** How much of the journal the state does not cover. */
+export const unfoldedBytes = (disk: Disk, folder: string, covers: number): number =>
+  segmentsIn(disk, folder)
+    .filter(({ number }) => number > covers)
+    .reduce((sum, { path }) => sum + (disk.stat(path)?.size ?? 0), 0);
 
 /** Would a copy of all a folder holds, beside it, leave the server what it needs to go on? */
 export function hasRoomForCopy(disk: Disk, folder: string): boolean {

@@ -63,7 +63,7 @@ export class Store {
     this.#notes = opened.notes;
     this.#state = this.#bound(opened.state);
     this.#head = opened.head;
-    this.#checkpoints = new Checkpoints(options, opened);
+    this.#checkpoints = new Checkpoints(options, opened, () => this.#head.auditSeq);
     this.#commit = this.#startCommit(opened);
     this.#ticking = setInterval(() => void this.#tick(), TICK);
     this.#ticking.unref();
@@ -130,8 +130,9 @@ export class Store {
   /** What does not stop it yet. */
   condition(): Condition {
     const { disk, folder } = this.#options;
-    const { durableBytes } = this.#commit;
-    return conditionOf(disk, folder, durableBytes, this.#syncs.slowest, this.#checkpoints.error);
+    const { covers, error } = this.#checkpoints;
+    const { slowest } = this.#syncs;
+    return conditionOf(disk, folder, { covers, slowestSync: slowest, checkpointError: error });
   }
 
   /** After a clean stop `state.json` holds everything. */
@@ -222,7 +223,7 @@ export class Store {
   }
 
   #startCommit({ segment }: Pick<Loaded, "segment">): GroupCommit {
-    const file = this.#held.openSegment(segment.path);
+    const file = this.#held.openSegment(segment);
     return new GroupCommit(file, segment.size, this.#syncs, (error) => this.#fail(error));
   }
 
@@ -284,6 +285,7 @@ export class Store {
     this.#state = this.#bound(loaded.state);
     this.#head = loaded.head;
     this.#checkpoints.covers = loaded.covers;
+    this.#checkpoints.hasUnfolded = loaded.unfolded;
     this.#commit = this.#startCommit(loaded);
     if (this.#fault?.code !== "storage_full") this.#fault = null;
   }
@@ -295,6 +297,8 @@ export class Store {
     const { disk, folder } = this.#options;
     const age = performance.now() - this.#segmentSince;
     if (isDue(disk, folder, this.#commit.durableBytes, age)) await this.checkpoint();
+    else if (this.#checkpoints.isRetryDue)
+      await this.#checkpoints.run(async () => this.#held.segmentNumber);
   }
 
   async #probe(): Promise<void> {
@@ -303,7 +307,9 @@ export class Store {
     this.#probing = true;
     const room = await hasRoom(this.#options.disk, this.#options.folder);
     this.#probing = false;
-    if (room && this.#fault?.code === "storage_full") this.#fault = null;
+    if (!room || this.#fault?.code !== "storage_full") return;
+    this.#fault = null;
+    this.#checkpoints.retrySoon();
   }
 }
 

@@ -248,6 +248,27 @@ export const bugs: readonly Bug[] = [
     caughtBy: ["full", "damage"],
   },
   {
+    name: "a checkpoint that failed keeps its unfinished state",
+    file: "src/store/durable-file.ts",
+    find: "      removeLeftover(this.#disk, fresh);\n",
+    replace: "",
+    caughtBy: ["full"],
+  },
+  {
+    name: "a checkpoint that failed keeps what it added to the record",
+    file: "src/store/checkpoint.ts",
+    find: "    dropUnfinished(disk, folder, Infinity, { end: before.audit, written: history.abandon() });\n",
+    replace: "    history.abandon();\n",
+    caughtBy: ["full"],
+  },
+  {
+    name: "a checkpoint is begun though it does not fit",
+    file: "src/store/room.ts",
+    find: "  if (free >= needed) return;",
+    replace: "  if (free >= 0) return;",
+    caughtBy: ["full"],
+  },
+  {
     name: "two servers work on one folder",
     file: "src/platform/flock.ts",
     find: "  return libc().flock(fd, LOCK_EX | LOCK_NB) === 0;",

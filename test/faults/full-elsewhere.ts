@@ -21,7 +21,10 @@ async function roomFor(work: () => Promise<unknown>): Promise<string | null> {
   }
 }
 
-/** A fold that finds this much room: all of it or nothing, and the next one makes up for it. */
+/**
+ * A fold that finds this much room, and less than it was told: all of it or nothing, without a byte
+ * left behind, and the next one makes up for it.
+ */
 export async function foldWith(
   { tree, open }: Foldable,
   clean: Tree,
@@ -29,17 +32,34 @@ export async function foldWith(
   room: number,
 ): Promise<string | null> {
   const disk = new TreeDisk(tree);
-  disk.capacity = disk.used + room;
+  const before = disk.used;
+  disk.capacity = before + room;
+  disk.claims = Infinity;
   const failed = await roomFor(() => checkpoint(disk, FOLDER, open));
   const between = await start(disk.tree());
   if (between.state !== state) return `a restart finds ${between.refusal ?? "another state"}`;
   if (failed !== null && differences(tree, disk.tree()).includes("state.json")) {
     return "it failed, and the state was replaced";
   }
+  const left = disk.used - before;
+  if (failed !== null && left > LOCK_NOTE) return `it failed, and left ${left} bytes behind`;
   disk.capacity = Infinity;
   await checkpoint(disk, FOLDER, open);
   const wrong = differences(clean, disk.tree());
   return wrong.length === 0 ? null : `with room again it made another ${wrong.join(", ")}`;
+}
+
+/** A pid, in the lock that it held. */
+const LOCK_NOTE = 10;
+
+/** A fold that would not fit and is told so: it is not begun. */
+export async function foldTold({ tree, open }: Foldable, room: number): Promise<string | null> {
+  const disk = new TreeDisk(tree);
+  disk.capacity = disk.used + room;
+  const failed = await roomFor(() => checkpoint(disk, FOLDER, open));
+  if (failed === null) return "it was begun without room for it";
+  const changed = differences(tree, disk.tree());
+  return changed.length === 0 ? null : `it was not to be begun, and changed ${changed.join()}`;
 }
 
 /** A start that has a torn tail to put aside: nothing is cut before its copy is safe. */
@@ -110,6 +130,7 @@ export async function stopWith(tree: Tree, room: number): Promise<string | null>
   const went = await asked(store, consume(1));
   const state = await stateOf(store);
   disk.capacity = disk.used + room;
+  disk.claims = Infinity;
   await store.close();
   const restarted = await start(disk.tree());
   if (went.ok && restarted.state === state) return null;

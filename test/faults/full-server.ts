@@ -12,6 +12,9 @@ const CLIENTS = 12;
 /** More pages than a batch of all clients takes. */
 const MOST_PAGES = 12;
 const PATIENCE = 30_000;
+/** Room for many changes, and for a third of the state of so many users. */
+const LITTLE_PAGES = 40;
+const MANY_USERS = 2_000;
 
 export interface Round {
   readonly broken: readonly string[];
@@ -81,14 +84,17 @@ export class FullSite {
   async edge(how: Edge): Promise<string | null> {
     const book = this.#book;
     book.begin(CLIENTS);
-    await this.#must("nothing is granted", book.more("granted", 30, PATIENCE));
+    const users = how === "stop with little room" ? MANY_USERS : 30;
+    await this.#must("nothing is granted", book.more("granted", users, PATIENCE));
     const stops = how.startsWith("stop");
     if (how === "stop after a refusal") {
       this.#disk.fill(0);
       await this.#must("a full disk is not noticed", book.more("refused", 1, PATIENCE));
     }
     await book.end();
-    const complaint = stops ? await this.#stopFull() : await this.#startFull(how);
+    const pages = how === "stop with little room" ? LITTLE_PAGES : 0;
+    const complaint = stops ? await this.#stopFull(pages) : await this.#startFull(how);
+    if (pages > 0) await this.#goOnWithLittle();
     this.#disk.empty();
     await this.#start();
     await this.#agrees(how);
@@ -103,8 +109,20 @@ export class FullSite {
     await this.#kill();
   }
 
-  async #stopFull(): Promise<string | null> {
-    this.#disk.fill(0);
+  /** What a checkpoint that did not fit has not taken is enough for many changes. */
+  async #goOnWithLittle(): Promise<void> {
+    await this.#start();
+    this.#book.begin(CLIENTS);
+    await this.#must(
+      "with the room that was left it grants nothing",
+      this.#book.more("granted", 30, PATIENCE),
+    );
+    await this.#book.end();
+    await this.#kill();
+  }
+
+  async #stopFull(pages: number): Promise<string | null> {
+    this.#disk.fill(pages);
     this.#server?.tell();
     const ended = await this.#server?.ended;
     this.#server = null;
@@ -176,6 +194,7 @@ export class FullSite {
 export const EDGES = {
   stop: "a stop before anybody has noticed",
   "stop after a refusal": "a stop after a refusal",
+  "stop with little room": "a stop with room for changes, but for no checkpoint",
   start: "a start",
   "start with nothing to write the pid to": "a start that cannot leave its pid",
   "start with a torn tail": "a start that has a torn tail to put aside",

@@ -90,6 +90,11 @@ async function others(): Promise<void> {
       upTo(most + 10, 13),
       (room) => elsewhere.foldWith(foldable, clean, state ?? "", room),
     );
+    await each(
+      `a fold into ${foldable.name} that would not fit is not begun`,
+      upTo(most, 301),
+      (room) => elsewhere.foldTold(foldable, room),
+    );
   }
   const torn = elsewhere.torn(treeAt("running"), newestIn(treeAt("running")));
   const { state } = await start(torn);

@@ -89,6 +89,8 @@ export class TreeDisk implements Disk {
   readonly #files = new Map<string, Held>();
   /** How many bytes it holds in all; then a write comes back short, and the next one fails. */
   capacity = Infinity;
+  /** How many bytes it says are free; null: as many as there are. */
+  claims: number | null = null;
   /** False: not even an empty file can be made. */
   takesNames = true;
 
@@ -133,7 +135,7 @@ export class TreeDisk implements Disk {
   }
 
   freeBytes(): number {
-    return this.capacity - this.used;
+    return this.claims ?? this.capacity - this.used;
   }
 
   async rewrite(path: string, offset: number, bytes: Uint8Array): Promise<void> {

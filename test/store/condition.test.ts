@@ -1,22 +1,31 @@
 import { expect, spyOn, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
 import { conditionOf, SyncTimes } from "../../src/store/condition.ts";
 import { FaultyDisk } from "../support/faulty-disk.ts";
+import { done, openSite } from "../support/licensed-store.ts";
+import { install } from "../support/scenario.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-const codes = (slowest: number, error: string | null): string[] =>
-  conditionOf(realDisk, tempFolder(), 0, slowest, error).troubles.map(({ code }) => code);
+const MIB = 1024 * 1024;
+
+const WELL = { covers: 0, slowestSync: 0, checkpointError: null };
+
+const codes = (differing: Partial<Parameters<typeof conditionOf>[2]>): string[] =>
+  conditionOf(realDisk, tempFolder(), { ...WELL, ...differing }).troubles.map(({ code }) => code);
 
 test("a disk that syncs within a second and checkpoints that succeed are no trouble", () => {
-  expect(codes(999, null)).toEqual([]);
+  expect(codes({ slowestSync: 999 })).toEqual([]);
 });
 
 test("a sync of a second is slow", () => {
-  expect(codes(1_000, null)).toEqual(["disk_slow"]);
+  expect(codes({ slowestSync: 1_000 })).toEqual(["disk_slow"]);
 });
 
 test("a checkpoint that failed is told with its reason", () => {
-  const { troubles } = conditionOf(realDisk, tempFolder(), 0, 0, "no room");
+  const failing = { ...WELL, checkpointError: "no room" };
+  const { troubles } = conditionOf(realDisk, tempFolder(), failing);
   expect(troubles).toEqual([
     { code: "checkpoint_failing", message: expect.stringMatching(/: no room$/) },
   ]);
@@ -27,18 +36,53 @@ test("a disk that does not say how much room it has is not called full", () => {
   disk.rule = ({ name }) => {
     if (name === "freeBytes") throw new Error("told to");
   };
-  const { troubles, freeBytes } = conditionOf(disk, tempFolder(), 0, 0, null);
+  const { troubles, freeBytes } = conditionOf(disk, tempFolder(), WELL);
   expect({ troubles, freeBytes }).toEqual({ troubles: [], freeBytes: null });
 });
 
-test("room is little when it is less than the next checkpoint wants", () => {
+test("room is little when it is less than the state and all of the journal since want", () => {
   const disk = new FaultyDisk();
   const folder = tempFolder();
-  const journal = 5 * 1024 * 1024;
-  disk.room = 21 * 1024 * 1024;
-  expect(conditionOf(disk, folder, journal, 0, null).troubles).toEqual([]);
-  disk.room -= 1;
-  expect(conditionOf(disk, folder, journal, 0, null).troubles).toHaveLength(1);
+  const sizes = {
+    "state.json": 1,
+    "journal-1.jsonl": 7,
+    "journal-5.jsonl": 2,
+    "journal-9.jsonl": 3,
+  };
+  for (const [name, size] of Object.entries(sizes)) {
+    writeFileSync(join(folder, name), new Uint8Array(size * MIB));
+  }
+  // Twice the state, what is spared, and the segments that the state does not cover.
+  for (const [covers, wanted] of [
+    [4, 2 + 16 + 2 + 3],
+    [8, 2 + 16 + 3],
+  ] as const) {
+    disk.room = wanted * MIB;
+    expect(conditionOf(disk, folder, { ...WELL, covers }).troubles).toEqual([]);
+    disk.room -= 1;
+    expect(conditionOf(disk, folder, { ...WELL, covers }).troubles).toEqual([
+      {
+        code: "disk_low",
+        message: `${wanted} MiB are left on the disk of ${folder}; ${wanted} MiB are wanted for the next checkpoint`,
+      },
+    ]);
+  }
+});
+
+test("room is little while closed segments wait for a checkpoint that failed", async () => {
+  const disk = new FaultyDisk();
+  const { store } = await openSite({
+    disk,
+    checkpoint: () => Promise.reject(new Error("out of memory")),
+  });
+  await done(store, install(1, { metadata: "x".repeat(5 * MIB) }));
+  disk.claims = 20 * MIB;
+  expect(store.condition().troubles.map(({ code }) => code)).toEqual(["disk_low"]);
+  await store.checkpoint();
+  expect(store.condition().troubles.map(({ code }) => code)).toEqual([
+    "disk_low",
+    "checkpoint_failing",
+  ]);
 });
 
 test("a slow sync is remembered for one to two minutes", () => {

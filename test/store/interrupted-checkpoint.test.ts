@@ -87,7 +87,7 @@ describe("an interrupted checkpoint", () => {
       expect(await startIn(copyOf(folder))).toMatchObject({ state: site.state, notes: [] });
       await checkpoint(realDisk, folder, site.open);
       await isFolded(folder, site, expected);
-      if (made) break;
+      if (made && disk.calls.length < place) break;
       interrupted += 1;
     }
     expect(interrupted).toBeGreaterThan(30);
@@ -101,6 +101,8 @@ describe("an interrupted checkpoint", () => {
       const folder = copyOf(site.folder);
       const disk = new FaultyDisk();
       disk.room = room;
+      // It would not be begun: this is about room that is gone when it is under way.
+      disk.claims = Infinity;
       const made = await checkpoint(disk, folder, site.open).then(
         () => true,
         () => false,
@@ -132,7 +134,7 @@ describe("an interrupted checkpoint", () => {
         "cp ",
         true,
       ]);
-      if (made) break;
+      if (made && disk.calls.length < place) break;
     }
   });
 

@@ -23,6 +23,8 @@ export class FaultyDisk implements Disk {
   rule: (call: Call) => void = () => {};
   /** How many bytes still fit; then a write comes back short, and the next one fails. */
   room = Infinity;
+  /** How many bytes it says are free; null: as many as there are. */
+  claims: number | null = null;
   longestWrite = Infinity;
   /** False: syncs only pretend, for tests that start a thousand times. */
   syncs = true;
@@ -66,7 +68,7 @@ export class FaultyDisk implements Disk {
 
   freeBytes(folder: string): number {
     this.#called("freeBytes", folder);
-    return Math.min(this.room, realDisk.freeBytes(folder));
+    return this.claims ?? Math.min(this.room, realDisk.freeBytes(folder));
   }
 
   removeFolder(path: string): void {
