@@ -240,6 +240,10 @@ function absentAs<T>(absent: T, look: () => T): T {
   }
 }
 
+/** A file or folder could not be opened: nothing of it was written, and no sync has failed. */
+export const isOpenFailure = (error: unknown): boolean =>
+  error instanceof Error && "syscall" in error && error.syscall === "open";
+
 /** The kernel's word for what went wrong (`ENOSPC`, `EIO`, …), if that is what this error is. */
 export function errorCode(error: unknown): string | null {
   if (!(error instanceof Error) || !("code" in error)) return null;

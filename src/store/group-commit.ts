@@ -31,7 +31,7 @@ interface Batch {
 }
 
 interface Switch {
-  readonly open: () => Promise<OpenFile>;
+  readonly open: () => Promise<OpenFile | null>;
   readonly done: PromiseWithResolvers<void>;
 }
 
@@ -96,8 +96,9 @@ export class GroupCommit {
 
   /**
    * Goes on in another file, from the next batch on; `open` runs while nothing is being written.
+   * Null: the file in use will do.
    */
-  switchTo(open: () => Promise<OpenFile>): Promise<void> {
+  switchTo(open: () => Promise<OpenFile | null>): Promise<void> {
     if (this.#failure !== null) return Promise.reject(this.#failure);
     if (this.#closed) return Promise.reject(new Error("the journal was let go of"));
     const done = Promise.withResolvers<void>();
@@ -136,10 +137,12 @@ export class GroupCommit {
   async #changeFile({ open, done }: Switch): Promise<void> {
     this.#switch = null;
     try {
-      const before = this.#file;
-      this.#file = await open();
-      this.#durableBytes = 0;
-      letGo(before);
+      const [before, next] = [this.#file, await open()];
+      if (next !== null) {
+        this.#file = next;
+        this.#durableBytes = 0;
+        letGo(before);
+      }
       done.resolve();
     } catch (error) {
       done.reject(error);

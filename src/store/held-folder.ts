@@ -64,9 +64,13 @@ export class HeldFolder {
     return file;
   }
 
-  /** A new segment, with its name on disk; never in a folder that is not this store's. */
-  async startSegment(firstSeq: number): Promise<OpenFile> {
+  /**
+   * A new segment, with its name on disk; never in a folder that is not this store's. Null: it is
+   * the open one, to which nothing was written yet.
+   */
+  async startSegment(firstSeq: number): Promise<OpenFile | null> {
     this.check();
+    if (firstSeq === this.segmentNumber) return null;
     const path = join(this.#folder, segmentName(firstSeq));
     const file = await openSegment(this.#disk, path);
     this.#segment = { number: firstSeq, path, file };

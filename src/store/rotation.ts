@@ -1,5 +1,5 @@
 import { dirname, join } from "node:path";
-import type { Disk, OpenFile } from "../platform/disk.ts";
+import { isOpenFailure, type Disk, type OpenFile } from "../platform/disk.ts";
 import { STATE } from "./files.ts";
 import { StorageError } from "./group-commit.ts";
 
@@ -16,14 +16,28 @@ export function isDue(disk: Disk, folder: string, size: number, age: number): bo
   return size >= Math.min(Math.max(SMALLEST, state / 2), LARGEST) || age >= OLDEST;
 }
 
-/** A new segment of the journal, whose name is durable before anything is written to it. */
+/**
+ * A new segment of the journal, whose name is durable before anything is written to it. Where the
+ * folder cannot even be opened, nothing is in doubt: the segment is taken back and the one in use
+ * goes on. Left there, it would stand in the way of the lines that the old one still gets.
+ */
 export async function openSegment(disk: Disk, path: string): Promise<OpenFile> {
   const file = disk.open(path);
   try {
     await disk.syncFolder(dirname(path));
   } catch (error) {
     file.close();
+    if (isOpenFailure(error) && isRemoved(disk, path)) throw error;
     throw new StorageError({ code: "storage_failed" }, error);
   }
   return file;
+}
+
+function isRemoved(disk: Disk, path: string): boolean {
+  try {
+    disk.remove(path);
+    return true;
+  } catch {
+    return false;
+  }
 }

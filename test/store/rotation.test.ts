@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { realDisk } from "../../src/platform/disk.ts";
+import { errorCode, isOpenFailure, realDisk } from "../../src/platform/disk.ts";
 import { checkpoint } from "../../src/store/checkpoint.ts";
 import { StateFile } from "../../src/store/state-file.ts";
 import { diskError, FaultyDisk, isWaiting, until } from "../support/faulty-disk.ts";
@@ -15,7 +15,7 @@ import {
   stateOf,
 } from "../support/licensed-store.ts";
 import { install, register } from "../support/scenario.ts";
-import { copyOf } from "../support/temp-folder.ts";
+import { copyOf, tempFolder } from "../support/temp-folder.ts";
 
 const coveredBy = async (folder: string): Promise<number | undefined> =>
   (await new StateFile(realDisk, folder).read())?.covers.seq;
@@ -91,6 +91,80 @@ describe("the journal", () => {
     expect(store.health().checkpointError).not.toBeNull();
     expect((await startIn(copyOf(folder))).seq).toBe(ok ? 3 : 2);
   });
+});
+
+/** As the kernel says that a file or folder cannot be opened. */
+const openError = (code: string): Error => Object.assign(diskError(code), { syscall: "open" });
+
+describe("a rotation that cannot open its files", () => {
+  for (const code of ["EMFILE", "ENFILE", "ENOMEM", "EACCES"]) {
+    for (const call of ["open", "syncFolder"] as const) {
+      test(`for ${code} at ${call} is only a warning: the old segment goes on, and it is tried again`, async () => {
+        const disk = new FaultyDisk();
+        const { store, folder, fatal } = await licensedSite({ disk });
+        disk.rule = ({ name }) => {
+          if (name === call) throw openError(code);
+        };
+        const answers = [asked(store, register("ada"))];
+        const rotating = store.checkpoint();
+        answers.push(asked(store, register("bob")));
+        await rotating;
+        expect(store.condition().troubles).toMatchObject([
+          { code: "checkpoint_failing", message: expect.stringContaining(code) },
+        ]);
+        for (const answer of answers) expect((await answer).ok).toBe(true);
+        await done(store, register("cem"));
+        expect(segmentNames(folder)).toEqual(["journal-1.jsonl"]);
+        expect(await startIn(copyOf(folder))).toMatchObject({ seq: 5, notes: [] });
+        disk.heal();
+        await store.checkpoint();
+        expect(store.health()).toMatchObject({ checkpointError: null, fault: null });
+        expect(await coveredBy(folder)).toBe(5);
+        await done(store, register("dua"));
+        expect((await startIn(copyOf(folder))).state).toEqual(await stateOf(store));
+        expect(fatal).toEqual([]);
+      });
+    }
+  }
+
+  test("from an empty segment leaves that one in place", async () => {
+    const disk = new FaultyDisk();
+    const { store, folder, fatal } = await licensedSite({ disk });
+    await store.checkpoint();
+    disk.rule = ({ name }) => {
+      if (name === "syncFolder") throw openError("EMFILE");
+    };
+    await store.checkpoint();
+    disk.heal();
+    await done(store, register("ada"));
+    expect(segmentNames(folder)).toContain("journal-3.jsonl");
+    expect((await startIn(copyOf(folder))).state).toEqual(await stateOf(store));
+    expect(fatal).toEqual([]);
+  });
+
+  test("and cannot take the new segment's name back either ends the server", async () => {
+    const disk = new FaultyDisk();
+    const { store, folder, fatal } = await licensedSite({ disk });
+    disk.rule = ({ name }) => {
+      if (name === "syncFolder") throw openError("EMFILE");
+      if (name === "remove") throw diskError("EIO");
+    };
+    await store.checkpoint();
+    disk.heal();
+    expect(await asked(store, register("ada"))).toMatchObject({
+      fault: { code: "storage_failed" },
+    });
+    expect(fatal).toHaveLength(1);
+    expect((await startIn(copyOf(folder))).seq).toBe(2);
+  });
+});
+
+test("a folder that cannot be opened is told from one that cannot be synced", async () => {
+  const absent = join(tempFolder(), "absent");
+  const error = await realDisk.syncFolder(absent).catch((reason: unknown) => reason);
+  expect([errorCode(error), isOpenFailure(error)]).toEqual(["ENOENT", true]);
+  expect(isOpenFailure(diskError("EIO"))).toBe(false);
+  expect(isOpenFailure(Object.assign(diskError("ENOMEM"), { syscall: "fsync" }))).toBe(false);
 });
 
 describe("requests", () => {
