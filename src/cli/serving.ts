@@ -121,8 +121,9 @@ function refuseUnfolded(folder: string, { fault, changed, checkpointError }: Sto
   // That may be lost.
   if (changed !== null) throw new Failure(changed.message, changed.hint);
   if (fault === null && checkpointError === null) return;
-  const why =
-    fault?.code === "storage_full" ? "the disk is full" : (checkpointError ?? "the disk failed");
+  const full =
+    fault?.isFileLimit === true ? "a file is at its limit (ulimit -f)" : "the disk is full";
+  const why = fault?.code === "storage_full" ? full : (checkpointError ?? "the disk failed");
   throw new Failure(
     `stopped, but state.json in ${folder} is not up to date: ${why}`,
     "nothing that was answered is lost: the next start reads the rest from the journal",

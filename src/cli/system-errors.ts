@@ -19,6 +19,10 @@ export function inWords(error: Error, code: string): Said {
 const WITHOUT_PATH: Readonly<Record<string, Said>> = {
   EISDIR: { message: "a folder was named where a file is meant", hint: "name a file" },
   ENOSPC: { message: "the disk is full", hint: "make room" },
+  EFBIG: {
+    message: "a file may not grow beyond the limit on the size of files",
+    hint: "raise the limit: ulimit -f, or LimitFSIZE= of the service",
+  },
 };
 
 function aboutPath(code: string, path: string): Said | null {

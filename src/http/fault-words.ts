@@ -223,7 +223,10 @@ export const FAULTS: { readonly [C in Code]: Row<C> } = {
   broken_off: { status: 408, say: () => "it was broken off before it was done" },
   storage_full: {
     status: 503,
-    say: () => "the disk is full: nothing was changed, try again when there is room",
+    say: (fault) =>
+      "isFileLimit" in fault
+        ? "a file reached the server's limit on the size of files (ulimit -f): nothing was changed, try again"
+        : "the disk is full: nothing was changed, try again when there is room",
   },
   record_damaged: {
     status: 503,

@@ -5,7 +5,7 @@ import { freeIn, SPARE, unfoldedBytes } from "./room.ts";
 
 /** Something that does not stop the server yet, and will if nobody looks. */
 export interface Trouble {
-  readonly code: "disk_low" | "disk_slow" | "checkpoint_failing";
+  readonly code: "disk_low" | "disk_slow" | "checkpoint_failing" | "file_size_limit";
   readonly message: string;
 }
 
@@ -26,10 +26,12 @@ export interface Known {
   readonly covers: number;
   readonly slowestSync: number;
   readonly checkpointError: string | null;
+  /** A file could not grow as long as it should. */
+  readonly isFileLimited: boolean;
 }
 
 export function conditionOf(disk: Disk, folder: string, known: Known): Condition {
-  const { covers, slowestSync, checkpointError } = known;
+  const { covers, slowestSync, checkpointError, isFileLimited } = known;
   const freeBytes = freeIn(disk, folder);
   const state = disk.stat(join(folder, STATE))?.size ?? 0;
   // Of what is not folded yet, all may have to go into the audit log.
@@ -51,6 +53,13 @@ export function conditionOf(disk: Disk, folder: string, known: Known): Condition
     troubles.push({
       code: "checkpoint_failing",
       message: `the last checkpoint failed, and the journal grows until one succeeds: ${checkpointError}`,
+    });
+  }
+  if (isFileLimited) {
+    troubles.push({
+      code: "file_size_limit",
+      message:
+        "the journal reached the size that files of the server may have (ulimit -f; LimitFSIZE= of its service); raise it: a checkpoint needs larger files than the journal",
     });
   }
   return { troubles, freeBytes, slowestSync };

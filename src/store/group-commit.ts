@@ -5,6 +5,8 @@ import type { SyncTimes } from "./condition.ts";
 /** Why nothing can be made durable: no room for now, or a disk that cannot be trusted any more. */
 export interface StorageFault {
   readonly code: "storage_full" | "storage_failed";
+  /** Full is not the disk, but the file: it may not grow beyond a limit (`ulimit -f`). */
+  readonly isFileLimit?: true;
 }
 
 export class StorageError extends Error {
@@ -22,6 +24,7 @@ const NO_ROOM = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
 /** What a failed write means to whoever asked for it. */
 export const storageFault = (error: unknown): StorageFault => ({
   code: NO_ROOM.has(errorCode(error) ?? "") ? "storage_full" : "storage_failed",
+  ...(errorCode(error) === "EFBIG" && { isFileLimit: true as const }),
 });
 
 interface Batch {
@@ -147,7 +150,7 @@ export class GroupCommit {
     } catch (error) {
       done.reject(error);
       // A failed sync is fatal here too; else the file in use is as good as before.
-      if (error instanceof StorageError) this.#fail(error.fault.code, error.cause);
+      if (error instanceof StorageError) this.#fail(error.fault, error.cause);
     }
   }
 
@@ -160,14 +163,14 @@ export class GroupCommit {
     try {
       writeAll(this.#file, bytes);
     } catch (error) {
-      return this.#fail(storageFault(error).code, error);
+      return this.#fail(storageFault(error), error);
     }
     const started = performance.now();
     try {
       await this.#file.syncData();
     } catch (error) {
       // Even for want of room: the kernel may have dropped what it could not write.
-      return this.#fail("storage_failed", error);
+      return this.#fail({ code: "storage_failed" }, error);
     }
     this.#times.add(performance.now() - started);
     this.#durableBytes += bytes.length;
@@ -175,8 +178,8 @@ export class GroupCommit {
     batch.done.resolve();
   }
 
-  #fail(code: StorageFault["code"], cause: unknown): void {
-    const failure = new StorageError({ code }, cause);
+  #fail(fault: StorageFault, cause: unknown): void {
+    const failure = new StorageError(fault, cause);
     this.#failure = failure;
     this.#writing?.done.reject(failure);
     this.#gathering?.done.reject(failure);

@@ -1,6 +1,8 @@
+import { join } from "node:path";
 import type { State } from "../domain/state.ts";
 import type { Disk } from "../platform/disk.ts";
 import { writeAll } from "../platform/files.ts";
+import { STATE } from "./files.ts";
 import type { Head } from "./journal.ts";
 import { replay, type GoodSegment, type Replayed } from "./replay.ts";
 import { refuseUnsigned, type SignatureCheck } from "./signatures.ts";
@@ -36,6 +38,26 @@ export async function load(
   const covers = snapshot.covers.seq;
   const unfolded = segments.length > 1;
   return { state, head, segment, lastBatch, notes, format, unfolded, covers };
+}
+
+/** After a write that failed: nothing behind its last durable byte was ever answered. */
+export async function loadAgain(
+  disk: Disk,
+  folder: string,
+  durable: { readonly path: string; readonly size: number },
+  checkSignatures?: SignatureCheck,
+): Promise<Loaded> {
+  const file = disk.open(durable.path);
+  try {
+    file.truncate(durable.size);
+    // Synced: after a crash no line of what is cut off may stand behind one of the next batch.
+    await file.sync();
+  } finally {
+    file.close();
+  }
+  const loaded = await load(disk, folder, checkSignatures);
+  if (loaded === null) throw new Error(`${join(folder, STATE)} is gone`);
+  return loaded;
 }
 
 /**

@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import type { Command } from "../domain/command.ts";
 import type { OutcomeOf } from "../domain/decide.ts";
 import type { Fault } from "../domain/fault.ts";
@@ -8,15 +7,15 @@ import { latest, type Instant } from "../domain/time.ts";
 import { transact, type Transacted } from "../domain/transact.ts";
 import { Checkpoints } from "./checkpoints.ts";
 import { conditionOf, SyncTimes, type Condition } from "./condition.ts";
-import { STATE } from "./files.ts";
 import { openFolder, type OpenedFolder } from "./folder.ts";
 import { GroupCommit, StorageError, storageFault, type StorageFault } from "./group-commit.ts";
 import { HeldFolder } from "./held-folder.ts";
 import { encodeLine, type Head } from "./journal.ts";
-import { load, type Loaded } from "./load.ts";
+import { loadAgain, type Loaded } from "./load.ts";
+import type { GoodSegment } from "./replay.ts";
 import type { RecordPlace } from "./record-files.ts";
 import { hasRoom } from "./room.ts";
-import { isDue } from "./rotation.ts";
+import { nextSegment, SegmentTerm } from "./rotation.ts";
 import type { StateFormat } from "./state-format.ts";
 import type { AuditMeter, StoreHealth, StoreOptions } from "./store-options.ts";
 
@@ -33,7 +32,7 @@ export class Store {
   readonly #format: StateFormat;
   #state: State;
   #head: Head;
-  #segmentSince = performance.now();
+  readonly #term: SegmentTerm;
   #commit: GroupCommit;
   #fault: StorageFault | null = null;
   /** The last words of a store that has given up. */
@@ -63,6 +62,7 @@ export class Store {
     this.#notes = opened.notes;
     this.#state = this.#bound(opened.state);
     this.#head = opened.head;
+    this.#term = new SegmentTerm(options);
     this.#checkpoints = new Checkpoints(options, opened, () => this.#head.auditSeq);
     this.#commit = this.#startCommit(opened);
     this.#ticking = setInterval(() => void this.#tick(), TICK);
@@ -131,8 +131,12 @@ export class Store {
   condition(): Condition {
     const { disk, folder } = this.#options;
     const { covers, error } = this.#checkpoints;
-    const { slowest } = this.#syncs;
-    return conditionOf(disk, folder, { covers, slowestSync: slowest, checkpointError: error });
+    return conditionOf(disk, folder, {
+      covers,
+      slowestSync: this.#syncs.slowest,
+      checkpointError: error,
+      isFileLimited: this.#fault?.isFileLimit === true || this.#term.isLimited,
+    });
   }
 
   /** After a clean stop `state.json` holds everything. */
@@ -166,7 +170,7 @@ export class Store {
       open = this.#commit.gatheringFrom ?? this.#head.seq + 1;
       return this.#held.startSegment(open);
     });
-    this.#segmentSince = performance.now();
+    this.#term.begin();
     return open;
   }
 
@@ -270,33 +274,33 @@ export class Store {
       this.#fail(failure);
       throw failure;
     }
-    const durable = this.#commit.durableBytes;
     this.#commit.close();
-    const file = disk.open(this.#held.segmentPath);
-    try {
-      file.truncate(durable);
-      // Synced: after a crash no line of what is cut off may stand behind one of the next batch.
-      await file.sync();
-    } finally {
-      file.close();
-    }
-    const loaded = await load(disk, folder, checkSignatures);
-    if (loaded === null) throw new Error(`${join(folder, STATE)} is gone`);
+    const end = { path: this.#held.segmentPath, size: this.#commit.durableBytes };
+    const loaded = await loadAgain(disk, folder, end, checkSignatures);
     this.#state = this.#bound(loaded.state);
     this.#head = loaded.head;
     this.#checkpoints.covers = loaded.covers;
-    this.#checkpoints.hasUnfolded = loaded.unfolded;
-    this.#commit = this.#startCommit(loaded);
+    const segment = await this.#roomySegment(loaded);
+    this.#checkpoints.hasUnfolded = loaded.unfolded || segment !== loaded.segment;
+    this.#commit = this.#startCommit({ segment });
     if (this.#fault?.code !== "storage_full") this.#fault = null;
+  }
+
+  /** The next segment, where the last one may not grow any more and another one may. */
+  async #roomySegment({ segment, head }: Loaded): Promise<GoodSegment> {
+    if (this.#fault?.isFileLimit !== true || segment.size === 0) return segment;
+    const next = await nextSegment(this.#options.disk, this.#options.folder, head.seq + 1);
+    if (next === null) return segment;
+    this.#term.limitTo(segment.size);
+    this.#fault = null;
+    return next;
   }
 
   async #tick(): Promise<void> {
     await this.#giveUpIfChanged();
     if (this.#fault?.code === "storage_full") return this.#probe();
     if (this.#checkpoints.running !== null || this.#fault !== null || this.#format.isOld) return;
-    const { disk, folder } = this.#options;
-    const age = performance.now() - this.#segmentSince;
-    if (isDue(disk, folder, this.#commit.durableBytes, age)) await this.checkpoint();
+    if (this.#term.isOver(this.#commit.durableBytes)) await this.checkpoint();
     else if (this.#checkpoints.isRetryDue)
       await this.#checkpoints.run(async () => this.#held.segmentNumber);
   }

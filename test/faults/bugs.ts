@@ -214,7 +214,7 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: "a full disk leaves half a batch behind",
-    file: "src/store/store.ts",
+    file: "src/store/load.ts",
     find: "    file.truncate(durable);\n",
     replace: "",
     caughtBy: ["simulation", "full"],

@@ -26,6 +26,8 @@ export class FaultyDisk implements Disk {
   /** How many bytes it says are free; null: as many as there are. */
   claims: number | null = null;
   longestWrite = Infinity;
+  /** How long a file may become; then a write comes back short, and the next one fails. */
+  largestFile = Infinity;
   /** False: syncs only pretend, for tests that start a thousand times. */
   syncs = true;
   seen: (path: string, stat: Stat) => Stat = (_path, stat) => stat;
@@ -41,6 +43,7 @@ export class FaultyDisk implements Disk {
   heal(): void {
     this.rule = () => {};
     this.room = Infinity;
+    this.largestFile = Infinity;
     for (const held of this.#held.values()) held.end();
     this.#held.clear();
   }
@@ -90,7 +93,9 @@ export class FaultyDisk implements Disk {
       write: (bytes) => {
         this.#called("write", path);
         if (this.room <= 0 && bytes.length > 0) throw diskError("ENOSPC");
-        const taken = Math.min(bytes.length, this.room, this.longestWrite);
+        const growth = this.largestFile - (realDisk.stat(path)?.size ?? 0);
+        if (growth <= 0 && bytes.length > 0) throw diskError("EFBIG");
+        const taken = Math.min(bytes.length, this.room, this.longestWrite, growth);
         this.room -= taken;
         return file.write(bytes.subarray(0, taken));
       },
