@@ -165,8 +165,13 @@ function tear(folder: string): void {
   const newest = segment
     .toSorted((a, b) => Number(a.replace(/\D/g, "")) - Number(b.replace(/\D/g, "")))
     .at(-1);
-  appendFileSync(join(folder, newest ?? ""), '{"seq":999999,"from":999999,"at":1,"audit_seq":99');
+  const seq = (journalOf(folder).at(-1)?.line.seq ?? coversOf(folder)) + 1;
+  const half = `{"seq":${seq},"from":${seq},"at":1,"audit_seq":99`;
+  appendFileSync(join(folder, newest ?? ""), half);
 }
+
+const coversOf = (folder: string): number =>
+  Number(/"covers":\{"seq":(\d+)/.exec(readFileSync(join(folder, "state.json"), "utf8"))?.[1]);
 
 /** A fold that did not finish: lines the journal has too, the last one never synced. */
 function leaveOver(folder: string): void {
