@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Caps, Kind } from "../domain/state.ts";
+import type { Instant } from "../domain/time.ts";
 import type { Services } from "../http/app.ts";
 import { Streams } from "../http/streams.ts";
 import type { Component } from "../license/hardware.ts";
@@ -13,7 +14,7 @@ import { Licensing } from "../operations/licensing.ts";
 import { RecordReading } from "../operations/record-reading.ts";
 import { Timekeeping } from "../operations/timekeeping.ts";
 import { Operations } from "../operations/operations.ts";
-import { ApplianceClock, wallClock } from "../platform/clock.ts";
+import { ApplianceClock } from "../platform/clock.ts";
 import { realDisk } from "../platform/disk.ts";
 import { readComponents } from "../platform/machine.ts";
 import { log } from "../platform/log.ts";
@@ -81,7 +82,9 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
     checkpoint: (where, open) => checkpointInChild(where, open, keepMonths),
     onFatal: endAfter,
   });
-  const access = new Access(store, accessFile, wallClock);
+  // Not the system's clock: one that is set back must not revive a token that has ended.
+  const now = (): Instant => store.peek(({ mark, jumps }) => clock.now(mark, jumps));
+  const access = new Access(store, accessFile, now);
   const operations = new Operations(
     store,
     (lease) => signLease(lease, identity.key),

@@ -84,6 +84,8 @@ export async function serveFolder(
   const listeners: Listening[] = [];
   try {
     for (const note of operations.health().notes) printWarning(note);
+    // First: what ended by the record's time stays ended when the clock is followed back.
+    await access.endTokens();
     // Before anybody is served: a clock that was put right while this was off is followed at once.
     await appliance.timekeeping.tick();
     served.clear();

@@ -44,8 +44,15 @@ export interface Login {
   readonly token: string;
 }
 
+export interface TokenView {
+  readonly name: string;
+  readonly madeAt: number;
+  readonly endsAt: number | null;
+  readonly ended: boolean;
+}
+
 export interface AccessView {
-  readonly tokens: readonly Omit<AccessList["tokens"][number], "sha256">[];
+  readonly tokens: readonly TokenView[];
   readonly users: readonly Omit<AccessList["users"][number], "argon2id">[];
 }
 
@@ -54,6 +61,7 @@ const SESSION = HOUR;
 const SESSIONS = 10_000;
 
 interface Session extends Actor {
+  readonly madeAt: number;
   readonly endsAt: number;
 }
 
@@ -88,16 +96,45 @@ export class Access {
   /** Whose token this is; null: nobody's. */
   identify(token: string): Actor | null {
     const digest = digestOf(token);
+    this.#noteEnds();
     const now = this.#now();
     let found: Actor | null = null;
     // Every one is looked at: how long it takes tells nothing about how near a guess was.
-    for (const { name, sha256, endsAt } of this.#list.tokens) {
+    for (const { name, sha256, ended } of this.#list.tokens) {
       const same = timingSafeEqual(Buffer.from(sha256, "hex"), Buffer.from(digest, "hex"));
-      if (same && (endsAt === null || now < endsAt)) found = { name, role: "admin", by: "token" };
+      if (same && ended !== true) found = { name, role: "admin", by: "token" };
     }
     if (found !== null) return found;
     const session = this.#sessions.get(digest);
-    return session !== undefined && now < session.endsAt ? session : null;
+    if (session === undefined) return null;
+    // Earlier than the login: the clock was set back, and how old it is cannot be told.
+    if (session.madeAt <= now && now < session.endsAt) return session;
+    this.#sessions.delete(digest);
+    return null;
+  }
+
+  /** Writes down which tokens have ended, so that no clock set back later revives one. */
+  async endTokens(): Promise<void> {
+    this.#noteEnds();
+    await this.#changing;
+  }
+
+  #noteEnds(): void {
+    const now = this.#now();
+    const isNew = (one: Token): boolean => one.ended !== true && hasEnded(one, now);
+    if (!this.#list.tokens.some(isNew)) return;
+    const tokens = this.#list.tokens.map((one) =>
+      isNew(one) ? { ...one, ended: true as const } : one,
+    );
+    this.#list = { ...this.#list, tokens };
+    this.#changing = this.#changing.then(async () => {
+      try {
+        await (await this.#file.prepare(this.#list)).put();
+      } catch (error) {
+        // It goes into the file with the next change, or with the next start.
+        log.warn("the end of a token could not be written down", { error });
+      }
+    });
   }
 
   /** A password for a token that ends within the hour. */
@@ -114,7 +151,7 @@ export class Access {
     this.#attempts.succeeded(peer, name);
     const token = `${PREFIX}${randomToken()}`;
     const actor: Actor = { name, role: user.role, by: "user" };
-    this.#sessions.set(digestOf(token), { ...actor, endsAt: now + SESSION });
+    this.#sessions.set(digestOf(token), { ...actor, madeAt: now, endsAt: now + SESSION });
     for (const [digest, session] of this.#sessions) {
       if (this.#sessions.size <= SESSIONS && now < session.endsAt) break;
       this.#sessions.delete(digest);
@@ -166,9 +203,13 @@ export class Access {
   }
 
   list(): AccessView {
+    const now = this.#now();
     const { tokens, users } = this.#list;
     return {
-      tokens: tokens.map(({ name, madeAt, endsAt }) => ({ name, madeAt, endsAt })),
+      tokens: tokens.map((one) => {
+        const { name, madeAt, endsAt } = one;
+        return { name, madeAt, endsAt, ended: hasEnded(one, now) };
+      }),
       users: users.map(({ name, role, setAt }) => ({ name, role, setAt })),
     };
   }
@@ -229,5 +270,10 @@ export class Access {
 /** Somebody may administer, and so nobody else may. */
 export const hasAdmin = ({ tokens, users }: AccessList): boolean =>
   tokens.length > 0 || users.some(({ role }) => role === "admin");
+
+type Token = AccessList["tokens"][number];
+
+const hasEnded = ({ ended, endsAt }: Token, now: number): boolean =>
+  ended === true || (endsAt !== null && endsAt <= now);
 
 const digestOf = (token: string): string => createHash("sha256").update(token).digest("hex");

@@ -19,6 +19,8 @@ const AccessList = Type.Object({
       sha256: Type.String({ pattern: "^[0-9a-f]{64}$" }),
       madeAt: Time,
       endsAt: Type.Union([Time, Type.Null()]),
+      /** Set once its end was seen: it stays ended when the clock is set back. */
+      ended: Type.Optional(Type.Literal(true)),
     }),
   ),
   /** People, by the argon2id of their passwords. */

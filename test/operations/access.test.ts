@@ -48,6 +48,54 @@ test("neither time nor a slip of the hand opens the door again", async () => {
   expect(await access.removeUser("root", "test")).toMatchObject({ ok: false });
 });
 
+describe("a clock that is set back", () => {
+  const DAY = 24 * 60 * 60 * 1_000;
+
+  test("does not revive a token that was refused because it had ended", async () => {
+    const { access, clock, again } = await opened();
+    const { token } = granted(await access.makeToken("ops", 1, "test"));
+    clock.now += 2 * DAY;
+    expect(access.identify(token)).toBeNull();
+    await access.endTokens();
+    clock.now -= 2 * DAY;
+    expect(access.identify(token)).toBeNull();
+    expect(again().identify(token)).toBeNull();
+    expect(again().list().tokens).toMatchObject([{ name: "ops", ended: true }]);
+  });
+
+  test("does not revive a token that ended before a start", async () => {
+    const { access, clock, again } = await opened();
+    const { token } = granted(await access.makeToken("ops", 1, "test"));
+    clock.now += 2 * DAY;
+    await again().endTokens();
+    clock.now -= 2 * DAY;
+    expect(again().identify(token)).toBeNull();
+  });
+
+  test("leaves a token that has not ended as it was, also in the file", async () => {
+    const { access, clock, again, path } = await opened();
+    const { token } = granted(await access.makeToken("ops", 3, "test"));
+    const before = readFileSync(path, "utf8");
+    clock.now += 2 * DAY;
+    expect(access.identify(token)).not.toBeNull();
+    await access.endTokens();
+    clock.now -= 2 * DAY;
+    expect(again().identify(token)).not.toBeNull();
+    expect(readFileSync(path, "utf8")).toBe(before);
+  });
+
+  test("ends a login that is later than the clock", async () => {
+    const { access, clock } = await opened();
+    granted(await access.setUser("ada", "user", PASSWORD, "test"));
+    const { token } = granted(await access.login("ada", PASSWORD, "test"));
+    expect(access.identify(token)).not.toBeNull();
+    clock.now -= 2 * DAY;
+    expect(access.identify(token)).toBeNull();
+    clock.now += 2 * DAY;
+    expect(access.identify(token)).toBeNull();
+  });
+});
+
 test("nothing that is kept opens anything, and only its owner may read it", async () => {
   const { access, path } = await opened();
   const { token } = granted(await access.makeToken("ops", null, "test"));

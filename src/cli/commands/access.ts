@@ -93,12 +93,12 @@ const listUsers: Command = {
 
 function text({ tokens, users }: AccessReply): string {
   const rows = [
-    ...tokens.map(({ name, made_at, ends_at }) => [
+    ...tokens.map(({ name, made_at, ends_at, has_ended }) => [
       "token",
       name,
       "admin",
       made_at,
-      ends_at ?? "never",
+      has_ended ? `${ends_at}, has ended` : (ends_at ?? "never"),
     ]),
     ...users.map(({ name, role, set_at }) => ["user", name, role, set_at, "never"]),
   ];

@@ -20,7 +20,14 @@ const You = Type.Object({
 
 const AccessReply = Type.Object({
   claimed: Type.Boolean({ description: "Administration asks for a credential everywhere." }),
-  tokens: Type.Array(Type.Object({ name: Type.String(), made_at: time, ends_at: maybeTime })),
+  tokens: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      made_at: time,
+      ends_at: maybeTime,
+      has_ended: Type.Boolean({ description: "It stays so, even when the clock is set back." }),
+    }),
+  ),
   users: Type.Array(Type.Object({ name: Type.String(), role: Type.String(), set_at: time })),
   you: Type.Union([You, Type.Null()], {
     description: "Whose credential this call showed; null: it needed none.",
@@ -66,10 +73,11 @@ export const access = ({ access: keeper, peerOf }: RouteDeps) =>
         const actor = callerOf(request)?.actor ?? null;
         return {
           claimed: keeper.isClaimed(),
-          tokens: tokens.map(({ name, madeAt, endsAt }) => ({
+          tokens: tokens.map(({ name, madeAt, endsAt, ended }) => ({
             name,
             made_at: rfc3339(madeAt as Instant),
             ends_at: rfc3339OrNull(endsAt as Instant | null),
+            has_ended: ended,
           })),
           users: users.map(({ name, role, setAt }) => ({
             name,

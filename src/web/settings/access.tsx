@@ -44,11 +44,11 @@ function Tokens({ known, again }: Props) {
   if (known.tokens.length === 0) return <p>{access.noTokens}</p>;
   return (
     <ul class="rows">
-      {known.tokens.map(({ name, made_at, ends_at }) => (
+      {known.tokens.map(({ name, made_at, ends_at, has_ended }) => (
         <li key={name}>
           <Name name={name} isYou={isYou(known, "token", name)} />
           <Fact name={access.made}>{date(made_at)}</Fact>
-          <Fact name={access.ends}>{endOf(ends_at)}</Fact>
+          <Fact name={access.ends}>{endOf(ends_at, has_ended)}</Fact>
           <Confirm
             act={access.revoke.act}
             label={access.revoke.label(name)}
@@ -67,9 +67,9 @@ function Tokens({ known, again }: Props) {
   );
 }
 
-function endOf(end: string | null): string {
+function endOf(end: string | null, hasEnded: boolean): string {
   if (end === null) return access.never;
-  return Date.parse(end) < Date.now() ? access.ended(date(end)) : date(end);
+  return hasEnded ? access.ended(date(end)) : date(end);
 }
 
 function Users({ known, again }: Props) {
