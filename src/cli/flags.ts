@@ -96,7 +96,7 @@ export const option = {
     type: "boolean",
     help: "also while slots are borrowed; they are listed in the receipt",
   },
-  yes: { name: "yes", type: "boolean", help: "do not ask" },
+  yes: { name: "yes", type: "boolean", help: "do not ask; needed where there is no terminal" },
   initializationCode: {
     name: "initialization-code",
     type: "string",

@@ -24,9 +24,8 @@ export function printWarning(message: string): void {
   write(STDERR, `berth: warning: ${visible(message)}\n`);
 }
 
-/** Asks a person; with no person there, the answer is yes, and what is done is printed. */
+/** Asks the person at the terminal; a closed terminal is a no. */
 export async function ask(question: string): Promise<boolean> {
-  if (!process.stdin.isTTY) return true;
   write(STDERR, `berth: ${question} [y/N] `);
   for await (const line of console) return /^y(?:es)?$/i.test(line.trim());
   return false;

@@ -89,7 +89,7 @@ describe(`by voice, ${isOffline ? "without a network" : "with a network nobody u
     }[];
     expect(listed.map(({ serial }) => serial)).toEqual([2, 1, 1]);
     expect(listed.every(({ license_id }) => String(license_id) === id)).toBe(true);
-    const receipt = ["license", "remove", id, ...line.data];
+    const receipt = ["license", "remove", id, ...line.data, "--yes"];
     expect(done(...receipt)).toBe(done(...receipt));
     expect(line.status()).toEqual([]);
     expect(await server.stop()).toBe(0);
@@ -135,7 +135,7 @@ describe(`by voice, ${isOffline ? "without a network" : "with a network nobody u
     done(...line.adding(policy, line.confirmation(policy, line.activation())));
     const [, id = ""] = line.status();
     const receipt = join(line.folder, "receipt.jwt");
-    done("license", "remove", id, ...line.data, "--out", receipt);
+    done("license", "remove", id, ...line.data, "--yes", "--out", receipt);
     expect(done("vendor", "receive", receipt, ...line.desk)).toContain("was given back");
   });
 

@@ -106,7 +106,7 @@ describe(`by files, ${how}`, () => {
     );
     expect(gap.issued()[0]?.document).toBe(gap.text("year.jwt").trim());
 
-    const remove = ["license", "remove", id, ...gap.data, "--out"];
+    const remove = ["license", "remove", id, ...gap.data, "--yes", "--out"];
     done(...remove, gap.path("receipt.jwt"));
     done(...remove, gap.path("again.jwt"));
     expect(gap.text("again.jwt")).toBe(gap.text("receipt.jwt"));

@@ -31,7 +31,7 @@ test.each(PLACES)("nothing is recorded for %s", async (_what, place) => {
   const out = ["--data", folder, "--out", place(root)];
   for (const words of [
     ["license", "request", "--product", "cad"],
-    ["license", "remove", String(id)],
+    ["license", "remove", String(id), "--yes"],
   ]) {
     const { code, stdout, stderr } = await berth([...words, ...out]);
     expect([code > 0, stdout]).toEqual([true, ""]);

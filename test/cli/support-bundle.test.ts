@@ -38,7 +38,7 @@ const newSite = async (): Promise<string> => {
 /** Writes a bundle and reads it back. */
 async function bundled(data: string, ...words: string[]): Promise<Map<string, string>> {
   const out = join(tempFolder(), "support.tar");
-  await done(["support-bundle", out, "--data", data, ...words]);
+  await done(["support-bundle", out, "--yes", "--data", data, ...words]);
   expect(modeOf(out)).toBe("600");
   return readArchive(out);
 }
@@ -47,7 +47,7 @@ describe("a bundle", () => {
   test("is listed first, written for its owner alone, and never over something", async () => {
     const data = await newSite();
     const out = join(tempFolder(), "support.tar");
-    const text = await done(["support-bundle", out, "--data", data]);
+    const text = await done(["support-bundle", out, "--yes", "--data", data]);
     const lines = text.split("\n");
     NAMES.forEach((name, place) => expect(lines[place]).toMatch(new RegExp(`^ {2}${name} +\\d+ `)));
     expect(text.trimEnd()).toContain(`${out} is written`);
@@ -56,13 +56,13 @@ describe("a bundle", () => {
       NAMES,
     ]);
     const before = readFileSync(out);
-    const again = await berth(["support-bundle", out, "--data", data]);
+    const again = await berth(["support-bundle", out, "--yes", "--data", data]);
     expect([again.code, again.stdout]).toEqual([1, ""]);
     expect(again.stderr).toContain(`${out} is there already`);
     expect(readFileSync(out).equals(before)).toBe(true);
     const nowhere = await berth(["support-bundle", "--data", data]);
     expect(nowhere.code).toBe(2);
-    const lost = await berth(["support-bundle", join(out, "x.tar"), "--data", data]);
+    const lost = await berth(["support-bundle", join(out, "x.tar"), "--yes", "--data", data]);
     expect(lost.code).toBe(1);
     expect(lost.stderr).toContain("berth: hint: ");
   });
@@ -70,7 +70,13 @@ describe("a bundle", () => {
   test("is told as JSON: the very sizes that are in it", async () => {
     const data = await newSite();
     const out = join(tempFolder(), "support.tar");
-    const { path, entries } = await doneJson<Listed>(["support-bundle", out, "--data", data]);
+    const { path, entries } = await doneJson<Listed>([
+      "support-bundle",
+      out,
+      "--yes",
+      "--data",
+      data,
+    ]);
     expect(path).toBe(out);
     const sizes = entries.map(({ name, bytes }) => [name, bytes]);
     expect(sizes).toEqual(

@@ -44,7 +44,7 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   "license request": [...SITE, "product", "license-key", "out", "qr", "json"],
   "license add": [...SITE, "json"],
   "license list": [...SITE, "json"],
-  "license remove": [...SITE, "out", "with-borrows", "json"],
+  "license remove": [...SITE, "out", "with-borrows", "yes", "json"],
   "trust add": [...SITE, "yes", "json"],
   "trust list": [...SITE, "json"],
   "trust remove": [...SITE, "json"],

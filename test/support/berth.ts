@@ -18,14 +18,16 @@ export interface Around {
   readonly fromSources?: boolean;
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** What stands on its standard input; left out: nothing. */
+  readonly stdin?: string;
 }
 
 const spawn = (
   words: readonly string[],
-  { env = {}, cwd = tmpdir(), fromSources = false }: Around,
+  { env = {}, cwd = tmpdir(), fromSources = false, stdin }: Around,
 ) =>
   Bun.spawn([...(fromSources ? [process.execPath, MAIN] : [buildBinary()]), ...words], {
-    stdin: "ignore",
+    stdin: stdin === undefined ? "ignore" : Buffer.from(stdin),
     stdout: "pipe",
     stderr: "pipe",
     cwd,
@@ -48,6 +50,35 @@ export async function done(words: readonly string[], around: Around = {}): Promi
   const said = await berth(words, around);
   if (said.code !== 0) throw new Error(`exit ${said.code}: ${said.stderr}${said.stdout}`);
   return said.stdout;
+}
+
+/**
+ * Runs one command on a terminal of its own and answers its question, or with null closes the
+ * terminal; what stood on the screen at the end.
+ */
+export async function answering(
+  words: readonly string[],
+  answer: string | null,
+): Promise<{ readonly code: number; readonly text: string }> {
+  let text = "";
+  let isAnswered = false;
+  const decoder = new TextDecoder();
+  const child = Bun.spawn([buildBinary(), ...words], {
+    cwd: tmpdir(),
+    env: { PATH: process.env["PATH"] ?? "", HOME: tmpdir(), TMPDIR: tmpdir() },
+    terminal: {
+      data(terminal, part) {
+        text += decoder.decode(part, { stream: true });
+        if (isAnswered || !text.includes("[y/N]")) return;
+        isAnswered = true;
+        if (answer === null) terminal.close();
+        else terminal.write(`${answer}\r`);
+      },
+    },
+  });
+  const code = await child.exited;
+  child.terminal?.close();
+  return { code, text };
 }
 
 export const doneJson = async <T>(words: readonly string[], around: Around = {}): Promise<T> =>

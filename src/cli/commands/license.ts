@@ -1,5 +1,6 @@
 import { Misuse } from "../../platform/options.ts";
-import { DONE, isSet, stringOf, type Command, place } from "../command.ts";
+import { DONE, FAILED, isSet, stringOf, type Command, place } from "../command.ts";
+import { confirm } from "../confirm.ts";
 import { option } from "../flags.ts";
 import { checkOut, handOver, readInput } from "../handing-over.ts";
 import { reach } from "../reach.ts";
@@ -91,15 +92,19 @@ const remove: Command = {
     option.config,
     option.out,
     option.withBorrows,
+    option.yes,
     option.json,
   ],
   arguments: ["ID"],
+  examples: ["berth license remove 4711 --out receipt.jwt"],
   async run(given) {
     const [license_id] = given.words;
     if (license_id === undefined) {
       throw new Misuse("ID must be given", "berth license list shows what is installed");
     }
     checkOut(given);
+    const question = `license ${license_id} is given back for good, and its slots end; go on?`;
+    if (!(await confirm(given, question))) return FAILED;
     const body = { license_id, with_borrows: isSet(given, "with-borrows") };
     const reply = (await reach(place(given), (call) =>
       call("POST", "/api/admin/v1/licenses/remove", body),

@@ -7,11 +7,12 @@ import { BackupRefused } from "../../store/refusal.ts";
 import { restoreBackup } from "../../store/restore.ts";
 import type { Verified } from "../../store/verify.ts";
 import { DONE, dataFolder, FAILED, Failure, isSet, place, type Command } from "../command.ts";
+import { confirm } from "../confirm.ts";
 import { fileThere, newFile } from "../file-argument.ts";
 import { option } from "../flags.ts";
 import { folderChecks } from "../folder-checks.ts";
 import { reach } from "../reach.ts";
-import { ask, count, print, printJson } from "../terminal.ts";
+import { count, print, printJson } from "../terminal.ts";
 
 const EXAMPLE = "site.move";
 
@@ -32,7 +33,7 @@ const out: Command = {
     if (kind === "demo")
       throw new Failure("a demo is not moved", "berth demo begins anew anywhere");
     const question = `${folder} will serve nobody any more; go on?`;
-    if (!isSet(given, "yes") && !(await ask(question))) return FAILED;
+    if (!(await confirm(given, question))) return FAILED;
     const { move, at } = (await reach(place(given), (call) =>
       call("POST", "/api/admin/v1/move", { appliance }),
     )) as MoveReply;

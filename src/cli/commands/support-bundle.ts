@@ -1,9 +1,10 @@
 import { resolve } from "node:path";
 import { Misuse } from "../../platform/options.ts";
 import { DONE, FAILED, isSet, type Command } from "../command.ts";
+import { confirm } from "../confirm.ts";
 import { option } from "../flags.ts";
 import { gather, refuseToReplace, writeBundle } from "../support/bundle.ts";
-import { ask, print, printJson, table } from "../terminal.ts";
+import { print, printJson, table } from "../terminal.ts";
 
 export const supportBundle: Command = {
   name: "support-bundle",
@@ -34,7 +35,7 @@ export const supportBundle: Command = {
     if (!isSet(given, "json")) {
       print(table(sizes.map(({ name, about, bytes }) => [`  ${name}`, `${bytes} bytes`, about])));
     }
-    if (!isSet(given, "yes") && !(await ask(`write these to ${out}?`))) return FAILED;
+    if (!(await confirm(given, `write these to ${out}?`))) return FAILED;
     await writeBundle(out, entries);
     if (isSet(given, "json")) printJson({ path: out, entries: sizes });
     else print(`\n${out} is written; tar -xf opens it. Names and addresses are replaced in it.`);

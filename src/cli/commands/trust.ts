@@ -1,10 +1,11 @@
 import type { VendorReply } from "../../http/routes/trust.ts";
 import { Misuse } from "../../platform/options.ts";
 import { DONE, Failure, isSet, type Command, place } from "../command.ts";
+import { confirm } from "../confirm.ts";
 import { option } from "../flags.ts";
 import { readInput } from "../handing-over.ts";
 import { reach } from "../reach.ts";
-import { ask, print, printJson, table } from "../terminal.ts";
+import { print, printJson, table } from "../terminal.ts";
 import { readTrust } from "../trust-file.ts";
 
 const add: Command = {
@@ -26,7 +27,7 @@ const add: Command = {
         ]),
       );
     }
-    if (!isSet(given, "yes") && !(await ask("compare the fingerprint by voice; accept it?"))) {
+    if (!(await confirm(given, "compare the fingerprint by voice; accept it?"))) {
       throw new Failure("nothing was changed", "once the fingerprints are the same, accept it");
     }
     return reach(place(given), async (call) => {

@@ -1,0 +1,82 @@
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { answering, berth, done, doneJson } from "../support/berth.ts";
+import { makeSite } from "../support/site-folder.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(60_000);
+
+interface Question {
+  readonly words: readonly string[];
+  /** Whether it was done. */
+  readonly isDone: () => Promise<boolean>;
+}
+
+/** A site with one license, and every command that asks before it acts. */
+async function opened(): Promise<Record<string, Question>> {
+  const root = tempFolder();
+  const data = ["--data", join(root, "data")];
+  const id = await makeSite(join(root, "data"), { product: "cad" });
+  await done(["vendor", "init", "--name", "Acme", "--dir", join(root, "desk"), "--product", "cam"]);
+  const vendors = () => doneJson<{ name: string }[]>(["trust", "list", ...data]);
+  const licenses = () => doneJson<{ id: number }[]>(["license", "list", ...data]);
+  const [moved, bundle] = [join(root, "site.move"), join(root, "support.tar")];
+  return {
+    "trust add": {
+      words: ["trust", "add", join(root, "desk", "trust.jwt"), ...data],
+      isDone: async () => (await vendors()).some(({ name }) => name === "Acme"),
+    },
+    "license remove": {
+      words: ["license", "remove", String(id), ...data],
+      isDone: async () => (await licenses()).length === 0,
+    },
+    "move out": { words: ["move", "out", moved, ...data], isDone: async () => existsSync(moved) },
+    "support-bundle": {
+      words: ["support-bundle", bundle, ...data],
+      isDone: async () => existsSync(bundle),
+    },
+  };
+}
+
+const NAMES = ["trust add", "license remove", "move out", "support-bundle"];
+
+async function questionOf(name: string): Promise<Question> {
+  const question = (await opened())[name];
+  if (question === undefined) throw new Error(`${name} asks nothing`);
+  return question;
+}
+
+describe("without a terminal", () => {
+  test.each(NAMES)("berth %s does nothing unless --yes is given", async (name) => {
+    const { words, isDone } = await questionOf(name);
+    // Whatever stands on standard input is no person's answer.
+    for (const stdin of ["", "yes\n", "no\n"]) {
+      const { code, stderr } = await berth(words, { stdin });
+      expect([code, stderr]).toEqual([2, expect.stringMatching(/^berth: hint: .*--yes/m)]);
+      expect(await isDone()).toBe(false);
+    }
+    await done([...words, "--yes"]);
+    expect(await isDone()).toBe(true);
+  });
+});
+
+describe.skipIf(process.platform === "win32")("on a terminal", () => {
+  test.each(NAMES)("berth %s is done after a yes, and not after a no", async (name) => {
+    const { words, isDone } = await questionOf(name);
+    const refused = await answering(words, "n");
+    expect([refused.code, refused.text]).toEqual([1, expect.stringContaining("[y/N]")]);
+    expect(await isDone()).toBe(false);
+    const agreed = await answering(words, "y");
+    expect([agreed.code, agreed.text]).toEqual([0, expect.stringContaining("[y/N]")]);
+    expect(await isDone()).toBe(true);
+  });
+
+  test("berth license remove is not done when the terminal is closed instead of an answer", async () => {
+    const { words, isDone } = await questionOf("license remove");
+    const { code } = await answering(words, null);
+    expect(code).not.toBe(0);
+    expect(await isDone()).toBe(false);
+  });
+});
