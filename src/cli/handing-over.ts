@@ -5,12 +5,12 @@ import { replaceFile } from "../platform/files.ts";
 import { framesOf, qrTerminal } from "../license/qr.ts";
 import { Misuse } from "../platform/options.ts";
 import { isSet, stringOf, type Given } from "./command.ts";
-import { print } from "./terminal.ts";
+import { print, printExactly, printText } from "./terminal.ts";
 
 /** Gives a text to whoever carries it on: into a file, onto the screen, as QR codes. */
 export async function handOver(given: Given, text: string, what: string): Promise<void> {
   const out = stringOf(given, "out");
-  if (out === null) print(text);
+  if (out === null) printText(text);
   else {
     refuseToOverwrite(out);
     await replaceFile(realDisk, out, Buffer.from(`${text}\n`));
@@ -22,7 +22,8 @@ export async function handOver(given: Given, text: string, what: string): Promis
 export function printCodes(text: string, what: string): void {
   const frames = framesOf(text);
   for (const [index, frame] of frames.entries()) {
-    print(`\n${what}, code ${index + 1} of ${frames.length}\n${qrTerminal(frame)}`);
+    print(`\n${what}, code ${index + 1} of ${frames.length}`);
+    printExactly(qrTerminal(frame));
   }
 }
 

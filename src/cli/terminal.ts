@@ -7,10 +7,23 @@ import { errorCode } from "../platform/disk.ts";
  * stderr.
  */
 
+/** For people: whatever in it could act on their terminal is shown instead. */
 export function print(text = ""): void {
+  printExactly(visible(text));
+}
+
+/** What Berth itself makes for a machine, or for a screen in its own colours. */
+export function printExactly(text: string): void {
   write(STDOUT, `${text}\n`);
 }
 
+/** A text to be carried on: unchanged into a pipe or a file, harmless on a terminal. */
+export function printText(text: string): void {
+  if (process.stdout.isTTY) print(text);
+  else printExactly(text);
+}
+
+/** What is made visible in it is an escape of JSON too, so it means the same. */
 export function printJson(value: unknown): void {
   print(JSON.stringify(value, null, 2));
 }
@@ -26,7 +39,7 @@ export function printWarning(message: string): void {
 
 /** Asks the person at the terminal; a closed terminal is a no. */
 export async function ask(question: string): Promise<boolean> {
-  write(STDERR, `berth: ${question} [y/N] `);
+  write(STDERR, `berth: ${visible(question)} [y/N] `);
   for await (const line of console) return /^y(?:es)?$/i.test(line.trim());
   return false;
 }
@@ -81,13 +94,13 @@ export function table(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
   for (const row of rows) {
     row.forEach((cell, column) => {
-      widths[column] = Math.max(widths[column] ?? 0, Bun.stringWidth(visible(cell)));
+      widths[column] = Math.max(widths[column] ?? 0, Bun.stringWidth(oneLine(cell)));
     });
   }
   return rows
     .map((row) =>
       row
-        .map((cell, column) => padded(visible(cell), widths[column] ?? 0))
+        .map((cell, column) => padded(oneLine(cell), widths[column] ?? 0))
         .join("  ")
         .trimEnd(),
     )
@@ -104,6 +117,11 @@ const padded = (cell: string, width: number): string =>
  * Names and notes come from elsewhere: nothing in them may move the cursor or turn the text round.
  */
 const visible = (text: string): string =>
-  text.replaceAll(/[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/gu, (char) =>
-    char === "\n" ? char : `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+  text.replaceAll(UNSEEN, (char) => (char === "\n" ? char : escaped(char)));
+
+/** A name from elsewhere inside of a line of ours: it must not begin another one. */
+export const oneLine = (text: string): string => text.replaceAll(UNSEEN, escaped);
+
+const UNSEEN = /[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/gu;
+
+const escaped = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;

@@ -52,33 +52,46 @@ export async function done(words: readonly string[], around: Around = {}): Promi
   return said.stdout;
 }
 
-/**
- * Runs one command on a terminal of its own and answers its question, or with null closes the
- * terminal; what stood on the screen at the end.
- */
-export async function answering(
+/** What stood on the screen at the end, and how it ended. */
+export interface Shown {
+  readonly code: number;
+  readonly text: string;
+}
+
+/** Runs one command on a terminal of its own. */
+export async function onTerminal(
   words: readonly string[],
-  answer: string | null,
-): Promise<{ readonly code: number; readonly text: string }> {
+  read: (text: string, terminal: Bun.Terminal) => void = () => {},
+): Promise<Shown> {
   let text = "";
-  let isAnswered = false;
   const decoder = new TextDecoder();
+  let closed = (): void => {};
+  const whole = new Promise<void>((resolve) => (closed = resolve));
   const child = Bun.spawn([buildBinary(), ...words], {
     cwd: tmpdir(),
     env: { PATH: process.env["PATH"] ?? "", HOME: tmpdir(), TMPDIR: tmpdir() },
     terminal: {
       data(terminal, part) {
         text += decoder.decode(part, { stream: true });
-        if (isAnswered || !text.includes("[y/N]")) return;
-        isAnswered = true;
-        if (answer === null) terminal.close();
-        else terminal.write(`${answer}\r`);
+        read(text, terminal);
       },
+      exit: () => closed(),
     },
   });
   const code = await child.exited;
-  child.terminal?.close();
+  await whole;
   return { code, text };
+}
+
+/** The same with an answer to its question; null closes the terminal instead. */
+export function answering(words: readonly string[], answer: string | null): Promise<Shown> {
+  let isAnswered = false;
+  return onTerminal(words, (text, terminal) => {
+    if (isAnswered || !text.includes("[y/N]")) return;
+    isAnswered = true;
+    if (answer === null) terminal.close();
+    else terminal.write(`${answer}\r`);
+  });
 }
 
 export const doneJson = async <T>(words: readonly string[], around: Around = {}): Promise<T> =>

@@ -4,7 +4,7 @@ import { confirm } from "../confirm.ts";
 import { option } from "../flags.ts";
 import { checkOut, handOver, readInput } from "../handing-over.ts";
 import { reach } from "../reach.ts";
-import { print, printJson, printWarning, table } from "../terminal.ts";
+import { oneLine, print, printJson, printWarning, table } from "../terminal.ts";
 
 interface RequestReply {
   readonly payload: string;
@@ -62,7 +62,8 @@ const add: Command = {
     return reach(place(given), async (call) => {
       const reply = (await call("POST", "/api/v4/license/upload", { license })) as LicenseReply;
       if (isSet(given, "json")) printJson(reply);
-      else print(`license ${reply.id} for ${reply.product_details.short_code} is installed`);
+      else
+        print(`license ${reply.id} for ${oneLine(reply.product_details.short_code)} is installed`);
       if (reply.is_expired) printWarning(`it ended on ${reply.validity_period}`);
       return DONE;
     });

@@ -1,7 +1,7 @@
 import { noticesText, readNotices } from "../../platform/notices.ts";
 import { DONE, isSet, type Command } from "../command.ts";
 import { option } from "../flags.ts";
-import { print, printJson } from "../terminal.ts";
+import { printExactly, printJson } from "../terminal.ts";
 
 export const noticesCommand: Command = {
   name: "notices",
@@ -10,7 +10,7 @@ export const noticesCommand: Command = {
   async run(given) {
     const notices = readNotices();
     if (isSet(given, "json")) printJson(notices);
-    else print(noticesText(notices));
+    else printExactly(noticesText(notices));
     return DONE;
   },
 };

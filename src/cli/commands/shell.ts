@@ -2,7 +2,7 @@ import { Misuse } from "../../platform/options.ts";
 import { completions, SHELLS } from "../completions.ts";
 import { DONE, type Command } from "../command.ts";
 import { manPage } from "../man-page.ts";
-import { print } from "../terminal.ts";
+import { printExactly } from "../terminal.ts";
 
 /** Made of the command table they stand in themselves. */
 export const shellCommands = (all: () => readonly Command[]): readonly Command[] => [
@@ -20,7 +20,7 @@ export const shellCommands = (all: () => readonly Command[]): readonly Command[]
       const shell = SHELLS.find((one) => one === word);
       if (shell === undefined)
         throw new Misuse(`the shell must be one of ${SHELLS.join(", ")}`, "berth completions bash");
-      print(completions(shell, all()).trimEnd());
+      printExactly(completions(shell, all()).trimEnd());
       return DONE;
     },
   },
@@ -30,7 +30,7 @@ export const shellCommands = (all: () => readonly Command[]): readonly Command[]
     options: [],
     examples: ["berth man > /usr/local/share/man/man1/berth.1"],
     async run() {
-      print(manPage(all()).trimEnd());
+      printExactly(manPage(all()).trimEnd());
       return DONE;
     },
   },

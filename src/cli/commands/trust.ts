@@ -5,7 +5,7 @@ import { confirm } from "../confirm.ts";
 import { option } from "../flags.ts";
 import { readInput } from "../handing-over.ts";
 import { reach } from "../reach.ts";
-import { print, printJson, table } from "../terminal.ts";
+import { oneLine, print, printJson, table } from "../terminal.ts";
 import { readTrust } from "../trust-file.ts";
 
 const add: Command = {
@@ -33,7 +33,7 @@ const add: Command = {
     return reach(place(given), async (call) => {
       const reply = (await call("POST", "/api/admin/v1/trust/add", { license })) as VendorReply;
       if (isSet(given, "json")) printJson(reply);
-      else print(`licenses of ${reply.name} (${reply.vendor}) are accepted`);
+      else print(`licenses of ${oneLine(reply.name)} (${reply.vendor}) are accepted`);
       return DONE;
     });
   },

@@ -1,0 +1,77 @@
+// What files of others say is shown on a terminal, never obeyed by it.
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { commands } from "../../src/cli/command-table.ts";
+import { completions, SHELLS } from "../../src/cli/completions.ts";
+import { manPage } from "../../src/cli/man-page.ts";
+import { framesOf, qrTerminal } from "../../src/license/qr.ts";
+import { realDisk } from "../../src/platform/disk.ts";
+import { Desk } from "../../src/vendor/desk.ts";
+import { berth, done, onTerminal } from "../support/berth.ts";
+import { makeSite } from "../support/site-folder.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(60_000);
+
+/** Clears the screen, colours, turns the text round, ends the line, and pretends. */
+const HOSTILE = "Acme\u001b[2J\u009b31m\u202eevil\u2028\u2029\u2066\r\nfingerprint  AAAA";
+const OBEYED = /[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/u;
+
+const withoutLineEnds = (text: string): string => text.replaceAll("\n", "");
+
+async function hostileVendor() {
+  const folder = tempFolder();
+  const desk = join(folder, "desk");
+  await Desk.make(realDisk, desk, { name: HOSTILE, products: ["cad"], passphrase: null });
+  return { folder, desk, trust: join(desk, "trust.jwt") };
+}
+
+test("a vendor's name cannot move the cursor or forge a line when it is trusted", async () => {
+  const { folder, trust } = await hostileVendor();
+  const data = ["--data", join(folder, "data")];
+  await makeSite(join(folder, "data"), { product: "cam" });
+  for (const words of [
+    ["trust", "add", trust, "--yes"],
+    ["trust", "list"],
+  ]) {
+    const text = await done([...words, ...data]);
+    expect(withoutLineEnds(text)).not.toMatch(OBEYED);
+    expect(text).toContain(
+      "Acme\\u001b[2J\\u009b31m\\u202eevil\\u2028\\u2029\\u2066\\u000d\\u000a",
+    );
+    expect(text).not.toMatch(/^fingerprint +AAAA/m);
+  }
+});
+
+test("a stranger's document is inspected without obeying it, and its JSON says the same", async () => {
+  const { trust } = await hostileVendor();
+  const shown = (await berth(["vendor", "inspect", trust])).stdout;
+  expect(withoutLineEnds(shown)).not.toMatch(OBEYED);
+  const [, payload = ""] = /^[^\n]*\n(.*)$/s.exec(shown) ?? [];
+  expect(JSON.parse(payload)).toMatchObject({ name: HOSTILE });
+  const json = (await berth(["vendor", "inspect", trust, "--json"])).stdout;
+  expect(withoutLineEnds(json)).not.toMatch(OBEYED);
+  expect(JSON.parse(json)).toMatchObject({ payload: { name: HOSTILE } });
+});
+
+test("a text read from QR codes goes unchanged into a pipe and harmlessly onto a terminal", async () => {
+  const file = join(tempFolder(), "read.txt");
+  const text = "a\tb\u001b[2J\u009b31m\u202ec";
+  writeFileSync(file, framesOf(text).join("\n"));
+  expect(await done(["qr", "join", file])).toBe(`${text}\n`);
+  const screen = (await onTerminal(["qr", "join", file])).text;
+  expect(screen).toBe("a\\u0009b\\u001b[2J\\u009b31m\\u202ec\r\n");
+});
+
+test("what berth itself makes for a machine or a screen is printed as it is", async () => {
+  for (const shell of SHELLS) {
+    expect(await done(["completions", shell])).toBe(`${completions(shell, commands).trimEnd()}\n`);
+  }
+  expect(await done(["man"])).toBe(`${manPage(commands).trimEnd()}\n`);
+  const file = join(tempFolder(), "letter.txt");
+  writeFileSync(file, "ABC-123\n");
+  const [frame = ""] = framesOf("ABC-123");
+  expect(await done(["qr", file])).toBe(`\nthe text, code 1 of 1\n${qrTerminal(frame)}\n`);
+});
