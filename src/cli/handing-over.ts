@@ -1,10 +1,10 @@
 import { accessSync, constants, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { realDisk } from "../platform/disk.ts";
-import { replaceFile } from "../platform/files.ts";
 import { framesOf, qrTerminal } from "../license/qr.ts";
 import { Misuse } from "../platform/options.ts";
 import { isSet, stringOf, type Given } from "./command.ts";
+import { refuseLink, writeOutputText } from "./output-file.ts";
 import { print, printExactly, printText } from "./terminal.ts";
 
 /** Gives a text to whoever carries it on: into a file, onto the screen, as QR codes. */
@@ -13,7 +13,7 @@ export async function handOver(given: Given, text: string, what: string): Promis
   if (out === null) printText(text);
   else {
     refuseToOverwrite(out);
-    await replaceFile(realDisk, out, Buffer.from(`${text}\n`));
+    await writeOutputText(out, `${text}\n`);
     print(`${what} is in ${out}`);
   }
   if (isSet(given, "qr")) printCodes(text, what);
@@ -37,6 +37,7 @@ export function checkOut(given: Given): void {
 
 /** Only an earlier document may be replaced: never a key, a ledger, or somebody's letter. */
 function refuseToOverwrite(path: string): void {
+  refuseLink(path);
   const bytes = realDisk.read(path);
   if (bytes === null || bytes.length === 0) return;
   const text = new TextDecoder().decode(bytes.subarray(0, MOST)).trim();

@@ -42,6 +42,8 @@ function aboutPath(code: string, path: string): Said | null {
       const file = fileOn(path);
       return file === null ? null : { message: `${file} is not a folder`, hint: "name a folder" };
     }
+    case "ELOOP":
+      return { message: `${path} is a symbolic link`, hint: "remove it, or name another place" };
     case "EISDIR":
       return { message: `${path} is a folder`, hint: "name a file" };
     case "ENOSPC":

@@ -38,8 +38,8 @@ export interface Disk {
   /** Bytes that may still be written to the disk a folder is on. */
   freeBytes(folder: string): number;
   /**
-   * Opens for appending; a new file is made for its owner alone (0600). `new` fails with EEXIST
-   * where something has that name.
+   * Opens for appending, but no link; a new file is made for its owner alone (0600). `new` fails
+   * with EEXIST where something, if only a link, has that name.
    */
   open(path: string, how?: "new"): OpenFile;
   /** Puts bytes over those that stand there, in place, and syncs them. */
@@ -95,6 +95,11 @@ export interface FileLock extends FolderHandle {
   note(text: string): void;
 }
 
+/** Not through a link: one that leads to nothing looks as if there were no file yet. */
+const NO_LINK = constants.O_NOFOLLOW ?? 0;
+const APPENDING = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | NO_LINK;
+const CREATING = APPENDING | constants.O_EXCL;
+
 export const realDisk: Disk = {
   list: (folder) => absentAs([], () => readdirSync(folder)),
   read: (path) => absentAs(null, () => new Uint8Array(readFileSync(path))),
@@ -112,7 +117,7 @@ export const realDisk: Disk = {
     return bavail * bsize;
   },
   stat: (path) => absentAs(null, () => statOf(statSync(path))),
-  open: (path, how) => openedFile(openSync(path, how === "new" ? "ax" : "a", 0o600)),
+  open: (path, how) => openedFile(openSync(path, how === "new" ? CREATING : APPENDING, 0o600)),
   async rewrite(path, offset, bytes) {
     const fd = openSync(path, constants.O_WRONLY);
     try {

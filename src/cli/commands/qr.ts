@@ -1,10 +1,9 @@
 import { extname } from "node:path";
 import { codesOf, joinCodes } from "../../operations/qr-codes.ts";
-import { realDisk } from "../../platform/disk.ts";
-import { replaceFile } from "../../platform/files.ts";
 import { DONE, Failure, isSet, stringOf, type Command } from "../command.ts";
 import { option } from "../flags.ts";
 import { checkOut, handOver, printCodes, readInput } from "../handing-over.ts";
+import { refuseToReplace, writeOutputText } from "../output-file.ts";
 import { print, printJson } from "../terminal.ts";
 
 const show: Command = {
@@ -40,10 +39,9 @@ async function draw(out: string, pictures: readonly string[]): Promise<void> {
   const end = extname(out);
   const stem = out.slice(0, out.length - end.length);
   const paths = pictures.map((_, at) => (pictures.length === 1 ? out : `${stem}-${at + 1}${end}`));
-  const taken = paths.find((path) => realDisk.stat(path) !== null);
-  if (taken !== undefined) throw new Failure(`${taken} is there already`, "name a new file");
+  paths.forEach(refuseToReplace);
   for (const [at, path] of paths.entries()) {
-    await replaceFile(realDisk, path, Buffer.from(`${pictures[at]}\n`));
+    await writeOutputText(path, `${pictures[at]}\n`);
     print(`code ${at + 1} of ${paths.length} is in ${path}`);
   }
 }

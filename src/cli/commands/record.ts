@@ -1,4 +1,3 @@
-import { dirname } from "node:path";
 import type { EntryReply } from "../../http/record-entry.ts";
 import type { RecordReply } from "../../http/routes/record.ts";
 import { realDisk, type OpenFile } from "../../platform/disk.ts";
@@ -6,18 +5,10 @@ import { writeAll } from "../../platform/files.ts";
 import { Misuse } from "../../platform/options.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { checkRecord, type CheckedRecord } from "../../store/record-check.ts";
-import {
-  DONE,
-  Failure,
-  isSet,
-  listOf,
-  place,
-  stringOf,
-  type Command,
-  type Given,
-} from "../command.ts";
+import { DONE, isSet, listOf, place, stringOf, type Command, type Given } from "../command.ts";
 import { fileThere } from "../file-argument.ts";
 import { option } from "../flags.ts";
+import { refuseToReplace, writeOutput } from "../output-file.ts";
 import { reach, type Call } from "../reach.ts";
 import { count, print, printJson, table } from "../terminal.ts";
 
@@ -105,35 +96,24 @@ async function exportTo(out: string, given: Given): Promise<number> {
       "--since and --until may be given; without --out, --json prints what was found",
     );
   }
-  if (realDisk.stat(out) !== null) throw new Failure(`${out} is there already`, "name a new file");
-  const fresh = `${out}.new`;
-  if (realDisk.stat(fresh) !== null) realDisk.remove(fresh);
-  // Opened before, as whoever may write there: the server's user may not.
-  const file = realDisk.open(fresh);
-  try {
-    await fill(file, given);
-    const checked = checkRecord(realDisk, fresh);
-    realDisk.rename(fresh, out);
-    await realDisk.syncFolder(dirname(out));
-    tell(given, out, checked);
-    return DONE;
-  } catch (error) {
-    realDisk.remove(fresh);
-    throw error;
-  }
+  refuseToReplace(out);
+  // Opened before the record is, as whoever may write there: the server's user may not.
+  const checked = await writeOutput(
+    out,
+    (file) => fill(file, given),
+    (path) => checkRecord(realDisk, path),
+  );
+  if (checked !== undefined) tell(given, out, checked);
+  return DONE;
 }
 
 async function fill(file: OpenFile, given: Given): Promise<void> {
   const span = queryOf(given, ["since", "until"]);
-  try {
-    await reach(place(given), async (_call, stream) => {
-      for await (const part of await stream(`${ROUTE}/export?${span.toString()}`))
-        writeAll(file, part);
-    });
-    await file.sync();
-  } finally {
-    file.close();
-  }
+  await reach(place(given), async (_call, stream) => {
+    for await (const part of await stream(`${ROUTE}/export?${span.toString()}`)) {
+      writeAll(file, part);
+    }
+  });
 }
 
 const verify: Command = {

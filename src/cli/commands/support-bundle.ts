@@ -3,7 +3,8 @@ import { Misuse } from "../../platform/options.ts";
 import { DONE, FAILED, isSet, type Command } from "../command.ts";
 import { confirm } from "../confirm.ts";
 import { option } from "../flags.ts";
-import { gather, refuseToReplace, writeBundle } from "../support/bundle.ts";
+import { refuseToReplace } from "../output-file.ts";
+import { gather, writeBundle } from "../support/bundle.ts";
 import { print, printJson, table } from "../terminal.ts";
 
 export const supportBundle: Command = {
@@ -25,6 +26,7 @@ export const supportBundle: Command = {
     if (file === undefined || file === "")
       throw new Misuse("FILE must be given: a new tar file", "for example berth-support.tar");
     const out = resolve(file);
+    // Once more when it is written: gathering takes its time.
     refuseToReplace(out);
     const entries = await gather(given);
     const sizes = entries.map(({ name, about, text }) => ({

@@ -10,6 +10,7 @@ import { becomeOwnerOf } from "../../platform/owner.ts";
 import { issueClient, issueServer, makeAuthority, type Authority } from "../../platform/x509.ts";
 import { DONE, dataFolder, Failure, isSet, listOf, stringOf, type Command } from "../command.ts";
 import { option } from "../flags.ts";
+import { refuseToReplace, writeOutputText } from "../output-file.ts";
 import { print, printJson } from "../terminal.ts";
 import { tlsPaths } from "../tls-files.ts";
 
@@ -62,9 +63,9 @@ const client: Command = {
       throw new Misuse("--name and --out must be given", "berth help tls client");
     const ca = authorityIn(folder);
     if (ca === null) throw new Failure(`${folder} has no site CA yet`, "berth tls init makes one");
-    if (realDisk.stat(out) !== null) throw new Failure(`${out} is there already`, "name another");
+    refuseToReplace(out);
     const { certificate, key } = issueClient(ca, name, wallClock());
-    await replaceFile(realDisk, out, Buffer.from(`${certificate}${key}`));
+    await writeOutputText(out, `${certificate}${key}`);
     const validTo = endOf(certificate);
     if (isSet(given, "json")) printJson({ name, path: out, valid_to: validTo });
     else print(`${out} holds the certificate and the key of ${name}, until ${validTo}`);

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { arch, hostname, release, userInfo, version as kernel } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { instant } from "../../domain/time.ts";
 import { asOwnerOf } from "../../platform/owner.ts";
 import { realDisk } from "../../platform/disk.ts";
@@ -11,9 +11,10 @@ import { hasSystemd, lastWords } from "../../platform/systemd.ts";
 import { commit, runtime, target, version } from "../../platform/version.ts";
 import { ArchiveWriter } from "../../store/archive.ts";
 import { HISTORY } from "../../store/files.ts";
-import { dataFolder, Failure, place, stringOf, type Given } from "../command.ts";
+import { dataFolder, place, stringOf, type Given } from "../command.ts";
 import { examine } from "../commands/doctor.ts";
 import { serverSettings } from "../flags.ts";
+import { refuseToReplace, writeOutput } from "../output-file.ts";
 import { reach } from "../reach.ts";
 import { places, SERVICE } from "../service/unit.ts";
 import { Redaction } from "./redact.ts";
@@ -165,25 +166,15 @@ function recordIn(folder: string): unknown[] {
   });
 }
 
-/** Asked early as well: gathering takes its time. */
-export function refuseToReplace(out: string): void {
-  if (realDisk.stat(out) !== null) throw new Failure(`${out} is there already`, "name a new file");
-}
-
 /** A tar file for its owner alone, so that it can be looked into before it leaves. */
 export async function writeBundle(out: string, entries: readonly Entry[]): Promise<void> {
   refuseToReplace(out);
-  const file = realDisk.open(out);
-  try {
+  await writeOutput(out, (file) => {
     const archive = new ArchiveWriter(file);
     for (const { name, text } of entries) {
       const bytes = Buffer.from(text);
       archive.add(name, bytes.length, [bytes]);
     }
     archive.end();
-    await file.sync();
-  } finally {
-    file.close();
-  }
-  await realDisk.syncFolder(dirname(out));
+  });
 }

@@ -1,0 +1,54 @@
+import { lstatSync } from "node:fs";
+import { dirname } from "node:path";
+import { realDisk, type OpenFile } from "../platform/disk.ts";
+import { writeAll } from "../platform/files.ts";
+import { randomBytes } from "../platform/random.ts";
+import { Failure } from "./command.ts";
+
+/**
+ * Writes a file into a folder where others may write too: under a name nobody can foresee, and
+ * never through a link that waits there, so that root writes nowhere but where it was asked to.
+ * `check` looks at the whole file before it gets its name; one that fails leaves nothing behind.
+ */
+export async function writeOutput<T>(
+  out: string,
+  fill: (file: OpenFile) => Promise<void> | void,
+  check?: (path: string) => T,
+): Promise<T | undefined> {
+  refuseLink(out);
+  const fresh = `${out}.${randomBytes(8)}.new`;
+  const file = realDisk.open(fresh, "new");
+  try {
+    try {
+      await fill(file);
+      await file.sync();
+    } finally {
+      file.close();
+    }
+    const checked = check?.(fresh);
+    realDisk.rename(fresh, out);
+    await realDisk.syncFolder(dirname(out));
+    return checked;
+  } catch (error) {
+    if (realDisk.stat(fresh) !== null) realDisk.remove(fresh);
+    throw error;
+  }
+}
+
+export async function writeOutputText(out: string, text: string): Promise<void> {
+  await writeOutput(out, (file) => writeAll(file, Buffer.from(text)));
+}
+
+/** Whoever named it may not know where it leads, and somebody else may have put it there. */
+export function refuseLink(path: string): void {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return;
+  throw new Failure(`${path} is a symbolic link`, "name the file itself, or remove the link");
+}
+
+/** For what is only ever written anew. */
+export function refuseToReplace(path: string): void {
+  refuseLink(path);
+  if (realDisk.stat(path) !== null) {
+    throw new Failure(`${path} is there already`, "name a new file");
+  }
+}

@@ -1,0 +1,118 @@
+// Commands that write a file where others may write too, run by root as often as not.
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { realDisk } from "../../src/platform/disk.ts";
+import { berth, done } from "../support/berth.ts";
+import { makeSite } from "../support/site-folder.ts";
+import { modeOf, tempFolder } from "../support/temp-folder.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(60_000);
+
+/** A site, a folder anybody may write to, and what is written there. */
+async function opened() {
+  const root = tempFolder();
+  const data = ["--data", join(root, "data")];
+  const id = String(await makeSite(join(root, "data"), { product: "cad" }));
+  await done(["tls", "init", ...data]);
+  const shared = join(root, "shared");
+  mkdirSync(shared);
+  return { data, id, out: join(shared, "out"), shared, victim: join(root, "victim") };
+}
+
+type Opened = Awaited<ReturnType<typeof opened>>;
+
+const WRITERS: Record<string, (site: Opened) => string[]> = {
+  "license request": ({ data, out }) => [
+    "license",
+    "request",
+    "--product",
+    "cad",
+    "--out",
+    out,
+    ...data,
+  ],
+  "license remove": ({ data, id, out }) => [
+    "license",
+    "remove",
+    id,
+    "--yes",
+    "--out",
+    out,
+    ...data,
+  ],
+  record: ({ data, out }) => ["record", "--out", out, ...data],
+  backup: ({ data, out }) => ["backup", out, ...data],
+  "move out": ({ data, out }) => ["move", "out", out, "--yes", ...data],
+  "tls client": ({ data, out }) => ["tls", "client", "--name", "ws-17", "--out", out, ...data],
+  "support-bundle": ({ data, out }) => ["support-bundle", out, "--yes", ...data],
+  qr: ({ data: [, folder = ""], out }) => ["qr", join(folder, "identity.jwk"), "--svg", out],
+};
+
+describe.each(Object.entries(WRITERS))("berth %s", (_name, wordsFor) => {
+  test("refuses a symbolic link in the place of its output, whether it leads anywhere or not", async () => {
+    const site = await opened();
+    symlinkSync(site.victim, site.out);
+    const refused = async (): Promise<void> => {
+      const { code, stderr } = await berth(wordsFor(site));
+      expect([code > 0, stderr]).toEqual([
+        true,
+        expect.stringMatching(/^berth: error: .*out is a symbolic link$/m),
+      ]);
+      expect(readdirSync(site.shared)).toEqual(["out"]);
+    };
+    await refused();
+    expect(existsSync(site.victim)).toBe(false);
+    writeFileSync(site.victim, "a.b.c\n");
+    await refused();
+    expect(readFileSync(site.victim, "utf8")).toBe("a.b.c\n");
+  });
+
+  test("does not write through a symbolic link that waits beside its output", async () => {
+    const site = await opened();
+    const planted = ["new", "trial", "trial.new", "tmp"].map((end) => `${site.out}.${end}`);
+    for (const path of planted) symlinkSync(site.victim, path);
+    const { code, stderr } = await berth(wordsFor(site));
+    expect(existsSync(site.victim)).toBe(false);
+    // Either it is written under a name nobody could foresee, or it is refused.
+    if (code === 0) expect(modeOf(site.out)).toBe("600");
+    else expect(stderr).toContain("a symbolic link");
+  });
+
+  test("leaves nothing but its output behind", async () => {
+    const site = await opened();
+    await done(wordsFor(site));
+    expect(readdirSync(site.shared)).toEqual(["out"]);
+    expect(modeOf(site.out)).toBe("600");
+  });
+});
+
+describe("a new file", () => {
+  test("is made for its owner alone", () => {
+    const path = join(tempFolder(), "file");
+    const file = realDisk.open(path, "new");
+    file.write(Buffer.from("text"));
+    file.close();
+    expect([readFileSync(path, "utf8"), modeOf(path)]).toEqual(["text", "600"]);
+  });
+
+  test("is not made where a file or a link, even one to nothing, has its name", () => {
+    const folder = tempFolder();
+    writeFileSync(join(folder, "file"), "kept");
+    symlinkSync(join(folder, "file"), join(folder, "link"));
+    symlinkSync(join(folder, "missing"), join(folder, "dangling"));
+    for (const name of ["file", "link", "dangling"]) {
+      expect(() => realDisk.open(join(folder, name), "new")).toThrow("EEXIST");
+    }
+    expect(readFileSync(join(folder, "file"), "utf8")).toBe("kept");
+    expect(existsSync(join(folder, "missing"))).toBe(false);
+  });
+});
