@@ -1,5 +1,12 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { Redaction } from "../../src/cli/support/redact.ts";
@@ -168,6 +175,53 @@ describe("nothing in it tells who works there, where, or with what", () => {
       expect(new Set(slots.map((slot) => slot.os_hostname)).size).toBe(1);
       expect(entries.get("files.json")).toContain('"file-1"');
     }
+  });
+
+  test("neither the names of tokens and administrators nor any path of the site", async () => {
+    const marked = (kind: string): string => `${kind}-${crypto.randomUUID().slice(0, 8)}`;
+    const [customer, token, admin, user, settings] = [
+      marked("customer"),
+      marked("tok"),
+      marked("boss"),
+      marked("clerk"),
+      marked("conf"),
+    ] as [string, string, string, string, string];
+    const root = join(tempFolder(), customer);
+    const data = join(root, "floating");
+    mkdirSync(root);
+    await makeSite(data, { product: "cad", slots: 5 });
+    await done(["tls", "init", "--data", data]);
+    const config = join(tempFolder(), `${settings}.toml`);
+    // Wider than any site: status and doctor have more to say about it.
+    const certificate = join(data, "tls", "server.pem");
+    writeFileSync(config, `client_networks = ["0.0.0.0/0"]\ntls_cert = "${certificate}"\n`);
+    const words = ["--config", config, "--listen-tls", "127.0.0.1:0"];
+    const server = await start(["serve", "--data", data, ...words]);
+    await done(["admin", "token", "--name", token, "--data", data]);
+    const password = { stdin: "correct horse battery\n" };
+    await done(["admin", "password", "--name", admin, "--data", data], password);
+    await done(["admin", "user", "add", user, "--data", data], password);
+    const status = await done(["status", "--data", data]);
+    expect(status).toContain(`the token ${token} never ends`);
+
+    const during = await bundled(data, ...words);
+    expect((await server.stop()).code).toBe(0);
+    const after = await bundled(data, ...words);
+    const damaged = join(data, "state.json");
+    writeFileSync(damaged, "{}");
+    const broken = await bundled(data, ...words);
+    for (const [when, entries] of Object.entries({ during, after, broken })) {
+      for (const [entry, text] of entries) {
+        const told = [customer, token, admin, user, settings, root].filter((word) =>
+          text.includes(word),
+        );
+        expect([when, entry, told]).toEqual([when, entry, []]);
+      }
+    }
+    // It still tells what is wrong, and where.
+    expect(during.get("status.json")).toMatch(/the token name-\d+ never ends/);
+    expect(during.get("doctor.json")).toMatch(/the token name-\d+ never ends/);
+    expect(broken.get("doctor.json")).toMatch(/folder-1\/state\.json/);
   });
 
   test("a server's own log, line by line", async () => {

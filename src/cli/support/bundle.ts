@@ -1,14 +1,15 @@
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { arch, hostname, release, userInfo, version as kernel } from "node:os";
 import { join } from "node:path";
 import { instant } from "../../domain/time.ts";
 import { asOwnerOf } from "../../platform/owner.ts";
 import { realDisk } from "../../platform/disk.ts";
-import { parseConfig, resolveOptions } from "../../platform/options.ts";
+import { parseConfig, resolveOptions, type Resolved } from "../../platform/options.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { hasSystemd, lastWords } from "../../platform/systemd.ts";
 import { commit, runtime, target, version } from "../../platform/version.ts";
+import { AccessFile } from "../../store/access-file.ts";
 import { ArchiveWriter } from "../../store/archive.ts";
 import { HISTORY } from "../../store/files.ts";
 import { dataFolder, place, stringOf, type Given } from "../command.ts";
@@ -37,10 +38,15 @@ export async function gather(given: Given): Promise<Entry[]> {
     redaction.standIn("user", user);
   }
   const json = (value: unknown): string => `${JSON.stringify(redaction.value(value), null, 1)}\n`;
+  const resolved = settingsOf(given, folder);
+  for (const { kind, value } of pathsOf(given, folder, resolved)) redaction.standIn(kind, value);
+  const settings =
+    "error" in resolved
+      ? resolved
+      : [...resolved].map(([name, { value, from }]) => ({ [name]: value, from }));
   // First: names that are known from here are found in free text as well.
   const slots = await asked(given, "/api/admin/v1/registrations");
-  const settings = settingsOf(given, folder);
-  redaction.value([slots, settings]);
+  redaction.value([slots, await asOwnerOf(folder, async () => accessIn(folder)), settings]);
   const files = await asOwnerOf(folder, async () => filesIn(folder));
   // Whatever else somebody put there is not ours to name.
   for (const { file } of files) if (!isOurs(file)) redaction.standIn("file", file);
@@ -102,18 +108,49 @@ async function asked(given: Given, path: string): Promise<unknown> {
   }
 }
 
-/** As they are in the file and the environment; of the service's folder, in the service's file. */
-function settingsOf(given: Given, folder: string): unknown {
+const settingsFile = (given: Given, folder: string): string | null => {
   const isService = folder === places.data && existsSync(places.settings);
-  const path = stringOf(given, "config") ?? (isService ? places.settings : null);
+  return stringOf(given, "config") ?? (isService ? places.settings : null);
+};
+
+/** As they are in the file and the environment; of the service's folder, in the service's file. */
+function settingsOf(given: Given, folder: string): ReadonlyMap<string, Resolved> | Failed {
+  const path = settingsFile(given, folder);
   try {
     const file =
       path === null ? null : parseConfig(path, readFileSync(path, "utf8"), serverSettings);
-    const resolved = resolveOptions(serverSettings, {}, given.environment, file);
-    return [...resolved].map(([name, { value, from }]) => ({ [name]: value, from }));
+    return resolveOptions(serverSettings, {}, given.environment, file);
   } catch (error) {
     return { error: error instanceof Error ? error.message : String(error) };
   }
+}
+
+interface Failed {
+  readonly error: string;
+}
+
+interface Path {
+  readonly kind: "folder" | "path";
+  readonly value: string;
+}
+
+/** Where the site keeps what: a path may name a customer or a person. */
+function pathsOf(given: Given, folder: string, settings: ReturnType<typeof settingsOf>): Path[] {
+  const folders = [folder, ...(existsSync(folder) ? [realpathSync(folder)] : [])];
+  const files = [settingsFile(given, folder)];
+  const values = "error" in settings ? null : settings;
+  for (const { name, path } of serverSettings) {
+    const value = path === true ? values?.get(name)?.value : undefined;
+    if (typeof value === "string") (name === "data" ? folders : files).push(value);
+  }
+  const isInside = (value: string): boolean => folders.some((one) => value.startsWith(`${one}/`));
+  return [
+    ...folders.map((value) => ({ kind: "folder" as const, value })),
+    ...files.flatMap((value) =>
+      value === null || isInside(value) ? [] : [{ kind: "path" as const, value }],
+    ),
+    // Where every service of this kind has it tells nothing.
+  ].filter(({ value }) => value !== places.data && value !== places.settings);
 }
 
 /** What our files are called, up to the first sign that is no letter. */
@@ -145,6 +182,17 @@ const filesIn = (folder: string) =>
     const within = name === HISTORY ? readdirSync(path) : undefined;
     return [{ ...about, changed: rfc3339(instant(Math.floor(mtimeMs ?? 0))), within }];
   });
+
+/** Tokens and users: warnings and log lines speak of them. */
+function accessIn(folder: string): unknown {
+  try {
+    const { tokens, users } = new AccessFile(realDisk, folder).read();
+    return [...tokens, ...users].map(({ name }) => ({ name }));
+  } catch {
+    // One that cannot be read names nobody.
+    return null;
+  }
+}
 
 /** Of each line only its place, its time and what kind of thing it says. */
 function recordIn(folder: string): unknown[] {

@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { isAbsolute } from "node:path";
 import { Names } from "./names.ts";
 
 /** Fields that say who or where somebody is, or what was bought, by what stands in for them. */
@@ -25,6 +26,7 @@ export class Redaction {
   readonly #known = new Map<string, string>();
   readonly #counts = new Map<string, number>();
   readonly #names = new Names();
+  readonly #paths = new Names();
 
   /** The stand-in for something; empty things stand for themselves. */
   standIn(kind: string, value: string): string {
@@ -36,7 +38,7 @@ export class Redaction {
     const made = `${kind}-${number}`;
     this.#known.set(value, made);
     // Addresses are found by their shape.
-    if (kind !== "address") this.#names.add(value, made);
+    if (kind !== "address") (isAbsolute(value) ? this.#paths : this.#names).add(value, made);
     return made;
   }
 
@@ -73,7 +75,9 @@ export class Redaction {
 
   /** Free text: command lines, addresses, and everything that was taken out elsewhere. */
   text(text: string): string {
-    const addressed = text
+    // Paths first: an address or a name inside of one would hide it.
+    const addressed = this.#paths
+      .takeOut(text)
       .replaceAll(/\bprocess (\d+) \(.*\)/g, "process $1 (…)")
       .replaceAll(/[0-9a-fA-F:.]{3,}/g, (word) => this.#address(word));
     return this.#names.takeOut(addressed);
