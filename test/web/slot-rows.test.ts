@@ -134,6 +134,16 @@ describe("CSV", () => {
     expect(shown?.replace(/^"/, "")[0]).toBe("'");
   });
 
+  test("a spreadsheet that splits at semicolons, tabs or line ends finds no formula either", () => {
+    for (const end of [";", "\t", "\n", "\r", ";;"]) {
+      const text = csvOf([row("ada", { user_info: `a${end}=1+1${end}@x${end}b` })]);
+      const cells = text.split(/[;\t\r\n]/);
+      expect(cells.filter((cell) => /^["\s]*[=+\-@]/.test(cell))).toEqual([]);
+    }
+    expect(lineOf({ user_info: "a;=1+1" })).toEndWith(`,"a;'=1+1"\r\n`);
+    expect(lineOf({ user_info: "left; right" })).toEndWith(`,"left; right"\r\n`);
+  });
+
   test("what only holds such a character is left alone", () => {
     expect(lineOf({ os_hostname: "a=b-c" })).toContain(",a=b-c,");
   });

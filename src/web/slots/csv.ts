@@ -25,12 +25,13 @@ const cellsOf = ({ held }: Row): readonly string[] =>
   });
 
 /**
- * A spreadsheet takes what begins like this for a formula and may run it, and users choose their
- * own names: a single quote before it makes it text. The quote is part of the field from then on.
+ * A spreadsheet takes a cell that begins like this for a formula and may run it, and users choose
+ * their own names: a single quote before it makes it text, and is part of the field from then on.
+ * In many countries cells end with a semicolon, so what follows one may begin a cell as well.
  */
-const FORMULA = /^[=+\-@\t\r]/;
+const FORMULA = /(^|[;\t\r\n])(?=[=+\-@\t\r])/g;
 
 function field(value: string): string {
-  const text = FORMULA.test(value) ? `'${value}` : value;
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  const text = value.replaceAll(FORMULA, "$1'");
+  return /[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
