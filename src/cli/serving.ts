@@ -35,6 +35,18 @@ export function refuseElsewhere({ platform }: Given, kind: Kind): void {
   );
 }
 
+/** The runtime has heeded them before any code of ours: a debugger could read every secret. */
+const DEBUGGERS = ["BUN_INSPECT", "BUN_INSPECT_CONNECT_TO"];
+
+export function refuseDebugger({ environment }: Given): void {
+  const name = DEBUGGERS.find((one) => environment[one] !== undefined);
+  if (name === undefined) return;
+  throw new Failure(
+    `${name} is set: a debugger could read and change everything in this process`,
+    `unset ${name} and start it again`,
+  );
+}
+
 /** Opens the folder, listens, lets `ready` speak, and runs until it is told to stop. */
 export async function serveFolder(
   given: Given,

@@ -147,7 +147,20 @@ describe("the environment", () => {
     expect((await server.stop()).code).toBe(0);
   });
 
-  // Two that cannot be kept out, because the runtime reads them before any of our code: whoever
+  test.each([
+    ["serve", "BUN_INSPECT", "ws://127.0.0.1:0/debug"],
+    ["serve", "BUN_INSPECT_CONNECT_TO", "ws://127.0.0.1:1/debug"],
+    ["demo", "BUN_INSPECT", "ws://127.0.0.1:0/debug"],
+  ])("berth %s does not serve with %s, which lets a debugger in", async (command, name, value) => {
+    const data = join(tempFolder(), "data");
+    const said = await ran([command, "--data", data, ...LISTEN], { env: { [name]: value } });
+    expect([said.code, said.stdout]).toEqual([1, ""]);
+    expect(said.stderr).toContain(`berth: error: ${name} is set`);
+    expect(said.stderr).toContain(`berth: hint: unset ${name}`);
+    expect(existsSync(data)).toBe(false);
+  });
+
+  // Two more that cannot be kept out, because the runtime reads them before any of our code: whoever
   // sets them for a process could as well start another one. The unit unsets both.
   test("BUN_OPTIONS and BUN_BE_BUN are still what SECURITY.md says of them", async () => {
     const { folder, proof, code } = hostileFolder();

@@ -17,7 +17,7 @@ import type { Services } from "../../http/app.ts";
 import { dataFolder, Failure, listOf, type Command } from "../command.ts";
 import { demoIssue, demoTerms } from "../demo-license.ts";
 import { option } from "../flags.ts";
-import { refuseElsewhere, serveFolder, type Server } from "../serving.ts";
+import { refuseDebugger, refuseElsewhere, serveFolder, type Server } from "../serving.ts";
 import { print, table } from "../terminal.ts";
 
 export const demo: Command = {
@@ -28,6 +28,7 @@ export const demo: Command = {
   examples: ["berth demo", "berth demo --product CAD --listen 127.0.0.1:9000"],
   async run(given) {
     refuseElsewhere(given, "demo");
+    refuseDebugger(given);
     const products = ["DEMO", ...listOf(given, "product")];
     const wrong = products.find((code) => !/^[\x21-\x7e]{1,64}$/.test(code));
     if (wrong !== undefined) {

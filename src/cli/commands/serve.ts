@@ -4,7 +4,7 @@ import { version } from "../../platform/version.ts";
 import { dataFolder, listOf, stringOf, type Command, type Given } from "../command.ts";
 import { option, serverSettings } from "../flags.ts";
 import { networksText } from "../doors.ts";
-import { refuseElsewhere, serveFolder, type Server } from "../serving.ts";
+import { refuseDebugger, refuseElsewhere, serveFolder, type Server } from "../serving.ts";
 import { print, printWarning, table } from "../terminal.ts";
 import { certificateText } from "../tls-files.ts";
 
@@ -16,6 +16,7 @@ export const serve: Command = {
   examples: ["berth serve --data /srv/berth", "berth serve --listen 10.1.0.5:8080"],
   async run(given) {
     refuseElsewhere(given, "site");
+    refuseDebugger(given);
     const folder = dataFolder(given);
     return serveFolder(given, folder, "site", nothingToPrepare, (server) => banner(server, given));
   },
