@@ -1,9 +1,10 @@
 // Answers that take longer than a connection may be silent.
 import { expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { no, ok } from "../../src/domain/result.ts";
 import type { Served } from "../../src/http/served.ts";
-import { handle, listenOnSocket } from "../../src/http/server.ts";
+import { handle, IDLE_SECONDS, listenOnSocket } from "../../src/http/server.ts";
 import { openAppliance } from "../support/api.ts";
 import { served } from "../support/served.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -24,6 +25,11 @@ const slowly =
     },
     doctor: async () => no({ code: "broken_off" }),
   });
+
+test("SECURITY.md tells after how many seconds a half-sent body is cut off", () => {
+  const text = readFileSync(join(import.meta.dir, "..", "..", "SECURITY.md"), "utf8");
+  expect(text).toContain(`${IDLE_SECONDS} s for bodies`);
+});
 
 test("on the socket an answer may take its time", async () => {
   const site = await openAppliance({ served: slowly(14_000) });
