@@ -9,7 +9,8 @@ import { Failure, stringOf, type Given } from "./command.ts";
 /** What `berth tls init` makes, in the data folder. */
 export const tlsPaths = (folder: string) => ({
   caCertificate: join(folder, "tls", "ca.pem"),
-  caKey: join(folder, "tls", "ca.key"),
+  /** Where older versions kept the CA's key. */
+  oldCaKey: join(folder, "tls", "ca.key"),
   certificate: join(folder, "tls", "server.pem"),
   key: join(folder, "tls", "server.key"),
 });

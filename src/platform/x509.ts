@@ -5,9 +5,11 @@ import {
   generateKeyPairSync,
   randomBytes,
   sign,
+  X509Certificate,
   type KeyObject,
 } from "node:crypto";
 import { isIP } from "node:net";
+import { boolean, integer, oid, partsOf, sequence, tagged } from "./der.ts";
 
 /**
  * Certificates for a site of its own (X.509 v3, ECDSA P-256 with SHA-256): just enough DER to make
@@ -18,50 +20,99 @@ export interface Issued {
   readonly key: string;
 }
 
+/** What signs for a site. */
 export interface Authority extends Issued {
   readonly name: string;
   /** Nothing it signs lasts longer than it does. */
   readonly endsAt: number;
 }
 
+export interface SiteAuthority extends Authority {
+  /** What clients trust. The key that belongs to it was never written anywhere. */
+  readonly root: string;
+}
+
+/** What an authority may sign for: these DNS names and those below them, and these addresses. */
+export interface Permitted {
+  readonly names: readonly string[];
+  /** Null: any. */
+  readonly addresses: readonly string[] | null;
+}
+
 const DAY = 24 * 60 * 60 * 1_000;
 /** Clients with opinions accept no server certificate that lasts longer. */
 const LEAF_DAYS = 825;
-const CA_DAYS = 3_650;
+const CA_DAYS = 1_826;
+/** A client's certificate cannot be revoked, so it does not last long. */
+export const CLIENT_DAYS = 90;
+export const MOST_DAYS = LEAF_DAYS;
 
-export function makeAuthority(name: string, now: number): Authority {
-  const pair = generateKeyPairSync("ec", { namedCurve: "P-256" });
+const SERVER_AUTH = "1.3.6.1.5.5.7.3.1";
+const CLIENT_AUTH = "1.3.6.1.5.5.7.3.2";
+const NAME_CONSTRAINTS = "2.5.29.30";
+
+/**
+ * A root and what it signs with, limited to TLS and to what it is permitted. There are two because
+ * some clients (Java's) heed no limits that stand in the root itself; and since the root's key is
+ * forgotten here, nothing can ever be signed past the limits of the other.
+ */
+export function makeAuthority(name: string, permitted: Permitted, now: number): SiteAuthority {
+  const [root, own] = [newPair(), newPair()];
   const endsAt = now + CA_DAYS * DAY;
-  const certificate = certify({
-    subject: name,
-    issuer: name,
-    key: pair.publicKey,
-    signer: pair.privateKey,
-    signerKey: pair.publicKey,
-    now,
+  const by = { issuer: name, signer: root.privateKey, signerKey: root.publicKey, now, endsAt };
+  const limits = (below: number): Buffer[] => [
+    extension("2.5.29.19", true, sequence(boolean(true), integer(Buffer.from([below])))),
+    // Signs certificates and revocation lists, nothing else.
+    extension("2.5.29.15", true, tagged(3, Buffer.from([1, 0b0000_0110]))),
+    extension("2.5.29.37", false, sequence(oid(SERVER_AUTH), oid(CLIENT_AUTH))),
+    extension(NAME_CONSTRAINTS, true, sequence(tagged(0xa0, ...subtrees(permitted)))),
+  ];
+  const issuer = `${name} (issuing)`;
+  return {
+    root: certify({ ...by, subject: name, key: root.publicKey, extensions: limits(1) }),
+    name: issuer,
+    certificate: certify({ ...by, subject: issuer, key: own.publicKey, extensions: limits(0) }),
+    key: pem(own.privateKey),
     endsAt,
-    extensions: [
-      extension("2.5.29.19", true, sequence(boolean(true), integer(Buffer.from([0])))),
-      // Signs certificates and revocation lists, nothing else.
-      extension("2.5.29.15", true, tagged(3, Buffer.from([1, 0b0000_0110]))),
-    ],
-  });
-  return { name, endsAt, certificate, key: pem(pair.privateKey) };
+  };
 }
+
+const newPair = () => generateKeyPairSync("ec", { namedCurve: "P-256" });
+
+const subtrees = ({ names, addresses }: Permitted): Buffer[] => [
+  ...names.map((name) => sequence(tagged(0x82, Buffer.from(name)))),
+  ...(addresses ?? []).map((address) => {
+    const bytes = addressBytes(address);
+    return sequence(tagged(0x87, bytes, Buffer.alloc(bytes.length, 0xff)));
+  }),
+];
 
 /** For a server, by the names and addresses clients call it by. */
 export const issueServer = (ca: Authority, names: readonly string[], now: number): Issued =>
-  issue(ca, names[0] ?? "berth", now, [
-    extension("2.5.29.37", false, sequence(oid("1.3.6.1.5.5.7.3.1"))),
+  issue(ca, names[0] ?? "berth", { now, days: LEAF_DAYS }, [
+    extension("2.5.29.37", false, sequence(oid(SERVER_AUTH))),
     extension("2.5.29.17", false, sequence(...names.map(alternative))),
   ]);
 
-/** For a client that shows who it is. */
-export const issueClient = (ca: Authority, name: string, now: number): Issued =>
-  issue(ca, name, now, [extension("2.5.29.37", false, sequence(oid("1.3.6.1.5.5.7.3.2")))]);
+interface Span {
+  readonly now: number;
+  readonly days: number;
+}
 
-function issue(ca: Authority, subject: string, now: number, more: readonly Buffer[]): Issued {
-  const pair = generateKeyPairSync("ec", { namedCurve: "P-256" });
+/**
+ * For a client that shows who it is. Two words, because a single one may be taken for a server's
+ * name, which the authority is not permitted to sign for.
+ */
+export const issueClient = (ca: Authority, name: string, span: Span): Issued =>
+  issue(ca, `client ${name}`, span, [extension("2.5.29.37", false, sequence(oid(CLIENT_AUTH)))]);
+
+function issue(
+  ca: Authority,
+  subject: string,
+  { now, days }: Span,
+  more: readonly Buffer[],
+): Issued {
+  const pair = newPair();
   const signer = createPrivateKey(ca.key);
   const certificate = certify({
     subject,
@@ -70,7 +121,7 @@ function issue(ca: Authority, subject: string, now: number, more: readonly Buffe
     signer,
     signerKey: createPublicKey(signer),
     now,
-    endsAt: Math.min(now + LEAF_DAYS * DAY, ca.endsAt),
+    endsAt: Math.min(now + days * DAY, ca.endsAt),
     extensions: [
       extension("2.5.29.19", true, sequence()),
       extension("2.5.29.15", true, tagged(3, Buffer.from([7, 0b1000_0000]))),
@@ -127,36 +178,11 @@ const spki = (key: KeyObject): Buffer => key.export({ type: "spki", format: "der
 const keyId = (key: KeyObject): Buffer =>
   createHash("sha1").update(spki(key).subarray(-65)).digest();
 
-/** DER: a tag, the length, the content. */
-function tagged(tag: number, ...parts: readonly Buffer[]): Buffer {
-  const content = Buffer.concat(parts);
-  const { length } = content;
-  const size =
-    length < 0x80 ? [length] : length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
-  if (length > 0xffff) throw new Error("too long for a certificate");
-  return Buffer.concat([Buffer.from([tag, ...size]), content]);
-}
-
-const sequence = (...parts: readonly Buffer[]): Buffer => tagged(0x30, ...parts);
-const integer = (bytes: Buffer): Buffer => tagged(2, bytes);
-const boolean = (value: boolean): Buffer => tagged(1, Buffer.from([value ? 0xff : 0]));
-
 /** Neither negative nor padded: the first byte lies between 1 and 127. */
 const positive = (bytes: Buffer): Buffer => {
   bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40;
   return bytes;
 };
-
-function oid(dotted: string): Buffer {
-  const [first = 0, second = 0, ...rest] = dotted.split(".").map(Number);
-  const bytes = [first * 40 + second];
-  for (const part of rest) {
-    const groups = [part & 0x7f];
-    for (let left = part >>> 7; left > 0; left >>>= 7) groups.unshift((left & 0x7f) | 0x80);
-    bytes.push(...groups);
-  }
-  return tagged(6, Buffer.from(bytes));
-}
 
 /** Two digits of year until 2049, as the standard has it. */
 function time(at: number): Buffer {
@@ -187,3 +213,35 @@ const shortForm = (address: string): string => new URL(`http://[${address}]`).ho
 
 const groups = (text: string): number[] =>
   text === "" ? [] : text.split(":").map((group) => Number.parseInt(group, 16));
+
+/** What a certificate says it may sign for; null: it does not say, so anything. */
+export function permittedBy(certificate: string): Permitted | null {
+  const raw = new X509Certificate(certificate).raw;
+  const at = raw.indexOf(oid(NAME_CONSTRAINTS));
+  if (at < 0) return null;
+  // A critical extension: its name, TRUE, and the value as a string of octets.
+  const [, , value] = partsOf(raw.subarray(at));
+  const [constraints] = partsOf(value?.content ?? Buffer.alloc(0));
+  const [permitted] = partsOf(constraints?.content ?? Buffer.alloc(0));
+  const bases = partsOf(permitted?.content ?? Buffer.alloc(0)).flatMap(({ content }) =>
+    partsOf(content).slice(0, 1),
+  );
+  const names = bases.filter(({ tag }) => tag === 0x82).map(({ content }) => content.toString());
+  const addresses = bases.filter(({ tag }) => tag === 0x87).map(({ content }) => textOf(content));
+  return { names, addresses: addresses.length === 0 ? null : addresses };
+}
+
+/** Whether it is among what may be signed for. */
+export function isPermitted({ names, addresses }: Permitted, name: string): boolean {
+  if (isIP(name) === 0) return names.some((one) => name === one || name.endsWith(`.${one}`));
+  const bytes = addressBytes(name);
+  return addresses === null || addresses.some((one) => addressBytes(one).equals(bytes));
+}
+
+/** Of an address and its mask, the address. */
+function textOf(bytes: Buffer): string {
+  const address = bytes.subarray(0, bytes.length / 2);
+  if (address.length === 4) return address.join(".");
+  const text = Array.from({ length: 8 }, (_, i) => address.readUInt16BE(2 * i).toString(16));
+  return shortForm(text.join(":"));
+}

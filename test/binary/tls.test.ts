@@ -1,6 +1,6 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
-import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { issueServer, makeAuthority } from "../../src/platform/x509.ts";
 import { runBinary } from "../support/binary.ts";
@@ -18,7 +18,8 @@ const DAY = 24 * 60 * 60 * 1_000;
 async function secured(words: readonly string[] = []) {
   const site = await GuardedSite.open();
   const made = await site.tell(["tls", "init", "--names", "berth.plant7.lan"]);
-  const file = (name: string): string => join(site.folder, "tls", name);
+  const file = (name: string): string =>
+    name === "ca.key" ? join(`${site.folder}-ca`, name) : join(site.folder, "tls", name);
   await site.restart([
     "--listen-tls",
     "0.0.0.0:0",
@@ -32,13 +33,17 @@ type File = (name: string) => string;
 
 /** In the place of the server's certificate, one of the same CA that ends when we say. */
 function certifyUntil(file: File, endsAt: number): void {
-  const [certificate = "", key = ""] = ["ca.pem", "ca.key"].map((one) =>
-    readFileSync(file(one), "utf8"),
-  );
-  const name = new X509Certificate(certificate).subject.replace("CN=", "");
+  const { name, certificate, key } = signerIn(file("ca.key"));
   const issued = issueServer({ name, certificate, key, endsAt }, ["localhost"], endsAt - DAY);
-  writeFileSync(file("server.pem"), issued.certificate);
+  writeFileSync(file("server.pem"), `${issued.certificate}${certificate}`);
   writeFileSync(file("server.key"), issued.key);
+}
+
+/** What a site CA signs with, out of the file that its key is kept in. */
+function signerIn(path: string) {
+  const blocks = readFileSync(path, "utf8").match(/-----BEGIN [^]+?-----END [A-Z ]+-----\n/g);
+  const [key = "", certificate = ""] = blocks ?? [];
+  return { name: new X509Certificate(certificate).subject.replace("CN=", ""), key, certificate };
 }
 
 const shownBy = (file: File): string =>
@@ -59,7 +64,8 @@ describe("berth tls init", () => {
     for (const name of ["ca.key", "ca.pem", "server.key", "server.pem"]) {
       expect([name, modeOf(file(name))]).toEqual([name, "600"]);
     }
-    expect(modeOf(file("."))).toBe("700");
+    expect([modeOf(file(".")), modeOf(join(file("ca.key"), ".."))]).toEqual(["700", "700"]);
+    expect(existsSync(join(file("."), "ca.key"))).toBe(false);
     expect(advice).toContain(new X509Certificate(ca).fingerprint256);
   });
 
@@ -78,8 +84,23 @@ describe("berth tls init", () => {
     const refused = await site.tell(["tls", "init"]);
     expect([refused.code, refused.stderr]).toEqual([
       1,
-      expect.stringContaining("ca.key is missing"),
+      expect.stringMatching(/the key of the site CA is not in .*ca\.key\n.*--ca-dir.*--new-ca/),
     ]);
+  });
+
+  test("a key that is not the CA's is not used", async () => {
+    const { site, file } = await secured();
+    const { key } = makeAuthority("another CA", { names: ["x"], addresses: null }, Date.now());
+    const text = readFileSync(file("ca.key"), "utf8");
+    const other = text.replace(/-----BEGIN PRIVATE KEY[^]+END PRIVATE KEY-----\n/, key);
+    for (const damaged of [other, text.slice(0, 200), ""]) {
+      writeFileSync(file("ca.key"), damaged);
+      const refused = await site.tell(["tls", "init"]);
+      expect([refused.code, refused.stderr]).toEqual([
+        1,
+        expect.stringContaining("is not the key of the site CA"),
+      ]);
+    }
   });
 
   test.skipIf(Bun.which("curl") === null)("what it says to do with curl works", async () => {
@@ -135,13 +156,16 @@ test.skipIf(REMOTE === null)("other machines administer over TLS alone", async (
 
 test("with a client CA, only its certificates get in, and applications not in plain HTTP", async () => {
   const { site, port, ca } = await secured(["--client-auth", "mtls", "--client-ca", "CA"]);
-  const path = join(tempFolder(), "ws-17.pem");
-  expect((await site.tell(["tls", "client", "--name", "ws-17", "--out", path])).code).toBe(0);
-  expect(modeOf(path)).toBe("600");
-  expect((await site.tell(["tls", "client", "--name", "ws-17", "--out", path])).code).toBe(1);
-  const own = readFileSync(path, "utf8");
-  expect((await askOnce({ port, ca, cert: own, key: own })).status).toBe(200);
-  const foreign = makeAuthority("another CA", Date.now());
+  for (const name of ["ws-17", "ws-17.plant7.lan", "Ada's laptop"]) {
+    const path = join(tempFolder(), "client.pem");
+    const made = await site.tell(["tls", "client", "--name", name, "--out", path]);
+    expect([made.code, made.stdout]).toEqual([0, expect.stringContaining("cannot be revoked")]);
+    expect(modeOf(path)).toBe("600");
+    expect((await site.tell(["tls", "client", "--name", name, "--out", path])).code).toBe(1);
+    const own = readFileSync(path, "utf8");
+    expect((await askOnce({ port, ca, cert: own, key: own })).status).toBe(200);
+  }
+  const foreign = makeAuthority("another CA", { names: ["ws-17"], addresses: null }, Date.now());
   const stranger = issueServer(foreign, ["ws-17"], Date.now());
   expect(askOnce({ port, ca, cert: stranger.certificate, key: stranger.key })).rejects.toThrow();
   expect(askOnce({ port, ca })).rejects.toThrow();

@@ -182,7 +182,11 @@ describe("the host", () => {
     const data = await site();
     mkdirSync(join(data, "tls"), { mode: 0o700 });
     const then = Date.now() - daysAgo * DAY;
-    const { certificate } = issueServer(makeAuthority("CA", then), [hostname()], then);
+    const { certificate } = issueServer(
+      makeAuthority("CA", { names: [hostname()], addresses: null }, then),
+      [hostname()],
+      then,
+    );
     writeFileSync(join(data, "tls", "server.pem"), certificate, { mode: 0o600 });
     const report = await examined(data);
     expect(about(report, "certificate")?.level).toBe(level);

@@ -74,6 +74,15 @@ async function firstInstallation(): Promise<void> {
       (statSync(DATA).mode & 0o777) === 0o700,
     { type: shown("Type"), uid: statSync(`/proc/${mainPid()}`).uid },
   );
+  const key = statSync("/etc/berth/ca/ca.key");
+  check(
+    "the site CA's key is root's alone, and not in the data folder",
+    key.uid === 0 &&
+      (key.mode & 0o777) === 0o600 &&
+      (statSync("/etc/berth/ca").mode & 0o777) === 0o700 &&
+      !existsSync(`${DATA}/tls/ca.key`),
+    { uid: key.uid, mode: key.mode.toString(8) },
+  );
   const exposure = /exposure level for berth\.service: ([\d.]+)/.exec(
     run("systemd-analyze", "security", SERVICE, "--no-pager").text,
   )?.[1];
@@ -235,7 +244,7 @@ async function needsAnOperator(): Promise<void> {
 async function newCertificate(): Promise<void> {
   const { granted, wrong, stop } = load("reloaded");
   const pid = mainPid();
-  must("berth", "tls", "init", "--names", "berth.plant7.lan");
+  must("berth", "tls", "init", "--new-ca", "--names", "berth.plant7.lan");
   const reloaded = await runBeside("systemctl", "reload", SERVICE);
   const tls = { ca: readFileSync(`${DATA}/tls/ca.pem`, "utf8"), serverName: "berth.plant7.lan" };
   await Bun.sleep(500);

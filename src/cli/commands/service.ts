@@ -70,7 +70,7 @@ berth ${version} is installed${how}
 ${table([
   ["  settings", places.settings],
   ["  data", places.data],
-  ["  site CA", `${caCertificate}; clients need it for TLS`],
+  ["  site CA", `${caCertificate}; clients need it for TLS; its key is in ${places.ca}`],
   ["  admin token", `${places.adminToken}; Authorization: Bearer, over TLS from other machines`],
   ["  log", `journalctl -u ${SERVICE}`],
 ])}

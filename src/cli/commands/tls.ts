@@ -1,51 +1,110 @@
-import { hostname, networkInterfaces } from "node:os";
+import { hostname } from "node:os";
 import { dirname } from "node:path";
+import { isIP } from "node:net";
 import { X509Certificate } from "node:crypto";
 import { wallClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/disk.ts";
 import { replaceFile } from "../../platform/files.ts";
-import { normalAddress } from "../../platform/networks.ts";
 import { Misuse } from "../../platform/options.ts";
-import { becomeOwnerOf } from "../../platform/owner.ts";
-import { issueClient, issueServer, makeAuthority, type Authority } from "../../platform/x509.ts";
-import { DONE, dataFolder, Failure, isSet, listOf, stringOf, type Command } from "../command.ts";
+import { asOwnerOf, becomeOwnerOf } from "../../platform/owner.ts";
+import { randomBytes } from "../../platform/random.ts";
+import {
+  CLIENT_DAYS,
+  issueClient,
+  issueServer,
+  makeAuthority,
+  MOST_DAYS,
+  permittedBy,
+} from "../../platform/x509.ts";
+import {
+  DONE,
+  dataFolder,
+  Failure,
+  isSet,
+  stringOf,
+  type Command,
+  type Given,
+} from "../command.ts";
 import { option } from "../flags.ts";
 import { refuseToReplace, writeOutputText } from "../output-file.ts";
-import { print, printJson } from "../terminal.ts";
+import { caFolderOf, caKeyIn, keepSiteCa, readSiteCa, type SiteCa } from "../site-ca.ts";
+import { print, printJson, printWarning } from "../terminal.ts";
 import { tlsPaths } from "../tls-files.ts";
+import { namesOf, permittedNames } from "../tls-names.ts";
 
 const init: Command = {
   name: "tls init",
   everyday: true,
   summary: "make a site CA and a server certificate, or renew the certificate",
-  options: [option.data, option.names, option.config, option.json],
-  examples: ["berth tls init --names berth.plant7.lan,10.1.0.5"],
+  options: [
+    option.data,
+    option.names,
+    option.caDir,
+    option.newCa,
+    option.limitAddresses,
+    option.config,
+    option.json,
+  ],
+  examples: [
+    "berth tls init --names berth.plant7.lan,10.1.0.5",
+    "berth tls init --ca-dir /media/usb/site-ca",
+  ],
   async run(given) {
-    const folder = dataFolder(given);
-    if (realDisk.stat(folder) === null) {
-      throw new Failure(`${folder} is not there`, "start berth serve once, or check --data");
-    }
+    const folder = existing(given);
+    const now = wallClock();
+    const kept = isSet(given, "new-ca") ? null : readSiteCa(given, folder);
+    if (kept?.isInDataFolder === true) warnOfOldKey(kept, folder);
+    const names = kept === null ? namesOf(given, folder) : permittedNames(given, kept);
+    // As whoever asked, who may be root: the server's user shall not read the CA's key.
+    const ca = kept ?? (await newSiteCa(given, folder, names));
+    const server = issueServer(ca.authority, names, now);
     becomeOwnerOf(folder);
     const paths = tlsPaths(folder);
-    const names = namesOf(listOf(given, "names"));
-    const now = wallClock();
-    realDisk.makeFolder(dirname(paths.caKey));
-    const kept = authorityIn(folder);
-    const ca = kept ?? makeAuthority(`Berth site CA of ${hostname()}`, now);
-    if (kept === null) {
-      await replaceFile(realDisk, paths.caKey, Buffer.from(ca.key));
-      await replaceFile(realDisk, paths.caCertificate, Buffer.from(ca.certificate));
-    }
-    const server = issueServer(ca, names, now);
+    realDisk.makeFolder(dirname(paths.certificate));
+    await replaceFile(realDisk, paths.caCertificate, Buffer.from(ca.root));
     await replaceFile(realDisk, paths.key, Buffer.from(server.key));
-    await replaceFile(realDisk, paths.certificate, Buffer.from(server.certificate));
-    const validTo = endOf(server.certificate);
-    const fingerprint = new X509Certificate(ca.certificate).fingerprint256;
+    const shown = Buffer.from(`${server.certificate}${ca.chain}`);
+    await replaceFile(realDisk, paths.certificate, shown);
+    // What it signed is trusted no more, and its key need not lie about.
+    if (kept === null && realDisk.stat(paths.oldCaKey) !== null) realDisk.remove(paths.oldCaKey);
+    const made: Made = {
+      names,
+      validTo: endOf(server.certificate),
+      fingerprint: new X509Certificate(ca.root).fingerprint256,
+      isNew: kept === null,
+    };
     if (isSet(given, "json")) {
-      printJson({ ...paths, names, valid_to: validTo, fingerprint, new_authority: kept === null });
+      const { oldCaKey: _old, ...files } = paths;
+      const { validTo: valid_to, fingerprint, isNew: new_authority } = made;
+      printJson({ ...files, caKey: ca.keyPath, names, valid_to, fingerprint, new_authority });
       return DONE;
     }
-    print(advice(folder, names, validTo, fingerprint, kept === null));
+    print(advice(folder, ca, made));
+    return DONE;
+  },
+};
+
+const moveCa: Command = {
+  name: "tls move-ca",
+  summary: "move the site CA's key out of the data folder, where older versions kept it",
+  options: [option.data, option.caDir, option.config, option.json],
+  examples: ["sudo berth tls move-ca"],
+  async run(given) {
+    const folder = existing(given);
+    const ca = readSiteCa(given, folder);
+    const { oldCaKey } = tlsPaths(folder);
+    const where = caFolderOf(given, folder);
+    if (ca === null || realDisk.stat(oldCaKey) === null) {
+      throw new Failure(`there is no key of a site CA in ${folder}`, "nothing has to be moved");
+    }
+    // One that was interrupted before the old file was removed goes on here.
+    if (ca.isInDataFolder) {
+      await keepSiteCa(where, ca.authority.key, [ca.authority.certificate, ca.root]);
+    }
+    await asOwnerOf(folder, async () => realDisk.remove(oldCaKey));
+    const path = caKeyIn(where);
+    if (isSet(given, "json")) printJson({ path });
+    else print(`the site CA's key is in ${path} now; certificates and clients stay as they are`);
     return DONE;
   },
 };
@@ -53,7 +112,15 @@ const init: Command = {
 const client: Command = {
   name: "tls client",
   summary: "make a client's certificate and key, signed by the site CA, for client_auth = mtls",
-  options: [option.data, option.clientName, option.out, option.config, option.json],
+  options: [
+    option.data,
+    option.clientName,
+    option.clientDays,
+    option.out,
+    option.caDir,
+    option.config,
+    option.json,
+  ],
   examples: ["berth tls client --name ws-17 --out ws-17.pem"],
   async run(given) {
     const folder = dataFolder(given);
@@ -61,70 +128,76 @@ const client: Command = {
     const out = stringOf(given, "out");
     if (name === null || out === null)
       throw new Misuse("--name and --out must be given", "berth help tls client");
-    const ca = authorityIn(folder);
+    const days = daysOf(given);
+    const ca = readSiteCa(given, folder);
     if (ca === null) throw new Failure(`${folder} has no site CA yet`, "berth tls init makes one");
+    if (ca.isInDataFolder) warnOfOldKey(ca, folder);
     refuseToReplace(out);
-    const { certificate, key } = issueClient(ca, name, wallClock());
-    await writeOutputText(out, `${certificate}${key}`);
+    const { certificate, key } = issueClient(ca.authority, name, { now: wallClock(), days });
+    await writeOutputText(out, `${certificate}${ca.chain}${key}`);
     const validTo = endOf(certificate);
     if (isSet(given, "json")) printJson({ name, path: out, valid_to: validTo });
-    else print(`${out} holds the certificate and the key of ${name}, until ${validTo}`);
+    else {
+      print(`${out} holds the certificate and the key of ${name}, until ${validTo}.
+It cannot be revoked. If it is lost before then, make a new CA (berth tls init --new-ca), hand it
+out, and make every client's certificate anew.`);
+    }
     return DONE;
   },
 };
 
-function authorityIn(folder: string): Authority | null {
-  const { caCertificate, caKey } = tlsPaths(folder);
-  const [certificate, key] = [caCertificate, caKey].map((path) => realDisk.read(path));
-  if (certificate == null && key == null) return null;
-  if (certificate == null || key == null) {
-    throw new Failure(
-      `${certificate == null ? caCertificate : caKey} is missing beside the other half`,
-      "bring it back, or remove both and hand out a new CA",
-    );
-  }
-  const text = new TextDecoder();
-  const { subject } = new X509Certificate(certificate);
-  const validTo = endOf(certificate);
-  const endsAt = Date.parse(validTo);
-  if (endsAt <= wallClock()) {
-    throw new Failure(
-      `the site CA ended on ${validTo}`,
-      `remove ${caCertificate} and ${caKey}, make a new one with berth tls init, hand it out`,
-    );
-  }
-  const name = subject.replace(/^CN=/, "");
-  return { name, endsAt, certificate: text.decode(certificate), key: text.decode(key) };
+function existing(given: Given): string {
+  const folder = dataFolder(given);
+  if (realDisk.stat(folder) !== null) return folder;
+  throw new Failure(`${folder} is not there`, "start berth serve once, or check --data");
 }
 
-/** What clients may call this machine by, unless they are told something else. */
-function namesOf(given: readonly string[]): string[] {
-  const own = Object.values(networkInterfaces()).flatMap((all) =>
-    (all ?? []).map(({ address }) => address),
-  );
-  const names = [...given, hostname(), "localhost", ...own].map(
-    (name) => normalAddress(name) ?? name.toLowerCase(),
-  );
-  const wrong = names.find(
-    (name) => normalAddress(name) === null && !/^[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?$/.test(name),
-  );
-  if (wrong !== undefined)
-    throw new Misuse(`${wrong} is no name for a server`, "for example berth.plant7.lan");
-  return [...new Set(names)];
+function daysOf(given: Given): number {
+  const days = Number(stringOf(given, "days") ?? CLIENT_DAYS);
+  if (Number.isInteger(days) && days >= 1 && days <= MOST_DAYS) return days;
+  throw new Misuse(`--days must be a whole number from 1 to ${MOST_DAYS}`, "for example --days 30");
 }
 
-function advice(
-  folder: string,
-  names: readonly string[],
-  validTo: string,
-  fingerprint: string,
-  isNew: boolean,
-): string {
+function warnOfOldKey({ keyPath }: SiteCa, folder: string): void {
+  printWarning(
+    `${keyPath} lies where the server can read it; move it: berth tls move-ca --data ${folder}`,
+  );
+}
+
+async function newSiteCa(given: Given, folder: string, names: readonly string[]): Promise<SiteCa> {
+  const where = caFolderOf(given, folder);
+  const permitted = {
+    names: names.filter((name) => isIP(name) === 0),
+    addresses: isSet(given, "limit-addresses") ? names.filter((name) => isIP(name) !== 0) : null,
+  };
+  // Two CAs of one machine must not be called the same.
+  const title = `Berth site CA ${randomBytes(4)} of ${hostname()}`;
+  const { root, ...authority } = makeAuthority(title, permitted, wallClock());
+  await keepSiteCa(where, authority.key, [authority.certificate, root]);
+  const keyPath = caKeyIn(where);
+  return { authority, root, chain: authority.certificate, keyPath, isInDataFolder: false };
+}
+
+interface Made {
+  readonly names: readonly string[];
+  readonly validTo: string;
+  readonly fingerprint: string;
+  readonly isNew: boolean;
+}
+
+function advice(folder: string, ca: SiteCa, { names, validTo, fingerprint, isNew }: Made): string {
   const { caCertificate } = tlsPaths(folder);
+  const limits = permittedBy(ca.authority.certificate);
+  const may =
+    limits === null
+      ? "any name: --new-ca makes one that may sign for this server alone"
+      : [...limits.names, ...(limits.addresses ?? ["any address"])].join(", ");
   return `${isNew ? "a site CA and a server certificate are made" : "the server certificate is renewed; the site CA stays"}
   names         ${names.join(", ")}
   until         ${validTo}
-  CA            ${caCertificate}
+  CA            ${caCertificate}, until ${endOf(ca.root)}
+  signs for     ${may}
+  its key       ${ca.keyPath}; keep it: without it the next certificate needs a new CA
   fingerprint   ${fingerprint}
 
 Start the server with --listen-tls 0.0.0.0:8443; one that is running takes the new certificate with
@@ -142,4 +215,4 @@ Strict-Transport-Security is not sent: a browser would remember it and refuse pl
 const endOf = (certificate: string | Uint8Array): string =>
   new Date(new X509Certificate(certificate).validTo).toISOString();
 
-export const tlsCommands: readonly Command[] = [init, client];
+export const tlsCommands: readonly Command[] = [init, moveCa, client];

@@ -5,6 +5,7 @@ import { realDisk } from "../../platform/disk.ts";
 import { isTaken, listenerOn } from "../../platform/ports.ts";
 import { nameOfProcess } from "../../platform/processes.ts";
 import { hasSystemd, runTool, systemctl, type Ran } from "../../platform/systemd.ts";
+import { permittedBy } from "../../platform/x509.ts";
 import { parseListen } from "../listen.ts";
 import { places, SERVICE } from "../service/unit.ts";
 import { tlsPaths } from "../tls-files.ts";
@@ -23,6 +24,7 @@ export const hostFindings = (host: Host): Finding[] => [
   ...host.listens.map((listen) => portFinding(listen, host.pid)),
   ...firewallFindings(host.listens),
   ...certificateFindings(host.folder),
+  ...authorityFindings(host.folder),
   ...serviceFindings(host),
 ];
 
@@ -95,6 +97,23 @@ function certificateFindings(folder: string): Finding[] {
   if (left < 0) return [finding("certificate", "broken", `it ended on ${validTo}`, renew)];
   if (left < SOON) return [finding("certificate", "warning", `it ends on ${validTo}`, renew)];
   return [ok("certificate", `good until ${validTo}`)];
+}
+
+/** Clients take what the site CA signs for the truth: for which names, and who can sign? */
+function authorityFindings(folder: string): Finding[] {
+  const { caCertificate, oldCaKey } = tlsPaths(folder);
+  const bytes = realDisk.read(caCertificate);
+  const root = bytes === null || endOf(bytes) === null ? null : new TextDecoder().decode(bytes);
+  const found: Finding[] = [];
+  if (realDisk.stat(oldCaKey) !== null) {
+    const what = `${oldCaKey} lies where the server can read it`;
+    found.push(finding("site CA", "warning", what, `berth tls move-ca --data ${folder}`));
+  }
+  if (root !== null && permittedBy(root) === null) {
+    const advice = "berth tls init --new-ca makes one for this server alone; hand it out";
+    found.push(finding("site CA", "note", "it may sign for any name", advice));
+  }
+  return found;
 }
 
 function endOf(pem: Uint8Array): string | null {

@@ -11,6 +11,7 @@ export const places = {
   settings: "/etc/berth/berth.toml",
   sealingKey: "/etc/berth/sealing-key",
   adminToken: "/etc/berth/admin-token",
+  ca: "/etc/berth/ca",
   apiKey: "/etc/berth/api-key",
   sharedKey: "/etc/berth/shared-key",
   data: SERVICE_DATA,
