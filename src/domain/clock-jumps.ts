@@ -1,14 +1,9 @@
 import { totalAt } from "./consumption.ts";
 import type { ClockJumped } from "./event.ts";
 import { limits } from "./limits.ts";
-import type {
-  ClockJump,
-  Counter,
-  LapsedBorrow,
-  RecordedJump,
-  Registration,
-  State,
-} from "./state.ts";
+import type { ClockJump, RecordedJump } from "./jump.ts";
+import type { LapsedBorrow, Registration } from "./registration.ts";
+import type { Counter, State } from "./state.ts";
 import { later, type Instant } from "./time.ts";
 
 /**

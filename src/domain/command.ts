@@ -1,12 +1,6 @@
-import type {
-  ClockJump,
-  Contact,
-  Grant,
-  Kind,
-  OpenActivation,
-  OpenRequest,
-  TrustedVendor,
-} from "./state.ts";
+import type { ClockJump } from "./jump.ts";
+import type { Contact } from "./registration.ts";
+import type { Grant, Kind, OpenActivation, OpenRequest, TrustedVendor } from "./state.ts";
 import type { AccessChange, ReleasedBy } from "./event.ts";
 import type { Terms } from "./terms.ts";
 import type { Instant } from "./time.ts";

@@ -1,6 +1,7 @@
 import type { ContactChanged } from "./event.ts";
 import { limits } from "./limits.ts";
-import type { Contact, License, Registration } from "./state.ts";
+import type { Contact, Registration } from "./registration.ts";
+import type { License } from "./state.ts";
 import { later, type Instant } from "./time.ts";
 
 /** Who speaks for a slot, without what the caller says of itself at length. */

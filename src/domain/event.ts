@@ -1,7 +1,7 @@
 import type { Machine } from "./contact.ts";
+import type { ClockJump } from "./jump.ts";
+import type { Contact } from "./registration.ts";
 import type {
-  ClockJump,
-  Contact,
   Grant,
   Kind,
   OpenActivation,
@@ -280,27 +280,3 @@ export interface RefusalsCounted extends Happened<"RefusalsCounted"> {
   readonly count: number;
   readonly users: readonly string[];
 }
-
-/**
- * Whether an event makes its line part of the audit log: all but renewals, which would fill the
- * disk, other than the one that leases a borrow to a device. Lines written before are audited if
- * they say so themselves.
- */
-export function isAudited(event: Event): boolean {
-  if (event.type === "SlotRenewed") return event.leasedTo !== undefined;
-  return event.type !== "FeatureRenewed" && event.type !== "ClockMarked";
-}
-
-/**
- * What anybody may cause without end, and the audit log keeps. Not so renewals and what is given
- * back: those need something that was given out.
- */
-export const isGrant = ({ type }: Event): boolean => GRANTS.has(type);
-
-const GRANTS: ReadonlySet<string> = new Set<Event["type"]>([
-  "SlotTaken",
-  "SlotBorrowed",
-  "FeatureTaken",
-  "ConsumptionAdded",
-  "FeatureConsumptionAdded",
-]);

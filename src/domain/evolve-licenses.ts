@@ -8,7 +8,8 @@ import type {
 } from "./event.ts";
 import { limits } from "./limits.ts";
 import { Pool } from "./pool.ts";
-import type { Counter, Feature, FeatureSlot, License, Registration, State } from "./state.ts";
+import type { FeatureSlot, Registration } from "./registration.ts";
+import type { Counter, Feature, License, State } from "./state.ts";
 import { withdrawn, type FeatureTerms } from "./terms.ts";
 import { later, type Instant } from "./time.ts";
 

@@ -15,11 +15,10 @@ import { restoreSlot, setBack } from "./set-back.ts";
 import {
   newRegistration,
   type Contact,
-  type Feature,
   type FeatureRegistration,
   type Registration,
-  type State,
-} from "./state.ts";
+} from "./registration.ts";
+import type { Feature, State } from "./state.ts";
 import { isDated } from "./terms.ts";
 import { later, latest, type Instant } from "./time.ts";
 

@@ -13,7 +13,8 @@ import { recall, remember } from "./idempotency.ts";
 import { licensesOf, missingFields, validOf } from "./licenses.ts";
 import { no, ok, type Result } from "./result.ts";
 import { holding, nextFreeAt, slotsInUse } from "./slots.ts";
-import type { Feature, FeatureRegistration, License, State } from "./state.ts";
+import type { FeatureRegistration } from "./registration.ts";
+import type { Feature, License, State } from "./state.ts";
 import type { FeatureTerms } from "./terms.ts";
 import { earliest, later, MINUTE, type Instant } from "./time.ts";
 

@@ -1,7 +1,8 @@
 import type { Event } from "./event.ts";
 import type { Pool } from "./pool.ts";
 import { slotsInUse } from "./slots.ts";
-import type { FeatureRegistration, State } from "./state.ts";
+import type { FeatureRegistration } from "./registration.ts";
+import type { State } from "./state.ts";
 import { canBorrow, type ConsumptionTerms } from "./terms.ts";
 import type { Instant } from "./time.ts";
 

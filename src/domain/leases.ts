@@ -1,6 +1,7 @@
 import type { Fault } from "./fault.ts";
 import { borrowEndOf, holding } from "./slots.ts";
-import type { License, Registration } from "./state.ts";
+import type { Registration } from "./registration.ts";
+import type { License } from "./state.ts";
 import { endOf, type Terms } from "./terms.ts";
 import { earliest, HOUR, later, MINUTE, type Instant } from "./time.ts";
 

@@ -1,6 +1,6 @@
 import { bySlot, Ordered } from "./ordered.ts";
 import { ShardedMap } from "./sharded-map.ts";
-import type { Registration } from "./state.ts";
+import type { Registration } from "./registration.ts";
 import type { Instant } from "./time.ts";
 
 class Several extends Ordered<Registration> {

@@ -2,16 +2,14 @@ import { jumpsAfter, lapsedKey, movedLapsed, skewOf, undoneBy, type Skew } from 
 import type { ClockSetBack, SlotRestored } from "./event.ts";
 import { licenseOf } from "./evolve-licenses.ts";
 import type { Pool } from "./pool.ts";
+import type { RecordedJump } from "./jump.ts";
 import {
   newRegistration,
-  type Counter,
   type FeatureRegistration,
   type FeatureSlot,
-  type License,
-  type RecordedJump,
   type Registration,
-  type State,
-} from "./state.ts";
+} from "./registration.ts";
+import type { Counter, License, State } from "./state.ts";
 import type { ConsumptionTerms } from "./terms.ts";
 import { later, latest, nextBoundary, type Instant } from "./time.ts";
 

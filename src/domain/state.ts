@@ -1,6 +1,8 @@
 import { PeerIndex } from "./peer-index.ts";
-import type { Holder, Pool } from "./pool.ts";
+import type { RecordedJump } from "./jump.ts";
+import type { Pool } from "./pool.ts";
 import { RememberedKeys } from "./remembered-keys.ts";
+import type { FeatureSlot, LapsedBorrow, Registration } from "./registration.ts";
 import type { Terms, FeatureTerms } from "./terms.ts";
 import { instant, type Instant } from "./time.ts";
 
@@ -178,74 +180,6 @@ export interface Feature {
   readonly pool: Pool<FeatureSlot>;
 }
 
-export interface FeatureRegistration extends Holder {
-  registeredAt: Instant;
-  /** When its end was set: a set-back of the clock moves only what was set in the wrong time. */
-  setAt: Instant;
-}
-
-/** Held through a slot of the license: it ends with that one, or before, by its own timeout. */
-export interface FeatureSlot extends FeatureRegistration {
-  timeoutAt: Instant;
-}
-
-export interface Registration extends FeatureRegistration {
-  contact: Contact;
-  borrowedUntil: Instant | null;
-  /** When `borrowedUntil` was set; null while it is. */
-  borrowedAt: Instant | null;
-  /** SHA-256, hex, of the nonce of the device that the borrow is leased to; null: to none yet. */
-  leasedTo: string | null;
-  /** When a changed contact was last audited; null: not since the slot was taken. */
-  contactAuditedAt: Instant | null;
-  /** The audit log does not know yet that this is the contact. */
-  isContactUnaudited: boolean;
-}
-
-/** Why a jump of the clock ahead was believed. */
-export type JumpReason = "start" | "step" | "held" | "accepted";
-
-/** The clock went from one instant to a later one, and the time between did not pass here. */
-export interface ClockJump {
-  readonly from: Instant;
-  readonly to: Instant;
-  readonly reason: JumpReason;
-}
-
-export interface RecordedJump extends ClockJump {
-  /** Every counter with a period as it stood before the jump. */
-  readonly counters: readonly CounterBefore[];
-}
-
-interface CounterBefore {
-  readonly license: number;
-  /** Null: the license's own counter. */
-  readonly feature: string | null;
-  readonly total: number;
-  readonly resetAt: Instant | null;
-  readonly counted: number;
-}
-
-/** A borrow that ended by a clock that may have been wrong: its lease may still be good. */
-export interface LapsedBorrow {
-  readonly license: number;
-  readonly user: string;
-  readonly slot: number;
-  readonly registeredAt: Instant;
-  readonly contact: Contact;
-  readonly borrowedUntil: Instant;
-  readonly borrowedAt: Instant;
-  readonly leasedTo: string | null;
-}
-
-/** Where the holder last spoke from: what it says of itself, and the address it came from. */
-export interface Contact {
-  readonly hostname: string;
-  readonly ip: string;
-  readonly info: string;
-  readonly peer: string;
-}
-
 export interface Counter {
   total: number;
   /** From here on the total counts as zero; null: never. */
@@ -269,27 +203,6 @@ export interface RefusalTotal {
   readonly count: number;
   readonly lastAt: Instant;
 }
-
-/** Not borrowed, and heard from no other machine than this. */
-export const newRegistration = (
-  slot: number,
-  user: string,
-  registeredAt: Instant,
-  end: Instant,
-  contact: Contact,
-): Registration => ({
-  slot,
-  user,
-  registeredAt,
-  end,
-  setAt: registeredAt,
-  contact,
-  borrowedUntil: null,
-  borrowedAt: null,
-  leasedTo: null,
-  contactAuditedAt: null,
-  isContactUnaudited: false,
-});
 
 export const emptyState = (kind: Kind): State => ({
   kind,

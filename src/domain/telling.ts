@@ -1,5 +1,5 @@
 import type { AccessChange, Event, ReleasedBy } from "./event.ts";
-import type { JumpReason } from "./state.ts";
+import type { JumpReason } from "./jump.ts";
 import type { Instant } from "./time.ts";
 
 /** What people are told of an event; who it was and where from stands beside it. */

@@ -1,5 +1,5 @@
 import { limits } from "./limits.ts";
-import type { ClockJump, JumpReason } from "./state.ts";
+import type { ClockJump, JumpReason } from "./jump.ts";
 import { DAY, HOUR, later, MINUTE, type Instant } from "./time.ts";
 
 /**

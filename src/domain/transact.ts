@@ -1,6 +1,7 @@
 import type { Command } from "./command.ts";
 import { decide, type OutcomeOf } from "./decide.ts";
-import { isGrant, type Event } from "./event.ts";
+import { isGrant } from "./audited.ts";
+import type { Event } from "./event.ts";
 import { evolve } from "./evolve.ts";
 import type { Fault } from "./fault.ts";
 import { featureExpired } from "./features.ts";

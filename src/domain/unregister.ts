@@ -5,7 +5,8 @@ import type { Fault } from "./fault.ts";
 import { licensesOf, missingFields } from "./licenses.ts";
 import { no, type Result } from "./result.ts";
 import { borrowEndOf, holding } from "./slots.ts";
-import type { License, Registration, State } from "./state.ts";
+import type { Registration } from "./registration.ts";
+import type { License, State } from "./state.ts";
 import type { Instant } from "./time.ts";
 
 /** Also returns a borrowed slot early, where the license lets it. */

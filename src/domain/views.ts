@@ -2,7 +2,8 @@ import { totalAt } from "./consumption.ts";
 import { invalidity } from "./licenses.ts";
 import { moveGraceEnd } from "./move.ts";
 import { borrowEndOf, slotsInUse } from "./slots.ts";
-import type { Feature, Grant, License, Registration, State } from "./state.ts";
+import type { Registration } from "./registration.ts";
+import type { Feature, Grant, License, State } from "./state.ts";
 import { endOf, type FeatureTerms, type Terms } from "./terms.ts";
 import type { Instant } from "./time.ts";
 

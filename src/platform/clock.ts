@@ -1,4 +1,4 @@
-import type { ClockJump } from "../domain/state.ts";
+import type { ClockJump } from "../domain/jump.ts";
 import { instant, latest, type Instant } from "../domain/time.ts";
 import {
   acceptClock,

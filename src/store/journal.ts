@@ -1,4 +1,5 @@
-import { isAudited, type Event } from "../domain/event.ts";
+import { isAudited } from "../domain/audited.ts";
+import type { Event } from "../domain/event.ts";
 import { instant, type Instant } from "../domain/time.ts";
 import { GENESIS, sha256 } from "../platform/hash.ts";
 

@@ -2,18 +2,16 @@ import { Type, type Static } from "@sinclair/typebox";
 import { TypeCompiler, type TypeCheck } from "@sinclair/typebox/compiler";
 import { lapsedKey } from "../domain/clock-jumps.ts";
 import { Pool } from "../domain/pool.ts";
+import type { RecordedJump } from "../domain/jump.ts";
+import { newRegistration, type LapsedBorrow, type Registration } from "../domain/registration.ts";
 import {
   emptyState,
-  newRegistration,
   type Counter,
   type Feature,
   type Grant,
-  type LapsedBorrow,
   type License,
   type OpenActivation,
   type OpenRequest,
-  type RecordedJump,
-  type Registration,
   type Restore,
   type State,
   type Tombstone,

@@ -1,5 +1,6 @@
 import type { Fault } from "../domain/fault.ts";
-import type { ClockJump, Kind, State } from "../domain/state.ts";
+import type { ClockJump } from "../domain/jump.ts";
+import type { Kind, State } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import type { Disk } from "../platform/disk.ts";
 import type { FolderChanged } from "./folder-changed.ts";

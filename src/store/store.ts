@@ -3,14 +3,15 @@ import type { OutcomeOf } from "../domain/decide.ts";
 import type { Fault } from "../domain/fault.ts";
 import { no, ok, type Result } from "../domain/result.ts";
 import type { State } from "../domain/state.ts";
-import { latest, type Instant } from "../domain/time.ts";
-import { transact, type Transacted } from "../domain/transact.ts";
+import type { Instant } from "../domain/time.ts";
+import { transact } from "../domain/transact.ts";
 import { Checkpoints } from "./checkpoints.ts";
 import { conditionOf, SyncTimes, type Condition } from "./condition.ts";
 import { openFolder, type OpenedFolder } from "./folder.ts";
 import { GroupCommit, StorageError, storageFault, type StorageFault } from "./group-commit.ts";
 import { HeldFolder } from "./held-folder.ts";
-import { encodeLine, type Head } from "./journal.ts";
+import type { Head } from "./journal.ts";
+import { LiveState } from "./live-state.ts";
 import { loadAgain, type Loaded } from "./load.ts";
 import type { GoodSegment } from "./replay.ts";
 import type { RecordPlace } from "./record-files.ts";
@@ -30,8 +31,7 @@ export class Store {
   readonly #options: StoreOptions;
   readonly #held: HeldFolder;
   readonly #format: StateFormat;
-  #state: State;
-  #head: Head;
+  readonly #live: LiveState;
   readonly #term: SegmentTerm;
   #commit: GroupCommit;
   #fault: StorageFault | null = null;
@@ -60,10 +60,9 @@ export class Store {
     this.#held = new HeldFolder(options.disk, options.folder, opened.lock);
     this.#format = opened.format;
     this.#notes = opened.notes;
-    this.#state = this.#bound(opened.state);
-    this.#head = opened.head;
+    this.#live = new LiveState(options, opened);
     this.#term = new SegmentTerm(options);
-    this.#checkpoints = new Checkpoints(options, opened, () => this.#head.auditSeq);
+    this.#checkpoints = new Checkpoints(options, opened, () => this.#live.head.auditSeq);
     this.#commit = this.#startCommit(opened);
     this.#ticking = setInterval(() => void this.#tick(), TICK);
     this.#ticking.unref();
@@ -81,14 +80,14 @@ export class Store {
   ): Promise<Result<T, Fault | StorageFault>> {
     if (this.#fault !== null) return Promise.resolve(no(this.#fault));
     if (this.#format.isOld) return this.#migrated(() => this.transact(command, view, meter));
-    const at = this.#now();
+    const at = this.#live.now();
     let answer: Result<T, Fault>;
     try {
-      this.#recordJumps(at);
-      const asked = typeof command === "function" ? command(this.#head) : command;
-      const done = transact(this.#state, asked, at, () => meter?.refusal(at) ?? null);
-      if (done.ok) this.#write(done.value, at, meter);
-      answer = done.ok ? ok(view(this.#state, done.value.outcome, at)) : done;
+      this.#live.recordJumps(this.#commit, at);
+      const asked = typeof command === "function" ? command(this.#live.head) : command;
+      const done = transact(this.#live.state, asked, at, () => meter?.refusal(at) ?? null);
+      if (done.ok) this.#live.write(this.#commit, done.value, at, meter);
+      answer = done.ok ? ok(view(this.#live.state, done.value.outcome, at)) : done;
     } catch (bug) {
       // Memory may hold half of what the journal does not: go back to what the disk says.
       this.#fault = { code: "storage_failed" };
@@ -101,12 +100,12 @@ export class Store {
   async read<T>(view: (state: State, at: Instant) => T): Promise<Result<T, StorageFault>> {
     if (this.#recovering !== null) await this.#recovering;
     if (this.#fault?.code === "storage_failed") return no(this.#fault);
-    return this.#settled(ok(view(this.#state, this.#now())));
+    return this.#settled(ok(view(this.#live.state, this.#live.now())));
   }
 
   /** A look that does not wait for the disk: never for what goes into an answer. */
   peek<T>(view: (state: State) => T): T {
-    return view(this.#state);
+    return view(this.#live.state);
   }
 
   health(): StoreHealth {
@@ -115,8 +114,8 @@ export class Store {
       changed: this.#held.changed,
       notes: [...this.#notes, ...this.#held.notes],
       checkpointError: this.#checkpoints.error,
-      seq: this.#head.seq,
-      auditSeq: this.#head.auditSeq,
+      seq: this.#live.head.seq,
+      auditSeq: this.#live.head.auditSeq,
       journalBytes: this.#commit.durableBytes,
     };
   }
@@ -124,7 +123,7 @@ export class Store {
   /** Where the record is read; inside of a `read`, it is durable up to `last` with its answer. */
   record(): RecordPlace {
     const { disk, folder } = this.#options;
-    return { disk, folder, covers: this.#checkpoints.covers, last: this.#head.auditSeq };
+    return { disk, folder, covers: this.#checkpoints.covers, last: this.#live.head.auditSeq };
   }
 
   /** What does not stop it yet. */
@@ -167,7 +166,7 @@ export class Store {
     if (this.#format.isOld) await this.#format.migrate();
     let open = 0;
     await this.#commit.switchTo(async () => {
-      open = this.#commit.gatheringFrom ?? this.#head.seq + 1;
+      open = this.#commit.gatheringFrom ?? this.#live.head.seq + 1;
       return this.#held.startSegment(open);
     });
     this.#term.begin();
@@ -181,44 +180,6 @@ export class Store {
       return no(storageFault(error));
     }
     return change();
-  }
-
-  #bound(state: State): State {
-    state.isBound = this.#options.isBound ?? state.isBound;
-    state.caps = this.#options.caps ?? state.caps;
-    return state;
-  }
-
-  /** Time never runs behind an event that was written. */
-  #now(): Instant {
-    const { mark, jumps } = this.#state;
-    const now = latest(this.#options.clock(mark, jumps), mark);
-    this.#state.clockBehind = this.#options.behind?.(now) ?? 0;
-    return now;
-  }
-
-  /** Before anything is done in the time after a jump: what a later set-back has to undo. */
-  #recordJumps(at: Instant): void {
-    const known = this.#state.jumps.at(-1)?.to ?? 0;
-    for (const jump of this.#options.jumps?.() ?? []) {
-      if (jump.to <= known) continue;
-      const recorded = transact(this.#state, { type: "JumpClock", ...jump }, at);
-      if (recorded.ok) this.#write(recorded.value, at, null);
-    }
-  }
-
-  /** Slots of others that ran out meanwhile are written with it, and are not its own to pay for. */
-  #write({ lines, overdue }: Transacted<unknown>, at: Instant, meter: AuditMeter | null): void {
-    let audited = 0;
-    for (const [place, events] of lines.entries()) {
-      const before = this.#head.auditSeq;
-      const { text, head } = encodeLine(this.#head, this.#commit.gatheringFrom, at, events);
-      this.#commit.append(head.seq, text);
-      this.#head = head;
-      const isCharged = meter !== null && place >= overdue && head.auditSeq > before;
-      if (isCharged) audited += Buffer.byteLength(text);
-    }
-    if (audited > 0) meter?.charge(audited, at);
   }
 
   #settled<T, F>(answer: Result<T, F>): Promise<Result<T, F | StorageFault>> {
@@ -277,8 +238,7 @@ export class Store {
     this.#commit.close();
     const end = { path: this.#held.segmentPath, size: this.#commit.durableBytes };
     const loaded = await loadAgain(disk, folder, end, checkSignatures);
-    this.#state = this.#bound(loaded.state);
-    this.#head = loaded.head;
+    this.#live.replace(loaded);
     this.#checkpoints.covers = loaded.covers;
     const segment = await this.#roomySegment(loaded);
     this.#checkpoints.hasUnfolded = loaded.unfolded || segment !== loaded.segment;

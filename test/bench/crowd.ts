@@ -6,7 +6,8 @@ import { wallClock } from "../../src/platform/clock.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { decodeSnapshot, encodeSnapshot, headOf } from "../../src/store/snapshot.ts";
 import { StateFile } from "../../src/store/state-file.ts";
-import { newRegistration, type License, type State } from "../../src/domain/state.ts";
+import { newRegistration } from "../../src/domain/registration.ts";
+import type { License, State } from "../../src/domain/state.ts";
 import { counting } from "../support/scenario.ts";
 import { makeSite } from "../support/site-folder.ts";
 

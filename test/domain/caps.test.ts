@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import type { Caps, Registration, State } from "../../src/domain/state.ts";
+import type { Registration } from "../../src/domain/registration.ts";
+import type { Caps, State } from "../../src/domain/state.ts";
 import type { Command } from "../../src/domain/command.ts";
 import { evolve } from "../../src/domain/evolve.ts";
 import { PeerIndex } from "../../src/domain/peer-index.ts";

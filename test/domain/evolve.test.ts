@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { isAudited, type Event, type RefusalsCounted } from "../../src/domain/event.ts";
+import { isAudited } from "../../src/domain/audited.ts";
+import type { Event, RefusalsCounted } from "../../src/domain/event.ts";
 import { evolve, UnknownEvent } from "../../src/domain/evolve.ts";
 import { emptyState } from "../../src/domain/state.ts";
 import { limits } from "../../src/domain/limits.ts";

@@ -42,8 +42,8 @@ export const bugs: readonly Bug[] = [
   {
     name: "a read is answered before what it saw is durable",
     file: "src/store/store.ts",
-    find: "return this.#settled(ok(view(this.#state, this.#now())));",
-    replace: "return ok(view(this.#state, this.#now()));",
+    find: "return this.#settled(ok(view(this.#live.state, this.#live.now())));",
+    replace: "return ok(view(this.#live.state, this.#live.now()));",
     caughtBy: ["kill", "power", "simulation", "syscalls"],
   },
   {
@@ -56,8 +56,8 @@ export const bugs: readonly Bug[] = [
   {
     name: "a segment begun under load is named after the wrong line",
     file: "src/store/store.ts",
-    find: "open = this.#commit.gatheringFrom ?? this.#head.seq + 1;",
-    replace: "open = this.#head.seq + 1;",
+    find: "open = this.#commit.gatheringFrom ?? this.#live.head.seq + 1;",
+    replace: "open = this.#live.head.seq + 1;",
     caughtBy: ["kill"],
   },
   {
@@ -207,15 +207,15 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: "after a full disk memory stays ahead of the disk",
-    file: "src/store/store.ts",
-    find: "    this.#state = this.#bound(loaded.state);\n    this.#head = loaded.head;",
-    replace: "    this.#head = loaded.head;",
+    file: "src/store/live-state.ts",
+    find: "    this.#state = this.#bound(state);\n    this.#head = head;",
+    replace: "    void state;\n    this.#head = head;",
     caughtBy: ["simulation", "full"],
   },
   {
     name: "a full disk leaves half a batch behind",
     file: "src/store/load.ts",
-    find: "    file.truncate(durable);\n",
+    find: "    file.truncate(durable.size);\n",
     replace: "",
     caughtBy: ["simulation", "full"],
   },
@@ -298,9 +298,9 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: "renewals go into the record",
-    file: "src/domain/event.ts",
-    find: 'type !== "SlotRenewed" && type !== "FeatureRenewed"',
-    replace: 'type !== "FeatureRenewed"',
+    file: "src/domain/audited.ts",
+    find: 'if (event.type === "SlotRenewed") return event.leasedTo !== undefined;',
+    replace: "",
     caughtBy: ["day"],
   },
   {
@@ -517,7 +517,7 @@ export const bugs: readonly Bug[] = [
   {
     name: "a jump of the clock does not go on record",
     file: "src/store/store.ts",
-    find: "      this.#recordJumps(at);\n",
+    find: "      this.#live.recordJumps(this.#commit, at);\n",
     replace: "",
     caughtBy: ["simulation"],
   },

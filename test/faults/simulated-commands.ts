@@ -1,6 +1,7 @@
 // What people ask of a site, from a seed: every command there is, mostly plausible, sometimes not.
 import type { Command, InstallLicense, Once } from "../../src/domain/command.ts";
-import type { Contact, State, TrustedVendor } from "../../src/domain/state.ts";
+import type { Contact } from "../../src/domain/registration.ts";
+import type { State, TrustedVendor } from "../../src/domain/state.ts";
 import { DAY, HOUR, later, latest, MINUTE, type Instant } from "../../src/domain/time.ts";
 import type { Head } from "../../src/store/journal.ts";
 import { grantOf, HARDWARE, HARDWARE_ID, VENDOR } from "../support/new-site.ts";

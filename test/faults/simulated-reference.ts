@@ -1,7 +1,8 @@
 // What a site must be like, kept outside the store: the rules' own state, every line that was ever
 // decided with its bytes, and how far answers have promised that it stays.
 import type { Command } from "../../src/domain/command.ts";
-import { isAudited, type Event } from "../../src/domain/event.ts";
+import { isAudited } from "../../src/domain/audited.ts";
+import type { Event } from "../../src/domain/event.ts";
 import { evolve } from "../../src/domain/evolve.ts";
 import { assertGranted } from "../../src/domain/invariants.ts";
 import { Pool } from "../../src/domain/pool.ts";

@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import type { Contact } from "../../domain/state.ts";
+import type { Contact } from "../../domain/registration.ts";
 import type { SlotAnswer } from "../../operations/operations.ts";
 import { fields, freeText, text } from "../fields.ts";
 import { licenseJson } from "../license-json.ts";

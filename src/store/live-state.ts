@@ -1,0 +1,83 @@
+import type { State } from "../domain/state.ts";
+import { latest, type Instant } from "../domain/time.ts";
+import { transact, type Transacted } from "../domain/transact.ts";
+import type { GroupCommit } from "./group-commit.ts";
+import { encodeLine, type Head } from "./journal.ts";
+import type { AuditMeter, StoreOptions } from "./store-options.ts";
+
+type Options = Pick<StoreOptions, "clock" | "jumps" | "behind" | "isBound" | "caps">;
+
+interface Known {
+  readonly state: State;
+  readonly head: Head;
+}
+
+/** The state in memory, where the chains stand with it, and what time it is. */
+export class LiveState {
+  readonly #options: Options;
+  #state: State;
+  #head: Head;
+
+  constructor(options: Options, known: Known) {
+    this.#options = options;
+    this.#head = known.head;
+    this.#state = this.#bound(known.state);
+  }
+
+  get state(): State {
+    return this.#state;
+  }
+
+  get head(): Head {
+    return this.#head;
+  }
+
+  /** Goes on from what the disk says. */
+  replace({ state, head }: Known): void {
+    this.#state = this.#bound(state);
+    this.#head = head;
+  }
+
+  /** Time never runs behind an event that was written. */
+  now(): Instant {
+    const { mark, jumps } = this.#state;
+    const now = latest(this.#options.clock(mark, jumps), mark);
+    this.#state.clockBehind = this.#options.behind?.(now) ?? 0;
+    return now;
+  }
+
+  /** Before anything is done in the time after a jump: what a later set-back has to undo. */
+  recordJumps(commit: GroupCommit, at: Instant): void {
+    const known = this.#state.jumps.at(-1)?.to ?? 0;
+    for (const jump of this.#options.jumps?.() ?? []) {
+      if (jump.to <= known) continue;
+      const recorded = transact(this.#state, { type: "JumpClock", ...jump }, at);
+      if (recorded.ok) this.write(commit, recorded.value, at, null);
+    }
+  }
+
+  /** Slots of others that ran out meanwhile are written with it, and are not its own to pay for. */
+  write(
+    commit: GroupCommit,
+    { lines, overdue }: Transacted<unknown>,
+    at: Instant,
+    meter: AuditMeter | null,
+  ): void {
+    let audited = 0;
+    for (const [place, events] of lines.entries()) {
+      const before = this.#head.auditSeq;
+      const { text, head } = encodeLine(this.#head, commit.gatheringFrom, at, events);
+      commit.append(head.seq, text);
+      this.#head = head;
+      const isCharged = meter !== null && place >= overdue && head.auditSeq > before;
+      if (isCharged) audited += Buffer.byteLength(text);
+    }
+    if (audited > 0) meter?.charge(audited, at);
+  }
+
+  #bound(state: State): State {
+    state.isBound = this.#options.isBound ?? state.isBound;
+    state.caps = this.#options.caps ?? state.caps;
+    return state;
+  }
+}
