@@ -19,12 +19,13 @@ import { realDisk } from "../platform/disk.ts";
 import { readComponents } from "../platform/machine.ts";
 import { log } from "../platform/log.ts";
 import { becomeOwnerOf } from "../platform/owner.ts";
-import { bakedTrust, ownCommand } from "../platform/version.ts";
+import { bakedTrust } from "../platform/version.ts";
 import { AccessFile } from "../store/access-file.ts";
 import { FolderChanged } from "../store/folder-changed.ts";
 import type { Holder } from "../store/lock.ts";
 import { SealedFile } from "../store/sealed-file.ts";
 import { Store } from "../store/store.ts";
+import { checkpointInChild } from "./checkpoint-child.ts";
 import { FAILED } from "./command.ts";
 import { folderChecks } from "./folder-checks.ts";
 import { printError } from "./terminal.ts";
@@ -79,7 +80,7 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
     jumps: clock.jumps,
     behind: clock.behind,
     ...(caps && { caps }),
-    checkpoint: (where, open) => checkpointInChild(where, open, keepMonths),
+    checkpoint: (where, open, stopping) => checkpointInChild(where, open, stopping, { keepMonths }),
     onFatal: endAfter,
   });
   // Not the system's clock: one that is set back must not revive a token that has ended.
@@ -148,18 +149,4 @@ function componentsOf(named: string | null, kind: Kind | null): readonly Compone
   const told = readComponents();
   // A demo is for trying, also in a container that shows nothing of its hardware.
   return told.length === 0 && kind === "demo" ? [{ kind: "named", value: "demo" }] : told;
-}
-
-/**
- * Folding needs the whole state a second time in memory: a process of its own gives it all back.
- */
-async function checkpointInChild(folder: string, open: number, keep: number): Promise<void> {
-  const words = ["checkpoint", folder, String(open), String(keep), String(process.pid)];
-  const child = Bun.spawn([...ownCommand, ...words], {
-    stdin: "ignore",
-    stdout: "ignore",
-    stderr: "pipe",
-  });
-  const [code, complaint] = await Promise.all([child.exited, new Response(child.stderr).text()]);
-  if (code !== 0) throw new Error(complaint.trim() || `the checkpoint ended with code ${code}`);
 }

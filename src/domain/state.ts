@@ -42,7 +42,7 @@ export interface State {
   clockAskedAt: Instant;
   /** Jumps ahead of the clock that were believed, oldest first; a set-back may undo them. */
   readonly jumps: RecordedJump[];
-  /** Borrows that ended after a jump of the clock, by license and user; a set-back restores some. */
+  /** Borrows that ended after a jump of the clock, by license and user, for a set-back. */
   readonly lapsed: Map<string, LapsedBorrow>;
   /** How far the system's clock is behind (ms): a fact of the machine, not of the journal. */
   clockBehind: number;

@@ -6,6 +6,11 @@ import { dropUnfinished } from "./unfinished.ts";
 /** Until a failed one is tried again; the next rotation may come sooner. */
 const RETRY = 60_000;
 
+/** A checkpoint that neither got on nor ended: another one is likely to do the same. */
+export class CheckpointHung extends Error {
+  override readonly name = "CheckpointHung";
+}
+
 type Options = Pick<StoreOptions, "disk" | "folder" | "checkpoint">;
 
 /** The checkpoints of one store: one at a time, what came of the last one, and how far they got. */
@@ -16,6 +21,9 @@ export class Checkpoints {
   #failedAt = 0;
   #running: Promise<void> | null = null;
   #error: string | null = null;
+  #isHung = false;
+  #since = 0;
+  readonly #stopping = new AbortController();
   /** The last line the state covers. */
   covers: number;
   /** Closed segments lie beyond the state. */
@@ -42,6 +50,22 @@ export class Checkpoints {
     return this.#error;
   }
 
+  /** Whether the last one had to be given up on. */
+  get isHung(): boolean {
+    return this.#isHung;
+  }
+
+  /** For how many milliseconds one has been under way; null: none is. */
+  get runningFor(): number | null {
+    return this.#running === null ? null : performance.now() - this.#since;
+  }
+
+  /** Waits for the one under way, but no longer than it gets on. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
   /** Closed segments wait for a checkpoint that failed some time ago. */
   get isRetryDue(): boolean {
     const isOver = performance.now() - this.#failedAt >= RETRY;
@@ -66,16 +90,19 @@ export class Checkpoints {
 
   async #run(rotate: () => Promise<number>): Promise<void> {
     let isBegun = false;
+    this.#since = performance.now();
+    this.#isHung = false;
     try {
       const open = await rotate();
       this.hasUnfolded = true;
       isBegun = true;
-      await this.#options.checkpoint(this.#options.folder, open);
+      await this.#options.checkpoint(this.#options.folder, open, this.#stopping.signal);
       this.hasUnfolded = false;
       this.covers = open - 1;
       this.#error = null;
     } catch (error) {
       this.#error = error instanceof Error ? error.message : String(error);
+      this.#isHung = error instanceof CheckpointHung;
       this.#failedAt = performance.now();
       if (isBegun) this.#dropUnfinished();
     }

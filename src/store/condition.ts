@@ -5,7 +5,8 @@ import { freeIn, SPARE, unfoldedBytes } from "./room.ts";
 
 /** Something that does not stop the server yet, and will if nobody looks. */
 export interface Trouble {
-  readonly code: "disk_low" | "disk_slow" | "checkpoint_failing" | "file_size_limit";
+  readonly code:
+    "disk_low" | "disk_slow" | "checkpoint_failing" | "checkpoint_slow" | "file_size_limit";
   readonly message: string;
 }
 
@@ -26,16 +27,19 @@ export interface Known {
   readonly covers: number;
   readonly slowestSync: number;
   readonly checkpointError: string | null;
+  /** For how many milliseconds a checkpoint has been under way; null: none is. */
+  readonly checkpointFor: number | null;
   /** A file could not grow as long as it should. */
   readonly isFileLimited: boolean;
 }
 
 export function conditionOf(disk: Disk, folder: string, known: Known): Condition {
-  const { covers, slowestSync, checkpointError, isFileLimited } = known;
+  const { covers, slowestSync, checkpointError, checkpointFor, isFileLimited } = known;
   const freeBytes = freeIn(disk, folder);
   const state = disk.stat(join(folder, STATE))?.size ?? 0;
   // Of what is not folded yet, all may have to go into the audit log.
-  const needed = 2 * state + unfoldedBytes(disk, folder, covers) + SPARE;
+  const unfolded = unfoldedBytes(disk, folder, covers);
+  const needed = 2 * state + unfolded + SPARE;
   const troubles: Trouble[] = [];
   if (freeBytes !== null && freeBytes < needed) {
     troubles.push({
@@ -55,6 +59,12 @@ export function conditionOf(disk: Disk, folder: string, known: Known): Condition
       message: `the last checkpoint failed, and the journal grows until one succeeds: ${checkpointError}`,
     });
   }
+  if (checkpointFor !== null && checkpointFor > expectedTime(state + unfolded)) {
+    troubles.push({
+      code: "checkpoint_slow",
+      message: `a checkpoint has been under way for ${Math.floor(checkpointFor / MINUTE)} minutes, and the journal grows until it is done; it is ended if it hangs`,
+    });
+  }
   if (isFileLimited) {
     troubles.push({
       code: "file_size_limit",
@@ -64,6 +74,9 @@ export function conditionOf(disk: Disk, folder: string, known: Known): Condition
   }
   return { troubles, freeBytes, slowestSync };
 }
+
+/** Ten times what a slow disk takes for so many bytes. */
+const expectedTime = (bytes: number): number => MINUTE + (bytes / MIB) * 1_000;
 
 const mib = (bytes: number): string => `${(bytes / MIB).toFixed(0)} MiB`;
 

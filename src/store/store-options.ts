@@ -28,9 +28,9 @@ export interface StoreOptions {
   readonly jumps?: () => readonly ClockJump[];
   /**
    * Folds all segments before the one that begins with `open`; rejects with the reason it could
-   * not.
+   * not. From when `stopping` is aborted on, somebody waits for the store to be closed.
    */
-  readonly checkpoint: (folder: string, open: number) => Promise<void>;
+  readonly checkpoint: (folder: string, open: number, stopping: AbortSignal) => Promise<void>;
   /**
    * The disk failed for good: answer those who wait, then end the process. Replay is the repair.
    */

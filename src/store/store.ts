@@ -129,11 +129,12 @@ export class Store {
   /** What does not stop it yet. */
   condition(): Condition {
     const { disk, folder } = this.#options;
-    const { covers, error } = this.#checkpoints;
+    const { covers, error, runningFor } = this.#checkpoints;
     return conditionOf(disk, folder, {
       covers,
       slowestSync: this.#syncs.slowest,
       checkpointError: error,
+      checkpointFor: runningFor,
       isFileLimited: this.#fault?.isFileLimit === true || this.#term.isLimited,
     });
   }
@@ -143,11 +144,12 @@ export class Store {
     clearInterval(this.#ticking);
     await this.#recovering;
     await this.#commit.settled()?.catch(() => {});
-    await this.#checkpoints.running;
+    await this.#checkpoints.stop();
     await this.#giveUpIfChanged();
     // One of an older format was only read: it stays what its own version can read.
-    const behind = this.#commit.durableBytes > 0 || this.#checkpoints.hasUnfolded;
-    if (this.#fault === null && behind && !this.#format.isOld) await this.checkpoint();
+    const isBehind = this.#commit.durableBytes > 0 || this.#checkpoints.hasUnfolded;
+    const isFoldable = this.#fault === null && !this.#format.isOld && !this.#checkpoints.isHung;
+    if (isBehind && isFoldable) await this.checkpoint();
     await this.#ending;
     this.#commit.close();
     this.#held.release();

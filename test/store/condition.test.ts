@@ -10,7 +10,13 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 const MIB = 1024 * 1024;
 
-const WELL = { covers: 0, slowestSync: 0, checkpointError: null, isFileLimited: false };
+const WELL = {
+  covers: 0,
+  slowestSync: 0,
+  checkpointError: null,
+  checkpointFor: null,
+  isFileLimited: false,
+};
 
 const codes = (differing: Partial<Parameters<typeof conditionOf>[2]>): string[] =>
   conditionOf(realDisk, tempFolder(), { ...WELL, ...differing }).troubles.map(({ code }) => code);

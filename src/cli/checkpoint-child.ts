@@ -1,0 +1,113 @@
+import { join } from "node:path";
+import { realDisk } from "../platform/disk.ts";
+import { ownCommand } from "../platform/version.ts";
+import { CheckpointHung } from "../store/checkpoints.ts";
+import { HISTORY, segmentsIn, STATE } from "../store/files.ts";
+
+/** In milliseconds. */
+export interface ChildLimits {
+  /** How long it may write nothing, by how much there is to read; then it hangs. */
+  readonly silence: (bytes: number) => number;
+  /** The same when somebody waits for the server to end. */
+  readonly stopping: (bytes: number) => number;
+  /** Between two looks at what it wrote. */
+  readonly look: number;
+  /** Until one that was killed should be gone. */
+  readonly ending: number;
+}
+
+const SECOND = 1_000;
+const MIB = 1024 * 1024;
+
+/** It reads a hundred times as fast, and writes in parts of a mebibyte: far from any that works. */
+const readingTime = (bytes: number): number => (bytes / MIB) * SECOND;
+
+const LIMITS: ChildLimits = {
+  silence: (bytes) => 600 * SECOND + readingTime(bytes),
+  stopping: (bytes) => 20 * SECOND + readingTime(bytes),
+  look: SECOND,
+  ending: 5 * SECOND,
+};
+
+export interface ChildOptions {
+  /** How many months of the record to keep besides the current one; 0: all of it. */
+  readonly keepMonths: number;
+  readonly command?: readonly string[];
+  readonly limits?: ChildLimits;
+}
+
+/**
+ * Folding needs the whole state a second time in memory: a process of its own gives it all back.
+ * One that hangs is ended: nothing is lost by it, and the journal would grow for ever.
+ */
+export async function checkpointInChild(
+  folder: string,
+  open: number,
+  stopping: AbortSignal,
+  { keepMonths, command = ownCommand, limits = LIMITS }: ChildOptions,
+): Promise<void> {
+  const words = ["checkpoint", folder, String(open), String(keepMonths), String(process.pid)];
+  const child = Bun.spawn([...command, ...words], {
+    stdin: "ignore",
+    stdout: "ignore",
+    stderr: "pipe",
+  });
+  const ended = Promise.all([child.exited, new Response(child.stderr).text()]);
+  const silent = await untilEnded(ended, folder, stopping, limits);
+  if (silent !== null) {
+    child.kill("SIGKILL");
+    const isGone = (await Promise.race([ended, Bun.sleep(limits.ending)])) !== undefined;
+    const time = `${Math.ceil(silent / SECOND)} s`;
+    throw new CheckpointHung(
+      `the process of the checkpoint (${child.pid}) made no progress for ${time}, and ${isGone ? "was ended" : "does not end"}`,
+    );
+  }
+  const [code, complaint] = await ended;
+  if (code !== 0) throw new Error(lastError(complaint) ?? `the checkpoint ended with code ${code}`);
+}
+
+/** Null when it has; else for how long it has written nothing. */
+async function untilEnded(
+  ended: Promise<unknown>,
+  folder: string,
+  stopping: AbortSignal,
+  limits: ChildLimits,
+): Promise<number | null> {
+  const toRead = bytesToRead(folder);
+  let written = bytesWritten(folder) ?? 0;
+  // Looks are counted, not the time: a machine that slept is not a process that hangs.
+  for (let silent = 0; ; silent += limits.look) {
+    const isEnded = (await Promise.race([ended, Bun.sleep(limits.look)])) !== undefined;
+    if (isEnded) return null;
+    const now = bytesWritten(folder) ?? written;
+    if (now !== written) silent = 0;
+    written = now;
+    const limit = stopping.aborted ? limits.stopping : limits.silence;
+    if (silent >= limit(toRead)) return silent;
+  }
+}
+
+const sizeOf = (path: string): number => realDisk.stat(path)?.size ?? 0;
+
+const bytesToRead = (folder: string): number =>
+  segmentsIn(realDisk, folder).reduce(
+    (sum, { path }) => sum + sizeOf(path),
+    sizeOf(join(folder, STATE)),
+  );
+
+/** Null when it cannot be told now: that must not leave the process without anybody to watch it. */
+function bytesWritten(folder: string): number | null {
+  try {
+    const record = realDisk.list(join(folder, HISTORY)).map((name) => join(HISTORY, name));
+    const names = [`${STATE}.new`, ...record];
+    return names.reduce((sum, name) => sum + sizeOf(join(folder, name)), 0);
+  } catch {
+    return null;
+  }
+}
+
+const ERROR = /^berth: error: (.*)$/gm;
+
+/** As the process says it, without the advice, which is for a terminal. */
+const lastError = (complaint: string): string | null =>
+  [...complaint.matchAll(ERROR)].at(-1)?.[1] ?? (complaint.trim() || null);
