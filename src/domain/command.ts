@@ -1,6 +1,6 @@
 import type { ClockJump } from "./jump.ts";
 import type { Contact } from "./registration.ts";
-import type { Grant, Kind, OpenActivation, OpenRequest, TrustedVendor } from "./state.ts";
+import type { AuditGap, Grant, Kind, OpenActivation, OpenRequest, TrustedVendor } from "./state.ts";
 import type { AccessChange, ReleasedBy } from "./event.ts";
 import type { Terms } from "./terms.ts";
 import type { Instant } from "./time.ts";
@@ -26,6 +26,7 @@ export type Command =
   | SetKeys
   | ChangeAccess
   | MoveAway
+  | DeclareAuditGaps
   | MarkClock
   | AskClock
   | JumpClock
@@ -201,6 +202,14 @@ export interface MoveAway {
   readonly type: "MoveAway";
   /** Random: the name of this move. */
   readonly move: string;
+  readonly peer: string;
+}
+
+/** Lines of the audit log that were looked for and are not there, or shall be let go. */
+export interface DeclareAuditGaps {
+  readonly type: "DeclareAuditGaps";
+  readonly gaps: readonly Omit<AuditGap, "at">[];
+  readonly note: string;
   readonly peer: string;
 }
 

@@ -1,3 +1,4 @@
+import { decideDeclareAuditGaps } from "./audit-gaps.ts";
 import { decideBorrow } from "./borrow.ts";
 import { decideAskClock, decideJumpClock, decideMarkClock, decideSetClockBack } from "./clock.ts";
 import type { Command } from "./command.ts";
@@ -25,7 +26,7 @@ import { decideRegister } from "./register.ts";
 import type { SlotOutcome } from "./slots.ts";
 import { decideDistrustVendor, decideTrustVendor } from "./trust.ts";
 import { decideUnregister, decideUnregisterAll } from "./unregister.ts";
-import type { OpenActivation, OpenRequest, Retired, State, Tombstone } from "./state.ts";
+import type { AuditGap, OpenActivation, OpenRequest, Retired, State, Tombstone } from "./state.ts";
 import type { Instant } from "./time.ts";
 
 /** What each command answers with when it is not refused. */
@@ -49,6 +50,7 @@ export interface Outcomes {
   SetKeys: null;
   ChangeAccess: null;
   MoveAway: Retired;
+  DeclareAuditGaps: { readonly gaps: readonly AuditGap[] };
   MarkClock: null;
   AskClock: null;
   JumpClock: null;
@@ -90,6 +92,7 @@ const DECIDERS: { readonly [C in Command as C["type"]]: Decider<C> } = {
   SetKeys: (_state, { changed, peer }, at) =>
     decided([{ type: "KeysSet", at, changed, peer }], null),
   MoveAway: decideMoveAway,
+  DeclareAuditGaps: decideDeclareAuditGaps,
   ChangeAccess: (_state, { change, name, peer }, at) =>
     decided([{ type: "AccessChanged", at, change, name, peer }], null),
   CountRefusals: decideCountRefusals,

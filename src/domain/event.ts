@@ -2,6 +2,7 @@ import type { Machine } from "./contact.ts";
 import type { ClockJump } from "./jump.ts";
 import type { Contact } from "./registration.ts";
 import type {
+  AuditGap,
   Grant,
   Kind,
   OpenActivation,
@@ -43,6 +44,7 @@ export type Event =
   | Restored
   | MovedAway
   | MovedIn
+  | AuditGapDeclared
   | ClockMarked
   | ClockAsked
   | ClockJumped
@@ -268,6 +270,14 @@ export interface MovedAway extends Happened<"MovedAway"> {
 /** The first thing that happens on the host it came to. */
 export interface MovedIn extends Happened<"MovedIn"> {
   readonly restore: Restore;
+}
+
+/** Lines of the audit log are gone, and every reader accepts exactly these as missing. */
+export interface AuditGapDeclared extends Happened<"AuditGapDeclared"> {
+  readonly gap: AuditGap;
+  /** What the operator said about it. */
+  readonly note: string;
+  readonly peer: string;
 }
 
 /**

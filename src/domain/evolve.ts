@@ -1,3 +1,4 @@
+import { addGap } from "./audit-gaps.ts";
 import { dropSettled, forgetLapsedOf, keepLapsed, lapsedKey, recordJump } from "./clock-jumps.ts";
 import type { Event, KeyRemembered, RefusalsCounted, SlotTaken } from "./event.ts";
 import {
@@ -153,6 +154,9 @@ export function evolve(state: State, event: Event): void {
       return moveAway(state, event);
     case "MovedIn":
       return moveIn(state, event);
+    case "AuditGapDeclared":
+      state.auditGaps = addGap(state.auditGaps, event.gap);
+      return;
     case "RefusalsCounted":
       return countRefusals(state, event);
     default: {

@@ -54,4 +54,5 @@ export type Fault =
   | { readonly code: "stale_license"; readonly serial: number }
   | { readonly code: "unknown_vendor" }
   | { readonly code: "vendor_in_use"; readonly licenses: number }
-  | { readonly code: "slots_borrowed"; readonly slots: number };
+  | { readonly code: "slots_borrowed"; readonly slots: number }
+  | { readonly code: "audit_gaps_full"; readonly most: number };

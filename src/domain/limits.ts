@@ -33,5 +33,7 @@ export const limits = {
   restores: 16,
   /** Jumps of the clock that a set-back can still undo; older ones count as confirmed. */
   clockJumps: 64,
+  /** Declared gaps of the audit log that are kept at once. */
+  auditGaps: 256,
   total: Number.MAX_SAFE_INTEGER,
 } as const;

@@ -32,6 +32,8 @@ export interface State {
   readonly tombstones: Map<number, Tombstone>;
   /** The last times a backup was brought back, oldest first. */
   readonly restores: Restore[];
+  /** Lines of the audit log that were declared as gone, in the order of their numbers. */
+  auditGaps: readonly AuditGap[];
   /** Everything was moved to another host: nothing is done here any more; null: it was not. */
   retired: Retired | null;
   /** Whether a slot or a count was ever granted on a license with an end. */
@@ -174,6 +176,31 @@ export interface Restore {
   readonly moved?: true;
 }
 
+/** Lines of the audit log that are no longer there to be read, and why. */
+export interface AuditGap {
+  readonly reason: "damaged" | "sealed";
+  /** The first and the last of them, by their numbers in the audit log. */
+  readonly from: number;
+  readonly to: number;
+  /** The sum of the line before the gap. */
+  readonly before: string;
+  /** The sum of the last line in the gap: what the line behind it points back to. */
+  readonly after: string;
+  /** When it was declared. */
+  readonly at: Instant;
+  /** The lines were written between these two; null: that side is not known. */
+  readonly earliest: Instant | null;
+  readonly latest: Instant | null;
+  /** The files the lines stood in, as they were then. No line is written to them any more. */
+  readonly files: readonly AuditGapFile[];
+}
+
+export interface AuditGapFile {
+  readonly name: string;
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
 export interface Feature {
   terms: FeatureTerms;
   readonly counter: Counter;
@@ -217,6 +244,7 @@ export const emptyState = (kind: Kind): State => ({
   heads: [],
   tombstones: new Map(),
   restores: [],
+  auditGaps: [],
   retired: null,
   lentDated: false,
   clockNonce: null,

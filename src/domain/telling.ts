@@ -1,5 +1,6 @@
 import type { AccessChange, Event, ReleasedBy } from "./event.ts";
 import type { JumpReason } from "./jump.ts";
+import type { AuditGap } from "./state.ts";
 import type { Instant } from "./time.ts";
 
 /** What people are told of an event; who it was and where from stands beside it. */
@@ -59,6 +60,7 @@ const SAY: { readonly [T in Event["type"]]: Say<T> } = {
   Restored: ({ restore: { seq } }) => `a backup was brought back; it ended with change ${seq}`,
   MovedAway: () => "moved away to another host",
   MovedIn: () => "moved in from another host",
+  AuditGapDeclared: ({ gap, note }) => `audit log ${gapText(gap)}${note === "" ? "" : `: ${note}`}`,
   ClockMarked: () => "time went on",
   ClockJumped: ({ from, to, reason }) =>
     `clock went ahead from ${time(from)} to ${time(to)}${JUMPED[reason]}`,
@@ -72,6 +74,10 @@ export const eventTypes: ReadonlySet<string> = new Set(Object.keys(SAY));
 
 /** False for one that a newer version wrote: its fields can mean anything. */
 export const isKnown = ({ type }: Event): boolean => eventTypes.has(type);
+
+/** The range and why, as every place names it. */
+export const gapText = ({ reason, from, to }: Pick<AuditGap, "reason" | "from" | "to">): string =>
+  `${from === to ? `line ${from}` : `lines ${from} to ${to}`} declared missing (${reason})`;
 
 const RELEASED: { readonly [B in ReleasedBy]: string } = {
   user: "given back",

@@ -214,6 +214,10 @@ export const FAULTS: { readonly [C in Code]: Row<C> } = {
     status: 400,
     say: ({ slots }) => `slots are borrowed (${slots}); with_borrows gives it back all the same`,
   },
+  audit_gaps_full: {
+    status: 409,
+    say: ({ most }) => `the audit log has ${most} declared gaps, and no more are kept`,
+  },
   invalid_frames: {
     status: 400,
     say: ({ reason }) => `the codes cannot be put together: ${reason}`,

@@ -42,3 +42,6 @@ function numbered(disk: Disk, folder: string, pattern: RegExp): Numbered[] {
   }
   return found.toSorted((a, b) => a.number - b.number);
 }
+
+/** For a command that is printed to be copied into a shell. */
+export const quoted = (path: string): string => `'${path.replaceAll("'", `'\\''`)}'`;

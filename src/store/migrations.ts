@@ -9,12 +9,14 @@ type Old = Readonly<Record<string, unknown>>;
  */
 const STEPS: Readonly<Record<number, (old: Old) => Old>> = {
   // 5: when each end was set, what was ever counted, and jumps of the clock that can be undone; a
-  // borrow is leased to one device; a changed contact is audited once a day.
+  // borrow is leased to one device; a changed contact is audited once a day;
+  // the audit log may have declared gaps.
   4: (old) => ({
     ...old,
     // A license that can be borrowed from counts as dated since.
     lentDated: old["lentDated"] === true || some(old["licenses"], canBeBorrowed),
     jumps: [],
+    auditGaps: [],
     lapsed: [],
     licenses: each(old["licenses"], withCounted),
     features: each(old["features"], withCounted),

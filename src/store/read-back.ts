@@ -1,3 +1,4 @@
+import { gapAt } from "../domain/audit-gaps.ts";
 import type { Instant } from "../domain/time.ts";
 import { betweenAnswers } from "../platform/between-answers.ts";
 import type { Disk } from "../platform/disk.ts";
@@ -33,6 +34,11 @@ export function* readBack(record: RecordPlace, from: Position, oldest: string): 
   let isTold = seen !== Infinity;
   let files = new RecordFiles(record);
   for (let vain = 0; wanted > 0;) {
+    const gap = gapAt(record.gaps, wanted);
+    if (gap !== null) {
+      wanted = gap.from - 1;
+      continue;
+    }
     const place = placeOf(disk, files, wanted, seen);
     if (place === null && files.isBeforeAll(wanted)) return;
     if (place !== null && place.month < oldest) {
@@ -51,6 +57,7 @@ export function* readBack(record: RecordPlace, from: Position, oldest: string): 
         if (place.isJournal && start !== null) seen = start.seq;
         const at = start?.at ?? null;
         yield { bytes: bytes.length + 1, line, at, seen: place.isJournal ? seen : Infinity };
+        if (line !== null && gapAt(record.gaps, wanted) !== null) break;
       }
       if (place.isJournal) seen = Math.min(seen, place.first);
     }
@@ -71,14 +78,19 @@ export const SLICE = 128 * 1024;
 
 /**
  * All of the record, newest first, with everybody else's answers in between. It ends where what is
- * kept does, and at what cannot be read: to tell the two apart is for `verify`.
+ * kept does, at a declared gap, and at what cannot be read: to tell them apart is for `verify`.
  */
 export async function* linesBack(record: RecordPlace): AsyncGenerator<Line> {
   const looks = readBack(record, before(record.last + 1), "");
+  let next = record.last;
   for (let isAll = false; !isAll;) {
     const lines: Line[] = [];
     isAll = await betweenAnswers(() => addSlice(looks, lines));
-    yield* lines;
+    for (const line of lines) {
+      if (line.audit_seq !== next) return;
+      next -= 1;
+      yield line;
+    }
   }
 }
 

@@ -1,3 +1,4 @@
+import { gapAt } from "../domain/audit-gaps.ts";
 import type { Instant } from "../domain/time.ts";
 import { startOf, type LineStart } from "./journal.ts";
 import { linesFrom } from "./lines.ts";
@@ -17,8 +18,8 @@ const LF = Buffer.from("\n");
 /**
  * The lines of the record as they stand, oldest first, in parts of some size, which may be empty
  * where there was much to pass over: from the first line that was written at `since` or later to
- * the last one before any that was written after `until`. What comes out is a chain without gaps;
- * whether it is what was written is for `checkRecord` to say.
+ * the last one before any that was written after `until`. What comes out is a chain without gaps,
+ * but for those that were declared; whether it is what was written is for `checkRecord` to say.
  */
 export function* readOn(record: RecordPlace, { since, until }: Span): Generator<Buffer> {
   let begun = false;
@@ -66,6 +67,11 @@ class Walk {
 
   *lines(): Generator<Passed> {
     for (let vain = 0; this.wanted <= this.#record.last;) {
+      const gap = gapAt(this.#record.gaps, this.wanted);
+      if (gap !== null) {
+        this.wanted = gap.to + 1;
+        continue;
+      }
       const before = `${this.wanted} ${this.#seen}`;
       yield* this.#file();
       vain = `${this.wanted} ${this.#seen}` === before ? vain + 1 : 0;
@@ -77,7 +83,7 @@ class Walk {
 
   /** What one file has of it. */
   *#file(): Generator<Passed> {
-    const { disk, last } = this.#record;
+    const { disk, last, gaps } = this.#record;
     const { path, from, end } = this.#place();
     for (const { bytes, whole } of linesFrom(disk, path, from, end)) {
       const start = whole ? startOf(bytes) : null;
@@ -86,7 +92,7 @@ class Walk {
       const isWanted = start.auditSeq === this.wanted;
       if (isWanted) this.wanted += 1;
       yield { bytes, at: isWanted ? start.at : null };
-      if (this.wanted > last) return;
+      if (this.wanted > last || (isWanted && gapAt(gaps, this.wanted) !== null)) return;
     }
   }
 

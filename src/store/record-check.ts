@@ -1,3 +1,5 @@
+import { addGap, passGaps, type AuditPlace } from "../domain/audit-gaps.ts";
+import type { AuditGap } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import type { Disk } from "../platform/disk.ts";
 import { GENESIS } from "../platform/hash.ts";
@@ -18,27 +20,50 @@ export interface CheckedRecord {
   readonly anchor: string | null;
   /** Of the last line: one look at it in two places tells whether all before it is the same. */
   readonly sum: string;
+  /** Lines that are missing between the two, as an event in the file itself declares. */
+  readonly gaps: readonly AuditGap[];
 }
 
-/** Refuses what was changed, cut out, added or put in another order, and says in which line. */
+/** A line that does not follow the one before it. */
+interface Leap {
+  readonly number: number;
+  readonly from: AuditPlace;
+  readonly to: Line;
+}
+
+/**
+ * Refuses what was changed, cut out, added or put in another order, and says in which line. A gap
+ * is declared later in the chain than the lines it is about: whether all that is missing was
+ * declared is known at the end.
+ */
 export function checkRecord(disk: Disk, path: string): CheckedRecord {
   let first: Line | null = null;
   let last: Line | null = null;
   let number = 0;
+  let declared: readonly AuditGap[] = [];
+  const leaps: Leap[] = [];
   for (const { bytes, whole } of linesFrom(disk, path, 0, Infinity)) {
     number += 1;
     const line = whole ? decodeLine(bytes) : null;
     if (line?.audit_seq === undefined) throw refused(path, number, whatIsWrong(bytes, whole));
     if (last !== null && !continues(line, last)) {
-      const { audit_seq } = line;
-      const wrong = `is line ${audit_seq} of the record and does not continue the line before it`;
-      throw refused(path, number, wrong);
+      const from = { seq: last.audit_seq ?? 0, sum: last.sum };
+      if (line.audit_seq <= from.seq) throw doesNotContinue(path, { number, from, to: line });
+      leaps.push({ number, from, to: line });
+    }
+    for (const event of line.events) {
+      if (event.type === "AuditGapDeclared") declared = addGap(declared, event.gap);
     }
     first ??= line;
     last = line;
   }
   if (first === null || last === null) {
     throw new RecordRefused(`${path} holds no line of a record`, "name a file that was exported");
+  }
+  for (const leap of leaps) {
+    const { seq, sum } = passGaps(declared, leap.from);
+    if (seq + 1 === leap.to.audit_seq && sum === leap.to.audit_prev) continue;
+    throw doesNotContinue(path, leap);
   }
   const isBeginning = first.audit_seq === 1 && first.audit_prev === GENESIS;
   return {
@@ -49,11 +74,22 @@ export function checkRecord(disk: Disk, path: string): CheckedRecord {
     to: last.at,
     anchor: isBeginning ? null : (first.audit_prev ?? ""),
     sum: last.sum,
+    gaps: declared.filter((gap) =>
+      leaps.some(({ from, to }) => from.seq < gap.from && gap.to < (to.audit_seq ?? 0)),
+    ),
   };
 }
 
 const continues = (line: Line, before: Line): boolean =>
   line.audit_seq === (before.audit_seq ?? 0) + 1 && line.audit_prev === before.sum;
+
+function doesNotContinue(path: string, { number, from, to }: Leap): RecordRefused {
+  const { audit_seq: seq = 0 } = to;
+  const wrong = `is line ${seq} of the record and does not continue the line before it`;
+  if (seq <= from.seq + 1) return refused(path, number, wrong);
+  const lost = `${from.seq + 1} to ${seq - 1} are missing, and no line of the file declares them`;
+  return refused(path, number, `${wrong}: ${lost}`);
+}
 
 function whatIsWrong(bytes: Uint8Array, whole: boolean): string {
   if (!whole) return "is cut short";
@@ -63,5 +99,5 @@ function whatIsWrong(bytes: Uint8Array, whole: boolean): string {
 const refused = (path: string, number: number, wrong: string): RecordRefused =>
   new RecordRefused(
     `${path}: line ${number} ${wrong}`,
-    "export the record again, or take a backup that has it; berth verify checks a data folder",
+    "export the record again, to its newest line, where its gaps are declared; berth verify checks a data folder",
   );

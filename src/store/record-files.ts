@@ -1,3 +1,4 @@
+import type { AuditGap } from "../domain/state.ts";
 import type { Disk } from "../platform/disk.ts";
 import { segmentsIn, type Numbered } from "./files.ts";
 import { startOf, type LineStart } from "./journal.ts";
@@ -24,6 +25,8 @@ export interface RecordPlace {
   readonly covers: number;
   /** The newest line of the record. */
   readonly last: number;
+  /** Lines that were declared as gone: nobody looks for them. */
+  readonly gaps: readonly AuditGap[];
 }
 
 /** Where lines of the record stand right now: in files of the record, and in the journal. */

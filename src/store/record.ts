@@ -1,10 +1,12 @@
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
+import { gapAt, passGaps } from "../domain/audit-gaps.ts";
+import type { AuditGap } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import type { Disk } from "../platform/disk.ts";
-import { HISTORY } from "./files.ts";
+import { HISTORY, quoted } from "./files.ts";
 import { decodeLine, type Line } from "./journal.ts";
 import { linesFrom } from "./lines.ts";
-import { FolderRefused } from "./refusal.ts";
+import { AuditDamaged } from "./refusal.ts";
 import type { HistoryEnd, Snapshot } from "./snapshot.ts";
 
 /** One file of the auditor's record, by the first audited line in it. */
@@ -26,8 +28,7 @@ export function recordFiles(
   numberOf: NumberOf = (line) => decodeLine(line)?.audit_seq,
 ): RecordFile[] {
   const files: RecordFile[] = [];
-  for (const name of disk.list(join(folder, HISTORY))) {
-    if (!NAME.test(name)) continue;
+  for (const name of recordNames(disk, folder)) {
     const path = join(folder, HISTORY, name);
     const [line] = linesFrom(disk, path, 0, Infinity).take(1);
     // One that cannot be read comes last, where the walk stumbles over it.
@@ -36,6 +37,10 @@ export function recordFiles(
   }
   return files.toSorted((a, b) => a.first - b.first);
 }
+
+/** The files of the record, and nothing that was put aside or left there. */
+export const recordNames = (disk: Disk, folder: string): string[] =>
+  disk.list(join(folder, HISTORY)).filter((name) => NAME.test(name));
 
 const NAME = /^\d{4}-\d{2}(?:-[1-9]\d{0,15})?\.jsonl$/;
 
@@ -48,22 +53,32 @@ export interface Walked {
 
 /**
  * Follows the record from its anchor to where the state says it ends; refuses what is missing,
- * changed, added or out of order.
+ * changed, added or out of order. Only the lines of a declared gap may be missing.
  */
 export function walkRecord(
   disk: Disk,
   folder: string,
   audit: Snapshot["audit"],
-  each: (line: Line) => void = () => {},
+  gaps: readonly AuditGap[],
+  each: (seq: number, sum: string) => void = () => {},
 ): Walked {
   let { seq, sum } = audit.anchor;
+  const pass = (): void => {
+    const behind = passGaps(gaps, { seq, sum });
+    if (behind.seq === seq) return;
+    ({ seq, sum } = behind);
+    each(seq, sum);
+  };
+  pass();
   let files = 0;
+  let lines = 0;
   let leftover = 0;
   const found = recordFiles(disk, folder).filter(isKept(audit.anchor));
   const unreadable = found.find(({ first }) => first === Infinity);
   for (const file of found) {
-    if (seq === audit.seq) {
-      if (file.name !== audit.file) leftover += disk.stat(file.path)?.size ?? 0;
+    if (seq >= audit.seq) {
+      const isLeft = file.name !== audit.file && file.first > audit.seq;
+      if (isLeft) leftover += disk.stat(file.path)?.size ?? 0;
       continue;
     }
     // What should stand before this file is in one that cannot be read, or in none.
@@ -74,20 +89,26 @@ export function walkRecord(
     const end = file.name === audit.file ? audit.length : Infinity;
     for (const { line, offset } of linesOf(disk, file.path, end)) {
       const at = line?.audit_seq;
+      // Declared as gone and there all the same: not removed yet, or brought back since.
+      if (at !== undefined && at <= seq && gapAt(gaps, at) !== null) continue;
       if (line === null || at !== seq + 1 || line.audit_prev !== sum) {
         throw broken(file.path, offset, seq + 1);
       }
       seq = at;
       sum = line.sum;
-      each(line);
+      lines += 1;
+      each(seq, sum);
+      pass();
     }
     files += 1;
     if (file.name === audit.file) {
       leftover += Math.max(0, (disk.stat(file.path)?.size ?? 0) - audit.length);
     }
   }
-  if (seq !== audit.seq || sum !== audit.sum) throw missing(folder, seq + 1, audit.seq);
-  return { files, lines: audit.seq - audit.anchor.seq, leftover };
+  // A gap may reach further than an older state that was gone back to.
+  const isEnd = seq > audit.seq || (seq === audit.seq && sum === audit.sum);
+  if (!isEnd) throw missing(folder, seq + 1, audit.seq);
+  return { files, lines, leftover };
 }
 
 /**
@@ -142,16 +163,20 @@ function* linesOf(disk: Disk, path: string, end: number): Generator<Placed> {
   }
 }
 
-function broken(path: string, offset: number, seq: number): FolderRefused {
-  return new FolderRefused(
+function broken(path: string, offset: number, seq: number): AuditDamaged {
+  return new AuditDamaged(
     `${path} is damaged at byte ${offset}, where line ${seq} of the record should stand`,
-    "licenses are not affected; berth restore FILE brings back a backup that has the whole record",
+    waysToMend(dirname(dirname(path)), basename(path)),
   );
 }
 
-function missing(folder: string, from: number, to: number): FolderRefused {
-  return new FolderRefused(
+function missing(folder: string, from: number, to: number): AuditDamaged {
+  return new AuditDamaged(
     `the record in ${join(folder, HISTORY)} lacks lines ${from} to ${to}`,
-    "put the missing file back, or bring back a backup with berth restore FILE",
+    waysToMend(folder, "FILE"),
   );
 }
+
+/** First the way that loses nothing. */
+export const waysToMend = (folder: string, name: string): string =>
+  `licenses are not affected; as the folder's owner, tar xf BACKUP -C ${quoted(folder)} ${HISTORY}/${name} brings the file back from a backup and loses nothing; without one, berth record repair`;

@@ -15,6 +15,9 @@ export class FolderRefused extends Error {
 /** Nothing is wrong with it: another Berth wrote it, which this one does not know, or no longer. */
 export class FormatRefused extends FolderRefused {}
 
+/** The audit log is not what was written; license state does not hang on it. */
+export class AuditDamaged extends FolderRefused {}
+
 /** A folder of an older format could not be made one of today's; it is as it was. Exit code 1. */
 export class MigrationFailed extends Error {
   readonly hint: string;

@@ -3,7 +3,14 @@ import { evolve, UnknownEvent } from "../domain/evolve.ts";
 import type { State } from "../domain/state.ts";
 import type { Disk } from "../platform/disk.ts";
 import { FileDamaged } from "./durable-file.ts";
-import { generationName, generationsIn, segmentsIn, STATE, type Numbered } from "./files.ts";
+import {
+  generationName,
+  generationsIn,
+  quoted,
+  segmentsIn,
+  STATE,
+  type Numbered,
+} from "./files.ts";
 import { scan, type Damage, type Head, type Line } from "./journal.ts";
 import { FormatUnknown } from "./migrations.ts";
 import { FolderRefused, FormatRefused } from "./refusal.ts";
@@ -205,5 +212,3 @@ function halfRestored(folder: string): FolderRefused {
     "start the server: it finishes what was begun",
   );
 }
-
-const quoted = (path: string): string => `'${path.replaceAll("'", `'\\''`)}'`;

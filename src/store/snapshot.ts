@@ -6,6 +6,7 @@ import type { RecordedJump } from "../domain/jump.ts";
 import { newRegistration, type LapsedBorrow, type Registration } from "../domain/registration.ts";
 import {
   emptyState,
+  type AuditGap,
   type Counter,
   type Feature,
   type Grant,
@@ -134,6 +135,17 @@ export const Snapshot = Type.Object({
   restores: Type.Array(
     Type.Unsafe<Restore>(Type.Object({ lineage: Type.String(), at: At, seq: Seq })),
   ),
+  auditGaps: Type.Array(
+    Type.Unsafe<AuditGap>(
+      Type.Object({
+        from: Seq,
+        to: Seq,
+        before: Hash,
+        after: Hash,
+        files: Type.Array(Type.Object({ name: Type.String() })),
+      }),
+    ),
+  ),
   remembered: Type.Array(
     Type.Object({
       key: Type.String(),
@@ -217,6 +229,8 @@ export function encodeSnapshot(
     heads: [...state.heads],
     tombstones: [...state.tombstones.values()],
     restores: [...state.restores],
+    // What is older than all that is kept needs no excuse for being gone.
+    auditGaps: state.auditGaps.filter(({ to }) => to > anchor.seq),
     remembered: [...state.remembered].map(([key, done]) => ({ key, ...done })),
     refusals: [...state.refusals.values()],
   };
@@ -240,6 +254,7 @@ export function decodeSnapshot(snapshot: Snapshot): State {
   for (const { request, license } of snapshot.answered) state.answered.set(request, license);
   state.heads.push(...snapshot.heads);
   state.restores.push(...snapshot.restores);
+  state.auditGaps = snapshot.auditGaps;
   for (const tombstone of snapshot.tombstones) state.tombstones.set(tombstone.license, tombstone);
   for (const { id, addedAt, movedAt, terms, grant, counter } of snapshot.licenses) {
     const license: License = {

@@ -123,7 +123,9 @@ export class Store {
   /** Where the record is read; inside of a `read`, it is durable up to `last` with its answer. */
   record(): RecordPlace {
     const { disk, folder } = this.#options;
-    return { disk, folder, covers: this.#checkpoints.covers, last: this.#live.head.auditSeq };
+    const { state, head } = this.#live;
+    const { covers } = this.#checkpoints;
+    return { disk, folder, covers, last: head.auditSeq, gaps: state.auditGaps };
   }
 
   /** What does not stop it yet. */

@@ -1,9 +1,10 @@
-import type { Kind, Retired } from "../domain/state.ts";
+import type { AuditGap, Kind, Retired } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import type { Disk } from "../platform/disk.ts";
+import { walkAudit, type AuditDamage } from "./audit-damage.ts";
 import { generationName, generationsIn, segmentsIn, STATE } from "./files.ts";
 import { scan, type Head } from "./journal.ts";
-import { walkRecord, type Walked } from "./record.ts";
+import type { Walked } from "./record.ts";
 import { FolderRefused, FormatRefused } from "./refusal.ts";
 import { applyLine, replay } from "./replay.ts";
 import { refuseUnsigned, type SignatureCheck } from "./signatures.ts";
@@ -24,7 +25,11 @@ export interface Verified {
   readonly retired: Retired | null;
   /** By their first lines. */
   readonly segments: readonly number[];
-  readonly record: Walked & { readonly from: number };
+  readonly record: Walked & { readonly from: number; readonly to: number };
+  /** Lines of the audit log that were declared as gone. */
+  readonly auditGaps: readonly AuditGap[];
+  /** What is wrong with the audit log and was not declared; null: nothing. */
+  readonly auditDamage: AuditDamage | null;
   /** The kept checkpoints from which the journal leads to exactly this state. */
   readonly generations: readonly number[];
   /** Bytes at the end of the journal that an interrupted write left there. */
@@ -39,6 +44,8 @@ export interface VerifyOptions {
   readonly checkSignatures?: SignatureCheck | undefined;
   /** For each line of the audit chain, in order. */
   readonly audited?: (seq: number, sum: string) => void;
+  /** Goes on with an audit log that is damaged, and tells of it; else it is refused. */
+  readonly allowAuditDamage?: boolean;
 }
 
 /**
@@ -49,7 +56,7 @@ export interface VerifyOptions {
 export async function verify(
   disk: Disk,
   folder: string,
-  { identity, checkSignatures, audited = () => {} }: VerifyOptions,
+  { identity, checkSignatures, audited = () => {}, allowAuditDamage = false }: VerifyOptions,
 ): Promise<Verified> {
   const fresh: [number, string][] = [];
   const replayed = await replay(disk, folder, ({ audit_seq, sum }) => {
@@ -64,9 +71,9 @@ export async function verify(
   // The anchor is a line of the chain too, even when nothing else is left of that time.
   const { anchor } = snapshot.audit;
   if (anchor.seq > 0) audited(anchor.seq, anchor.sum);
-  const record = walkRecord(disk, folder, snapshot.audit, ({ audit_seq, sum }) =>
-    audited(audit_seq ?? 0, sum),
-  );
+  const { auditGaps } = state;
+  const options = { each: audited, allowDamage: allowAuditDamage };
+  const { walked, damage } = walkAudit(disk, folder, snapshot.audit, auditGaps, options);
   for (const [seq, sum] of fresh) audited(seq, sum);
   const generations: number[] = [];
   for (const { number } of generationsIn(disk, folder)) {
@@ -82,7 +89,9 @@ export async function verify(
     mark: state.mark,
     retired: state.retired,
     segments: segments.map(({ number }) => number),
-    record: { ...record, from: snapshot.audit.anchor.seq + 1 },
+    record: { ...walked, from: snapshot.audit.anchor.seq + 1, to: snapshot.audit.seq },
+    auditGaps: auditGaps.filter(({ to }) => to > anchor.seq),
+    auditDamage: damage,
     generations,
     torn: torn?.length ?? 0,
     tornFiles: disk.list(folder).filter((name) => name.endsWith(".torn")),

@@ -1,12 +1,24 @@
 import { expect, test } from "bun:test";
 import { eventTypes, tell } from "../../src/domain/telling.ts";
 import type { Event } from "../../src/domain/event.ts";
+import type { AuditGap } from "../../src/domain/state.ts";
 import { borrowed, hours, installed, MONDAY, taken } from "../support/scenario.ts";
 
 const at = MONDAY;
 const held = { at, license: 1, user: "ada", slot: 1 };
 const peer = "10.0.0.7";
 const counted = { at, license: 1, user: null, peer, total: 5, resetAt: null };
+const GAP: AuditGap = {
+  reason: "damaged",
+  from: 7,
+  to: 9,
+  before: "a",
+  after: "b",
+  at,
+  earliest: null,
+  latest: null,
+  files: [],
+};
 
 const TOLD: readonly [Event, string][] = [
   [installed(1), "license 1 came in: cad, 2 slots, without end, serial 1"],
@@ -38,6 +50,14 @@ const TOLD: readonly [Event, string][] = [
   [
     { type: "RefusalsCounted", at, product: null, code: "license_expired", count: 1, users: [] },
     "1 request refused: license_expired",
+  ],
+  [
+    { type: "AuditGapDeclared", at, gap: GAP, note: "the disk was replaced", peer },
+    "audit log lines 7 to 9 declared missing (damaged): the disk was replaced",
+  ],
+  [
+    { type: "AuditGapDeclared", at, gap: { ...GAP, reason: "sealed", to: 7 }, note: "", peer },
+    "audit log line 7 declared missing (sealed)",
   ],
   [{ type: "AccessChanged", at, change: "token_revoked", name: "ops", peer }, "token ops revoked"],
   [

@@ -356,8 +356,8 @@ export const bugs: readonly Bug[] = [
   {
     name: "a record that ends early passes for whole",
     file: "src/store/record.ts",
-    find: "if (seq !== audit.seq || sum !== audit.sum) throw missing(folder, seq + 1, audit.seq);",
-    replace: "if (seq > audit.seq && sum !== audit.sum) throw missing(folder, seq + 1, audit.seq);",
+    find: "if (!isEnd) throw missing(folder, seq + 1, audit.seq);",
+    replace: "if (seq > audit.seq && !isEnd) throw missing(folder, seq + 1, audit.seq);",
     caughtBy: ["backups"],
   },
   {

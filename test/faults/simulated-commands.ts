@@ -59,6 +59,7 @@ const WEIGHTS: Readonly<Record<Command["type"], number>> = {
   SetKeys: 0.5,
   ChangeAccess: 0.3,
   MoveAway: 0,
+  DeclareAuditGaps: 0,
   MarkClock: 1,
   AskClock: 0.5,
   // The store puts jumps on record by itself.
@@ -95,6 +96,7 @@ function missing({ dice, state, at, trueNow }: Asking): Command["type"] | null {
 type Maker = (asking: Asking) => Command;
 
 const MAKERS: Readonly<Record<Command["type"], Maker>> = {
+  DeclareAuditGaps: () => ({ type: "DeclareAuditGaps", gaps: [], note: "", peer: PEER }),
   Create: () => ({ type: "Create", kind: "site", appliance: "" }),
   Register: (asking) =>
     register(user(asking.dice), { ...aim(asking), contact: contact(asking.dice) }),

@@ -38,6 +38,7 @@ const SINCE: Readonly<Record<number, (old: Old) => object>> = {
   }),
   4: ({ remembered = [] }) => ({
     jumps: [],
+    auditGaps: [],
     lapsed: [],
     remembered: remembered.map(([key, done]) => [key, { ...done, peer: null }]),
   }),
@@ -285,6 +286,7 @@ describe("a migration", () => {
       retired: null,
       lentDated: false,
       jumps: [],
+      auditGaps: [],
       lapsed: [],
       licenses: [{ id: 5, movedAt: null, counter: { ...counter, counted: 4 } }],
       features: [{ license: 5, counter: { ...counter, counted: 4 } }],

@@ -45,6 +45,7 @@ test("several times between two checkpoints, every line gets its place once", as
   const { auditSeq } = site.store.health();
   expect((await verified(site.folder)).record).toEqual({
     from: 1,
+    to: auditSeq,
     files: 7,
     lines: auditSeq,
     leftover: 0,

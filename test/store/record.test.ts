@@ -39,6 +39,7 @@ describe("months of the record that need not be kept", () => {
     expect(await anchorOf(site.folder)).toEqual(april);
     expect((await verified(site.folder)).record).toEqual({
       from: april.seq + 1,
+      to: april.seq + 6,
       files: 2,
       lines: 6,
       leftover: 0,

@@ -39,11 +39,9 @@ function rearrange(folder: string, name: string, order: readonly number[]): void
   );
 }
 
-const HINT = {
-  damaged:
-    "licenses are not affected; berth restore FILE brings back a backup that has the whole record",
-  missing: "put the missing file back, or bring back a backup with berth restore FILE",
-};
+/** What loses nothing comes first; never a restore of everything for the sake of one file. */
+const hintFor = (folder: string, name: string): string =>
+  `licenses are not affected; as the folder's owner, tar xf BACKUP -C '${folder}' ${name} brings the file back from a backup and loses nothing; without one, berth record repair`;
 
 interface Case {
   readonly damage: (folder: string) => void;
@@ -152,7 +150,7 @@ describe("a record that is not what was written is refused, and nothing is touch
         expect(said).toEqual({
           name: "FolderRefused",
           message: `the record in ${where} lacks lines ${from} to ${to}`,
-          hint: HINT.missing,
+          hint: hintFor(folder, "history/FILE"),
         });
       } else {
         const [name = "", place = 0] = at ?? [];
@@ -160,7 +158,7 @@ describe("a record that is not what was written is refused, and nothing is touch
         expect(said).toEqual({
           name: "FolderRefused",
           message: `${join(folder, name)} is damaged at byte ${offset}, where line ${line} of the record should stand`,
-          hint: HINT.damaged,
+          hint: hintFor(folder, name),
         });
       }
       expect(await refusal(verified(folder))).toEqual(said);

@@ -55,7 +55,9 @@ describe("a folder as it was written", () => {
       mark: clock.now,
       retired: null,
       segments: [6],
-      record: { from: 1, files: 2, lines: 5, leftover: 0 },
+      record: { from: 1, to: 5, files: 2, lines: 5, leftover: 0 },
+      auditGaps: [],
+      auditDamage: null,
       generations: [3],
       torn: 0,
       tornFiles: [],
@@ -103,7 +105,13 @@ describe("a folder as it was written", () => {
       await done(store, consume(1));
       await store.checkpoint();
     }
-    expect((await verified(folder)).record).toEqual({ from: 5, files: 2, lines: 2, leftover: 0 });
+    expect((await verified(folder)).record).toEqual({
+      from: 5,
+      to: 6,
+      files: 2,
+      lines: 2,
+      leftover: 0,
+    });
   });
 
   test("may have an unfinished fold behind its record", async () => {
@@ -113,7 +121,13 @@ describe("a folder as it was written", () => {
     writeFileSync(join(folder, "history/2026-05.jsonl"), "{");
     writeFileSync(join(folder, "history/notes.txt"), "not a file of the record");
     const { record } = await verified(folder);
-    expect(record).toEqual({ from: 1, files: 2, lines: 5, leftover: more.length + 1 });
+    expect(record).toEqual({
+      from: 1,
+      to: 5,
+      files: 2,
+      lines: 5,
+      leftover: more.length + 1,
+    });
   });
 
   test("has a generation to go back to only where the journal leads from it", async () => {
@@ -164,7 +178,13 @@ describe("a folder as it was written", () => {
     clock.now = MONDAY;
     await done(store, consume(1));
     await store.checkpoint();
-    expect((await verified(folder)).record).toEqual({ from: 1, files: 3, lines: 5, leftover: 0 });
+    expect((await verified(folder)).record).toEqual({
+      from: 1,
+      to: 5,
+      files: 3,
+      lines: 5,
+      leftover: 0,
+    });
   });
 
   test("may have a record larger than what is read at once", async () => {

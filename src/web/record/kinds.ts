@@ -41,6 +41,7 @@ const KIND_OF: { readonly [T in Event["type"]]: Kind } = {
   Restored: "appliance",
   MovedAway: "appliance",
   MovedIn: "appliance",
+  AuditGapDeclared: "administration",
   ClockMarked: "appliance",
   ClockAsked: "appliance",
   ClockJumped: "appliance",

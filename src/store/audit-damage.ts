@@ -1,0 +1,59 @@
+import type { AuditGap } from "../domain/state.ts";
+import type { Disk } from "../platform/disk.ts";
+import { surveyAudit } from "./audit-survey.ts";
+import { walkRecord, type Walked } from "./record.ts";
+import { AuditDamaged } from "./refusal.ts";
+import type { Snapshot } from "./snapshot.ts";
+
+/** What is wrong with an audit log, all of it. */
+export interface AuditDamage {
+  /** The first thing, in words, and what to do about it. */
+  readonly message: string;
+  readonly hint: string;
+  /** Lines that are not there, by their numbers. */
+  readonly missing: readonly { readonly from: number; readonly to: number }[];
+  /** Files that hold something else than their lines. */
+  readonly files: readonly string[];
+}
+
+interface WalkOptions {
+  readonly each: (seq: number, sum: string) => void;
+  /** Goes on when something is wrong, and tells what; else that is refused. */
+  readonly allowDamage: boolean;
+}
+
+/** Follows the audit log from line to line. */
+export function walkAudit(
+  disk: Disk,
+  folder: string,
+  audit: Snapshot["audit"],
+  gaps: readonly AuditGap[],
+  { each, allowDamage }: WalkOptions,
+): { readonly walked: Walked; readonly damage: AuditDamage | null } {
+  try {
+    return { walked: walkRecord(disk, folder, audit, gaps, each), damage: null };
+  } catch (error) {
+    if (!allowDamage || !(error instanceof AuditDamaged)) throw error;
+    const { files, unreadable, missing, lines } = drained(
+      surveyAudit(disk, folder, audit, gaps, each),
+    );
+    const unclean = files.filter(({ isUnclean }) => isUnclean).map(({ name }) => name);
+    return {
+      walked: { files: files.length, lines, leftover: 0 },
+      damage: {
+        message: error.message,
+        hint: error.hint,
+        missing: missing.map(({ from, to }) => ({ from, to })),
+        files: [...unclean, ...unreadable].toSorted(),
+      },
+    };
+  }
+}
+
+/** What a piece of work comes to, done in one go. */
+function drained<T>(work: Generator<void, T>): T {
+  for (;;) {
+    const { done, value } = work.next();
+    if (done === true) return value;
+  }
+}
