@@ -8,6 +8,7 @@ import { signLease } from "../license/lease.ts";
 import { Access } from "../operations/access.ts";
 import { Airgap } from "../operations/airgap.ts";
 import { AuditBudget } from "../operations/audit-budget.ts";
+import { AuditMaintenance } from "../operations/audit-maintenance.ts";
 import { Credentials } from "../operations/credentials.ts";
 import { Identity } from "../operations/identity.ts";
 import { Licensing } from "../operations/licensing.ts";
@@ -110,6 +111,7 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
     access,
     streams: new Streams(),
     record: new RecordReading(store),
+    audit: new AuditMaintenance(store),
     // Nobody listens yet.
     doors: () => [],
     certificate: () => null,

@@ -3,6 +3,8 @@ import { realDisk } from "../platform/disk.ts";
 import { ownCommand } from "../platform/version.ts";
 import { CheckpointHung } from "../store/checkpoints.ts";
 import { HISTORY, segmentsIn, STATE } from "../store/files.ts";
+import { AuditDamaged } from "../store/refusal.ts";
+import { NEEDS_OPERATOR } from "./command.ts";
 
 /** In milliseconds. */
 export interface ChildLimits {
@@ -63,6 +65,7 @@ export async function checkpointInChild(
     );
   }
   const [code, complaint] = await ended;
+  if (code === NEEDS_OPERATOR) throw new AuditDamaged(...refusalIn(complaint));
   if (code !== 0) throw new Error(lastError(complaint) ?? `the checkpoint ended with code ${code}`);
 }
 
@@ -104,6 +107,13 @@ function bytesWritten(folder: string): number | null {
   } catch {
     return null;
   }
+}
+
+/** What a command said when it refused, and what it said would help. */
+function refusalIn(complaint: string): [message: string, hint: string] {
+  const said = (what: string): string =>
+    new RegExp(`^berth: ${what}: (.*)$`, "m").exec(complaint)?.[1] ?? "";
+  return [said("error"), said("hint")];
 }
 
 const ERROR = /^berth: error: (.*)$/gm;

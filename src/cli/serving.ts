@@ -7,6 +7,7 @@ import { ServerSignals } from "../platform/signals.ts";
 import { canServe } from "../platform/systems.ts";
 import { ServiceManager } from "../platform/service-manager.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
+import type { AuditFinding } from "../store/audit-health.ts";
 import { FolderRefused } from "../store/refusal.ts";
 import type { StoreHealth } from "../store/store-options.ts";
 import { openAppliance } from "./appliance.ts";
@@ -125,22 +126,27 @@ export async function serveFolder(
     await operations.close();
     manager.stopped();
   }
-  refuseUnfolded(folder, operations.health());
+  refuseUnfolded(folder, operations.health(), appliance.audit.finding);
   print("stopped");
   return DONE;
 }
 
 /** Nothing is lost by it, but the state is not everything, and an operator may count on that. */
-function refuseUnfolded(folder: string, { fault, changed, checkpointError }: StoreHealth): void {
+function refuseUnfolded(
+  folder: string,
+  { fault, changed, checkpointError }: StoreHealth,
+  audit: AuditFinding | null,
+): void {
   // That may be lost.
   if (changed !== null) throw new Failure(changed.message, changed.hint);
   if (fault === null && checkpointError === null) return;
   const full =
     fault?.isFileLimit === true ? "a file is at its limit (ulimit -f)" : "the disk is full";
   const why = fault?.code === "storage_full" ? full : (checkpointError ?? "the disk failed");
+  const safe = "nothing that was answered is lost: the next start reads the rest from the journal";
   throw new Failure(
     `stopped, but state.json in ${folder} is not up to date: ${why}`,
-    "nothing that was answered is lost: the next start reads the rest from the journal",
+    audit === null ? safe : `${safe}; ${audit.hint}`,
   );
 }
 

@@ -1,6 +1,7 @@
 import { Elysia, NotFoundError } from "elysia";
 import type { Access } from "../operations/access.ts";
 import type { Airgap } from "../operations/airgap.ts";
+import type { AuditMaintenance } from "../operations/audit-maintenance.ts";
 import type { Credentials } from "../operations/credentials.ts";
 import type { Identity } from "../operations/identity.ts";
 import type { Licensing } from "../operations/licensing.ts";
@@ -58,6 +59,7 @@ export interface Services {
   readonly access: Access;
   readonly streams: Streams;
   readonly record: RecordReading;
+  readonly audit: AuditMaintenance;
   /** What stands open, and how to close it; nothing while nobody listens. */
   readonly doors: () => readonly Door[];
   /** Of the TLS listener; null: there is none. */

@@ -123,13 +123,14 @@ class Chain {
     if (this.#files.at(-1) !== file) this.#files.push(file);
     this.#pass();
     const seq = line?.audit_seq;
+    const isAtEnd = this.#seq >= this.#audit.seq;
     // Behind the end lies what an unfinished fold left.
-    if (this.#seq >= this.#audit.seq) return this.#ignore(file, seq);
-    if (line === null || seq === undefined || seq > this.#audit.seq) {
-      file.isUnclean = true;
+    if (isAtEnd && file.name === this.#audit.file && offset >= this.#audit.length) return;
+    // One that is there twice, or of a later time, or declared as gone and there all the same.
+    if (line === null || seq === undefined || seq <= this.#seq || seq > this.#audit.seq) {
+      file.isUnclean ||= seq === undefined || gapAt(this.#gaps, seq) === null;
       return;
     }
-    if (seq <= this.#seq) return this.#ignore(file, seq);
     const isNext = seq === this.#seq + 1;
     if (isNext && line.audit_prev !== this.#sum) {
       // What the chain says of the line before is what was written then: that one is another.
@@ -159,12 +160,6 @@ class Chain {
     if (behind.seq === this.#seq) return;
     ({ seq: this.#seq, sum: this.#sum } = behind);
     this.#each(this.#seq, this.#sum);
-  }
-
-  /** A line that was there before, or of a declared gap, or of a later time. */
-  #ignore(file: SurveyedFile, seq: number | undefined): void {
-    if (seq === undefined || seq > this.#audit.seq) return;
-    if (gapAt(this.#gaps, seq) === null) file.isUnclean = true;
   }
 
   #take({ pieces }: SurveyedFile, line: Line, offset: number, end: number): void {

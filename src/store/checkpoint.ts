@@ -1,5 +1,7 @@
 import type { Instant } from "../domain/time.ts";
 import type { Disk } from "../platform/disk.ts";
+import { gapsBy } from "./declared-gaps.ts";
+import { refoldNewest } from "./audit-refold.ts";
 import { encodedSize } from "./durable-file.ts";
 import { generationsIn, segmentsIn } from "./files.ts";
 import { History } from "./history.ts";
@@ -65,7 +67,10 @@ async function replaceState(
     audited + 1.25 * (disk.stat(file.path)?.size ?? 0) + sum(segments, ({ size }) => size),
     () => audited + encodedSize(snapshot),
   );
-  const history = new History(disk, folder, before.audit, before.audit.seq);
+  const history = new History(disk, folder, before.audit, before.audit.seq, {
+    gaps: gapsBy(disk, folder, before, open),
+    refold: () => refoldNewest(disk, folder, before.audit),
+  });
   try {
     for (const segment of segments) await addAudited(disk, segment, history);
     const end = await history.close();

@@ -11,13 +11,20 @@ export class CheckpointHung extends Error {
   override readonly name = "CheckpointHung";
 }
 
+/** What the store that wants them knows, and has to know. */
+interface Around {
+  /** The last audited line that the journal has. */
+  readonly newestAudited: () => number;
+  /** How one ended; null: well. */
+  readonly ended: (error: unknown) => void;
+}
+
 type Options = Pick<StoreOptions, "disk" | "folder" | "checkpoint">;
 
 /** The checkpoints of one store: one at a time, what came of the last one, and how far they got. */
 export class Checkpoints {
   readonly #options: Options;
-  /** The last audited line that the journal has. */
-  readonly #newestAudited: () => number;
+  readonly #around: Around;
   #failedAt = 0;
   #running: Promise<void> | null = null;
   #error: string | null = null;
@@ -32,10 +39,10 @@ export class Checkpoints {
   constructor(
     options: Options,
     { covers, unfolded }: { readonly covers: number; readonly unfolded: boolean },
-    newestAudited: () => number,
+    around: Around,
   ) {
     this.#options = options;
-    this.#newestAudited = newestAudited;
+    this.#around = around;
     this.covers = covers;
     this.hasUnfolded = unfolded;
   }
@@ -88,6 +95,18 @@ export class Checkpoints {
     return this.#running;
   }
 
+  /** Does something that none may run beside, and keeps the next one waiting. */
+  async between<T>(work: () => Promise<T>): Promise<T> {
+    while (this.#running !== null) await this.#running;
+    this.#since = performance.now();
+    const done = work();
+    const ended = (): void => {
+      this.#running = null;
+    };
+    this.#running = done.then(ended, ended);
+    return done;
+  }
+
   async #run(rotate: () => Promise<number>): Promise<void> {
     let isBegun = false;
     this.#since = performance.now();
@@ -100,7 +119,9 @@ export class Checkpoints {
       this.hasUnfolded = false;
       this.covers = open - 1;
       this.#error = null;
+      this.#around.ended(null);
     } catch (error) {
+      this.#around.ended(error);
       this.#error = error instanceof Error ? error.message : String(error);
       this.#isHung = error instanceof CheckpointHung;
       this.#failedAt = performance.now();
@@ -114,7 +135,7 @@ export class Checkpoints {
     try {
       const lock = disk.lock(join(folder, CHECKPOINT_LOCK));
       if (lock === null) return;
-      dropUnfinished(disk, folder, this.#newestAudited());
+      dropUnfinished(disk, folder, this.#around.newestAudited());
       lock.release();
     } catch {
       // The next start tries again.

@@ -1,12 +1,18 @@
 import { join } from "node:path";
 import type { Disk } from "../platform/disk.ts";
+import type { AuditFinding } from "./audit-health.ts";
 import { STATE } from "./files.ts";
 import { freeIn, SPARE, unfoldedBytes } from "./room.ts";
 
 /** Something that does not stop the server yet, and will if nobody looks. */
 export interface Trouble {
   readonly code:
-    "disk_low" | "disk_slow" | "checkpoint_failing" | "checkpoint_slow" | "file_size_limit";
+    | "disk_low"
+    | "disk_slow"
+    | "checkpoint_failing"
+    | "checkpoint_slow"
+    | "file_size_limit"
+    | "audit_damaged";
   readonly message: string;
 }
 
@@ -31,10 +37,12 @@ export interface Known {
   readonly checkpointFor: number | null;
   /** A file could not grow as long as it should. */
   readonly isFileLimited: boolean;
+  /** What is wrong with the audit log; null: nothing that is known. */
+  readonly audit: AuditFinding | null;
 }
 
 export function conditionOf(disk: Disk, folder: string, known: Known): Condition {
-  const { covers, slowestSync, checkpointError, checkpointFor, isFileLimited } = known;
+  const { covers, slowestSync, checkpointError, checkpointFor, isFileLimited, audit } = known;
   const freeBytes = freeIn(disk, folder);
   const state = disk.stat(join(folder, STATE))?.size ?? 0;
   // Of what is not folded yet, all may have to go into the audit log.
@@ -71,6 +79,9 @@ export function conditionOf(disk: Disk, folder: string, known: Known): Condition
       message:
         "the journal reached the size that files of the server may have (ulimit -f; LimitFSIZE= of its service); raise it: a checkpoint needs larger files than the journal",
     });
+  }
+  if (audit !== null) {
+    troubles.push({ code: "audit_damaged", message: `${audit.message}; ${audit.hint}` });
   }
   return { troubles, freeBytes, slowestSync };
 }

@@ -1,11 +1,21 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { gapAt } from "../domain/audit-gaps.ts";
+import type { AuditGap } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import type { Disk, OpenFile } from "../platform/disk.ts";
 import { writeAll } from "../platform/files.ts";
 import { HISTORY } from "./files.ts";
 import { decodeLine } from "./journal.ts";
-import { monthOf } from "./record.ts";
+import { monthOf, waysToMend } from "./record.ts";
+import { AuditDamaged } from "./refusal.ts";
 import type { HistoryEnd } from "./snapshot.ts";
+
+export interface HistoryOptions {
+  /** Declared before this fold or in what it folds. */
+  readonly gaps?: readonly AuditGap[];
+  /** Writes the end of the newest file again, which is too short; false: it cannot. */
+  readonly refold?: () => Promise<boolean>;
+}
 
 /**
  * The auditor's record: audited lines, byte for byte as they stood in the journal, by the month of
@@ -23,20 +33,32 @@ export class History {
   readonly #mine = new Set<string>();
   /** Begun by an earlier one. */
   #carriedOn: string | null = null;
+  readonly #gaps: readonly AuditGap[];
+  readonly #refold: () => Promise<boolean>;
 
-  constructor(disk: Disk, folder: string, end: HistoryEnd, recorded: number) {
+  constructor(
+    disk: Disk,
+    folder: string,
+    end: HistoryEnd,
+    recorded: number,
+    { gaps = [], refold = async () => false }: HistoryOptions = {},
+  ) {
     this.#disk = disk;
+    this.#gaps = gaps;
+    this.#refold = refold;
     this.#folder = join(folder, HISTORY);
     this.#end = end;
     this.#recorded = recorded;
   }
 
   async add(at: Instant, auditSeq: number, raw: Uint8Array): Promise<void> {
+    // Declared as gone since: an older state was gone back to.
+    if (gapAt(this.#gaps, auditSeq) !== null) return;
     const month = monthOf(at);
     let file = this.#open;
     if (file === null || this.#end.file?.startsWith(month) !== true) {
       await this.#finish();
-      file = this.#start(month, auditSeq);
+      file = await this.#start(month, auditSeq);
       this.#open = file;
     }
     writeAll(file, raw);
@@ -63,20 +85,31 @@ export class History {
     return new Set([...this.#mine, ...(this.#carriedOn === null ? [] : [this.#carriedOn])]);
   }
 
-  #start(month: string, auditSeq: number): OpenFile {
+  async #start(month: string, auditSeq: number): Promise<OpenFile> {
     this.#disk.makeFolder(this.#folder);
-    if (this.#end.file?.startsWith(month) === true) return this.#carryOn(this.#end);
+    const { file } = this.#end;
+    if (file?.startsWith(month) === true && !this.#isClosed(file)) return this.#carryOn(this.#end);
     const name = this.#freeName(month, auditSeq);
     this.#mine.add(name);
     this.#end = { ...this.#end, file: name, length: 0 };
     return this.#disk.open(join(this.#folder, name));
   }
 
-  #carryOn({ file: name, length }: HistoryEnd): OpenFile {
+  /** Lines of it were declared as gone: it is not as long as the state says, or about to go. */
+  #isClosed(name: string): boolean {
+    return this.#gaps.some(({ files }) => files.some((file) => file.name === name));
+  }
+
+  async #carryOn({ file: name, length }: HistoryEnd): Promise<OpenFile> {
     const path = join(this.#folder, name ?? "");
     this.#carriedOn = name;
     const size = this.#disk.stat(path)?.size ?? 0;
-    if (size < length) throw new Error(`${path} has ${size} bytes and should have ${length}`);
+    if (size < length && !(await this.#refold())) {
+      throw new AuditDamaged(
+        `${path} has ${size} bytes and should have ${length}: the audit log cannot be continued`,
+        waysToMend(dirname(this.#folder), name ?? ""),
+      );
+    }
     const file = this.#disk.open(path);
     if (size > length) file.truncate(length);
     return file;
@@ -88,6 +121,7 @@ export class History {
   #freeName(month: string, auditSeq: number): string {
     this.#dropLeftovers(month);
     const name = `${month}.jsonl`;
+    if (this.#isClosed(name)) return `${month}-${auditSeq}.jsonl`;
     const path = join(this.#folder, name);
     const bytes = this.#disk.read(path);
     if (bytes === null) return name;

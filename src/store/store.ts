@@ -5,6 +5,7 @@ import { no, ok, type Result } from "../domain/result.ts";
 import type { State } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import { transact } from "../domain/transact.ts";
+import { AuditHealth } from "./audit-health.ts";
 import { Checkpoints } from "./checkpoints.ts";
 import { conditionOf, SyncTimes, type Condition } from "./condition.ts";
 import { openFolder, type OpenedFolder } from "./folder.ts";
@@ -28,6 +29,8 @@ const TICK = 1_000;
  * seen is on disk.
  */
 export class Store {
+  /** What is known of the audit log's files. */
+  readonly audit = new AuditHealth();
   readonly #options: StoreOptions;
   readonly #held: HeldFolder;
   readonly #format: StateFormat;
@@ -62,7 +65,10 @@ export class Store {
     this.#notes = opened.notes;
     this.#live = new LiveState(options, opened);
     this.#term = new SegmentTerm(options);
-    this.#checkpoints = new Checkpoints(options, opened, () => this.#live.head.auditSeq);
+    this.#checkpoints = new Checkpoints(options, opened, {
+      newestAudited: () => this.#live.head.auditSeq,
+      ended: (error) => this.audit.checkpointEnded(error),
+    });
     this.#commit = this.#startCommit(opened);
     this.#ticking = setInterval(() => void this.#tick(), TICK);
     this.#ticking.unref();
@@ -138,6 +144,7 @@ export class Store {
       checkpointError: error,
       checkpointFor: runningFor,
       isFileLimited: this.#fault?.isFileLimit === true || this.#term.isLimited,
+      audit: this.audit.finding,
     });
   }
 
@@ -160,6 +167,11 @@ export class Store {
   /** Rotates to a new segment and folds the closed ones; a failure is told by `health`. */
   checkpoint(): Promise<void> {
     return this.#checkpoints.run(() => this.#rotate());
+  }
+
+  /** Does something that no checkpoint may run beside, and keeps the next one waiting. */
+  betweenCheckpoints<T>(work: () => Promise<T>): Promise<T> {
+    return this.#checkpoints.between(work);
   }
 
   /** The first line of the segment that is open then. */

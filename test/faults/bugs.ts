@@ -194,8 +194,8 @@ export const bugs: readonly Bug[] = [
   {
     name: "a record that is too short is written on",
     file: "src/store/history.ts",
-    find: "if (size < length) throw",
-    replace: "if (size < 0) throw",
+    find: "if (size < length && !(await this.#refold())) {",
+    replace: "if (size < 0) {",
     caughtBy: ["damage"],
   },
   {
@@ -442,7 +442,7 @@ export const bugs: readonly Bug[] = [
   {
     name: "a stop that could not fold says nothing",
     file: "src/cli/serving.ts",
-    find: "  refuseUnfolded(folder, operations.health());\n",
+    find: "  refuseUnfolded(folder, operations.health(), appliance.audit.finding);\n",
     replace: "",
     caughtBy: ["full"],
   },

@@ -3,6 +3,7 @@ import type { Services } from "../../src/http/app.ts";
 import type { Streams } from "../../src/http/streams.ts";
 import type { Access } from "../../src/operations/access.ts";
 import type { Airgap } from "../../src/operations/airgap.ts";
+import type { AuditMaintenance } from "../../src/operations/audit-maintenance.ts";
 import type { Credentials } from "../../src/operations/credentials.ts";
 import type { Identity } from "../../src/operations/identity.ts";
 import type { Licensing } from "../../src/operations/licensing.ts";
@@ -209,6 +210,7 @@ describe("a bug of ours", () => {
       identity: broken as Identity,
       timekeeping: broken as Timekeeping,
       record: broken as RecordReading,
+      audit: broken as AuditMaintenance,
       access: { isClaimed: () => false } as Access,
       streams: broken as Streams,
       doors: () => [],

@@ -16,6 +16,7 @@ const WELL = {
   checkpointError: null,
   checkpointFor: null,
   isFileLimited: false,
+  audit: null,
 };
 
 const codes = (differing: Partial<Parameters<typeof conditionOf>[2]>): string[] =>
@@ -34,6 +35,13 @@ test("a checkpoint that failed is told with its reason", () => {
   const { troubles } = conditionOf(realDisk, tempFolder(), failing);
   expect(troubles).toEqual([
     { code: "checkpoint_failing", message: expect.stringMatching(/: no room$/) },
+  ]);
+});
+
+test("a damaged audit log is told with what is wrong and what helps", () => {
+  const found = { message: "line 7 is gone", hint: "berth record repair" };
+  expect(conditionOf(realDisk, tempFolder(), { ...WELL, audit: found }).troubles).toEqual([
+    { code: "audit_damaged", message: "line 7 is gone; berth record repair" },
   ]);
 });
 

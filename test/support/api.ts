@@ -19,6 +19,7 @@ import { signLease } from "../../src/license/lease.ts";
 import { Access } from "../../src/operations/access.ts";
 import { Airgap } from "../../src/operations/airgap.ts";
 import { AuditBudget } from "../../src/operations/audit-budget.ts";
+import { AuditMaintenance } from "../../src/operations/audit-maintenance.ts";
 import { Credentials } from "../../src/operations/credentials.ts";
 import { Identity } from "../../src/operations/identity.ts";
 import { Licensing } from "../../src/operations/licensing.ts";
@@ -119,6 +120,7 @@ export async function openAppliance(options: ApplianceOptions = {}): Promise<App
     access,
     streams: new Streams(),
     record: new RecordReading(store),
+    audit: new AuditMaintenance(store),
     doors: () => [],
     certificate: () => null,
     served: options.served?.(folder) ?? null,

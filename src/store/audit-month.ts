@@ -1,0 +1,158 @@
+import { gapAt, passGaps, type AuditPlace } from "../domain/audit-gaps.ts";
+import type { AuditGap } from "../domain/state.ts";
+import type { Disk } from "../platform/disk.ts";
+import type { NewGap } from "./audit-gap-making.ts";
+import { decodeLine, type Line } from "./journal.ts";
+import { linesBefore, linesFrom } from "./lines.ts";
+import { isKept, recordFiles, type RecordFile } from "./record.ts";
+import type { Snapshot } from "./snapshot.ts";
+
+/** One month of the audit log, read from end to end. */
+export interface AuditMonth {
+  /** What has to be declared before its lines can go; nothing where that was done before. */
+  readonly gaps: readonly NewGap[];
+  /** The files that hold its lines and nothing else. */
+  readonly files: readonly {
+    readonly name: string;
+    readonly path: string;
+    readonly bytes: number;
+  }[];
+  /** A file of it that is not what was written, or does not fit to those beside it; null: none. */
+  readonly damaged: string | null;
+}
+
+const SLICE = 128 * 1024;
+const LF = Buffer.from("\n");
+
+/** Follows the files of a month from line to line, and to their neighbours on both sides. */
+export function* readMonth(
+  disk: Disk,
+  folder: string,
+  audit: Snapshot["audit"],
+  gaps: readonly AuditGap[],
+  month: string,
+): Generator<void, AuditMonth> {
+  const all = recordFiles(disk, folder).filter(isKept(audit.anchor));
+  const found: { gaps: NewGap[]; files: AuditMonth["files"][number][] } = {
+    gaps: [],
+    files: [],
+  };
+  for (const [place, file] of all.entries()) {
+    // One that begins behind the end is what an unfinished fold left.
+    if (!file.name.startsWith(`${month}.`) && !file.name.startsWith(`${month}-`)) continue;
+    if (file.first > audit.seq && !(file.first === Infinity && hasLine(disk, file))) continue;
+    const start = placeBefore(disk, all[place - 1], audit, gaps, file.first);
+    const read = yield* readFile(disk, file, audit, gaps, start);
+    const { name, path } = file;
+    if (read === null) return { ...found, damaged: name };
+    const { lines, bytes, sha256 } = read;
+    found.files.push({ name, path, bytes });
+    if (lines === null) continue;
+    if (!isContinued(disk, all[place + 1], audit, gaps, lines.end)) {
+      return { ...found, damaged: name };
+    }
+    const { first, last, end } = lines;
+    found.gaps.push({
+      reason: "sealed",
+      from: first.audit_seq ?? 0,
+      to: end.seq,
+      before: first.audit_prev ?? "",
+      after: end.sum,
+      earliest: first.at,
+      latest: last.at,
+      files: [{ name, bytes, sha256 }],
+    });
+  }
+  return { ...found, damaged: null };
+}
+
+interface FileRead {
+  readonly bytes: number;
+  readonly sha256: string;
+  /** Null: every line of it was declared as gone before. */
+  readonly lines: {
+    readonly first: Line;
+    readonly last: Line;
+    /** Behind the last one. */
+    readonly end: AuditPlace;
+  } | null;
+}
+
+/** Null: it is not what was written. */
+function* readFile(
+  disk: Disk,
+  file: RecordFile,
+  audit: Snapshot["audit"],
+  gaps: readonly AuditGap[],
+  start: AuditPlace | null,
+): Generator<void, FileRead | null> {
+  const hash = new Bun.CryptoHasher("sha256");
+  if (start === null) return null;
+  let here: AuditPlace = start;
+  let [first, last]: [Line | null, Line | null] = [null, null];
+  let [bytes, spent] = [0, 0];
+  const end = file.name === audit.file ? audit.length : Infinity;
+  for (const { bytes: raw, whole } of linesFrom(disk, file.path, 0, end)) {
+    const line = whole ? decodeLine(raw) : null;
+    const seq = line?.audit_seq;
+    hash.update(raw);
+    hash.update(LF);
+    bytes += raw.length + 1;
+    spent += raw.length + 1;
+    if (spent >= SLICE) {
+      spent = 0;
+      yield;
+    }
+    here = passGaps(gaps, here);
+    if (line === null || seq === undefined) return null;
+    if (seq <= here.seq && gapAt(gaps, seq) !== null) continue;
+    if (seq !== here.seq + 1 || line.audit_prev !== here.sum) return null;
+    here = { seq, sum: line.sum };
+    first ??= line;
+    last = line;
+  }
+  const sha256 = hash.digest("hex");
+  if (first === null || last === null) return { bytes, sha256, lines: null };
+  return { bytes, sha256, lines: { first, last, end: here } };
+}
+
+/** Behind the line before a file's first; null: that line cannot be read. */
+function placeBefore(
+  disk: Disk,
+  before: RecordFile | undefined,
+  audit: Snapshot["audit"],
+  gaps: readonly AuditGap[],
+  first: number,
+): AuditPlace | null {
+  if (first === Infinity) return null;
+  const gap = gapAt(gaps, first - 1) ?? gapAt(gaps, first);
+  if (gap !== null) {
+    const isBehind = gap.to < first;
+    return isBehind ? { seq: gap.to, sum: gap.after } : { seq: gap.from - 1, sum: gap.before };
+  }
+  if (audit.anchor.seq === first - 1) return audit.anchor;
+  if (before === undefined) return null;
+  const size = disk.stat(before.path)?.size ?? 0;
+  const { value } = linesBefore(disk, before.path, size).next();
+  const line = value instanceof Uint8Array ? decodeLine(new Uint8Array(value)) : null;
+  return line?.audit_seq === first - 1 ? { seq: first - 1, sum: line.sum } : null;
+}
+
+/** Does what is behind the last line of a file point back to it? */
+function isContinued(
+  disk: Disk,
+  next: RecordFile | undefined,
+  audit: Snapshot["audit"],
+  gaps: readonly AuditGap[],
+  end: AuditPlace,
+): boolean {
+  if (end.seq >= audit.seq) return end.seq > audit.seq || end.sum === audit.sum;
+  const gap = gapAt(gaps, end.seq + 1);
+  if (gap !== null) return gap.before === end.sum;
+  const [line] = next === undefined ? [] : linesFrom(disk, next.path, 0, Infinity).take(1);
+  const read = line?.whole === true ? decodeLine(line.bytes) : null;
+  return read?.audit_seq === end.seq + 1 && read.audit_prev === end.sum;
+}
+
+const hasLine = (disk: Disk, { path }: RecordFile): boolean =>
+  linesFrom(disk, path, 0, Infinity).some(({ whole }) => whole);
