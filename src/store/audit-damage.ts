@@ -16,6 +16,12 @@ export interface AuditDamage {
   readonly files: readonly string[];
 }
 
+/** In two copies of one folder the words differ, by its path. */
+export const isSameDamage = (one: Damaged | null, other: Damaged | null): boolean =>
+  Bun.deepEquals(one && [one.missing, one.files], other && [other.missing, other.files]);
+
+type Damaged = Pick<AuditDamage, "missing" | "files">;
+
 interface WalkOptions {
   readonly each: (seq: number, sum: string) => void;
   /** Goes on when something is wrong, and tells what; else that is refused. */

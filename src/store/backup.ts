@@ -7,6 +7,7 @@ import { randomBytes } from "../platform/random.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import { version } from "../platform/version.ts";
 import { Archive, ArchiveWriter } from "./archive.ts";
+import { isSameDamage, type AuditDamage } from "./audit-damage.ts";
 import { HISTORY, IDENTITY, isStoreFile, segmentName, STATE } from "./files.ts";
 import { isKept, recordFiles } from "./record.ts";
 import { BackupRefused, FolderRefused, FormatRefused } from "./refusal.ts";
@@ -27,6 +28,13 @@ const Manifest = Type.Object({
   files: Type.Array(
     Type.Object({ name: Type.String(), size: Type.Integer(), sha256: Type.String() }),
   ),
+  /** What was wrong with the audit log by then; left out: nothing. */
+  audit_damage: Type.Optional(
+    Type.Object({
+      missing: Type.Array(Type.Object({ from: Type.Integer(), to: Type.Integer() })),
+      files: Type.Array(Type.String()),
+    }),
+  ),
 });
 
 export type Manifest = Static<typeof Manifest>;
@@ -37,6 +45,7 @@ const ATTEMPTS = 5;
  * Copies a data folder into one file, whether a server works on it or not, and without asking it:
  * everything a state refers to only ever grows, and stays for two checkpoints. What was copied is
  * read back and walked before it gets its name, so a copy that met two checkpoints is made again.
+ * A damaged audit log is copied as it is, and the backup says so: all else is worth keeping.
  */
 export async function makeBackup(
   disk: Disk,
@@ -48,11 +57,16 @@ export async function makeBackup(
   if (disk.stat(out) !== null) {
     throw new BackupRefused(`${out} is there already`, "name a new file; backups are not replaced");
   }
+  let damage: AuditDamage | null = null;
   for (let attempt = 1; ; attempt += 1) {
     const fresh = temporaryName(out);
     try {
-      const manifest = await copy(disk, folder, fresh, now);
+      const manifest = await copy(disk, folder, fresh, now, damage);
       const { verified } = await openBackup(disk, fresh, options);
+      // Not what a file that was just let go of looked like while it was copied.
+      if (damage !== null && !isSameDamage(damage, await auditDamageIn(disk, folder, options))) {
+        throw changed(join(folder, HISTORY));
+      }
       const size = disk.stat(fresh)?.size ?? 0;
       disk.rename(fresh, out);
       await disk.syncFolder(dirname(out));
@@ -61,6 +75,7 @@ export async function makeBackup(
       if (disk.stat(fresh) !== null) disk.remove(fresh);
       const moved = error instanceof BackupRefused || error instanceof FolderRefused;
       if (!moved) throw error;
+      damage = await auditDamageIn(disk, folder, options);
       if (attempt < ATTEMPTS) continue;
       // It is not the copy that is wrong, then: say what is, and where.
       await verify(disk, folder, options);
@@ -77,11 +92,24 @@ const RANDOM_BYTES = 8;
  */
 const temporaryName = (out: string): string => `${out}.${randomBytes(RANDOM_BYTES)}.new`;
 
+/** Null: it is whole, or something else is wrong, which is for others to say. */
+const auditDamageIn = (disk: Disk, folder: string, options: VerifyOptions) =>
+  verify(disk, folder, { ...options, allowAuditDamage: true }).then(
+    ({ auditDamage }) => auditDamage,
+    () => null,
+  );
+
 /** The folder moved on under the copy. */
 const changed = (path: string): BackupRefused =>
   new BackupRefused(`${path} changed while it was copied`, "try again");
 
-async function copy(disk: Disk, folder: string, out: string, now: Instant): Promise<Manifest> {
+async function copy(
+  disk: Disk,
+  folder: string,
+  out: string,
+  now: Instant,
+  damage: AuditDamage | null,
+): Promise<Manifest> {
   const replayed = await replay(disk, folder);
   if (replayed === null) {
     throw new FolderRefused(`${folder} is not a data folder`, "name another one with --data DIR");
@@ -90,7 +118,7 @@ async function copy(disk: Disk, folder: string, out: string, now: Instant): Prom
   const file = disk.open(out, "new");
   try {
     const archive = new ArchiveWriter(file);
-    for (const { name, size } of piecesOf(disk, folder, replayed)) {
+    for (const { name, size } of piecesOf(disk, folder, replayed, damage !== null)) {
       const hash = new Bun.CryptoHasher("sha256");
       archive.add(name, size, partsOf(disk, join(folder, name), size, hash));
       files.push({ name, size, sha256: hash.digest("hex") });
@@ -105,6 +133,9 @@ async function copy(disk: Disk, folder: string, out: string, now: Instant): Prom
       seq: head.seq,
       audit_seq: head.auditSeq,
       files,
+      ...(damage !== null && {
+        audit_damage: { missing: [...damage.missing], files: [...damage.files] },
+      }),
     };
     const text = Buffer.from(`${JSON.stringify(manifest, null, 1)}\n`);
     archive.add(MANIFEST, text.length, [text]);
@@ -122,7 +153,12 @@ interface Piece {
 }
 
 /** Never the cloud credentials and what opens them. */
-function piecesOf(disk: Disk, folder: string, { snapshot, segments }: Replayed): Piece[] {
+function piecesOf(
+  disk: Disk,
+  folder: string,
+  { snapshot, segments }: Replayed,
+  isDamaged: boolean,
+): Piece[] {
   const whole = (name: string): Piece => {
     const size = disk.stat(join(folder, name))?.size;
     if (size === undefined) throw changed(join(folder, name));
@@ -131,13 +167,16 @@ function piecesOf(disk: Disk, folder: string, { snapshot, segments }: Replayed):
   const { file, length, seq, anchor } = snapshot.audit;
   const kept = recordFiles(disk, folder)
     .filter(isKept(anchor))
-    .filter(({ first }) => first <= seq);
+    // Where the audit log is damaged, also what begins with it.
+    .filter(({ first }) => first <= seq || (isDamaged && first === Infinity));
   return [
     whole(IDENTITY),
     whole(STATE),
     ...segments.map(({ number, size }) => ({ name: segmentName(number), size })),
     ...kept.map(({ name }) =>
-      name === file ? { name: join(HISTORY, name), size: length } : whole(join(HISTORY, name)),
+      name === file && !isDamaged
+        ? { name: join(HISTORY, name), size: length }
+        : whole(join(HISTORY, name)),
     ),
   ];
 }
@@ -185,7 +224,8 @@ export async function openBackup(
     for (const part of partsOf(archive, join(path, name), size, hash)) void part;
     if (hash.digest("hex") !== sha256) throw notAsListed(path, name);
   }
-  const verified = await verify(archive, path, options).catch((error: unknown) => {
+  const allowing = { ...options, allowAuditDamage: manifest.audit_damage !== undefined };
+  const verified = await verify(archive, path, allowing).catch((error: unknown) => {
     if (error instanceof FormatRefused) throw new BackupRefused(error.message, error.hint);
     if (!(error instanceof FolderRefused)) throw error;
     throw new BackupRefused(`${path} is damaged: ${error.message}`, "take another backup file");
@@ -195,6 +235,7 @@ export async function openBackup(
     verified.kind === manifest.kind &&
     verified.head.seq === manifest.seq &&
     verified.head.auditSeq === manifest.audit_seq &&
+    isSameDamage(verified.auditDamage, manifest.audit_damage ?? null) &&
     verified.torn === 0;
   if (!same) throw notAsListed(path, "what it covers");
   return { archive, manifest, verified };

@@ -349,8 +349,8 @@ export const bugs: readonly Bug[] = [
   {
     name: "the record is copied to its end, not as far as the state knows it",
     file: "src/store/backup.ts",
-    find: "name === file ? { name: join(HISTORY, name), size: length } : whole(join(HISTORY, name)),",
-    replace: "whole(join(HISTORY, name === file && length < 0 ? STATE : name)),",
+    find: "name === file && !isDamaged",
+    replace: "name === file && length < 0 && !isDamaged",
     caughtBy: ["backups"],
   },
   {

@@ -199,14 +199,6 @@ describe("a backup is refused", () => {
       (folder) => rmSync(join(folder, "journal-6.jsonl")),
       /^does not continue its state: line 6 on has no file/,
     ],
-    "its record": [
-      (folder) => flip(join(folder, "history/2026-04.jsonl"), 99),
-      "history/2026-04.jsonl is damaged at byte 0, where line 4 of the record should stand",
-    ],
-    "its record, of which a file is gone": [
-      (folder) => rmSync(join(folder, "history/2026-04.jsonl")),
-      "history lacks lines 4 to 5",
-    ],
     "its key": [
       (folder) => writeFileSync(join(folder, "identity.jwk"), "other"),
       "identity.jwk is another appliance's key",
