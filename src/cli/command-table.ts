@@ -1,6 +1,7 @@
 import type { Command } from "./command.ts";
 import { accessCommands } from "./commands/access.ts";
 import { airgapCommands } from "./commands/airgap.ts";
+import { auditMaintenanceCommands } from "./commands/audit-maintenance.ts";
 import { careCommands } from "./commands/care.ts";
 import { checkpointCommand } from "./commands/checkpoint.ts";
 import { clockCommands } from "./commands/clock.ts";
@@ -48,6 +49,7 @@ export const groups: readonly Group[] = [
     commands: [
       doctor,
       ...recordCommands,
+      ...auditMaintenanceCommands,
       ...careCommands,
       ...moveCommands,
       ...clockCommands,

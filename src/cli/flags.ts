@@ -24,6 +24,18 @@ export const option = {
     type: "boolean",
     help: "although the folder holds changes that the backup does not",
   },
+  acceptGap: {
+    name: "accept-gap",
+    type: "string",
+    value: "REASON",
+    help: "declare lines that cannot be found again as gone, for this reason",
+  },
+  allowDamagedAudit: {
+    name: "allow-damaged-audit",
+    type: "boolean",
+    help: "only warn when the audit log is damaged and nothing else is",
+  },
+  note: { name: "note", type: "string", value: "TEXT", help: "what the audit log says about it" },
   config: { name: "config", type: "string", value: "FILE", help: "settings, as TOML" },
   product: { name: "product", type: "string", value: "CODE", help: "of this product only" },
   demoProducts: {

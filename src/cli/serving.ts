@@ -87,7 +87,7 @@ export async function serveFolder(
     );
   }
   const bound: Bound[] = [];
-  const served = servedBy(given, folder, bound);
+  const served = servedBy(given, folder, bound, (found) => appliance.audit.note(found));
   const services: Services = {
     ...appliance,
     served,

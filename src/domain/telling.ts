@@ -75,8 +75,10 @@ export const eventTypes: ReadonlySet<string> = new Set(Object.keys(SAY));
 /** False for one that a newer version wrote: its fields can mean anything. */
 export const isKnown = ({ type }: Event): boolean => eventTypes.has(type);
 
+type GapRange = Pick<AuditGap, "from" | "to"> & { readonly reason: string };
+
 /** The range and why, as every place names it. */
-export const gapText = ({ reason, from, to }: Pick<AuditGap, "reason" | "from" | "to">): string =>
+export const gapText = ({ reason, from, to }: GapRange): string =>
   `${from === to ? `line ${from}` : `lines ${from} to ${to}`} declared missing (${reason})`;
 
 const RELEASED: { readonly [B in ReleasedBy]: string } = {

@@ -21,6 +21,7 @@ import { addFeatureConsumption } from "./routes/add-feature-consumption.ts";
 import { admin } from "./routes/admin.ts";
 import { airgapGenerate } from "./routes/airgap-generate.ts";
 import { airgapLicense } from "./routes/airgap-license.ts";
+import { auditMaintenance } from "./routes/audit-maintenance.ts";
 import { auth } from "./routes/auth.ts";
 import { borrow } from "./routes/borrow.ts";
 import { speakingFor, type RouteDeps } from "./routes/deps.ts";
@@ -118,6 +119,7 @@ export function createApp(services: Services, gate: Gate) {
     .use(access(deps))
     .use(registrationsSlice(deps))
     .use(record(deps))
+    .use(auditMaintenance(deps))
     .use(admin(deps))
     .use(stream(deps))
     .use(usage(deps))

@@ -214,6 +214,18 @@ export const FAULTS: { readonly [C in Code]: Row<C> } = {
     status: 400,
     say: ({ slots }) => `slots are borrowed (${slots}); with_borrows gives it back all the same`,
   },
+  month_empty: { status: 400, say: () => "the audit log has no lines of that month" },
+  month_sealed: { status: 409, say: () => "that month was sealed before" },
+  month_damaged: {
+    status: 409,
+    say: ({ file }) =>
+      `${file} of the audit log is damaged, or does not fit to the files beside it; mend it first`,
+  },
+  audit_unfinished: {
+    status: 503,
+    say: ({ said }) =>
+      `it could not be finished, and nothing is lost: ${said}; do it again when that is mended`,
+  },
   audit_gaps_full: {
     status: 409,
     say: ({ most }) => `the audit log has ${most} declared gaps, and no more are kept`,

@@ -3,6 +3,7 @@ import type { Result } from "../domain/result.ts";
 import type { AccessFault } from "../operations/access.ts";
 import type { CodeRefused } from "../operations/airgap.ts";
 import type { FileFault, TrustClosed } from "../operations/licensing.ts";
+import type { AuditFault } from "../operations/audit-maintenance.ts";
 import type { DamagedRecord } from "../operations/record-reading.ts";
 import type { StorageFault } from "../operations/operations.ts";
 import type { FramesRefused, TextTooLong } from "../operations/qr-codes.ts";
@@ -40,6 +41,7 @@ export type AnyFault =
   | Fault
   | StorageFault
   | DamagedRecord
+  | AuditFault
   | FileFault
   | TrustClosed
   | CodeRefused

@@ -79,6 +79,13 @@ export const fields = {
   text: field("What the codes shall hold.", { bytes: CODE_BYTES }),
   frames: field("What was read, a code a line, in any order."),
   vendor: name("A vendor, by its id."),
+  accept_gap: field(
+    "Why lines that cannot be found again are given up; it stands in the audit log. Left out or " +
+      "empty: they are not.",
+    { bytes: INFO_BYTES },
+  ),
+  month: field("A month of the audit log, as its files are named: YYYY-MM."),
+  note: field("What the audit log shall say about it.", { bytes: INFO_BYTES }),
   appliance: field("This appliance, by its id; berth status tells it."),
   span: field("day, week or month: how far back; day when left out."),
   wait: field(

@@ -60,6 +60,8 @@ const ROUTES: Readonly<Record<string, Route>> = {
   "/api/admin/v1/registrations/release": { POST: "admin" },
   "/api/admin/v1/record": { GET: "admin" },
   "/api/admin/v1/record/export": { GET: "admin" },
+  "/api/admin/v1/record/repair": { POST: "admin" },
+  "/api/admin/v1/record/seal": { POST: "admin" },
   "/api/admin/v1/access": { GET: "admin" },
   "/api/admin/v1/access/tokens": { POST: "admin" },
   "/api/admin/v1/access/tokens/revoke": { POST: "admin" },

@@ -14,6 +14,7 @@ const FACTS = {
   end: SOME_TIME,
   field: "consumptions",
   fields: ["product"],
+  file: "2026-03.jsonl",
   latest: SOME_TIME,
   line: 42,
   mib: 64,

@@ -30,6 +30,15 @@ export const StatusReply = Type.Object({
     notes: Type.Array(Type.String()),
     seq: Type.Integer(),
     audit_seq: Type.Integer(),
+    audit_gaps: Type.Array(
+      Type.Object({
+        reason: Type.String(),
+        from_line: Type.Integer(),
+        to_line: Type.Integer(),
+        declared_at: time,
+      }),
+      { description: "Lines of the audit log that were declared as gone." },
+    ),
     journal_bytes: Type.Integer(),
     troubles: Type.Array(Type.Object({ code: Type.String(), message: Type.String() })),
     free_bytes: Type.Union([Type.Integer(), Type.Null()]),
@@ -84,7 +93,9 @@ export async function statusReply({
   certificate,
 }: Asked): Promise<StatusReply> {
   const { troubles, freeBytes, slowestSync } = operations.condition();
-  const { kind, now, createdAt, health, licenses, refusals } = unwrap(await operations.status());
+  const { kind, now, createdAt, health, auditGaps, licenses, refusals } = unwrap(
+    await operations.status(),
+  );
   return {
     version,
     kind,
@@ -104,6 +115,12 @@ export async function statusReply({
       notes: [...health.notes],
       seq: health.seq,
       audit_seq: health.auditSeq,
+      audit_gaps: auditGaps.map(({ reason, from, to, at }) => ({
+        reason,
+        from_line: from,
+        to_line: to,
+        declared_at: rfc3339(at),
+      })),
       journal_bytes: health.journalBytes,
       troubles: troubles.map(({ code, message }) => ({ code, message })),
       free_bytes: freeBytes,

@@ -16,6 +16,8 @@ import type { StorageFault } from "../store/group-commit.ts";
 import { StateFile } from "../store/state-file.ts";
 import type { Store } from "../store/store.ts";
 
+export type { MissingLines };
+
 export type AuditFault =
   | Fault
   | StorageFault

@@ -88,6 +88,7 @@ export interface Status {
   readonly now: Instant;
   readonly createdAt: Instant;
   readonly health: StoreHealth;
+  readonly auditGaps: State["auditGaps"];
   readonly licenses: readonly LicenseView[];
   readonly refusals: readonly {
     readonly product: string | null;
@@ -225,6 +226,7 @@ export class Operations {
       now,
       createdAt: state.createdAt,
       health: this.#store.health(),
+      auditGaps: state.auditGaps,
       licenses: [...state.licenses.values()].map((license) => viewLicense(state, license, now)),
       refusals: [...state.refusals.values()].toSorted((a, b) => b.count - a.count),
     }));

@@ -137,7 +137,7 @@ async function standing(disk: Disk, folder: string): Promise<Standing> {
 function decide(
   { folder, file, acceptLoss }: RestoreOptions,
   there: Standing | null,
-  { appliance, head, record, retired }: Verified,
+  { appliance, head, record, retired, auditGaps, auditDamage }: Verified,
   continues: boolean,
 ): number | null {
   if (retired !== null) {
@@ -165,6 +165,17 @@ function decide(
   if (since <= 0 && there.head.auditSeq < record.from - 1) {
     throw new BackupRefused(
       `whether ${file} continues what is in ${folder} cannot be told: its record begins later, with line ${record.from}`,
+      hint,
+    );
+  }
+  const { auditSeq: end } = there.head;
+  // Of a declared gap the last line's sum is known.
+  const isGone =
+    auditGaps.some(({ from, to }) => from <= end && end < to) ||
+    auditDamage?.missing.some(({ from, to }) => from <= end && end <= to) === true;
+  if (since <= 0 && isGone) {
+    throw new BackupRefused(
+      `whether ${file} continues what is in ${folder} cannot be told: its audit log lacks line ${end}`,
       hint,
     );
   }

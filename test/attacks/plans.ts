@@ -51,7 +51,9 @@ export const takesTurns = ({ path }: Plan): boolean =>
 
 /** Walks through all that is kept, and gives way to other answers meanwhile. */
 export const walksAll = ({ path }: Pick<Plan, "path">): boolean =>
-  /^\/api\/admin\/v1\/(?:doctor|verify|backup|support-bundle|record\/export)$/.test(path);
+  /^\/api\/admin\/v1\/(?:doctor|verify|backup|support-bundle|record\/(?:export|repair|seal))$/.test(
+    path,
+  );
 
 /** Of the table, what the document does not tell of. HEAD is its GET, and a page is no API. */
 export const untold = (document: ApiDocument): string[] =>

@@ -247,6 +247,9 @@ describe("the documented reply is the real one", () => {
     "GET /api/admin/v1/usage": (site) => site.get("/api/admin/v1/usage?span=week&wait=true"),
     "GET /api/admin/v1/licenses": (site) => site.licenses(),
     "GET /api/admin/v1/record": (site) => site.get("/api/admin/v1/record"),
+    "POST /api/admin/v1/record/repair": (site) => site.post("/api/admin/v1/record/repair", {}),
+    "POST /api/admin/v1/record/seal": (site) =>
+      site.post("/api/admin/v1/record/seal", { month: "2026-03" }),
     "GET /api/admin/v1/registrations": (site) => site.registrations(),
     "GET /api/admin/v1/registrations/slice": (site) =>
       site.get("/api/admin/v1/registrations/slice"),

@@ -57,6 +57,8 @@ const EXPECTED: Readonly<Record<string, Plane>> = {
   "POST /api/admin/v1/registrations/release": "admin",
   "GET /api/admin/v1/record": "admin",
   "GET /api/admin/v1/record/export": "admin",
+  "POST /api/admin/v1/record/repair": "admin",
+  "POST /api/admin/v1/record/seal": "admin",
   "GET /api/admin/v1/access": "admin",
   "POST /api/admin/v1/access/tokens": "admin",
   "POST /api/admin/v1/access/tokens/revoke": "admin",

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { AuditMaintenance } from "../../src/operations/audit-maintenance.ts";
 import { FolderBusy } from "../../src/store/lock.ts";
 import {
   APPLIANCE,
@@ -18,7 +19,7 @@ import {
   storeFiles,
   verified,
 } from "../support/care.ts";
-import { done, doneTogether, openSite, startIn } from "../support/licensed-store.ts";
+import { done, doneTogether, granted, openSite, startIn } from "../support/licensed-store.ts";
 import { consume, register, unregister, utc } from "../support/scenario.ts";
 import { contentsOf, copyOf, tempFolder } from "../support/temp-folder.ts";
 
@@ -179,6 +180,25 @@ describe("without leave to lose anything, a restore is refused", () => {
       `whether ${file} continues what is in ${behind} cannot be told: its record begins later, with line 5`,
     );
     await goesOn(behind, file, null);
+  });
+
+  test("when the backup has the month sealed in which the folder stopped", async () => {
+    const { folder, store, clock } = await careSite();
+    const behind = await atRest(folder);
+    await done(store, consume(1));
+    const last = await atRest(folder);
+    clock.now = utc("2026-04-01T00:00:00Z");
+    await done(store, consume(1));
+    granted(await new AuditMaintenance(store).seal("2026-03", { note: "", peer: "" }));
+    const file = await backupOf(folder);
+    await refusedWith(
+      behind,
+      file,
+      `whether ${file} continues what is in ${behind} cannot be told: its audit log lacks line 2`,
+    );
+    await goesOn(behind, file, null);
+    // The sum of a gap's last line is known.
+    expect((await restoreTo(last, file)).lost).toBe(0);
   });
 });
 

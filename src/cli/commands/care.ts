@@ -1,7 +1,9 @@
 import { resolve } from "node:path";
+import { gapText } from "../../domain/telling.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { holding, realDisk } from "../../platform/disk.ts";
 import { becomeOwnerOf } from "../../platform/owner.ts";
+import { rfc3339 } from "../../platform/rfc3339.ts";
 import { makeBackup, openBackup, type Manifest } from "../../store/backup.ts";
 import { FolderRefused } from "../../store/refusal.ts";
 import { restoreBackup } from "../../store/restore.ts";
@@ -18,30 +20,52 @@ const verifyCommand: Command = {
   name: "verify",
   everyday: true,
   summary: "walk the data folder, or a backup, from end to end; change nothing",
-  options: [option.data, option.config, option.json],
+  options: [option.data, option.allowDamagedAudit, option.config, option.json],
   arguments: ["[FILE]"],
   examples: ["berth verify --data /srv/berth", "berth verify /media/usb/site.berth"],
   async run(given) {
     const [word] = given.words;
     const path = word === undefined ? dataFolder(given) : resolve(word);
     // A folder is walked as one, by whichever way it was named.
+    const allowAuditDamage = isSet(given, "allow-damaged-audit");
     const { verified, manifest } =
       word === undefined || isFolder(path)
-        ? { verified: await walked(path), manifest: null }
+        ? { verified: await walked(path, allowAuditDamage), manifest: null }
         : await openBackup(realDisk, path, folderChecks);
     if (isSet(given, "json")) printJson({ ok: true, path, ...facts(verified, manifest) });
     else print(report(path, verified, manifest));
+    warnOfDamage(path, verified);
     return DONE;
   },
 };
 
+/** On stderr, whatever else is printed: it should not get lost in a script. */
+export function warnOfDamage(path: string, { auditDamage }: Verified): void {
+  if (auditDamage === null) return;
+  const { missing, files } = auditDamage;
+  const what = [
+    missing.length === 0 ? "" : `${linesText(missing)} missing`,
+    files.length === 0 ? "" : `damaged: ${files.join(", ")}`,
+  ];
+  const words = what.filter((text) => text !== "").join("; ");
+  printWarning(`the audit log in ${path} is not whole (${words}); licenses are not affected`);
+  printWarning("berth record repair mends it in the data folder");
+}
+
+const linesText = (lines: readonly { readonly from: number; readonly to: number }[]): string =>
+  lines.map(({ from, to }) => (from === to ? `line ${from}` : `lines ${from} to ${to}`)).join(", ");
+
 const PATIENCE = 5;
 
 /** A server may drop a file between two looks; what is really wrong is wrong every time. */
-async function walked(folder: string): Promise<Verified> {
+async function walked(folder: string, allowAuditDamage: boolean): Promise<Verified> {
   for (let look = 1; ; look += 1) {
     try {
-      return await verify(realDisk, folder, folderChecks);
+      const isLast = look === PATIENCE;
+      return await verify(realDisk, folder, {
+        ...folderChecks,
+        allowAuditDamage: allowAuditDamage && isLast,
+      });
     } catch (error) {
       if (!(error instanceof FolderRefused) || look === PATIENCE) throw error;
     }
@@ -60,6 +84,7 @@ const backupCommand: Command = {
     const folder = dataFolder(given);
     const made = await makeBackup(realDisk, folder, out, wallClock(), folderChecks);
     const { manifest, verified, size } = made;
+    warnOfDamage(out, verified);
     if (isSet(given, "json")) {
       printJson({ ok: true, path: out, bytes: size, ...facts(verified, manifest) });
       return DONE;
@@ -93,6 +118,7 @@ const restoreCommand: Command = {
       ...folderChecks,
     });
     const { manifest, verified, replaced, lineage, lost } = done;
+    warnOfDamage(folder, verified);
     if (isSet(given, "json")) {
       printJson({ ok: true, path: folder, replaced, lineage, lost, ...facts(verified, manifest) });
       return DONE;
@@ -120,13 +146,29 @@ function facts(verified: Verified, manifest: Manifest | null) {
     audit_seq: head.auditSeq,
     audit_sum: head.auditSum,
     record_from: record.from,
+    record_to: record.to,
     record_lines: record.lines,
     record_files: record.files,
     record_leftover_bytes: record.leftover,
+    audit_gaps: verified.auditGaps.map(({ reason, from, to, at }) => ({
+      reason,
+      from_line: from,
+      to_line: to,
+      declared_at: rfc3339(at),
+    })),
+    ...damageIn(verified),
     generations,
     torn_bytes: torn,
     torn_files: tornFiles,
   };
+}
+
+/** Nothing where the audit log is whole. */
+export function damageIn({ auditDamage }: Verified): { readonly audit_damage?: object } {
+  if (auditDamage === null) return {};
+  const { message, hint, missing, files } = auditDamage;
+  const lines = missing.map(({ from, to }) => ({ from_line: from, to_line: to }));
+  return { audit_damage: { found: message, advice: hint, missing: lines, files } };
 }
 
 function report(path: string, verified: Verified, manifest: Manifest | null): string {
@@ -143,9 +185,11 @@ function report(path: string, verified: Verified, manifest: Manifest | null): st
     ["journal", chained(covers + 1, head.seq, segments.length) ?? "nothing since that state"],
     [
       "record",
-      chained(record.from, record.from + record.lines - 1, record.files) ??
+      chained(record.from, record.to, record.files, verified.auditDamage === null) ??
         "nothing yet; the next checkpoint writes it from the journal",
     ],
+    ...verified.auditGaps.map((gap) => ["declared gap", `${gapText(gap)} on ${rfc3339(gap.at)}`]),
+    ...(verified.auditDamage === null ? [] : [["damaged", verified.auditDamage.message]]),
     ["chain ends", `line ${head.auditSeq} of the record, ${head.auditSum}`],
     ...generations.map((number) => ["way back", `state-${number}.json leads to this state`]),
     ...(torn > 0
@@ -159,7 +203,9 @@ function report(path: string, verified: Verified, manifest: Manifest | null): st
   return table(rows);
 }
 
-const chained = (from: number, to: number, files: number): string | null =>
-  to < from ? null : `lines ${from} to ${to} in ${count(files, "file")}, chained`;
+const chained = (from: number, to: number, files: number, isWhole = true): string | null =>
+  to < from
+    ? null
+    : `lines ${from} to ${to} in ${count(files, "file")}, ${isWhole ? "chained" : "not whole"}`;
 
 export const careCommands: readonly Command[] = [verifyCommand, backupCommand, restoreCommand];

@@ -13,6 +13,7 @@ import { option } from "../flags.ts";
 import { folderChecks } from "../folder-checks.ts";
 import { reach } from "../reach.ts";
 import { count, print, printJson } from "../terminal.ts";
+import { damageIn, warnOfDamage } from "./care.ts";
 
 const EXAMPLE = "site.move";
 
@@ -37,15 +38,17 @@ const out: Command = {
     const { move, at } = (await reach(place(given), (call) =>
       call("POST", "/api/admin/v1/move", { appliance }),
     )) as MoveReply;
-    const { licenses, registrations } = await write(folder, file).catch((error: unknown) => {
+    const verified = await write(folder, file).catch((error: unknown) => {
       const why = error instanceof Error ? error.message : String(error);
       throw new Failure(
         `${folder} is given up, and ${file} is not written: ${why}`,
         "nothing is lost: berth move out writes it once more, there or to another place",
       );
     });
+    const { licenses, registrations } = verified;
+    warnOfDamage(file, verified);
     if (isSet(given, "json")) {
-      printJson({ path: file, move, at, licenses, registrations });
+      printJson({ path: file, move, at, licenses, registrations, ...damageIn(verified) });
       return DONE;
     }
     print(`${file} holds ${count(licenses, "license")} and ${count(registrations, "registration")}
@@ -80,8 +83,10 @@ const into: Command = {
       ...folderChecks,
     });
     const { licenses, registrations, appliance } = verified;
+    warnOfDamage(folder, verified);
     if (isSet(given, "json")) {
-      printJson({ path: folder, appliance, licenses, registrations, replaced });
+      const facts = { appliance, licenses, registrations, replaced, ...damageIn(verified) };
+      printJson({ path: folder, ...facts });
       return DONE;
     }
     print(`${folder} is appliance ${appliance} now, with ${count(licenses, "license")} and ${count(registrations, "registration")}.

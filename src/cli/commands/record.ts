@@ -1,3 +1,4 @@
+import { gapText } from "../../domain/telling.ts";
 import type { EntryReply } from "../../http/record-entry.ts";
 import type { RecordReply } from "../../http/routes/record.ts";
 import { realDisk, type OpenFile } from "../../platform/disk.ts";
@@ -130,10 +131,16 @@ const verify: Command = {
 };
 
 function tell(given: Given, path: string, checked: CheckedRecord): void {
-  const { lines, first, last, from, to, anchor, sum } = checked;
+  const { lines, first, last, from, to, anchor, sum, gaps } = checked;
   if (isSet(given, "json")) {
     const times = { from: rfc3339(from), to: rfc3339(to) };
-    printJson({ ok: true, path, lines, first, last, ...times, anchor, sum });
+    const declared = gaps.map((gap) => ({
+      reason: gap.reason,
+      from_line: gap.from,
+      to_line: gap.to,
+      declared_at: rfc3339(gap.at),
+    }));
+    printJson({ ok: true, path, lines, first, last, ...times, anchor, sum, audit_gaps: declared });
     return;
   }
   const begins =
@@ -144,6 +151,7 @@ function tell(given: Given, path: string, checked: CheckedRecord): void {
     table([
       ["checked", path],
       ["lines", `${count(lines, "line")}, ${first} to ${last} of the record, chained`],
+      ...gaps.map((gap) => ["declared gap", `${gapText(gap)} on ${rfc3339(gap.at)}`]),
       ["written", `from ${rfc3339(from)} to ${rfc3339(to)}`],
       ["begins", begins],
       ["ends", `with line ${last}, ${sum}`],

@@ -1,3 +1,4 @@
+import { gapText } from "../../domain/telling.ts";
 import type { StatusReply } from "../../http/status.ts";
 import { DONE, dataFolder, isSet, type Command, place } from "../command.ts";
 import { option } from "../flags.ts";
@@ -39,6 +40,9 @@ function text(
 ): string {
   const running = pid === process.pid ? "no server is running" : `served by process ${pid}`;
   const { fault, troubles, notes, seq, audit_seq, free_bytes, slowest_sync_ms } = storage;
+  const gaps = storage.audit_gaps.map(({ from_line: from, to_line: to, reason }) =>
+    gapText({ from, to, reason }),
+  );
   const free = free_bytes === null ? "" : `, ${(free_bytes / 2 ** 30).toFixed(1)} GiB free`;
   const facts = [
     ["berth", version],
@@ -59,6 +63,7 @@ function text(
       `${fault ?? (troubles.length === 0 ? "ok" : "degraded")}${free}; changes written: ${seq}, on record: ${audit_seq}; slowest sync of late: ${slowest_sync_ms} ms`,
     ],
     ...troubles.map(({ code, message }) => [code, message]),
+    ...gaps.map((gap) => ["audit log", gap]),
     ...notes.map((note) => ["note", note]),
   ];
   const rows = licenses.map((license) => [

@@ -5,6 +5,7 @@ import { writeAll } from "../../platform/files.ts";
 import { FolderRefused } from "../../store/refusal.ts";
 import { verify } from "../../store/verify.ts";
 import { folderChecks } from "../folder-checks.ts";
+import { count } from "../terminal.ts";
 import { finding, ok, type Finding } from "./finding.ts";
 
 /** By the numbers the kernel gives them: where a sync may not mean what it should. */
@@ -34,7 +35,7 @@ export async function folderFindings(folder: string): Promise<Finding[]> {
     fileSystemFinding(statfsSync(folder).type),
     spaceFinding(realDisk.freeBytes(folder)),
     await syncSpeed(folder),
-    await wholeness(folder),
+    ...(await wholeness(folder)),
   ];
 }
 
@@ -102,12 +103,21 @@ export function speedFinding(times: readonly number[]): Finding {
     : ok("disk speed", found);
 }
 
-async function wholeness(folder: string): Promise<Finding> {
+async function wholeness(folder: string): Promise<Finding[]> {
   try {
-    const { head, record } = await verify(realDisk, folder, folderChecks);
-    return ok("data", `whole: ${head.seq} changes, ${record.lines} lines of the record, chained`);
+    const { head, record, auditGaps, auditDamage } = await verify(realDisk, folder, {
+      ...folderChecks,
+      allowAuditDamage: true,
+    });
+    const gaps = auditGaps.length === 0 ? "" : `, ${count(auditGaps.length, "declared gap")}`;
+    const chained = `${record.lines} lines of the record, chained${gaps}`;
+    if (auditDamage === null) return [ok("data", `whole: ${head.seq} changes, ${chained}`)];
+    return [
+      ok("data", `whole: ${head.seq} changes`),
+      finding("audit log", "warning", auditDamage.message, auditDamage.hint),
+    ];
   } catch (error) {
     if (!(error instanceof FolderRefused)) throw error;
-    return finding("data", "broken", error.message, error.hint);
+    return [finding("data", "broken", error.message, error.hint)];
   }
 }

@@ -9,6 +9,7 @@ import type {
 } from "../../http/served.ts";
 import { realDisk } from "../../platform/disk.ts";
 import type { Environment } from "../../platform/options.ts";
+import type { AuditFinding } from "../../store/audit-health.ts";
 import { hasRoomForCopy } from "../../store/room.ts";
 import { DONE, NEEDS_OPERATOR, stringOf, type Given } from "../command.ts";
 import { Downloads } from "./downloads.ts";
@@ -21,6 +22,8 @@ interface Place {
   readonly folder: string;
   /** As they are bound. */
   readonly listeners: () => SettingsReply["listeners"];
+  /** Hears what was found out about the audit log; null: that it is whole. */
+  readonly noteAudit: (found: AuditFinding | null) => void;
 }
 
 export interface Errands extends Omit<Served, "settings"> {
@@ -29,10 +32,16 @@ export interface Errands extends Omit<Served, "settings"> {
   readonly stop: () => void;
 }
 
+/** What `verify` prints. */
+interface Walked {
+  readonly ok: true;
+  readonly audit_damage?: { readonly found: string; readonly advice: string };
+}
+
 type Outcome<T> = Promise<Result<T, ErrandFault>>;
 
 /** The very commands an operator would type on the machine, for one who is not there. */
-export function errandsOf({ given, folder, listeners }: Place): Errands {
+export function errandsOf({ given, folder, listeners, noteAudit }: Place): Errands {
   const turns = new Turns();
   const downloads = new Downloads(folder);
   const stopping = new AbortController();
@@ -75,12 +84,17 @@ export function errandsOf({ given, folder, listeners }: Place): Errands {
       }),
     verify: (signal) =>
       inTurn(signal, async (ends) => {
-        const ended = await runOwn(["verify", ...data, "--json"], bare, ends);
+        const words = ["verify", ...data, "--allow-damaged-audit", "--json"];
+        const ended = await runOwn(words, bare, ends);
         if (!ended.ok) return ended;
         const { code, stdout, error: found, hint: advice } = ended.value;
         if (code === NEEDS_OPERATOR) return ok({ whole: false, found, advice });
         if (code !== DONE) return no(refusalOf(ended.value));
-        const { ok: whole, ...facts } = JSON.parse(stdout) as { readonly ok: true };
+        const { ok: whole, audit_damage: damage, ...facts } = JSON.parse(stdout) as Walked;
+        noteAudit(damage === undefined ? null : { message: damage.found, hint: damage.advice });
+        if (damage !== undefined) {
+          return ok({ whole: false, found: damage.found, advice: damage.advice });
+        }
         return ok({ whole, ...facts } as VerifyReply);
       }),
     backup: (signal) =>

@@ -1,4 +1,5 @@
 import type { Served, SettingsReply } from "../../http/served.ts";
+import type { AuditFinding } from "../../store/audit-health.ts";
 import type { Given } from "../command.ts";
 import { settingsIn } from "../commands/config.ts";
 import { networksOf } from "../policy.ts";
@@ -8,7 +9,12 @@ import { errandsOf, type Errands } from "./errands.ts";
 export type Bound = SettingsReply["listeners"][number];
 
 /** What a running server adds to the folder it works on; `bound` fills when it listens. */
-export function servedBy(given: Given, folder: string, bound: readonly Bound[]): Served & Errands {
+export function servedBy(
+  given: Given,
+  folder: string,
+  bound: readonly Bound[],
+  noteAudit: (found: AuditFinding | null) => void = () => {},
+): Served & Errands {
   const settings = (): SettingsReply => ({
     settings: settingsIn(given).map(({ name, value, from }) => ({
       name,
@@ -18,5 +24,5 @@ export function servedBy(given: Given, folder: string, bound: readonly Bound[]):
     networks: networksOf(given),
     listeners: [...bound],
   });
-  return { settings, ...errandsOf({ given, folder, listeners: () => [...bound] }) };
+  return { settings, ...errandsOf({ given, folder, listeners: () => [...bound], noteAudit }) };
 }

@@ -41,7 +41,7 @@ const hasData = (): boolean =>
 export function checkData(old: Installed | null): void {
   if (!hasData()) return;
   try {
-    berth(process.execPath, "verify", "--data", places.data);
+    berth(process.execPath, "verify", "--allow-damaged-audit", "--data", places.data);
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     const kept = old === null ? "" : `; the installed ${old.binary} stays`;
@@ -158,14 +158,16 @@ function move(from: string, to: string): void {
   rmSync(from, { force: true });
 }
 
-function isReadable(binary: string): boolean {
-  try {
-    berth(binary, "verify", "--data", places.data);
-    return true;
-  } catch {
-    return false;
-  }
-}
+/** A damaged audit log keeps nobody from reading the rest; an older version has no flag for it. */
+const isReadable = (binary: string): boolean =>
+  [["--allow-damaged-audit"], []].some((flags) => {
+    try {
+      berth(binary, "verify", ...flags, "--data", places.data);
+      return true;
+    } catch {
+      return false;
+    }
+  });
 
 const reasonOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);

@@ -12,6 +12,7 @@ import { commit, runtime, target, version } from "../../platform/version.ts";
 import { AccessFile } from "../../store/access-file.ts";
 import { ArchiveWriter } from "../../store/archive.ts";
 import { HISTORY } from "../../store/files.ts";
+import { recordNames } from "../../store/record.ts";
 import { dataFolder, place, stringOf, type Given } from "../command.ts";
 import { examine } from "../commands/doctor.ts";
 import { serverSettings } from "../flags.ts";
@@ -196,7 +197,7 @@ function accessIn(folder: string): unknown {
 
 /** Of each line only its place, its time and what kind of thing it says. */
 function recordIn(folder: string): unknown[] {
-  const newest = realDisk.list(join(folder, HISTORY)).toSorted().at(-1);
+  const newest = recordNames(realDisk, folder).toSorted().at(-1);
   if (newest === undefined) return [];
   const lines = readFileSync(join(folder, HISTORY, newest), "utf8")
     .trimEnd()

@@ -35,6 +35,7 @@ function Found({ found, at }: { found: VerifyReply; at: string }) {
   return (
     <Notice kind="good" title={`✓ ${chain.whole}`}>
       <p>{linesOf(found)}</p>
+      {found.audit_gaps.length > 0 && <Gaps gaps={found.audit_gaps} />}
       <p>
         {chain.ends(number(found.audit_seq))} <code>{found.audit_sum}</code>
       </p>
@@ -43,12 +44,22 @@ function Found({ found, at }: { found: VerifyReply; at: string }) {
   );
 }
 
-function linesOf({
-  record_from,
-  record_lines,
-  record_files,
-}: Extract<VerifyReply, { whole: true }>): string {
-  if (record_lines === 0) return chain.empty;
-  const last = record_from + record_lines - 1;
-  return chain.facts(number(record_from), number(last), chain.files(record_files));
+type Whole = Extract<VerifyReply, { whole: true }>;
+
+function linesOf({ record_from, record_to, record_files, audit_gaps }: Whole): string {
+  if (record_to < record_from) return chain.empty;
+  const [from, to] = [number(record_from), number(record_to)];
+  const files = chain.files(record_files);
+  return audit_gaps.length === 0 ? chain.facts(from, to, files) : chain.gapped(from, to, files);
 }
+
+/** Nothing is called whole without a word about what was declared as gone. */
+const Gaps = ({ gaps }: { gaps: Whole["audit_gaps"] }) => (
+  <ul>
+    {gaps.map(({ from_line, to_line, reason, declared_at }) => (
+      <li key={from_line}>
+        {chain.gap(number(from_line), number(to_line), reason, when(declared_at))}
+      </li>
+    ))}
+  </ul>
+);

@@ -12,7 +12,7 @@ const KIND_NAMES: Readonly<Record<Kind, string>> = {
 export const record = {
   title: "Record",
   about:
-    "Everything that happened here, newest first. Each line is chained to the one before, so nothing can be taken out or changed unnoticed.",
+    "Everything that happened here, newest first. Each line is chained to the one before, so nothing can be taken out or changed unnoticed; lines that were declared as gone are named in the chain itself.",
   kinds: KIND_NAMES,
   filter: {
     title: "Show",
@@ -46,6 +46,10 @@ export const record = {
     whole: "The record is whole.",
     facts: (from: string, to: string, files: string) =>
       `Lines ${from} to ${to}, in ${files}, are chained without a gap.`,
+    gapped: (from: string, to: string, files: string) =>
+      `Lines ${from} to ${to}, in ${files}, are chained, but for what was declared as gone:`,
+    gap: (from: string, to: string, reason: string, when: string) =>
+      `lines ${from} to ${to} (${reason}), declared ${when}`,
     empty: "Nothing has been moved to the record’s own files yet; the journal before it is whole.",
     files: (count: number) => (count === 1 ? "1 file" : `${count} files`),
     ends: (line: string) => `The chain ends with line ${line}:`,

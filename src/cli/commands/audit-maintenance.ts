@@ -1,0 +1,119 @@
+import { HISTORY, quoted } from "../../store/files.ts";
+import type { RepairReply, SealReply } from "../../http/routes/audit-maintenance.ts";
+import { Misuse } from "../../platform/options.ts";
+import {
+  DONE,
+  dataFolder,
+  FAILED,
+  Failure,
+  isSet,
+  place,
+  stringOf,
+  type Command,
+} from "../command.ts";
+import { checkConfirmable, isConfirmed } from "../confirmation.ts";
+import { option } from "../flags.ts";
+import { reach } from "../reach.ts";
+import { count, print, printJson, table } from "../terminal.ts";
+
+const ROUTE = "/api/admin/v1/record";
+
+const repair: Command = {
+  name: "record repair",
+  summary: "put back what is damaged or missing in the audit log, or declare it as gone",
+  options: [option.data, option.identity, option.config, option.acceptGap, option.yes, option.json],
+  examples: ["berth record repair", 'berth record repair --accept-gap "disk replaced in March"'],
+  async run(given) {
+    const reason = stringOf(given, "accept-gap");
+    if (reason?.trim() === "") {
+      throw new Misuse("--accept-gap must say why", 'for example --accept-gap "disk replaced"');
+    }
+    if (reason !== null) checkConfirmable(given);
+    return reach(place(given), async (call) => {
+      const mend = (body: object) => call("POST", `${ROUTE}/repair`, body) as Promise<RepairReply>;
+      let reply = await mend({});
+      if (!reply.whole && reason !== null) {
+        const question = `${missingText(reply.missing)} will be declared as gone for good; go on?`;
+        if (!(await isConfirmed(given, question))) return FAILED;
+        reply = await mend({ accept_gap: reason });
+      }
+      if (isSet(given, "json")) printJson(reply);
+      if (!reply.whole) throw notMended(dataFolder(given), reply);
+      if (!isSet(given, "json")) print(repairText(reply));
+      return DONE;
+    });
+  },
+};
+
+type Missing = RepairReply["missing"];
+type Gap = RepairReply["declared"][number];
+
+const linesText = ({ from_line: from, to_line: to }: Missing[number] | Gap): string =>
+  from === to ? `line ${from}` : `lines ${from} to ${to}`;
+
+const missingText = (missing: Missing): string => missing.map(linesText).join(", ");
+
+/** First the way that loses nothing. */
+function notMended(folder: string, { missing }: RepairReply): Failure {
+  const names = [...new Set(missing.flatMap(({ files }) => files))];
+  const files = names.length === 0 ? ["FILE"] : names;
+  const paths = files.map((name) => `${HISTORY}/${name}`).join(" ");
+  return new Failure(
+    `the audit log lacks ${missingText(missing)} (${missing.map(timeText).join("; ")}), and the journal no longer has them`,
+    `as the folder's owner, tar xf BACKUP -C ${quoted(folder)} ${paths} brings them back from a backup and loses nothing; without one, berth record repair --accept-gap "REASON" declares them as gone`,
+  );
+}
+
+const timeText = ({ earliest, latest }: Missing[number] | Gap): string =>
+  earliest === null && latest === null
+    ? "written at an unknown time"
+    : `written ${[earliest && `from ${earliest}`, latest && `until ${latest}`].filter(Boolean).join(" ")}`;
+
+function repairText({ recovered_lines, rewritten, kept, declared }: RepairReply): string {
+  if (rewritten.length + kept.length + declared.length === 0) {
+    return "the audit log is whole: there is nothing to repair";
+  }
+  return table([
+    ["found again", count(recovered_lines, "line")],
+    ...rewritten.map((name) => ["written again", `${HISTORY}/${name}`]),
+    ...kept.map((name) => ["kept", `${HISTORY}/${name}, what was there before`]),
+    ...declared.map((gap) => ["declared gone", `${linesText(gap)}, ${timeText(gap)}`]),
+  ]);
+}
+
+const MONTH = /^\d{4}-(?:0[1-9]|1[0-2])$/;
+
+const seal: Command = {
+  name: "record seal",
+  summary: "let the lines of one month go; their sum stays, and the chain goes on",
+  options: [option.data, option.identity, option.config, option.note, option.yes, option.json],
+  arguments: ["MONTH"],
+  examples: ["berth record --out /media/usb/record.jsonl", "berth record seal 2026-03"],
+  async run(given) {
+    const [month = ""] = given.words;
+    if (!MONTH.test(month)) {
+      throw new Misuse("MONTH must be given as YYYY-MM", "for example berth record seal 2026-03");
+    }
+    const question = `the lines of ${month} will be gone; berth record --out FILE takes them away first; go on?`;
+    if (!(await isConfirmed(given, question))) return FAILED;
+    const note = stringOf(given, "note") ?? "";
+    const reply = (await reach(place(given), (call) =>
+      call("POST", `${ROUTE}/seal`, { month, note }),
+    )) as SealReply;
+    if (isSet(given, "json")) printJson(reply);
+    else print(sealText(month, reply));
+    return DONE;
+  },
+};
+
+const sealText = (month: string, { gaps, removed, freed_bytes }: SealReply): string =>
+  table([
+    ["sealed", month],
+    ...gaps.map((gap) => ["let go", `${linesText(gap)}, ${timeText(gap)}`]),
+    ...gaps.flatMap(({ files }) =>
+      files.map(({ name, sha256 }) => ["SHA-256", `${sha256} of ${HISTORY}/${name}`]),
+    ),
+    ["freed", `${freed_bytes} bytes in ${count(removed.length, "file")}`],
+  ]);
+
+export const auditMaintenanceCommands: readonly Command[] = [repair, seal];

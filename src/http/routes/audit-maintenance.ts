@@ -1,0 +1,162 @@
+import { Type, type Static } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import type { AuditGap } from "../../domain/state.ts";
+import type { MissingLines } from "../../operations/audit-maintenance.ts";
+import { rfc3339 } from "../../platform/rfc3339.ts";
+import { jsonBody } from "../body.ts";
+import { describe } from "../describe.ts";
+import { refuse, unwrap } from "../faults.ts";
+import { fields, freeText } from "../fields.ts";
+import { rfc3339OrNull } from "../timestamps.ts";
+import type { RouteDeps } from "./deps.ts";
+
+const time = Type.Union([Type.String({ format: "date-time" }), Type.Null()]);
+const names = Type.Array(Type.String());
+
+const Lines = {
+  from_line: Type.Integer(),
+  to_line: Type.Integer(),
+  earliest: Type.Unsafe<string | null>({
+    ...time,
+    description: "Not written before; null: unknown.",
+  }),
+  latest: Type.Unsafe<string | null>({ ...time, description: "Not written after; null: unknown." }),
+};
+
+const Missing = Type.Object({ ...Lines, files: names });
+
+const Gap = Type.Object({
+  ...Lines,
+  reason: Type.Union([Type.Literal("damaged"), Type.Literal("sealed")]),
+  declared_at: Type.String({ format: "date-time" }),
+  files: Type.Array(
+    Type.Object({ name: Type.String(), bytes: Type.Integer(), sha256: Type.String() }),
+    { description: "The files the lines stood in, as they were." },
+  ),
+});
+
+const RepairReply = Type.Object({
+  whole: Type.Boolean({ description: "Nothing is missing but what was declared." }),
+  missing: Type.Array(Missing, { description: "Lines that are gone and were not declared." }),
+  recovered_lines: Type.Integer({ description: "Found again, and in their places now." }),
+  rewritten: names,
+  kept: Type.Array(Type.String(), { description: "What was in those files before." }),
+  declared: Type.Array(Gap),
+});
+
+const SealReply = Type.Object({
+  gaps: Type.Array(Gap),
+  removed: names,
+  freed_bytes: Type.Integer(),
+});
+
+export type RepairReply = Static<typeof RepairReply>;
+export type SealReply = Static<typeof SealReply>;
+
+const RepairBody = Type.Object({ accept_gap: fields.accept_gap });
+const SealBody = Type.Object({ month: fields.month, note: fields.note });
+
+const MONTH = /^\d{4}-(?:0[1-9]|1[0-2])$/;
+
+const NOT_A_MONTH = {
+  code: "invalid_parameter",
+  field: "month",
+  expected: "a month such as 2026-03",
+} as const;
+
+/** What is done to the audit log's files, and never without an event about it. */
+export const auditMaintenance = ({ audit, peerOf, keepOpen }: RouteDeps) =>
+  new Elysia({ name: "audit-maintenance", prefix: "/api/admin/v1/record" })
+    .post(
+      "/repair",
+      async ({ body, request }): Promise<RepairReply> => {
+        const note = freeText("accept_gap", body.accept_gap).trim();
+        const accept = note === "" ? null : { note, peer: peerOf(request) };
+        const release = keepOpen(request);
+        try {
+          const done = unwrap(await audit.repair(accept));
+          return {
+            whole: done.missing.length === 0,
+            missing: done.missing.map(missingReply),
+            recovered_lines: done.recovered,
+            rewritten: [...done.written],
+            kept: [...done.kept],
+            declared: done.declared.map(gapReply),
+          };
+        } finally {
+          release();
+        }
+      },
+      {
+        ...jsonBody(RepairBody),
+        ...describe({
+          summary: "Mend the audit log",
+          description:
+            "Puts back what the journal still has. What is gone for good is told as missing, and " +
+            "declared as a gap only where accept_gap says why; without it nothing is changed then.",
+          destroys:
+            "With accept_gap, lines that cannot be found again are declared as gone: verify " +
+            "accepts from then on that they are missing.",
+          reply: RepairReply,
+          refuses: ["audit_gaps_full", "audit_unfinished"],
+        }),
+      },
+    )
+    .post(
+      "/seal",
+      async ({ body, request }): Promise<SealReply> => {
+        const { month } = body;
+        if (month === undefined || month === "") {
+          return refuse({ code: "missing_parameters", fields: ["month"] });
+        }
+        if (!MONTH.test(month)) return refuse(NOT_A_MONTH);
+        const by = { note: freeText("note", body.note).trim(), peer: peerOf(request) };
+        const release = keepOpen(request);
+        try {
+          const { gaps, removed, freedBytes } = unwrap(await audit.seal(month, by));
+          return { gaps: gaps.map(gapReply), removed: [...removed], freed_bytes: freedBytes };
+        } finally {
+          release();
+        }
+      },
+      {
+        ...jsonBody(SealBody),
+        ...describe({
+          summary: "Let the lines of a month go",
+          description:
+            "The month is read from end to end, and declared as a gap with the sum of its last " +
+            "line, so that the chain goes on; then its files are removed. GET " +
+            "/api/admin/v1/record/export takes them away first.",
+          needs: ["month"],
+          destroys: "The lines of the month are gone from this server for good.",
+          reply: SealReply,
+          refuses: [
+            "missing_parameters",
+            NOT_A_MONTH,
+            "month_empty",
+            "month_sealed",
+            "month_damaged",
+            "audit_gaps_full",
+            "audit_unfinished",
+          ],
+        }),
+      },
+    );
+
+const missingReply = ({ from, to, earliest, latest, files }: MissingLines) => ({
+  from_line: from,
+  to_line: to,
+  earliest: rfc3339OrNull(earliest),
+  latest: rfc3339OrNull(latest),
+  files: [...files],
+});
+
+const gapReply = (gap: AuditGap): RepairReply["declared"][number] => ({
+  from_line: gap.from,
+  to_line: gap.to,
+  earliest: rfc3339OrNull(gap.earliest),
+  latest: rfc3339OrNull(gap.latest),
+  reason: gap.reason,
+  declared_at: rfc3339(gap.at),
+  files: gap.files.map(({ name, bytes, sha256 }) => ({ name, bytes, sha256 })),
+});

@@ -1,0 +1,243 @@
+// The real executable on a folder whose audit log is damaged, or has months to be let go.
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import type { RepairReply, SealReply } from "../../src/http/routes/audit-maintenance.ts";
+import type { DoctorReply, VerifyReply } from "../../src/http/served.ts";
+import type { StatusReply } from "../../src/http/status.ts";
+import { runBinary, type Said } from "../support/binary.ts";
+import { flip } from "../support/care.ts";
+import { asked, register, servedSite, type Site } from "../support/errands.ts";
+import { linesIn } from "../support/licensed-store.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(120_000);
+
+interface Lived {
+  readonly folder: string;
+  /** The newest audit file, whose first lines are no longer in the journal. */
+  readonly file: string;
+}
+
+async function livedFolder(): Promise<Lived> {
+  const folder = join(tempFolder(), "data");
+  for (const user of ["ada", "bob", "cem"]) {
+    const site = await servedSite([], folder);
+    await register(site, user);
+    expect(await site.server.stop()).toBe(0);
+  }
+  const name = readdirSync(join(folder, "history")).toSorted().at(-1) ?? "";
+  return { folder, file: join(folder, "history", name) };
+}
+
+/** One bit of the second line, which no journal has any more. */
+function damage({ file }: Lived): void {
+  flip(file, (linesIn(file)[1]?.offset ?? 0) + 99);
+}
+
+const berth = (folder: string, ...words: string[]): Promise<Said> =>
+  runBinary([...words, "--data", folder]);
+
+const done = async (folder: string, ...words: string[]): Promise<string> => {
+  const said = await berth(folder, ...words);
+  expect([words, said.code, said.stderr]).toEqual([words, 0, said.stderr]);
+  return said.stdout;
+};
+
+const healthOf = async ({ server }: Site): Promise<unknown> =>
+  (await fetch(`${server.url}/api/v4/health`)).json();
+
+const warning = expect.stringMatching(
+  /^berth: warning: the audit log in .* is not whole \(line 2 missing; damaged: .*\.jsonl\)/m,
+);
+
+describe("a changed byte in the audit log", () => {
+  test("leaves backup, restore and move possible, with a warning", async () => {
+    const lived = await livedFolder();
+    const { folder } = lived;
+    damage(lived);
+    const out = join(tempFolder(), "site.berth");
+    expect(await berth(folder, "backup", out)).toMatchObject({ code: 0, stderr: warning });
+    expect(await runBinary(["verify", out])).toMatchObject({ code: 0, stderr: warning });
+    const facts = JSON.parse((await runBinary(["verify", out, "--json"])).stdout) as object;
+    expect(facts).toMatchObject({
+      ok: true,
+      audit_damage: { missing: [{ from_line: 2, to_line: 2 }], files: [basename(lived.file)] },
+    });
+    const other = join(tempFolder(), "data");
+    expect(await berth(other, "restore", out)).toMatchObject({ code: 0, stderr: warning });
+    const moved = join(tempFolder(), "site.move");
+    const left = await berth(folder, "move", "out", moved, "--yes");
+    expect(left).toMatchObject({ code: 0, stderr: warning });
+    const third = join(tempFolder(), "data");
+    expect(await berth(third, "move", "in", moved)).toMatchObject({ code: 0, stderr: warning });
+    const site = await servedSite([], third);
+    await register(site, "dua");
+    expect(await site.server.stop()).toBe(0);
+  });
+
+  test("is refused by verify, which names the ways to mend it, and a warning to doctor", async () => {
+    const lived = await livedFolder();
+    const { folder, file } = lived;
+    const out = join(tempFolder(), "site.berth");
+    await done(folder, "backup", out);
+    const whole = readFileSync(file);
+    damage(lived);
+    const { code, stderr } = await berth(folder, "verify");
+    expect(code).toBe(78);
+    const [, hint = ""] = /^berth: hint: (.*)$/m.exec(stderr) ?? [];
+    expect(hint).not.toContain("accept-loss");
+    expect(hint).toContain("berth record repair");
+    const allowed = await berth(folder, "verify", "--allow-damaged-audit");
+    expect(allowed).toMatchObject({ code: 0, stderr: warning });
+    const doctor = await berth(folder, "doctor", "--json", "--listen", "127.0.0.1:1");
+    const { findings } = JSON.parse(doctor.stdout) as DoctorReply;
+    expect(findings.filter(({ check }) => check === "audit log")).toEqual([
+      { check: "audit log", level: "warning", found: expect.stringContaining(file), advice: hint },
+    ]);
+    expect(findings.find(({ check }) => check === "data")?.level).toBe("ok");
+    // The first way, as it is printed, loses nothing.
+    const [command = ""] = /tar xf BACKUP -C '[^']+' history\/\S+/.exec(hint) ?? [];
+    expect(Bun.spawnSync(["sh", "-c", command.replace("BACKUP", out)]).exitCode).toBe(0);
+    expect(readFileSync(file)).toEqual(whole);
+    await done(folder, "verify");
+  });
+
+  test("is mended by a repair only where somebody accepts the gap and says so", async () => {
+    const lived = await livedFolder();
+    const { folder, file } = lived;
+    damage(lived);
+    const before = readFileSync(file);
+    const refused = await berth(folder, "record", "repair");
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toMatch(/^berth: error: the audit log lacks line 2 \(written from /);
+    const [, tar, accept] =
+      /hint: .*(tar xf BACKUP).*(--accept-gap "REASON")/.exec(refused.stderr) ?? [];
+    expect([tar, accept]).toEqual(["tar xf BACKUP", '--accept-gap "REASON"']);
+    const words = ["record", "repair", "--accept-gap", "the disk was replaced"];
+    const unasked = await berth(folder, ...words);
+    expect([unasked.code, unasked.stderr]).toEqual([2, expect.stringContaining("--yes")]);
+    expect(readFileSync(file)).toEqual(before);
+    expect(readdirSync(join(folder, "history"))).toEqual([basename(file)]);
+    const text = await done(folder, ...words, "--yes");
+    expect(text).toMatch(/^declared gone +line 2, written from \S+Z until \S+Z$/m);
+    expect(readFileSync(`${file}.damaged`)).toEqual(before);
+    expect(await done(folder, "verify")).toMatch(
+      /^declared gap +line 2 declared missing \(damaged\) on /m,
+    );
+    expect(await done(folder, "record", "--type", "AuditGapDeclared")).toContain(
+      "audit log line 2 declared missing (damaged): the disk was replaced",
+    );
+    const taken = join(tempFolder(), "record.jsonl");
+    await done(folder, "record", "--out", taken);
+    expect((await runBinary(["record", "verify", taken])).stdout).toContain("declared gap");
+    expect(await done(folder, "record", "repair")).toContain("nothing to repair");
+  });
+
+  test("is a warning of a running server once it was found, until it is mended", async () => {
+    const lived = await livedFolder();
+    const site = await servedSite([], lived.folder);
+    damage(lived);
+    const { folder, file } = lived;
+    expect(await healthOf(site)).toEqual({ status: "ok" });
+    const found = await asked<VerifyReply>(site, "/verify");
+    expect(found).toMatchObject({ whole: false, found: expect.stringContaining(file) });
+    expect(await healthOf(site)).toEqual({ status: "degraded", troubles: ["audit_damaged"] });
+    const { storage } = await asked<StatusReply>(site, "/status");
+    const [trouble] = storage.troubles;
+    expect(trouble?.message).toContain(file);
+    expect(trouble?.message).toContain("berth record repair");
+    const words = ["record", "repair", "--accept-gap", "x", "--yes", "--json"];
+    const reply = JSON.parse(await done(folder, ...words)) as RepairReply;
+    expect(reply).toMatchObject({ whole: true, declared: [{ from_line: 2, to_line: 2 }] });
+    expect(await healthOf(site)).toEqual({ status: "ok" });
+    expect(await asked<VerifyReply>(site, "/verify")).toMatchObject({
+      whole: true,
+      audit_gaps: [{ reason: "damaged", from_line: 2, to_line: 2 }],
+    });
+    await register(site, "dua");
+    expect(await site.server.stop()).toBe(0);
+    await done(folder, "verify");
+  });
+});
+
+describe("a newest audit file that is gone", () => {
+  test("is told at a stop with what to do and no stack trace, and mended by a repair", async () => {
+    const { folder, file } = await livedFolder();
+    rmSync(file);
+    const site = await servedSite([], folder);
+    await register(site, "dua");
+    expect(await site.server.stop()).toBe(1);
+    const said = site.server.stderr();
+    expect(said).not.toMatch(/^\s+at /m);
+    expect(said).not.toContain("fault of ours");
+    expect(said).toMatch(/^berth: error: stopped, but state\.json in .* is not up to date: /m);
+    expect(said).toContain(`${file} has 0 bytes`);
+    expect(said).toMatch(/^berth: hint: nothing that was answered is lost.*berth record repair$/m);
+    await done(folder, "record", "repair", "--accept-gap", "gone", "--yes");
+    await done(folder, "verify");
+    const again = await servedSite([], folder);
+    await register(again, "eve");
+    expect(await again.server.stop()).toBe(0);
+    await done(folder, "verify");
+  });
+
+  test("comes back from the journal as far as that reaches", async () => {
+    const { folder, file } = await livedFolder();
+    const whole = readFileSync(file);
+    const lines = linesIn(file);
+    writeFileSync(file, whole.subarray(0, lines.at(-1)?.offset));
+    const site = await servedSite([], folder);
+    await register(site, "dua");
+    expect(await site.server.stop()).toBe(0);
+    expect(readFileSync(file).subarray(0, whole.length)).toEqual(whole);
+    await done(folder, "verify");
+  });
+});
+
+describe("sealing a month", () => {
+  test("frees its bytes on a running server, and the chain goes on", async () => {
+    const { folder, file } = await livedFolder();
+    const month = basename(file).slice(0, "2026-03".length);
+    const site = await servedSite([], folder);
+    await register(site, "dua");
+    const unasked = await berth(folder, "record", "seal", month);
+    expect([unasked.code, unasked.stderr]).toEqual([2, expect.stringContaining("--yes")]);
+    const words = ["record", "seal", month, "--note", "a flood", "--yes", "--json"];
+    const reply = JSON.parse(await done(folder, ...words)) as SealReply;
+    expect(reply).toMatchObject({ removed: [basename(file)], gaps: [{ from_line: 1 }] });
+    expect(reply.freed_bytes).toBeGreaterThan(1_000);
+    expect(existsSync(file)).toBe(false);
+    expect(await done(folder, "verify")).toContain("declared missing (sealed)");
+    await register(site, "eve");
+    expect(await site.server.stop()).toBe(0);
+    await done(folder, "verify");
+    const out = join(tempFolder(), "site.berth");
+    await done(folder, "backup", out);
+    expect((await berth(join(tempFolder(), "data"), "restore", out)).code).toBe(0);
+  });
+
+  test("is done on a stopped folder too, and refused where there is nothing to seal", async () => {
+    const { folder, file } = await livedFolder();
+    const month = basename(file).slice(0, "2026-03".length);
+    expect((await berth(folder, "record", "seal", "2026-13", "--yes")).code).toBe(2);
+    const empty = await berth(folder, "record", "seal", "1999-01", "--yes");
+    expect([empty.code, empty.stderr]).toEqual([1, expect.stringContaining("(month_empty)")]);
+    expect(await done(folder, "record", "seal", month, "--yes")).toMatch(
+      /^freed +\d+ bytes in 1 file$/m,
+    );
+    await done(folder, "verify");
+  });
+
+  test("is refused for a month that is damaged, and its lines stay", async () => {
+    const lived = await livedFolder();
+    damage(lived);
+    const before = readFileSync(lived.file);
+    const month = basename(lived.file).slice(0, "2026-03".length);
+    const { code, stderr } = await berth(lived.folder, "record", "seal", month, "--yes");
+    expect([code, stderr]).toEqual([1, expect.stringContaining("(month_damaged)")]);
+    expect(stderr).toContain("berth: hint: berth record repair");
+    expect(readFileSync(lived.file)).toEqual(before);
+  });
+});
