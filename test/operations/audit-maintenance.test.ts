@@ -15,8 +15,18 @@ import { realDisk } from "../../src/platform/disk.ts";
 import { checkRecord } from "../../src/store/record-check.ts";
 import { linesBack } from "../../src/store/read-back.ts";
 import { readOn } from "../../src/store/read-on.ts";
-import { backupOf, careSite, edit, flip, refusal, restoreTo, verified } from "../support/care.ts";
-import { done, granted, linesIn, type Site } from "../support/licensed-store.ts";
+import { StateFile } from "../../src/store/state-file.ts";
+import {
+  backupOf,
+  careSite,
+  edit,
+  flip,
+  keeping,
+  refusal,
+  restoreTo,
+  verified,
+} from "../support/care.ts";
+import { done, granted, linesIn, openSite, type Site } from "../support/licensed-store.ts";
 import { filesIn, live } from "../support/months.ts";
 import { consume, utc } from "../support/scenario.ts";
 import { copyOf, tempFolder } from "../support/temp-folder.ts";
@@ -356,5 +366,59 @@ describe("sealing a month", () => {
       exported(site);
     }
     await goesOn(site);
+  });
+
+  test("is known to an older state that is gone back to, which goes on from there", async () => {
+    const site = await lived();
+    granted(await site.audit.seal("2026-06", BY));
+    const folder = copyOf(site.folder);
+    truncateSync(join(folder, "state.json"));
+    const { hint } = await refusal(verified(folder));
+    expect(Bun.spawnSync(["sh", "-c", hint]).exitCode).toBe(0);
+    expect((await verified(folder)).auditGaps).toMatchObject([{ from: 9, to: 10 }]);
+    await goesOn(await openSite({ folder }));
+  });
+
+  test("is forgotten when all before it is let go as well", async () => {
+    const site = await careSite({ checkpoint: keeping(1) });
+    await live(site, "03", "04");
+    const audit = new AuditMaintenance(site.store);
+    granted(await audit.seal("2026-03", BY));
+    await live(site, "05", "06", "07");
+    expect((await verified(copyOf(site.folder))).auditGaps).toEqual([]);
+    expect((await new StateFile(realDisk, site.folder).read())?.auditGaps).toEqual([]);
+  });
+});
+
+describe("a checkpoint that cannot continue the audit log", () => {
+  test("leaves the server serving, with a warning that names the file and the command", async () => {
+    const site = await lived();
+    const { folder, store, audit } = site;
+    await live(site, "06", "06");
+    rmSync(join(folder, JUNE));
+    await done(store, consume(1));
+    await store.checkpoint();
+    const { troubles } = store.condition();
+    expect(troubles.map(({ code }) => code)).toEqual(["checkpoint_failing", "audit_damaged"]);
+    expect(troubles[1]?.message).toContain(join(folder, JUNE));
+    expect(troubles[1]?.message).toContain("berth record repair");
+    await done(store, consume(2));
+    granted(await audit.repair(BY));
+    expect(store.condition().troubles).toEqual([]);
+    await goesOn(site);
+  });
+
+  test("is over when the file is put back", async () => {
+    const site = await lived();
+    const { folder, store } = site;
+    await live(site, "06", "06");
+    const bytes = readFileSync(join(folder, JUNE));
+    rmSync(join(folder, JUNE));
+    await done(store, consume(1));
+    await store.checkpoint();
+    expect(store.condition().troubles).toHaveLength(2);
+    writeFileSync(join(folder, JUNE), bytes);
+    await goesOn(site);
+    expect(store.condition().troubles).toEqual([]);
   });
 });

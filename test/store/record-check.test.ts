@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { AuditMaintenance } from "../../src/operations/audit-maintenance.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { checkRecord, type CheckedRecord } from "../../src/store/record-check.ts";
 import { readOn } from "../../src/store/read-on.ts";
@@ -69,6 +70,31 @@ describe("an exported record", () => {
       const twice = lines.toSpliced(index, 0, lines[index] ?? "");
       expect(refusalOf(twice.join(""))).toStartWith(`line ${index + 2} is line ${index + 1} of`);
     }
+  });
+
+  test("with a declared gap is accepted with exactly the lines of the gap missing", async () => {
+    const site = await careSite();
+    await live(site, "03", "04", "05", "06");
+    const before = exported(site).split(/(?<=\n)/);
+    const sealed = await new AuditMaintenance(site.store).seal("2026-04", { note: "", peer: "" });
+    expect(sealed.ok).toBe(true);
+    const lines = exported(site).split(/(?<=\n)/);
+    expect(checked(lines.join("")).gaps).toMatchObject([{ from: 5, to: 6 }]);
+    // Whoever has the lines of the gap may show them.
+    expect(checked([...before, ...lines.slice(before.length - 2)].join("")).gaps).toEqual([]);
+    const numbers = lines.map((line) => Number(/"audit_seq":(\d+)/.exec(line)?.[1]));
+    for (let index = 1; index < lines.length - 1; index += 1) {
+      const without = refusalOf(lines.toSpliced(index, 1).join(""));
+      expect(without).toContain(
+        `is line ${numbers[index + 1]} of the record and does not continue`,
+      );
+    }
+    // The line that declares it is the last one.
+    expect(refusalOf(lines.slice(0, -1).join(""))).toContain(
+      "5 to 6 are missing, and no line of the file declares them",
+    );
+    const half = [...lines.slice(0, 4), before[4], ...lines.slice(4)].join("");
+    expect(checked(half).lines).toBe(lines.length + 1);
   });
 
   test("in which any byte was changed is refused at its line", async () => {

@@ -14,6 +14,7 @@ import { isActive, lastWords, systemctl } from "../../platform/systemd.ts";
 import { version } from "../../platform/version.ts";
 import { isEmpty } from "../../store/folder.ts";
 import { Failure } from "../command.ts";
+import { printWarning } from "../terminal.ts";
 import type { Installed } from "./installed.ts";
 import { follow, isSameFile, keptOf, previousOf, replace, type Step } from "./steps.ts";
 import { places, SERVICE } from "./unit.ts";
@@ -34,6 +35,11 @@ export function berth(binary: string, ...words: readonly string[]): string {
   throw new Failure(error || `berth ${words[0] ?? ""} ended with code ${exitCode}`, hint);
 }
 
+/** What `verify` prints. */
+interface Walked {
+  readonly audit_damage?: { readonly found: string; readonly advice: string };
+}
+
 const hasData = (): boolean =>
   realDisk.stat(places.data) !== null && !isEmpty(realDisk, places.data);
 
@@ -41,7 +47,10 @@ const hasData = (): boolean =>
 export function checkData(old: Installed | null): void {
   if (!hasData()) return;
   try {
-    berth(process.execPath, "verify", "--allow-damaged-audit", "--data", places.data);
+    const words = ["verify", "--allow-damaged-audit", "--json", "--data", places.data];
+    const { audit_damage: damage } = JSON.parse(berth(process.execPath, ...words)) as Walked;
+    // Nothing that an upgrade could make worse; the backup it makes says so, too.
+    if (damage !== undefined) printWarning(`${damage.found}; ${damage.advice}`);
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     const kept = old === null ? "" : `; the installed ${old.binary} stays`;
