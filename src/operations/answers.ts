@@ -6,7 +6,25 @@ import type { Instant } from "../domain/time.ts";
 import { viewFeature, viewLicense, type FeatureView, type LicenseView } from "../domain/views.ts";
 import type { Lease } from "../license/lease.ts";
 import { sha256 } from "../platform/hash.ts";
-import type { SlotAnswer } from "./operations.ts";
+
+export interface SlotAnswer extends SlotOutcome {
+  readonly at: Instant;
+  readonly view: LicenseView;
+  /** False for a repeat whose slot was given back since: then somebody else may have it. */
+  readonly held: boolean;
+  readonly lease: string | null;
+}
+
+export interface ConsumptionAnswer {
+  readonly total: number;
+  readonly view: LicenseView;
+}
+
+export interface FeatureConsumptionAnswer {
+  readonly license: number;
+  readonly total: number;
+  readonly view: FeatureView;
+}
 
 /** How a decision's outcome becomes an answer: picked from the state in the same instant. */
 

@@ -43,6 +43,9 @@ import {
   onceBy,
   withLicense,
   withSlot,
+  type ConsumptionAnswer,
+  type FeatureConsumptionAnswer,
+  type SlotAnswer,
 } from "./answers.ts";
 import { AuditBudget, payerOf } from "./audit-budget.ts";
 import { RefusalTally } from "./refusal-tally.ts";
@@ -57,31 +60,12 @@ type Asked<C extends Command> = Omit<C, "type" | "once" | "nonceDigest"> & {
   readonly idempotencyKey?: string | null;
 };
 
-export interface SlotAnswer extends SlotOutcome {
-  readonly at: Instant;
-  readonly view: LicenseView;
-  /** False for a repeat whose slot was given back since: then somebody else may have it. */
-  readonly held: boolean;
-  readonly lease: string | null;
-}
-
 /** The application's own, to be found again in its lease; null: none was sent. */
 interface Nonce {
   readonly nonce: string | null;
 }
 
 export type LeaseSigner = (lease: Lease) => Promise<string>;
-
-export interface ConsumptionAnswer {
-  readonly total: number;
-  readonly view: LicenseView;
-}
-
-export interface FeatureConsumptionAnswer {
-  readonly license: number;
-  readonly total: number;
-  readonly view: FeatureView;
-}
 
 export interface Status {
   readonly kind: State["kind"];

@@ -10,7 +10,8 @@ import { scan, type Head, type Line } from "./journal.ts";
 import { lockCheckpoint } from "./lock.ts";
 import { applyLine } from "./replay.ts";
 import { needRoom } from "./room.ts";
-import { decodeSnapshot, encodeSnapshot, headOf, type Snapshot } from "./snapshot.ts";
+import type { Snapshot } from "./snapshot.ts";
+import { decodeSnapshot, encodeSnapshot, headOf } from "./state-rows.ts";
 import { StateFile } from "./state-file.ts";
 import { dropUnfinished } from "./unfinished.ts";
 

@@ -14,7 +14,8 @@ import {
 import { scan, type Damage, type Head, type Line } from "./journal.ts";
 import { FormatUnknown } from "./migrations.ts";
 import { FolderRefused, FormatRefused } from "./refusal.ts";
-import { decodeSnapshot, headOf, type Snapshot } from "./snapshot.ts";
+import type { Snapshot } from "./snapshot.ts";
+import { decodeSnapshot, headOf } from "./state-rows.ts";
 import { StateFile } from "./state-file.ts";
 import type { SignatureCheck } from "./signatures.ts";
 import { restoreIn } from "./swap.ts";

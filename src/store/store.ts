@@ -48,13 +48,9 @@ export class Store {
   readonly #ticking: Timer;
 
   static async open(options: StoreOptions): Promise<Store> {
-    const { disk, folder, kind, create, clock, recognize = () => {}, checkSignatures } = options;
-    const { migrateAtOnce = false, holder } = options;
     const uid = options.uid ?? process.getuid?.() ?? 0;
     const identify = options.identify ?? (async () => "");
-    const checks = { recognize, checkSignatures };
-    const made = { identify, ...checks, migrateAtOnce, ...(holder && { holder }) };
-    const opened = await openFolder({ disk, folder, kind, create, uid, now: clock, ...made });
+    const opened = await openFolder({ ...options, uid, identify, now: options.clock });
     return new Store(options, opened);
   }
 

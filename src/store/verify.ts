@@ -8,7 +8,8 @@ import type { Walked } from "./record.ts";
 import { FolderRefused, FormatRefused } from "./refusal.ts";
 import { applyLine, replay } from "./replay.ts";
 import { refuseUnsigned, type SignatureCheck } from "./signatures.ts";
-import { decodeSnapshot, encodeSnapshot, FORMAT, headOf, type Snapshot } from "./snapshot.ts";
+import { FORMAT, type Snapshot } from "./snapshot.ts";
+import { decodeSnapshot, encodeSnapshot, headOf } from "./state-rows.ts";
 import { StateFile } from "./state-file.ts";
 
 /** What was walked, and found to be what was written. */

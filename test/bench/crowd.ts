@@ -4,7 +4,7 @@
 import { later, MINUTE } from "../../src/domain/time.ts";
 import { wallClock } from "../../src/platform/clock.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { decodeSnapshot, encodeSnapshot, headOf } from "../../src/store/snapshot.ts";
+import { decodeSnapshot, encodeSnapshot, headOf } from "../../src/store/state-rows.ts";
 import { StateFile } from "../../src/store/state-file.ts";
 import { newRegistration } from "../../src/domain/registration.ts";
 import type { License, State } from "../../src/domain/state.ts";

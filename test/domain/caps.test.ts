@@ -6,7 +6,8 @@ import { evolve } from "../../src/domain/evolve.ts";
 import { PeerIndex } from "../../src/domain/peer-index.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
-import { decodeSnapshot, encodeSnapshot, noHistory } from "../../src/store/snapshot.ts";
+import { noHistory } from "../../src/store/snapshot.ts";
+import { decodeSnapshot, encodeSnapshot } from "../../src/store/state-rows.ts";
 import { firstHead } from "../../src/store/journal.ts";
 import { newSite, VENDOR } from "../support/new-site.ts";
 import {

@@ -5,7 +5,8 @@ import { limits } from "../../src/domain/limits.ts";
 import type { State } from "../../src/domain/state.ts";
 import { instant, later, type Instant } from "../../src/domain/time.ts";
 import { firstHead } from "../../src/store/journal.ts";
-import { decodeSnapshot, encodeSnapshot, noHistory } from "../../src/store/snapshot.ts";
+import { noHistory } from "../../src/store/snapshot.ts";
+import { decodeSnapshot, encodeSnapshot } from "../../src/store/state-rows.ts";
 import {
   before,
   borrow,

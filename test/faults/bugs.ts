@@ -48,7 +48,7 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: "the keys of calls that may be repeated are not in the checkpoint",
-    file: "src/store/snapshot.ts",
+    file: "src/store/state-rows.ts",
     find: "remembered: [...state.remembered].map(([key, done]) => ({ key, ...done })),",
     replace: "remembered: [],",
     caughtBy: ["kill"],

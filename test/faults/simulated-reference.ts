@@ -11,7 +11,8 @@ import { emptyState, type State } from "../../src/domain/state.ts";
 import { instant, type Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
 import { encodeLine, firstHead, type Head } from "../../src/store/journal.ts";
-import { decodeSnapshot, encodeSnapshot, noHistory } from "../../src/store/snapshot.ts";
+import { noHistory } from "../../src/store/snapshot.ts";
+import { decodeSnapshot, encodeSnapshot } from "../../src/store/state-rows.ts";
 import { demand, difference } from "./simulated-promises.ts";
 
 interface Known {

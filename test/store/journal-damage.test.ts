@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { evolve } from "../../src/domain/evolve.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { encodeLine, firstHead, scan } from "../../src/store/journal.ts";
-import { decodeSnapshot, encodeSnapshot, noHistory } from "../../src/store/snapshot.ts";
+import { noHistory } from "../../src/store/snapshot.ts";
+import { decodeSnapshot, encodeSnapshot } from "../../src/store/state-rows.ts";
 import { StateFile } from "../../src/store/state-file.ts";
 import {
   done,

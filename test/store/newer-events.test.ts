@@ -9,7 +9,7 @@ import { checkpoint } from "../../src/store/checkpoint.ts";
 import { encodeLine, firstHead, scan, type Head } from "../../src/store/journal.ts";
 import { FormatRefused } from "../../src/store/refusal.ts";
 import { replay } from "../../src/store/replay.ts";
-import { decodeSnapshot, encodeSnapshot } from "../../src/store/snapshot.ts";
+import { decodeSnapshot, encodeSnapshot } from "../../src/store/state-rows.ts";
 import { StateFile } from "../../src/store/state-file.ts";
 import { verify } from "../../src/store/verify.ts";
 import { careSite, identity } from "../support/care.ts";

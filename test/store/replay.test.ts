@@ -9,13 +9,8 @@ import { later } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { firstHead, type Head } from "../../src/store/journal.ts";
-import {
-  decodeSnapshot,
-  encodeSnapshot,
-  headOf,
-  Snapshot,
-  noHistory,
-} from "../../src/store/snapshot.ts";
+import { Snapshot, noHistory } from "../../src/store/snapshot.ts";
+import { decodeSnapshot, encodeSnapshot, headOf } from "../../src/store/state-rows.ts";
 import { StateFile } from "../../src/store/state-file.ts";
 import { asked, dumped, openSite, startIn, stateOf } from "../support/licensed-store.ts";
 import { newSite, nextOf } from "../support/new-site.ts";

@@ -11,7 +11,7 @@ import {
   stringOf,
   type Command,
 } from "../command.ts";
-import { checkConfirmable, isConfirmed } from "../confirmation.ts";
+import { checkConfirmable, confirm } from "../confirm.ts";
 import { option } from "../flags.ts";
 import { reach } from "../reach.ts";
 import { count, print, printJson, table } from "../terminal.ts";
@@ -34,7 +34,7 @@ const repair: Command = {
       let reply = await mend({});
       if (!reply.whole && reason !== null) {
         const question = `${missingText(reply.missing)} will be declared as gone for good; go on?`;
-        if (!(await isConfirmed(given, question))) return FAILED;
+        if (!(await confirm(given, question))) return FAILED;
         reply = await mend({ accept_gap: reason });
       }
       if (isSet(given, "json")) printJson(reply);
@@ -95,7 +95,7 @@ const seal: Command = {
       throw new Misuse("MONTH must be given as YYYY-MM", "for example berth record seal 2026-03");
     }
     const question = `the lines of ${month} will be gone; berth record --out FILE takes them away first; go on?`;
-    if (!(await isConfirmed(given, question))) return FAILED;
+    if (!(await confirm(given, question))) return FAILED;
     const note = stringOf(given, "note") ?? "";
     const reply = (await reach(place(given), (call) =>
       call("POST", `${ROUTE}/seal`, { month, note }),

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { Contact } from "../../domain/registration.ts";
-import type { SlotAnswer } from "../../operations/operations.ts";
+import type { SlotAnswer } from "../../operations/answers.ts";
 import { fields, freeText, text } from "../fields.ts";
 import { licenseJson } from "../license-json.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
