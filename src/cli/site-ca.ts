@@ -66,7 +66,7 @@ export function readSiteCa(given: Given, folder: string): SiteCa | null {
   );
 }
 
-const BLOCK = /-----BEGIN ([A-Z ]+)-----[^-]+-----END \1-----\n?/g;
+const BLOCK = /-----BEGIN ([A-Z ]+)-----[^-]+-----END [A-Z ]+-----\n?/g;
 
 /** The key and the certificates it comes with: the signer's, and the root's if that is another. */
 function checked(text: string, where: Pick<SiteCa, "keyPath" | "isInDataFolder">): SiteCa {
