@@ -81,9 +81,22 @@ export class FolderLock {
   }
 
   release(): void {
-    this.#file.release();
+    eraseAndRelease(this.#file);
     this.#folder.release();
   }
+}
+
+/**
+ * A pid left behind would be taken for the next holder's until that one has left its own. One that
+ * cannot be erased does no more harm than that of a killed holder.
+ */
+function eraseAndRelease(lock: FileLock): void {
+  try {
+    lock.note("");
+  } catch {
+    // It is given back all the same.
+  }
+  lock.release();
 }
 
 /** With a note in it that says who has it; null when another process does. */
@@ -142,13 +155,7 @@ export function lockCheckpoint(disk: Disk, folder: string): Pick<FileLock, "rele
   const lock = disk.lock(join(folder, CHECKPOINT_LOCK));
   if (lock === null) return null;
   lock.note(String(process.pid));
-  return {
-    release() {
-      // A pid left behind would be somebody else's one day.
-      lock.note("");
-      lock.release();
-    },
-  };
+  return { release: () => eraseAndRelease(lock) };
 }
 
 /**

@@ -292,6 +292,8 @@ describe("a command on a stopped folder", () => {
     expect(readFileSync(path, "utf8")).toBe(`${process.pid} command`);
     expect(isHeldBy(realDisk, folder, process.pid)).toBe(true);
     command.release();
+    // Or the next holder would be taken for this process until it has left its own.
+    expect(readFileSync(path, "utf8")).toBe("");
     const server = await lockFolder(realDisk, folder, "server");
     expect(readFileSync(path, "utf8")).toBe(String(process.pid));
     expect(isHeldBy(realDisk, folder, process.pid)).toBe(true);
