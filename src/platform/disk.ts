@@ -102,16 +102,18 @@ const CREATING = APPENDING | constants.O_EXCL;
 
 export const realDisk: Disk = {
   list: (folder) => absentAs([], () => readdirSync(folder)),
-  read: (path) => absentAs(null, () => new Uint8Array(readFileSync(path))),
+  read: (path) => absentAs(null, () => naming(path, () => new Uint8Array(readFileSync(path)))),
   readPart: (path, offset, length) =>
-    absentAs(null, () => {
-      const fd = openSync(path, constants.O_RDONLY);
-      try {
-        return partOf(fd, offset, length);
-      } finally {
-        closeSync(fd);
-      }
-    }),
+    absentAs(null, () =>
+      naming(path, () => {
+        const fd = openSync(path, constants.O_RDONLY);
+        try {
+          return partOf(fd, offset, length);
+        } finally {
+          closeSync(fd);
+        }
+      }),
+    ),
   freeBytes(folder) {
     const { bavail, bsize } = statfsSync(folder);
     return bavail * bsize;
@@ -241,6 +243,16 @@ function absentAs<T>(absent: T, look: () => T): T {
     return look();
   } catch (error) {
     if (errorCode(error) === "ENOENT") return absent;
+    throw error;
+  }
+}
+
+/** A folder can be opened like a file; that it cannot be read is said without its name. */
+function naming<T>(path: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof Error && !("path" in error)) throw Object.assign(error, { path });
     throw error;
   }
 }

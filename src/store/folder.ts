@@ -198,7 +198,8 @@ async function makeFolder(
 
 /** Anything after its first line, whole or damaged, was never the work of a first start alone. */
 function holdsOnlyCreated(disk: Disk, path: string): boolean {
-  const bytes = disk.read(path) ?? new Uint8Array();
+  const bytes = bytesIn(disk, path);
+  if (bytes === null) return false;
   const feed = bytes.indexOf(LF);
   if (feed >= 0 && feed + 1 < bytes.length) return false;
   const types: string[] = [];
@@ -207,6 +208,16 @@ function holdsOnlyCreated(disk: Disk, path: string): boolean {
 }
 
 const LF = 10;
+
+/** Null when it is no file at all. */
+function bytesIn(disk: Disk, path: string): Uint8Array<ArrayBuffer> | null {
+  try {
+    return disk.read(path) ?? new Uint8Array();
+  } catch (error) {
+    if (errorCode(error) === "EISDIR") return null;
+    throw error;
+  }
+}
 
 function notThere(folder: string): FolderRefused {
   return new FolderRefused(

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { evolve, UnknownEvent } from "../domain/evolve.ts";
 import type { State } from "../domain/state.ts";
-import type { Disk } from "../platform/disk.ts";
+import { errorCode, type Disk } from "../platform/disk.ts";
 import { FileDamaged } from "./durable-file.ts";
 import {
   generationName,
@@ -79,7 +79,7 @@ function follow(
   const installedBy = new Map<number, string>();
   for (const segment of found) {
     if (segment.number !== head.seq + 1) throw gap(folder, head.seq + 1, segment.number - 1);
-    const bytes = disk.read(segment.path) ?? new Uint8Array();
+    const bytes = readSegment(disk, segment.path);
     let batch = 0;
     const scanned = scan(bytes, head, (line, raw) => {
       if (line.from === line.seq) batch = raw.byteOffset - bytes.byteOffset;
@@ -104,6 +104,21 @@ function follow(
   if (newest === undefined) throw gap(folder, head.seq + 1, null);
   return { head, segments: [...segments, newest], torn, lastBatch, installedBy };
 }
+
+/** Empty when it is not there: then lines are missing, and that is found out. */
+export function readSegment(disk: Disk, path: string): Uint8Array<ArrayBuffer> {
+  try {
+    return disk.read(path) ?? new Uint8Array();
+  } catch (error) {
+    if (errorCode(error) !== "EISDIR") throw error;
+    throw new FolderRefused(
+      `${path} ${NO_FILE}`,
+      "put the file back, or bring back a backup with berth restore FILE; nothing was changed",
+    );
+  }
+}
+
+const NO_FILE = "is a folder and should be a file";
 
 /** What a line of a segment says happened, happened; refuses one that cannot have. */
 export function applyLine(
@@ -135,10 +150,16 @@ async function readState(disk: Disk, folder: string, file: StateFile): Promise<S
     if (error instanceof FormatUnknown) {
       throw new FormatRefused(`${file.path} ${error.message}`, error.hint);
     }
-    if (!(error instanceof FileDamaged)) throw error;
+    const isFolder = errorCode(error) === "EISDIR";
+    if (!isFolder && !(error instanceof FileDamaged)) throw error;
+    const back = (await wayBack(disk, folder, file.path)) ?? NO_WAY_BACK;
+    if (error instanceof FileDamaged)
+      throw new FolderRefused(`${file.path} ${error.message}`, back);
+    // A copy would go into the folder.
+    const away = `mv ${quoted(file.path)} ${quoted(`${file.path}.folder`)}`;
     throw new FolderRefused(
-      `${file.path} ${error.message}`,
-      (await wayBack(disk, folder, file.path)) ?? NO_WAY_BACK,
+      `${file.path} ${NO_FILE}`,
+      back.startsWith("cp ") ? `${away} && ${back}` : back,
     );
   }
 }

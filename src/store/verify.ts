@@ -6,7 +6,7 @@ import { generationName, generationsIn, segmentsIn, STATE } from "./files.ts";
 import { scan, type Head } from "./journal.ts";
 import type { Walked } from "./record.ts";
 import { FolderRefused, FormatRefused } from "./refusal.ts";
-import { applyLine, replay } from "./replay.ts";
+import { applyLine, readSegment, replay } from "./replay.ts";
 import { refuseUnsigned, type SignatureCheck } from "./signatures.ts";
 import { FORMAT, type Snapshot } from "./snapshot.ts";
 import { decodeSnapshot, encodeSnapshot, headOf } from "./state-rows.ts";
@@ -120,7 +120,7 @@ async function leadsTo(
   for (const { number, path } of segmentsIn(disk, folder)) {
     if (number <= covers || number > snapshot.covers.seq) continue;
     if (number !== head.seq + 1) return false;
-    const { head: after, damage } = scan(disk.read(path) ?? new Uint8Array(), head, (line) => {
+    const { head: after, damage } = scan(readSegment(disk, path), head, (line) => {
       applyLine(state, folder, path, line);
     });
     if (damage !== null) throw unusable(path, `is damaged at byte ${damage.offset}`);

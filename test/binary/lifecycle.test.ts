@@ -1,5 +1,13 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { buildBinary, runBinary, startBinary } from "../support/binary.ts";
 import { makeSite } from "../support/site-folder.ts";
@@ -146,6 +154,25 @@ describe("the command line", () => {
     expect(run("status", "--data", folder).exitCode).toBe(0);
     expect(readFileSync(join(folder, "state.json"), "utf8")).toBe(state);
     expect(readdirSync(folder)).toEqual(names);
+  });
+
+  test("a folder in the place of a file of the store is exit code 78, and named", async () => {
+    for (const name of ["state.json", "journal-"]) {
+      const folder = tempFolder();
+      await makeSite(folder, { product: "cad" });
+      const found = readdirSync(folder)
+        .filter((one) => one.startsWith(name))
+        .toSorted();
+      const path = join(folder, found.at(-1) ?? "");
+      rmSync(path);
+      mkdirSync(path);
+      for (const words of [["serve", ...LISTEN], ["verify"], ["status"]]) {
+        const refused = run(...words, "--data", folder);
+        expect([words[0], refused.exitCode]).toEqual([words[0], 78]);
+        const said = `berth: error: ${path} is a folder and should be a file\n`;
+        expect(refused.stderr.toString()).toContain(said);
+      }
+    }
   });
 
   test("a folder that needs an operator is exit code 78, with the command that helps", async () => {

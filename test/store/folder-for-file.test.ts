@@ -1,0 +1,108 @@
+// A folder where a file of the store should be, as a copy that went wrong makes it.
+import { describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { errorCode, realDisk } from "../../src/platform/disk.ts";
+import { FolderRefused } from "../../src/store/refusal.ts";
+import { verify } from "../../src/store/verify.ts";
+import { careSite, identity } from "../support/care.ts";
+import { done, refusalOf, segmentNames, startIn, stateOf } from "../support/licensed-store.ts";
+import { register } from "../support/scenario.ts";
+import { contentsOf, copyOf, tempFolder } from "../support/temp-folder.ts";
+
+async function killed() {
+  const { store, folder } = await careSite();
+  await store.checkpoint();
+  await done(store, register("ada"));
+  return { folder: copyOf(folder), state: await stateOf(store) };
+}
+
+function asFolder(path: string): void {
+  rmSync(path);
+  mkdirSync(path, { mode: 0o700 });
+  writeFileSync(join(path, "file"), "content", { mode: 0o600 });
+}
+
+const verifying = (folder: string): Promise<unknown> =>
+  verify(realDisk, folder, { identity }).then(
+    () => null,
+    (error: unknown) => error,
+  );
+
+describe("a folder in the place of", () => {
+  test("state.json is refused with its path, and the command that is named brings it back", async () => {
+    const { folder, state } = await killed();
+    const path = join(folder, "state.json");
+    asFolder(path);
+    const before = contentsOf(folder);
+    const { message, hint } = await refusalOf(folder);
+    expect(message).toBe(`${path} is a folder and should be a file`);
+    expect(await verifying(folder)).toMatchObject({ name: "FolderRefused", message });
+    const { lock: _lock, "checkpoint.lock": _other, ...after } = contentsOf(folder);
+    const { lock: _before, "checkpoint.lock": _same, ...was } = before;
+    expect(after).toEqual(was);
+    expect(Bun.spawnSync(["sh", "-c", hint]).exitCode).toBe(0);
+    expect((await startIn(folder)).state).toEqual(state);
+    expect(existsSync(join(`${path}.folder`, "file"))).toBe(true);
+  });
+
+  test("state.json without another generation is refused with what helps then", async () => {
+    const { folder } = await killed();
+    asFolder(join(folder, "state.json"));
+    rmSync(join(folder, "state-0.json"));
+    const { message, hint } = await refusalOf(folder);
+    expect(message).toContain("state.json is a folder and should be a file");
+    expect(hint).toStartWith("no earlier generation is left");
+  });
+
+  test("any segment of the journal is refused with its path", async () => {
+    for (const place of [0, 1]) {
+      const { folder } = await killed();
+      const path = join(folder, segmentNames(folder)[place] ?? "");
+      // The first one is read from the generation before.
+      if (place === 0) rmSync(join(folder, "state.json"));
+      if (place === 0)
+        writeFileSync(
+          join(folder, "state.json"),
+          await Bun.file(join(folder, "state-0.json")).bytes(),
+          { mode: 0o600 },
+        );
+      asFolder(path);
+      const { message, hint } = await refusalOf(folder);
+      expect(message).toBe(`${path} is a folder and should be a file`);
+      expect(hint).toContain("backup");
+      expect(await verifying(folder)).toMatchObject({ name: "FolderRefused", message });
+    }
+  });
+
+  test("a first segment without any state is no first start", async () => {
+    const folder = join(tempFolder(), "data");
+    await startIn(folder);
+    for (const name of ["state.json", "state-0.json"]) rmSync(join(folder, name));
+    asFolder(join(folder, "journal-1.jsonl"));
+    const { message } = await refusalOf(folder);
+    expect(message).toContain("state.json is missing beside its journal");
+  });
+
+  test("a kept generation is refused by verify alone", async () => {
+    const { folder, state } = await killed();
+    asFolder(join(folder, "state-0.json"));
+    expect(String(await verifying(folder))).toContain(`${join(folder, "state-0.json")} `);
+    expect(await verifying(folder)).toBeInstanceOf(FolderRefused);
+    expect((await startIn(folder)).state).toEqual(state);
+  });
+});
+
+test("reading a folder as a file fails with its path", () => {
+  const folder = tempFolder();
+  for (const read of [() => realDisk.read(folder), () => realDisk.readPart(folder, 0, 10)]) {
+    let thrown: unknown;
+    try {
+      read();
+    } catch (error) {
+      thrown = error;
+    }
+    expect(errorCode(thrown)).toBe("EISDIR");
+    expect(thrown).toMatchObject({ path: folder });
+  }
+});
