@@ -49,10 +49,16 @@ describe("a text", () => {
     const site = await openAppliance();
     const text = noise(8_000);
     let turns = 0;
-    const others = setInterval(() => (turns += 1), 0);
+    let isDrawn = false;
+    // One turn of the event loop each, however long a turn takes on a busy machine.
+    const others = (): void => {
+      turns += 1;
+      if (!isDrawn) setImmediate(others);
+    };
+    setImmediate(others);
     const drawing = Promise.all(Array.from({ length: 8 }, () => codesOf(site, text)));
     const codes = (await drawing).flat().length;
-    clearInterval(others);
+    isDrawn = true;
     expect(codes).toBeGreaterThan(40);
     expect(turns).toBeGreaterThan(codes / 2);
   });
