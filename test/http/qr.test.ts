@@ -77,10 +77,15 @@ describe("codes that make no text", () => {
   const cases: readonly [string, (frames: string[]) => string[], string][] = [
     ["one is missing", (frames) => frames.toSpliced(1, 1), "code 2 of 4 is missing"],
     ["two are missing", (frames) => frames.slice(2), "codes 1, 2 of 4 are missing"],
-    ["one was cut", (frames) => frames.with(2, frames[2]?.slice(0, -9) ?? ""), "code 3"],
+    ["one was cut", (frames) => frames.with(2, cut(frames[2] ?? "")), "code 3"],
     ["one is somebody else's", (frames) => [...frames, "https://example.com"], "code 5"],
-    ["one was misread", (frames) => frames.map((one) => one.replace(/.\/$/, "A/")), "misread"],
+    ["one was misread", (frames) => frames.map(misread), "misread"],
   ];
+
+  /** Not at a slash, with which a frame may end. */
+  const cut = (frame: string): string => frame.slice(0, -9).replace(/\/+$/, "");
+  const misread = (frame: string): string =>
+    frame.replace(/(.)\/$/, (_, last) => (last === "A" ? "B/" : "A/"));
 
   test.each(cases)("%s, and it says so", async (_what, change, said) => {
     const site = await openAppliance();
