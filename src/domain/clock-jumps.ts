@@ -45,8 +45,8 @@ const aheadSince = (jumps: readonly ClockJump[], setAt: Instant): number =>
   jumps.reduce((sum, { from, to }) => (setAt <= from ? sum + to - from : sum), 0);
 
 /**
- * Called when a registration's borrow has ended: if the clock jumped since it was granted, its true
- * end may still be ahead, and so may that of the lease its application holds.
+ * Called when a registration's borrow has ended or gets another end: if the clock jumped since it
+ * was granted, its true end may still be ahead, and so may that of the lease its application holds.
  */
 export function keepLapsed(
   state: State,
@@ -115,7 +115,17 @@ export function restoredBy(state: State, from: Instant, to: Instant): readonly L
   const skew = skewOf(state.jumps, from, to);
   return [...state.lapsed.values()]
     .map((lapsed) => movedLapsed(lapsed, skew))
-    .filter(({ license, borrowedUntil }) => state.licenses.has(license) && borrowedUntil > to);
+    .filter((lapsed) => lapsed.borrowedUntil > to && isMissed(state, lapsed, skew));
+}
+
+/** The user does not have the slot for as long as this in any case. */
+function isMissed({ licenses }: State, lapsed: LapsedBorrow, skew: Skew): boolean {
+  const license = licenses.get(lapsed.license);
+  const { borrowedUntil = null, borrowedAt = null } = license?.pool.get(lapsed.user) ?? {};
+  if (license === undefined || borrowedUntil === null || borrowedAt === null) {
+    return license !== undefined;
+  }
+  return later(borrowedUntil, -skew(borrowedAt)) < lapsed.borrowedUntil;
 }
 
 export function movedLapsed(lapsed: LapsedBorrow, skew: Skew): LapsedBorrow {

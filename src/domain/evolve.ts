@@ -88,7 +88,9 @@ export function evolve(state: State, event: Event): void {
     case "SlotBorrowed": {
       const { pool } = licenseOf(state, event.license);
       const held = holderOf(pool, event.user);
-      endBorrow(state, event.license, held, event.at);
+      // Shortened, it is given back in part; else what was granted before a jump is still promised.
+      if (event.early) state.lapsed.delete(lapsedKey(event.license, event.user));
+      else keepLapsed(state, event.license, held);
       setEnd(pool, held, event.end, event.at);
       held.isContactUnaudited = false;
       speak(state, held, { ...held.contact, ...event.contact });
@@ -99,11 +101,12 @@ export function evolve(state: State, event: Event): void {
     }
     case "SlotReleased":
     case "SlotExpired": {
-      const { pool } = licenseOf(state, event.license);
+      const { pool, terms } = licenseOf(state, event.license);
       const held = holderOf(pool, event.user);
-      // What was given back is nobody's any more, however wrong the clock was.
-      if (event.type === "SlotReleased") state.lapsed.delete(lapsedKey(event.license, event.user));
-      else endBorrow(state, event.license, held, event.at);
+      endBorrow(state, event.license, held, event.at);
+      // What was given back early is nobody's any more, however wrong the clock was.
+      const isGivenBack = event.type === "SlotReleased" && terms.earlyReturn;
+      if (isGivenBack) state.lapsed.delete(lapsedKey(event.license, event.user));
       state.byPeer.remove(held);
       return pool.remove(held);
     }
@@ -118,8 +121,11 @@ export function evolve(state: State, event: Event): void {
     case "FeatureRenewed": {
       const { pool } = featureOf(state, event);
       const held = holderOf(pool, event.user);
-      held.timeoutAt = event.timeoutAt ?? event.end;
-      return setEnd(pool, held, event.end, event.at);
+      const timeoutAt = event.timeoutAt ?? event.end;
+      // The end may move with the license's slot: what is set by this is the feature's own timeout.
+      if (timeoutAt !== held.timeoutAt) held.setAt = event.at;
+      held.timeoutAt = timeoutAt;
+      return pool.move(held, event.end);
     }
     case "FeatureReleased":
     case "FeatureExpired": {

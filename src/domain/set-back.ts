@@ -11,7 +11,7 @@ import {
 } from "./registration.ts";
 import type { Counter, License, State } from "./state.ts";
 import type { ConsumptionTerms } from "./terms.ts";
-import { later, latest, nextBoundary, type Instant } from "./time.ts";
+import { earliest, later, latest, nextBoundary, type Instant } from "./time.ts";
 
 /**
  * Time went back. What was set while the clock was ahead moves back by as much as it was ahead
@@ -29,7 +29,7 @@ export function setBack(state: State, { from, to }: ClockSetBack): void {
     moveCounter(license.counter, license.terms.consumption, to, firstUndone, license.id, null);
     license.movedAt = license.movedAt && moved(license.movedAt);
     for (const [code, feature] of license.features) {
-      moveFeatureSlots(feature.pool, skew);
+      moveFeatureSlots(feature.pool, license.pool, skew);
       const { consumption } = feature.terms;
       moveCounter(feature.counter, consumption, to, firstUndone, license.id, code);
     }
@@ -48,7 +48,7 @@ export function setBack(state: State, { from, to }: ClockSetBack): void {
 /** A borrow is held again that ended only because the clock was ahead. */
 export function restoreSlot(state: State, event: SlotRestored): void {
   const { license: id, user, slot, until } = event;
-  const { pool } = licenseOf(state, id);
+  const { pool, features } = licenseOf(state, id);
   const key = lapsedKey(id, user);
   const lapsed = state.lapsed.get(key);
   if (lapsed === undefined) throw new Error("an event restores a borrow that did not lapse");
@@ -65,9 +65,12 @@ export function restoreSlot(state: State, event: SlotRestored): void {
   held.borrowedUntil = until;
   held.borrowedAt = borrowedAt;
   held.leasedTo = leasedTo;
-  if (held.end < until) {
-    pool.move(held, until);
-    held.setAt = borrowedAt;
+  if (held.end >= until) return;
+  pool.move(held, until);
+  held.setAt = borrowedAt;
+  for (const { pool: slots } of features.values()) {
+    const using = slots.get(user);
+    if (using !== undefined) slots.move(using, earliest(using.timeoutAt, until));
   }
 }
 
@@ -85,10 +88,17 @@ function moveRegistrations(pool: Pool<Registration>, skew: Skew): void {
   }
 }
 
-function moveFeatureSlots(pool: Pool<FeatureSlot>, skew: Skew): void {
+/** Their own timeout moves as it was set; they end with the license's slot, which has moved. */
+function moveFeatureSlots(
+  pool: Pool<FeatureSlot>,
+  licensePool: Pool<Registration>,
+  skew: Skew,
+): void {
   for (const held of pool.inOrder()) {
     held.timeoutAt = later(held.timeoutAt, -skew(held.setAt));
     moveHolder(pool, held, skew);
+    const through = licensePool.get(held.user);
+    if (through !== undefined) pool.move(held, earliest(held.timeoutAt, through.end));
   }
 }
 
@@ -110,8 +120,9 @@ function moveCounter(
   license: License["id"],
   feature: string | null,
 ): void {
-  if (terms?.period == null || counter.resetAt === null || counter.resetAt <= to) return;
-  counter.resetAt = nextBoundary(terms.period, to);
+  if (terms?.period != null && counter.resetAt !== null && counter.resetAt > to) {
+    counter.resetAt = nextBoundary(terms.period, to);
+  }
   const before = jump?.counters.find((one) => one.license === license && one.feature === feature);
   if (before === undefined) return;
   const runsOn = before.resetAt === null || before.resetAt > to;

@@ -15,7 +15,8 @@ const REQUESTS = sized(100_000, 10_000_000);
 const WARM_UP = sized(40_000, 1_000_000);
 const CONNECTIONS = 12;
 const BATCH = 2_000;
-const SLOWEST = 2_000;
+/** What takes longer than this hangs; a busy machine alone does not do it. */
+const SLOWEST = 10_000;
 const STAGES = 8;
 const MOST_MIB = 32;
 /** Of the usual number, every route gets so many at the least, and some of them are granted. */

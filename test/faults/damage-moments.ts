@@ -117,10 +117,11 @@ export async function live(folder: string, named: string): Promise<Life> {
   await together(register(who("dua")), consumeFeature("plot", 3));
   await oneByOne(register(who('ä\n\u2028"🙂')), unregister(who("dua")));
   await checkpointed();
-  // Back into a month that has its file already.
+  // Back into a month that has its file already, by the vendor's word.
   clock.now = later(MONDAY, 20 * DAY);
-  const back = { to: clock.now, nonce: null, peer: "clock" } as const;
-  await oneByOne({ type: "SetClockBack", ...back }, register(who("eve")));
+  const question = { nonce: "00ff10a5c3", peer: "clock" } as const;
+  const back = { type: "SetClockBack", to: clock.now, ...question } as const;
+  await oneByOne({ type: "AskClock", ...question }, back, register(who("eve")));
   await checkpointed();
 
   await batches(store, clock, who, "f");

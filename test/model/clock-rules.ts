@@ -1,0 +1,99 @@
+// A clock that was believed to have gone ahead, and is set right again.
+import type { JumpClock, SetClockBack } from "../../src/domain/command.ts";
+import { instant, type Instant } from "../../src/domain/time.ts";
+import { REACH } from "./reach.ts";
+import { borrowEnd, type Dated, type JumpRecord, type SlotRecord } from "./records.ts";
+import { granted, plus, type Answer, type Site } from "./site.ts";
+
+export function jumpAhead(site: Site, { from, to }: JumpClock): Answer {
+  site.jumps.push({ from, to, position: site.position });
+  return granted({});
+}
+
+/** What was set under the right clock stays; what was set under a wrong one moves back with it. */
+export function setBack(site: Site, { to }: SetClockBack, from: Instant): Answer {
+  const undone = site.jumps.filter((jump) => jump.to > to);
+  // Of a jump across the time that is right now, the first part happened.
+  site.jumps = site.jumps
+    .filter((jump) => jump.from < to)
+    .map((jump) => (jump.to <= to ? jump : { ...jump, to }));
+  const wrongSince = Math.min(site.position, ...undone.map(({ position }) => position));
+  const here = (value: Instant): Dated => site.dated(value, value);
+  const move = (dated: Dated): void => {
+    const by = aheadWhen(dated, undone, from, to);
+    dated.value = plus(dated.value, -by);
+    dated.setAt = plus(dated.setAt, -by);
+  };
+  for (const { since, aliveUntil, borrows } of site.slots) {
+    for (const dated of [since, aliveUntil, ...borrows]) move(dated);
+  }
+  for (const { at, outcome } of site.keys) {
+    const before = at.value;
+    move(at);
+    moveOutcome(outcome, before - at.value);
+  }
+  for (const { entries } of site.counters) {
+    if (REACH.isCountedExactly) for (const { at } of entries) move(at);
+    else entries.push({ what: "set back", at: here(to), wrongSince });
+  }
+  restoreBorrows(site, to);
+  return granted({});
+}
+
+/** Who asks again is told of the slot as it is now. */
+function moveOutcome(outcome: Record<string, unknown>, by: number): void {
+  for (const name of ["registeredAt", "end", "borrowedUntil"]) {
+    const value = outcome[name];
+    if (typeof value === "number") outcome[name] = value - by;
+  }
+}
+
+/** How much less the clock would have shown when this was written, had it been right. */
+function aheadWhen(
+  { position, setAt }: Dated,
+  undone: readonly JumpRecord[],
+  from: Instant,
+  to: Instant,
+): number {
+  const isBefore = undone.every((jump) => position < jump.position);
+  if (isBefore && setAt <= to) return 0;
+  const later = undone.filter((jump) => jump.position > position);
+  const jumped = later.reduce((sum, jump) => sum + (jump.to - jump.from), 0);
+  return Math.max(0, from - to - jumped);
+}
+
+/** Its end was written down: from now on it can only come back as a borrow. */
+export function writeOff(site: Site, slot: SlotRecord): void {
+  slot.isWrittenOff = true;
+  dropBorrows(site, slot, instant(Infinity));
+}
+
+/** Forgets borrows that are over, unless it may turn out that the clock had jumped past the end. */
+export function dropBorrows(site: Site, slot: SlotRecord, at: Instant): void {
+  slot.borrows = slot.borrows.filter(
+    ({ value, position }) => at < value || site.jumps.some((jump) => jump.position > position),
+  );
+}
+
+/** A borrow that ended by the wrong clock alone is held again, whatever the pool looks like. */
+function restoreBorrows(site: Site, at: Instant): void {
+  const lapsed = site.slots.filter(
+    (slot) => slot.isWrittenOff && !slot.isReleased && borrowEnd(slot, at) !== null,
+  );
+  for (const slot of lapsed) {
+    const again = site.slots.find(
+      (other) =>
+        other.license === slot.license &&
+        other.user === slot.user &&
+        other.feature === null &&
+        !other.isReleased &&
+        !other.isWrittenOff,
+    );
+    // As a borrow, not as the contact that was lost meanwhile.
+    slot.aliveUntil = { ...slot.aliveUntil, value: slot.since.value };
+    // The user has a slot again by now: that one is borrowed for as long as either was.
+    slot.isReleased = again !== undefined;
+    slot.isWrittenOff = again !== undefined;
+    again?.borrows.push(...slot.borrows);
+  }
+}

@@ -1,0 +1,362 @@
+// Drives the rules and the model with the same commands, and says where they part.
+import { isDeepStrictEqual } from "node:util";
+import type { Command } from "../../src/domain/command.ts";
+import type { Event } from "../../src/domain/event.ts";
+import type { State } from "../../src/domain/state.ts";
+import { HOUR, instant, type Instant } from "../../src/domain/time.ts";
+import { transact } from "../../src/domain/transact.ts";
+import { viewLicense, viewRegistrations } from "../../src/domain/views.ts";
+import { terms } from "../support/scenario.ts";
+import { newSite } from "../support/new-site.ts";
+import { writeOff } from "./clock-rules.ts";
+import { Generator, type Step, type WrongClock } from "./generate.ts";
+import { applyToModel } from "./model.ts";
+import { REACH } from "./reach.ts";
+import { borrowEnd, endOfSlot, isHeld, type SlotRecord } from "./records.ts";
+import { Site, type Answer, type Reason } from "./site.ts";
+import { TrueTime } from "./true-time.ts";
+
+export interface Difference {
+  readonly step: number;
+  readonly what: string;
+  readonly rules: unknown;
+  readonly model: unknown;
+}
+
+/** Says what was granted and refused, so that a test can tell how much of the rules was reached. */
+export type Tally = Map<string, number>;
+
+/** The rules and the model side by side, at the same point of the same past. */
+class Comparison {
+  readonly state: State = newSite();
+  readonly site = new Site();
+  readonly clock: WrongClock = { ahead: 0 };
+  readonly tally: Tally;
+  readonly #trueTime = new TrueTime();
+  /** The number each slot goes by. */
+  readonly #numbers = new Map<SlotRecord, number>();
+  #steps = 0;
+
+  constructor(tally: Tally) {
+    this.tally = tally;
+    this.site.openRequests = [...this.state.requests.values()];
+  }
+
+  take(step: Step): Difference | null {
+    this.#steps += 1;
+    for (const { command, at } of commandsOf(step, this.clock)) {
+      if (isOutOfReach(this.site, command, step.at, this.clock)) continue;
+      const difference = this.#command(command, at);
+      if (difference !== null) return difference;
+    }
+    const shown = instant(step.at + this.clock.ahead);
+    return (
+      this.#compareViews(shown) ??
+      this.#compareViews(instant(shown + this.#lookAhead())) ??
+      this.#compareTrueTime(step.at)
+    );
+  }
+
+  #command(command: Command, at: Instant): Difference | null {
+    const isClockRight = this.clock.ahead === 0;
+    if (command.type === "JumpClock") this.clock.ahead += command.to - command.from;
+    if (command.type === "SetClockBack") this.clock.ahead -= at - command.to;
+    const result = transact(this.state, command, at);
+    const answer: Answer = result.ok
+      ? { granted: { ...result.value.outcome } }
+      : { refused: [{ ...result.fault }] };
+    const events = result.ok ? result.value.lines.flat() : [];
+    const expiries = this.#compareExpiries(command, events, at);
+    const expected = applyToModel(this.site, command, at);
+    this.#count(command, expected);
+    return (
+      this.#compareAnswers(answer, expected) ??
+      expiries ??
+      this.#differ("true time", this.#trueTime.judge(events, this.state, at, isClockRight), null)
+    );
+  }
+
+  #compareTrueTime(now: Instant): Difference | null {
+    if (this.clock.ahead !== 0) return null;
+    const views = viewRegistrations(this.state, null, now);
+    return this.#differ("true time", this.#trueTime.judgeView(views, now), null);
+  }
+
+  #compareAnswers(rules: Answer, model: Answer): Difference | null {
+    if ("granted" in rules && "granted" in model) {
+      return this.#differ("answer", pick(rules.granted, model.granted), model.granted);
+    }
+    if ("granted" in rules || "granted" in model) return this.#differ("answer", rules, model);
+    const [given] = rules.refused;
+    const isRight = (reason: Reason) => isDeepStrictEqual(pick(given ?? {}, reason), reason);
+    return model.refused.some(isRight) ? null : this.#differ("answer", rules, model);
+  }
+
+  #count(command: Command, answer: Answer): void {
+    const outcome = "granted" in answer ? "granted" : answer.refused[0]?.code;
+    const name = `${command.type} ${outcome}`;
+    this.tally.set(name, (this.tally.get(name) ?? 0) + 1);
+  }
+
+  /** A different distance at every step: ends and resets show before anybody comes near them. */
+  #lookAhead(): number {
+    return [1, 600_000, 3_600_000, 86_400_000, 7 * 86_400_000][this.#steps % 5] ?? 1;
+  }
+
+  #differ(what: string, rules: unknown, model: unknown): Difference | null {
+    return isDeepStrictEqual(rules, model) ? null : { step: this.#steps - 1, what, rules, model };
+  }
+
+  /** What ran out is written down once, dated at its end, with the next event of its license. */
+  #compareExpiries(command: Command, events: readonly Event[], at: Instant): Difference | null {
+    const written = events.flatMap((event) =>
+      event.type === "SlotExpired" || event.type === "FeatureExpired" ? [event] : [],
+    );
+    const named = command.type === "SetClockBack" ? written : events;
+    const touched = new Set(named.flatMap((event) => ("license" in event ? [event.license] : [])));
+    const ended = this.site.slots.filter(
+      (slot) =>
+        !slot.isReleased &&
+        !slot.isWrittenOff &&
+        endOfSlot(slot) <= at &&
+        touched.has(slot.license.id),
+    );
+    const expected = ended.map((slot) => {
+      const { license, feature, user } = slot;
+      return { license: license.id, feature, user, at: endOfSlot(slot) };
+    });
+    for (const slot of ended) writeOff(this.site, slot);
+    const seen = written.map((event) => ({
+      license: event.license,
+      feature: "feature" in event ? event.feature : null,
+      user: event.user,
+      at: event.at,
+    }));
+    return this.#differ("what was written down as ended", inOrder(seen), inOrder(expected));
+  }
+
+  #compareViews(at: Instant): Difference | null {
+    const { site } = this;
+    const licenses = [...this.state.licenses.values()].map((license) => {
+      const view = viewLicense(this.state, license, at);
+      const { id, slotsInUse, total, addedAt } = view;
+      const features = view.features.map(({ terms, slotsInUse, total }) => {
+        return { code: terms.code, slotsInUse, total };
+      });
+      return { id, addedAt, slotsInUse, total, features };
+    });
+    const expected = site.installed().map((license) => ({
+      id: license.id,
+      addedAt: license.addedAt,
+      slotsInUse: site.holders(license, null, at).length,
+      total: site.total(license, null, at),
+      features: license.features.map(({ code }) => ({
+        code,
+        slotsInUse: site.holders(license, code, at).length,
+        total: site.total(license, code, at),
+      })),
+    }));
+    return this.#differ(`licenses ${at}`, licenses, expected) ?? this.#compareSlots(at);
+  }
+
+  #compareSlots(at: Instant): Difference | null {
+    const { slots } = this.site;
+    const views = viewRegistrations(this.state, null, at);
+    const seen = views.map(
+      ({ license, user, contact, registeredAt, end, borrowedUntil, features }) => {
+        return { license, user, contact, registeredAt, end, borrowedUntil, features };
+      },
+    );
+    const held = slots.filter((slot) => slot.feature === null && isHeld(slot, at));
+    const expected = held.map((slot) => ({
+      license: slot.license.id,
+      user: slot.user,
+      contact: slot.contact,
+      registeredAt: slot.since.value,
+      end: endOfSlot(slot),
+      borrowedUntil: borrowEnd(slot, at),
+      features: slot.license.features
+        .map(({ code }) => code)
+        .filter((code) =>
+          slots.some(
+            (one) =>
+              one.license === slot.license &&
+              one.feature === code &&
+              one.user === slot.user &&
+              isHeld(one, at),
+          ),
+        ),
+    }));
+    return (
+      this.#differ(`slots ${at}`, seen, expected) ??
+      this.#compareNumbers(
+        held,
+        views.map(({ slot }) => slot),
+      )
+    );
+  }
+
+  /** A slot keeps its number as long as it is held, and no other ever had it. */
+  #compareNumbers(held: readonly SlotRecord[], numbers: readonly number[]): Difference | null {
+    const before = Math.max(0, ...this.#numbers.values());
+    for (const [place, slot] of held.entries()) {
+      const number = numbers[place] ?? NaN;
+      const known = this.#numbers.get(slot);
+      const isRight = known === undefined ? number > before : number === known;
+      if (!isRight) return this.#differ("number of a slot", number, known ?? `above ${before}`);
+      this.#numbers.set(slot, number);
+    }
+    return null;
+  }
+}
+
+const inOrder = (rows: readonly object[]): string[] =>
+  rows.map((row) => JSON.stringify(row)).toSorted();
+
+/** Only what the model speaks of. */
+const pick = (facts: object, wanted: object): object =>
+  Object.fromEntries(Object.keys(wanted).map((key) => [key, Reflect.get(facts, key)]));
+
+interface Stamped {
+  readonly command: Command;
+  readonly at: Instant;
+}
+
+/** What a step sends, by what the clock shows; nothing where there is nothing to set back. */
+function commandsOf(step: Step, { ahead }: WrongClock): Stamped[] {
+  const at = instant(step.at + ahead);
+  if ("jumpBy" in step) {
+    const to = instant(at + step.jumpBy);
+    return [{ command: { type: "JumpClock", from: at, to, reason: step.reason }, at: to }];
+  }
+  if ("setBackTo" in step) {
+    const to = instant(step.at + (REACH.isSetBackInParts ? step.setBackTo : 0));
+    const asked = { nonce: `nonce at ${at}`, peer: "10.0.0.1" };
+    if (to >= at) return [];
+    return [
+      { command: { type: "AskClock", ...asked }, at },
+      { command: { type: "SetClockBack", to, ...asked }, at },
+    ];
+  }
+  const { command, borrowFor } = step;
+  return command.type === "Borrow" && borrowFor !== undefined
+    ? [{ command: { ...command, until: instant(at + borrowFor) }, at }]
+    : [{ command, at }];
+}
+
+/** What the rules are not held to while the clock is wrong. */
+function isOutOfReach(site: Site, command: Command, now: Instant, clock: WrongClock): boolean {
+  if (clock.ahead === 0) return false;
+  const lent = site.slots.filter((slot) => !slot.isReleased && borrowEnd(slot, now) !== null);
+  const isLentTo = (user: string | null) => lent.some((slot) => slot.user === user);
+  const mayNotReturn = lent.some((slot) => !slot.license.terms.earlyReturn);
+  switch (command.type) {
+    case "JumpClock":
+      return !REACH.isJumpedAgain && site.jumps.some(({ to }) => to <= now);
+    case "Borrow":
+      return !REACH.isBorrowedAgain && isLentTo(command.user);
+    case "Unregister":
+    case "UnregisterAll":
+      return !REACH.isGivenBack && mayNotReturn;
+    case "InstallLicense":
+      return !REACH.isRenewed;
+    case "AddConsumption":
+      return !REACH.isFirstCounted && isFirst(site, command.product, null);
+    case "AddFeatureConsumption":
+      return !REACH.isFirstCounted && isFirst(site, command.product, command.feature);
+    default:
+      return false;
+  }
+}
+
+/** Something of this had not counted yet when the clock went wrong. */
+const isFirst = (site: Site, product: string | null, feature: string | null): boolean =>
+  site.counters
+    .filter(
+      (one) =>
+        one.feature === feature &&
+        (product ?? one.license.terms.product) === one.license.terms.product,
+    )
+    .some(
+      ({ entries }) =>
+        !entries.some(
+          ({ what, at }) =>
+            what === "count" && site.jumps.every((jump) => at.position < jump.position),
+        ),
+    );
+
+export interface Run {
+  readonly steps: readonly Step[];
+  readonly difference: Difference | null;
+}
+
+/** A new sequence from a seed, up to the first difference. */
+export function runSeed(seed: number, length: number, tally: Tally = new Map()): Run {
+  const comparison = new Comparison(tally);
+  const generator = new Generator(seed, comparison.site, comparison.clock);
+  const steps: Step[] = [];
+  while (steps.length < length) {
+    const step = generator.next();
+    steps.push(step);
+    const difference = comparison.take(step);
+    if (difference !== null) return { steps, difference };
+  }
+  return { steps, difference: null };
+}
+
+/** The same steps again, or some of them. */
+export function replay(steps: readonly Step[]): Difference | null {
+  const comparison = new Comparison(new Map());
+  for (const step of steps) {
+    const difference = comparison.take(step);
+    if (difference !== null) return difference;
+  }
+  return null;
+}
+
+/** Leaves out whatever can be left out while the two still part. */
+export function shrink(steps: readonly Step[]): readonly Step[] {
+  let kept = steps;
+  for (let size = Math.ceil(kept.length / 2); size >= 1; size = Math.floor(size / 2)) {
+    for (let from = kept.length - size; from >= 0; from -= size) {
+      const fewer = kept.toSpliced(from, size);
+      if (replay(fewer) !== null) kept = fewer;
+    }
+  }
+  return kept;
+}
+
+/** What a reader needs to see it again. */
+export function explain(seed: number, { steps }: Run): string {
+  const few = shrink(steps);
+  const difference = replay(few);
+  return [
+    `seed ${seed}: the rules and the model part after ${few.length} steps`,
+    ...few.map((step) => `  ${new Date(step.at).toISOString()} ${showStep(step)}`),
+    `${difference?.what}`,
+    `  rules: ${JSON.stringify(difference?.rules)}`,
+    `  model: ${JSON.stringify(difference?.model)}`,
+  ].join("\n");
+}
+
+function showStep(step: Step): string {
+  if ("jumpBy" in step) return `the clock jumps ahead by ${showSpan(step.jumpBy)}`;
+  if ("setBackTo" in step) return `the clock is set back to ${showSpan(step.setBackTo)} ahead`;
+  const { command, borrowFor } = step;
+  const span = borrowFor === undefined ? "" : ` for ${showSpan(borrowFor)}`;
+  return `${showCommand(command)}${span}`;
+}
+
+const showSpan = (milliseconds: number): string =>
+  `${milliseconds} ms (${(milliseconds / HOUR).toFixed(2)} h)`;
+
+function showCommand(command: Command): string {
+  const { type, ...rest } = command;
+  const plain = Object.entries(terms());
+  const isUsual = (key: string, value: unknown) =>
+    plain.some(([name, usual]) => name === key && isDeepStrictEqual(usual, value));
+  const left = ["grant", "head", "hardware", "hardwareId", "peer", "contact", "metadata", "name"];
+  const show = (key: string, value: unknown) =>
+    value === null || left.includes(key) || isUsual(key, value) ? undefined : value;
+  return `${type} ${JSON.stringify(rest, show)}`;
+}

@@ -1,0 +1,22 @@
+// How far the generated sequences go with a wrong clock. With these on, the rules and the model part:
+// the rules promise less there, and what they do errs on the side of counting more. MODEL_REACH
+// turns some of them on, `all` every one.
+const asked = (process.env["MODEL_REACH"] ?? "").split(",");
+const isOn = (name: string): boolean => asked.includes(name) || asked.includes("all");
+
+export const REACH = {
+  /** A user who borrowed while the clock was wrong borrows again, still by a wrong clock. */
+  isBorrowedAgain: isOn("isBorrowedAgain"),
+  /** A set-back leaves in a total only what the right clock would have counted in its period. */
+  isCountedExactly: isOn("isCountedExactly"),
+  /** A wrong clock jumps again after the right time has passed what it jumped to before. */
+  isJumpedAgain: isOn("isJumpedAgain"),
+  /** A wrong clock is set back to another wrong time first. */
+  isSetBackInParts: !isOn("isSetBackAtOnce"),
+  /** A slot is given back that the right clock lent for longer, and that cannot be given back. */
+  isGivenBack: !isOn("isKept"),
+  /** A license is renewed with other periods while the clock is wrong. */
+  isRenewed: isOn("isRenewed"),
+  /** A counter counts for the first time while the clock is wrong. */
+  isFirstCounted: isOn("isFirstCounted"),
+};
