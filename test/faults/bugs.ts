@@ -242,13 +242,6 @@ export const bugs: readonly Bug[] = [
     caughtBy: ["damage"],
   },
   {
-    name: "a checkpoint that failed keeps its unfinished state",
-    file: "src/store/durable-file.ts",
-    find: "      removeLeftover(this.#disk, fresh);\n",
-    replace: "",
-    caughtBy: ["full"],
-  },
-  {
     name: "a checkpoint that failed keeps what it added to the record",
     file: "src/store/checkpoint.ts",
     find: "    dropUnfinished(disk, folder, Infinity, { end: before.audit, written: history.abandon() });\n",

@@ -57,7 +57,8 @@ export async function foldTold({ tree, open }: Foldable, room: number): Promise<
   const disk = new TreeDisk(tree);
   disk.capacity = disk.used + room;
   const failed = await roomFor(() => checkpoint(disk, FOLDER, open));
-  if (failed === null) return "it was begun without room for it";
+  if (failed === null) return "it was made without room for it";
+  if (disk.written > 0) return `it was begun: ${disk.written} bytes were written`;
   const changed = differences(tree, disk.tree());
   return changed.length === 0 ? null : `it was not to be begun, and changed ${changed.join()}`;
 }

@@ -91,6 +91,8 @@ export class TreeDisk implements Disk {
   capacity = Infinity;
   /** How many bytes it says are free; null: as many as there are. */
   claims: number | null = null;
+  /** How many bytes were appended so far. */
+  written = 0;
   /** False: not even an empty file can be made. */
   takesNames = true;
 
@@ -159,6 +161,7 @@ export class TreeDisk implements Disk {
         const room = this.capacity - this.used;
         if (room <= 0 && bytes.length > 0) throw diskError("ENOSPC");
         const taken = Math.min(room, bytes.length);
+        this.written += taken;
         held.bytes = joined(held.bytes, bytes.subarray(0, taken));
         return taken;
       },
