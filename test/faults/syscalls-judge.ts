@@ -42,7 +42,7 @@ export function judge(scene: Scene, effect: Effect, call: Call, seen: Seen): Ver
     ["short", effect === "short", () => short(scene, seen)],
     ["start", call.starting && !isChild(scene) && isError(effect), () => start(seen)],
     ["unsynced", isOwnSync(scene, call, effect), () => unsynced(seen)],
-    ["child", isChild(scene) && scene.folds && effect !== "short", () => child(seen)],
+    ["child", failsFold(scene, call, effect), () => child(seen)],
     ["stop", stopsBadly(scene, call, effect), () => stop(seen)],
     ["recovery", scene.full && isError(effect), () => recovery(seen)],
     ["rotation", rotates(scene, call, effect), () => rotation(call, seen)],
@@ -63,6 +63,16 @@ const isJournal = ({ path, name }: Call): boolean =>
 
 const isChild = ({ traced }: Scene): boolean => traced === "checkpoint";
 
+/** A pid that cannot be erased from a lock file is in nobody's way: its holder is gone. */
+const erasesNote = ({ name, path, nth }: Call, effect: Effect): boolean =>
+  /^(?:checkpoint\.)?lock$/.test(path) &&
+  /^(?:ftruncate|pwrite64)$/.test(name) &&
+  nth === 2 &&
+  isError(effect);
+
+const failsFold = (scene: Scene, call: Call, effect: Effect): boolean =>
+  isChild(scene) && scene.folds && effect !== "short" && !erasesNote(call, effect);
+
 /** While somebody waits: at a stop nobody does any more. */
 const isAwaited = (scene: Scene, call: Call): boolean =>
   !isChild(scene) && !scene.stops && !call.starting;
@@ -72,6 +82,7 @@ const stopsBadly = (scene: Scene, call: Call, effect: Effect): boolean =>
   scene.stops &&
   !scene.folds &&
   call.path !== "berth.sock" &&
+  !erasesNote(call, effect) &&
   (isChild(scene) ? effect !== "short" : isError(effect));
 
 const failsJournal = (scene: Scene, call: Call, effect: Effect): boolean =>
