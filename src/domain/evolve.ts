@@ -19,7 +19,7 @@ import {
   type FeatureRegistration,
   type Registration,
 } from "./registration.ts";
-import type { Feature, State } from "./state.ts";
+import type { Feature, Remembered, State } from "./state.ts";
 import { isDated } from "./terms.ts";
 import { later, latest, type Instant } from "./time.ts";
 
@@ -59,6 +59,7 @@ export function evolve(state: State, event: Event): void {
       return install(state, event);
     case "LicenseRemoved":
       forgetLapsedOf(state, event.license);
+      forgetKeysOf(state, event.license);
       return remove(state, event);
     case "SlotTaken": {
       const { user, slot, end, contact, at } = event;
@@ -226,6 +227,13 @@ function rememberKey({ remembered }: State, event: KeyRemembered): void {
   }
   const most = remembered.size > limits.idempotencyKeys ? remembered.oldestOfMost : null;
   if (most !== null) remembered.delete(most);
+}
+
+/** What a license answered is nobody's any more once it is given back, also if it comes again. */
+function forgetKeysOf({ remembered }: State, license: number): void {
+  const isOf = ({ outcome }: Remembered): boolean =>
+    (outcome as { readonly license?: number } | null)?.license === license;
+  for (const [key] of [...remembered].filter(([, done]) => isOf(done))) remembered.delete(key);
 }
 
 function countRefusals(state: State, { product, code, count, at }: RefusalsCounted): void {

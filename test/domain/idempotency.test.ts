@@ -20,6 +20,7 @@ import {
   installed,
   minutes,
   MONDAY,
+  remove,
   replayed,
   unregister,
 } from "../support/scenario.ts";
@@ -293,4 +294,18 @@ describe("what is remembered", () => {
     const state = replayed([...many(3), again]);
     expect(keysIn(state)).toEqual(["1", "2", "0"]);
   });
+});
+
+test("a key is forgotten with the license it was used on, also when that comes back", () => {
+  const once = { key: "k", fingerprint: "f" };
+  const used = given(installed(1, { consumption: counting() }))
+    .at(MONDAY)
+    .did(consume(2, { once }), remove(1));
+  const state = replayed(used.events);
+  expect([...state.remembered]).toEqual([]);
+  const again = installed(1, { consumption: counting() }, minutes(1));
+  given(...used.events, again)
+    .at(minutes(2))
+    .when(consume(2, { once }))
+    .answers({ total: 2 });
 });
