@@ -305,7 +305,7 @@ export function runSeed(seed: number, length: number, tally: Tally = new Map()):
 }
 
 /** The same steps again, or some of them. */
-export function replay(steps: readonly Step[]): Difference | null {
+function replay(steps: readonly Step[]): Difference | null {
   const comparison = new Comparison(new Map());
   for (const step of steps) {
     const difference = comparison.take(step);
@@ -315,7 +315,7 @@ export function replay(steps: readonly Step[]): Difference | null {
 }
 
 /** Leaves out whatever can be left out while the two still part. */
-export function shrink(steps: readonly Step[]): readonly Step[] {
+function shrink(steps: readonly Step[]): readonly Step[] {
   let kept = steps;
   for (let size = Math.ceil(kept.length / 2); size >= 1; size = Math.floor(size / 2)) {
     for (let from = kept.length - size; from >= 0; from -= size) {
@@ -355,8 +355,17 @@ function showCommand(command: Command): string {
   const plain = Object.entries(terms());
   const isUsual = (key: string, value: unknown) =>
     plain.some(([name, usual]) => name === key && isDeepStrictEqual(usual, value));
-  const left = ["grant", "head", "hardware", "hardwareId", "peer", "contact", "metadata", "name"];
+  const left = new Set([
+    "grant",
+    "head",
+    "hardware",
+    "hardwareId",
+    "peer",
+    "contact",
+    "metadata",
+    "name",
+  ]);
   const show = (key: string, value: unknown) =>
-    value === null || left.includes(key) || isUsual(key, value) ? undefined : value;
+    value === null || left.has(key) || isUsual(key, value) ? undefined : value;
   return `${type} ${JSON.stringify(rest, show)}`;
 }

@@ -51,9 +51,9 @@ export function releaseFeature(site: Site, command: ReleaseFeature, at: Instant)
   const having = fitting(site.meant(command, { user, feature }), (license) =>
     termsOf(license, feature) === undefined ? { code: "invalid_license_feature_code" } : null,
   );
-  const [held] = having
+  const held = having
     .flatMap((license) => site.holders(license, feature, at))
-    .filter((slot) => slot.user === user);
+    .find((slot) => slot.user === user);
   if (held === undefined) throw refusal("user_not_registered");
   held.isReleased = true;
   return granted({ license: held.license.id, feature });

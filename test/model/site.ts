@@ -86,7 +86,11 @@ export class Site {
     contact: Contact | null,
   ): SlotRecord {
     const slot = {
-      ...{ license, feature, user, contact, borrows: [] },
+      license,
+      feature,
+      user,
+      contact,
+      borrows: [],
       since: this.dated(at, at),
       aliveUntil: this.dated(at, at),
       isReleased: false,
