@@ -4,7 +4,7 @@ import { Misuse } from "../platform/options.ts";
 import { DOWNLOADS } from "../store/files.ts";
 import { BackupRefused } from "../store/refusal.ts";
 import { dataFolder, type Given } from "./command.ts";
-import { refuseLink } from "./output-file.ts";
+import { refuseSpecialFile } from "./output-file.ts";
 
 /** FILE, to be written: a full path, outside of the data folder it is made of. */
 export function newFile(given: Given, thing: string, example: string): string {
@@ -14,7 +14,7 @@ export function newFile(given: Given, thing: string, example: string): string {
   if (isInside(folder, path) && !isInside(join(folder, DOWNLOADS), path)) {
     throw new Misuse(`${thing} inside the data folder helps nobody`, "name another place");
   }
-  refuseLink(path);
+  refuseSpecialFile(path);
   if (isFolder(path)) {
     throw new BackupRefused(`${path} is a folder`, `name a file in it: ${join(path, example)}`);
   }

@@ -4,7 +4,7 @@ import { realDisk } from "../platform/disk.ts";
 import { framesOf, qrTerminal } from "../license/qr.ts";
 import { Misuse } from "../platform/options.ts";
 import { isSet, stringOf, type Given } from "./command.ts";
-import { refuseLink, writeOutputText } from "./output-file.ts";
+import { refuseSpecialFile, writeOutputText } from "./output-file.ts";
 import { print, printExactly, printText } from "./terminal.ts";
 
 /** Gives a text to whoever carries it on: into a file, onto the screen, as QR codes. */
@@ -37,7 +37,7 @@ export function checkOut(given: Given): void {
 
 /** Only an earlier document may be replaced: never a key, a ledger, or somebody's letter. */
 function refuseToOverwrite(path: string): void {
-  refuseLink(path);
+  refuseSpecialFile(path);
   const bytes = realDisk.read(path);
   if (bytes === null || bytes.length === 0) return;
   const text = new TextDecoder().decode(bytes.subarray(0, MOST)).trim();

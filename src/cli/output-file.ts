@@ -15,7 +15,7 @@ export async function writeOutput<T>(
   fill: (file: OpenFile) => Promise<void> | void,
   check?: (path: string) => T,
 ): Promise<T | undefined> {
-  refuseLink(out);
+  refuseSpecialFile(out);
   const fresh = `${out}.${randomBytes(8)}.new`;
   const file = realDisk.open(fresh, "new");
   try {
@@ -39,15 +39,23 @@ export async function writeOutputText(out: string, text: string): Promise<void> 
   await writeOutput(out, (file) => writeAll(file, Buffer.from(text)));
 }
 
-/** Whoever named it may not know where it leads, and somebody else may have put it there. */
-export function refuseLink(path: string): void {
-  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return;
-  throw new Failure(`${path} is a symbolic link`, "name the file itself, or remove the link");
+/**
+ * A link may lead where nobody meant to write. A device, such as /dev/null, or a pipe would be
+ * replaced by a file.
+ */
+export function refuseSpecialFile(path: string): void {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found?.isSymbolicLink() === true) {
+    throw new Failure(`${path} is a symbolic link`, "name the file itself, or remove the link");
+  }
+  if (found !== undefined && !found.isFile() && !found.isDirectory()) {
+    throw new Failure(`${path} is not a regular file`, "name a new file");
+  }
 }
 
 /** For what is only ever written anew. */
 export function refuseToReplace(path: string): void {
-  refuseLink(path);
+  refuseSpecialFile(path);
   if (realDisk.stat(path) !== null) {
     throw new Failure(`${path} is there already`, "name a new file");
   }

@@ -2,6 +2,7 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import {
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -115,4 +116,16 @@ describe("a new file", () => {
     expect(readFileSync(join(folder, "file"), "utf8")).toBe("kept");
     expect(existsSync(join(folder, "missing"))).toBe(false);
   });
+});
+
+test("a pipe or a device is not replaced by an output file", async () => {
+  const { data, shared } = await opened();
+  const pipe = join(shared, "pipe");
+  expect(Bun.spawnSync(["mkfifo", pipe]).exitCode).toBe(0);
+  const said = await berth(["license", "request", ...data, "--product", "cad", "--out", pipe]);
+  expect([said.code, said.stderr]).toEqual([
+    1,
+    `berth: error: ${pipe} is not a regular file\nberth: hint: name a new file\n`,
+  ]);
+  expect(lstatSync(pipe).isFIFO()).toBe(true);
 });
