@@ -41,7 +41,7 @@ function* countersOf(state: State): Generator<{
 }
 
 /** How far the clock may have been ahead at the most, for something that was set at `setAt`. */
-const aheadSince = (jumps: readonly ClockJump[], setAt: Instant): number =>
+export const aheadSince = (jumps: readonly ClockJump[], setAt: Instant): number =>
   jumps.reduce((sum, { from, to }) => (setAt <= from ? sum + to - from : sum), 0);
 
 /**

@@ -1,5 +1,12 @@
 import { addGap } from "./audit-gaps.ts";
-import { dropSettled, forgetLapsedOf, keepLapsed, lapsedKey, recordJump } from "./clock-jumps.ts";
+import {
+  aheadSince,
+  dropSettled,
+  forgetLapsedOf,
+  keepLapsed,
+  lapsedKey,
+  recordJump,
+} from "./clock-jumps.ts";
 import type { Event, KeyRemembered, RefusalsCounted, SlotTaken } from "./event.ts";
 import {
   addCount,
@@ -217,12 +224,15 @@ function speak({ byPeer }: State, held: Registration, contact: Contact): void {
   byPeer.add(held);
 }
 
-function rememberKey({ remembered }: State, event: KeyRemembered): void {
+function rememberKey({ remembered, jumps }: State, event: KeyRemembered): void {
   const { key, at, fingerprint, outcome, peer = null } = event;
   remembered.add(key, { at, fingerprint, outcome, peer });
   for (let dropped = 0; dropped < limits.idempotencyDropped; dropped += 1) {
     const { oldest } = remembered;
-    if (oldest === null || at < later(oldest.done.at, limits.idempotencyAge)) break;
+    if (oldest === null) break;
+    // If the clock jumped since, it may be set back, and the key is good again.
+    const age = limits.idempotencyAge + aheadSince(jumps, oldest.done.at);
+    if (at < later(oldest.done.at, age)) break;
     remembered.delete(oldest.key);
   }
   const most = remembered.size > limits.idempotencyKeys ? remembered.oldestOfMost : null;
