@@ -30,7 +30,7 @@ export function setBack(site: Site, { to }: SetClockBack, from: Instant): Answer
   for (const { at, outcome } of site.keys) {
     const before = at.value;
     move(at);
-    moveOutcome(outcome, before - at.value);
+    moveOutcome(outcome, before - at.value, to);
   }
   for (const { entries } of site.counters) {
     if (REACH.isCountedExactly) for (const { at } of entries) move(at);
@@ -41,10 +41,12 @@ export function setBack(site: Site, { to }: SetClockBack, from: Instant): Answer
 }
 
 /** Who asks again is told of the slot as it is now. */
-function moveOutcome(outcome: Record<string, unknown>, by: number): void {
+function moveOutcome(outcome: Record<string, unknown>, by: number, to: Instant): void {
   for (const name of ["registeredAt", "end", "borrowedUntil"]) {
     const value = outcome[name];
-    if (typeof value === "number") outcome[name] = value - by;
+    // The slot may have been taken before, and stays as it was then.
+    const isKept = name === "registeredAt" && Number(value) <= to;
+    if (typeof value === "number" && !isKept) outcome[name] = value - by;
   }
 }
 
