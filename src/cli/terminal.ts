@@ -40,31 +40,61 @@ export function printWarning(message: string): void {
 /** Asks the person at the terminal; a closed terminal is a no. */
 export async function ask(question: string): Promise<boolean> {
   write(STDERR, `berth: ${visible(question)} [y/N] `);
-  for await (const line of console) return /^y(?:es)?$/i.test(line.trim());
-  return false;
+  return /^y(?:es)?$/i.test(((await readLine()) ?? "").trim());
 }
 
-/** Asks a person for something nobody else should see. */
-export async function askHidden(question: string): Promise<string> {
-  write(STDERR, question);
+/**
+ * Asks the person at the terminal for a secret, without showing it. Null: it was given up with
+ * Ctrl-C or Ctrl-D, or the terminal was closed.
+ */
+export async function askHidden(question: string): Promise<string | null> {
+  // Before the question: whoever answers at once must not be shown on the screen.
   process.stdin.setRawMode(true);
   try {
-    let text = "";
-    for await (const chunk of process.stdin) {
-      for (const char of String(chunk)) {
-        if (char === "\r" || char === "\n") return text;
-        // Ctrl-C, Ctrl-D; then backspace.
-        if (char === "\u0003" || char === "\u0004") process.exit(1);
-        if (char === "\u007f" || char === "\b") text = text.slice(0, -1);
-        else text += char;
-      }
-    }
-    return text;
+    write(STDERR, question);
+    return await readLine();
   } finally {
     process.stdin.setRawMode(false);
     write(STDERR, "\n");
   }
 }
+
+/** What was typed behind an Enter: it answers the next question. */
+let typedAhead = "";
+
+/**
+ * By listeners that are taken off again: a loop over the stream destroys it at its end, and no
+ * second question could be asked.
+ */
+function readLine(): Promise<string | null> {
+  const { stdin } = process;
+  return new Promise((resolve) => {
+    let line = "";
+    const finish = (answer: string | null, rest = ""): void => {
+      typedAhead = rest;
+      stdin.off("data", onData).off("end", onEnd).pause();
+      resolve(answer);
+    };
+    const onEnd = (): void => finish(null);
+    const onData = (chunk: Buffer | string): void => {
+      const text = String(chunk);
+      for (let at = 0; at < text.length; at += 1) {
+        const character = text.charAt(at);
+        if (ENTER.has(character)) return finish(line, text.slice(at + 1));
+        if (GIVEN_UP.has(character)) return finish(null);
+        line = BACKSPACE.has(character) ? line.replace(/.$/su, "") : line + character;
+      }
+    };
+    stdin.setEncoding("utf8");
+    stdin.on("data", onData).on("end", onEnd).resume();
+    if (typedAhead !== "") onData(typedAhead);
+  });
+}
+
+const ENTER = new Set(["\r", "\n"]);
+/** Ctrl-C and Ctrl-D. */
+const GIVEN_UP = new Set(["\u0003", "\u0004"]);
+const BACKSPACE = new Set(["\u007f", "\b"]);
 
 const STDOUT = 1;
 const STDERR = 2;

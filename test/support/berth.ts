@@ -84,11 +84,23 @@ export async function onTerminal(
 }
 
 /** The same with an answer to its question; null closes the terminal instead. */
-export function answering(words: readonly string[], answer: string | null): Promise<Shown> {
-  let isAnswered = false;
+export const answering = (words: readonly string[], answer: string | null): Promise<Shown> =>
+  answeringAll(words, [["[y/N]", answer]]);
+
+/** The same with several questions, each answered with an Enter as soon as it is on the screen. */
+export function answeringAll(
+  words: readonly string[],
+  answers: readonly (readonly [question: string, answer: string | null])[],
+): Promise<Shown> {
+  let [answered, readUpTo] = [0, 0];
   return onTerminal(words, (text, terminal) => {
-    if (isAnswered || !text.includes("[y/N]")) return;
-    isAnswered = true;
+    const next = answers[answered];
+    if (next === undefined) return;
+    const [question, answer] = next;
+    const at = text.indexOf(question, readUpTo);
+    if (at < 0) return;
+    answered += 1;
+    readUpTo = at + question.length;
     if (answer === null) terminal.close();
     else terminal.write(`${answer}\r`);
   });
