@@ -1,5 +1,5 @@
 import { Misuse } from "../platform/options.ts";
-import { isSet, type Given } from "./command.ts";
+import { Failure, isSet, type Given } from "./command.ts";
 import { ask } from "./terminal.ts";
 
 /**
@@ -14,8 +14,9 @@ export function checkConfirmable(given: Given): void {
   );
 }
 
-/** Whether a person agrees: by `--yes`, or by an answer on a terminal. */
-export async function confirm(given: Given, question: string): Promise<boolean> {
+/** Goes on only after a person agreed: by `--yes`, or by an answer on a terminal. */
+export async function confirm(given: Given, question: string, hint = ""): Promise<void> {
   checkConfirmable(given);
-  return isSet(given, "yes") || ask(question);
+  if (isSet(given, "yes") || (await ask(question))) return;
+  throw new Failure("nothing was changed", hint);
 }

@@ -5,6 +5,7 @@ import { basename, join } from "node:path";
 import type { RepairReply, SealReply } from "../../src/http/routes/audit-maintenance.ts";
 import type { DoctorReply, VerifyReply } from "../../src/http/served.ts";
 import type { StatusReply } from "../../src/http/status.ts";
+import { answering } from "../support/berth.ts";
 import { runBinary, type Said } from "../support/binary.ts";
 import { flip } from "../support/care.ts";
 import { asked, register, servedSite, type Site } from "../support/errands.ts";
@@ -241,3 +242,32 @@ describe("sealing a month", () => {
     expect(readFileSync(lived.file)).toEqual(before);
   });
 });
+
+describe.skipIf(process.platform === "win32")("on a terminal", () => {
+  test("berth record seal is done after a yes, and not after a no", async () => {
+    const { folder, file } = await livedFolder();
+    const month = basename(file).slice(0, "2026-03".length);
+    const words = ["record", "seal", month, "--data", folder];
+    const refused = await answering(words, "n");
+    expect([refused.code, refused.text]).toEqual([1, NOTHING_CHANGED]);
+    expect(existsSync(file)).toBe(true);
+    const agreed = await answering(words, "y");
+    expect([agreed.code, agreed.text]).toEqual([0, expect.stringContaining("freed")]);
+    expect(existsSync(file)).toBe(false);
+  });
+
+  test("berth record repair declares a gap after a yes, and not after a no", async () => {
+    const lived = await livedFolder();
+    damage(lived);
+    const before = readFileSync(lived.file);
+    const words = ["record", "repair", "--accept-gap", "a flood", "--data", lived.folder];
+    const refused = await answering(words, "n");
+    expect([refused.code, refused.text]).toEqual([1, NOTHING_CHANGED]);
+    expect(readFileSync(lived.file)).toEqual(before);
+    const agreed = await answering(words, "y");
+    expect([agreed.code, agreed.text]).toEqual([0, expect.stringContaining("declared gone")]);
+    await done(lived.folder, "verify");
+  });
+});
+
+const NOTHING_CHANGED = expect.stringContaining("berth: error: nothing was changed");

@@ -1,6 +1,7 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { commands } from "../../src/cli/command-table.ts";
 import { answering, berth, done, doneJson } from "../support/berth.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -42,6 +43,14 @@ async function opened(): Promise<Record<string, Question>> {
 
 const NAMES = ["trust add", "license remove", "move out", "support-bundle"];
 
+/** Asked in test/binary/audit-damage.test.ts, where there is something to repair and to seal. */
+const ELSEWHERE = ["record repair", "record seal"];
+
+test("every command that takes --yes is asked on a terminal by a test", () => {
+  const asking = commands.filter(({ options }) => options.some(({ name }) => name === "yes"));
+  expect(asking.map(({ name }) => name).toSorted()).toEqual([...NAMES, ...ELSEWHERE].toSorted());
+});
+
 async function questionOf(name: string): Promise<Question> {
   const question = (await opened())[name];
   if (question === undefined) throw new Error(`${name} asks nothing`);
@@ -66,7 +75,10 @@ describe.skipIf(process.platform === "win32")("on a terminal", () => {
   test.each(NAMES)("berth %s is done after a yes, and not after a no", async (name) => {
     const { words, isDone } = await questionOf(name);
     const refused = await answering(words, "n");
-    expect([refused.code, refused.text]).toEqual([1, expect.stringContaining("[y/N]")]);
+    expect([refused.code, refused.text]).toEqual([
+      1,
+      expect.stringMatching(/\[y\/N\] n\s+berth: error: nothing was changed/),
+    ]);
     expect(await isDone()).toBe(false);
     const agreed = await answering(words, "y");
     expect([agreed.code, agreed.text]).toEqual([0, expect.stringContaining("[y/N]")]);

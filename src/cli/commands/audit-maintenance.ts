@@ -1,16 +1,7 @@
 import { HISTORY, quoted } from "../../store/files.ts";
 import type { RepairReply, SealReply } from "../../http/routes/audit-maintenance.ts";
 import { Misuse } from "../../platform/options.ts";
-import {
-  DONE,
-  dataFolder,
-  FAILED,
-  Failure,
-  isSet,
-  place,
-  stringOf,
-  type Command,
-} from "../command.ts";
+import { DONE, dataFolder, Failure, isSet, place, stringOf, type Command } from "../command.ts";
 import { checkConfirmable, confirm } from "../confirm.ts";
 import { option } from "../flags.ts";
 import { reach } from "../reach.ts";
@@ -34,7 +25,7 @@ const repair: Command = {
       let reply = await mend({});
       if (!reply.whole && reason !== null) {
         const question = `${missingText(reply.missing)} will be declared as gone for good; go on?`;
-        if (!(await confirm(given, question))) return FAILED;
+        await confirm(given, question);
         reply = await mend({ accept_gap: reason });
       }
       if (isSet(given, "json")) printJson(reply);
@@ -95,7 +86,7 @@ const seal: Command = {
       throw new Misuse("MONTH must be given as YYYY-MM", "for example berth record seal 2026-03");
     }
     const question = `the lines of ${month} will be gone; berth record --out FILE takes them away first; go on?`;
-    if (!(await confirm(given, question))) return FAILED;
+    await confirm(given, question);
     const note = stringOf(given, "note") ?? "";
     const reply = (await reach(place(given), (call) =>
       call("POST", `${ROUTE}/seal`, { month, note }),

@@ -1,5 +1,5 @@
 import { Misuse } from "../../platform/options.ts";
-import { DONE, FAILED, isSet, stringOf, type Command, place } from "../command.ts";
+import { DONE, isSet, stringOf, type Command, place } from "../command.ts";
 import { confirm } from "../confirm.ts";
 import { option } from "../flags.ts";
 import { checkOut, handOver, readInput } from "../handing-over.ts";
@@ -105,7 +105,7 @@ const remove: Command = {
     }
     checkOut(given);
     const question = `license ${license_id} is given back for good, and its slots end; go on?`;
-    if (!(await confirm(given, question))) return FAILED;
+    await confirm(given, question);
     const body = { license_id, with_borrows: isSet(given, "with-borrows") };
     const reply = (await reach(place(given), (call) =>
       call("POST", "/api/admin/v1/licenses/remove", body),

@@ -6,7 +6,7 @@ import { makeBackup } from "../../store/backup.ts";
 import { BackupRefused } from "../../store/refusal.ts";
 import { restoreBackup } from "../../store/restore.ts";
 import type { Verified } from "../../store/verify.ts";
-import { DONE, dataFolder, FAILED, Failure, isSet, place, type Command } from "../command.ts";
+import { DONE, dataFolder, Failure, isSet, place, type Command } from "../command.ts";
 import { confirm } from "../confirm.ts";
 import { fileThere, newFile } from "../file-argument.ts";
 import { option } from "../flags.ts";
@@ -34,7 +34,7 @@ const out: Command = {
     if (kind === "demo")
       throw new Failure("a demo is not moved", "berth demo begins anew anywhere");
     const question = `${folder} will serve nobody any more; go on?`;
-    if (!(await confirm(given, question))) return FAILED;
+    await confirm(given, question);
     const { move, at } = (await reach(place(given), (call) =>
       call("POST", "/api/admin/v1/move", { appliance }),
     )) as MoveReply;

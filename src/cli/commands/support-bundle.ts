@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { Misuse } from "../../platform/options.ts";
-import { DONE, FAILED, isSet, type Command } from "../command.ts";
+import { DONE, isSet, type Command } from "../command.ts";
 import { confirm } from "../confirm.ts";
 import { option } from "../flags.ts";
 import { refuseToReplace } from "../output-file.ts";
@@ -37,7 +37,7 @@ export const supportBundle: Command = {
     if (!isSet(given, "json")) {
       print(table(sizes.map(({ name, about, bytes }) => [`  ${name}`, `${bytes} bytes`, about])));
     }
-    if (!(await confirm(given, `write these to ${out}?`))) return FAILED;
+    await confirm(given, `write these to ${out}?`);
     await writeBundle(out, entries);
     if (isSet(given, "json")) printJson({ path: out, entries: sizes });
     else print(`\n${out} is written; tar -xf opens it. Names and addresses are replaced in it.`);

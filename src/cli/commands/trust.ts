@@ -1,6 +1,6 @@
 import type { VendorReply } from "../../http/routes/trust.ts";
 import { Misuse } from "../../platform/options.ts";
-import { DONE, Failure, isSet, type Command, place } from "../command.ts";
+import { DONE, isSet, type Command, place } from "../command.ts";
 import { confirm } from "../confirm.ts";
 import { option } from "../flags.ts";
 import { readInput } from "../handing-over.ts";
@@ -27,9 +27,8 @@ const add: Command = {
         ]),
       );
     }
-    if (!(await confirm(given, "compare the fingerprint by voice; accept it?"))) {
-      throw new Failure("nothing was changed", "once the fingerprints are the same, accept it");
-    }
+    const question = "compare the fingerprint by voice; accept it?";
+    await confirm(given, question, "once the fingerprints are the same, accept it");
     return reach(place(given), async (call) => {
       const reply = (await call("POST", "/api/admin/v1/trust/add", { license })) as VendorReply;
       if (isSet(given, "json")) printJson(reply);
