@@ -1,0 +1,57 @@
+import { decodeTimeCode, signTime } from "../../license/time.ts";
+import { wallClock } from "../../platform/clock.ts";
+import { inspect } from "../../vendor/inspect.ts";
+import { receive } from "../../vendor/receive.ts";
+import { DONE, FAILED, Failure, isSet, stringOf, type Command } from "../command.ts";
+import { option } from "../flags.ts";
+import { handOver, readInput } from "../handing-over.ts";
+import { deskFlags as desk, openDesk } from "../open-desk.ts";
+import { print, printJson } from "../terminal.ts";
+
+const time: Command = {
+  name: "vendor time",
+  summary: "answer a site's clock code with the time",
+  options: [...desk, option.code, option.out, option.json],
+  async run(given) {
+    const asked = decodeTimeCode(stringOf(given, "code") ?? "");
+    if (asked === null) throw new Failure("that is not a clock code", "berth clock prints one");
+    const at = await openDesk(given);
+    const iat = Math.floor(wallClock() / 1_000);
+    const document = await signTime({ iss: at.vendor.vendor, iat, ...asked }, at.key);
+    if (isSet(given, "json")) printJson({ time: document });
+    else await handOver(given, document, "the time");
+    return DONE;
+  },
+};
+
+const receiveCommand: Command = {
+  name: "vendor receive",
+  summary: "take in a receipt: a license given back",
+  options: [...desk, option.json],
+  arguments: ["FILE"],
+  async run(given) {
+    const document = readInput(given.words[0], "the site's receipt").trim();
+    const receipt = await receive(await openDesk(given), document, wallClock());
+    if (isSet(given, "json")) printJson(receipt);
+    else print(`license ${receipt.license_id}, serial ${receipt.serial}, was given back`);
+    return DONE;
+  },
+};
+
+const inspectCommand: Command = {
+  name: "vendor inspect",
+  summary: "show any of our documents, and whether it verifies",
+  options: [...desk, option.json],
+  arguments: ["FILE"],
+  async run(given) {
+    const document = readInput(given.words[0], "a document").trim();
+    const trusting = given.values.has("dir") ? await openDesk(given) : null;
+    const found = await inspect(document, trusting);
+    if (isSet(given, "json")) printJson(found);
+    else print(`${found.kind}: ${found.verdict}\n${JSON.stringify(found.payload, null, 2)}`);
+    return found.verified ? DONE : FAILED;
+  },
+};
+
+/** Documents that a site sent, or that a vendor found somewhere. */
+export const documentCommands: readonly Command[] = [time, receiveCommand, inspectCommand];
