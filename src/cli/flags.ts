@@ -129,8 +129,20 @@ export const option = {
     name: "passphrase-file",
     type: "string",
     value: "FILE",
-    help: "the passphrase of the vendor's key; its first line",
+    help: "file whose first line is the passphrase of the vendor's key; without it, you are asked",
     path: true,
+  },
+  newPassphraseFile: {
+    name: "new-passphrase-file",
+    type: "string",
+    value: "FILE",
+    help: "file whose first line is the new passphrase; without it, you are asked",
+    path: true,
+  },
+  noPassphrase: {
+    name: "no-passphrase",
+    type: "boolean",
+    help: "store the key without a passphrase: any reader of the file can sign licenses",
   },
   tokenName: {
     name: "name",

@@ -1,12 +1,14 @@
 import { realDisk } from "../platform/disk.ts";
 import { Misuse } from "../platform/options.ts";
 import { Desk } from "../vendor/desk.ts";
-import { stringOf, type Given } from "./command.ts";
+import { openRecords, type DeskRecords } from "../vendor/records.ts";
+import { isSet, stringOf, type Given } from "./command.ts";
 import { option } from "./flags.ts";
 import { readInput } from "./handing-over.ts";
+import { askSecret, askTwice } from "./secret-input.ts";
 import { printWarning } from "./terminal.ts";
 
-/** What every command of the vendor's desk takes. */
+/** What every command takes that signs with the vendor's key. */
 export const deskFlags = [option.dir, option.passphraseFile] as const;
 
 export function deskFolder(given: Given): string {
@@ -16,13 +18,58 @@ export function deskFolder(given: Given): string {
 }
 
 export async function openDesk(given: Given): Promise<Desk> {
-  const desk = await Desk.open(realDisk, deskFolder(given), passphraseIn(given));
-  for (const note of desk.ledger.notes) printWarning(note);
+  const folder = deskFolder(given);
+  const desk = await Desk.open(realDisk, folder, await currentPassphrase(given));
+  printNotes(desk);
   return desk;
 }
 
-export function passphraseIn(given: Given): string | null {
-  const path = stringOf(given, "passphrase-file");
+/** For commands that only read, or add to the ledger: they need no key and no passphrase. */
+export async function openDeskRecords(given: Given): Promise<DeskRecords> {
+  const records = await openRecords(realDisk, deskFolder(given));
+  printNotes(records);
+  return records;
+}
+
+function printNotes({ ledger }: DeskRecords): void {
+  for (const note of ledger.notes) printWarning(note);
+}
+
+/** From the file, or once from the person at the terminal; null where none is needed or known. */
+export async function currentPassphrase(given: Given): Promise<string | null> {
+  const needed = await Desk.needsPassphrase(realDisk, deskFolder(given));
+  const named = passphraseIn(given, "passphrase-file");
+  if (!needed || named !== null || !process.stdin.isTTY) return named;
+  return askSecret("passphrase");
+}
+
+/**
+ * For a key that is about to be stored. A key without a passphrase has to be asked for: nobody
+ * should have one by saying nothing.
+ */
+export async function newPassphrase(
+  given: Given,
+  flag: "passphrase-file" | "new-passphrase-file",
+): Promise<string | null> {
+  checkNewPassphrase(given, flag);
+  if (isSet(given, "no-passphrase")) return null;
+  return passphraseIn(given, flag) ?? (await askTwice("new passphrase"));
+}
+
+/** Before anything else is asked or done. */
+export function checkNewPassphrase(
+  given: Given,
+  flag: "passphrase-file" | "new-passphrase-file",
+): void {
+  if (isSet(given, "no-passphrase") || given.values.has(flag) || process.stdin.isTTY) return;
+  throw new Misuse(
+    "there is no terminal to ask for a passphrase on",
+    `give --${flag} FILE, or --no-passphrase to store the key without one`,
+  );
+}
+
+function passphraseIn(given: Given, flag: string): string | null {
+  const path = stringOf(given, flag);
   if (path === null) return null;
   const [line = ""] = readInput(path, "the passphrase").split(/\r?\n/);
   if (line === "") throw new Misuse("the passphrase is empty", "its file's first line");

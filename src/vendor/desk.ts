@@ -1,21 +1,32 @@
 import { join } from "node:path";
 import { idOf, makeKey, publicPart, type PrivateKey } from "../license/keys.ts";
-import { lockKey, parseKeyText, unlockKey } from "../license/locked-key.ts";
-import { signTrust, verifyTrust, type Vendor } from "../license/trust.ts";
+import { signTrust, type Vendor } from "../license/trust.ts";
+import { wallClock } from "../platform/clock.ts";
 import type { Disk } from "../platform/disk.ts";
 import { replaceFile } from "../platform/files.ts";
-import { Ledger } from "./ledger.ts";
+import { rfc3339 } from "../platform/rfc3339.ts";
+import {
+  changePassphrase,
+  hasKey,
+  isKeyLocked,
+  promoteKey,
+  readKey,
+  writeKey,
+} from "./key-file.ts";
+import type { ChangedKeys } from "./key-file.ts";
+import { Ledger, whileLocked } from "./ledger.ts";
+import { openRecords, readTrustChain, successorName, TRUST } from "./records.ts";
+import type { DeskRecords } from "./records.ts";
 import { DeskRefused } from "./refusal.ts";
 
-const KEY = "vendor.jwk";
-const LOCKED_KEY = "vendor.jwe";
-const TRUST = "trust.jwt";
-
-/** In the order they follow on one another. */
-const successorName = (version: number): string => `successor-${version}.jwt`;
+export interface NewDesk {
+  readonly name: string;
+  readonly products: string[];
+  readonly passphrase: string | null;
+}
 
 /** A vendor's licensing desk: its key, the trust document it hands out, and what it did. */
-export class Desk {
+export class Desk implements DeskRecords {
   readonly vendor: Vendor;
   readonly key: PrivateKey;
   readonly ledger: Ledger;
@@ -26,18 +37,22 @@ export class Desk {
     this.ledger = ledger;
   }
 
+  /** Before somebody thinks of a passphrase for it. */
+  static refuseExisting(disk: Disk, folder: string): void {
+    if (disk.stat(folder) === null || !hasKey(disk, folder)) return;
+    throw new DeskRefused(`${folder} is a desk already`, "name another folder with --dir DIR");
+  }
+
   static async make(
     disk: Disk,
     folder: string,
-    { name, products, passphrase }: { name: string; products: string[]; passphrase: string | null },
+    { name, products, passphrase }: NewDesk,
   ): Promise<Desk> {
     disk.makeFolder(folder);
-    if (disk.list(folder).some((file) => file === KEY || file === LOCKED_KEY)) {
-      throw new DeskRefused(`${folder} is a desk already`, "name another folder with --dir DIR");
-    }
+    Desk.refuseExisting(disk, folder);
     const key = await makeKey();
     const vendor = { vendor: idOf(key), name, version: 1, products, keys: [publicPart(key)] };
-    await keep(disk, folder, key, passphrase);
+    await writeKey(disk, folder, key, passphrase);
     await replaceFile(disk, join(folder, TRUST), Buffer.from(`${await signTrust(vendor, key)}\n`));
     await Ledger.make(disk, folder);
     return new Desk(vendor, key, await Ledger.open(disk, folder));
@@ -47,9 +62,25 @@ export class Desk {
   async licensing(disk: Disk, folder: string, products: readonly string[]): Promise<Desk> {
     const all = [...new Set([...this.vendor.products, ...products])];
     if (all.length === this.vendor.products.length) return this;
-    const vendor = { ...this.vendor, version: this.vendor.version + 1, products: all };
+    return this.#withProducts(disk, folder, all);
+  }
+
+  /** This desk without a product: a trust document of the next version. */
+  withoutProduct(disk: Disk, folder: string, product: string): Promise<Desk> {
+    const left = this.vendor.products.filter((one) => one !== product);
+    return this.#withProducts(disk, folder, left);
+  }
+
+  async #withProducts(disk: Disk, folder: string, products: string[]): Promise<Desk> {
+    const vendor = { ...this.vendor, version: this.vendor.version + 1, products };
     const trust = await signTrust(vendor, this.key);
-    await replaceFile(disk, join(folder, TRUST), Buffer.from(`${trust}\n`));
+    await this.ledger.add(trustEntry(vendor));
+    await whileLocked(disk, folder, async () => {
+      const { files } = await this.#unchanged(disk, folder);
+      // With another key there is no first document any more: the vendor is named after its first.
+      const file = files.length === 1 ? TRUST : successorName(vendor.version);
+      await replaceFile(disk, join(folder, file), Buffer.from(`${trust}\n`));
+    });
     return new Desk(vendor, this.key, this.ledger);
   }
 
@@ -61,71 +92,58 @@ export class Desk {
     const key = await makeKey();
     const keys = [publicPart(key), ...this.vendor.keys];
     const vendor = { ...this.vendor, version: this.vendor.version + 1, keys };
-    const write = (file: string, text: string): Promise<void> =>
-      replaceFile(disk, join(folder, file), Buffer.from(`${text}\n`));
-    for (const file of [KEY, LOCKED_KEY]) {
-      const kept = join(folder, `${idOf(this.key)}.${file}`);
-      if (disk.stat(join(folder, file)) !== null) disk.rename(join(folder, file), kept);
-    }
-    await keep(disk, folder, key, passphrase);
-    await write(successorName(vendor.version), await signTrust(vendor, this.key));
+    const trust = await signTrust(vendor, this.key);
+    await this.ledger.add(trustEntry(vendor));
+    await whileLocked(disk, folder, async () => {
+      await this.#unchanged(disk, folder);
+      // The document makes the new key the current one, so the key is durable before it.
+      await writeKey(disk, folder, key, passphrase, idOf(key));
+      const path = join(folder, successorName(vendor.version));
+      await replaceFile(disk, path, Buffer.from(`${trust}\n`));
+      await promoteKey(disk, folder, vendor);
+    });
     return new Desk(vendor, key, this.ledger);
   }
 
+  /** Sets, changes or (null) removes the passphrase. */
+  static changePassphrase(
+    disk: Disk,
+    folder: string,
+    old: string | null,
+    next: string | null,
+  ): Promise<ChangedKeys> {
+    return whileLocked(disk, folder, () => changePassphrase(disk, folder, old, next));
+  }
+
+  /** Asked before a person is: what is no desk is refused, and what was interrupted is finished. */
+  static async needsPassphrase(disk: Disk, folder: string): Promise<boolean> {
+    const { vendor } = await readTrustChain(disk, folder);
+    await promoteKey(disk, folder, vendor);
+    return isKeyLocked(disk, folder);
+  }
+
   static async open(disk: Disk, folder: string, passphrase: string | null): Promise<Desk> {
-    const read = (file: string): string | null => {
-      const bytes = disk.read(join(folder, file));
-      return bytes === null ? null : new TextDecoder().decode(bytes).trim();
-    };
-    const trust = read(TRUST);
-    if (trust === null)
-      throw new DeskRefused(`${folder} is not a desk`, "berth vendor init makes one");
-    const vendor = await verifyTrust(trust, () => null);
-    if (!vendor.ok) throw new DeskRefused(`${join(folder, TRUST)} ${vendor.fault}`, "");
-    const key = await unlocked(read(KEY), read(LOCKED_KEY), passphrase);
-    let known = vendor.value;
-    for (let next = read(successorName(known.version + 1)); next !== null;) {
-      const succeeded = await verifyTrust(next, () => known);
-      if (!succeeded.ok) throw new DeskRefused(`a successor in ${folder} ${succeeded.fault}`, "");
-      known = succeeded.value;
-      next = read(successorName(known.version + 1));
-    }
-    if (!known.keys.some((one) => one.x === key.x)) {
+    const { vendor, ledger } = await openRecords(disk, folder);
+    await promoteKey(disk, folder, vendor);
+    const key = await readKey(disk, folder, passphrase);
+    if (!vendor.keys.some((one) => one.x === key.x)) {
       throw new DeskRefused(`the key in ${folder} is not in its trust document`, "");
     }
-    return new Desk(known, key, await Ledger.open(disk, folder));
+    return new Desk(vendor, key, ledger);
+  }
+
+  /** Under the lock: two commands at once must not make two documents of one version. */
+  async #unchanged(disk: Disk, folder: string) {
+    const chain = await readTrustChain(disk, folder);
+    if (chain.vendor.version === this.vendor.version) return chain;
+    throw new DeskRefused("another command changed this desk meanwhile", "run it again");
   }
 }
 
-async function keep(
-  disk: Disk,
-  folder: string,
-  key: PrivateKey,
-  passphrase: string | null,
-): Promise<void> {
-  const locked = passphrase === null ? null : await lockKey(key, passphrase);
-  const path = join(folder, locked === null ? KEY : LOCKED_KEY);
-  await replaceFile(disk, path, Buffer.from(`${locked ?? JSON.stringify(key)}\n`));
-}
-
-async function unlocked(
-  plain: string | null,
-  locked: string | null,
-  passphrase: string | null,
-): Promise<PrivateKey> {
-  if (plain !== null) return whole(parseKeyText(plain));
-  if (locked === null) throw new DeskRefused("the vendor's key file is missing", "bring it back");
-  if (passphrase === null) {
-    throw new DeskRefused("the vendor's key is under a passphrase", "give --passphrase-file FILE");
-  }
-  const text = await unlockKey(locked, passphrase);
-  if (text === null) {
-    throw new DeskRefused("the passphrase does not open the vendor's key", "check the file");
-  }
-  return whole(parseKeyText(text));
-}
-
-function whole(key: PrivateKey | null): PrivateKey {
-  if (key === null) throw new DeskRefused("the vendor's key file is damaged", "bring it back");
-  return key;
-}
+const trustEntry = (vendor: Vendor) => ({
+  type: "trust" as const,
+  at: rfc3339(wallClock()),
+  version: vendor.version,
+  key: vendor.keys[0] === undefined ? "" : idOf(vendor.keys[0]),
+  products: vendor.products,
+});

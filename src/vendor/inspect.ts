@@ -1,6 +1,6 @@
 import { readHeader, unverifiedPayload, verifyDocument, type Kind } from "../license/document.ts";
 import { idOf, parsePublicKey, type PublicKey } from "../license/keys.ts";
-import type { Desk } from "./desk.ts";
+import type { DeskRecords } from "./records.ts";
 import { DeskRefused } from "./refusal.ts";
 
 export interface Inspected {
@@ -12,7 +12,7 @@ export interface Inspected {
 }
 
 /** Shows what a document says, and whether the key that should have signed it did. */
-export async function inspect(document: string, desk: Desk | null): Promise<Inspected> {
+export async function inspect(document: string, desk: DeskRecords | null): Promise<Inspected> {
   const header = readHeader(document);
   if (!header.ok)
     throw new DeskRefused(`the file ${header.fault}`, "it should be one of our documents");
@@ -31,7 +31,7 @@ export async function inspect(document: string, desk: Desk | null): Promise<Insp
  * The desk's own keys and those of its sites. Only a request and a trust document may bring their
  * key along: they speak for whoever holds it, and for nobody else.
  */
-function candidates(kind: Kind, payload: unknown, desk: Desk | null): PublicKey[] {
+function candidates(kind: Kind, payload: unknown, desk: DeskRecords | null): PublicKey[] {
   const own = payload as { jwk?: unknown; keys?: unknown } | null;
   const brought: unknown[] = kind === "request" ? [own?.jwk] : [];
   if (kind === "trust" && Array.isArray(own?.keys)) brought.push(...(own.keys as unknown[]));

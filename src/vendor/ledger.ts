@@ -64,7 +64,17 @@ export interface Received {
   readonly total_consumptions: number;
 }
 
-export type Entry = Issued | Seen | Forked | Received;
+/** The desk signed a trust document after its first: with another key, or other products. */
+export interface TrustSigned {
+  readonly type: "trust";
+  readonly at: string;
+  readonly version: number;
+  /** Id of the key that is the current one by this document. */
+  readonly key: string;
+  readonly products: readonly string[];
+}
+
+export type Entry = Issued | Seen | Forked | Received | TrustSigned;
 
 const LEDGER = "ledger.jsonl";
 
@@ -155,6 +165,11 @@ export class Ledger {
     return this.#entries.filter((entry) => entry.type === "issued").toReversed();
   }
 
+  /** Oldest first; older versions left no line of it. */
+  trustSigned(): TrustSigned[] {
+    return this.#entries.filter((entry) => entry.type === "trust");
+  }
+
   received(): Received[] {
     return this.#entries.filter((entry) => entry.type === "received");
   }
@@ -175,6 +190,10 @@ function read(disk: Disk, path: string): Uint8Array {
   if (bytes !== null) return bytes;
   throw new DeskRefused(`${path} is missing`, "bring it back from a backup");
 }
+
+/** While no other command writes to the desk's folder. */
+export const whileLocked = <T>(disk: Disk, folder: string, work: () => Promise<T>): Promise<T> =>
+  locked(disk, join(folder, LEDGER), work);
 
 async function locked<T>(disk: Disk, path: string, work: () => Promise<T>): Promise<T> {
   const lock = disk.lock(`${path}.lock`);

@@ -1,11 +1,11 @@
 import type { Instant } from "../domain/time.ts";
 import { verifyReceipt, type Receipt } from "../license/receipt.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
-import type { Desk } from "./desk.ts";
+import type { DeskRecords } from "./records.ts";
 import { DeskRefused } from "./refusal.ts";
 
 /** A receipt counts for a license of this desk, signed by the appliance that got it. */
-export async function receive(desk: Desk, document: string, now: Instant): Promise<Receipt> {
+export async function receive(desk: DeskRecords, document: string, now: Instant): Promise<Receipt> {
   const verified = await verifyReceipt(document);
   if (!verified.ok) {
     throw new DeskRefused(`the receipt ${verified.fault}`, "ask the site for it again");

@@ -15,7 +15,7 @@ class Line {
   readonly data = ["--data", join(this.folder, "site")];
 
   async open(...more: string[]) {
-    done("vendor", "init", "--name", "Acme", ...this.desk, "--product", "CAD");
+    done("vendor", "init", "--no-passphrase", "--name", "Acme", ...this.desk, "--product", "CAD");
     const server = await serve(join(this.folder, "site"), ...more);
     done("trust", "add", join(this.folder, "desk/trust.jwt"), ...this.data, "--yes");
     return server;

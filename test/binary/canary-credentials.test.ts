@@ -111,7 +111,8 @@ test("a vendor's passphrase leaves no trace at the desk", async () => {
   const out = [
     await tell("", lines, "vendor", "init", "--name", "Acme", "--product", "cad", ...opened),
     await tell("", lines, "vendor", "successor", ...opened),
-    await tell("", lines, "vendor", "list", ...opened),
+    await tell("", lines, "vendor", "policy", "--policy-id", "p", "--product", "cad", ...opened),
+    await tell("", lines, "vendor", "passphrase", ...opened, "--new-passphrase-file", file),
   ];
   expect(out.flatMap((text) => found("what it said", text, [passphrase]))).toEqual([]);
   expect(found("a command line", lines.join("\n"), [passphrase])).toEqual([]);

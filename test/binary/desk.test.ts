@@ -17,7 +17,7 @@ class Vendor {
   readonly ledger = join(this.folder, "desk", "ledger.jsonl");
 
   constructor() {
-    done("vendor", "init", "--name", "Acme", ...this.desk, "--product", "CAD");
+    done("vendor", "init", "--no-passphrase", "--name", "Acme", ...this.desk, "--product", "CAD");
   }
 
   /** A site of this name, in a folder of its own and without a server. */

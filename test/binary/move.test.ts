@@ -91,7 +91,7 @@ class Sites {
 
   /** One that lends CAD, with Ada at work and Bob on the road. */
   async begin() {
-    done("vendor", "init", "--name", "Acme", ...this.desk, "--product", "CAD");
+    done("vendor", "init", "--no-passphrase", "--name", "Acme", ...this.desk, "--product", "CAD");
     const server = await serve(this.path("old"), "old-host");
     done("trust", "add", this.path("desk/trust.jwt"), "--data", this.path("old"), "--yes");
     this.license("old");

@@ -39,7 +39,16 @@ class Gap {
 
   /** The desk is there, the site runs and trusts it. */
   async open() {
-    const made = done("vendor", "init", "--name", "Acme", ...this.desk, "--product", "CAD");
+    const made = done(
+      "vendor",
+      "init",
+      "--no-passphrase",
+      "--name",
+      "Acme",
+      ...this.desk,
+      "--product",
+      "CAD",
+    );
     const server = await serve(this.path("site"));
     const shown = done("trust", "add", this.path("desk/trust.jwt"), ...this.data, "--yes");
     const fingerprint = /fingerprint\s+(\S+)/.exec(made)?.[1] ?? "none";

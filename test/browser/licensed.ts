@@ -14,7 +14,7 @@ export async function licensedSite(licenses: Licenses, ...flags: string[]): Prom
     join(root, name),
   ) as [string, string, string];
   const products = Object.keys(licenses).flatMap((product) => ["--product", product]);
-  BERTH.run("vendor", "init", "--name", "Acme", "--dir", desk, ...products);
+  BERTH.run("vendor", "init", "--no-passphrase", "--name", "Acme", "--dir", desk, ...products);
   const site = await serveSite(join(root, "site"), ...flags);
   const data = ["--data", site.folder];
   BERTH.run("trust", "add", join(desk, "trust.jwt"), ...data, "--yes");

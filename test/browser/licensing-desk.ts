@@ -15,7 +15,17 @@ export interface Desk {
 
 export function vendorsDesk(folder: string, name: string, ...products: readonly string[]): Desk {
   const flags = products.flatMap((product) => ["--product", product]);
-  const said = BERTH.run("vendor", "init", "--name", name, "--dir", folder, ...flags, "--json");
+  const said = BERTH.run(
+    "vendor",
+    "init",
+    "--no-passphrase",
+    "--name",
+    name,
+    "--dir",
+    folder,
+    ...flags,
+    "--json",
+  );
   return {
     folder,
     trust: readFileSync(join(folder, "trust.jwt"), "utf8"),

@@ -9,7 +9,17 @@ import { HOSTILE, Opened, serveSite } from "./opened.ts";
 const root = rigFolder();
 const desk = join(root, "desk");
 const [request, license] = [join(root, "request.jwt"), join(root, "license.jwt")];
-BERTH.run("vendor", "init", "--name", "Acme", "--dir", desk, "--product", HOSTILE);
+BERTH.run(
+  "vendor",
+  "init",
+  "--no-passphrase",
+  "--name",
+  "Acme",
+  "--dir",
+  desk,
+  "--product",
+  HOSTILE,
+);
 const site = await serveSite(join(root, "site"));
 const data = ["--data", site.folder];
 BERTH.run("trust", "add", join(desk, "trust.jwt"), ...data, "--yes");

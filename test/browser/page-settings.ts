@@ -8,7 +8,17 @@ import { HOSTILE, Opened, serveSite } from "./opened.ts";
 
 const root = rigFolder();
 const desk = join(root, "desk");
-BERTH.run("vendor", "init", "--name", `Acme ${HOSTILE}`, "--dir", desk, "--product", "cad");
+BERTH.run(
+  "vendor",
+  "init",
+  "--no-passphrase",
+  "--name",
+  `Acme ${HOSTILE}`,
+  "--dir",
+  desk,
+  "--product",
+  "cad",
+);
 const site = await serveSite(join(root, "site"));
 const data = ["--data", site.folder];
 

@@ -108,7 +108,7 @@ function factsOf(root: string, folder: string): Facts {
   run("license", "request", "--data", folder, "--product", "DEMO", "--out", request);
   const desk = ["--dir", join(folder, "demo", "vendor"), "--request", request, "--out", license];
   run("vendor", "issue", ...desk, "--slots", "7", "--allow-weak-binding");
-  run("vendor", "init", "--name", "Other", "--dir", other, "--product", "cad");
+  run("vendor", "init", "--no-passphrase", "--name", "Other", "--dir", other, "--product", "cad");
   const status = JSON.parse(run("status", "--data", folder, "--json")) as {
     licenses: { license_id: number }[];
   };

@@ -48,7 +48,17 @@ export async function checkContents(executable: Executable, work: string): Promi
     const text = logs.map((name) => readFileSync(join(folder, name), "utf8")).join("");
     return /opening file=\S*libc\.so/.test(text);
   };
-  const init = ["vendor", "init", "--name", "A", "--dir", join(work, "bare"), "--product", "CAD"];
+  const init = [
+    "vendor",
+    "init",
+    "--no-passphrase",
+    "--name",
+    "A",
+    "--dir",
+    join(work, "bare"),
+    "--product",
+    "CAD",
+  ];
   const asked = [await asks("version"), await asks(...init), await asks("slots", "--data", folder)];
   const lazily = Bun.deepEquals(asked, [false, false, true]);
   check("the C library is asked for with the first lock, not at the start", lazily, asked);

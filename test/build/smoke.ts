@@ -95,7 +95,18 @@ async function issues(desk: Executable, site: Executable, folder: string): Promi
   const policy = ["--policy-id", "basic", "--product", "CAD", "--out", "policy.jwt"];
   const asked = ["--request", "request.jwt", "--allow-weak-binding", "--out", "license.jwt"];
   const steps = [
-    () => run("vendor", "init", "--name", "Acme", "--dir", "desk", "--product", "CAD"),
+    () =>
+      run(
+        "vendor",
+        "init",
+        "--no-passphrase",
+        "--name",
+        "Acme",
+        "--dir",
+        "desk",
+        "--product",
+        "CAD",
+      ),
     () => run("vendor", "policy", "--dir", "desk", ...policy, ...terms),
     () => at("trust", "add", "desk/trust.jwt", "--yes"),
     () => at("license", "request", "--product", "CAD", "--out", "request.jwt"),

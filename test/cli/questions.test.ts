@@ -20,7 +20,17 @@ async function opened(): Promise<Record<string, Question>> {
   const root = tempFolder();
   const data = ["--data", join(root, "data")];
   const id = await makeSite(join(root, "data"), { product: "cad" });
-  await done(["vendor", "init", "--name", "Acme", "--dir", join(root, "desk"), "--product", "cam"]);
+  await done([
+    "vendor",
+    "init",
+    "--no-passphrase",
+    "--name",
+    "Acme",
+    "--dir",
+    join(root, "desk"),
+    "--product",
+    "cam",
+  ]);
   const vendors = () => doneJson<{ name: string }[]>(["trust", "list", ...data]);
   const licenses = () => doneJson<{ id: number }[]>(["license", "list", ...data]);
   const [moved, bundle] = [join(root, "site.move"), join(root, "support.tar")];

@@ -46,6 +46,17 @@ test.each([
 });
 
 test.each(["win32", "darwin"] as const)("on %s, the vendor's desk is not refused", (platform) => {
-  const said = on(platform, "vendor", "init", "--name", "A", "--dir", "desk", "--product", "CAD");
+  const said = on(
+    platform,
+    "vendor",
+    "init",
+    "--no-passphrase",
+    "--name",
+    "A",
+    "--dir",
+    "desk",
+    "--product",
+    "CAD",
+  );
   expect([said.exitCode, said.error, said.left]).toEqual([0, "", ["desk"]]);
 });

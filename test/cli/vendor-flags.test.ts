@@ -8,7 +8,17 @@ setDefaultTimeout(30_000);
 
 async function newDesk(): Promise<string> {
   const desk = join(tempFolder(), "desk");
-  const made = await berth(["vendor", "init", "--name", "Acme", "--dir", desk, "--product", "CAD"]);
+  const made = await berth([
+    "vendor",
+    "init",
+    "--no-passphrase",
+    "--name",
+    "Acme",
+    "--dir",
+    desk,
+    "--product",
+    "CAD",
+  ]);
   expect(made.code).toBe(0);
   return desk;
 }
@@ -70,7 +80,7 @@ test.each([
   ["no product's name", ["--name", "Acme", "--product", ""]],
 ])("a desk is not made with %s", async (_what, flags) => {
   const desk = join(tempFolder(), "desk");
-  const said = await berth(["vendor", "init", "--dir", desk, ...flags]);
+  const said = await berth(["vendor", "init", "--no-passphrase", "--dir", desk, ...flags]);
   expect(said.code).toBe(2);
   expect((await berth(["vendor", "list", "--dir", desk])).stderr).toContain("is not a desk");
 });

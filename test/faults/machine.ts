@@ -141,7 +141,16 @@ export class Machine {
   async open(): Promise<void> {
     mkdirSync(this.path("tmp"));
     const products = ["CAD", "MESH", "TRIP"].flatMap((product) => ["--product", product]);
-    await this.done("vendor", "init", "--name", "Acme", "--dir", this.path("desk"), ...products);
+    await this.done(
+      "vendor",
+      "init",
+      "--no-passphrase",
+      "--name",
+      "Acme",
+      "--dir",
+      this.path("desk"),
+      ...products,
+    );
     await this.serve();
     const trust = this.path("desk/trust.jwt");
     await this.done("trust", "add", trust, "--yes", "--data", this.path("site"));

@@ -22,7 +22,7 @@ async function preparedRenewal(root: string): Promise<Renewal> {
   const [desk, site] = [join(root, "desk"), join(root, "site")];
   const [request, license] = [join(root, "request.jwt"), join(root, "license.jwt")];
   const data = ["--data", site];
-  run("vendor", "init", "--name", "Acme", "--dir", desk, "--product", "cad");
+  run("vendor", "init", "--no-passphrase", "--name", "Acme", "--dir", desk, "--product", "cad");
   const server = await startBinary("serve", ...data, "--listen", "127.0.0.1:0");
   run("trust", "add", join(desk, "trust.jwt"), ...data, "--yes");
   for (const slots of ["3", "5"]) {

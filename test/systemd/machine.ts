@@ -84,7 +84,18 @@ export const servedVersion = (): unknown =>
 /** Trusts a vendor of its own and installs a license from it, by the offline loop. */
 export function license(slots: number): void {
   const desk = "/root/desk";
-  must("berth", "vendor", "init", "--name", "Acme", "--dir", desk, "--product", "CAD");
+  must(
+    "berth",
+    "vendor",
+    "init",
+    "--no-passphrase",
+    "--name",
+    "Acme",
+    "--dir",
+    desk,
+    "--product",
+    "CAD",
+  );
   must("berth", "trust", "add", `${desk}/trust.jwt`, "--yes");
   must("berth", "license", "request", "--product", "CAD", "--out", "/root/request.jwt");
   const terms = ["--slots", String(slots), "--timeout-minutes", "600"];

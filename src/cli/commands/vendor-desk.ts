@@ -4,25 +4,31 @@ import { Misuse } from "../../platform/options.ts";
 import { Desk } from "../../vendor/desk.ts";
 import { DONE, isSet, listOf, stringOf, type Command } from "../command.ts";
 import { option } from "../flags.ts";
-import { deskFlags as desk, deskFolder, openDesk, passphraseIn } from "../open-desk.ts";
-import { print, printJson } from "../terminal.ts";
+import { checkNewPassphrase, currentPassphrase, newPassphrase, openDesk } from "../open-desk.ts";
+import { deskFlags as desk, deskFolder } from "../open-desk.ts";
+import { count, print, printJson, printWarning } from "../terminal.ts";
 
 const init: Command = {
   name: "vendor init",
   everyday: true,
   summary: "make a licensing desk: a key, and the trust document to hand out",
-  options: [...desk, option.name, option.products, option.json],
-  examples: ["berth vendor init --name Acme --dir desk --product CAD"],
+  options: [...desk, option.noPassphrase, option.name, option.products, option.json],
+  examples: [
+    "berth vendor init --name Acme --dir desk --product CAD",
+    "berth vendor init --name Acme --dir desk --product CAD --passphrase-file /media/safe/phrase",
+  ],
   async run(given) {
     const [name, products] = [stringOf(given, "name"), listOf(given, "product")];
     if (name === null || name === "" || products.length === 0 || products.includes("")) {
       throw new Misuse("--name and --product must be given", "berth vendor init --help");
     }
-    const made = await Desk.make(realDisk, deskFolder(given), {
-      name,
-      products: [...products],
-      passphrase: passphraseIn(given),
-    });
+    if (isSet(given, "no-passphrase") && given.values.has("passphrase-file")) {
+      throw new Misuse("--no-passphrase and --passphrase-file exclude each other", "give one");
+    }
+    const folder = deskFolder(given);
+    Desk.refuseExisting(realDisk, folder);
+    const passphrase = await newPassphrase(given, "passphrase-file");
+    const made = await Desk.make(realDisk, folder, { name, products: [...products], passphrase });
     const { vendor } = made.vendor;
     const fingerprint = fingerprintOf(made.key);
     if (isSet(given, "json")) printJson({ vendor, fingerprint });
@@ -34,10 +40,13 @@ const init: Command = {
 const successor: Command = {
   name: "vendor successor",
   summary: "a new key takes over; sites that trust the old one take the successor document",
-  options: [...desk, option.json],
+  options: [...desk, option.noPassphrase, option.json],
+  examples: ["berth vendor successor --dir desk"],
   async run(given) {
+    checkNewPassphrase(given, "passphrase-file");
     const before = await openDesk(given);
-    const after = await before.succeed(realDisk, deskFolder(given), passphraseIn(given));
+    const passphrase = await newPassphrase(given, "passphrase-file");
+    const after = await before.succeed(realDisk, deskFolder(given), passphrase);
     const fingerprint = fingerprintOf(after.key);
     if (isSet(given, "json")) printJson({ vendor: after.vendor.vendor, fingerprint });
     else
@@ -48,5 +57,38 @@ const successor: Command = {
   },
 };
 
+const passphrase: Command = {
+  name: "vendor passphrase",
+  summary: "set, change or remove the passphrase of the vendor's key",
+  options: [...desk, option.newPassphraseFile, option.noPassphrase, option.json],
+  examples: [
+    "berth vendor passphrase --dir desk",
+    "berth vendor passphrase --dir desk --no-passphrase",
+  ],
+  async run(given) {
+    if (isSet(given, "no-passphrase") && given.values.has("new-passphrase-file")) {
+      throw new Misuse("--no-passphrase and --new-passphrase-file exclude each other", "give one");
+    }
+    checkNewPassphrase(given, "new-passphrase-file");
+    const folder = deskFolder(given);
+    const old = await currentPassphrase(given);
+    // Before a new one is typed twice: the old one must open the key.
+    await Desk.open(realDisk, folder, old);
+    const next = await newPassphrase(given, "new-passphrase-file");
+    const { earlier, unchanged } = await Desk.changePassphrase(realDisk, folder, old, next);
+    for (const key of unchanged) {
+      printWarning(`the earlier key ${key} has another passphrase, and keeps it`);
+    }
+    if (isSet(given, "json")) printJson({ locked: next !== null, earlier, unchanged });
+    else {
+      const also = earlier.length === 0 ? "" : `, and ${count(earlier.length, "earlier key")} too`;
+      print(
+        `the vendor's key is ${next === null ? "without a" : "under the new"} passphrase${also}`,
+      );
+    }
+    return DONE;
+  },
+};
+
 /** The desk itself: its key and its trust documents. */
-export const deskCommands: readonly Command[] = [init, successor];
+export const deskCommands: readonly Command[] = [init, successor, passphrase];

@@ -5,7 +5,7 @@ import { receive } from "../../vendor/receive.ts";
 import { DONE, FAILED, Failure, isSet, stringOf, type Command } from "../command.ts";
 import { option } from "../flags.ts";
 import { handOver, readInput } from "../handing-over.ts";
-import { deskFlags as desk, openDesk } from "../open-desk.ts";
+import { deskFlags as desk, openDesk, openDeskRecords } from "../open-desk.ts";
 import { print, printJson } from "../terminal.ts";
 
 const time: Command = {
@@ -27,11 +27,11 @@ const time: Command = {
 const receiveCommand: Command = {
   name: "vendor receive",
   summary: "take in a receipt: a license given back",
-  options: [...desk, option.json],
+  options: [option.dir, option.json],
   arguments: ["FILE"],
   async run(given) {
     const document = readInput(given.words[0], "the site's receipt").trim();
-    const receipt = await receive(await openDesk(given), document, wallClock());
+    const receipt = await receive(await openDeskRecords(given), document, wallClock());
     if (isSet(given, "json")) printJson(receipt);
     else print(`license ${receipt.license_id}, serial ${receipt.serial}, was given back`);
     return DONE;
@@ -41,11 +41,11 @@ const receiveCommand: Command = {
 const inspectCommand: Command = {
   name: "vendor inspect",
   summary: "show any of our documents, and whether it verifies",
-  options: [...desk, option.json],
+  options: [option.dir, option.json],
   arguments: ["FILE"],
   async run(given) {
     const document = readInput(given.words[0], "a document").trim();
-    const trusting = given.values.has("dir") ? await openDesk(given) : null;
+    const trusting = given.values.has("dir") ? await openDeskRecords(given) : null;
     const found = await inspect(document, trusting);
     if (isSet(given, "json")) printJson(found);
     else print(`${found.kind}: ${found.verdict}\n${JSON.stringify(found.payload, null, 2)}`);

@@ -1,15 +1,15 @@
 import { DONE, isSet, type Command } from "../command.ts";
 import { option } from "../flags.ts";
-import { deskFlags as desk, openDesk } from "../open-desk.ts";
+import { openDeskRecords } from "../open-desk.ts";
 import { print, printJson, table } from "../terminal.ts";
 
 export const listCommand: Command = {
   name: "vendor list",
   everyday: true,
   summary: "what this desk issued",
-  options: [...desk, option.json],
+  options: [option.dir, option.json],
   async run(given) {
-    const issued = (await openDesk(given)).ledger.issued();
+    const issued = (await openDeskRecords(given)).ledger.issued();
     if (isSet(given, "json")) printJson(issued);
     else if (issued.length === 0) print("nothing was issued yet");
     else {

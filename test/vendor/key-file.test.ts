@@ -1,0 +1,107 @@
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { cpSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { idOf } from "../../src/license/keys.ts";
+import { realDisk } from "../../src/platform/disk.ts";
+import { Desk } from "../../src/vendor/desk.ts";
+import { diskError, FaultyDisk, type CallName } from "../support/faulty-disk.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+// A passphrase is slow to try, on purpose.
+setDefaultTimeout(120_000);
+
+const NEW = { name: "Acme", products: ["cad"] };
+
+/** Whether the act ran to its end although the disk fails at the call with this number. */
+async function isDone(act: Promise<unknown>): Promise<boolean> {
+  try {
+    await act;
+    return true;
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== "EIO") throw error;
+    return false;
+  }
+}
+
+/** Reading changes nothing: where it fails, the folder is as it was one step earlier. */
+const CHANGING = new Set<CallName>(["open", "write", "sync", "rename", "remove", "syncFolder"]);
+
+/** Interrupts `act` at each of its changes to the disk in turn, on a fresh copy of a desk each time. */
+async function interruptEverywhere(
+  before: string | null,
+  act: (disk: FaultyDisk, folder: string) => Promise<unknown>,
+  check: (folder: string, isFinished: boolean) => Promise<void>,
+): Promise<number> {
+  const origin = join(tempFolder(), "desk");
+  await Desk.make(realDisk, origin, { ...NEW, passphrase: before });
+  for (let place = 1; ; place += 1) {
+    const folder = join(tempFolder(), "desk");
+    cpSync(origin, folder, { recursive: true });
+    const disk = new FaultyDisk();
+    let changes = 0;
+    disk.rule = ({ name }) => {
+      if (CHANGING.has(name)) changes += 1;
+      if (changes === place) throw diskError("EIO");
+    };
+    const isFinished = await isDone(act(disk, folder));
+    disk.heal();
+    await check(folder, isFinished);
+    if (isFinished) return place;
+  }
+}
+
+const opens = async (folder: string, passphrase: string | null): Promise<boolean> => {
+  try {
+    await Desk.open(realDisk, folder, passphrase);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+test.each([
+  ["setting", null, "new"],
+  ["changing", "old", "new"],
+  ["removing", "old", null],
+])("%s a passphrase leaves a key that opens, wherever it stops", async (_what, old, next) => {
+  const places = await interruptEverywhere(
+    old,
+    (disk, folder) => Desk.changePassphrase(disk, folder, old, next),
+    async (folder, isFinished) => {
+      const [withOld, withNew] = [await opens(folder, old), await opens(folder, next)];
+      expect([folder, withOld || withNew]).toEqual([folder, true]);
+      if (!isFinished) return;
+      expect(withNew).toBe(true);
+      const form = next === null ? "vendor.jwk" : "vendor.jwe";
+      expect(readdirSync(folder).filter((file) => file.startsWith("vendor."))).toEqual([form]);
+    },
+  );
+  expect(places).toBeGreaterThan(3);
+});
+
+test("a successor that stops anywhere leaves a desk that opens with its current key", async () => {
+  const places = await interruptEverywhere(
+    null,
+    async (disk, folder) => (await Desk.open(disk, folder, null)).succeed(disk, folder, null),
+    async (folder) => {
+      const { vendor, key } = await Desk.open(realDisk, folder, null);
+      expect(vendor.keys.map(idOf)[0]).toBe(idOf(key));
+    },
+  );
+  expect(places).toBeGreaterThan(8);
+});
+
+test("a key stored both ways opens without a passphrase, and setting one removes the plain file", async () => {
+  const folder = join(tempFolder(), "desk");
+  await Desk.make(realDisk, folder, { ...NEW, passphrase: null });
+  const disk = new FaultyDisk();
+  disk.rule = ({ name }) => {
+    if (name === "remove") throw diskError("EIO");
+  };
+  expect(await isDone(Desk.changePassphrase(disk, folder, null, "new"))).toBe(false);
+  const keys = () => readdirSync(folder).filter((file) => file.startsWith("vendor."));
+  expect(keys()).toEqual(["vendor.jwe", "vendor.jwk"]);
+  expect(await Desk.needsPassphrase(realDisk, folder)).toBe(false);
+  await Desk.changePassphrase(realDisk, folder, null, "newer");
+  expect([keys(), await opens(folder, "newer")]).toEqual([["vendor.jwe"], true]);
+});
