@@ -32,7 +32,10 @@ export const signTrust = (vendor: Vendor, key: PrivateKey): Promise<string> =>
   signDocument("trust", { ...vendor, keys: vendor.keys.map(publicPart) }, key);
 
 export type TrustFault =
-  DocumentFault | "is not a vendor's trust document" | "is older than the one known";
+  | DocumentFault
+  | "is not a vendor's trust document"
+  | "is older than the one known"
+  | "is a successor document of a vendor that is not trusted here: take its trust.jwt first";
 
 /**
  * Reads a trust document. `known` is what is held of that vendor already: then one of its keys must
@@ -52,7 +55,9 @@ export async function verifyTrust(
   // A vendor is named after its first key: nobody can be another before they are known.
   const first = claimed.keys[0];
   if (before === null && (first === undefined || idOf(first) !== claimed.vendor)) {
-    return no("is not a vendor's trust document");
+    return claimed.version > 1
+      ? no("is a successor document of a vendor that is not trusted here: take its trust.jwt first")
+      : no("is not a vendor's trust document");
   }
   if (signer === undefined) return no("is not signed by the key it should be");
   const verified = await verifyDocument("trust", text, signer);
@@ -62,6 +67,20 @@ export async function verifyTrust(
   const grows = before === null || vendor.version > before.version;
   if (!grows && !isSame(vendor, before)) return no("is older than the one known");
   return ok(vendor);
+}
+
+/**
+ * The version of a vendor's trust document that has to be taken before this one, by what the
+ * document claims; null: it continues the one that is known.
+ */
+export function skippedVersion(
+  text: string,
+  known: (vendor: string) => Vendor | null,
+): number | null {
+  const claimed = parseVendor(unverifiedPayload(text));
+  const before = claimed && known(claimed.vendor);
+  if (claimed === null || before === null) return null;
+  return claimed.version > before.version + 1 ? before.version + 1 : null;
 }
 
 function parseVendor(value: unknown): Vendor | null {

@@ -10,7 +10,7 @@ import { verifyLicense } from "../license/license.ts";
 import { unprovenBy } from "../license/proof.ts";
 import { signReceipt } from "../license/receipt.ts";
 import { signRequest, type Request } from "../license/request.ts";
-import { verifyTrust, type Vendor } from "../license/trust.ts";
+import { skippedVersion, verifyTrust, type Vendor } from "../license/trust.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import { sha256 } from "../platform/hash.ts";
 import { randomId } from "../platform/random.ts";
@@ -89,8 +89,18 @@ export class Licensing {
     }));
     if (!known.ok) return known;
     const { vendors, licenses } = known.value;
-    const verified = await verifyTrust(document.trim(), (id) => asVendor(vendors.get(id)));
-    if (!verified.ok) return no({ code: "invalid_license_file", reason: verified.fault });
+    const text = document.trim();
+    const vendorOf = (id: string): Vendor | null => asVendor(vendors.get(id));
+    const verified = await verifyTrust(text, vendorOf);
+    if (!verified.ok) {
+      const skipped = skippedVersion(text, vendorOf);
+      const isKeyUnknown = verified.fault === "is not signed by the key it should be";
+      const reason =
+        isKeyUnknown && skipped !== null
+          ? `is signed by a key that is not known here: take successor-${skipped}.jwt first`
+          : verified.fault;
+      return no({ code: "invalid_license_file", reason });
+    }
     const vendor = verified.value;
     // Every start checks each license against the keys that are trusted then.
     for (const license of licenses.filter(({ grant }) => grant.vendor === vendor.vendor)) {

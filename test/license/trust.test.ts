@@ -87,6 +87,17 @@ describe("a successor key", () => {
     expect(await verifyTrust(await signTrust(both, SUCCESSOR), knowing(one))).toEqual(WRONG_KEY);
   });
 
+  test("cannot come in before the vendor is known", async () => {
+    const both = { ...next, keys: [publicPart(SUCCESSOR), publicPart(VENDOR)] };
+    for (const document of [next, both]) {
+      expect(await verifyTrust(await signTrust(document, VENDOR), nobody)).toEqual(
+        no(
+          "is a successor document of a vendor that is not trusted here: take its trust.jwt first",
+        ),
+      );
+    }
+  });
+
   test("beside the old one is as good as it", async () => {
     const both = { ...next, keys: [publicPart(VENDOR), publicPart(SUCCESSOR)] };
     for (const key of [VENDOR, SUCCESSOR]) {

@@ -6,7 +6,7 @@ import { option } from "../flags.ts";
 import { readInput } from "../handing-over.ts";
 import { reach } from "../reach.ts";
 import { oneLine, print, printJson, table } from "../terminal.ts";
-import { readTrust } from "../trust-file.ts";
+import { trustFacts } from "../trust-facts.ts";
 
 const add: Command = {
   name: "trust add",
@@ -17,21 +17,19 @@ const add: Command = {
   examples: ["berth trust add trust.jwt"],
   async run(given) {
     const license = readInput(given.words[0], "the vendor's trust document");
-    const { name, fingerprint, products } = await readTrust(license);
-    if (!isSet(given, "json")) {
-      print(
-        table([
-          ["vendor", name],
-          ["products", products.join(", ")],
-          ["fingerprint", fingerprint],
-        ]),
-      );
-    }
+    // Asked twice, so that the folder is not locked while a person telephones the vendor.
+    const { shown, known } = await reach(place(given), async (call) => {
+      const vendors = (await call("GET", "/api/admin/v1/trust")) as VendorReply[];
+      const reply = (await call("POST", "/api/admin/v1/trust/show", { license })) as VendorReply;
+      return { shown: reply, known: vendors.find(({ vendor }) => vendor === reply.vendor) ?? null };
+    });
+    if (!isSet(given, "json")) print(table(trustFacts(shown, known)));
     const question = "compare the fingerprint by voice; accept it?";
     await confirm(given, question, "once the fingerprints are the same, accept it");
     return reach(place(given), async (call) => {
       const reply = (await call("POST", "/api/admin/v1/trust/add", { license })) as VendorReply;
       if (isSet(given, "json")) printJson(reply);
+      else if (known?.version === reply.version) print("this trust document is known here already");
       else print(`licenses of ${oneLine(reply.name)} (${reply.vendor}) are accepted`);
       return DONE;
     });

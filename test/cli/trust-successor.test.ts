@@ -1,0 +1,141 @@
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { join } from "node:path";
+import { answering, berth, done, doneJson, start } from "../support/berth.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(120_000);
+
+interface Vendor {
+  readonly vendor: string;
+  readonly fingerprint: string;
+  readonly version: number;
+}
+
+interface Licensed {
+  readonly floating_users: number;
+  readonly product_details: { readonly short_code: string };
+}
+
+/** A desk and the data folder of a site, in one temporary folder. */
+class Loop {
+  readonly #root = tempFolder();
+  readonly desk = ["--dir", this.path("desk")];
+  readonly data = ["--data", this.path("site")];
+
+  path(...names: string[]): string {
+    return join(this.#root, ...names);
+  }
+
+  makeDesk(): Promise<Vendor> {
+    return doneJson(["vendor", "init", "--name", "Acme", ...this.desk, "--product", "CAD"]);
+  }
+
+  succeed(): Promise<Vendor> {
+    return doneJson(["vendor", "successor", ...this.desk]);
+  }
+
+  trust(file: string): string[] {
+    return ["trust", "add", this.path("desk", file), ...this.data];
+  }
+
+  trusted(): Promise<Vendor[]> {
+    return doneJson(["trust", "list", ...this.data]);
+  }
+
+  /** An empty data folder that a server made and left. */
+  async makeSite(): Promise<void> {
+    const server = await start(["serve", ...this.data]);
+    expect((await server.stop()).code).toBe(0);
+  }
+
+  /** Makes a request, has the desk answer it, and installs the answer. */
+  async license(slots: number): Promise<void> {
+    const [request, license] = [this.path("request.jwt"), this.path("license.jwt")];
+    await done(["license", "request", "--product", "CAD", ...this.data, "--out", request]);
+    const terms = ["--slots", String(slots), "--allow-weak-binding", "--out", license];
+    await done(["vendor", "issue", ...this.desk, "--request", request, ...terms]);
+    await done(["license", "add", license, ...this.data]);
+  }
+
+  licenses(): Promise<Licensed[]> {
+    return doneJson(["license", "list", ...this.data]);
+  }
+}
+
+const WAYS = [
+  ["a running server", true],
+  ["a data folder that no server has open", false],
+] as const;
+
+describe("berth trust add of a successor document", () => {
+  test.each(WAYS)("is accepted by %s, and so is a license of the new key", async (_way, served) => {
+    const loop = new Loop();
+    const first = await loop.makeDesk();
+    await loop.makeSite();
+    if (served) await start(["serve", ...loop.data]);
+    await done([...loop.trust("trust.jwt"), "--yes"]);
+    await loop.license(3);
+    const second = await loop.succeed();
+    const shown = await done([...loop.trust("successor-2.jwt"), "--yes"]);
+    expect(shown).toContain(`fingerprint  ${second.fingerprint} (was ${first.fingerprint})`);
+    expect(shown).toContain("version      2 (was 1)");
+    expect(shown).toContain("products     CAD\n");
+    expect(await loop.trusted()).toMatchObject([
+      { vendor: first.vendor, fingerprint: second.fingerprint, version: 2 },
+    ]);
+    await loop.license(8);
+    expect(await loop.licenses()).toMatchObject([
+      { floating_users: 8, product_details: { short_code: "CAD" } },
+    ]);
+  });
+
+  test("is refused with the way to go where the vendor is not trusted yet", async () => {
+    const loop = new Loop();
+    await loop.makeDesk();
+    await loop.succeed();
+    await loop.makeSite();
+    const { code, stdout, stderr } = await berth([...loop.trust("successor-2.jwt"), "--yes"]);
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toContain("a vendor that is not trusted here: take its trust.jwt first");
+    expect(await loop.trusted()).toEqual([]);
+  });
+
+  test("is refused with the way to go where one before it was left out", async () => {
+    const loop = new Loop();
+    await loop.makeDesk();
+    await loop.makeSite();
+    await done([...loop.trust("trust.jwt"), "--yes"]);
+    await loop.succeed();
+    await loop.succeed();
+    const { code, stdout, stderr } = await berth([...loop.trust("successor-3.jwt"), "--yes"]);
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toContain("take successor-2.jwt first");
+    await done([...loop.trust("successor-2.jwt"), "--yes"]);
+    await done([...loop.trust("successor-3.jwt"), "--yes"]);
+    expect(await loop.trusted()).toMatchObject([{ version: 3 }]);
+  });
+
+  test.skipIf(process.platform === "win32")("asks before it is accepted", async () => {
+    const loop = new Loop();
+    await loop.makeDesk();
+    await loop.makeSite();
+    await done([...loop.trust("trust.jwt"), "--yes"]);
+    const { fingerprint } = await loop.succeed();
+    const refused = await answering(loop.trust("successor-2.jwt"), "n");
+    expect([refused.code, refused.text]).toEqual([1, expect.stringContaining(fingerprint)]);
+    expect(refused.text).toContain("nothing was changed");
+    expect(await loop.trusted()).toMatchObject([{ version: 1 }]);
+    expect((await answering(loop.trust("successor-2.jwt"), "y")).code).toBe(0);
+    expect(await loop.trusted()).toMatchObject([{ version: 2, fingerprint }]);
+  });
+
+  test("says that nothing is new when it is given once more", async () => {
+    const loop = new Loop();
+    await loop.makeDesk();
+    await loop.makeSite();
+    await done([...loop.trust("trust.jwt"), "--yes"]);
+    const again = await done([...loop.trust("trust.jwt"), "--yes"]);
+    expect(again).toContain("this trust document is known here already");
+  });
+});
