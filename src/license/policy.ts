@@ -22,6 +22,13 @@ export type Policy = Static<typeof Policy>;
 export const signPolicy = (policy: Policy, key: PrivateKey): Promise<string> =>
   signDocument("policy", policy, key);
 
+/** A policy as it is, or as base64 of it; white space never matters. */
+export function policyText(text: string): string {
+  const plain = text.replaceAll(/\s/g, "");
+  if (plain.includes(".")) return plain;
+  return Buffer.from(plain, "base64").toString("utf8").replaceAll(/\s/g, "");
+}
+
 export interface SignedPolicy {
   readonly policy: Policy;
   readonly vendor: Vendor;

@@ -20,7 +20,7 @@ import {
 } from "../license/confirmation.ts";
 import { isWeak, type Frozen } from "../license/hardware.ts";
 import { publicPart, rawKey } from "../license/keys.ts";
-import { verifyPolicy, type SignedPolicy } from "../license/policy.ts";
+import { policyText, verifyPolicy, type SignedPolicy } from "../license/policy.ts";
 import { decodeTerms } from "../license/terms.ts";
 import type { Vendor } from "../license/trust.ts";
 import { sha256 } from "../platform/hash.ts";
@@ -30,6 +30,7 @@ import type { StorageFault } from "../store/group-commit.ts";
 import type { Store } from "../store/store.ts";
 import type { Identity } from "./identity.ts";
 import { viewInstalled, type FileFault } from "./licensing.ts";
+import { wrongKind } from "./wrong-kind.ts";
 
 export type CodeRefused =
   | { readonly code: "invalid_confirmation_code"; readonly row: number | null }
@@ -92,6 +93,8 @@ export class Airgap {
     }));
     if (!found.ok) return found;
     const document = policyText(asked.policy);
+    const misplaced = wrongKind(document, "policy");
+    if (misplaced !== null) return no(misplaced);
     const verified = await verifyPolicy(document, found.value.vendors);
     if (!verified.ok) {
       return verified.fault === "is signed by nobody trusted here"
@@ -214,11 +217,4 @@ export class Airgap {
     this.#wrong = this.#wrong.filter((at) => at > since);
     return this.#wrong.length >= WRONG_CODES;
   }
-}
-
-/** As it is, or as base64 of it; white space never matters. */
-function policyText(text: string): string {
-  const plain = text.replaceAll(/\s/g, "");
-  if (plain.includes(".")) return plain;
-  return Buffer.from(plain, "base64").toString("utf8").replaceAll(/\s/g, "");
 }

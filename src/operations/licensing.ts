@@ -18,6 +18,7 @@ import type { StorageFault } from "../store/group-commit.ts";
 import type { Store } from "../store/store.ts";
 import type { Credentials } from "./credentials.ts";
 import type { Identity } from "./identity.ts";
+import { wrongKind } from "./wrong-kind.ts";
 
 /** A file from outside that is not what it should be. */
 export interface FileFault {
@@ -91,6 +92,8 @@ export class Licensing {
     const { vendors, licenses } = known.value;
     const text = document.trim();
     const vendorOf = (id: string): Vendor | null => asVendor(vendors.get(id));
+    const misplaced = wrongKind(text, "trust");
+    if (misplaced !== null) return no(misplaced);
     const verified = await verifyTrust(text, vendorOf);
     if (!verified.ok) {
       const skipped = skippedVersion(text, vendorOf);
@@ -157,6 +160,8 @@ export class Licensing {
     const vendors = await this.#store.read((state) => [...state.vendors.values()]);
     if (!vendors.ok) return vendors;
     const text = document.trim();
+    const misplaced = wrongKind(text, "license");
+    if (misplaced !== null) return no(misplaced);
     const verified = await verifyLicense(text, vendors.value as Vendor[]);
     if (!verified.ok) {
       return verified.fault === "is signed by nobody trusted here"

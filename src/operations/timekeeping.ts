@@ -13,6 +13,7 @@ import type { StorageFault } from "../store/group-commit.ts";
 import type { Store } from "../store/store.ts";
 import type { Identity } from "./identity.ts";
 import type { FileFault } from "./licensing.ts";
+import { wrongKind } from "./wrong-kind.ts";
 
 export type ClockAnswer<T> = Promise<Result<T, Fault | StorageFault | FileFault>>;
 
@@ -98,6 +99,8 @@ export class Timekeeping {
       dated: [...state.licenses.values()].filter(({ terms }) => namesTime(terms)),
     }));
     if (!known.ok) return known;
+    const misplaced = wrongKind(document.trim(), "time");
+    if (misplaced !== null) return no(misplaced);
     const verified = await verifyTime(document.trim(), known.value.vendors);
     if (!verified.ok) return no({ code: "invalid_license_file", reason: verified.fault });
     const { appliance, nonce, iat, iss } = verified.value;

@@ -1,0 +1,53 @@
+// A document of the wrong kind is named by its kind and by what takes it.
+import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { KINDS, type Kind } from "../../src/license/document.ts";
+import { describeKind } from "../../src/license/kind-names.ts";
+import { expectUnchanged, openAppliance } from "../support/api.ts";
+
+const documentOf = (kind: Kind): string =>
+  readFileSync(
+    join(import.meta.dir, "..", "vectors", "documents", `good-${kind}.jwt`),
+    "utf8",
+  ).trim();
+
+const base64 = (text: string): string => Buffer.from(text).toString("base64");
+
+/** Every route that takes a signed document, by the kind it takes. */
+const ROUTES: readonly [string, Kind, (document: string) => object][] = [
+  ["/api/v4/license/upload", "license", (license) => ({ license })],
+  ["/api/admin/v1/trust/show", "trust", (license) => ({ license })],
+  ["/api/admin/v1/trust/add", "trust", (license) => ({ license })],
+  ["/api/admin/v1/clock/repair", "time", (license) => ({ license })],
+  [
+    "/api/v4/airgap/license",
+    "policy",
+    (policy) => ({ license_policy: policy, license_key: "K", confirmation_code: "C" }),
+  ],
+  [
+    "/api/v4/airgap/license",
+    "policy",
+    (policy) => ({ license_policy: base64(policy), license_key: "K", confirmation_code: "C" }),
+  ],
+];
+
+describe.each(ROUTES)("POST %s", (route, wanted, bodyWith) => {
+  const refusalOf = async (document: string): Promise<string> => {
+    const site = await openAppliance();
+    return expectUnchanged(site, 400, "invalid_license_file", () =>
+      site.post(route, { ...bodyWith(document) }),
+    );
+  };
+
+  test.each(KINDS.filter((kind) => kind !== wanted))(
+    "names a document of kind %s",
+    async (kind) => {
+      expect(await refusalOf(documentOf(kind))).toBe(`the file is ${describeKind(kind)}`);
+    },
+  );
+
+  test("does not name a kind for a text that is no document", async () => {
+    expect(await refusalOf("no document")).toBe("the file is not a signed document");
+  });
+});
