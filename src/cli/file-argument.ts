@@ -1,9 +1,13 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { dirname, join, resolve, sep } from "node:path";
+import { readHeader } from "../license/document.ts";
+import { describeKind } from "../license/kind-names.ts";
 import { Misuse } from "../platform/options.ts";
-import { DOWNLOADS } from "../store/files.ts";
+import { DOWNLOADS, IDENTITY } from "../store/files.ts";
 import { BackupRefused } from "../store/refusal.ts";
 import { dataFolder, type Given } from "./command.ts";
+import { isArchive } from "./input-document.ts";
+import { firstBytes, isEmptyFile } from "./input-file.ts";
 import { refuseSpecialFile } from "./output-file.ts";
 
 /** FILE, to be written: a full path, outside of the data folder it is made of. */
@@ -29,11 +33,30 @@ const isInside = (folder: string, path: string): boolean =>
 /** FILE, to be read. */
 export function fileThere(given: Given, what: string, example: string): string {
   const path = named(given, what, example);
-  const stat = statSync(path, { throwIfNoEntry: false });
-  if (stat === undefined) throw new BackupRefused(`${path} is not there`, "check the name");
-  if (stat.isDirectory()) throw new BackupRefused(`${path} is a folder`, `name ${what}, a file`);
+  if (firstBytes(path, 1, what).length === 0) throw isEmptyFile(path);
   return path;
 }
+
+/** FILE, a backup to be read. */
+export function backupThere(given: Given, what: string, example: string): string {
+  const path = fileThere(given, what, example);
+  checkBackup(path);
+  return path;
+}
+
+/** Tells a file that was never a backup from one that is damaged. */
+export function checkBackup(path: string): void {
+  const bytes = firstBytes(path, MOST_OF_DOCUMENT, "a backup");
+  if (bytes.length === 0) throw isEmptyFile(path);
+  const beginning = new TextDecoder("latin1").decode(bytes);
+  if (isArchive(bytes) || beginning.startsWith(IDENTITY)) return;
+  const header = readHeader(beginning.trim());
+  const hint = header.ok ? `it is ${describeKind(header.value.kind)}` : "take another backup file";
+  throw new BackupRefused(`${path} is not a backup of Berth`, hint);
+}
+
+/** Enough to tell any signed document. */
+const MOST_OF_DOCUMENT = 64 * 1024;
 
 export const isFolder = (path: string): boolean =>
   statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;

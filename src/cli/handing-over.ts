@@ -1,9 +1,10 @@
-import { accessSync, constants, readFileSync } from "node:fs";
+import { accessSync, constants } from "node:fs";
 import { dirname } from "node:path";
 import { realDisk } from "../platform/disk.ts";
 import { framesOf, qrTerminal } from "../license/qr.ts";
 import { Misuse } from "../platform/options.ts";
 import { isSet, stringOf, type Given } from "./command.ts";
+import { readInputBytes } from "./input-file.ts";
 import { refuseSpecialFile, writeOutputText } from "./output-file.ts";
 import { print, printExactly, printText } from "./terminal.ts";
 
@@ -51,12 +52,5 @@ function refuseToOverwrite(path: string): void {
 const MOST = 64 * 1024;
 
 /** A file named as a word or a flag, or `-` for standard input. */
-export function readInput(path: string | undefined | null, what: string): string {
-  if (path == null || path === "")
-    throw new Misuse(`${what} must be named`, "name a file, or - for standard input");
-  try {
-    return readFileSync(path === "-" ? 0 : path, "utf8");
-  } catch {
-    throw new Misuse(`${path} cannot be read`, `it should be ${what}`);
-  }
-}
+export const readInput = (path: string | undefined | null, what: string): string =>
+  new TextDecoder().decode(readInputBytes(path, what));

@@ -161,19 +161,18 @@ describe("what is not there", () => {
   });
 
   test.each([
-    ["nothing", ""],
-    ["zeros", "\u0000".repeat(2_048)],
-    ["text", "berth ".repeat(500)],
-  ])("a file that holds %s is no backup, and leaves no folder behind", async (_what, text) => {
+    ["nothing", "", "is empty", "copy it again from where it came from"],
+    ["zeros", "\u0000".repeat(2_048), "is not a backup of Berth", "take another backup file"],
+    ["text", "berth ".repeat(500), "is not a backup of Berth", "take another backup file"],
+  ])("a file that holds %s is no backup, and leaves no folder behind", async (...row) => {
+    const [, text, wrong, way] = row;
     const [file, folder] = [join(tempFolder(), "site.berth"), join(tempFolder(), "data")];
     writeFileSync(file, text);
     for (const words of [
       ["verify", file],
       ["restore", file, "--data", folder],
     ]) {
-      const { code, said, hint } = await refused(words);
-      expect([code, hint]).toEqual([1, "take another backup file"]);
-      expect(said).toStartWith(`${file} is `);
+      expect(await refused(words)).toEqual({ code: 1, said: `${file} ${wrong}`, hint: way });
     }
     expect(existsSync(folder)).toBe(false);
   });

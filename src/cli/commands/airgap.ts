@@ -1,7 +1,8 @@
 import { Misuse } from "../../platform/options.ts";
 import { DONE, isSet, stringOf, type Command, type Given, place } from "../command.ts";
 import { option } from "../flags.ts";
-import { handOver, readInput } from "../handing-over.ts";
+import { handOver } from "../handing-over.ts";
+import { readDocument } from "../input-document.ts";
 import { reach } from "../reach.ts";
 import { print, printJson } from "../terminal.ts";
 
@@ -56,7 +57,7 @@ const add: Command = {
   examples: ["berth airgap add --policy policy.jwt --license-key ABCD-1234 --code 'NJX31-…'"],
   run(given) {
     const body = {
-      license_policy: readInput(needed(given, "policy"), "the vendor's policy"),
+      license_policy: readDocument(needed(given, "policy"), "policy"),
       license_key: needed(given, "license-key"),
       policy_id: stringOf(given, "policy-id"),
       confirmation_code: needed(given, "code"),

@@ -9,7 +9,7 @@ import { FolderRefused } from "../../store/refusal.ts";
 import { restoreBackup } from "../../store/restore.ts";
 import { verify, type Verified } from "../../store/verify.ts";
 import { DONE, dataFolder, isSet, type Command } from "../command.ts";
-import { fileThere, isFolder, newFile } from "../file-argument.ts";
+import { backupThere, checkBackup, isFolder, newFile } from "../file-argument.ts";
 import { option } from "../flags.ts";
 import { folderChecks } from "../folder-checks.ts";
 import { count, print, printJson, printWarning, table } from "../terminal.ts";
@@ -31,13 +31,18 @@ const verifyCommand: Command = {
     const { verified, manifest } =
       word === undefined || isFolder(path)
         ? { verified: await walked(path, allowAuditDamage), manifest: null }
-        : await openBackup(realDisk, path, folderChecks);
+        : await openChecked(path);
     if (isSet(given, "json")) printJson({ ok: true, path, ...facts(verified, manifest) });
     else print(report(path, verified, manifest));
     warnOfDamage(path, verified);
     return DONE;
   },
 };
+
+function openChecked(path: string) {
+  checkBackup(path);
+  return openBackup(realDisk, path, folderChecks);
+}
 
 /** On stderr, whatever else is printed: it should not get lost in a script. */
 export function warnOfDamage(path: string, { auditDamage }: Verified): void {
@@ -103,7 +108,7 @@ const restoreCommand: Command = {
   arguments: ["FILE"],
   examples: ["berth restore /media/usb/site.berth --data /srv/berth"],
   async run(given) {
-    const file = fileThere(given, "the backup", EXAMPLE);
+    const file = backupThere(given, "the backup", EXAMPLE);
     const folder = dataFolder(given);
     // The file may be root's alone; what is in the folder may not become so.
     const disk = holding(file);

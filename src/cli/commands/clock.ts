@@ -1,7 +1,7 @@
 import type { ClockReply } from "../../http/routes/clock.ts";
 import { DONE, isSet, type Command, place } from "../command.ts";
 import { option } from "../flags.ts";
-import { readInput } from "../handing-over.ts";
+import { readDocument } from "../input-document.ts";
 import { reach } from "../reach.ts";
 import { print, printJson, table } from "../terminal.ts";
 
@@ -49,7 +49,7 @@ const repair: Command = {
   options: [option.data, option.identity, option.config, option.json],
   arguments: ["FILE"],
   run(given) {
-    const license = readInput(given.words[0], "the vendor's time");
+    const license = readDocument(given.words[0], "time");
     return reach(place(given), async (call) => {
       const reply = (await call("POST", "/api/admin/v1/clock/repair", { license })) as ClockReply;
       if (isSet(given, "json")) printJson(reply);

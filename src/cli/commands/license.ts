@@ -2,7 +2,8 @@ import { Misuse } from "../../platform/options.ts";
 import { DONE, isSet, stringOf, type Command, place } from "../command.ts";
 import { confirm } from "../confirm.ts";
 import { option } from "../flags.ts";
-import { checkOut, handOver, readInput } from "../handing-over.ts";
+import { checkOut, handOver } from "../handing-over.ts";
+import { readDocument } from "../input-document.ts";
 import { reach } from "../reach.ts";
 import { oneLine, print, printJson, printWarning, table } from "../terminal.ts";
 
@@ -58,7 +59,7 @@ const add: Command = {
   arguments: ["FILE"],
   examples: ["berth license add license.jwt"],
   run(given) {
-    const license = readInput(given.words[0], "the vendor's license");
+    const license = readDocument(given.words[0], "license");
     return reach(place(given), async (call) => {
       const reply = (await call("POST", "/api/v4/license/upload", { license })) as LicenseReply;
       if (isSet(given, "json")) printJson(reply);

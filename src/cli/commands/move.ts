@@ -8,7 +8,7 @@ import { restoreBackup } from "../../store/restore.ts";
 import type { Verified } from "../../store/verify.ts";
 import { DONE, dataFolder, Failure, isSet, place, type Command } from "../command.ts";
 import { confirm } from "../confirm.ts";
-import { fileThere, newFile } from "../file-argument.ts";
+import { backupThere, newFile } from "../file-argument.ts";
 import { option } from "../flags.ts";
 import { folderChecks } from "../folder-checks.ts";
 import { reach } from "../reach.ts";
@@ -68,7 +68,7 @@ const into: Command = {
   arguments: ["FILE"],
   examples: ["berth move in /media/usb/site.move --data /srv/berth"],
   async run(given) {
-    const file = fileThere(given, "what berth move out wrote", EXAMPLE);
+    const file = backupThere(given, "what berth move out wrote", EXAMPLE);
     const folder = dataFolder(given);
     const disk = holding(file);
     becomeOwnerOf(folder);

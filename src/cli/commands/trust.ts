@@ -3,7 +3,7 @@ import { Misuse } from "../../platform/options.ts";
 import { DONE, isSet, type Command, place } from "../command.ts";
 import { confirm } from "../confirm.ts";
 import { option } from "../flags.ts";
-import { readInput } from "../handing-over.ts";
+import { readDocument } from "../input-document.ts";
 import { reach } from "../reach.ts";
 import { oneLine, print, printJson, table } from "../terminal.ts";
 import { trustFacts } from "../trust-facts.ts";
@@ -16,7 +16,7 @@ const add: Command = {
   arguments: ["FILE"],
   examples: ["berth trust add trust.jwt"],
   async run(given) {
-    const license = readInput(given.words[0], "the vendor's trust document");
+    const license = readDocument(given.words[0], "trust");
     // Asked twice, so that the folder is not locked while a person telephones the vendor.
     const { shown, known } = await reach(place(given), async (call) => {
       const vendors = (await call("GET", "/api/admin/v1/trust")) as VendorReply[];

@@ -4,7 +4,8 @@ import { inspect } from "../../vendor/inspect.ts";
 import { receive } from "../../vendor/receive.ts";
 import { DONE, FAILED, Failure, isSet, stringOf, type Command } from "../command.ts";
 import { option } from "../flags.ts";
-import { handOver, readInput } from "../handing-over.ts";
+import { handOver } from "../handing-over.ts";
+import { readDocument } from "../input-document.ts";
 import { deskFlags as desk, openDesk, openDeskRecords } from "../open-desk.ts";
 import { print, printJson } from "../terminal.ts";
 
@@ -30,7 +31,7 @@ const receiveCommand: Command = {
   options: [option.dir, option.json],
   arguments: ["FILE"],
   async run(given) {
-    const document = readInput(given.words[0], "the site's receipt").trim();
+    const document = readDocument(given.words[0], "receipt");
     const receipt = await receive(await openDeskRecords(given), document, wallClock());
     if (isSet(given, "json")) printJson(receipt);
     else print(`license ${receipt.license_id}, serial ${receipt.serial}, was given back`);
@@ -44,7 +45,7 @@ const inspectCommand: Command = {
   options: [option.dir, option.json],
   arguments: ["FILE"],
   async run(given) {
-    const document = readInput(given.words[0], "a document").trim();
+    const document = readDocument(given.words[0], null);
     const trusting = given.values.has("dir") ? await openDeskRecords(given) : null;
     const found = await inspect(document, trusting);
     if (isSet(given, "json")) printJson(found);

@@ -5,7 +5,8 @@ import { restoredSince, warningsAbout } from "../../vendor/continuity.ts";
 import { issue } from "../../vendor/issue.ts";
 import { DONE, Failure, isSet, stringOf, type Command } from "../command.ts";
 import { option } from "../flags.ts";
-import { handOver, readInput } from "../handing-over.ts";
+import { handOver } from "../handing-over.ts";
+import { readDocument } from "../input-document.ts";
 import { deskFlags, numberFlag, openDesk } from "../open-desk.ts";
 import { termsFlags, termsGiven } from "../terms-flags.ts";
 import { printJson, printWarning } from "../terminal.ts";
@@ -35,8 +36,8 @@ export const issueCommand: Command = {
     if ((path === null) === (renew === null)) {
       throw new Misuse("give either --request or --renew", "berth vendor issue --help");
     }
-    const opened = await openDesk(given);
     const request = path === null ? null : await requestIn(path);
+    const opened = await openDesk(given);
     const now = wallClock();
     const restored = request === null ? [] : restoredSince(opened, request);
     const warnings = request === null ? [] : warningsAbout(opened, request, now);
@@ -65,7 +66,7 @@ export const issueCommand: Command = {
 };
 
 async function requestIn(path: string) {
-  const verified = await verifyRequest(readInput(path, "the site's request").trim());
+  const verified = await verifyRequest(readDocument(path, "request"));
   if (verified.ok) return verified.value;
   throw new Failure(`${path} ${verified.fault}`, "ask the site for a new request");
 }

@@ -4,7 +4,8 @@ import { confirmActivation, initializationCode, makePolicy } from "../../vendor/
 import { DONE, isSet, stringOf, type Command } from "../command.ts";
 import { dayOf } from "../day.ts";
 import { option } from "../flags.ts";
-import { handOver, readInput } from "../handing-over.ts";
+import { handOver } from "../handing-over.ts";
+import { readDocument } from "../input-document.ts";
 import { deskFlags as desk, numberFlag, openDesk } from "../open-desk.ts";
 import { termsFlags, termsGiven } from "../terms-flags.ts";
 import { print, printJson } from "../terminal.ts";
@@ -61,8 +62,9 @@ const confirm: Command = {
     if (key === null || code === null) {
       throw new Misuse("--license-key and --activation-code must be given", CONFIRM);
     }
+    const document = readDocument(stringOf(given, "policy"), "policy");
     const confirmed = await confirmActivation(await openDesk(given), {
-      policy: readInput(stringOf(given, "policy"), "the policy (--policy FILE)").trim(),
+      policy: document,
       licenseKey: key,
       activationCode: code,
       initializationCode: stringOf(given, "initialization-code") ?? "",

@@ -1,0 +1,52 @@
+import { readHeader, type Kind } from "../license/document.ts";
+import { describeKind, KIND_NAMES } from "../license/kind-names.ts";
+import { policyText } from "../license/policy.ts";
+import { Failure } from "./command.ts";
+import { isEmptyFile, nameOfInput, readInputBytes, tooLarge } from "./input-file.ts";
+
+const COPY_AGAIN = "copy all of it again from the original: from eyJ to the last character";
+
+/**
+ * The text of a signed document in a file, or on standard input with `-`. Whatever can be told of a
+ * wrong file is told here, by its name, before anybody else is asked. `kind` null: any kind.
+ */
+export function readDocument(path: string | undefined | null, kind: Kind | null): string {
+  const wanted = kind === null ? "a document of Berth" : KIND_NAMES[kind];
+  const bytes = readInputBytes(path, wanted);
+  const file = path ?? "";
+  const name = nameOfInput(file);
+  const content = utf8In(bytes);
+  if (content === null) {
+    throw isArchive(bytes)
+      ? new Failure(`${name} is not ${wanted}: it is an archive`, "berth restore takes a backup")
+      : new Failure(`${name} is not ${wanted}: it holds binary data`, "check the name of the file");
+  }
+  const text = kind === "policy" ? policyText(content) : content.trim();
+  if (text === "") throw isEmptyFile(file);
+  const header = readHeader(text);
+  if (!header.ok) {
+    if (header.fault === "is too large") throw tooLarge(file, wanted);
+    throw new Failure(`${name} is not ${wanted}`, COPY_AGAIN);
+  }
+  if (kind !== null && header.value.kind !== kind) {
+    throw new Failure(`${name} is ${describeKind(header.value.kind)}`, `it should be ${wanted}`);
+  }
+  return text;
+}
+
+/** Null: it is no text. */
+function utf8In(bytes: Uint8Array): string | null {
+  if (bytes.includes(0)) return null;
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
+const MAGIC = "ustar";
+const MAGIC_AT = 257;
+
+/** Whether it begins like a tar file, which every backup is. */
+export const isArchive = (bytes: Uint8Array): boolean =>
+  new TextDecoder("latin1").decode(bytes.subarray(MAGIC_AT, MAGIC_AT + MAGIC.length)) === MAGIC;

@@ -1,0 +1,224 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { KINDS, type Kind } from "../../src/license/document.ts";
+import { buildBinary } from "../support/binary.ts";
+import { berth, done } from "../support/berth.ts";
+import { makeSite } from "../support/site-folder.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(60_000);
+
+const VECTORS = join(import.meta.dir, "..", "vectors", "documents");
+
+const root = mkdtempSync(join(tmpdir(), "berth-input-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+const inRoot = (name: string): string => join(root, name);
+const data = ["--data", inRoot("site")];
+const desk = ["--dir", inRoot("desk")];
+const backup = inRoot("site.berth");
+
+beforeAll(async () => {
+  await makeSite(inRoot("site"), { product: "cad" });
+  await done(["vendor", "init", "--name", "Acme", ...desk, "--product", "cad"]);
+  await done(["backup", backup, ...data]);
+  writeFileSync(inRoot("empty.jwt"), "");
+  writeFileSync(inRoot("blank.jwt"), " \n\n");
+  writeFileSync(inRoot("letter.jwt"), "Dear customer,\nplease find your license attached.\n");
+  writeFileSync(inRoot("picture.jwt"), Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 1, 2, 0xff, 0xfe]));
+  mkdirSync(inRoot("folder.jwt"));
+  for (const kind of KINDS) copyFileSync(join(VECTORS, `good-${kind}.jwt`), inRoot(`${kind}.jwt`));
+});
+
+const CONFIRMING = ["--license-key", "K", "--activation-code", "C"];
+
+/** Every command that reads a signed document, by the kind it takes. */
+const COMMANDS: readonly [string, Kind, (file: string) => string[]][] = [
+  ["license add", "license", (file) => ["license", "add", file, ...data]],
+  ["trust add", "trust", (file) => ["trust", "add", file, ...data, "--yes"]],
+  ["clock repair", "time", (file) => ["clock", "repair", file, ...data]],
+  [
+    "airgap add",
+    "policy",
+    (file) => ["airgap", "add", "--policy", file, "--license-key", "K", "--code", "C", ...data],
+  ],
+  ["vendor issue", "request", (file) => ["vendor", "issue", ...desk, "--request", file]],
+  ["vendor receive", "receipt", (file) => ["vendor", "receive", file, ...desk]],
+  [
+    "vendor confirm",
+    "policy",
+    (file) => ["vendor", "confirm", ...desk, "--policy", file, ...CONFIRMING],
+  ],
+];
+
+const NAMES: Readonly<Record<Kind, string>> = {
+  trust: "a trust document",
+  request: "a license request",
+  license: "a license",
+  policy: "a policy",
+  lease: "a lease",
+  receipt: "a receipt",
+  time: "a time document",
+};
+
+const TAKEN_BY: Readonly<Record<Kind, string>> = {
+  trust: "berth trust add takes it",
+  request: "it goes to the vendor, where berth vendor issue takes it",
+  license: "berth license add takes it",
+  policy: "berth airgap add takes it",
+  lease: "it is for the application that asked for it",
+  receipt: "it goes to the vendor, where berth vendor receive takes it",
+  time: "berth clock repair takes it",
+};
+
+/** What it says on stderr; every refusal has exit code 1 and prints nothing else. */
+async function refused(words: string[], stdin?: string): Promise<string> {
+  const { code, stdout, stderr } = await berth(words, { ...(stdin !== undefined && { stdin }) });
+  expect([code, stdout]).toEqual([1, ""]);
+  return stderr;
+}
+
+const errorOf = (stderr: string): string => /^berth: error: (.*)$/m.exec(stderr)?.[1] ?? stderr;
+
+describe.each(COMMANDS)("berth %s", (_name, kind, words) => {
+  const error = async (file: string) => errorOf(await refused(words(inRoot(file))));
+
+  test("says that an empty file is empty", async () => {
+    expect(await error("empty.jwt")).toBe(`${inRoot("empty.jwt")} is empty`);
+    expect(await error("blank.jwt")).toBe(`${inRoot("blank.jwt")} is empty`);
+  });
+
+  test("says that a large file is too large", async () => {
+    const said = errorOf(await refused(words(buildBinary())));
+    expect(said).toBe(`${buildBinary()} is too large to be ${NAMES[kind]}`);
+  });
+
+  test("says that a missing file is not there", async () => {
+    expect(await error("nofile.jwt")).toBe(`${inRoot("nofile.jwt")} is not there`);
+    expect(await error("letter.jwt/in")).toBe(`${inRoot("letter.jwt/in")} is not there`);
+  });
+
+  test("says that a folder is a folder", async () => {
+    expect(await error("folder.jwt")).toBe(`${inRoot("folder.jwt")} is a folder`);
+  });
+
+  test("says that a file of other text or of bytes is not what it takes", async () => {
+    expect(await error("letter.jwt")).toBe(`${inRoot("letter.jwt")} is not ${NAMES[kind]}`);
+    expect(await error("picture.jwt")).toBe(
+      `${inRoot("picture.jwt")} is not ${NAMES[kind]}: it holds binary data`,
+    );
+  });
+
+  test("names the command for a backup", async () => {
+    const stderr = await refused(words(backup));
+    expect(errorOf(stderr)).toBe(`${backup} is not ${NAMES[kind]}: it is an archive`);
+    expect(stderr).toContain("berth: hint: berth restore takes a backup\n");
+  });
+
+  test.each(KINDS.filter((other) => other !== kind))(
+    "names the kind and the command that takes it for a document of kind %s",
+    async (other) => {
+      const file = inRoot(`${other}.jwt`);
+      const said = errorOf(await refused(words(file)));
+      expect(said).toStartWith(`${file} is ${NAMES[other]}`);
+      expect(said).toContain(`: ${TAKEN_BY[other]}`);
+    },
+  );
+});
+
+test("berth license add names standard input when that is empty", async () => {
+  const stderr = await refused(["license", "add", "-", ...data], "");
+  expect(errorOf(stderr)).toBe("standard input is empty");
+});
+
+test("berth license add refuses a file of the wrong kind before it looks for a data folder", async () => {
+  const nowhere = ["--data", inRoot("nowhere")];
+  const stderr = await refused(["license", "add", inRoot("trust.jwt"), ...nowhere]);
+  expect(errorOf(stderr)).toBe(
+    `${inRoot("trust.jwt")} is a trust document: berth trust add takes it`,
+  );
+});
+
+test("berth vendor inspect tells an empty file, a folder and other text apart", async () => {
+  const error = async (name: string) =>
+    errorOf(await refused(["vendor", "inspect", inRoot(name), ...desk]));
+  expect(await error("empty.jwt")).toEndWith("empty.jwt is empty");
+  expect(await error("folder.jwt")).toEndWith("folder.jwt is a folder");
+  expect(await error("nofile.jwt")).toEndWith("nofile.jwt is not there");
+  expect(await error("letter.jwt")).toEndWith("letter.jwt is not a document of Berth");
+});
+
+/** Every command that reads a backup. */
+const READING_BACKUPS: readonly [string, (file: string) => string[]][] = [
+  ["restore", (file) => ["restore", file, "--data", inRoot("other")]],
+  ["verify", (file) => ["verify", file]],
+  ["move in", (file) => ["move", "in", file, "--data", inRoot("other")]],
+];
+
+describe.each(READING_BACKUPS)("berth %s", (name, words) => {
+  const error = async (file: string) => errorOf(await refused(words(inRoot(file))));
+
+  test("tells an empty, a missing and another file apart", async () => {
+    expect(await error("empty.jwt")).toBe(`${inRoot("empty.jwt")} is empty`);
+    expect(await error("nofile.jwt")).toBe(`${inRoot("nofile.jwt")} is not there`);
+    for (const file of ["letter.jwt", "picture.jwt"]) {
+      expect(await error(file)).toBe(`${inRoot(file)} is not a backup of Berth`);
+    }
+    // `verify` takes a folder as a data folder.
+    if (name !== "verify")
+      expect(await error("folder.jwt")).toBe(`${inRoot("folder.jwt")} is a folder`);
+  });
+
+  test.each([...KINDS])("names the command for a document of kind %s", async (kind) => {
+    const file = inRoot(`${kind}.jwt`);
+    const stderr = await refused(words(file));
+    expect(errorOf(stderr)).toBe(`${file} is not a backup of Berth`);
+    expect(stderr).toContain(`berth: hint: it is ${NAMES[kind]}`);
+    expect(stderr).toContain(`: ${TAKEN_BY[kind]}`);
+  });
+
+  test("still says where a backup is damaged", async () => {
+    const bytes = readFileSync(backup);
+    // In the size of the first file in it.
+    bytes[130] = 0x39;
+    writeFileSync(inRoot("damaged.berth"), bytes);
+    expect(await error("damaged.berth")).toContain("is damaged at byte 0");
+  });
+});
+
+const isRoot = process.getuid?.() === 0;
+const NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+
+describe.skipIf(process.platform === "win32" || (isRoot && Bun.which("setpriv") === null))(
+  "a file that this user may not read",
+  () => {
+    test.each([...COMMANDS.map(([name, , words]) => [name, words] as const), ...READING_BACKUPS])(
+      "is told as such by berth %s, with sudo as the way",
+      (_name, words) => {
+        const path = inRoot("secret.jwt");
+        rmSync(path, { force: true });
+        writeFileSync(path, readFileSync(inRoot("license.jwt")));
+        chmodSync(path, 0);
+        chmodSync(root, 0o755);
+        const binary = inRoot("berth");
+        copyFileSync(buildBinary(), binary);
+        chmodSync(binary, 0o755);
+        const by = isRoot ? NOBODY : [];
+        const ended = Bun.spawnSync([...by, binary, ...words(path)], { cwd: "/", stdin: "ignore" });
+        const stderr = ended.stderr.toString();
+        expect([ended.exitCode, errorOf(stderr)]).toEqual([1, `permission denied: ${path}`]);
+        expect(stderr).toMatch(/^berth: hint: .*sudo/m);
+      },
+    );
+  },
+);
