@@ -16,7 +16,8 @@ export const HINTS: Readonly<Record<string, string>> = {
   request_unknown: "make a new request with berth license request",
   request_used: "make a new request with berth license request",
   slots_borrowed: "berth slots shows who holds them; --with-borrows goes on",
-  stale_license: "berth license list shows what is installed; ask the vendor for a newer one",
+  stale_license:
+    "berth license list shows what is installed; berth license request asks for a newer one",
   storage_failed: "look after the disk; berth doctor says more",
   storage_full: "make room on the disk of the data folder",
   unknown_name: "berth admin user list shows them all",

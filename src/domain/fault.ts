@@ -1,5 +1,11 @@
 import type { Instant } from "./time.ts";
 
+/** A license that was here, and when it was given back to its vendor. */
+export interface GivenBack {
+  readonly license: number;
+  readonly at: Instant;
+}
+
 /** Every way the rules say no, each with the facts that would help the caller. */
 export type Fault =
   | { readonly code: "missing_parameters"; readonly fields: readonly string[] }
@@ -46,12 +52,19 @@ export type Fault =
     }
   | { readonly code: "clock_suspect"; readonly behind: number }
   | { readonly code: "untrusted_vendor" }
-  /** `until` when it was moved here, and was good for a while. */
-  | { readonly code: "hardware_mismatch"; readonly until?: Instant }
+  /**
+   * `until` when it was moved here, and was good for a while; `appliances` when it names another
+   * appliance than this one.
+   */
+  | {
+      readonly code: "hardware_mismatch";
+      readonly until?: Instant;
+      readonly appliances?: { readonly signed: string; readonly here: string };
+    }
   | { readonly code: "moved_away"; readonly at: Instant }
-  | { readonly code: "request_unknown" }
+  | { readonly code: "request_unknown"; readonly givenBack?: GivenBack }
   | { readonly code: "request_used" }
-  | { readonly code: "stale_license"; readonly serial: number }
+  | { readonly code: "stale_license"; readonly serial: number; readonly givenBack?: GivenBack }
   | { readonly code: "unknown_vendor" }
   | { readonly code: "vendor_in_use"; readonly licenses: number }
   | { readonly code: "slots_borrowed"; readonly slots: number }

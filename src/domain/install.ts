@@ -1,7 +1,7 @@
 import type { InstallLicense, MakeActivation, MakeRequest, RemoveLicense } from "./command.ts";
 import { totalAt } from "./consumption.ts";
 import { decided, type Decision } from "./decision.ts";
-import type { Fault } from "./fault.ts";
+import type { Fault, GivenBack } from "./fault.ts";
 import { limits } from "./limits.ts";
 import { no, ok, type Result } from "./result.ts";
 import { borrowEndOf } from "./slots.ts";
@@ -56,12 +56,13 @@ export function decideInstallLicense(
   if (vendor === undefined || !claims(vendor, terms.product))
     return no({ code: "untrusted_vendor" });
   const installed = state.licenses.get(license);
-  if (!isSameLine(installed, state.tombstones.get(license), command)) {
-    return no({ code: "untrusted_vendor" });
-  }
+  const tombstone = state.tombstones.get(license);
+  if (!isSameLine(installed, tombstone, command)) return no({ code: "untrusted_vendor" });
   if (installed?.grant.document === grant.document) return decided([], { license });
-  const newest = installed?.grant.serial ?? state.tombstones.get(license)?.serial ?? 0;
-  if (grant.serial <= newest) return no({ code: "stale_license", serial: newest });
+  const newest = installed?.grant.serial ?? tombstone?.serial ?? 0;
+  if (grant.serial <= newest) {
+    return no({ code: "stale_license", serial: newest, ...givenBack(state, command) });
+  }
   const answered = hardwareFor(state, command, installed, at);
   if (!answered.ok) return answered;
 
@@ -114,15 +115,28 @@ function isSameLine(
   return vendor === grant.vendor && product === terms.product;
 }
 
+/** For a refusal of what came as a file: a code is asked for in another way than a new request. */
+function givenBack(
+  state: State,
+  { license, answers }: InstallLicense,
+): { readonly givenBack?: GivenBack } {
+  const tombstone = state.licenses.has(license) ? undefined : state.tombstones.get(license);
+  const isByCode = answers !== null && "activation" in answers;
+  return tombstone === undefined || isByCode ? {} : { givenBack: { license, at: tombstone.at } };
+}
+
 /** The frozen hardware list the license is signed for, if we ever gave it to a vendor. */
 function hardwareFor(
   state: State,
-  { answers, grant }: InstallLicense,
+  command: InstallLicense,
   installed: License | undefined,
   at: Instant,
 ): Result<readonly HardwareDigest[], Fault> {
+  const { answers, grant } = command;
   if (answers === null) {
-    if (installed === undefined) return no({ code: "request_unknown" });
+    if (installed === undefined) {
+      return no({ code: "request_unknown", ...givenBack(state, command) });
+    }
     return same(installed.grant, grant.hardwareId);
   }
   if ("activation" in answers) {

@@ -1,3 +1,4 @@
+import type { GivenBack } from "../domain/fault.ts";
 import type { Instant } from "../domain/time.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import type { AnyFault, Code } from "./faults.ts";
@@ -182,9 +183,9 @@ export const FAULTS: { readonly [C in Code]: Row<C> } = {
   },
   hardware_mismatch: {
     status: 400,
-    say: ({ until }) =>
+    say: ({ until, appliances }) =>
       until === undefined
-        ? "the license was signed for other hardware; make a new request for this machine"
+        ? signedElsewhere(appliances)
         : `the license was signed for the host it was moved from, and was good here until ${rfc3339(until)}; make a new request for this machine`,
   },
   moved_away: {
@@ -193,12 +194,16 @@ export const FAULTS: { readonly [C in Code]: Row<C> } = {
   },
   request_unknown: {
     status: 400,
-    say: () => "the license answers no request of this appliance; make a new one",
+    say: ({ givenBack }) =>
+      givenBackText(givenBack) ??
+      "the license answers no request of this appliance; make a new one",
   },
   request_used: { status: 400, say: () => "the request this license answers was answered already" },
   stale_license: {
     status: 400,
-    say: ({ serial }) => `serial ${serial} of this license was here already; ask for a newer one`,
+    say: ({ serial, givenBack }) =>
+      givenBackText(givenBack) ??
+      `serial ${serial} of this license was here already; ask for a newer one`,
   },
   trust_closed: {
     status: 400,
@@ -256,6 +261,17 @@ const BUSY = {
   requests: "too many requests at once; try again",
   streams: "too many pages watch already; close one of them",
 };
+
+const signedElsewhere = (appliances: Named<"hardware_mismatch">["appliances"]): string =>
+  appliances === undefined
+    ? "the license was signed for other hardware; make a new request for this machine"
+    : `the license is for appliance ${appliances.signed}; this one is ${appliances.here}: ` +
+      "install it there, or make a new request here";
+
+const givenBackText = (givenBack: GivenBack | undefined): string | null =>
+  givenBack === undefined
+    ? null
+    : `license ${givenBack.license} was given back on ${rfc3339(givenBack.at)}; make a new request`;
 
 function noSlot(slots: number, nextFree: Instant | null): string {
   const taken = slots === 1 ? "the only slot is taken" : `all ${slots} slots are taken`;

@@ -169,9 +169,12 @@ export class Licensing {
         : no({ code: "invalid_license_file", reason: verified.fault });
     }
     const { license, terms, vendor } = verified.value;
-    const ours =
-      license.cnf.jwk.x === this.#identity.key.x && license.appliance === this.#identity.id;
-    if (!ours) return no({ code: "hardware_mismatch" });
+    const here = this.#identity.id;
+    if (license.appliance !== here) {
+      const appliances = { signed: license.appliance, here };
+      return no({ code: "hardware_mismatch", appliances });
+    }
+    if (license.cnf.jwk.x !== this.#identity.key.x) return no({ code: "hardware_mismatch" });
     const { request_id: request, nonce } = license;
     return this.#store.transact(
       {

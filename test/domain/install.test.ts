@@ -265,9 +265,11 @@ describe("a license given back", () => {
     const again = (serial: number) => ({ ...renew(1, serial), answers: answerTo("anew") });
     const late = { ...renew(1, 6), answers: answerTo(requestFor(1)) };
     gone.at(MONDAY).when(late).refuses({ code: "request_unknown" });
-    gone.at(MONDAY).when(again(5)).refuses({ code: "stale_license", serial: 5 });
-    gone.at(MONDAY).when(again(4)).refuses({ code: "stale_license", serial: 5 });
-    gone.at(MONDAY).when(renew(1, 6)).refuses({ code: "request_unknown" });
+    const givenBack = { license: 1, at: MONDAY };
+    gone.at(MONDAY).when(again(5)).refuses({ code: "stale_license", serial: 5, givenBack });
+    gone.at(MONDAY).when(again(4)).refuses({ code: "stale_license", serial: 5, givenBack });
+    gone.at(MONDAY).when(renew(1, 6)).refuses({ code: "request_unknown", givenBack });
+    gone.at(MONDAY).when(renew(2, 6)).refuses({ code: "request_unknown" });
     asked.at(MONDAY).when(again(6)).records({ type: "LicenseInstalled", license: 1 });
     const { licenses } = replayed(asked.at(MONDAY).did(again(6)).events);
     expect(licenses.get(1)?.counter.total).toBe(0);

@@ -5,7 +5,8 @@ import { verifyReceipt } from "../../src/license/receipt.ts";
 import type { VendorReply } from "../../src/http/routes/trust.ts";
 import { expectOk, expectUnchanged, openAppliance, type Appliance } from "../support/api.ts";
 import { granted } from "../support/licensed-store.ts";
-import { minutes } from "../support/scenario.ts";
+import { rfc3339 } from "../../src/platform/rfc3339.ts";
+import { minutes, MONDAY } from "../support/scenario.ts";
 import { answer, KEY, PRODUCTS, trustDocument } from "../support/vendor.ts";
 
 const LIST = "/api/admin/v1/trust";
@@ -227,12 +228,23 @@ describe("giving a license back", () => {
     expect(granted(await verifyReceipt(receipt)).borrows).toEqual(["ada"]);
   });
 
-  test("is for good: the file that was here does not come in again", async () => {
+  test("is for good: the file that was here does not come in again, nor does its renewal", async () => {
     const site = await openAppliance({ licenses: {} });
+    const givenBack = `license 7 was given back on ${rfc3339(MONDAY)}; make a new request`;
     const file = await answer(await site.asked(), 7);
     expectOk(await site.upload(file));
     await giveBack(site, { license_id: "7" });
-    await expectUnchanged(site, 400, "stale_license", () => site.upload(file));
+    const message = await expectUnchanged(site, 400, "stale_license", () => site.upload(file));
+    expect(message).toBe(givenBack);
+    const renewal = await answer(
+      await site.asked(),
+      7,
+      {},
+      { serial: 2, request_id: null, nonce: null },
+    );
+    expect(await expectUnchanged(site, 400, "request_unknown", () => site.upload(renewal))).toBe(
+      givenBack,
+    );
     const anew = await answer(await site.asked(), 7);
     await expectUnchanged(site, 400, "stale_license", () => site.upload(anew));
     expectOk(await site.upload(await answer(await site.asked(), 7, {}, { serial: 2 })));
