@@ -1,11 +1,8 @@
-import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import {
   Misuse,
-  parseConfig,
   resolveOptions,
   strangers,
-  type ConfigFile,
   type Environment,
   type Option,
   type Value,
@@ -25,6 +22,7 @@ import { DONE, FAILED, Failure, MISUSED, NEEDS_OPERATOR, type Command } from "./
 import { commands, groups } from "./command-table.ts";
 import { option } from "./flags.ts";
 import { nearest } from "./nearest.ts";
+import { readSettings } from "./settings-file.ts";
 import { print, printError, printWarning } from "./terminal.ts";
 import { inWords } from "./system-errors.ts";
 import { allUsage, commandUsage, listUsage, usage } from "./usage.ts";
@@ -62,9 +60,12 @@ async function dispatch(
   for (const name of strangers(environment, Object.values(option))) {
     printWarning(`the environment holds ${name}, which berth does not know`);
   }
-  const file = readConfig(flags, environment);
-  const values = resolveOptions(command.options, flags, environment, file);
-  return command.run({ values, words, environment, platform });
+  const settings = readSettings(command, flags, environment);
+  const values = resolveOptions(command.options, flags, environment, settings.file);
+  if (settings.servicePath !== null) {
+    values.set("config", { value: settings.servicePath, from: "default" });
+  }
+  return command.run({ values, words, environment, platform, settingsFault: settings.fault });
 }
 
 /** Of everything, of a group, of a command, or of all that begin with the same word. */
@@ -182,20 +183,6 @@ const firstSentence = (text: string): string => {
   const sentence = text.split(". ")[0] ?? text;
   return sentence.charAt(0).toLowerCase() + sentence.slice(1);
 };
-
-const settings = Object.values(option).filter((one: Option) => one.setting);
-
-function readConfig(flags: Flags, environment: Environment): ConfigFile | null {
-  const path = flags["config"] ?? environment["BERTH_CONFIG"];
-  if (typeof path !== "string" || path === "") return null;
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch {
-    throw new Misuse(`the configuration file ${path} cannot be read`, "check --config");
-  }
-  return parseConfig(path, text, settings);
-}
 
 const REFUSALS = [
   Failure,

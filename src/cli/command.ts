@@ -12,6 +12,8 @@ export interface Command {
   readonly hidden?: boolean;
   /** Words after the name; none unless it says so. */
   readonly arguments?: readonly string[];
+  /** It runs with a settings file that is wrong, too, and says what is wrong with it. */
+  readonly examinesSettings?: boolean;
   readonly run: (given: Given) => Promise<number>;
 }
 
@@ -20,6 +22,8 @@ export interface Given {
   readonly words: readonly string[];
   readonly environment: Environment;
   readonly platform: NodeJS.Platform;
+  /** Why the settings file was not read; null or absent: it was, or there is none. */
+  readonly settingsFault?: Misuse | null;
 }
 
 export const DONE = 0;

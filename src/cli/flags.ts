@@ -1,4 +1,4 @@
-import type { Option } from "../platform/options.ts";
+import { SERVICE_SETTINGS, type Option } from "../platform/options.ts";
 import { listenCheck, oneOf, settings } from "./settings.ts";
 
 /** Every flag there is, each described once. */
@@ -36,7 +36,13 @@ export const option = {
     help: "only warn when the audit log is damaged and nothing else is",
   },
   note: { name: "note", type: "string", value: "TEXT", help: "what the audit log says about it" },
-  config: { name: "config", type: "string", value: "FILE", help: "settings, as TOML" },
+  config: {
+    name: "config",
+    type: "string",
+    value: "FILE",
+    help: "settings, as TOML",
+    usual: `${SERVICE_SETTINGS}, where the data folder is the service's`,
+  },
   product: { name: "product", type: "string", value: "CODE", help: "of this product only" },
   demoProducts: {
     name: "product",

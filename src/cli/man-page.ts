@@ -18,7 +18,8 @@ Berth shares a site's software licenses: applications register users, borrow slo
 consumption over HTTP; licenses come in and requests go out as files, QR codes or by voice.
 .PP
 Every flag has an environment variable of the same meaning, and settings can be kept in a TOML file
-named with \\fB\\-\\-config\\fR. Flags go before the environment, the environment before the file.
+named with \\fB\\-\\-config\\fR; on the service's folder it is the service's own. Flags go
+before the environment, the environment before the file.
 .SH COMMANDS
 ${shown.map(section).join("\n")}
 .SH EXIT STATUS

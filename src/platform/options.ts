@@ -50,6 +50,9 @@ export class Misuse extends Error {
 
 export const twinOf = ({ name }: Option): string => `BERTH_${snake(name).toUpperCase()}`;
 
+/** A flag's name as a key of a settings file. */
+export const keyOf = ({ name }: Option): string => snake(name);
+
 const snake = (name: string): string => name.replaceAll("-", "_");
 
 /** Flags before the environment before the file before the default. */
@@ -87,7 +90,7 @@ function lookUp(
   if (variable !== undefined && variable !== "") {
     return { value: placed(option, typed(option, variable), "."), from: twin };
   }
-  const kept = file?.values.get(snake(option.name));
+  const kept = file?.values.get(keyOf(option));
   if (file !== null && kept !== undefined) {
     return { value: placed(option, kept, dirname(file.path)), from: file.path };
   }
@@ -112,53 +115,15 @@ export interface ConfigFile {
   readonly values: ReadonlyMap<string, Value>;
 }
 
-/** A TOML file of settings. A key nobody knows is a mistake somebody should hear about. */
-export function parseConfig(path: string, text: string, options: readonly Option[]): ConfigFile {
-  const known = new Map(options.filter(({ setting }) => setting).map((o) => [snake(o.name), o]));
-  const values = new Map<string, Value>();
-  for (const [written, value] of Object.entries(parseToml(path, text))) {
-    const key = snake(written);
-    const option = known.get(key);
-    if (option === undefined) {
-      throw new Misuse(
-        `${path}: unknown key ${written}`,
-        `known keys: ${[...known.keys()].join(", ")}`,
-      );
-    }
-    // A count is a number in TOML and digits everywhere else.
-    const told = Number.isInteger(value) && option.type === "string" ? String(value) : value;
-    if (!fits(option, told))
-      throw new Misuse(`${path}: ${key} must be a ${option.type}`, option.help);
-    values.set(key, told);
-  }
-  return { path, values };
-}
-
-function parseToml(path: string, text: string): object {
-  try {
-    return Bun.TOML.parse(text);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new Misuse(
-      `${path} is not valid TOML: ${reason}`,
-      "see berth config --help for the keys",
-    );
-  }
-}
-
-function fits(option: Option, value: unknown): value is Value {
-  if (option.type !== "list") return typeof value === option.type;
-  return Array.isArray(value) && value.every((part) => typeof part === "string");
-}
-
 /** Variables that look like ours and mean nothing: most likely a typing mistake. */
 export function strangers(environment: Environment, options: readonly Option[]): string[] {
   const known = new Set(options.map(twinOf));
   return Object.keys(environment).filter((name) => name.startsWith("BERTH_") && !known.has(name));
 }
 
-/** Where a service has its data. */
+/** Where a service has its data, and its settings. */
 export const SERVICE_DATA = "/var/lib/berth";
+export const SERVICE_SETTINGS = "/etc/berth/berth.toml";
 
 /** Never the working folder: the same command must mean the same data wherever it is typed. */
 export function defaultDataFolder({ STATE_DIRECTORY }: Environment): string {

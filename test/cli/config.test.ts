@@ -90,10 +90,16 @@ test("without --json it is a table of name, value and source", async () => {
 
 describe("a wrong file is misuse", () => {
   test.each([
-    ["an unknown key", 'listn = "x"', /unknown key listn/, /known keys: .*listen/],
-    ["a key of no setting", "json = true", /unknown key json/, /known keys/],
-    ["a wrong type", "listen = true", /listen must be a string/, /./],
-    ["no TOML", "listen = [", /not valid TOML/, /./],
+    ["an unknown key", 'listn = "x"', /:1: unknown key listn/, /did you mean listen\?/],
+    ["a key of no setting", "json = true", /:1: unknown key json/, /berth help serve/],
+    ["a wrong type", "listen = true", /:1: listen must be a string/, /listen = "HOST:PORT"/],
+    ["no TOML", "listen = [", /:1: Unterminated array.*not valid TOML/, /./],
+    [
+      "a wrong value",
+      'listen = "x"',
+      /:1: listen must be HOST:PORT/,
+      /for example 0\.0\.0\.0:8080/,
+    ],
   ])("%s", async (_what, text, error, hint) => {
     const path = configFile(text);
     const commands = ["config", "serve", "status"].map((name) =>

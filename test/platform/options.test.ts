@@ -3,7 +3,6 @@ import { join, resolve } from "node:path";
 import {
   defaultDataFolder,
   Misuse,
-  parseConfig,
   resolveOptions,
   twinOf,
   type ConfigFile,
@@ -25,8 +24,6 @@ const file = (values: Record<string, string | string[]>): ConfigFile => ({
   path: "/etc/berth.toml",
   values: new Map(Object.entries(values)),
 });
-
-const config = (text: string): ConfigFile => parseConfig("/etc/berth.toml", text, OPTIONS);
 
 function misuse(act: () => unknown): Misuse {
   try {
@@ -104,55 +101,6 @@ describe("the environment's text", () => {
   test.each(["2", "on", "truely", " true"])("%j is none, and is misuse", (text) => {
     const error = misuse(() => resolveOptions([json], {}, { BERTH_JSON: text }, null));
     expect(error.message).toContain("BERTH_JSON");
-  });
-});
-
-describe("a configuration file", () => {
-  test("holds settings under their names with underscores", () => {
-    const { path, values } = config('listen = "[::]:80"\nclient_networks = ["10.0.0.0/8", "::1"]');
-    expect(path).toBe("/etc/berth.toml");
-    expect(Object.fromEntries(values)).toEqual({
-      listen: "[::]:80",
-      client_networks: ["10.0.0.0/8", "::1"],
-    });
-  });
-
-  test("spells its keys with underscores or like the flags", () => {
-    for (const key of ["client_networks", "client-networks"]) {
-      const { values } = config(`${key} = ["::1"]`);
-      expect(values.get("client_networks")).toEqual(["::1"]);
-    }
-  });
-
-  test("may be empty", () => {
-    expect(config("# nothing yet\n").values.size).toBe(0);
-  });
-
-  test.each([
-    ['listn = "x"', "listn"],
-    ['client.networks = ["::1"]', "client"],
-    ['[listen]\nhost = "x"', "listen"],
-    ['[server]\nlisten = "x"', "server"],
-    ["json = true", "json"],
-    ['__proto__ = "x"', "__proto__"],
-    ["listen = true", "listen"],
-    ["listen = true", "listen"],
-    ['client_networks = "10.0.0.0/8"', "client_networks"],
-    ["client_networks = [10]", "client_networks"],
-  ])("%j is an error that names the key and the file", (text, key) => {
-    const { message } = misuse(() => config(text));
-    expect(message).toContain("/etc/berth.toml");
-    expect(message).toContain(key);
-  });
-
-  test("an unknown key's hint lists the known ones", () => {
-    const { hint } = misuse(() => config('listn = "x"'));
-    expect(hint).toContain("listen, client_networks");
-    expect(hint).not.toContain("json");
-  });
-
-  test("that is no TOML is an error", () => {
-    expect(misuse(() => config("listen = [")).message).toContain("not valid TOML");
   });
 });
 

@@ -1,4 +1,4 @@
-import type { Resolved } from "../../platform/options.ts";
+import { SERVICE_SETTINGS, type Resolved } from "../../platform/options.ts";
 import { DONE, isSet, type Command, type Given } from "../command.ts";
 import { option, serverSettings } from "../flags.ts";
 import { print, printJson, table } from "../terminal.ts";
@@ -8,7 +8,7 @@ export const configCommand: Command = {
   everyday: true,
   summary: "the settings in force, and where each came from",
   options: [...serverSettings, option.config, option.json],
-  examples: ["berth config --config /etc/berth.toml"],
+  examples: ["berth config", `berth config --config ${SERVICE_SETTINGS} --json`],
   async run(given) {
     const settings = settingsIn(given);
     if (isSet(given, "json")) {

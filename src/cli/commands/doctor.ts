@@ -1,7 +1,6 @@
-import { existsSync, readFileSync } from "node:fs";
 import type { StatusReply } from "../../http/status.ts";
 import type { ClockReply } from "../../http/routes/clock.ts";
-import { parseConfig } from "../../platform/options.ts";
+import { SERVICE_DATA, SERVICE_SETTINGS } from "../../platform/options.ts";
 import { asOwnerOf } from "../../platform/owner.ts";
 import { FolderBusy } from "../../store/lock.ts";
 import { FolderRefused } from "../../store/refusal.ts";
@@ -14,13 +13,12 @@ import {
   type Command,
   type Given,
 } from "../command.ts";
-import { exitCodeOf, finding, worstOf, type Finding } from "../doctor/finding.ts";
+import { exitCodeOf, finding, ok, worstOf, type Finding } from "../doctor/finding.ts";
 import { folderFindings } from "../doctor/folder.ts";
 import { hostFindings } from "../doctor/host.ts";
 import { siteFindings } from "../doctor/site.ts";
-import { option, serverSettings } from "../flags.ts";
+import { option } from "../flags.ts";
 import { reach } from "../reach.ts";
-import { places } from "../service/unit.ts";
 import { print, printJson, table } from "../terminal.ts";
 
 export const doctor: Command = {
@@ -35,7 +33,8 @@ export const doctor: Command = {
     option.config,
     option.json,
   ],
-  examples: ["berth doctor", "berth doctor --config /etc/berth/berth.toml --json"],
+  examples: ["berth doctor", "berth doctor --data /srv/berth --json"],
+  examinesSettings: true,
   async run(given) {
     const findings = await examine(given);
     if (isSet(given, "json")) printJson({ worst: worstOf(findings), findings });
@@ -51,26 +50,37 @@ export async function examine(given: Given): Promise<Finding[]> {
   const isBroken = inFolder.some(({ level }) => level === "broken");
   const { site, findings } = isBroken ? NOBODY : await ask(given);
   const pid = site === null || site.status.pid === process.pid ? null : site.status.pid;
-  const listens = listensOf(given, folder, pid !== null);
-  return [...inFolder, ...findings, ...hostFindings({ folder, listens, pid })];
+  const listens = listensOf(given, pid !== null);
+  const host = hostFindings({ folder, isService: isServiceFolder(given), listens, pid });
+  return [...settingsFindings(given), ...inFolder, ...findings, ...host];
 }
 
-/**
- * As they were said; of the service's folder, as the service's own settings say. Where a server
- * that was started by hand listens is known to whoever started it.
- */
-function listensOf(given: Given, folder: string, isServed: boolean): string[] {
-  const names = ["listen", "listen-tls"] as const;
-  const said = names.some((name) => !["default", undefined].includes(given.values.get(name)?.from));
-  if (said || folder !== places.data || !existsSync(places.settings)) {
-    return isServed && !said ? [] : names.flatMap((name) => stringOf(given, name) ?? []);
+function settingsFindings(given: Given): Finding[] {
+  const { settingsFault: fault } = given;
+  if (fault !== null && fault !== undefined) {
+    return [finding("settings", "broken", fault.message, fault.hint)];
   }
-  const text = readFileSync(places.settings, "utf8");
-  const { values } = parseConfig(places.settings, text, serverSettings);
-  return ["listen", "listen_tls"].flatMap((key) => {
-    const value = values.get(key);
-    return typeof value === "string" ? [value] : [];
-  });
+  const path = stringOf(given, "config");
+  return path === null ? [] : [ok("settings", `read from ${path}`)];
+}
+
+/** Its own folder, or the one that its settings name instead. */
+const isServiceFolder = ({ values }: Given): boolean =>
+  [values.get("data")?.value, values.get("data")?.from].some(
+    (one) => one === SERVICE_DATA || one === SERVICE_SETTINGS,
+  );
+
+/**
+ * As flags, the environment or the settings file say. Where a server that was started by hand
+ * listens is known to whoever started it; and a default is not in force where the file is wrong.
+ */
+function listensOf(given: Given, isServed: boolean): string[] {
+  const names = ["listen", "listen-tls"] as const;
+  const isSaid = names.some(
+    (name) => !["default", undefined].includes(given.values.get(name)?.from),
+  );
+  if (!isSaid && (isServed || (given.settingsFault ?? null) !== null)) return [];
+  return names.flatMap((name) => stringOf(given, name) ?? []);
 }
 
 interface Asked {

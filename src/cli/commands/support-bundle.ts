@@ -20,6 +20,7 @@ export const supportBundle: Command = {
     option.json,
   ],
   arguments: ["FILE"],
+  examinesSettings: true,
   examples: ["berth support-bundle /media/usb/berth-support.tar"],
   async run(given) {
     const [file] = given.words;

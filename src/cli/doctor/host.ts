@@ -13,6 +13,8 @@ import { finding, ok, type Finding } from "./finding.ts";
 
 export interface Host {
   readonly folder: string;
+  /** Whether it is the folder of the installed service. */
+  readonly isService: boolean;
   /** `HOST:PORT` of each listener that is set. */
   readonly listens: readonly string[];
   /** Of the running server; null: none. */
@@ -134,12 +136,12 @@ export function stoppedFinding({ ok: isActive, text }: Ran, result: () => string
   return finding("service", "broken", `not running (${result()})`, `journalctl -u ${SERVICE}`);
 }
 
-function serviceFindings({ folder, pid }: Host): Finding[] {
+function serviceFindings({ folder, isService, pid }: Host): Finding[] {
   if (!hasSystemd() || !existsSync(places.unit)) {
     const found = pid === null ? "not running" : "started by hand";
     return [finding("service", "note", found, "berth service install starts it with the machine")];
   }
-  if (folder !== places.data) {
+  if (!isService) {
     return [finding("service", "note", `the service has ${places.data}, not ${folder}`, "")];
   }
   const stopped = stoppedFinding(

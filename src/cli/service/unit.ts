@@ -1,4 +1,4 @@
-import { SERVICE_DATA } from "../../platform/options.ts";
+import { SERVICE_DATA, SERVICE_SETTINGS } from "../../platform/options.ts";
 
 export const SERVICE = "berth.service";
 
@@ -8,7 +8,7 @@ export const places = {
   users: "/etc/sysusers.d/berth.conf",
   man: "/usr/local/share/man/man1/berth.1",
   completion: "/usr/local/share/bash-completion/completions/berth",
-  settings: "/etc/berth/berth.toml",
+  settings: SERVICE_SETTINGS,
   sealingKey: "/etc/berth/sealing-key",
   adminToken: "/etc/berth/admin-token",
   ca: "/etc/berth/ca",

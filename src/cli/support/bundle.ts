@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { instant } from "../../domain/time.ts";
 import { asOwnerOf } from "../../platform/owner.ts";
 import { realDisk } from "../../platform/disk.ts";
-import { parseConfig, resolveOptions, type Resolved } from "../../platform/options.ts";
+import { resolveOptions, type Resolved } from "../../platform/options.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { hasSystemd, lastWords } from "../../platform/systemd.ts";
@@ -19,6 +19,7 @@ import { serverSettings } from "../flags.ts";
 import { refuseToReplace, writeOutput } from "../output-file.ts";
 import { reach } from "../reach.ts";
 import { places, SERVICE } from "../service/unit.ts";
+import { parseConfig } from "../settings-file.ts";
 import { Redaction } from "./redact.ts";
 
 export interface Entry {
@@ -39,7 +40,7 @@ export async function gather(given: Given): Promise<Entry[]> {
     redaction.standIn("user", user);
   }
   const json = (value: unknown): string => `${JSON.stringify(redaction.value(value), null, 1)}\n`;
-  const resolved = settingsOf(given, folder);
+  const resolved = settingsOf(given);
   for (const { kind, value } of pathsOf(given, folder, resolved)) redaction.standIn(kind, value);
   const settings =
     "error" in resolved
@@ -109,14 +110,9 @@ async function asked(given: Given, path: string): Promise<unknown> {
   }
 }
 
-const settingsFile = (given: Given, folder: string): string | null => {
-  const isService = folder === places.data && existsSync(places.settings);
-  return stringOf(given, "config") ?? (isService ? places.settings : null);
-};
-
 /** As they are in the file and the environment; of the service's folder, in the service's file. */
-function settingsOf(given: Given, folder: string): ReadonlyMap<string, Resolved> | Failed {
-  const path = settingsFile(given, folder);
+function settingsOf(given: Given): ReadonlyMap<string, Resolved> | Failed {
+  const path = stringOf(given, "config");
   try {
     const file =
       path === null ? null : parseConfig(path, readFileSync(path, "utf8"), serverSettings);
@@ -138,7 +134,7 @@ interface Path {
 /** Where the site keeps what: a path may name a customer or a person. */
 function pathsOf(given: Given, folder: string, settings: ReturnType<typeof settingsOf>): Path[] {
   const folders = [folder, ...(existsSync(folder) ? [realpathSync(folder)] : [])];
-  const files = [settingsFile(given, folder)];
+  const files = [stringOf(given, "config")];
   const values = "error" in settings ? null : settings;
   for (const { name, path } of serverSettings) {
     const value = path === true ? values?.get(name)?.value : undefined;

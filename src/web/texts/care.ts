@@ -100,7 +100,7 @@ export const machine = {
     {
       title: "Settings",
       text: "What is in force, and where each setting came from.",
-      commands: ["berth config --config /etc/berth/berth.toml"],
+      commands: ["berth config"],
     },
   ],
 } as const;

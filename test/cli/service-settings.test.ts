@@ -1,0 +1,141 @@
+// The settings file of an installed service is what commands on the service's folder go by.
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Finding } from "../../src/cli/doctor/finding.ts";
+import { canMount, installedMachine } from "../support/installed-machine.ts";
+import { makeSite } from "../support/site-folder.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(60_000);
+
+const FILE = "/etc/berth/berth.toml";
+
+const SETTINGS = `data = "/var/lib/berth"
+listen = "127.0.0.1:18080"
+listen_tls = "127.0.0.1:18443"
+client_auth = "login"
+`;
+
+type Settings = Record<string, { readonly value: unknown; readonly from: string }>;
+
+interface Report {
+  readonly worst: string;
+  readonly findings: readonly Finding[];
+}
+
+describe.skipIf(!canMount)("on a machine with an installed service", () => {
+  test("berth config shows the service's settings and that they are from its file", async () => {
+    const { run } = installedMachine(SETTINGS);
+    const { code, stdout } = await run("config", "--json");
+    expect(code).toBe(0);
+    const settings = JSON.parse(stdout) as Settings;
+    expect(settings).toMatchObject({
+      data: { value: "/var/lib/berth", from: FILE },
+      listen: { value: "127.0.0.1:18080", from: FILE },
+      "listen-tls": { value: "127.0.0.1:18443", from: FILE },
+      "client-auth": { value: "login", from: FILE },
+      log: { value: "usual", from: "default" },
+      config: { value: FILE, from: "default" },
+    });
+  });
+
+  test("--data and --config that name something else leave the service's file unread", async () => {
+    const { run } = installedMachine(SETTINGS);
+    const elsewhere = await run("config", "--json", "--data", "/srv/other");
+    const settings = JSON.parse(elsewhere.stdout) as Settings;
+    expect(settings["listen"]).toEqual({ value: "0.0.0.0:8080", from: "default" });
+    expect(settings["config"]).toBeUndefined();
+    const named = await run("config", "--json", "--config", "/dev/null");
+    expect((JSON.parse(named.stdout) as Settings)["client-auth"]?.from).toBe("default");
+  });
+
+  test("berth config without such a file shows the defaults", async () => {
+    const { code, stdout } = await installedMachine(null).run("config", "--json");
+    expect([code, (JSON.parse(stdout) as Settings)["listen"]?.from]).toEqual([0, "default"]);
+  });
+
+  test("every command on the service's folder follows its file to the data folder", async () => {
+    const moved = join(tempFolder(), "data");
+    await makeSite(moved, { product: "cad" });
+    const { run } = installedMachine(`data = ${JSON.stringify(moved)}\n`);
+    const { code, stdout, stderr } = await run("status");
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toContain(`${moved} (site)`);
+  });
+
+  test("the help of berth config names the service's file", async () => {
+    const { stdout } = await installedMachine(null).run("help", "config");
+    expect(stdout).toContain(FILE);
+    expect(stdout).not.toContain("/etc/berth.toml");
+  });
+
+  test("doctor looks at the ports that the service's file names", async () => {
+    const { run, data } = installedMachine(SETTINGS);
+    await makeSite(data, { product: "cad" });
+    const { findings } = JSON.parse((await run("doctor", "--json")).stdout) as Report;
+    expect(findings).toContainEqual({
+      check: "settings",
+      level: "ok",
+      found: `read from ${FILE}`,
+      advice: "",
+    });
+    const ports = findings.filter(({ check }) => check.startsWith("port "));
+    expect(ports.map(({ check }) => check)).toEqual(["port 18080", "port 18443"]);
+  });
+
+  test.each([
+    ["a wrong value", 'listen = "8080"\n', `${FILE}:1: listen must be HOST:PORT`],
+    ["a wrong value of a setting doctor does not use", 'log = "x"\n', `${FILE}:1: log must be one`],
+    ["an unknown key", 'listn = "x"\n', `${FILE}:1: unknown key listn`],
+    ["a syntax error", "\nlisten = [\n", `${FILE}:2: Unterminated array`],
+  ])(
+    "doctor quotes a settings file with %s and reports no default as in force",
+    async (_, text, found) => {
+      const { run, data } = installedMachine(text);
+      await makeSite(data, { product: "cad" });
+      const { code, stdout, stderr } = await run("doctor", "--json");
+      expect([code, stderr]).toEqual([78, ""]);
+      const { findings } = JSON.parse(stdout) as Report;
+      const settings = findings.filter(({ check }) => check === "settings");
+      expect(settings).toEqual([
+        expect.objectContaining({ level: "broken", found: expect.stringContaining(found) }),
+      ]);
+      expect(findings.filter(({ check }) => check.startsWith("port "))).toEqual([]);
+      expect(findings.filter(({ check }) => check.startsWith("door"))).toEqual([]);
+      const asText = await run("doctor");
+      expect(asText.stdout).toMatch(/^broken +settings +\/etc\/berth\/berth\.toml:/m);
+    },
+  );
+
+  test("a broken file stops serve and config, and only warns commands that need none of it", async () => {
+    const { run, data } = installedMachine('data = "/var/lib/berth"\nlisten = "8080"\n');
+    await makeSite(data, { product: "cad" });
+    for (const name of ["serve", "config"]) {
+      const { code, stdout, stderr } = await run(name);
+      expect([code, stdout]).toEqual([2, ""]);
+      expect(stderr).toStartWith(`berth: error: ${FILE}:2: listen must be HOST:PORT`);
+    }
+    const status = await run("status");
+    expect([status.code, status.stdout]).toEqual([0, expect.stringContaining("/var/lib/berth")]);
+    expect(status.stderr).toStartWith(`berth: warning: ${FILE}:2: listen must be HOST:PORT`);
+  });
+
+  test("a broken file that may name another folder stops every command on the folder", async () => {
+    const { run } = installedMachine('data = "/srv/elsewhere"\nlisten = "8080"\n');
+    const { code, stderr } = await run("slots");
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`${FILE}:2: listen must be`)]);
+  });
+
+  test("a support bundle is written with a broken settings file, and quotes it", async () => {
+    const { run, data, etc } = installedMachine('listen = "8080"\n');
+    await makeSite(data, { product: "cad" });
+    const out = join(etc, "bundle.tar");
+    const { code, stderr } = await run("support-bundle", "/etc/berth/bundle.tar", "--yes");
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(existsSync(out)).toBe(true);
+    const shown = Bun.spawnSync(["tar", "-xOf", out, "settings.json"]).stdout.toString();
+    expect(shown).toContain("listen must be HOST:PORT");
+  });
+});

@@ -1,0 +1,113 @@
+import { describe, expect, test } from "bun:test";
+import { parseConfig } from "../../src/cli/settings-file.ts";
+import { Misuse, type ConfigFile, type Option } from "../../src/platform/options.ts";
+
+const listen: Option = {
+  name: "listen",
+  type: "string",
+  help: "where",
+  value: "HOST:PORT",
+  setting: true,
+  check: (value) => (value === "wrong" ? { wrong: "must be right", hint: "for example a" } : null),
+};
+const networks: Option = {
+  name: "client-networks",
+  type: "list",
+  help: "who",
+  value: "CIDR",
+  setting: true,
+};
+const json: Option = { name: "json", type: "boolean", help: "print JSON" };
+
+const config = (text: string): ConfigFile =>
+  parseConfig("/etc/berth.toml", text, [listen, networks, json]);
+
+function misuse(act: () => unknown): Misuse {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof Misuse) return error;
+    throw error;
+  }
+  throw new Error("it was taken for good use");
+}
+
+describe("a configuration file", () => {
+  test("holds settings under their names with underscores", () => {
+    const { path, values } = config('listen = "[::]:80"\nclient_networks = ["10.0.0.0/8", "::1"]');
+    expect(path).toBe("/etc/berth.toml");
+    expect(Object.fromEntries(values)).toEqual({
+      listen: "[::]:80",
+      client_networks: ["10.0.0.0/8", "::1"],
+    });
+  });
+
+  test("spells its keys with underscores or like the flags", () => {
+    for (const key of ["client_networks", "client-networks"]) {
+      const { values } = config(`${key} = ["::1"]`);
+      expect(values.get("client_networks")).toEqual(["::1"]);
+    }
+  });
+
+  test("may be empty", () => {
+    expect(config("# nothing yet\n").values.size).toBe(0);
+  });
+
+  test.each([
+    ['listn = "x"', "listn"],
+    ['client.networks = ["::1"]', "client"],
+    ['[listen]\nhost = "x"', "listen"],
+    ['[server]\nlisten = "x"', "server"],
+    ["json = true", "json"],
+    ['__proto__ = "x"', "__proto__"],
+    ["listen = true", "listen"],
+    ["listen = true", "listen"],
+    ['client_networks = "10.0.0.0/8"', "client_networks"],
+    ["client_networks = [10]", "client_networks"],
+  ])("%j is an error that names the key and the file", (text, key) => {
+    const { message } = misuse(() => config(text));
+    expect(message).toContain("/etc/berth.toml");
+    expect(message).toContain(key);
+  });
+
+  test.each([
+    ["listn", "did you mean listen? berth help serve lists the settings"],
+    ["client_network", "did you mean client_networks? berth help serve lists the settings"],
+    ["client-netwroks", "did you mean client_networks? berth help serve lists the settings"],
+    ["colour", "berth help serve lists the settings"],
+  ])("an unknown key %s is answered with the closest known one", (key, hint) => {
+    expect(misuse(() => config(`${key} = "x"`)).hint).toBe(hint);
+  });
+
+  test("a table is refused with the hint that settings stand in none", () => {
+    const { message, hint } = misuse(() => config('[server]\nlisten = "x:1"'));
+    expect([message, hint]).toEqual([
+      "/etc/berth.toml:1: unknown key server",
+      "settings stand alone, in no table",
+    ]);
+  });
+
+  test.each([
+    ["an unknown key", '# settings\n\nlisten = "a"\n  "listn" = "x"\n', 4, "unknown key listn"],
+    [
+      "a wrong type",
+      'listen = "a"\nclient_networks = "::1"\n',
+      2,
+      "client_networks must be a list",
+    ],
+    ["a wrong value", '\nlisten = "wrong"\n', 2, "listen must be right"],
+    ["a missing equals sign", 'listen = "a"\nclient_networks ["::1"]\n', 2, "Expected '='"],
+    ["a key that stands twice", 'listen = "a"\n# again\nlisten = "b"\n', 3, "Cannot redefine key"],
+    [
+      "an open list after a list of several lines",
+      'client_networks = [\n "::1"\n]\nlisten = [\n',
+      4,
+      "Unterminated",
+    ],
+    ["an open string in the first line", 'listen = "a\n', 1, ""],
+  ])("%s is refused with its line", (_what, text, line, said) => {
+    const { message, hint } = misuse(() => config(text));
+    expect(message).toStartWith(`/etc/berth.toml:${line}: ${said}`);
+    expect(hint).not.toBe("");
+  });
+});
