@@ -24,7 +24,7 @@ import { option } from "./flags.ts";
 import { nearest } from "./nearest.ts";
 import { readSettings } from "./settings-file.ts";
 import { print, printError, printWarning } from "./terminal.ts";
-import { inWords } from "./system-errors.ts";
+import { describeError } from "./system-errors.ts";
 import { allUsage, commandUsage, listUsage, usage } from "./usage.ts";
 
 /** Runs one command line and says how it went; the exit code is the process's. */
@@ -214,15 +214,7 @@ function report(error: unknown): number {
     printError(error.message, error.hint);
     return FAILED;
   }
-  const code = errorCode(error);
-  if (error instanceof Error && code !== null) {
-    const { message, hint } = inWords(error, code);
-    printError(message, hint);
-    return FAILED;
-  }
-  printError(
-    error instanceof Error ? (error.stack ?? error.message) : String(error),
-    "this is a fault of ours; berth support-bundle FILE gathers what helps to find it",
-  );
+  const { message, hint } = describeError(error);
+  printError(message, hint);
   return FAILED;
 }

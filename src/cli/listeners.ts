@@ -78,11 +78,33 @@ function bound<T extends Listening>({ host, port }: Address, start: () => T): T 
         "choose another with --listen HOST:PORT",
       );
     }
-    if (code === "EACCES" || code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
-      throw new Failure(`cannot listen on ${host}:${port} (${code})`, "check --listen HOST:PORT");
-    }
-    throw error;
+    throw listenFailure(host, port, code) ?? error;
   }
+}
+
+/** Null: it is nothing an operator chose. */
+function listenFailure(host: string, port: number, code: string | null): Failure | null {
+  const address = host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+  if (code === "EACCES") {
+    const other = `${address.slice(0, -String(port).length)}8080`;
+    return new Failure(
+      `ports below 1024 need root: ${address}`,
+      `choose another, for example --listen ${other}; or sysctl net.ipv4.ip_unprivileged_port_start=${port}, for the service too`,
+    );
+  }
+  if (code === "EADDRNOTAVAIL") {
+    return new Failure(
+      `${host} is not an address of this machine (${code})`,
+      "ip address lists them; 0.0.0.0 listens on all",
+    );
+  }
+  if (code === "ENOTFOUND") {
+    return new Failure(
+      `${host} is not a name that leads to an address (${code})`,
+      "name an address with --listen HOST:PORT",
+    );
+  }
+  return null;
 }
 
 /** The longest path a unix socket can have, its closing zero counted. */

@@ -95,16 +95,20 @@ export function parseConfig(path: string, text: string, options: readonly Option
     if (found === undefined) throw unknownKey(at, written, value, [...known.keys()]);
     // A count is a number in TOML and digits everywhere else.
     const given = Number.isInteger(value) && found.type === "string" ? String(value) : value;
-    if (!fits(found, given)) {
-      const { expected, example } = FORMS[found.type];
-      const hint = `for example ${key} = ${example(found.value ?? "")}`;
-      throw new Misuse(`${at}: ${key} must be ${expected}`, hint);
-    }
+    if (!fits(found, given)) throw wrongType(at, key, found);
     const wrong = found.check?.(given) ?? null;
     if (wrong !== null) throw new Misuse(`${at}: ${key} ${wrong.wrong}`, wrong.hint);
     values.set(key, given);
   }
   return { path, values };
+}
+
+/** In the words of the setting itself, where nothing of another type could be right. */
+function wrongType(at: string, key: string, { type, value = "", check }: Option): Misuse {
+  const wrong = type === "string" ? (check?.("") ?? null) : null;
+  if (wrong !== null) return new Misuse(`${at}: ${key} ${wrong.wrong}`, wrong.hint);
+  const { expected, example } = FORMS[type];
+  return new Misuse(`${at}: ${key} must be ${expected}`, `for example ${key} = ${example(value)}`);
 }
 
 const FORMS = {

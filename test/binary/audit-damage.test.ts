@@ -172,7 +172,7 @@ describe("a newest audit file that is gone", () => {
     expect(await site.server.stop()).toBe(1);
     const said = site.server.stderr();
     expect(said).not.toMatch(/^\s+at /m);
-    expect(said).not.toContain("fault of ours");
+    expect(said).not.toContain("bug in berth");
     expect(said).toMatch(/^berth: error: stopped, but state\.json in .* is not up to date: /m);
     expect(said).toContain(`${file} has 0 bytes`);
     expect(said).toMatch(/^berth: hint: nothing that was answered is lost.*berth record repair$/m);

@@ -214,6 +214,10 @@ describe("history_keep_months is a number of months, or misuse", () => {
   test.each(["-1", "1.5", "12345", '"x"', "true", "[3]"])("by file: %s", async (value) => {
     const path = join(tempFolder(), "berth.toml");
     writeFileSync(path, `history_keep_months = ${value}\n`);
-    await isMisuse(["--config", path], {}, `${path}: history`);
+    await isMisuse(
+      ["--config", path],
+      {},
+      `${path}:1: history_keep_months must be a number of months`,
+    );
   });
 });

@@ -92,7 +92,7 @@ describe("a wrong file is misuse", () => {
   test.each([
     ["an unknown key", 'listn = "x"', /:1: unknown key listn/, /did you mean listen\?/],
     ["a key of no setting", "json = true", /:1: unknown key json/, /berth help serve/],
-    ["a wrong type", "listen = true", /:1: listen must be a string/, /listen = "HOST:PORT"/],
+    ["a wrong type", "names = true", /:1: names must be a list of strings/, /names = \["NAME"\]/],
     ["no TOML", "listen = [", /:1: Unterminated array.*not valid TOML/, /./],
     [
       "a wrong value",

@@ -1,7 +1,6 @@
 import { no, ok, type Result } from "../../domain/result.ts";
 import type { ErrandFault } from "../../http/served.ts";
-import { errorCode } from "../../platform/disk.ts";
-import { inWords } from "../system-errors.ts";
+import { BUG_HINT, describeError, systemCode } from "../system-errors.ts";
 
 /** The last words of a command. */
 export interface LastWords {
@@ -14,7 +13,7 @@ const NO_ROOM = /\((?:ENOSPC|EDQUOT|EFBIG)\)$/;
 
 /** What a command refused, in its words; what was a bug in it is one here. */
 export function refusalOf({ code, error, hint }: LastWords): ErrandFault {
-  if (hint.startsWith("this is a fault of ours")) throw new Error(error);
+  if (hint === BUG_HINT) throw new Error(error);
   if (NO_ROOM.test(error)) return { code: "storage_full" };
   const what = error === "" ? `it ended with code ${code}` : error;
   return { code: "command_failed", said: hint === "" ? what : `${what}; ${hint}` };
@@ -25,9 +24,8 @@ export function thrownAs<T>(work: () => T): Result<T, ErrandFault> {
   try {
     return ok(work());
   } catch (error) {
-    const code = errorCode(error);
-    if (!(error instanceof Error) || code === null) throw error;
-    const { message, hint } = inWords(error, code);
+    if (systemCode(error) === null) throw error;
+    const { message, hint } = describeError(error);
     return no(refusalOf({ code: 1, error: message, hint }));
   }
 }

@@ -1,0 +1,119 @@
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { chmodSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { describeError } from "../../src/cli/system-errors.ts";
+import { runBinary, buildBinary } from "../support/binary.ts";
+import { makeSite } from "../support/site-folder.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(60_000);
+
+const isRoot = process.getuid?.() === 0;
+const DROP = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+const canDrop = isRoot && Bun.which("setpriv") !== null;
+
+/** The executable, where a user who may not look into this folder can start it. */
+function asPlainUser(...words: string[]) {
+  const folder = tempFolder();
+  chmodSync(folder, 0o755);
+  const binary = join(folder, "berth");
+  Bun.spawnSync(["cp", buildBinary(), binary]);
+  const { exitCode, stdout, stderr } = Bun.spawnSync([...DROP, binary, ...words], {
+    cwd: "/",
+    env: {},
+  });
+  return { code: exitCode, stdout: stdout.toString(), stderr: stderr.toString() };
+}
+
+describe("what a command says of an error of the system", () => {
+  test.skipIf(!canDrop)("a folder of another user is denied, with sudo as the hint", async () => {
+    const data = join(tempFolder(), "data");
+    await makeSite(data, { product: "cad" });
+    chmodSync(join(data, ".."), 0o755);
+    for (const name of ["status", "verify", "doctor"]) {
+      const { code, stderr } = asPlainUser(name, "--data", data);
+      expect(code).toBe(1);
+      const [error, hint] = stderr.split("\n");
+      expect(error).toStartWith(`berth: error: permission denied: ${data}`);
+      expect(hint).toBe("berth: hint: run it with sudo");
+    }
+  });
+
+  const MIN_PORT = "/proc/sys/net/ipv4/ip_unprivileged_port_start";
+
+  test.skipIf(!canDrop)(
+    "a port below 1024 is refused to a plain user with another port",
+    async () => {
+      const data = join(tempFolder(), "data");
+      mkdirSync(data, { mode: 0o777 });
+      const limit = Number(await Bun.file(MIN_PORT).text());
+      // Where every port is free to all, there is nothing to refuse.
+      if (limit <= 80) return expect(limit).toBeLessThanOrEqual(80);
+      const { code, stderr } = asPlainUser("serve", "--data", data, "--listen", "127.0.0.1:80");
+      expect(code).toBe(1);
+      const [error, hint] = stderr.split("\n");
+      expect(error).toBe("berth: error: ports below 1024 need root: 127.0.0.1:80");
+      expect(hint).toContain("choose another, for example --listen 127.0.0.1:8080");
+      expect(hint).toContain("sysctl net.ipv4.ip_unprivileged_port_start=80");
+    },
+  );
+
+  test("an address that this machine does not have is named with how to see those it has", async () => {
+    const data = join(tempFolder(), "data");
+    const { code, stderr } = await runBinary(["serve", "--data", data, "--listen", "192.0.2.7:0"]);
+    expect(code).toBe(1);
+    expect(stderr).toContain("192.0.2.7 is not an address of this machine (EADDRNOTAVAIL)");
+    expect(stderr).toContain("berth: hint: ip address lists them; 0.0.0.0 listens on all");
+  });
+
+  test.each([
+    ["EIO", "the disk or the medium failed", "look after the disk"],
+    ["EROFS", "is on a disk that can only be read", "name another place"],
+    ["ENOSPC", "no room", "make room"],
+    ["EDQUOT", "quota", "make room"],
+    ["EMFILE", "too many open files", "ulimit -n"],
+    ["ENAMETOOLONG", "too long", "shorter"],
+    ["EBUSY", "in use", "try again"],
+  ])("%s has words and a hint of its own", (code, words, help) => {
+    const error = Object.assign(new Error(`${code}: x, open '/srv/x'`), { code, path: "/srv/x" });
+    const { message, hint } = describeError(error);
+    expect(message).toContain(words);
+    expect(message).toEndWith(`(${code})`);
+    expect(hint).toContain(help);
+    expect(hint).not.toContain("owner, and the room");
+  });
+
+  test("a code without words of its own keeps the system's message and names the code", () => {
+    const error = Object.assign(new Error("EXDEV: cross-device link"), { code: "EXDEV" });
+    expect(describeError(error)).toEqual({
+      message: "EXDEV: cross-device link",
+      hint: "the system refused it with EXDEV; berth doctor looks at the folder and its disk",
+    });
+  });
+});
+
+describe("an error that no one expected", () => {
+  test.each([
+    [
+      "of the runtime",
+      Object.assign(new Error("The operation was aborted"), { code: "ABORT_ERR" }),
+    ],
+    ["of a type", new TypeError("x is not a function")],
+    [
+      "with a code of the runtime",
+      Object.assign(new Error("bad"), { code: "ERR_INVALID_ARG_TYPE" }),
+    ],
+  ])("%s is an internal error, with what to attach to a report", (_what, error) => {
+    const { message, hint } = describeError(error);
+    expect(message).toStartWith("internal error: ");
+    expect(message).toContain(error.message);
+    expect(hint).toBe(
+      "this is a bug in berth: report it with the file that berth support-bundle FILE writes",
+    );
+  });
+
+  test("a value that is no error is an internal error as well", () => {
+    expect(describeError("nonsense").message).toBe("internal error: nonsense");
+  });
+});
