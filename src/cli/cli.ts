@@ -95,9 +95,22 @@ function chosen(first: string, rest: readonly string[]): { command: Command; aft
   return { command: named(first, [first, ...rest]), after: [...rest] };
 }
 
+/** What other programs of this kind have as commands, and what does it here. */
+const DONE_ELSEWHERE: ReadonlyMap<string, string> = new Map([
+  ["start", "berth serve runs it by hand; an installed service: systemctl start berth"],
+  ["stop", "Ctrl-C ends berth serve; an installed service: systemctl stop berth"],
+  ["restart", "end berth serve and start it again; an installed service: systemctl restart berth"],
+  ["reload", "an installed service: systemctl reload berth; by hand, send berth serve SIGHUP"],
+]);
+
 function named(name: string, words: readonly string[]): Command {
   const command = commands.find((candidate) => candidate.name === name);
   if (command !== undefined) return command;
+  const elsewhere = DONE_ELSEWHERE.get(name);
+  if (elsewhere !== undefined) {
+    const hint = `${elsewhere}; berth help --all lists the commands`;
+    throw new Misuse(`there is no command ${name}`, hint);
+  }
   const meant = meantBy(words);
   const hint = meant === null || meant === name ? "" : `did you mean berth ${meant}? `;
   const names = familyOf(name).map((candidate) => candidate.name.slice(name.length + 1));
