@@ -3,7 +3,8 @@ import { join } from "node:path";
 import type { Certificate } from "../http/tls-server.ts";
 import { realDisk } from "../platform/disk.ts";
 import type { CertificateView } from "../http/app.ts";
-import { DAY } from "../domain/time.ts";
+import { isEndingSoon } from "../domain/ending.ts";
+import { instant } from "../domain/time.ts";
 import { Failure, stringOf, type Given } from "./command.ts";
 
 /** What `berth tls init` makes, in the data folder. */
@@ -54,12 +55,11 @@ function checkPair(certPath: string, cert: string, keyPath: string, key: string)
   if (!fits) throw new Failure(`${keyPath} is not the key of ${certPath}`, "check both files");
 }
 
-const SOON = 30 * DAY;
-
 /** One that ended is told, not refused: applications in plain HTTP must not go down with it. */
 export function certificateView({ cert }: Certificate, now: number): CertificateView {
-  const endsAt = Date.parse(new X509Certificate(cert).validTo);
-  const state = endsAt <= now ? "ended" : endsAt <= now + SOON ? "ending" : "ok";
+  const endsAt = instant(Date.parse(new X509Certificate(cert).validTo));
+  const isNear = isEndingSoon(endsAt, instant(now));
+  const state = endsAt <= now ? "ended" : isNear ? "ending" : "ok";
   return { endsAt, state };
 }
 

@@ -8,7 +8,7 @@ import { stoppedFinding } from "../../src/cli/doctor/host.ts";
 import { siteFindings } from "../../src/cli/doctor/site.ts";
 import type { StatusReply } from "../../src/http/status.ts";
 import type { ClockReply } from "../../src/http/routes/clock.ts";
-import { DAY } from "../../src/domain/time.ts";
+import { DAY, HOUR, instant } from "../../src/domain/time.ts";
 import { issueServer, makeAuthority } from "../../src/platform/x509.ts";
 import { berth, doneJson, start } from "../support/berth.ts";
 import { makeSite } from "../support/site-folder.ts";
@@ -213,6 +213,18 @@ describe("the site", () => {
 
   const levelOf = (findings: readonly Finding[], check: RegExp): string | undefined =>
     findings.find((one) => check.test(one.check))?.level;
+
+  test("a license that ends within hours is told with the time, by doctor and by status", async () => {
+    const data = join(tempFolder(), "data");
+    const end = new Date(Date.now() + 2 * HOUR).toISOString();
+    await makeSite(data, { product: "cad", validUntil: instant(Date.parse(end)) });
+    // Two hours later may be tomorrow.
+    const ending = new RegExp(`ends (?:today|tomorrow) at ${end.slice(11, 16)} UTC`);
+    const { findings } = await examined(data);
+    const found = findings.find(({ check }) => check.startsWith("license "));
+    expect([found?.level, found?.found]).toEqual(["warning", expect.stringMatching(ending)]);
+    expect((await berth(["status", "--data", data])).stdout).toMatch(ending);
+  });
 
   test("licenses, disk and clock by what the server says of them", async () => {
     const { status, clock } = await said();

@@ -1,6 +1,7 @@
 import { gapText } from "../../domain/telling.ts";
 import type { StatusReply } from "../../http/status.ts";
 import { DONE, dataFolder, isSet, type Command, place } from "../command.ts";
+import { endingOf } from "../ending.ts";
 import { option } from "../flags.ts";
 import { reach } from "../reach.ts";
 import { print, printJson, table } from "../terminal.ts";
@@ -73,7 +74,7 @@ function text(
     `${license.floating_slots_in_use}/${license.floating_users}`,
     `${license.total_consumptions}/${license.max_consumptions ?? "-"}`,
     license.validity_period ?? "never",
-    license.refusal ?? (isMoved(license) ? "moved" : isDrifted(license) ? "drifted" : "ok"),
+    stateOf(license, now),
   ]);
   const moved = licenses
     .filter(isMoved)
@@ -97,6 +98,13 @@ function text(
       : [table([["OPEN DOOR", "TO CLOSE IT"], ...doors.map(({ door, close }) => [door, close])])]),
     ...(denied.length === 0 ? [] : [table([["PRODUCT", "REFUSED", "TIMES"], ...denied])]),
   ].join("\n\n");
+}
+
+function stateOf(license: License, now: string): string {
+  if (license.refusal !== null) return license.refusal;
+  if (isMoved(license)) return "moved";
+  if (isDrifted(license)) return "drifted";
+  return endingOf(license.validity_period, now) ?? "ok";
 }
 
 type License = StatusReply["licenses"][number];

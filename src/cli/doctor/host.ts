@@ -1,6 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { existsSync } from "node:fs";
-import { DAY } from "../../domain/time.ts";
+import { isEndingSoon } from "../../domain/ending.ts";
+import { instant } from "../../domain/time.ts";
 import { realDisk } from "../../platform/disk.ts";
 import { isTaken, listenerOn } from "../../platform/ports.ts";
 import { nameOfProcess } from "../../platform/processes.ts";
@@ -84,8 +85,6 @@ function firewallFindings(listens: readonly string[]): Finding[] {
   return found;
 }
 
-const SOON = 30 * DAY;
-
 function certificateFindings(folder: string): Finding[] {
   const bytes = realDisk.read(tlsPaths(folder).certificate);
   if (bytes === null) return [];
@@ -94,10 +93,11 @@ function certificateFindings(folder: string): Finding[] {
     const path = tlsPaths(folder).certificate;
     return [finding("certificate", "broken", `${path} is none`, "berth tls init makes a new one")];
   }
-  const left = Date.parse(validTo) - Date.now();
+  const [end, now] = [instant(Date.parse(validTo)), instant(Date.now())];
   const renew = "berth tls init renews it; systemctl reload berth takes it";
-  if (left < 0) return [finding("certificate", "broken", `it ended on ${validTo}`, renew)];
-  if (left < SOON) return [finding("certificate", "warning", `it ends on ${validTo}`, renew)];
+  if (end < now) return [finding("certificate", "broken", `it ended on ${validTo}`, renew)];
+  if (isEndingSoon(end, now))
+    return [finding("certificate", "warning", `it ends on ${validTo}`, renew)];
   return [ok("certificate", `good until ${validTo}`)];
 }
 

@@ -1,10 +1,7 @@
 import type { StatusReply } from "../../http/status.ts";
 import type { ClockReply } from "../../http/routes/clock.ts";
-import { DAY } from "../../domain/time.ts";
-import { count } from "../terminal.ts";
+import { endingOf } from "../ending.ts";
 import { finding, ok, type Finding } from "./finding.ts";
-
-const SOON = 30 * DAY;
 
 /** What the server itself knows: its clock, its licenses, its hardware, its doors. */
 export function siteFindings(status: StatusReply, clock: ClockReply): Finding[] {
@@ -55,11 +52,9 @@ function licenseFindings({ licenses, now }: StatusReply): Finding[] {
       const found = `${product} is signed for the host it was moved from, and good here until ${moved_until}`;
       return finding(name, "warning", found, `berth license request --product ${product}`);
     }
-    const left = validity_period === null ? null : Date.parse(validity_period) - Date.parse(now);
-    if (left !== null && left < SOON) {
-      const days = Math.max(0, Math.floor(left / DAY));
-      const found = `${product} ends in ${count(days, "day")}`;
-      return finding(name, "warning", found, "berth license request");
+    const ending = endingOf(validity_period, now);
+    if (ending !== null) {
+      return finding(name, "warning", `${product} ${ending}`, "berth license request");
     }
     if (used >= slots) {
       const advice = "berth slots tells who holds them";

@@ -1,9 +1,10 @@
+import { describeEnd, isEndingSoon } from "../../domain/ending.ts";
+import { instant } from "../../domain/time.ts";
 import type { StatusReply } from "../../http/status.ts";
 import { date } from "../format.ts";
 import { linkTo } from "../router.ts";
 import { overview } from "../texts/overview.ts";
 import { reasonOf } from "../texts/refusals.ts";
-import { SOON } from "./license-card.tsx";
 
 interface Matter {
   readonly kind: "note" | "warn" | "bad";
@@ -55,8 +56,10 @@ function ofLicense(license: StatusReply["licenses"][number], now: string): Matte
     const text = overview.drift(product, hardware_drift.join(", "));
     matters.push({ kind: "warn", text, link: renew });
   }
-  if (end !== null && Date.parse(end) - Date.parse(now) < SOON) {
-    matters.push({ kind: "warn", text: overview.expires(product, date(end)), link: renew });
+  const [endsAt, at] = [instant(Date.parse(end ?? "")), instant(Date.parse(now))];
+  if (end !== null && isEndingSoon(endsAt, at)) {
+    const text = overview.expires(product, describeEnd(endsAt, at));
+    matters.push({ kind: "warn", text, link: renew });
   }
   if (license.floating_users > 0 && license.floating_slots_in_use >= license.floating_users) {
     const who = { href: linkTo("slots", product), text: overview.who };

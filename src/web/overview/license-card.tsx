@@ -1,3 +1,5 @@
+import { describeEnd, isEndingSoon } from "../../domain/ending.ts";
+import { instant } from "../../domain/time.ts";
 import type { StatusReply } from "../../http/status.ts";
 import { date, number } from "../format.ts";
 import { SlotBar } from "../parts/slot-bar.tsx";
@@ -5,9 +7,6 @@ import { linkTo } from "../router.ts";
 import { overview } from "../texts/overview.ts";
 
 type License = StatusReply["licenses"][number];
-
-const DAY = 86_400_000;
-export const SOON = 30 * DAY;
 
 /** One license: who is in, how much is left, until when. */
 export function LicenseCard({ license, now }: { license: License; now: string }) {
@@ -40,10 +39,10 @@ function standing(used: number, all: number): string {
 export function Validity({ license, now }: { license: License; now: string }) {
   const { validity_period: end } = license;
   if (end === null) return <span class="validity">{overview.forEver}</span>;
-  const left = Date.parse(end) - Date.parse(now);
-  if (left <= 0) return <span class="validity bad">{overview.ended}</span>;
-  return left < SOON ? (
-    <span class="validity warn">{overview.endsSoon(Math.ceil(left / DAY))}</span>
+  const [endsAt, at] = [instant(Date.parse(end)), instant(Date.parse(now))];
+  if (endsAt <= at) return <span class="validity bad">{overview.ended}</span>;
+  return isEndingSoon(endsAt, at) ? (
+    <span class="validity warn">{describeEnd(endsAt, at)}</span>
   ) : (
     <span class="validity">{overview.validFor(date(end))}</span>
   );

@@ -6,7 +6,6 @@ export const overview = {
   over: (more: string) => `${more} more than the license now has`,
   validFor: (end: string) => `until ${end}`,
   forEver: "for ever",
-  endsSoon: (days: number) => (days === 1 ? "ends within a day" : `ends in ${days} days`),
   ended: "ended",
   counted: (total: string, max: string) => `${total} of ${max} consumed`,
   countedOver: (over: string) => `${over} over`,
@@ -40,7 +39,7 @@ export const overview = {
   moved: (product: string, until: string) =>
     `${product} is signed for the host it came from, and good here until ${until}`,
   atLimit: (product: string) => `${product}: every slot is taken`,
-  expires: (product: string, end: string) => `${product} ends on ${end}`,
+  expires: (product: string, ending: string) => `${product} ${ending}`,
   who: "Who holds them",
   renew: "Ask for a renewal",
   trouble: "Disk",
