@@ -17,7 +17,12 @@ const READ_AS = new Map([
 ]);
 
 /** How long each code that people read out or type is, in bits; its rows follow from that. */
-export const CODE_BITS = { activation: 165, confirmation: 544, initialization: 95 } as const;
+export const CODE_BITS = {
+  activation: 165,
+  confirmation: 544,
+  initialization: 95,
+  time: 125,
+} as const;
 
 export type CodeFault =
   | { readonly wrong: "length" }

@@ -3,36 +3,58 @@ import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { encodeQR } from "qr";
 import { no, ok, type Result } from "../domain/result.ts";
 import { decodeBase45, encodeBase45 } from "./base45.ts";
-import { toCrockford } from "./code.ts";
+import { CODE_BITS, decodeCode, encodeCode, toCrockford } from "./code.ts";
 
 /**
  * Texts as QR codes. A code goes as it is, so that any phone shows what to read out. Anything else
- * is deflated, in Base45, in frames: `BERTH1 3/12 <16 symbols of SHA-256 of the text> <part>/`.
+ * is deflated, in Base45, in frames:
+ * `BERTH2 3/12 <16 symbols of SHA-256 of the text> <length of the part> <check> <part>/`.
+ *
+ * No character could mark the end for certain: Base45 uses all 45 that a QR code packs tightest.
+ * So a frame says how long its part is, and its check covers the header and the part.
  */
 
 export type FrameFault =
-  /** Counted from 1, in the order given. */
+  /** Not a frame at all. `at`, here and below, counts from 1 in the order given. */
   | { readonly wrong: "frame"; readonly at: number }
+  | { readonly wrong: "form"; readonly at: number; readonly form: string }
+  /** By how many characters. */
+  | ({ readonly wrong: "short" | "long"; readonly by: number } & Named)
+  /** Its header is incomplete, or its check does not fit. */
+  | ({ readonly wrong: "misread" } & Named)
   /** Frames of more than one text. */
   | { readonly wrong: "mixed" }
   | { readonly wrong: "missing"; readonly frames: readonly number[]; readonly of: number }
   | { readonly wrong: "damaged" }
   | { readonly wrong: "size" };
 
+interface Named {
+  readonly at: number;
+  /** What the frame says of itself. */
+  readonly number: number;
+  readonly of: number;
+}
+
 /** In UTF-8: more than any document, and as far as anything is inflated. */
 export const MAX_TEXT = 64 * 1024;
 
+export const FORM = "BERTH2";
+
 /** The longest code, of six rows, has 137. */
 const MAX_PLAIN = 200;
-const MAX_FRAME = 1_000;
-/** With the longest header, still within a frame. */
-const MAX_PART = 960;
 
-/** What a QR code packs tightest, and the line breaks of codes; nothing that trimming takes. */
-const PLAIN = /^(?!BERTH|\s)[0-9A-Z $%*+\-./:\n]+(?<!\s)$/;
+/** With the longest header, a frame has no more than 1,000 characters. */
+const MAX_PART = 950;
 
-/** The slash at the end keeps a last space of Base45 from whoever trims. */
-const FRAME = /^BERTH1 ([1-9]\d{0,2})\/([1-9]\d{0,2}) ([0-9A-HJKMNP-TV-Z]{16}) (.+)\/$/;
+const NUMBER = "[1-9]\\d{0,2}";
+const SYMBOL = "[0-9A-HJKMNP-TV-Z]";
+const HEADER = new RegExp(
+  `^${FORM} (${NUMBER})/(${NUMBER}) (${SYMBOL}{16}) (${NUMBER}) (${SYMBOL}{8}) `,
+);
+/** As much of a header as names the frame. */
+const NAMED = new RegExp(`^${FORM} (${NUMBER})/(${NUMBER}) `);
+/** It keeps a last space of Base45 from whoever trims. */
+const END = "/";
 
 /** Throws above `MAX_TEXT`. */
 export function framesOf(text: string): string[] {
@@ -45,7 +67,7 @@ export function framesOf(text: string): string[] {
   const id = idOf(bytes);
   return Array.from({ length: of }, (_, index) => {
     const part = packed.slice(index * size, (index + 1) * size);
-    return `BERTH1 ${index + 1}/${of} ${id} ${part}/`;
+    return frameOf({ number: index + 1, of, id, part });
   });
 }
 
@@ -53,9 +75,9 @@ export function framesOf(text: string): string[] {
 export function joinFrames(frames: readonly string[]): Result<string, FrameFault> {
   const read: Frame[] = [];
   for (const [index, text] of frames.entries()) {
-    const frame = readFrame(text.trim());
-    if (frame === null) return no({ wrong: "frame", at: index + 1 });
-    read.push(frame);
+    const frame = readFrame(text.trim(), index + 1);
+    if (!frame.ok) return frame;
+    read.push(frame.value);
   }
   const [first] = read;
   if (first === undefined) return no({ wrong: "missing", frames: [1], of: 1 });
@@ -99,7 +121,13 @@ export function qrSvg(frame: string): string {
   ].join("");
 }
 
-const isPlain = (text: string): boolean => text.length <= MAX_PLAIN && PLAIN.test(text);
+/** Exactly as a code is shown: a part of a frame that was cut must not be taken for one. */
+export const isPlain = (text: string): boolean =>
+  text.length <= MAX_PLAIN &&
+  Object.values(CODE_BITS).some((bits) => {
+    const decoded = decodeCode(text, bits);
+    return decoded.ok && encodeCode(decoded.bytes, bits) === text;
+  });
 
 interface Frame {
   readonly plain: boolean;
@@ -110,12 +138,36 @@ interface Frame {
   readonly part: string;
 }
 
-function readFrame(text: string): Frame | null {
-  if (text.length > MAX_FRAME) return null;
-  if (isPlain(text)) return { plain: true, number: 1, of: 1, id: text, part: text };
-  const [, number, of, id, part] = FRAME.exec(text) ?? [];
-  if (id === undefined || part === undefined || Number(number) > Number(of)) return null;
-  return { plain: false, number: Number(number), of: Number(of), id, part };
+type Contents = Omit<Frame, "plain">;
+
+const frameOf = (contents: Contents): string => {
+  const { number, of, id, part } = contents;
+  return `${FORM} ${number}/${of} ${id} ${part.length} ${checkOf(contents)} ${part}${END}`;
+};
+
+/** Of everything else in the frame: nothing may be lost between two fields either. */
+const checkOf = ({ number, of, id, part }: Contents): string => {
+  const covered = `${FORM} ${number}/${of} ${id} ${part.length} ${part}`;
+  return toCrockford(createHash("sha256").update(covered).digest(), 40);
+};
+
+function readFrame(text: string, at: number): Result<Frame, FrameFault> {
+  if (isPlain(text)) return ok({ plain: true, number: 1, of: 1, id: text, part: text });
+  const form = /^BERTH\d+(?= )/.exec(text)?.[0] ?? FORM;
+  if (form !== FORM) return no({ wrong: "form", at, form });
+  const [header = "", ...fields] = HEADER.exec(text) ?? [];
+  const [number = 0, of = 0] = (NAMED.exec(text) ?? []).slice(1).map(Number);
+  if (number === 0 || number > of) return no({ wrong: "frame", at });
+  const [, , id, length, check] = fields;
+  const named = { at, number, of };
+  if (id === undefined) return no({ wrong: "misread", ...named });
+  const tooMany = text.length - (header.length + Number(length) + END.length);
+  if (tooMany < 0) return no({ wrong: "short", by: -tooMany, ...named });
+  if (tooMany > 0) return no({ wrong: "long", by: tooMany, ...named });
+  const part = text.slice(header.length, -END.length);
+  const isWhole = text.endsWith(END) && check === checkOf({ number, of, id, part });
+  if (!isWhole) return no({ wrong: "misread", ...named });
+  return ok({ plain: false, number, of, id, part });
 }
 
 function unpack(packed: string, id: string): Result<string, FrameFault> {
@@ -158,6 +210,6 @@ function runsOf(row: readonly boolean[]): [start: number, length: number][] {
 }
 
 function titleOf(frame: string): string {
-  const [, number, of] = FRAME.exec(frame) ?? [];
+  const [, number, of] = NAMED.exec(frame) ?? [];
   return number === undefined ? "QR code" : `QR code ${number} of ${of}`;
 }

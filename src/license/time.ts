@@ -1,13 +1,12 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { no, ok, type Result } from "../domain/result.ts";
-import { canonicalSymbols, decodeCode, encodeCode, fromCrockford } from "./code.ts";
+import { canonicalSymbols, CODE_BITS, decodeCode, encodeCode, fromCrockford } from "./code.ts";
 import { signDocument } from "./document.ts";
 import type { PrivateKey } from "./keys.ts";
 import { CODE_KINDS, splitKind, withKind } from "./kinds.ts";
 import { verifyFromVendor, type Vendor, type VendorFault } from "./trust.ts";
 
-const CODE_BITS = 125;
 const ID_BITS = 80;
 
 /** What a site reads out to ask for the time: who it is, and a nonce that is good once. */
@@ -15,12 +14,12 @@ export function encodeTimeCode(appliance: string, nonce: string): string {
   const id = fromCrockford(appliance, ID_BITS);
   if (id === null) throw new Error("an appliance id has 16 symbols");
   const rest = Buffer.concat([id, Buffer.from(nonce, "hex")]);
-  return encodeCode(withKind(CODE_KINDS.time, rest), CODE_BITS);
+  return encodeCode(withKind(CODE_KINDS.time, rest), CODE_BITS.time);
 }
 
 /** Null when it is not such a code. */
 export function decodeTimeCode(code: string): { appliance: string; nonce: string } | null {
-  const decoded = decodeCode(code, CODE_BITS);
+  const decoded = decodeCode(code, CODE_BITS.time);
   if (!decoded.ok) return null;
   const { kind, rest } = splitKind(decoded.bytes);
   if (kind !== CODE_KINDS.time) return null;

@@ -1,5 +1,13 @@
 import { no, ok, type Result } from "../domain/result.ts";
-import { framesOf, joinFrames, MAX_TEXT, qrSvg, type FrameFault } from "../license/qr.ts";
+import {
+  FORM,
+  framesOf,
+  isPlain,
+  joinFrames,
+  MAX_TEXT,
+  qrSvg,
+  type FrameFault,
+} from "../license/qr.ts";
 import { betweenAnswers } from "../platform/between-answers.ts";
 
 export interface QrCode {
@@ -33,15 +41,26 @@ export async function codesOf(text: string): Promise<Result<QrCode[], TextTooLon
 export function joinCodes(read: string): Result<string, FramesRefused> {
   const text = read.replaceAll("\r\n", "\n");
   const lines = text.split("\n").filter((line) => line.trim() !== "");
-  const framed = lines.some((line) => line.trimStart().startsWith("BERTH"));
-  const joined = joinFrames(framed ? lines : [text]);
+  const joined = joinFrames(isPlain(text.trim()) ? [text] : lines);
   return joined.ok ? joined : no({ code: "invalid_frames", reason: inWords(joined.fault) });
 }
 
 function inWords(fault: FrameFault): string {
   if (fault.wrong === "frame") {
-    return `code ${fault.at} of those given was misread, or is none of ours`;
+    return `code ${fault.at} of those given was cut or misread, or is not one of Berth's`;
   }
+  if (fault.wrong === "form") {
+    return (
+      `code ${fault.at} of those given has the form ${fault.form} of another version of berth; ` +
+      `this version reads ${FORM}: make the codes again with it`
+    );
+  }
+  if (fault.wrong === "short")
+    return `${nameOf(fault)} was cut: ${fault.by} characters are missing`;
+  if (fault.wrong === "long") {
+    return `${nameOf(fault)} has ${fault.by} characters too many: each code needs its own line`;
+  }
+  if (fault.wrong === "misread") return `${nameOf(fault)} was cut or misread`;
   if (fault.wrong === "missing") {
     const [first, ...more] = fault.frames;
     return more.length === 0
@@ -50,6 +69,10 @@ function inWords(fault: FrameFault): string {
   }
   return WORDS[fault.wrong];
 }
+
+/** The number in a frame may be what was misread, so its place is named where it differs. */
+const nameOf = ({ number, of, at }: { number: number; of: number; at: number }): string =>
+  `code ${number} of ${of}${number === at ? "" : ` (the one given as number ${at})`}`;
 
 const WORDS = {
   mixed: "they are of more than one text",

@@ -3,6 +3,7 @@ import { FormatRegistry, type TSchema } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import manifest from "../../package.json";
 import { routes } from "../../src/http/planes.ts";
+import { framesOf } from "../../src/license/qr.ts";
 import {
   expectOk,
   expectRefusal,
@@ -260,7 +261,8 @@ describe("the documented reply is the real one", () => {
     "GET /api/admin/v1/doctor": (site) => site.get("/api/admin/v1/doctor"),
     "GET /api/admin/v1/verify": (site) => site.get("/api/admin/v1/verify"),
     "POST /api/admin/v1/qr": (site) => site.post("/api/admin/v1/qr", { text: "a text" }),
-    "POST /api/admin/v1/qr/join": (site) => site.post("/api/admin/v1/qr/join", { frames: "CODE" }),
+    "POST /api/admin/v1/qr/join": (site) =>
+      site.post("/api/admin/v1/qr/join", { frames: framesOf("a text").join("\n") }),
   };
   const FILES = ["POST /api/admin/v1/backup", "POST /api/admin/v1/support-bundle"];
   const TEXTS: Readonly<Record<string, Ask>> = {

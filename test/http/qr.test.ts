@@ -1,4 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import { createHash } from "node:crypto";
+import { encodeCode } from "../../src/license/code.ts";
 import { expectOk, expectRefusal, openAppliance, type Appliance } from "../support/api.ts";
 
 const QR = "/api/admin/v1/qr";
@@ -13,14 +15,20 @@ const codesOf = async (site: Appliance, text: string): Promise<string[]> =>
 const join = (site: Appliance, frames: readonly string[]) =>
   site.post<{ text: string }>(`${QR}/join`, { frames: frames.join("\n") });
 
-/** Nothing that gets smaller. */
-const noise = (bytes: number): string =>
-  Buffer.from(crypto.getRandomValues(new Uint8Array(bytes / 2))).toString("hex");
+/** Nothing that gets smaller, and the same in every run. */
+const noise = (length: number, seed = "noise"): string =>
+  createHash("shake256", { outputLength: length / 2 })
+    .update(seed)
+    .digest("hex");
+
+const initialization = encodeCode(Buffer.from(noise(24), "hex"), 95);
+const activation = encodeCode(Buffer.from(noise(42), "hex"), 165);
 
 describe("a text", () => {
   test.each([
-    ["a code", "ABCD-1234"],
-    ["a code of several rows", "ABCD-1234\nEFGH-5678"],
+    ["a code", initialization],
+    ["a code of several rows", activation],
+    ["a name in capital letters", "ABC-123"],
     ["a letter", "Grüße,\n\tund mehr \n"],
     ["a document", noise(3_000)],
     ["as much as there may be", noise(64 * 1024)],
@@ -34,8 +42,8 @@ describe("a text", () => {
 
   test("of rows is the same with another system's line ends", async () => {
     const site = await openAppliance();
-    const { text } = expectOk(await join(site, ["ABCD-1234\r", "EFGH-5678\r", ""]));
-    expect(text).toBe("ABCD-1234\nEFGH-5678");
+    const rows = activation.split("\n").map((row) => `${row}\r`);
+    expect(expectOk(await join(site, [...rows, ""])).text).toBe(activation);
   });
 
   test("is drawn, a picture for each code", async () => {
@@ -77,13 +85,13 @@ describe("codes that make no text", () => {
   const cases: readonly [string, (frames: string[]) => string[], string][] = [
     ["one is missing", (frames) => frames.toSpliced(1, 1), "code 2 of 4 is missing"],
     ["two are missing", (frames) => frames.slice(2), "codes 1, 2 of 4 are missing"],
-    ["one was cut", (frames) => frames.with(2, cut(frames[2] ?? "")), "code 3"],
+    ["one was cut", (frames) => frames.with(2, cut(frames[2] ?? "")), "code 3 of 4 was cut: 9 "],
     ["one is somebody else's", (frames) => [...frames, "https://example.com"], "code 5"],
-    ["one was misread", (frames) => frames.map(misread), "misread"],
+    ["one was misread", (frames) => frames.map(misread), "code 1 of 4 was cut or misread"],
   ];
 
-  /** Not at a slash, with which a frame may end. */
-  const cut = (frame: string): string => frame.slice(0, -9).replace(/\/+$/, "");
+  /** Also when what is left ends like a whole frame. */
+  const cut = (frame: string): string => `${frame.slice(0, -10)}/`;
   const misread = (frame: string): string =>
     frame.replace(/(.)\/$/, (_, last) => (last === "A" ? "B/" : "A/"));
 
@@ -97,7 +105,10 @@ describe("codes that make no text", () => {
 
   test("two texts are not one", async () => {
     const site = await openAppliance();
-    const frames = [...(await codesOf(site, noise(400))), ...(await codesOf(site, noise(400)))];
+    const frames = [
+      ...(await codesOf(site, noise(400, "one text"))),
+      ...(await codesOf(site, noise(400, "another text"))),
+    ];
     const said = expectRefusal(await join(site, frames), 400, "invalid_frames");
     expect(said).toContain("more than one text");
   });

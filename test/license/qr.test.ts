@@ -12,6 +12,8 @@ const bytesFrom = (seed: string, length: number): Buffer =>
 
 const activation = encodeCode(bytesFrom("activation", 21), 165);
 const confirmation = encodeCode(bytesFrom("confirmation", 68), 544);
+const initialization = encodeCode(bytesFrom("initialization", 12), 95);
+const time = encodeCode(bytesFrom("time", 16), 125);
 const small = '{"product":"cad","sites":["Zürich","東京"]}';
 /** What a signed document looks like: Base64url, which deflate can only take back to its bytes. */
 const large = bytesFrom("document", 15_000).toString("base64url");
@@ -19,17 +21,26 @@ const large = bytesFrom("document", 15_000).toString("base64url");
 /** One frame, as somebody else might make it. */
 const forged = (deflated: Uint8Array, plain: Uint8Array): string => {
   const id = toCrockford(createHash("sha256").update(plain).digest(), 80);
-  return `BERTH1 1/1 ${id} ${encodeBase45(deflated)}/`;
+  return framed(id, encodeBase45(deflated));
+};
+
+/** The only frame of a text, with the length and the check its part needs. */
+const framed = (id: string, part: string): string => {
+  const covered = `BERTH2 1/1 ${id} ${part.length} ${part}`;
+  const check = toCrockford(createHash("sha256").update(covered).digest(), 40);
+  return `BERTH2 1/1 ${id} ${part.length} ${check} ${part}/`;
 };
 
 describe("what goes into QR codes", () => {
-  test.each([activation, confirmation, "ABC-123", "0"])("a code as it is: %p", (code) => {
+  test.each([activation, confirmation, initialization, time])("a code as it is: %p", (code) => {
     expect(framesOf(code)).toEqual([code]);
   });
 
   test("a text in one frame", () => {
     expect(framesOf(small)).toHaveLength(1);
-    expect(framesOf(small)[0]).toMatch(/^BERTH1 1\/1 [0-9A-Z]{16} [0-9A-Z $%*+\-./:]+\/$/);
+    expect(framesOf(small)[0]).toMatch(
+      /^BERTH2 1\/1 [0-9A-Z]{16} \d+ [0-9A-Z]{8} [0-9A-Z $%*+\-./:]+\/$/,
+    );
   });
 
   test("20,000 characters in frames of one text, numbered, of one length, none above 1,000", () => {
@@ -49,12 +60,14 @@ describe("what goes into QR codes", () => {
     ["nothing", ""],
     ["a space in front", " ABC"],
     ["a line break behind", "ABC\n"],
-    ["what could be taken for a frame", "BERTH1 1/1"],
-    ["what looks like a frame", "BERTH1 1/1 0123456789ABCDEF 000/"],
+    ["what could be taken for a frame", "BERTH2 1/1"],
+    ["what looks like a frame", "BERTH2 1/1 0123456789ABCDEF 3 01234567 000/"],
+    ["a code with a wrong row", activation.replace(/.$/, (last) => (last === "0" ? "1" : "0"))],
+    ["a row of a code", activation.split("\n")[1] ?? ""],
     ["small letters", "abc"],
     ["more than a code has", "A".repeat(201)],
   ])("%s in a frame, and so unharmed", (_, text) => {
-    expect(framesOf(text)[0]).toStartWith("BERTH1 1/1 ");
+    expect(framesOf(text)[0]).toStartWith("BERTH2 1/1 ");
     expect(joinFrames(framesOf(text))).toEqual({ ok: true, value: text });
   });
 
@@ -102,24 +115,43 @@ describe("frames read back", () => {
   test.each([
     ["empty", ""],
     ["prose", "hello"],
-    ["of another version", first.replace("BERTH1", "BERTH2")],
-    ["numbered zero", first.replace(" 1/", " 0/")],
-    ["numbered beyond the last", first.replace(" 1/", ` ${of + 1}/`)],
-    ["numbered in two ways", first.replace(" 1/", " 01/")],
-    ["one of a thousand", first.replace(/\d+ /, "1000 ")],
-    ["with a short identifier", first.replace(/ [0-9A-Z]{16} /, " 0123 ")],
-    ["without its end", first.slice(0, -1)],
-    ["without a part", "BERTH1 1/1 0123456789ABCDEF /"],
-    ["too long", first.replace(/\/$/, `${"0".repeat(100)}/`)],
-    ["in small letters", first.toLowerCase()],
+    ["numbered zero", second.replace(" 2/", " 0/")],
+    ["numbered beyond the last", second.replace(" 2/", ` ${of + 1}/`)],
+    ["numbered in two ways", second.replace(" 2/", " 02/")],
+    ["one of a thousand", second.replace(/\/\d+ /, "/1000 ")],
+    ["in small letters", second.toLowerCase()],
     ["a long text that is not a code", "A".repeat(201)],
   ])("not a frame, and which: %s", (_, text) => {
-    expect(joinFrames([second, text])).toEqual({ ok: false, fault: { wrong: "frame", at: 2 } });
+    expect(joinFrames([first, text])).toEqual({ ok: false, fault: { wrong: "frame", at: 2 } });
+  });
+
+  test.each([
+    ["with a short identifier", second.replace(/ [0-9A-Z]{16} /, " 0123 "), { wrong: "misread" }],
+    ["without its end mark", second.slice(0, -1), { wrong: "short", by: 1 }],
+    ["with more than its part", second.replace(/\/$/, "000/"), { wrong: "long", by: 3 }],
+    ["without a length", second.replace(/ \d{3} /, " "), { wrong: "misread" }],
+    ["with another number", second.replace(" 2/", " 3/"), { wrong: "misread", number: 3 }],
+    [
+      "with another count",
+      second.replace(`/${of} `, `/${of + 1} `),
+      { wrong: "misread", of: of + 1 },
+    ],
+    ["with another end mark", second.replace(/\/$/, "."), { wrong: "misread" }],
+  ])("a frame %s, and which", (_, text, fault) => {
+    const joined = joinFrames([first, text]);
+    expect(joined.ok ? null : joined.fault).toMatchObject({ at: 2, number: 2, of, ...fault });
+  });
+
+  test("a frame of another version, and which", () => {
+    const old = second.replace("BERTH2", "BERTH1");
+    expect(joinFrames([first, old])).toEqual({
+      ok: false,
+      fault: { wrong: "form", at: 2, form: "BERTH1" },
+    });
   });
 
   test.each([
     ["frames of two texts", [first, ...framesOf(small)]],
-    ["frames of two lengths", [first, second.replace(`/${of} `, `/${of + 1} `)]],
     ["a frame and a code", [first, activation]],
     ["two codes", [activation, confirmation]],
   ])("mixed: %s", (_, frames) => {
@@ -134,21 +166,27 @@ describe("frames read back", () => {
     expect(joinFrames([])).toEqual(missing([1], 1));
   });
 
-  test("damaged, wherever one character of a part is another", () => {
+  test("misread, wherever one character after the numbers is another", () => {
     const [frame = ""] = framesOf(small);
-    for (let at = "BERTH1 1/1 ".length; at < frame.length - 1; at += 1) {
-      if (frame[at] === " " && at < 30) continue;
+    for (let at = "BERTH2 1/1 ".length; at < frame.length - 1; at += 1) {
       const other = frame[at] === "7" ? "8" : "7";
       const broken = frame.slice(0, at) + other + frame.slice(at + 1);
-      expect(joinFrames([broken])).toEqual({ ok: false, fault: { wrong: "damaged" } });
+      const joined = joinFrames([broken]);
+      // A digit of the length makes it too short or too long.
+      const isLength = /^BERTH2 1\/1 .{16} \d*$/.test(frame.slice(0, at)) && frame[at] !== " ";
+      const wrong = isLength ? /^(?:short|long)$/ : /^misread$/;
+      expect(joined.ok ? "read" : joined.fault.wrong).toMatch(wrong);
+      if (!joined.ok) expect(joined.fault).toMatchObject({ at: 1, number: 1, of: 1 });
     }
   });
 
   test.each([
-    ["cut off", [framesOf(small)[0]?.replace(/...\/$/, "/") ?? ""]],
-    ["a character that is not Base45", [framesOf(small)[0]?.replace(/.\/$/, "_/") ?? ""]],
-    ["one number, then with other contents", [...all, first.replace(/.\/$/, "_/")]],
-    ["one number, before with other contents", [first.replace(/.\/$/, "_/"), ...all]],
+    ["a character that is not Base45", [framed("0123456789ABCDEF", "00_")]],
+    ["cut before it was framed", [framed("0123456789ABCDEF", "0")]],
+    [
+      "one number with other contents",
+      [framed("0123456789ABCDEF", "0"), framed("0123456789ABCDEF", "1")],
+    ],
     ["not UTF-8", [forged(deflateRawSync(Buffer.of(0xff)), Buffer.of(0xff))]],
     ["of another text", [forged(deflateRawSync(Buffer.from("a")), Buffer.from("b"))]],
   ])("damaged: %s", (_, frames) => {
