@@ -1,3 +1,4 @@
+import { clientLifecycle } from "../texts/client-lifecycle.ts";
 import { docs } from "../texts/docs.ts";
 import { commonRefusals } from "./document.ts";
 import { document as read } from "./place.ts";
@@ -19,11 +20,25 @@ export function Introduction() {
           <code>{location.origin}</code>
         </p>
         <p>{docs.begin.body}</p>
-        <p>{docs.begin.keep}</p>
         <p>
           <Prose text={info.description} />
         </p>
       </header>
+      <section class="card">
+        <h3>{docs.begin.lifecycle}</h3>
+        <dl class="planes">
+          {clientLifecycle.map(([situation, action]) => (
+            <div key={situation}>
+              <dt>
+                <Prose text={situation} />
+              </dt>
+              <dd>
+                <Prose text={action} />
+              </dd>
+            </div>
+          ))}
+        </dl>
+      </section>
       <section class="card">
         <h3>{docs.begin.who}</h3>
         <dl class="planes">

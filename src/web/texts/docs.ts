@@ -18,7 +18,7 @@ export const docs = {
   begin: {
     call: "Send JSON objects to the paths on this page, at the address you came here by:",
     body: "Every POST takes Content-Type: application/json. A success is always 200; a refusal is a JSON object with status, code and message. Act on the code; the message is for people.",
-    keep: "An application registers its user when it starts, registers again before floating_timeout minutes are over, and unregisters when it ends.",
+    lifecycle: "Client lifecycle",
     who: "Who may call",
     refusals: "What any request can get",
   },

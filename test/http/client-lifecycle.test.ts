@@ -1,0 +1,257 @@
+// An application that does what the table "Client lifecycle" says, over real HTTP, while the
+// server's clock is moved by hand.
+import { expect, onTestFinished, test } from "bun:test";
+import { HOUR, later, MINUTE } from "../../src/domain/time.ts";
+import { listen, type Listening } from "../../src/http/server.ts";
+import { clientLifecycle } from "../../src/web/texts/client-lifecycle.ts";
+import { openAppliance, type Appliance, type ApplianceOptions } from "../support/api.ts";
+import { FaultyDisk } from "../support/faulty-disk.ts";
+import { readme } from "../support/readme.ts";
+import { counting } from "../support/scenario.ts";
+
+/** What the table names of any answer. */
+interface Reply {
+  readonly code?: string;
+  readonly text?: string;
+  readonly total_consumptions?: number;
+  readonly registered_at?: string;
+  readonly expires_at?: string;
+  readonly floating_timeout?: number;
+}
+
+const LICENSE = { 1: { slots: 2, timeoutMinutes: 15, consumption: counting({ max: 10 }) } };
+
+/** A server on a real port that can go away and come back, with a clock to move. */
+class Site {
+  readonly appliance: Appliance;
+  #server: Listening | null = null;
+  url = "";
+
+  constructor(appliance: Appliance) {
+    this.appliance = appliance;
+    onTestFinished(() => this.goAway());
+    this.comeBack();
+  }
+
+  static async open(options: ApplianceOptions = {}): Promise<Site> {
+    return new Site(await openAppliance({ licenses: LICENSE, ...options }));
+  }
+
+  comeBack(): void {
+    const policy = {
+      isClient: () => true,
+      isAdmin: () => true,
+      clientAuth: "open",
+      adminOpen: false,
+      allowPlain: false,
+      names: [],
+      log: "usual",
+    } as const;
+    const { services } = this.appliance;
+    this.#server = listen({ services, host: "127.0.0.1", port: 0, policy });
+    this.url = this.#server.address;
+  }
+
+  async goAway(): Promise<void> {
+    await this.#server?.stop();
+    this.#server = null;
+  }
+
+  now = (): number => this.appliance.clock.now;
+
+  wait(milliseconds: number): void {
+    this.appliance.clock.now = later(this.appliance.clock.now, milliseconds);
+  }
+
+  send(path: string, init: RequestInit): Promise<Response> {
+    return fetch(`${this.url}/api/v4/${path}`, { method: "POST", ...init });
+  }
+
+  async post(path: string, fields: object, headers = {}): Promise<[status: number, Reply]> {
+    const sent = { "content-type": "application/json", ...headers };
+    const response = await this.send(path, { body: JSON.stringify(fields), headers: sent });
+    const text = await response.text();
+    return [response.status, text.startsWith("{") ? (JSON.parse(text) as Reply) : { text }];
+  }
+}
+
+type Outcome = "held" | "gap" | "lost" | "unreachable" | "stopped";
+
+/** The table, as an application would write it. */
+class Client {
+  readonly #site: Site;
+  readonly #user: string;
+  held: Reply | null = null;
+
+  constructor(site: Site, user: string) {
+    this.#site = site;
+    this.#user = user;
+  }
+
+  /** A third of the time-out. */
+  get interval(): number {
+    return ((this.held?.floating_timeout ?? 0) * MINUTE) / 3;
+  }
+
+  async heartbeat(): Promise<Outcome> {
+    const before = this.held;
+    try {
+      const [status, reply] = await this.#site.post("register", { user: this.#user });
+      if (reply.code === "floating_not_available") return "lost";
+      expect([status, reply]).toEqual([200, reply]);
+      this.held = reply;
+    } catch (error) {
+      if (!(error instanceof Error) || !("code" in error)) throw error;
+      const isOver = before === null || this.#site.now() >= Date.parse(before.expires_at ?? "");
+      return isOver ? "stopped" : "unreachable";
+    }
+    return before !== null && this.held.registered_at !== before.registered_at ? "gap" : "held";
+  }
+
+  quit = () => this.#site.post("unregister", { user: this.#user });
+}
+
+const started = async (site: Site, user: string): Promise<Client> => {
+  const client = new Client(site, user);
+  expect(await client.heartbeat()).toBe("held");
+  return client;
+};
+
+test("the README has the table of the documentation page, row by row", () => {
+  const [, section = ""] = readme.split("### Client lifecycle\n");
+  const cells = (line: string): string[] => line.split("|").map((cell) => cell.trim());
+  const rows = (section.split("\n## ")[0] ?? "").split("\n").filter((line) => line.startsWith("|"));
+  const written = rows.slice(2).map((line) => cells(line).slice(1, 3));
+  const plain = (text: string): string => text.replaceAll("’", "'");
+  expect(written).toEqual(clientLifecycle.map((row) => row.map(plain)));
+  for (const cell of clientLifecycle.flat()) expect(cell.length).toBeLessThanOrEqual(100);
+});
+
+test("a heartbeat at a third of floating_timeout keeps the slot while others wait for one", async () => {
+  const site = await Site.open();
+  const client = await started(site, "ada@ws-17");
+  await started(site, "grace");
+  for (let beat = 0; beat < 100; beat += 1) {
+    site.wait(client.interval);
+    expect(await client.heartbeat()).toBe("held");
+    // The other slot is always taken by somebody new as soon as it is free.
+    await site.post("register", { user: `next-${beat}` });
+  }
+  expect(client.interval).toBe(5 * MINUTE);
+});
+
+test("two lost heartbeats of three cost nothing", async () => {
+  const site = await Site.open();
+  const client = await started(site, "ada");
+  await started(site, "grace");
+  site.wait(3 * client.interval - 1);
+  expect(await client.heartbeat()).toBe("held");
+});
+
+test("a client goes on while the server is unreachable, and stops at expires_at", async () => {
+  const site = await Site.open();
+  const client = await started(site, "ada");
+  await site.goAway();
+  site.wait(14 * MINUTE);
+  expect(await client.heartbeat()).toBe("unreachable");
+  site.comeBack();
+  expect(await client.heartbeat()).toBe("held");
+  await site.goAway();
+  site.wait(15 * MINUTE - 1);
+  expect(await client.heartbeat()).toBe("unreachable");
+  site.wait(1);
+  expect(await client.heartbeat()).toBe("stopped");
+});
+
+test("a client that slept too long learns that its slot was lost to others", async () => {
+  const site = await Site.open();
+  const client = await started(site, "ada");
+  site.wait(8 * HOUR);
+  await started(site, "grace");
+  const other = await started(site, "alan");
+  expect(await client.heartbeat()).toBe("lost");
+  expect(await client.quit()).toEqual([
+    400,
+    expect.objectContaining({ code: "user_not_registered" }),
+  ]);
+  expect(await other.quit()).toEqual([200, { text: "user_unregistered" }]);
+  expect(await client.heartbeat()).toBe("gap");
+});
+
+test("a client that slept notices the gap by registered_at, and a short sleep leaves none", async () => {
+  const site = await Site.open();
+  const client = await started(site, "ada");
+  site.wait(15 * MINUTE - 1);
+  expect(await client.heartbeat()).toBe("held");
+  site.wait(15 * MINUTE);
+  expect(await client.heartbeat()).toBe("gap");
+  expect(await client.heartbeat()).toBe("held");
+});
+
+test("one name on two machines shares a slot, and the first to quit gives it back for both", async () => {
+  const site = await Site.open();
+  const [first, second] = [await started(site, "ada"), await started(site, "ada")];
+  expect((await site.appliance.holders()).length).toBe(1);
+  site.wait(MINUTE);
+  expect(await first.quit()).toEqual([200, { text: "user_unregistered" }]);
+  expect(await site.appliance.holders()).toEqual([]);
+  expect(await second.heartbeat()).toBe("gap");
+});
+
+test("a name with its machine has a slot of its own", async () => {
+  const site = await Site.open();
+  const [first, second] = [await started(site, "ada@ws-17"), await started(site, "ada@ws-18")];
+  expect((await site.appliance.holders()).length).toBe(2);
+  await first.quit();
+  site.wait(MINUTE);
+  expect(await second.heartbeat()).toBe("held");
+});
+
+test("a call that got a 5xx is counted once when it is repeated with its Idempotency-Key", async () => {
+  const disk = new FaultyDisk();
+  const site = await Site.open({ disk });
+  const key = { "idempotency-key": "job-4711" };
+  disk.room = 0;
+  expect(await site.post("add_consumption", {}, key)).toEqual([
+    503,
+    expect.objectContaining({ code: "storage_full" }),
+  ]);
+  disk.heal();
+  let [status, reply] = await site.post("add_consumption", {}, key);
+  for (let tries = 0; status === 503 && tries < 300; tries += 1) {
+    await Bun.sleep(100);
+    [status, reply] = await site.post("add_consumption", {}, key);
+  }
+  expect([status, reply.total_consumptions]).toEqual([200, 1]);
+  const [, again] = await site.post("add_consumption", {}, key);
+  expect(again.total_consumptions).toBe(1);
+});
+
+test("add_consumption with {} counts 1", async () => {
+  const site = await Site.open();
+  expect((await site.post("add_consumption", {}))[1].total_consumptions).toBe(1);
+  expect((await site.post("add_consumption", {}))[1].total_consumptions).toBe(2);
+});
+
+test.each(["register", "add_consumption"])(
+  "an empty body is 400 and a missing Content-Type 415 for %s",
+  async (path) => {
+    const site = await Site.open();
+    const json = { "content-type": "application/json" };
+    const refusals = [];
+    for (const init of [
+      { headers: json },
+      { headers: json, body: "" },
+      { body: Buffer.from("{}") },
+    ]) {
+      const response = await site.send(path, init);
+      const { code } = (await response.json()) as Reply;
+      refusals.push([response.status, code]);
+    }
+    expect(refusals).toEqual([
+      [400, "invalid_json"],
+      [400, "invalid_json"],
+      [415, "unsupported_media_type"],
+    ]);
+  },
+);
