@@ -62,16 +62,15 @@ function featuresDifference(
   before: readonly FeatureTerms[],
   after: readonly FeatureTerms[],
 ): string[] {
-  const find = (list: readonly FeatureTerms[], code: string): FeatureTerms | undefined =>
-    list.find((feature) => feature.code === code);
-  const gone = before.filter(({ code }) => find(after, code) === undefined);
+  const earlier = new Map(before.map((feature) => [feature.code, feature]));
+  const later = new Set(after.map(({ code }) => code));
   return [
-    ...gone.map(({ code }) => `without ${code}`),
+    ...[...earlier.keys()].filter((code) => !later.has(code)).map((code) => `without ${code}`),
     ...after.flatMap((feature) => {
       const { code } = feature;
-      const earlier = find(before, code);
-      if (earlier === undefined) return [`with ${code}`];
-      return changes(featureShown(earlier), featureShown(feature)).map((one) => `${code} ${one}`);
+      const old = earlier.get(code);
+      if (old === undefined) return [`with ${code}`];
+      return changes(featureShown(old), featureShown(feature)).map((one) => `${code} ${one}`);
     }),
   ];
 }

@@ -4,32 +4,47 @@ import type { FeatureTerms, Terms } from "../domain/terms.ts";
 import { instant, type Instant } from "../domain/time.ts";
 
 const closed = { additionalProperties: false };
-const text = (most: number) => Type.String({ minLength: 1, maxLength: most });
-const count = Type.Integer({ minimum: 0, maximum: 1_000_000_000_000 });
-const hours = Type.Integer({ minimum: 0, maximum: 876_000 });
-const minutes = Type.Integer({ minimum: 1, maximum: 5_256_000 });
-const time = Type.String({ pattern: "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$" });
+// A description finishes the sentence "slots must be …", for whoever wrote something else.
+const text = (most: number) =>
+  Type.String({ minLength: 1, maxLength: most, description: `a text of 1 to ${most} characters` });
+const whole = (minimum: number, maximum: number, unit = "") =>
+  Type.Integer({
+    minimum,
+    maximum,
+    description: `a whole number${unit} from ${minimum} to ${maximum}`,
+  });
+const count = whole(0, 1_000_000_000_000);
+const hours = whole(0, 876_000, " of hours");
+const minutes = whole(1, 5_256_000, " of minutes");
+const yesOrNo = Type.Boolean({ description: "true or false" });
+const time = Type.String({
+  pattern: "^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$",
+  description: "a time such as 2027-12-31T00:00:00.000Z",
+});
 const maybe = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
-const Consumption = Type.Object(
+export const Consumption = Type.Object(
   {
     /** Null: unlimited. */
     max: maybe(count),
     overages: count,
-    negative: Type.Boolean(),
+    negative: yesOrNo,
     period: maybe(
-      Type.Union([
-        Type.Literal("daily"),
-        Type.Literal("weekly"),
-        Type.Literal("monthly"),
-        Type.Literal("annually"),
-      ]),
+      Type.Union(
+        [
+          Type.Literal("daily"),
+          Type.Literal("weekly"),
+          Type.Literal("monthly"),
+          Type.Literal("annually"),
+        ],
+        { description: "one of daily, weekly, monthly, annually" },
+      ),
     ),
   },
   closed,
 );
 
-const Feature = Type.Object(
+export const Feature = Type.Object(
   {
     code: text(256),
     name: text(256),
@@ -47,16 +62,19 @@ export const TermsDocument = Type.Object(
     product: text(256),
     product_name: text(256),
     license_key: maybe(text(256)),
-    license_type: Type.Union([
-      Type.Literal("perpetual"),
-      Type.Literal("time-limited"),
-      Type.Literal("subscription"),
-      Type.Literal("consumption"),
-    ]),
+    license_type: Type.Union(
+      [
+        Type.Literal("perpetual"),
+        Type.Literal("time-limited"),
+        Type.Literal("subscription"),
+        Type.Literal("consumption"),
+      ],
+      { description: "one of perpetual, time-limited, subscription, consumption" },
+    ),
     customer: maybe(text(256)),
     metadata: maybe(text(4_096)),
-    trial: Type.Boolean(),
-    enabled: Type.Boolean(),
+    trial: yesOrNo,
+    enabled: yesOrNo,
     start: maybe(time),
     valid_until: maybe(time),
     maintenance_until: maybe(time),
@@ -64,10 +82,10 @@ export const TermsDocument = Type.Object(
     slots: count,
     timeout_minutes: minutes,
     borrow_hours: maybe(hours),
-    early_return: Type.Boolean(),
+    early_return: yesOrNo,
     move_grace_hours: hours,
     consumption: maybe(Consumption),
-    features: Type.Array(Feature, { maxItems: 256 }),
+    features: Type.Array(Feature, { maxItems: 256, description: "a list of at most 256 features" }),
   },
   closed,
 );

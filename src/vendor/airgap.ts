@@ -9,7 +9,7 @@ import {
 } from "../license/confirmation.ts";
 import { rawKey, type PublicKey } from "../license/keys.ts";
 import { signPolicy, verifyPolicy } from "../license/policy.ts";
-import type { TermsDocument } from "../license/terms.ts";
+import type { TermsChanges } from "../license/terms-changes.ts";
 import { sha256 } from "../platform/hash.ts";
 import { randomBytes } from "../platform/random.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
@@ -17,20 +17,20 @@ import { airgapLicenseId } from "../license/airgap-id.ts";
 import type { Desk } from "./desk.ts";
 import { readableKey } from "./license-key.ts";
 import { DeskRefused } from "./refusal.ts";
-import { withDefaults } from "./issue.ts";
+import { applyChanges } from "./terms.ts";
 import type { Issued } from "./ledger.ts";
 
 export function makePolicy(
   desk: Desk,
   policyId: string,
-  terms: Partial<TermsDocument>,
+  terms: TermsChanges,
   now: Instant,
 ): Promise<string> {
   const policy = {
     iss: desk.vendor.vendor,
     iat: Math.floor(now / 1_000),
     policy_id: policyId,
-    terms: withDefaults(desk, terms),
+    terms: applyChanges(desk, null, terms),
   };
   return signPolicy(policy, desk.key);
 }

@@ -3,7 +3,8 @@ import { isWeak, type Frozen } from "../license/hardware.ts";
 import type { PublicKey } from "../license/keys.ts";
 import { signLicense } from "../license/license.ts";
 import type { Request } from "../license/request.ts";
-import { decodeTerms, type TermsDocument } from "../license/terms.ts";
+import type { TermsChanges } from "../license/terms-changes.ts";
+import type { TermsDocument } from "../license/terms.ts";
 import { sha256 } from "../platform/hash.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import { continues, seenNow } from "./continuity.ts";
@@ -11,6 +12,7 @@ import type { Desk } from "./desk.ts";
 import { isSameKey, readableKey } from "./license-key.ts";
 import { DeskRefused } from "./refusal.ts";
 import type { Entry, Issued } from "./ledger.ts";
+import { applyChanges, documentDifference, sameTerms } from "./terms.ts";
 
 export interface IssueOptions {
   /** Null: a renewal from the ledger, where nothing can come out of the site. */
@@ -20,46 +22,36 @@ export interface IssueOptions {
   readonly isNew: boolean;
   readonly licenseKey: string | null;
   /** Terms not given are those of the license before. */
-  readonly terms: Partial<TermsDocument>;
+  readonly terms: TermsChanges;
   readonly allowWeakBinding: boolean;
   readonly acceptFork: string | null;
   readonly now: Instant;
 }
 
-const DEFAULTS: Omit<TermsDocument, "product" | "product_name"> = {
-  license_key: null,
-  license_type: "perpetual",
-  customer: null,
-  metadata: null,
-  trial: false,
-  enabled: true,
-  start: null,
-  valid_until: null,
-  maintenance_until: null,
-  grace_hours: null,
-  slots: 1,
-  timeout_minutes: 15,
-  borrow_hours: null,
-  early_return: true,
-  move_grace_hours: 72,
-  consumption: null,
-  features: [],
-};
+/** A license that is ready to be signed; nothing was changed for it yet. */
+export interface Prepared {
+  /** The license it renews; null: it is a new one. */
+  readonly before: Issued | null;
+  /** The license that answers this request already, with these terms; null: there is none. */
+  readonly answered: Issued | null;
+  readonly license_id: number;
+  readonly serial: number;
+  readonly terms: TermsDocument;
+  /** What it changes of the license it renews, one text for each term. */
+  readonly changes: readonly string[];
+  readonly request: Request | null;
+  readonly bound: Bound;
+  readonly notes: readonly Entry[];
+  readonly now: Instant;
+}
 
-/** Signs a license for one appliance; on the ledger before it leaves. */
-export async function issue(desk: Desk, options: IssueOptions): Promise<Issued> {
+/** Everything that can be refused is refused here. */
+export function prepareIssue(desk: Desk, options: IssueOptions): Prepared {
   const { request, now } = options;
-  const at = rfc3339(now);
+  const answered = request === null ? null : answerTo(desk, request);
+  if (request !== null && answered !== null) return sameAnswer(desk, request, options, answered);
   const before = previous(desk, options);
   const terms = termsOf(desk, options, before);
-  const answered = request && answerTo(desk, request);
-  if (answered) {
-    if (sameTerms(answered.terms, terms)) return answered;
-    throw new DeskRefused(
-      "this request was answered already, with other terms",
-      "ask the site for a new request, or renew with --renew",
-    );
-  }
   const end = terms.valid_until;
   // A renewal may end a license early; an answer that is over on arrival is a slip of the hand.
   if (request !== null && end !== null && Date.parse(end) <= now) {
@@ -68,18 +60,62 @@ export async function issue(desk: Desk, options: IssueOptions): Promise<Issued> 
       "name a day to come with --valid-until",
     );
   }
-  const notes: Entry[] = request === null ? [] : checkRequest(desk, request, options, at);
+  const notes = request === null ? [] : checkRequest(desk, request, options, rfc3339(now));
   const bound = bindingOf(request, before);
   const known = request?.licenses.find((one) => one.license_id === before?.license_id);
   const serial = Math.max(before?.serial ?? 0, known?.serial ?? 0) + 1;
-  const id = before?.license_id ?? newId(desk, request);
+  const license_id = before?.license_id ?? newId(desk, request);
+  const changes = before === null ? [] : documentDifference(before.terms, terms);
+  return { before, answered, license_id, serial, terms, changes, request, bound, notes, now };
+}
+
+/** A request is answered once: with the same terms again, the answer is the same document. */
+function sameAnswer(
+  desk: Desk,
+  request: Request,
+  options: IssueOptions,
+  answered: Issued,
+): Prepared {
+  const { license_id, serial, terms } = answered;
+  const isOther = (options.licenseId ?? license_id) !== license_id;
+  if (isOther || !changesNothing(desk, options, answered)) {
+    throw new DeskRefused(
+      "this request was answered already, with other terms",
+      "ask the site for a new request, or renew with --renew",
+    );
+  }
+  const bound = bindingOf(request, answered);
+  const about = { before: null, changes: [], request, bound, notes: [], now: options.now };
+  return { answered, license_id, serial, terms, ...about };
+}
+
+function changesNothing(desk: Desk, options: IssueOptions, { terms }: Issued): boolean {
+  // What the answer took away is gone from it.
+  const kept = (options.terms.without ?? []).filter((code) =>
+    terms.features.some((feature) => feature.code === code),
+  );
+  const product = options.terms.product ?? options.request?.product ?? terms.product;
+  const license_key = keyOf(options) ?? terms.license_key;
+  const changes = { ...options.terms, product, license_key, without: kept };
+  return sameTerms(terms, applyChanges(desk, terms, changes));
+}
+
+/** Signs a license for one appliance; on the ledger before it leaves. */
+export async function issue(desk: Desk, options: IssueOptions): Promise<Issued> {
+  return signPrepared(desk, prepareIssue(desk, options));
+}
+
+export async function signPrepared(desk: Desk, prepared: Prepared): Promise<Issued> {
+  const { answered, license_id, serial, terms, request, bound, notes, now } = prepared;
+  if (answered !== null) return answered;
+  const request_id = request?.request_id ?? null;
   const document = await signLicense(
     {
       iss: desk.vendor.vendor,
       iat: Math.floor(now / 1_000),
-      license_id: id,
+      license_id,
       serial,
-      request_id: request?.request_id ?? null,
+      request_id,
       nonce: request?.nonce ?? null,
       appliance: bound.appliance,
       cnf: { jwk: bound.jwk },
@@ -88,23 +124,17 @@ export async function issue(desk: Desk, options: IssueOptions): Promise<Issued> 
     },
     desk.key,
   );
-  const issued: Issued = {
-    type: "issued",
-    at,
-    license_id: id,
-    serial,
-    ...bound,
-    request_id: request?.request_id ?? null,
-    terms,
-    document,
-  };
+  const signed = { license_id, serial, ...bound, request_id, terms, document };
+  const issued: Issued = { type: "issued", at: rfc3339(now), ...signed };
   await desk.ledger.add(...notes, issued);
   return issued;
 }
 
 /** A request is one appliance's: another may have taken its id over. */
-const answerTo = (desk: Desk, { request_id, appliance }: Request): Issued | undefined =>
-  desk.ledger.issued().find((one) => one.request_id === request_id && one.appliance === appliance);
+const answerTo = (desk: Desk, { request_id, appliance }: Request): Issued | null =>
+  desk.ledger
+    .issued()
+    .find((one) => one.request_id === request_id && one.appliance === appliance) ?? null;
 
 /** The key that is said, in this order: as a flag, in a file of terms, by the site. */
 function keyOf({ licenseKey, terms, request }: IssueOptions): string | null {
@@ -165,38 +195,16 @@ function previous(desk: Desk, options: IssueOptions): Issued | null {
 
 function termsOf(desk: Desk, options: IssueOptions, before: Issued | null): TermsDocument {
   const { terms, request } = options;
-  const product = terms.product ?? request?.product ?? before?.terms.product ?? undefined;
+  const product = terms.product ?? request?.product ?? before?.terms.product;
+  if (before !== null && product !== before.terms.product) {
+    throw new DeskRefused(
+      `license ${before.license_id} is for ${before.terms.product}, not for ${product}`,
+      "a license of another product is a new one: --request FILE --new",
+    );
+  }
   const license_key = keyOf(options) ?? before?.terms.license_key ?? null;
-  return withDefaults(desk, {
-    ...before?.terms,
-    ...terms,
-    license_key,
-    ...(product !== undefined && { product }),
-  });
-}
-
-/** Whole terms from those given, for a product this vendor may license. */
-export function withDefaults(desk: Desk, given: Partial<TermsDocument>): TermsDocument {
-  const { product } = given;
-  if (product === undefined) throw new DeskRefused("no product is named", "say --product CODE");
-  if (!desk.vendor.products.includes(product)) {
-    throw new DeskRefused(
-      `${product} is not among this vendor's products`,
-      `it may license: ${desk.vendor.products.join(", ")}`,
-    );
-  }
-  const terms = { ...DEFAULTS, product_name: product, ...given, product };
-  const ends = terms.license_type === "time-limited" || terms.license_type === "subscription";
-  if (ends && terms.valid_until === null) {
-    throw new DeskRefused(
-      `a ${terms.license_type} license needs an end`,
-      "--valid-until 2028-01-01",
-    );
-  }
-  if (decodeTerms(terms) === null) {
-    throw new DeskRefused("the terms are not valid", "check dates, counts and feature codes");
-  }
-  return terms;
+  const changes = { ...terms, license_key, ...(product !== undefined && { product }) };
+  return applyChanges(desk, before?.terms ?? null, changes);
 }
 
 /** What an answer must not be given to, unless somebody says so. */
@@ -247,6 +255,3 @@ const newId = (desk: Desk, request: Request | null): number =>
 
 const nameOf = (desk: Desk, request: Request | null): string =>
   [desk.vendor.vendor, request?.appliance, request?.request_id].join(" ");
-
-const sameTerms = (a: TermsDocument, b: TermsDocument): boolean =>
-  Bun.deepEquals(decodeTerms(a), decodeTerms(b));

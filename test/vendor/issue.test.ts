@@ -104,10 +104,11 @@ describe("an answer", () => {
   test("has terms a site would take", async () => {
     const { desk, folder, site } = await openDesk();
     const request = await requestFrom(site);
-    for (const terms of [{ slots: -1 }, { valid_until: "2026-02-30T00:00:00.000Z" }]) {
-      const wrong = () => issued(desk, request, { terms });
-      expect(await refusal(folder, wrong)).toContain("the terms are not valid");
-    }
+    const few = () => issued(desk, request, { terms: { slots: -1 } });
+    expect(await refusal(folder, few)).toContain("terms: slots must be a whole number from 0");
+    const terms = { valid_until: "2026-02-30T00:00:00.000Z" };
+    const noDay = () => issued(desk, request, { terms });
+    expect(await refusal(folder, noDay)).toContain("the terms are not valid");
   });
 
   test("is not over already; a renewal may be, to end a license early", async () => {

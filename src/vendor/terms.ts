@@ -1,0 +1,169 @@
+import { termsDifference } from "../domain/terms-difference.ts";
+import { fieldFault, fieldFaultText } from "../license/fields.ts";
+import type { FeatureChanges, TermsChanges } from "../license/terms-changes.ts";
+import { decodeTerms, TermsDocument } from "../license/terms.ts";
+import type { Desk } from "./desk.ts";
+import { DeskRefused } from "./refusal.ts";
+
+type Consumption = NonNullable<TermsDocument["consumption"]>;
+type Feature = TermsDocument["features"][number];
+type Floating = NonNullable<Feature["floating"]>;
+
+const DEFAULTS: Omit<TermsDocument, "product" | "product_name"> = {
+  license_key: null,
+  license_type: "perpetual",
+  customer: null,
+  metadata: null,
+  trial: false,
+  enabled: true,
+  start: null,
+  valid_until: null,
+  maintenance_until: null,
+  grace_hours: null,
+  slots: 1,
+  timeout_minutes: 15,
+  borrow_hours: null,
+  early_return: true,
+  move_grace_hours: 72,
+  consumption: null,
+  features: [],
+};
+
+const DEFAULT_TIMEOUT = 15;
+
+/**
+ * Whole terms for a product this vendor may license: those before, or the defaults, with the
+ * changes applied to them member by member.
+ */
+export function applyChanges(
+  desk: Desk,
+  before: TermsDocument | null,
+  changes: TermsChanges,
+): TermsDocument {
+  const product = changes.product ?? before?.product;
+  if (product === undefined) throw new DeskRefused("no product is named", "say --product CODE");
+  if (!desk.vendor.products.includes(product)) {
+    throw new DeskRefused(
+      `${product} is not among this vendor's products`,
+      `it may license: ${desk.vendor.products.join(", ")}`,
+    );
+  }
+  const base = before ?? { ...DEFAULTS, product, product_name: product };
+  const { consumption, features, without, ...plain } = changes;
+  const terms = {
+    ...base,
+    ...plain,
+    product,
+    consumption: consumptionWith("", base.consumption, consumption),
+    features: featuresWith(base.features, features ?? [], without ?? []),
+  };
+  const ends = terms.license_type === "time-limited" || terms.license_type === "subscription";
+  if (ends && terms.valid_until === null) {
+    throw new DeskRefused(
+      `a ${terms.license_type} license needs an end`,
+      "--valid-until 2027-12-31",
+    );
+  }
+  return checked(terms);
+}
+
+/** What a site would not take is named here, before it is signed. */
+function checked(terms: TermsDocument): TermsDocument {
+  const fault = fieldFault(TermsDocument, terms);
+  if (fault !== null) {
+    throw new DeskRefused(`terms: ${fieldFaultText(fault)}`, "berth vendor issue --help");
+  }
+  if (decodeTerms(terms) === null) {
+    throw new DeskRefused("the terms are not valid", "check their days and feature codes");
+  }
+  return terms;
+}
+
+function featuresWith(
+  before: readonly Feature[],
+  given: readonly FeatureChanges[],
+  without: readonly string[],
+): Feature[] {
+  const features = new Map(before.map((feature) => [feature.code, feature]));
+  const codes = new Set<string>();
+  for (const changes of given) {
+    const { code } = changes;
+    if (codes.has(code)) {
+      throw new DeskRefused(`feature ${code} is given twice`, "give each feature once");
+    }
+    codes.add(code);
+    features.set(code, featureWith(features.get(code), changes));
+  }
+  for (const code of without) {
+    if (features.has(code)) continue;
+    const known = [...features.keys()].join(", ");
+    const hint = known === "" ? "it has none" : `its features are: ${known}`;
+    throw new DeskRefused(`the license has no feature ${code} to take away`, hint);
+  }
+  return [...features.values()].filter(({ code }) => !without.includes(code));
+}
+
+function featureWith(before: Feature | undefined, changes: FeatureChanges): Feature {
+  const { code, floating, consumption, ...plain } = changes;
+  const base = before ?? { name: code, metadata: null, expires: null };
+  return {
+    ...base,
+    ...plain,
+    code,
+    floating: floatingWith(code, before?.floating ?? null, floating),
+    consumption: consumptionWith(code, before?.consumption ?? null, consumption),
+  };
+}
+
+function floatingWith(
+  code: string,
+  before: Floating | null,
+  changes: Partial<Floating> | null | undefined,
+): Floating | null {
+  if (changes === undefined) return before;
+  if (changes === null) return null;
+  const { slots = before?.slots, timeout_minutes } = changes;
+  if (slots === undefined) {
+    throw new DeskRefused(
+      `feature ${code} has no slots that could have a timeout`,
+      `say how many: --feature ${code}:slots=N:timeout=MINUTES`,
+    );
+  }
+  const kept = before?.timeout_minutes ?? DEFAULT_TIMEOUT;
+  return { slots, timeout_minutes: timeout_minutes ?? kept };
+}
+
+/** `code` is the feature's, or empty for the license itself. */
+function consumptionWith(
+  code: string,
+  before: Consumption | null,
+  changes: Partial<Consumption> | null | undefined,
+): Consumption | null {
+  if (changes === undefined) return before;
+  if (changes === null) return null;
+  const { max = before?.max } = changes;
+  if (max === undefined) {
+    const [what, how] =
+      code === ""
+        ? ["the license", "--consumptions N"]
+        : [code, `--feature ${code}:consumptions=N`];
+    throw new DeskRefused(
+      `${what} counts no consumptions that could have overages, a period or a negative count`,
+      `say how many: ${how}, or unlimited`,
+    );
+  }
+  const kept = before ?? { overages: 0, negative: false, period: null };
+  return { ...kept, ...changes, max };
+}
+
+export const sameTerms = (a: TermsDocument, b: TermsDocument): boolean =>
+  Bun.deepEquals(decodeTerms(a), decodeTerms(b));
+
+/** What the second document changes of the first, one text for each term. */
+export function documentDifference(before: TermsDocument, after: TermsDocument): string[] {
+  const [from, to] = [decodeTerms(before), decodeTerms(after)];
+  if (from === null || to === null) throw new Error("terms on the ledger cannot be read");
+  // A ledger of an older version may hold a license whose product was changed.
+  const product = from.product === to.product ? [] : [`product ${from.product} → ${to.product}`];
+  return [...product, ...termsDifference(from, to)];
+}
