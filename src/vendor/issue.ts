@@ -9,6 +9,7 @@ import { sha256 } from "../platform/hash.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import { continues, seenNow } from "./continuity.ts";
 import type { Desk } from "./desk.ts";
+import { refuseGivenBack } from "./given-back.ts";
 import { isSameKey, readableKey } from "./license-key.ts";
 import { DeskRefused } from "./refusal.ts";
 import type { Entry, Issued } from "./ledger.ts";
@@ -77,6 +78,7 @@ function sameAnswer(
   answered: Issued,
 ): Prepared {
   const { license_id, serial, terms } = answered;
+  refuseGivenBack(desk, answered, "ask the site for a new request, which gets a new license");
   const isOther = (options.licenseId ?? license_id) !== license_id;
   if (isOther || !changesNothing(desk, options, answered)) {
     throw new DeskRefused(
@@ -158,6 +160,13 @@ function previous(desk: Desk, options: IssueOptions): Issued | null {
         "have that site give it back first, or make another with --new",
       );
     }
+    refuseGivenBack(
+      desk,
+      found,
+      request === null
+        ? "ask the site for a new request; berth vendor issue --request FILE makes a new license"
+        : "leave out --license-id, and the request gets a new license",
+    );
     return found;
   }
   if (isNew || request === null) return null;

@@ -1,0 +1,100 @@
+import { describe, expect, test } from "bun:test";
+import { receive } from "../../src/vendor/receive.ts";
+import { DeskRefused } from "../../src/vendor/refusal.ts";
+import { expectOk } from "../support/api.ts";
+import { AirgapSite, openAirgapSite } from "../support/airgap-site.ts";
+import { issued, openDesk, requestFrom } from "../support/desk.ts";
+import { granted } from "../support/licensed-store.ts";
+import { hours, MONDAY } from "../support/scenario.ts";
+
+async function refusal(act: Promise<unknown>): Promise<string> {
+  const error: unknown = await act.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(DeskRefused);
+  return error instanceof DeskRefused ? `${error.message}; ${error.hint}` : "";
+}
+
+const WHEN = "was given back on 2026-03-02";
+
+describe("a license that was given back", () => {
+  async function givenBack() {
+    const { desk, site } = await openDesk();
+    const request = await requestFrom(site);
+    const first = await issued(desk, request, { terms: { slots: 3 } });
+    expectOk(await site.upload(first.document));
+    const receipt = granted(await site.licensing.remove(first.license_id, false, "test"));
+    await receive(desk, receipt, MONDAY);
+    const lines = desk.ledger.issued().length;
+    return { desk, site, request, first, lines };
+  }
+
+  test("is not renewed from the ledger", async () => {
+    const { desk, first, lines } = await givenBack();
+    const reason = await refusal(issued(desk, null, { renew: first.license_id }));
+    expect(reason).toContain(`license ${first.license_id} ${WHEN}`);
+    expect(reason).toContain("ask the site for a new request");
+    expect(desk.ledger.issued()).toHaveLength(lines);
+  });
+
+  test("is not renewed by a request with --license-id", async () => {
+    const { desk, site, first, lines } = await givenBack();
+    const named = { licenseId: first.license_id };
+    const reason = await refusal(issued(desk, await requestFrom(site), named));
+    expect(reason).toContain(`license ${first.license_id} ${WHEN}`);
+    expect(reason).toContain("leave out --license-id");
+    expect(desk.ledger.issued()).toHaveLength(lines);
+  });
+
+  test("is not handed out once more for the request that it answered", async () => {
+    const { desk, request } = await givenBack();
+    const reason = await refusal(issued(desk, request, { terms: { slots: 3 } }));
+    expect(reason).toContain(WHEN);
+    expect(reason).toContain("ask the site for a new request");
+  });
+
+  test.each([false, true])(
+    "is followed by a new one for a new request (--new: %p)",
+    async (isNew) => {
+      const { desk, site, first } = await givenBack();
+      const next = await issued(desk, await requestFrom(site), { isNew });
+      expect(next).toMatchObject({ serial: 1, terms: { slots: 1 } });
+      expect(next.license_id).not.toBe(first.license_id);
+      expectOk(await site.upload(next.document));
+      expect(await issued(desk, null, { renew: next.license_id })).toMatchObject({ serial: 2 });
+    },
+  );
+});
+
+describe("a license by code that was given back", () => {
+  async function givenBack() {
+    const air: AirgapSite = await openAirgapSite();
+    const policy = await air.policy();
+    const activation = await air.activationCode();
+    const confirmation_code = await air.confirm(policy, activation);
+    const license = { license_policy: policy, license_key: "MESH-0001", policy_id: "P-1" };
+    const { id } = expectOk(await air.add({ ...license, confirmation_code }));
+    const receipt = granted(await air.site.licensing.remove(id, false, "test"));
+    await receive(air.desk, receipt, MONDAY);
+    return { air, policy, activation, license };
+  }
+
+  test("is not confirmed once more for the same activation code", async () => {
+    const { air, policy, activation } = await givenBack();
+    for (const serial of [null, 7]) {
+      const reason = await refusal(air.confirm(policy, activation, { serial }));
+      expect(reason).toContain(WHEN);
+      expect(reason).toContain("have the site make a new activation code");
+    }
+    expect(air.desk.ledger.issued()).toHaveLength(1);
+  });
+
+  test("is confirmed for a new activation code, with the next serial", async () => {
+    const { air, policy, license } = await givenBack();
+    const now = hours(1);
+    const confirmation_code = await air.confirm(policy, await air.activationCode(), { now });
+    expectOk(await air.add({ ...license, confirmation_code }));
+    expect(air.desk.ledger.issued().map(({ serial }) => serial)).toEqual([2, 1]);
+  });
+});
