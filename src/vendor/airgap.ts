@@ -8,32 +8,69 @@ import {
   type Confirmed,
 } from "../license/confirmation.ts";
 import { rawKey, type PublicKey } from "../license/keys.ts";
-import { signPolicy, verifyPolicy } from "../license/policy.ts";
+import { signPolicy, verifyPolicy, type Policy } from "../license/policy.ts";
 import type { TermsChanges } from "../license/terms-changes.ts";
 import { sha256 } from "../platform/hash.ts";
 import { randomBytes } from "../platform/random.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import { airgapLicenseId } from "../license/airgap-id.ts";
 import type { Desk } from "./desk.ts";
+import { refuseGivenBack } from "./given-back.ts";
 import { readableKey } from "./license-key.ts";
 import { DeskRefused } from "./refusal.ts";
-import { applyChanges } from "./terms.ts";
-import type { Issued } from "./ledger.ts";
+import { applyChanges, documentDifference, sameTerms } from "./terms.ts";
+import type { Issued, PolicySigned } from "./ledger.ts";
 
-export function makePolicy(
+/**
+ * One id names one policy: the same terms again give the same document, and other terms are refused
+ * unless they are to replace it.
+ */
+export async function makePolicy(
   desk: Desk,
   policyId: string,
-  terms: TermsChanges,
+  changes: TermsChanges,
   now: Instant,
+  { isReplacing = false } = {},
 ): Promise<string> {
-  const policy = {
-    iss: desk.vendor.vendor,
-    iat: Math.floor(now / 1_000),
-    policy_id: policyId,
-    terms: applyChanges(desk, null, terms),
-  };
-  return signPolicy(policy, desk.key);
+  const terms = applyChanges(desk, null, changes);
+  const before = policyOnLedger(desk, policyId);
+  if (before !== undefined && sameTerms(before.terms, terms)) {
+    const signed = await verifyPolicy(before.document, [desk.vendor]);
+    // Another key may have taken over, and only its own policies are confirmed.
+    if (signed.ok && signed.value.key.x === desk.key.x) return before.document;
+  } else if (before !== undefined && !isReplacing) {
+    const difference = documentDifference(before.terms, terms).join("; ");
+    throw new DeskRefused(
+      `policy ${policyId} is on the ledger since ${before.at.slice(0, 10)} with other terms: ${difference}`,
+      "choose another --policy-id, or give --replace if no site has the earlier one",
+    );
+  }
+  const iat = Math.floor(now / 1_000);
+  const policy = { iss: desk.vendor.vendor, iat, policy_id: policyId, terms };
+  const document = await signPolicy(policy, desk.key);
+  const signed = { policy_id: policyId, terms, document };
+  await desk.ledger.add({ type: "policy", at: rfc3339(now), ...signed });
+  return document;
 }
+
+const policyOnLedger = (desk: Desk, id: string): PolicySigned | undefined =>
+  desk.ledger.policies().find(({ policy_id }) => policy_id === id);
+
+/** A policy signed by an older version, which kept no list of them, is put on the ledger late. */
+function checkPolicy(desk: Desk, { policy_id, terms }: Policy, document: string): Unlisted[] {
+  const newest = policyOnLedger(desk, policy_id);
+  if (newest === undefined) return [{ type: "policy", policy_id, terms, document }];
+  const isListed = desk.ledger.policies().some((one) => one.document === document);
+  if (isListed && newest.document !== document) {
+    throw new DeskRefused(
+      `policy ${policy_id} was replaced on ${newest.at.slice(0, 10)}`,
+      "give the newer policy of this id to the site and to --policy",
+    );
+  }
+  return [];
+}
+
+type Unlisted = Omit<PolicySigned, "at">;
 
 /** One full row: enough that nobody guesses it, short enough to be read out. */
 export const initializationCode = (): string =>
@@ -76,6 +113,7 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
   }
   const { appliance, nonce } = activation.value;
   const { policy_id } = policy.value.policy;
+  const unlisted = checkPolicy(desk, policy.value.policy, document);
   const { validUntil } = options;
   const license_key = readableKey(options.licenseKey);
   const end = validUntil === null ? {} : { valid_until: rfc3339(validUntil) };
@@ -84,6 +122,9 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
   const before = desk.ledger
     .issued()
     .filter((one) => one.appliance === appliance && one.request_id === nonce);
+  for (const one of before) {
+    refuseGivenBack(desk, one, "have the site make a new activation code");
+  }
   const policy_hash = sha256(document);
   const other = (one: Issued): boolean =>
     one.policy_hash !== policy_hash || !Bun.deepEquals(one.terms, terms);
@@ -113,9 +154,10 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
   const code = await confirm(confirmed, { validUntil: options.validUntil, serial }, desk.key);
   const decoded = decodeConfirmation(code);
   if (!decoded.ok) throw new Error("a code was made that cannot be read");
-  await desk.ledger.add({
+  const at = rfc3339(options.now);
+  await desk.ledger.add(...unlisted.map((one) => ({ ...one, at })), {
     type: "issued",
-    at: rfc3339(options.now),
+    at,
     license_id: id,
     serial,
     appliance,

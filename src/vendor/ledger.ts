@@ -74,7 +74,16 @@ export interface TrustSigned {
   readonly products: readonly string[];
 }
 
-export type Entry = Issued | Seen | Forked | Received | TrustSigned;
+/** A policy that left the desk; ledgers of older versions have none of these lines. */
+export interface PolicySigned {
+  readonly type: "policy";
+  readonly at: string;
+  readonly policy_id: string;
+  readonly terms: TermsDocument;
+  readonly document: string;
+}
+
+export type Entry = Issued | Seen | Forked | Received | TrustSigned | PolicySigned;
 
 const LEDGER = "ledger.jsonl";
 
@@ -168,6 +177,11 @@ export class Ledger {
   /** Oldest first; older versions left no line of it. */
   trustSigned(): TrustSigned[] {
     return this.#entries.filter((entry) => entry.type === "trust");
+  }
+
+  /** Newest first. */
+  policies(): PolicySigned[] {
+    return this.#entries.filter((entry) => entry.type === "policy").toReversed();
   }
 
   received(): Received[] {

@@ -201,7 +201,7 @@ describe("the policy", () => {
   test("that was confirmed is meant, not another of the same vendor", async () => {
     const air = await openAirgapSite();
     const body = await air.body();
-    const license_policy = await air.policy("P-1", { slots: 300 });
+    const license_policy = await air.otherPolicy("P-1", { slots: 300 });
     await expectWrong(air, { ...body, license_policy });
     expectOk(await air.add(body));
   });

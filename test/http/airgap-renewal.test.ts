@@ -92,7 +92,7 @@ describe("what is installed already", () => {
     const air = await openAirgapSite();
     const body = await air.body();
     expectOk(await air.add(body));
-    const license_policy = await air.policy("P-1", { slots: 300 });
+    const license_policy = await air.otherPolicy("P-1", { slots: 300 });
     expectRefusal(await air.add({ ...body, license_policy }), 400, "invalid_confirmation_code");
   });
 

@@ -82,7 +82,7 @@ async function openByCode(): Promise<Site> {
     otherProduct,
     prove: async (differing, { serial = 1, number = 1, ends } = {}) => {
       const { license_key: _key, ...terms } = termsDocument(termsOf({ product, ...differing }));
-      const policy = await air.policy(`P-${number}`, terms);
+      const policy = await air.otherPolicy(`P-${number}`, terms);
       const named = { policy, licenseKey: `KEY-${number}`, serial };
       const body = await air.body({ ...named, validUntil: ends ?? null, now: NOW });
       const { id } = expectOk(await air.add(body));

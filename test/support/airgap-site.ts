@@ -57,6 +57,12 @@ export class AirgapSite {
     return makePolicy(this.desk, id, { product: PRODUCT, slots: 3, ...terms }, MONDAY);
   }
 
+  /** Another one under the same id: the earlier is not confirmed any more. */
+  otherPolicy(id: string, terms: Partial<TermsDocument>): Promise<string> {
+    const changes = { product: PRODUCT, slots: 3, ...terms };
+    return makePolicy(this.desk, id, changes, MONDAY, { isReplacing: true });
+  }
+
   generate(fields: object): Promise<Answer<Activated>> {
     return this.site.post<Activated>("airgap/generate", { ...fields });
   }

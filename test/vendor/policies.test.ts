@@ -1,0 +1,107 @@
+import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { signPolicy } from "../../src/license/policy.ts";
+import type { TermsChanges } from "../../src/license/terms-changes.ts";
+import { realDisk } from "../../src/platform/disk.ts";
+import { makePolicy } from "../../src/vendor/airgap.ts";
+import { Desk } from "../../src/vendor/desk.ts";
+import { DeskRefused } from "../../src/vendor/refusal.ts";
+import { applyChanges } from "../../src/vendor/terms.ts";
+import { openAirgapSite } from "../support/airgap-site.ts";
+import { openDesk } from "../support/desk.ts";
+import { hours, MONDAY } from "../support/scenario.ts";
+
+async function refusal(act: Promise<unknown>): Promise<string> {
+  const error: unknown = await act.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(DeskRefused);
+  return error instanceof DeskRefused ? `${error.message}; ${error.hint}` : "";
+}
+
+const basic = (desk: Desk, terms: TermsChanges = {}, now = MONDAY) =>
+  makePolicy(desk, "basic", { product: "sim", slots: 3, ...terms }, now);
+
+const ledgerIn = (folder: string): string => readFileSync(join(folder, "ledger.jsonl"), "utf8");
+
+describe("one policy id", () => {
+  test("with the same terms again gives the same document, and one line on the ledger", async () => {
+    const { desk, folder } = await openDesk();
+    const first = await basic(desk);
+    expect(JSON.parse(ledgerIn(folder)) as object).toMatchObject({
+      type: "policy",
+      at: "2026-03-02T09:00:00.000Z",
+      policy_id: "basic",
+      terms: { product: "sim", slots: 3 },
+      document: first,
+    });
+    expect(await basic(desk, {}, hours(5))).toBe(first);
+    const reopened = await Desk.open(realDisk, folder, null);
+    expect(await basic(reopened, {}, hours(9))).toBe(first);
+    expect(ledgerIn(folder).trim().split("\n")).toHaveLength(1);
+  });
+
+  test("with other terms is refused with the difference and the two ways out", async () => {
+    const { desk, folder } = await openDesk();
+    await basic(desk);
+    const before = ledgerIn(folder);
+    const reason = await refusal(basic(desk, { slots: 300, trial: true }, hours(5)));
+    expect(reason).toContain("policy basic is on the ledger since 2026-03-02 with other terms");
+    expect(reason).toContain("trial no → yes; slots 3 → 300");
+    expect(reason).toContain("--policy-id");
+    expect(reason).toContain("--replace");
+    expect(ledgerIn(folder)).toBe(before);
+  });
+
+  test("with other terms is signed when it is to be replaced, and is the one from then on", async () => {
+    const { desk } = await openDesk();
+    const first = await basic(desk);
+    const product = { product: "sim", slots: 300 };
+    const second = await makePolicy(desk, "basic", product, hours(5), { isReplacing: true });
+    expect(second).not.toBe(first);
+    expect(await basic(desk, { slots: 300 }, hours(6))).toBe(second);
+    expect(await refusal(basic(desk))).toContain("slots 300 → 3");
+  });
+
+  test("leaves other ids alone", async () => {
+    const { desk } = await openDesk();
+    await basic(desk);
+    await makePolicy(desk, "more", { product: "sim", slots: 300 }, MONDAY);
+    expect(desk.ledger.policies().map(({ policy_id }) => policy_id)).toEqual(["more", "basic"]);
+  });
+
+  test("is signed anew with the same terms when another key has taken over", async () => {
+    const { desk, folder } = await openDesk();
+    const first = await basic(desk);
+    const after = await desk.succeed(realDisk, folder, null);
+    const second = await basic(after);
+    expect(second).not.toBe(first);
+    expect(await basic(after)).toBe(second);
+  });
+});
+
+test("a policy of a desk that kept no list is put on the ledger when it is confirmed", async () => {
+  const air = await openAirgapSite();
+  const terms = applyChanges(air.desk, null, { product: "mesh" });
+  const about = { iss: air.desk.vendor.vendor, iat: 0, policy_id: "P-0", terms };
+  const policy = await signPolicy(about, air.desk.key);
+  const activation = await air.activationCode();
+  await air.confirm(policy, activation);
+  await air.confirm(policy, activation);
+  expect(air.desk.ledger.policies()).toMatchObject([{ policy_id: "P-0", document: policy }]);
+  expect(await refusal(air.policy("P-0", { slots: 9 }))).toContain("slots 1 → 9");
+});
+
+test("a policy that was replaced is not confirmed any more", async () => {
+  const air = await openAirgapSite();
+  const old = await air.policy();
+  const product = { product: "mesh", slots: 9 };
+  const next = await makePolicy(air.desk, "P-1", product, MONDAY, { isReplacing: true });
+  const activation = await air.activationCode();
+  const reason = await refusal(air.confirm(old, activation));
+  expect(reason).toContain("policy P-1 was replaced on 2026-03-02");
+  expect(air.desk.ledger.issued()).toEqual([]);
+  expect(await air.confirm(next, activation)).toContain("-");
+});
