@@ -30,7 +30,7 @@ const backup = inRoot("site.berth");
 
 beforeAll(async () => {
   await makeSite(inRoot("site"), { product: "cad" });
-  await done(["vendor", "init", "--name", "Acme", ...desk, "--product", "cad"]);
+  await done(["vendor", "init", "--name", "Acme", ...desk, "--product", "cad", "--no-passphrase"]);
   await done(["backup", backup, ...data]);
   writeFileSync(inRoot("empty.jwt"), "");
   writeFileSync(inRoot("blank.jwt"), " \n\n");

@@ -28,11 +28,20 @@ class Loop {
   }
 
   makeDesk(): Promise<Vendor> {
-    return doneJson(["vendor", "init", "--name", "Acme", ...this.desk, "--product", "CAD"]);
+    return doneJson([
+      "vendor",
+      "init",
+      "--name",
+      "Acme",
+      ...this.desk,
+      "--product",
+      "CAD",
+      "--no-passphrase",
+    ]);
   }
 
   succeed(): Promise<Vendor> {
-    return doneJson(["vendor", "successor", ...this.desk]);
+    return doneJson(["vendor", "successor", "--no-passphrase", ...this.desk]);
   }
 
   trust(file: string): string[] {
