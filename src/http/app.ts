@@ -14,7 +14,7 @@ import { describe } from "./describe.ts";
 import { faultOf, refused, type AnyFault } from "./faults.ts";
 import { admit, type Gate } from "./gate.ts";
 import { pathOf } from "./planes.ts";
-import { openapi } from "./openapi.ts";
+import { openapi, OpenapiDocument } from "./openapi.ts";
 import { access } from "./routes/access.ts";
 import { addConsumption } from "./routes/add-consumption.ts";
 import { addFeatureConsumption } from "./routes/add-feature-consumption.ts";
@@ -134,7 +134,7 @@ export function createApp(services: Services, gate: Gate) {
       set.headers["content-type"] = JSON_TYPE;
       return (document ??= JSON.stringify(openapi(app)));
     },
-    describe({ summary: "This document" }),
+    describe({ id: "getOpenapi", summary: "This document", reply: OpenapiDocument }),
   );
 }
 

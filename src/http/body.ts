@@ -27,11 +27,14 @@ export const jsonBody = <S extends TObject>(schema: S, rules: BodyRules = {}) =>
   );
 
 /** A document from the vendor, however it is sent. */
-const UploadBody = Type.Object({
-  license: Type.Optional(
-    Type.String({ description: "The text of the vendor's document.", bytes: UPLOAD_BYTES }),
-  ),
-});
+const UploadBody = Type.Object(
+  {
+    license: Type.Optional(
+      Type.String({ description: "The text of the vendor's document.", bytes: UPLOAD_BYTES }),
+    ),
+  },
+  { title: "UploadBody" },
+);
 
 /** Takes a file of a form, plain text, or JSON; what is in it is for others to judge. */
 export const uploadBody = () =>

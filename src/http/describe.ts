@@ -1,10 +1,15 @@
-import type { TObject, TSchema } from "@sinclair/typebox";
+import { Type, type TObject, type TSchema } from "@sinclair/typebox";
 import type { AnyFault, Code } from "./faults.ts";
 
 /** Of a wrong parameter there is nothing to say in general. */
 export type Refusing = Exclude<Code, "invalid_parameter"> | AnyFault;
 
 interface Description {
+  /**
+   * The operation's name in clients that are generated: a verb, and what it is done to. No other
+   * operation has it, whatever the case.
+   */
+  readonly id: string;
   readonly summary: string;
   readonly description?: string;
   readonly query?: TObject;
@@ -35,29 +40,38 @@ interface Replying extends Description {
   readonly text?: string;
   /** For the replies that are a file: its media type. */
   readonly file?: string;
+  /** For the replies that are a page to look at. */
+  readonly html?: boolean;
+}
+
+/** What a success looks like, by its media type. */
+export interface Reply {
+  readonly description: string;
+  readonly content?: Readonly<Record<string, { readonly schema: TSchema }>>;
 }
 
 /** What `describe` leaves on a route. */
 export interface Detail extends Partial<Description> {
   /** Nothing to call. */
   readonly hide?: boolean;
-  readonly responses?: { readonly 200?: object };
+  readonly responses?: { readonly 200?: Reply };
 }
 
 /** A route's page in the OpenAPI document, kept beside the route. */
-export function describe({ reply, lines, text, file, otherReplies = {}, ...page }: Replying) {
-  const content = {
-    ...(reply && { "application/json": { schema: reply } }),
-    ...(lines && { "application/x-ndjson": { schema: lines } }),
-    ...(text !== undefined && {
-      "text/plain": { schema: { type: "string" as const, const: text } },
-    }),
-    ...(file !== undefined && {
-      [file]: { schema: { type: "string" as const, format: "binary" } },
-    }),
-    ...Object.fromEntries(Object.entries(otherReplies).map(([type, schema]) => [type, { schema }])),
+export function describe(replying: Replying) {
+  const { reply, lines, text, file, html, otherReplies = {}, ...page } = replying;
+  const contents: Record<string, TSchema> = {
+    ...(reply && { "application/json": reply }),
+    ...(lines && { "application/x-ndjson": lines }),
+    ...(text !== undefined && { "text/plain": Type.Literal(text) }),
+    ...(file !== undefined && { [file]: Type.String({ format: "binary" }) }),
+    ...(html === true && { "text/html": Type.String() }),
+    ...otherReplies,
   };
-  const done = {
+  const content = Object.fromEntries(
+    Object.entries(contents).map(([type, schema]) => [type, { schema }]),
+  );
+  const done: Reply = {
     description: "Done, and on disk",
     ...(Object.keys(content).length > 0 && { content }),
   };

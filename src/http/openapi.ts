@@ -1,10 +1,10 @@
-import type { TObject, TSchema } from "@sinclair/typebox";
+import { Type, type TObject } from "@sinclair/typebox";
 import type { AnyElysia } from "elysia";
 import { version } from "../platform/version.ts";
-import type { Detail, Refusing } from "./describe.ts";
-import { statusOf, type Code } from "./faults.ts";
+import type { Detail, Reply } from "./describe.ts";
+import { refusalsOf, sharedRefusals, type Route } from "./openapi-refusals.ts";
+import { SchemaWriter } from "./openapi-schema.ts";
 import { routes, type Method, type Plane } from "./planes.ts";
-import { COMMON, sampleRefusal, type Asked } from "./sample-refusals.ts";
 
 /** The seven operations every client of this API knows, in the order of the contract. */
 const CONTRACT = [
@@ -23,22 +23,19 @@ const TAGS = [
   { name: "administration", description: "What the operator's page and the commands use." },
 ];
 
-interface Route {
-  readonly path: string;
-  readonly method: Method;
-  readonly plane: Plane;
-  readonly detail: Detail;
-  readonly body: TObject | undefined;
-}
-
-/** The OpenAPI document, made of the very schemas that validate and of nothing else. */
+/**
+ * The OpenAPI document, made of the very schemas that validate and of nothing else. Its version is
+ * 3.0: generators that know 3.1 know it as well, and others know no other way to say nullable.
+ */
 export function openapi(app: AnyElysia): object {
+  const schemas = new SchemaWriter();
   const paths: Record<string, Record<string, object>> = {};
   for (const route of shownRoutes(app).toSorted((a, b) => rank(a) - rank(b))) {
-    (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route);
+    (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route, schemas);
   }
+  schemas.write(Refused);
   return {
-    openapi: "3.1.0",
+    openapi: "3.0.3",
     info: {
       title: "Berth",
       version,
@@ -47,13 +44,14 @@ export function openapi(app: AnyElysia): object {
         "without those marked x-needed it cannot succeed. Names of fields are matched without " +
         "regard to case when not found exactly, null is the same as absent, unknown fields are " +
         "ignored.",
-      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+      license: { name: "Apache-2.0" },
     },
+    servers: [{ url: "/" }],
     tags: TAGS,
     paths,
     components: {
-      schemas: { Refused: refusedSchema },
-      responses: { Refused: refusal("What any request can get", COMMON, ANY) },
+      schemas: schemas.components(),
+      responses: sharedRefusals(),
       securitySchemes: {
         bearer: {
           type: "http",
@@ -94,23 +92,23 @@ const SECURITY: Readonly<Record<Plane, readonly object[]>> = {
   admin: [{ bearer: [] }],
 };
 
-function operation(route: Route): object {
-  const { path, method, plane, detail, body } = route;
-  const { summary, description, query, needs = [], refuses = [], responses, destroys } = detail;
+function operation(route: Route, schemas: SchemaWriter): object {
+  const { plane, detail, body } = route;
+  const { id, summary, description, query, needs = [], destroys, responses } = detail;
   const parameters = [
     ...Object.entries(query?.properties ?? {}).map(([name, schema]) => ({
       name,
       in: "query",
       description: schema.description,
-      schema: plain(schema),
       ...(needs.includes(name) && { "x-needed": true }),
+      schema: schemas.write(schema),
       example: query?.["examples"]?.[0]?.[name],
     })),
     ...(detail.idempotent === true ? [IDEMPOTENCY_KEY] : []),
     ...(detail.leased === true ? [NONCE] : []),
   ];
   return {
-    operationId: `${method.toLowerCase()}_${path.replace(/^\/api\//, "").replaceAll(/\W+/g, "_")}`,
+    operationId: id,
     tags: [tagOf(route)],
     summary,
     description,
@@ -118,72 +116,57 @@ function operation(route: Route): object {
     ...(destroys !== undefined && { "x-destroys": destroys }),
     security: SECURITY[plane],
     parameters,
-    ...(body && {
-      requestBody: {
-        ...(body["emptyAllowed"] !== true && { required: true }),
-        content: {
-          "application/json": { schema: shown(body, needs), example: body["examples"]?.[0] },
-          ...(detail.upload === true && UPLOAD),
-        },
-      },
-    }),
+    ...(body && hasFields(body) && { requestBody: requestBody(route, body, schemas) }),
     responses: {
-      200: responses?.[200],
-      ...refusalsOf(refuses, { plane, needs }),
-      default: { $ref: "#/components/responses/Refused" },
+      200: responses?.[200] && reply(responses[200], schemas),
+      ...refusalsOf(route),
+      default: { $ref: "#/components/responses/AnyRefusal" },
     },
   };
 }
 
-/** The contract's fields as optional strings; what more is understood is told in prose. */
-const shown = ({ properties }: TObject, needs: readonly string[]): object => ({
-  type: "object",
-  properties: Object.fromEntries(
-    Object.entries(properties).map(([name, schema]) => [
-      name,
-      { ...plain(schema), ...(needs.includes(name) && { "x-needed": true }) },
-    ]),
-  ),
-});
+/** Of a call without fields a client has nothing to write; an empty body is the same as none. */
+const hasFields = ({ properties }: TObject): boolean => Object.keys(properties).length > 0;
 
-const plain = ({ type, description, bytes, instant }: TSchema): object => ({
-  type,
-  description,
-  ...(bytes !== undefined && { "x-max-bytes": bytes as number }),
-  ...(instant === true && { format: "date-time" }),
-});
-
-const codeOf = (one: Refusing): Code => (typeof one === "string" ? one : one.code);
-
-const refusalsOf = (list: readonly Refusing[], asked: Asked): object =>
-  Object.fromEntries(
-    [...Map.groupBy(list, (one) => statusOf(codeOf(one)))].map(([status, same]) => [
-      status,
-      refusal(same.map(codeOf).join(", "), same, asked),
-    ]),
-  );
-
-const refusal = (description: string, list: readonly Refusing[], asked: Asked): object => ({
-  description,
+const requestBody = ({ detail }: Route, body: TObject, schemas: SchemaWriter): object => ({
+  ...(body["emptyAllowed"] !== true && { required: true }),
+  ...(detail.upload === true && { "x-also-accepts": ALSO_ACCEPTED }),
   content: {
     "application/json": {
-      schema: { $ref: "#/components/schemas/Refused" },
-      examples: Object.fromEntries(
-        list.map((one) => [codeOf(one), { value: sampleRefusal(one, asked) }]),
-      ),
+      schema: schemas.write(withNeeds(body, detail.needs ?? [])),
+      example: body["examples"]?.[0],
     },
   },
 });
 
-/** Of what any request can get, most that asks for a credential administers. */
-const ANY: Asked = { plane: "admin", needs: ["user"] };
+/** The contract's fields as optional strings; what more is understood is told in prose. */
+const withNeeds = (body: TObject, needs: readonly string[]): TObject => ({
+  ...body,
+  properties: Object.fromEntries(
+    Object.entries(body.properties).map(([name, schema]) => [
+      name,
+      needs.includes(name) ? { ...schema, needed: true } : schema,
+    ]),
+  ),
+});
 
-const UPLOAD = {
-  "text/plain": { schema: { type: "string", description: "The document itself." } },
-  "multipart/form-data": {
-    schema: { type: "object", description: "The document as a file, under any name." },
-  },
-};
+const reply = ({ description, content }: Reply, schemas: SchemaWriter): object => ({
+  description,
+  ...(content && {
+    content: Object.fromEntries(
+      Object.entries(content).map(([type, { schema }]) => [
+        type,
+        { schema: schemas.write(schema) },
+      ]),
+    ),
+  }),
+});
+
+/**
+ * Besides JSON, told apart from it: of an operation with bodies of several types, generators for
+ * Python make a module that cannot be imported.
+ */
+const ALSO_ACCEPTED = ["text/plain", "multipart/form-data"];
 
 const NONCE = {
   name: "X-Nonce",
@@ -203,12 +186,15 @@ const IDEMPOTENCY_KEY = {
   schema: { type: "string", pattern: "^[!-~]{1,64}$" },
 };
 
-const refusedSchema = {
-  type: "object",
-  required: ["status", "code", "message"],
-  properties: {
-    status: { type: "integer", description: "The same as the answer's own." },
-    code: { type: "string", description: "Stable: act on this." },
-    message: { type: "string", description: "For people; may change." },
+const Refused = Type.Object(
+  {
+    status: Type.Integer({ description: "The same as the answer's own." }),
+    code: Type.String({ description: "Stable: act on this." }),
+    message: Type.String({ description: "For people; may change." }),
   },
-};
+  { title: "Refused" },
+);
+
+export const OpenapiDocument = Type.Record(Type.String(), Type.Unknown(), {
+  title: "OpenapiDocument",
+});

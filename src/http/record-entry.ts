@@ -7,20 +7,23 @@ import { detailOf, type Detail } from "./record-detail.ts";
 
 const text = Type.Union([Type.String(), Type.Null()]);
 
-export const EntryReply = Type.Object({
-  seq: Type.Integer({ description: "The line of the record; what one call did shares a line." }),
-  part: Type.Integer({ description: "Which event of its line, from 0 on." }),
-  at: Type.String({ format: "date-time", description: "When it happened." }),
-  type: Type.String(),
-  product: text,
-  license_id: Type.Union([Type.Integer(), Type.Null()]),
-  user: text,
-  peer: Type.Union([Type.String(), Type.Null()], {
-    description: "The address it came from, with the name of the administrator before it.",
-  }),
-  summary: Type.String({ description: "What happened, in words." }),
-  detail: Type.Unsafe<Detail>(Type.Record(Type.String(), Type.Unknown())),
-});
+export const EntryReply = Type.Object(
+  {
+    seq: Type.Integer({ description: "The line of the record; what one call did shares a line." }),
+    part: Type.Integer({ description: "Which event of its line, from 0 on." }),
+    at: Type.String({ format: "date-time", description: "When it happened." }),
+    type: Type.String(),
+    product: text,
+    license_id: Type.Union([Type.Integer(), Type.Null()]),
+    user: text,
+    peer: Type.Union([Type.String(), Type.Null()], {
+      description: "The address it came from, with the name of the administrator before it.",
+    }),
+    summary: Type.String({ description: "What happened, in words." }),
+    detail: Type.Unsafe<Detail>(Type.Record(Type.String(), Type.Unknown())),
+  },
+  { title: "AuditEvent" },
+);
 
 export type EntryReply = Static<typeof EntryReply>;
 

@@ -5,57 +5,77 @@ import type { StorageFault } from "../operations/operations.ts";
 const text = Type.String();
 const count = Type.Integer();
 
-export const SettingsReply = Type.Object({
-  settings: Type.Array(
-    Type.Object({
-      name: text,
-      value: Type.Union([text, Type.Boolean(), Type.Array(text)]),
-      from: Type.String({ description: "A flag, a variable, a file, or default." }),
-    }),
-  ),
-  networks: Type.Object(
-    { client: Type.Array(text), admin: Type.Array(text) },
-    { description: "In force now: those of the machine's own interfaces may change." },
-  ),
-  listeners: Type.Array(Type.Object({ address: text, tls: Type.Boolean() })),
-});
+export const SettingsReply = Type.Object(
+  {
+    settings: Type.Array(
+      Type.Object({
+        name: text,
+        value: Type.Union([text, Type.Boolean(), Type.Array(text)]),
+        from: Type.String({ description: "A flag, a variable, a file, or default." }),
+      }),
+    ),
+    networks: Type.Object(
+      { client: Type.Array(text), admin: Type.Array(text) },
+      { description: "In force now: those of the machine's own interfaces may change." },
+    ),
+    listeners: Type.Array(Type.Object({ address: text, tls: Type.Boolean() })),
+  },
+  { title: "Settings" },
+);
 
-export const DoctorReply = Type.Object({
-  worst: text,
-  findings: Type.Array(Type.Object({ check: text, level: text, found: text, advice: text })),
-});
+export const DoctorReply = Type.Object(
+  {
+    worst: text,
+    findings: Type.Array(Type.Object({ check: text, level: text, found: text, advice: text })),
+  },
+  { title: "Doctor" },
+);
 
-const Whole = Type.Object({
-  whole: Type.Literal(true),
-  path: text,
-  kind: text,
-  appliance: text,
-  licenses: count,
-  registrations: count,
-  seq: count,
-  state_covers: count,
-  journal_segments: count,
-  audit_seq: count,
-  audit_sum: text,
-  record_from: count,
-  record_to: count,
-  record_lines: count,
-  record_files: count,
-  record_leftover_bytes: count,
-  audit_gaps: Type.Array(
-    Type.Object({ reason: text, from_line: count, to_line: count, declared_at: text }),
-    { description: "Lines that were declared as gone." },
-  ),
-  generations: Type.Array(count),
-  torn_bytes: count,
-  torn_files: Type.Array(text),
-});
+/** Lines of the audit log that were declared as gone. */
+export const DeclaredGap = Type.Object(
+  {
+    reason: text,
+    from_line: count,
+    to_line: count,
+    declared_at: Type.String({ format: "date-time" }),
+  },
+  { title: "DeclaredGap" },
+);
 
-const NotWhole = Type.Object({
-  whole: Type.Literal(false),
-  found: Type.String({ description: "Which file, and where in it." }),
-  advice: Type.String({ description: "The command that helps." }),
-});
+const Whole = Type.Object(
+  {
+    whole: Type.Literal(true),
+    path: text,
+    kind: text,
+    appliance: text,
+    licenses: count,
+    registrations: count,
+    seq: count,
+    state_covers: count,
+    journal_segments: count,
+    audit_seq: count,
+    audit_sum: text,
+    record_from: count,
+    record_to: count,
+    record_lines: count,
+    record_files: count,
+    record_leftover_bytes: count,
+    audit_gaps: Type.Array(DeclaredGap, { description: "Lines that were declared as gone." }),
+    generations: Type.Array(count),
+    torn_bytes: count,
+    torn_files: Type.Array(text),
+  },
+  { title: "WholeData" },
+);
+
+const NotWhole = Type.Object(
+  {
+    whole: Type.Literal(false),
+    found: Type.String({ description: "Which file, and where in it." }),
+    advice: Type.String({ description: "The command that helps." }),
+  },
+  { title: "DamagedData" },
+);
 
 export const VerifyReply = Type.Union([Whole, NotWhole]);
 

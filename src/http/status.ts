@@ -4,82 +4,82 @@ import { rfc3339 } from "../platform/rfc3339.ts";
 import { version } from "../platform/version.ts";
 import type { CertificateView, Services } from "./app.ts";
 import { unwrap } from "./faults.ts";
+import { DeclaredGap } from "./served.ts";
 import { rfc3339OrNull } from "./timestamps.ts";
 
 const time = Type.String({ format: "date-time" });
 const text = Type.Union([Type.String(), Type.Null()]);
 
-export const StatusReply = Type.Object({
-  version: Type.String(),
-  kind: Type.Union([Type.Literal("site"), Type.Literal("demo")]),
-  pid: Type.Integer(),
-  now: time,
-  created_at: time,
-  moved_away_at: Type.Union([time, Type.Null()], {
-    description: "When it was given up here, to go on elsewhere; null: it was not.",
-  }),
-  appliance: Type.Object({
-    id: Type.String(),
-    hardware_id: Type.String(),
-    components: Type.Array(Type.String()),
-    weak_binding: Type.Boolean({ description: "Too little of the hardware can be told." }),
-  }),
-  storage: Type.Object({
-    fault: text,
-    checkpoint_error: text,
-    notes: Type.Array(Type.String()),
-    seq: Type.Integer(),
-    audit_seq: Type.Integer(),
-    audit_gaps: Type.Array(
-      Type.Object({
-        reason: Type.String(),
-        from_line: Type.Integer(),
-        to_line: Type.Integer(),
-        declared_at: time,
-      }),
-      { description: "Lines of the audit log that were declared as gone." },
-    ),
-    journal_bytes: Type.Integer(),
-    troubles: Type.Array(Type.Object({ code: Type.String(), message: Type.String() })),
-    free_bytes: Type.Union([Type.Integer(), Type.Null()]),
-    slowest_sync_ms: Type.Number({ description: "Of the last one to two minutes." }),
-  }),
-  licenses: Type.Array(
-    Type.Object({
-      license_id: Type.Integer(),
-      product: Type.String(),
-      license_type: Type.String(),
-      validity_period: Type.Union([time, Type.Null()]),
-      refusal: text,
-      moved_until: Type.Union([time, Type.Null()], {
-        description: "Signed for the host it was moved from, it is good here until then.",
-      }),
-      vendor: Type.String(),
-      serial: Type.Integer(),
-      hardware_drift: Type.Array(Type.String(), {
-        description: "What it was signed for and the machine no longer has.",
-      }),
-      floating_users: Type.Integer(),
-      floating_slots_in_use: Type.Integer(),
-      max_consumptions: Type.Union([Type.Integer(), Type.Null()]),
-      total_consumptions: Type.Integer(),
+export const StatusReply = Type.Object(
+  {
+    version: Type.String(),
+    kind: Type.Union([Type.Literal("site"), Type.Literal("demo")]),
+    pid: Type.Integer(),
+    now: time,
+    created_at: time,
+    moved_away_at: Type.Union([time, Type.Null()], {
+      description: "When it was given up here, to go on elsewhere; null: it was not.",
     }),
-  ),
-  doors: Type.Array(Type.Object({ door: Type.String(), close: Type.String() }), {
-    description: "What stands open, and how to close it.",
-  }),
-  certificate: Type.Union(
-    [
-      Type.Object({
-        ends_at: time,
-        state: Type.Union([Type.Literal("ok"), Type.Literal("ending"), Type.Literal("ended")]),
+    appliance: Type.Object({
+      id: Type.String(),
+      hardware_id: Type.String(),
+      components: Type.Array(Type.String()),
+      weak_binding: Type.Boolean({ description: "Too little of the hardware can be told." }),
+    }),
+    storage: Type.Object({
+      fault: text,
+      checkpoint_error: text,
+      notes: Type.Array(Type.String()),
+      seq: Type.Integer(),
+      audit_seq: Type.Integer(),
+      audit_gaps: Type.Array(DeclaredGap, {
+        description: "Lines of the audit log that were declared as gone.",
       }),
-      Type.Null(),
-    ],
-    { description: "Of the TLS listener; null: there is none." },
-  ),
-  refusals: Type.Array(Type.Object({ product: text, code: Type.String(), count: Type.Integer() })),
-});
+      journal_bytes: Type.Integer(),
+      troubles: Type.Array(Type.Object({ code: Type.String(), message: Type.String() })),
+      free_bytes: Type.Union([Type.Integer(), Type.Null()]),
+      slowest_sync_ms: Type.Number({ description: "Of the last one to two minutes." }),
+    }),
+    licenses: Type.Array(
+      Type.Object({
+        license_id: Type.Integer(),
+        product: Type.String(),
+        license_type: Type.String(),
+        validity_period: Type.Union([time, Type.Null()]),
+        refusal: text,
+        moved_until: Type.Union([time, Type.Null()], {
+          description: "Signed for the host it was moved from, it is good here until then.",
+        }),
+        vendor: Type.String(),
+        serial: Type.Integer(),
+        hardware_drift: Type.Array(Type.String(), {
+          description: "What it was signed for and the machine no longer has.",
+        }),
+        floating_users: Type.Integer(),
+        floating_slots_in_use: Type.Integer(),
+        max_consumptions: Type.Union([Type.Integer(), Type.Null()]),
+        total_consumptions: Type.Integer(),
+      }),
+    ),
+    doors: Type.Array(Type.Object({ door: Type.String(), close: Type.String() }), {
+      description: "What stands open, and how to close it.",
+    }),
+    certificate: Type.Union(
+      [
+        Type.Object({
+          ends_at: time,
+          state: Type.Union([Type.Literal("ok"), Type.Literal("ending"), Type.Literal("ended")]),
+        }),
+        Type.Null(),
+      ],
+      { description: "Of the TLS listener; null: there is none." },
+    ),
+    refusals: Type.Array(
+      Type.Object({ product: text, code: Type.String(), count: Type.Integer() }),
+    ),
+  },
+  { title: "Status" },
+);
 
 export type StatusReply = Static<typeof StatusReply>;
 

@@ -16,11 +16,13 @@ export interface Plan {
 interface Operation {
   readonly parameters?: readonly { readonly name: string; readonly in: string }[];
   readonly requestBody?: {
-    readonly content: Readonly<Record<string, { readonly schema: { properties?: object } }>>;
+    readonly content: Readonly<Record<string, { readonly schema: { readonly $ref: string } }>>;
+    readonly "x-also-accepts"?: readonly string[];
   };
 }
 
 export interface ApiDocument {
+  readonly components: { readonly schemas: Readonly<Record<string, { properties?: object }>> };
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 
@@ -30,7 +32,8 @@ export const plansOf = (document: ApiDocument): Plan[] =>
       const operation = document.paths[path]?.[method.toLowerCase()];
       // It has no end to wait for; its gate is every other route's.
       if (path === "/api/admin/v1/stream") return [];
-      const content = operation?.requestBody?.content ?? {};
+      const body = operation?.requestBody;
+      const name = body?.content["application/json"]?.schema.$ref.split("/").at(-1) ?? "";
       const plan = {
         method,
         path,
@@ -38,8 +41,8 @@ export const plansOf = (document: ApiDocument): Plan[] =>
         query: (operation?.parameters ?? [])
           .filter((parameter) => parameter.in === "query")
           .map(({ name }) => name),
-        fields: Object.keys(content["application/json"]?.schema.properties ?? {}),
-        isUpload: "text/plain" in content,
+        fields: Object.keys(document.components.schemas[name]?.properties ?? {}),
+        isUpload: body?.["x-also-accepts"]?.includes("text/plain") === true,
       };
       return [plan];
     }),

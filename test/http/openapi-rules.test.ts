@@ -1,19 +1,20 @@
 import { describe, expect, test } from "bun:test";
 import { routes, type Method } from "../../src/http/planes.ts";
 import { openAppliance, type Appliance, type Refused } from "../support/api.ts";
-import { brokenRules, operationsIn, type Part } from "../support/openapi-rules.ts";
+import { brokenRules, operationsIn, resolved, type Part } from "../support/openapi-rules.ts";
 
 const documentOf = async (site: Appliance): Promise<Part> =>
   (await site.get<Part>("/api/v4/openapi.json"))[1];
 
 interface Shown {
+  readonly operationId: string;
   readonly tags: readonly string[];
   readonly security: readonly object[];
   readonly parameters: readonly { readonly "x-needed"?: true; readonly example?: string }[];
   readonly requestBody?: {
     readonly content: {
       readonly "application/json": {
-        readonly schema: { readonly properties: Readonly<Record<string, Part>> };
+        readonly schema: { readonly $ref: string };
         readonly example?: Part;
       };
     };
@@ -32,40 +33,64 @@ test("the document breaks no rule", async () => {
   expect(brokenRules(await documentOf(await openAppliance()))).toEqual([]);
 });
 
-describe("a rule that is broken is found", () => {
-  const REGISTER = '"operationId":"post_v4_register"';
+describe("a broken rule is found:", () => {
   test.each([
-    ["another version", '"openapi":"3.1.0"', '"openapi":"3.0.3"'],
-    ["an id twice", '"operationId":"post_v4_borrow"', REGISTER],
+    ["another version", '"openapi":"3.0.3"', '"openapi":"3.1.0"'],
+    ["another server", '"servers":[{"url":"/"}]', '"servers":[]'],
+    ["an operation without an id", '"operationId":"borrow",', ""],
+    ["an id twice", '"operationId":"borrow"', '"operationId":"register"'],
+    ["an id in another case", '"operationId":"borrow"', '"operationId":"reGister"'],
+    ["an id with underscores", '"operationId":"borrow"', '"operationId":"post_v4_borrow"'],
     ["a reference to nowhere", "#/components/schemas/Refused", "#/components/schemas/None"],
     ["an unknown tag", '"tags":["contract"]', '"tags":["other"]'],
     ["an unknown scheme", '[{"bearer":[]}]', '[{"cookie":[]}]'],
-    ["a keyword of nobody's", '"x-max-bytes"', '"tolerates"'],
-    ["a type of nobody's", '"type":"integer"', '"type":"int"'],
-    ["a reply that requires the unknown", '"required":["product",', '"required":["gone",'],
+    ["a keyword that OpenAPI does not have", '"x-max-bytes"', '"tolerates"'],
+    ["a keyword of later versions", '"format":"date-time"', '"contentMediaType":"text/plain"'],
+    ["a type that OpenAPI does not have", '"type":"integer"', '"type":"int"'],
+    ["an integer of 32 bits", '"type":"integer","format":"int64"', '"type":"integer"'],
+    ["an enum of numbers", '"enum":["activation","consumption"]', '"enum":[1,2]'],
+    ["a required field that is not described", '"required":["product",', '"required":["gone",'],
     ["a response without words", '"description":"Done, and on disk"', '"description":""'],
     ["a summary that is gone", '"summary":"Is it ready?"', '"summary":""'],
+    [
+      "a body without a name",
+      '"schema":{"$ref":"#/components/schemas/RegisterBody"}',
+      '"schema":{"type":"object","properties":{}}',
+    ],
+    ["a name that an operation's id makes too", '"Slot":{', '"RegisterResponse":{'],
+    ["a name in another case", '"Slot":{', '"FEATURE":{'],
+    ["a name that is not used", '"schemas":{', '"schemas":{"Spare":{"type":"object"},'],
   ])("%s", async (_, found, planted) => {
     const text = JSON.stringify(await documentOf(await openAppliance()));
-    expect(text).toContain(found);
+    expect([found, text.includes(found)]).toEqual([found, true]);
     expect(brokenRules(JSON.parse(text.replace(found, planted)) as Part)).not.toEqual([]);
+  });
+
+  test("one shape under two names", async () => {
+    const document = await documentOf(await openAppliance());
+    const { schemas } = document["components"] as { schemas: Record<string, Part> };
+    const [first, second] = Object.keys(schemas);
+    schemas[first ?? ""] = schemas[second ?? ""] ?? {};
+    expect(brokenRules(document).join()).toContain("is the only name of what it describes");
   });
 });
 
-const CONTRACT = [
-  "POST /api/v4/register",
-  "POST /api/v4/borrow",
-  "POST /api/v4/add_consumption",
-  "POST /api/v4/add_feature_consumption",
-  "POST /api/v4/airgap/license",
-  "POST /api/v4/license/generate",
-  "GET /api/v4/setKeys",
-];
+const CONTRACT: Readonly<Record<string, string>> = {
+  "POST /api/v4/register": "register",
+  "POST /api/v4/borrow": "borrow",
+  "POST /api/v4/add_consumption": "addConsumption",
+  "POST /api/v4/add_feature_consumption": "addFeatureConsumption",
+  "POST /api/v4/airgap/license": "addAirgapLicense",
+  "POST /api/v4/license/generate": "generateLicenseRequest",
+  "GET /api/v4/setKeys": "setKeys",
+};
 
-test("the seven operations come first, each with an example", async () => {
+test("the seven operations come first, each with its own id and an example", async () => {
   const shown = shownBy(await documentOf(await openAppliance()));
   const contract = shown.filter(([, { tags }]) => tags.includes("contract"));
-  expect(contract.map(([route]) => route)).toEqual(CONTRACT);
+  expect(contract.map(([route, { operationId }]) => [route, operationId])).toEqual(
+    Object.entries(CONTRACT),
+  );
   expect(shown.filter(([route]) => route !== "POST /api/v4/setKeys").slice(0, 7)).toEqual(contract);
   for (const [route, { requestBody, parameters }] of contract) {
     const bodied = requestBody?.content["application/json"].example;
@@ -92,9 +117,13 @@ test("who may call is what the gate goes by", async () => {
 test("what is marked as needed is what the server misses, and nothing else", async () => {
   const site = await openAppliance();
   let judged = 0;
-  for (const [route, { requestBody }] of shownBy(await documentOf(site))) {
+  const document = await documentOf(site);
+  for (const [route, { requestBody }] of shownBy(document)) {
     if (requestBody === undefined || route.endsWith("/unregister/all")) continue;
-    const { properties } = requestBody.content["application/json"].schema;
+    const { schema } = requestBody.content["application/json"];
+    const { properties } = resolved(document, schema) as {
+      readonly properties: Readonly<Record<string, Part>>;
+    };
     const needed = Object.keys(properties).filter((name) => properties[name]?.["x-needed"]);
     const [, body] = await site.post<Partial<Refused>>(route.slice("POST ".length), {});
     const missed = body.code === "missing_parameters" ? (body.message ?? "") : "";
@@ -135,4 +164,23 @@ test("what destroys says so, by whatever method", async () => {
     .filter((route) => /\/(?:all|remove|revoke|move)$/.test(route));
   expect(named.length).toBeGreaterThan(7);
   expect(routesOf).toEqual(expect.arrayContaining(named));
+});
+
+test("one license object has one name, wherever it is returned", async () => {
+  const document = await documentOf(await openAppliance());
+  const text = (route: string): string => {
+    const [, operation] = operationsIn(document).find(([one]) => one === route) ?? [];
+    return JSON.stringify((operation as { responses: Part } | undefined)?.responses["200"]);
+  };
+  for (const route of [
+    "GET /api/v4/license",
+    "POST /api/v4/license/upload",
+    "POST /api/v4/airgap/license",
+    "GET /api/admin/v1/licenses",
+  ]) {
+    expect([route, text(route)]).toEqual([
+      route,
+      expect.stringContaining('{"$ref":"#/components/schemas/License"}'),
+    ]);
+  }
 });

@@ -1,19 +1,28 @@
 import { expect, test } from "bun:test";
-import { Type } from "@sinclair/typebox";
-import type { Schema } from "../../src/web/docs/document.ts";
+import { Type, type TSchema } from "@sinclair/typebox";
+import { SchemaWriter } from "../../src/http/openapi-schema.ts";
+import { Names, type Schema } from "../../src/web/docs/document.ts";
 import { treeOf } from "../../src/web/docs/tree.ts";
 
-/** As the document has it: made by the same schemas, and through JSON. */
-const plain = (schema: object): Schema => JSON.parse(JSON.stringify(schema)) as Schema;
+/** As the document has it: written by the same code, through JSON, with its references followed. */
+function plain(schema: TSchema): Schema {
+  const writer = new SchemaWriter();
+  const written = { schema: writer.write(schema), components: writer.components() };
+  const read = JSON.parse(JSON.stringify(written)) as {
+    schema: Schema;
+    components: Record<string, Schema>;
+  };
+  return new Names(read.components).follow(read.schema);
+}
 
-const typeOf = (schema: object): string => treeOf(plain(schema)).type;
+const typeOf = (schema: TSchema): string => treeOf(plain(schema)).type;
 
 test("types are said in words", () => {
   expect(typeOf(Type.String())).toBe("string");
   expect(typeOf(Type.String({ format: "date-time" }))).toBe("time");
   expect(typeOf(Type.Union([Type.Integer(), Type.Null()]))).toBe("integer or null");
   expect(typeOf(Type.Union([Type.Literal("ok"), Type.Literal("ended")]))).toBe('"ok" or "ended"');
-  expect(typeOf(Type.Literal(false))).toBe("false");
+  expect(typeOf(Type.Literal("ok"))).toBe('"ok"');
   expect(typeOf(Type.Array(Type.String()))).toBe("array of strings");
   expect(typeOf(Type.Array(Type.Object({})))).toBe("array of objects");
   expect(typeOf(Type.Array(Type.Unknown()))).toBe("array of anything");
@@ -61,4 +70,32 @@ test("objects inside arrays, and those that may be null, show their parts", () =
     ["object or null", ["code"]],
   ]);
   expect(children[1]?.description).toBe("Of TLS.");
+});
+
+test("a schema that is referred to by its name shows its parts wherever it stands", () => {
+  const gap = Type.Object({ line: Type.Integer() }, { title: "Gap", description: "Lines." });
+  const { children } = treeOf(
+    plain(
+      Type.Object(
+        {
+          one: gap,
+          several: Type.Array(gap),
+          maybe: Type.Union([gap, Type.Null()], { description: "The last one." }),
+        },
+        { title: "Gaps" },
+      ),
+    ),
+  );
+  expect(
+    children.map(({ name, type, description, children: parts }) => [
+      name,
+      type,
+      description,
+      parts.map((part) => part.name),
+    ]),
+  ).toEqual([
+    ["one", "object", "Lines.", ["line"]],
+    ["several", "array of objects", "", ["line"]],
+    ["maybe", "object or null", "The last one.", ["line"]],
+  ]);
 });

@@ -18,35 +18,44 @@ const You = Type.Object({
   by: Type.Union([Type.Literal("token"), Type.Literal("user")]),
 });
 
-const AccessReply = Type.Object({
-  claimed: Type.Boolean({ description: "Administration asks for a credential everywhere." }),
-  tokens: Type.Array(
-    Type.Object({
-      name: Type.String(),
-      made_at: time,
-      ends_at: maybeTime,
-      has_ended: Type.Boolean({ description: "It stays so, even when the clock is set back." }),
+const AccessReply = Type.Object(
+  {
+    claimed: Type.Boolean({ description: "Administration asks for a credential everywhere." }),
+    tokens: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        made_at: time,
+        ends_at: maybeTime,
+        has_ended: Type.Boolean({ description: "It stays so, even when the clock is set back." }),
+      }),
+    ),
+    users: Type.Array(Type.Object({ name: Type.String(), role: Type.String(), set_at: time })),
+    you: Type.Union([You, Type.Null()], {
+      description: "Whose credential this call showed; null: it needed none.",
     }),
-  ),
-  users: Type.Array(Type.Object({ name: Type.String(), role: Type.String(), set_at: time })),
-  you: Type.Union([You, Type.Null()], {
-    description: "Whose credential this call showed; null: it needed none.",
-  }),
-});
+  },
+  { title: "Access" },
+);
 
-const TokenReply = Type.Object({
-  name: Type.String(),
-  token: Type.String({ description: "Shown this once." }),
-  ends_at: maybeTime,
-});
+const TokenReply = Type.Object(
+  {
+    name: Type.String(),
+    token: Type.String({ description: "Shown this once." }),
+    ends_at: maybeTime,
+  },
+  { title: "CreatedToken" },
+);
 
 export type AccessReply = typeof AccessReply.static;
 export type TokenReply = typeof TokenReply.static;
 
-const Named = Type.Object({ name: fields.name });
-const Token = Type.Object({ name: fields.name, days: fields.days });
-const User = Type.Object({ name: fields.name, role: fields.role, password: fields.password });
-const Done = Type.Object({ name: Type.String() });
+const Named = Type.Object({ name: fields.name }, { title: "NameBody" });
+const Token = Type.Object({ name: fields.name, days: fields.days }, { title: "CreateTokenBody" });
+const User = Type.Object(
+  { name: fields.name, role: fields.role, password: fields.password },
+  { title: "SetUserBody" },
+);
+const Done = Type.Object({ name: Type.String() }, { title: "Name" });
 
 const SHORTEST = 12;
 const LONGEST = 1_024;
@@ -87,7 +96,11 @@ export const access = ({ access: keeper, peerOf }: RouteDeps) =>
           you: actor && { name: actor.name, by: actor.by },
         };
       },
-      describe({ summary: "Tokens and users, without their secrets", reply: AccessReply }),
+      describe({
+        id: "listAccess",
+        summary: "Tokens and users, without their secrets",
+        reply: AccessReply,
+      }),
     )
     .post(
       "/tokens",
@@ -99,6 +112,7 @@ export const access = ({ access: keeper, peerOf }: RouteDeps) =>
       {
         ...jsonBody(Token),
         ...describe({
+          id: "createToken",
           summary: "Make a token that administers",
           needs: ["name"],
           reply: TokenReply,
@@ -116,6 +130,7 @@ export const access = ({ access: keeper, peerOf }: RouteDeps) =>
       {
         ...jsonBody(Named),
         ...describe({
+          id: "revokeToken",
           summary: "Revoke a token at once",
           needs: ["name"],
           destroys: "Whoever uses this token is let in no more.",
@@ -141,6 +156,7 @@ export const access = ({ access: keeper, peerOf }: RouteDeps) =>
       {
         ...jsonBody(User),
         ...describe({
+          id: "setUser",
           summary: "Add a user, or give one a new password or role",
           needs: ["name", "password"],
           reply: Done,
@@ -158,6 +174,7 @@ export const access = ({ access: keeper, peerOf }: RouteDeps) =>
       {
         ...jsonBody(Named),
         ...describe({
+          id: "removeUser",
           summary: "Remove a user; tokens from its logins end at once",
           needs: ["name"],
           destroys: "This user is let in no more, and what it logged in for ends.",

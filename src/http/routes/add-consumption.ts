@@ -11,6 +11,7 @@ import type { RouteDeps } from "./deps.ts";
 const Body = Type.Object(
   { product: fields.product, ...countFields },
   {
+    title: "AddConsumptionBody",
     examples: [{ product: "DEMO", consumptions: "1", max_overages: "10", allow_overages: "true" }],
   },
 );
@@ -35,6 +36,7 @@ export const addConsumption = ({ operations, ...speaker }: RouteDeps) =>
     {
       ...jsonBody(Body),
       ...describe({
+        id: "addConsumption",
         summary: "Add license consumption for a product",
         description:
           "Counts all of it or nothing. Overage limits sent here can only tighten the license's.",

@@ -10,7 +10,10 @@ import type { RouteDeps } from "./deps.ts";
 
 const Body = Type.Object(
   { product: fields.product, feature: fields.feature, ...countFields },
-  { examples: [{ product: "DEMO", feature: "EXPORT", consumptions: "1" }] },
+  {
+    title: "AddFeatureConsumptionBody",
+    examples: [{ product: "DEMO", feature: "EXPORT", consumptions: "1" }],
+  },
 );
 
 export const addFeatureConsumption = ({ operations, ...speaker }: RouteDeps) =>
@@ -36,6 +39,7 @@ export const addFeatureConsumption = ({ operations, ...speaker }: RouteDeps) =>
     {
       ...jsonBody(Body),
       ...describe({
+        id: "addFeatureConsumption",
         summary: "Add consumption of a feature",
         description: "Counts all of it or nothing.",
         needs: ["feature"],

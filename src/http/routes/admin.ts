@@ -11,31 +11,30 @@ import { statusReply, StatusReply } from "../status.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { rfc3339OrNull } from "../timestamps.ts";
 import type { RouteDeps } from "./deps.ts";
+import { UnregisterBody } from "./unregister.ts";
 
 const time = Type.String({ format: "date-time" });
 
-export const Registration = Type.Object({
-  product: Type.String(),
-  license_id: Type.Integer(),
-  user: Type.String(),
-  os_hostname: Type.String(),
-  ip_local: Type.String(),
-  user_info: Type.String(),
-  peer: Type.String({ description: "The address its last request came from." }),
-  registered_at: time,
-  expires_at: time,
-  borrowed_until: Type.Union([time, Type.Null()]),
-  features: Type.Array(Type.String()),
-});
+export const Registration = Type.Object(
+  {
+    product: Type.String(),
+    license_id: Type.Integer(),
+    user: Type.String(),
+    os_hostname: Type.String(),
+    ip_local: Type.String(),
+    user_info: Type.String(),
+    peer: Type.String({ description: "The address its last request came from." }),
+    registered_at: time,
+    expires_at: time,
+    borrowed_until: Type.Union([time, Type.Null()]),
+    features: Type.Array(Type.String()),
+  },
+  { title: "Registration" },
+);
 
 export type RegistrationReply = Static<typeof Registration>;
 
 const Query = Type.Object({ product: fields.product });
-const Release = Type.Object({
-  product: fields.product,
-  user: fields.user,
-  license_id: fields.license_id,
-});
 
 /** What the operator's tools read and do; the command line goes through these too. */
 export const admin = ({ operations, peerOf, ...services }: RouteDeps) =>
@@ -43,13 +42,17 @@ export const admin = ({ operations, peerOf, ...services }: RouteDeps) =>
     .get(
       "/status",
       () => statusReply({ operations, ...services }),
-      describe({ summary: "How the server is", reply: StatusReply }),
+      describe({ id: "getStatus", summary: "How the server is", reply: StatusReply }),
     )
     .get(
       "/licenses",
       async () =>
         unwrap(await operations.licenses()).map((license) => licenseObject(license, null)),
-      describe({ summary: "Every license installed", reply: Type.Array(LicenseObject) }),
+      describe({
+        id: "listLicenses",
+        summary: "Every license installed",
+        reply: Type.Array(LicenseObject),
+      }),
     )
     .get(
       "/registrations",
@@ -58,6 +61,7 @@ export const admin = ({ operations, peerOf, ...services }: RouteDeps) =>
         return unwrap(await operations.registrations(product)).map(registration);
       },
       describe({
+        id: "listRegistrations",
         summary: "Who holds what",
         query: Query,
         reply: Type.Array(Registration),
@@ -77,12 +81,13 @@ export const admin = ({ operations, peerOf, ...services }: RouteDeps) =>
         return unwrap(await operations.unregister(asked));
       },
       {
-        ...jsonBody(Release),
+        ...jsonBody(UnregisterBody),
         ...describe({
+          id: "releaseRegistration",
           summary: "Free one user's slot",
           needs: ["user"],
           destroys: "The user loses the slot at once, and others can take it.",
-          reply: Type.Object({ released: Type.Integer() }),
+          reply: Type.Object({ released: Type.Integer() }, { title: "Released" }),
           refuses: ["missing_parameters", "user_not_registered", "early_return_not_allowed"],
         }),
       },

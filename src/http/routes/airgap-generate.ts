@@ -9,20 +9,23 @@ import type { RouteDeps } from "./deps.ts";
 
 const Body = Type.Object(
   { license_key: fields.license_key, signing_key: fields.signing_key },
-  { examples: [{ license_key: "DEMO-AIRGAP" }] },
+  { title: "GenerateActivationCodeBody", examples: [{ license_key: "DEMO-AIRGAP" }] },
 );
 
 /** Far more than such a code has, dashes and spaces included. */
 const INITIALIZATION_BYTES = 256;
 
-const Reply = Type.Object({
-  activation_code: Type.String({ description: "To be read out to the vendor." }),
-  hardware_id: Type.String({ description: "Of the machine that the license will be good on." }),
-  expires_at: Type.String({
-    format: "date-time",
-    description: "Until when its answer is accepted.",
-  }),
-});
+const Reply = Type.Object(
+  {
+    activation_code: Type.String({ description: "To be read out to the vendor." }),
+    hardware_id: Type.String({ description: "Of the machine that the license will be good on." }),
+    expires_at: Type.String({
+      format: "date-time",
+      description: "Until when its answer is accepted.",
+    }),
+  },
+  { title: "ActivationCode" },
+);
 
 export const airgapGenerate = ({ airgap, peerOf }: RouteDeps) =>
   new Elysia({ name: "airgap-generate" }).post(
@@ -41,6 +44,7 @@ export const airgapGenerate = ({ airgap, peerOf }: RouteDeps) =>
     {
       ...jsonBody(Body),
       ...describe({
+        id: "generateActivationCode",
         summary: "Make an activation code for an air-gapped license",
         description: "signing_key: the vendor's initialization code, where the vendor gave one.",
         needs: ["license_key"],

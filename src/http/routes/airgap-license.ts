@@ -15,6 +15,7 @@ const Body = Type.Object(
     confirmation_code: fields.confirmation_code,
   },
   {
+    title: "AddAirgapLicenseBody",
     examples: [
       {
         license_policy: "eyJhbGciOiJFZERTQSIs…",
@@ -54,6 +55,7 @@ export const airgapLicense = ({ airgap, peerOf }: RouteDeps) =>
     {
       ...jsonBody(Body, { large: true }),
       ...describe({
+        id: "addAirgapLicense",
         summary: "Add an air-gapped license",
         description:
           "The vendor's policy, as it is or as base64 of it, and the code that confirms it for this " +

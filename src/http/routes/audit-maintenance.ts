@@ -23,38 +23,50 @@ const Lines = {
   latest: Type.Unsafe<string | null>({ ...time, description: "Not written after; null: unknown." }),
 };
 
-const Missing = Type.Object({ ...Lines, files: names });
+const Missing = Type.Object({ ...Lines, files: names }, { title: "MissingLines" });
 
-const Gap = Type.Object({
-  ...Lines,
-  reason: Type.Union([Type.Literal("damaged"), Type.Literal("sealed")]),
-  declared_at: Type.String({ format: "date-time" }),
-  files: Type.Array(
-    Type.Object({ name: Type.String(), bytes: Type.Integer(), sha256: Type.String() }),
-    { description: "The files the lines stood in, as they were." },
-  ),
-});
+const Gap = Type.Object(
+  {
+    ...Lines,
+    reason: Type.Union([Type.Literal("damaged"), Type.Literal("sealed")]),
+    declared_at: Type.String({ format: "date-time" }),
+    files: Type.Array(
+      Type.Object({ name: Type.String(), bytes: Type.Integer(), sha256: Type.String() }),
+      { description: "The files the lines stood in, as they were." },
+    ),
+  },
+  { title: "AuditGap" },
+);
 
-const RepairReply = Type.Object({
-  whole: Type.Boolean({ description: "Nothing is missing but what was declared." }),
-  missing: Type.Array(Missing, { description: "Lines that are gone and were not declared." }),
-  recovered_lines: Type.Integer({ description: "Found again, and in their places now." }),
-  rewritten: names,
-  kept: Type.Array(Type.String(), { description: "What was in those files before." }),
-  declared: Type.Array(Gap),
-});
+const RepairReply = Type.Object(
+  {
+    whole: Type.Boolean({ description: "Nothing is missing but what was declared." }),
+    missing: Type.Array(Missing, { description: "Lines that are gone and were not declared." }),
+    recovered_lines: Type.Integer({ description: "Found again, and in their places now." }),
+    rewritten: names,
+    kept: Type.Array(Type.String(), { description: "What was in those files before." }),
+    declared: Type.Array(Gap),
+  },
+  { title: "AuditRepair" },
+);
 
-const SealReply = Type.Object({
-  gaps: Type.Array(Gap),
-  removed: names,
-  freed_bytes: Type.Integer(),
-});
+const SealReply = Type.Object(
+  {
+    gaps: Type.Array(Gap),
+    removed: names,
+    freed_bytes: Type.Integer(),
+  },
+  { title: "AuditSeal" },
+);
 
 export type RepairReply = Static<typeof RepairReply>;
 export type SealReply = Static<typeof SealReply>;
 
-const RepairBody = Type.Object({ accept_gap: fields.accept_gap });
-const SealBody = Type.Object({ month: fields.month, note: fields.note });
+const RepairBody = Type.Object({ accept_gap: fields.accept_gap }, { title: "RepairAuditBody" });
+const SealBody = Type.Object(
+  { month: fields.month, note: fields.note },
+  { title: "SealAuditBody" },
+);
 
 const MONTH = /^\d{4}-(?:0[1-9]|1[0-2])$/;
 
@@ -90,6 +102,7 @@ export const auditMaintenance = ({ audit, peerOf, keepOpen }: RouteDeps) =>
       {
         ...jsonBody(RepairBody),
         ...describe({
+          id: "repairAudit",
           summary: "Mend the audit log",
           description:
             "Puts back what the journal still has. What is gone for good is told as missing, and " +
@@ -122,6 +135,7 @@ export const auditMaintenance = ({ audit, peerOf, keepOpen }: RouteDeps) =>
       {
         ...jsonBody(SealBody),
         ...describe({
+          id: "sealAudit",
           summary: "Let the lines of a month go",
           description:
             "The month is read from end to end, and declared as a gap with the sum of its last " +

@@ -4,10 +4,13 @@ import { describe } from "../describe.ts";
 import { refuse, unwrap } from "../faults.ts";
 import type { RouteDeps } from "./deps.ts";
 
-const Reply = Type.Object({
-  message: Type.Literal("Login successful"),
-  token: Type.String({ description: "To be sent as Authorization: Bearer, for an hour." }),
-});
+const Reply = Type.Object(
+  {
+    message: Type.Literal("Login successful"),
+    token: Type.String({ description: "To be sent as Authorization: Bearer, for an hour." }),
+  },
+  { title: "LoginToken" },
+);
 
 const LONGEST = 2_048;
 
@@ -24,6 +27,7 @@ export const auth = ({ access, peerOf, recognize }: RouteDeps) =>
       return { message: "Login successful", token };
     },
     describe({
+      id: "logIn",
       summary: "Log in with HTTP Basic, for a token",
       reply: Reply,
       refuses: ["unauthorized", "tls_required", "too_many_requests"],

@@ -16,6 +16,7 @@ const Body = Type.Object(
     license_id: fields.license_id,
   },
   {
+    title: "BorrowBody",
     examples: [
       {
         product: "DEMO",
@@ -29,14 +30,17 @@ const Body = Type.Object(
   },
 );
 
-const Reply = Type.Composite([
-  SlotReply,
-  Type.Object({
-    max_borrow_time: Type.Union([Type.Integer(), Type.Null()], {
-      description: "For so many hours at most.",
+const Reply = Type.Composite(
+  [
+    SlotReply,
+    Type.Object({
+      max_borrow_time: Type.Union([Type.Integer(), Type.Null()], {
+        description: "For so many hours at most.",
+      }),
     }),
-  }),
-]);
+  ],
+  { title: "BorrowedSlot" },
+);
 
 export const borrow = ({ operations, peerOf, userOf }: RouteDeps) =>
   new Elysia({ name: "borrow" }).post(
@@ -59,6 +63,7 @@ export const borrow = ({ operations, peerOf, userOf }: RouteDeps) =>
     {
       ...jsonBody(Body),
       ...describe({
+        id: "borrow",
         summary: "Borrow a license slot for a user",
         description:
           "Holds the slot until a date, without heartbeats. Registers the user if needed; borrowing " +

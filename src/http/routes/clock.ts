@@ -9,16 +9,19 @@ import type { RouteDeps } from "./deps.ts";
 
 const time = Type.String({ format: "date-time" });
 
-const ClockReply = Type.Object({
-  now: time,
-  system_clock: time,
-  state: Type.Union([
-    Type.Literal("ok"),
-    Type.Literal("behind"),
-    Type.Literal("suspect"),
-    Type.Literal("ahead"),
-  ]),
-});
+const ClockReply = Type.Object(
+  {
+    now: time,
+    system_clock: time,
+    state: Type.Union([
+      Type.Literal("ok"),
+      Type.Literal("behind"),
+      Type.Literal("suspect"),
+      Type.Literal("ahead"),
+    ]),
+  },
+  { title: "Clock" },
+);
 
 const Nothing = Type.Object({});
 
@@ -30,7 +33,7 @@ export const clock = ({ timekeeping, peerOf }: RouteDeps) =>
     .get(
       "",
       () => clockReply(timekeeping.view()),
-      describe({ summary: "What time it is here", reply: ClockReply }),
+      describe({ id: "getClock", summary: "What time it is here", reply: ClockReply }),
     )
     .post(
       "/ask",
@@ -38,14 +41,16 @@ export const clock = ({ timekeeping, peerOf }: RouteDeps) =>
       {
         ...jsonBody(Nothing, { emptyAllowed: true }),
         ...describe({
+          id: "requestTime",
           summary: "Make a code that a vendor answers with the time",
-          reply: Type.Object({ code: Type.String() }),
+          reply: Type.Object({ code: Type.String() }, { title: "TimeCode" }),
         }),
       },
     )
     .post("/accept", async () => clockReply(unwrap(await timekeeping.accept())), {
       ...jsonBody(Nothing, { emptyAllowed: true }),
       ...describe({
+        id: "acceptClock",
         summary: "The system's clock is right, however far ahead",
         destroys: "Time here never goes back: what has ended by the new time has ended for good.",
         reply: ClockReply,
@@ -64,6 +69,7 @@ export const clock = ({ timekeeping, peerOf }: RouteDeps) =>
         ...uploadBody(),
         ...describe({
           upload: true,
+          id: "repairClock",
           summary: "Set time back by a vendor's word",
           needs: ["license"],
           reply: ClockReply,

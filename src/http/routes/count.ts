@@ -39,13 +39,19 @@ const most = Type.Union([Type.Integer(), Type.Null()], {
   description: "The most that can be counted; null: no maximum.",
 });
 
-export const ConsumptionReply = Type.Object({
-  license_id: Type.Integer({ description: "The license it was counted on." }),
-  max_consumptions: most,
-  ...consumptionShape,
-});
+export const ConsumptionReply = Type.Object(
+  {
+    license_id: Type.Integer({ description: "The license it was counted on." }),
+    max_consumptions: most,
+    ...consumptionShape,
+  },
+  { title: "Consumption" },
+);
 
-export const FeatureConsumptionReply = Type.Composite([
-  ConsumptionReply,
-  Type.Object({ feature: Type.String({ description: "Feature code." }), max_consumption: most }),
-]);
+export const FeatureConsumptionReply = Type.Composite(
+  [
+    ConsumptionReply,
+    Type.Object({ feature: Type.String({ description: "Feature code." }), max_consumption: most }),
+  ],
+  { title: "FeatureConsumption" },
+);

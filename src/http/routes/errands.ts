@@ -26,12 +26,18 @@ export const errands = ({ served, keepOpen }: RouteDeps) => {
     .get(
       "/doctor",
       ({ request }) => run(request, ({ doctor }) => doctor),
-      describe({ summary: "What an operator should know", reply: DoctorReply, refuses: REFUSES }),
+      describe({
+        id: "runDoctor",
+        summary: "What an operator should know",
+        reply: DoctorReply,
+        refuses: REFUSES,
+      }),
     )
     .get(
       "/verify",
       ({ request }) => run(request, ({ verify }) => verify),
       describe({
+        id: "verifyData",
         summary: "Walk the data folder from end to end",
         reply: VerifyReply,
         refuses: REFUSES,
@@ -40,6 +46,7 @@ export const errands = ({ served, keepOpen }: RouteDeps) => {
     .post("/backup", async ({ request }) => handedOut(await run(request, ({ backup }) => backup)), {
       ...jsonBody(Nothing, { emptyAllowed: true }),
       ...describe({
+        id: "createBackup",
         summary: "A backup, checked, as a file",
         description: "It holds the appliance's key: keep it safe.",
         file: TAR,
@@ -52,6 +59,7 @@ export const errands = ({ served, keepOpen }: RouteDeps) => {
       {
         ...jsonBody(Nothing, { emptyAllowed: true }),
         ...describe({
+          id: "createSupportBundle",
           summary: "What helps to find a fault, without names, addresses and secrets, as a file",
           file: TAR,
           refuses: [...REFUSES, "storage_full"],

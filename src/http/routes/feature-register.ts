@@ -17,7 +17,7 @@ const Body = Type.Object(
     ...contactFields,
     license_id: fields.license_id,
   },
-  { examples: [{ product: "DEMO", feature: "RENDER", user: "ada" }] },
+  { title: "RegisterFeatureBody", examples: [{ product: "DEMO", feature: "RENDER", user: "ada" }] },
 );
 
 type Asked = { readonly [K in keyof typeof Body.static]?: string };
@@ -56,13 +56,21 @@ export const featureRegister = ({ operations, peerOf, userOf }: RouteDeps) => {
     });
     return featureObject(unwrap(taken));
   };
-  const posted = { ...jsonBody(Body), ...describe(page) };
+  const posted = (id: string) => ({ ...jsonBody(Body), ...describe({ ...page, id }) });
   return new Elysia({ name: "feature-register" })
-    .post("/api/v4/featureRegister", ({ body, request }) => take(body, request), posted)
-    .post("/api/v4/check_license_feature", ({ body, request }) => take(body, request), posted)
+    .post(
+      "/api/v4/featureRegister",
+      ({ body, request }) => take(body, request),
+      posted("registerFeature"),
+    )
+    .post(
+      "/api/v4/check_license_feature",
+      ({ body, request }) => take(body, request),
+      posted("checkFeature"),
+    )
     .get(
       "/api/v4/check_license_feature",
       ({ request }) => take(readQuery(Body, request), request),
-      describe({ ...page, query: Body }),
+      describe({ ...page, id: "checkFeatureByQuery", query: Body }),
     );
 };

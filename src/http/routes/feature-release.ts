@@ -13,8 +13,32 @@ const Body = Type.Object(
     user: fields.user,
     license_id: fields.license_id,
   },
-  { examples: [{ product: "DEMO", feature: "RENDER", user: "ada" }] },
+  { title: "ReleaseFeatureBody", examples: [{ product: "DEMO", feature: "RENDER", user: "ada" }] },
 );
+
+const releaseOne = (id: string) => ({
+  ...jsonBody(Body),
+  ...describe({
+    id,
+    summary: "Give back a slot of a floating feature",
+    needs: ["feature", "user"],
+    text: "feature_released",
+    refuses: [
+      "missing_parameters",
+      "unknown_product",
+      "license_not_found",
+      "invalid_license_feature_code",
+      "user_not_registered",
+    ],
+  }),
+});
+
+const releaseEvery = (id: string) =>
+  describe({
+    id,
+    summary: "Give back every slot of every floating feature",
+    destroys: "Whoever uses a floating feature now loses it at once.",
+  });
 
 /** One act under two names, each with its "all". */
 export const featureRelease = ({ operations, peerOf, userOf }: RouteDeps) => {
@@ -34,28 +58,17 @@ export const featureRelease = ({ operations, peerOf, userOf }: RouteDeps) => {
     unwrap(await operations.releaseAllFeatures({ peer: peerOf(request) }));
     return new Response(null);
   };
-  const one = {
-    ...jsonBody(Body),
-    ...describe({
-      summary: "Give back a slot of a floating feature",
-      needs: ["feature", "user"],
-      text: "feature_released",
-      refuses: [
-        "missing_parameters",
-        "unknown_product",
-        "license_not_found",
-        "invalid_license_feature_code",
-        "user_not_registered",
-      ],
-    }),
-  };
-  const all = describe({
-    summary: "Give back every slot of every floating feature",
-    destroys: "Whoever uses a floating feature now loses it at once.",
-  });
   return new Elysia({ name: "feature-release" })
-    .post("/api/v4/featureRelease", ({ body, request }) => release(body, request), one)
-    .post("/api/v4/feature_release", ({ body, request }) => release(body, request), one)
-    .get("/api/v4/featureRelease/all", releaseAll, all)
-    .get("/api/v4/feature_release/all", releaseAll, all);
+    .post(
+      "/api/v4/featureRelease",
+      ({ body, request }) => release(body, request),
+      releaseOne("releaseFeature"),
+    )
+    .post(
+      "/api/v4/feature_release",
+      ({ body, request }) => release(body, request),
+      releaseOne("returnFeature"),
+    )
+    .get("/api/v4/featureRelease/all", releaseAll, releaseEvery("releaseAllFeatures"))
+    .get("/api/v4/feature_release/all", releaseAll, releaseEvery("returnAllFeatures"));
 };

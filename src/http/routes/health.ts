@@ -17,13 +17,17 @@ export const health = ({ operations }: RouteDeps) =>
       return { status: "degraded", troubles: troubles.map(({ code }) => code) };
     },
     describe({
+      id: "getHealth",
       summary: "Is it ready?",
       description:
         "503 while it cannot write, 409 where it was moved away. `degraded`: it serves, and an operator should look (`berth status`).",
-      reply: Type.Object({
-        status: Type.Union([Type.Literal("ok"), Type.Literal("degraded")]),
-        troubles: Type.Optional(Type.Array(Type.String())),
-      }),
+      reply: Type.Object(
+        {
+          status: Type.Union([Type.Literal("ok"), Type.Literal("degraded")]),
+          troubles: Type.Optional(Type.Array(Type.String())),
+        },
+        { title: "Health" },
+      ),
       refuses: ["storage_full", "storage_failed", "moved_away"],
     }),
   );

@@ -9,24 +9,30 @@ import type { RouteDeps } from "./deps.ts";
 
 const Body = Type.Object(
   { product: fields.product, license_key: fields.license_key },
-  { examples: [{ product: "DEMO", license_key: "ABCD-1234" }] },
+  {
+    title: "GenerateLicenseRequestBody",
+    examples: [{ product: "DEMO", license_key: "ABCD-1234" }],
+  },
 );
 
 const text = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
 
-const Reply = Type.Object({
-  request_id: Type.String({ description: "The license that answers it names it." }),
-  created_at: Type.String({ format: "date-time" }),
-  hardware_id: Type.String({ description: "Of the machine that the license will be good on." }),
-  product: text("As it was asked for; null: the vendor decides."),
-  license_key: text("As it was sent."),
-  filename: Type.String({ description: "A name for a file of it." }),
-  payload: Type.String({ description: "The text to carry to the vendor." }),
-  cloud_payload: text(
-    "The same for a licensing cloud; null unless both keys and a license key are given.",
-  ),
-  cloud_filename: text("A name for a file of that."),
-});
+const Reply = Type.Object(
+  {
+    request_id: Type.String({ description: "The license that answers it names it." }),
+    created_at: Type.String({ format: "date-time" }),
+    hardware_id: Type.String({ description: "Of the machine that the license will be good on." }),
+    product: text("As it was asked for; null: the vendor decides."),
+    license_key: text("As it was sent."),
+    filename: Type.String({ description: "A name for a file of it." }),
+    payload: Type.String({ description: "The text to carry to the vendor." }),
+    cloud_payload: text(
+      "The same for a licensing cloud; null unless both keys and a license key are given.",
+    ),
+    cloud_filename: text("A name for a file of that."),
+  },
+  { title: "LicenseRequest" },
+);
 
 export const licenseGenerate = ({ licensing, peerOf }: RouteDeps) =>
   new Elysia({ name: "license-generate" }).post(
@@ -51,6 +57,7 @@ export const licenseGenerate = ({ licensing, peerOf }: RouteDeps) =>
     {
       ...jsonBody(Body, { emptyAllowed: true }),
       ...describe({
+        id: "generateLicenseRequest",
         summary: "Generate an offline license request payload",
         description:
           "For a product and a license key, for one of them, or for neither: then a vendor can enrol " +

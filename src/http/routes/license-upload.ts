@@ -19,6 +19,7 @@ export const licenseUpload = ({ licensing, peerOf }: RouteDeps) =>
       ...uploadBody(),
       ...describe({
         upload: true,
+        id: "uploadLicense",
         summary: "Install a license the vendor sent",
         description: "As a file (multipart, any field name), as text/plain, or as JSON.",
         needs: ["license"],

@@ -38,6 +38,7 @@ const LicenseBundle = Type.Object(
     ),
   },
   {
+    title: "LicenseBundle",
     description:
       "With Accept: application/jwt, for a license that came by code: what proves it, for an " +
       "application that checks leases by itself.",
@@ -65,6 +66,7 @@ export const license = ({ operations }: RouteDeps) =>
       return new Response(view.grant.document, { headers: { "content-type": type } });
     },
     describe({
+      id: "getLicense",
       summary: "Show a license",
       description: "Takes no slot. Without an id: the one a new caller would be served by.",
       query: Query,

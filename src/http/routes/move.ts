@@ -8,12 +8,15 @@ import { fields } from "../fields.ts";
 import type { RouteDeps } from "./deps.ts";
 
 /** By its name, so that no call that strayed here can end a site's work. */
-const Body = Type.Object({ appliance: fields.appliance });
+const Body = Type.Object({ appliance: fields.appliance }, { title: "MoveAwayBody" });
 
-const MoveReply = Type.Object({
-  move: Type.String({ description: "The name of this move." }),
-  at: Type.String({ format: "date-time" }),
-});
+const MoveReply = Type.Object(
+  {
+    move: Type.String({ description: "The name of this move." }),
+    at: Type.String({ format: "date-time" }),
+  },
+  { title: "Move" },
+);
 
 export type MoveReply = Static<typeof MoveReply>;
 
@@ -32,6 +35,7 @@ export const move = ({ operations, identity, peerOf }: RouteDeps) =>
     {
       ...jsonBody(Body),
       ...describe({
+        id: "moveAway",
         summary: "Give the appliance up on this host",
         description:
           "From then on every change is refused with moved_away: berth move out carries it on " +

@@ -25,8 +25,16 @@ const TYPES: Readonly<Record<string, string>> = {
 /** Existing clients ask at `/` whether the server is online. */
 export const page = () =>
   new Elysia({ name: "page" })
-    .get("/", serve("page.html"), describe({ summary: "The operator's page" }))
-    .get("/api/v4/docs", serve("docs.html"), describe({ summary: "This API, to read and to try" }))
+    .get(
+      "/",
+      serve("page.html"),
+      describe({ id: "getPage", summary: "The operator's page", html: true }),
+    )
+    .get(
+      "/api/v4/docs",
+      serve("docs.html"),
+      describe({ id: "getDocs", summary: "This API, to read and to try", html: true }),
+    )
     .get("/page.js", serve("page.js"), hidden)
     .get("/page.css", serve("page.css"), hidden)
     .get("/docs.js", serve("docs.js"), hidden)

@@ -6,17 +6,20 @@ import { describe } from "../describe.ts";
 import { refuse, unwrap } from "../faults.ts";
 import { fields } from "../fields.ts";
 
-const Text = Type.Object({ text: fields.text });
-const Frames = Type.Object({ frames: fields.frames });
+const Text = Type.Object({ text: fields.text }, { title: "QrTextBody" });
+const Frames = Type.Object({ frames: fields.frames }, { title: "QrFramesBody" });
 
-const QrReply = Type.Object({
-  frames: Type.Array(
-    Type.Object({
-      text: Type.String({ description: "What a scanner reads." }),
-      svg: Type.String({ description: "A picture of it, without script or style." }),
-    }),
-  ),
-});
+const QrReply = Type.Object(
+  {
+    frames: Type.Array(
+      Type.Object({
+        text: Type.String({ description: "What a scanner reads." }),
+        svg: Type.String({ description: "A picture of it, without script or style." }),
+      }),
+    ),
+  },
+  { title: "QrCodes" },
+);
 
 /** Texts that are carried by a camera, there and back. */
 export const qr = () =>
@@ -33,6 +36,7 @@ export const qr = () =>
       {
         ...jsonBody(Text, { large: true }),
         ...describe({
+          id: "createQrCodes",
           summary: "A text as QR codes",
           needs: ["text"],
           reply: QrReply,
@@ -51,9 +55,10 @@ export const qr = () =>
       {
         ...jsonBody(Frames, { large: true }),
         ...describe({
+          id: "joinQrCodes",
           summary: "The text of QR codes that were read",
           needs: ["frames"],
-          reply: Type.Object({ text: Type.String() }),
+          reply: Type.Object({ text: Type.String() }, { title: "QrText" }),
           refuses: ["missing_parameters", "invalid_frames"],
         }),
       },

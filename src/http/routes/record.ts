@@ -14,15 +14,18 @@ import { EntryReply, entryReply, isSought, shows, type Sought } from "../record-
 import { rfc3339OrNull } from "../timestamps.ts";
 import type { RouteDeps } from "./deps.ts";
 
-const RecordReply = Type.Object({
-  events: Type.Array(EntryReply, { description: "Newest first." }),
-  next: Type.Union([Type.String(), Type.Null()], {
-    description: "To be sent as before for what is older; null: there is nothing.",
-  }),
-  reached: Type.Union([Type.String({ format: "date-time" }), Type.Null()], {
-    description: "When the oldest line that was looked at was written.",
-  }),
-});
+const RecordReply = Type.Object(
+  {
+    events: Type.Array(EntryReply, { description: "Newest first." }),
+    next: Type.Union([Type.String(), Type.Null()], {
+      description: "To be sent as before for what is older; null: there is nothing.",
+    }),
+    reached: Type.Union([Type.String({ format: "date-time" }), Type.Null()], {
+      description: "When the oldest line that was looked at was written.",
+    }),
+  },
+  { title: "AuditPage" },
+);
 
 export type RecordReply = Static<typeof RecordReply>;
 
@@ -67,6 +70,7 @@ export const record = ({ record: reading, identity }: RouteDeps) =>
         return { events: [...found], next, reached: rfc3339OrNull(reached) };
       },
       describe({
+        id: "listAuditEvents",
         summary: "What happened, newest first",
         description:
           "Looks at a few megabytes of the record at a time: with fewer events than asked for, or " +
@@ -89,6 +93,7 @@ export const record = ({ record: reading, identity }: RouteDeps) =>
         return new Response(streamOf(lines));
       },
       describe({
+        id: "exportAudit",
         summary: "The record as it stands, to be kept and checked elsewhere",
         description:
           "A line of JSON for each command, oldest first, byte for byte as it was written, with " +

@@ -10,6 +10,7 @@ import { contactFields, contactOf, slotReply, SlotReply } from "./slot-reply.ts"
 const Body = Type.Object(
   { product: fields.product, user: fields.user, ...contactFields, license_id: fields.license_id },
   {
+    title: "RegisterBody",
     examples: [
       { product: "DEMO", user: "ada", os_hostname: "ws-17", ip_local: "10.0.0.17", user_info: "" },
     ],
@@ -35,6 +36,7 @@ export const register = ({ operations, peerOf, userOf }: RouteDeps) =>
     {
       ...jsonBody(Body),
       ...describe({
+        id: "register",
         summary: "Register a user for a product",
         description:
           "Takes a slot. Registering again is the heartbeat: it keeps the slot, renews its end, and " +

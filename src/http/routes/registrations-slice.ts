@@ -16,12 +16,15 @@ const Query = Type.Object({
   limit: Type.Optional(Type.String({ description: `How many at most, up to ${MOST}.` })),
 });
 
-const SliceReply = Type.Object({
-  registrations: Type.Array(Registration),
-  next: Type.Union([Type.Integer(), Type.Null()], {
-    description: "Where the next slice begins; null: this was the last one.",
-  }),
-});
+const SliceReply = Type.Object(
+  {
+    registrations: Type.Array(Registration),
+    next: Type.Union([Type.Integer(), Type.Null()], {
+      description: "Where the next slice begins; null: this was the last one.",
+    }),
+  },
+  { title: "RegistrationSlice" },
+);
 
 export type SliceReply = Static<typeof SliceReply>;
 
@@ -41,6 +44,7 @@ export const registrationsSlice = ({ operations }: RouteDeps) =>
       };
     },
     describe({
+      id: "sliceRegistrations",
       summary: "Who holds what, a slice at a time",
       description:
         "Each slice is true when it is read: who comes while they are read is in a later one.",

@@ -9,15 +9,18 @@ import type { RouteDeps } from "./deps.ts";
 
 const Keys = Type.Object(
   { apiKey: fields.apiKey, sharedKey: fields.sharedKey },
-  { examples: [{ apiKey: "an-api-key", sharedKey: "a-shared-key" }] },
+  { title: "SetKeysBody", examples: [{ apiKey: "an-api-key", sharedKey: "a-shared-key" }] },
 );
 
-const Reply = Type.Object({
-  status: Type.Literal(200),
-  updated: Type.Array(Type.Union([Type.Literal("apiKey"), Type.Literal("sharedKey")]), {
-    description: "What changed.",
-  }),
-});
+const Reply = Type.Object(
+  {
+    status: Type.Literal(200),
+    updated: Type.Array(Type.Union([Type.Literal("apiKey"), Type.Literal("sharedKey")]), {
+      description: "What changed.",
+    }),
+  },
+  { title: "UpdatedKeys" },
+);
 
 const page = {
   summary: "Set the API key and the shared key towards the remote licensing cloud",
@@ -48,11 +51,11 @@ export const setKeys = ({ credentials, peerOf }: RouteDeps) => {
         refuseRepeated(request);
         return set(readQuery(Keys, request), request);
       },
-      describe({ ...page, query: Keys, refuses: [repeated("apiKey")] }),
+      describe({ ...page, id: "setKeys", query: Keys, refuses: [repeated("apiKey")] }),
     )
     .post("/api/v4/setKeys", ({ body, request }) => set(body, request), {
       ...jsonBody(Keys),
-      ...describe(page),
+      ...describe({ ...page, id: "setKeysByBody" }),
     });
 };
 

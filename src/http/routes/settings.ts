@@ -6,14 +6,20 @@ import { refuse } from "../faults.ts";
 import { SettingsReply } from "../served.ts";
 import type { RouteDeps } from "./deps.ts";
 
-const Notice = Type.Object({
-  name: Type.String(),
-  version: Type.String(),
-  license: Type.String(),
-  text: Type.String(),
-});
+const Notice = Type.Object(
+  {
+    name: Type.String(),
+    version: Type.String(),
+    license: Type.String(),
+    text: Type.String(),
+  },
+  { title: "Notice" },
+);
 
-const NoticesReply = Type.Object({ runtime: Notice, packages: Type.Array(Notice) });
+const NoticesReply = Type.Object(
+  { runtime: Notice, packages: Type.Array(Notice) },
+  { title: "Notices" },
+);
 
 export type NoticesReply = typeof NoticesReply.static;
 
@@ -24,6 +30,7 @@ export const settings = ({ served }: RouteDeps) =>
       "/settings",
       (): SettingsReply => served?.settings() ?? refuse({ code: "not_served" }),
       describe({
+        id: "getSettings",
         summary: "The settings in force, and where each came from",
         reply: SettingsReply,
         refuses: ["not_served"],
@@ -33,6 +40,7 @@ export const settings = ({ served }: RouteDeps) =>
       "/notices",
       (): Notices => readNotices(),
       describe({
+        id: "getNotices",
         summary: "The work of others in this program, and its licenses",
         reply: NoticesReply,
       }),

@@ -18,32 +18,34 @@ const integer = (description: string) => Type.Integer({ description });
 const time = (description: string) => Type.String({ format: "date-time", description });
 
 /** What register and borrow answer. */
-export const SlotReply = Type.Object({
-  product: word("Product code."),
-  user: word("Who holds the slot."),
-  os_hostname: word("As it was sent."),
-  ip_local: word("As it was sent."),
-  user_info: word("As it was sent."),
-  license_id: integer("The license that the slot is of."),
-  registered_at: time("Since when the user has held it without a gap."),
-  expires_at: time("The slot is free from here on."),
-  borrowed_until: Type.Union([Type.String({ format: "date-time" }), Type.Null()], {
-    description: "Null: not borrowed.",
-  }),
-  is_borrowed: Type.Boolean({ description: "Whether it is." }),
-  floating_timeout: integer("Minutes; register again before they are over to keep the slot."),
-  floating_users: integer("Slots of the license."),
-  floating_slots_in_use: integer("Slots taken now, the caller's counted."),
-  license_json: Type.String({
-    description: "The license object, as JSON in a string: the fields of GET /api/v4/license.",
-    contentMediaType: "application/json",
-  }),
-  lease: Type.Union([Type.String(), Type.Null()], {
-    description:
-      "Signed proof of the slot that an application can check by itself; null: register without " +
-      "an X-Nonce.",
-  }),
-});
+export const SlotReply = Type.Object(
+  {
+    product: word("Product code."),
+    user: word("Who holds the slot."),
+    os_hostname: word("As it was sent."),
+    ip_local: word("As it was sent."),
+    user_info: word("As it was sent."),
+    license_id: integer("The license that the slot is of."),
+    registered_at: time("Since when the user has held it without a gap."),
+    expires_at: time("The slot is free from here on."),
+    borrowed_until: Type.Union([Type.String({ format: "date-time" }), Type.Null()], {
+      description: "Null: not borrowed.",
+    }),
+    is_borrowed: Type.Boolean({ description: "Whether it is." }),
+    floating_timeout: integer("Minutes; register again before they are over to keep the slot."),
+    floating_users: integer("Slots of the license."),
+    floating_slots_in_use: integer("Slots taken now, the caller's counted."),
+    license_json: Type.String({
+      description: "The license object, as JSON in a string: the fields of GET /api/v4/license.",
+    }),
+    lease: Type.Union([Type.String(), Type.Null()], {
+      description:
+        "Signed proof of the slot that an application can check by itself; null: register without " +
+        "an X-Nonce.",
+    }),
+  },
+  { title: "Slot" },
+);
 
 /** As text: most of it is the license, which is not written anew for each caller. */
 export function slotReply(slot: SlotAnswer, more: object = {}): string {

@@ -17,13 +17,14 @@ export const stream = ({ streams, gate, ...services }: RouteDeps) => {
       return new Response(lines, { headers: { "content-type": "application/x-ndjson" } });
     },
     describe({
+      id: "streamStatus",
       summary: "How the server is, from now on",
       description:
         "A line of JSON at once, and one whenever something changes, but for the time and what a " +
         "heartbeat changes. Empty lines between them, at least every five seconds, say that it " +
         "still stands. It ends with the credential it was opened with, and with the server; " +
         "whoever still wants it opens it again.",
-      lines: Type.Object({ status: StatusReply }),
+      lines: Type.Object({ status: StatusReply }, { title: "StatusLine" }),
       refuses: [{ code: "too_many_requests", busy: "streams" }],
     }),
   );

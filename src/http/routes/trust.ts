@@ -7,18 +7,24 @@ import { refuse, unwrap } from "../faults.ts";
 import { boolean, fields, identifier, licenseId } from "../fields.ts";
 import type { RouteDeps } from "./deps.ts";
 
-const VendorReply = Type.Object({
-  vendor: Type.String(),
-  name: Type.String(),
-  version: Type.Integer(),
-  products: Type.Array(Type.String()),
-  fingerprint: Type.String({ description: "To compare with the vendor by voice." }),
-});
+const VendorReply = Type.Object(
+  {
+    vendor: Type.String(),
+    name: Type.String(),
+    version: Type.Integer(),
+    products: Type.Array(Type.String()),
+    fingerprint: Type.String({ description: "To compare with the vendor by voice." }),
+  },
+  { title: "Vendor" },
+);
 
 export type VendorReply = typeof VendorReply.static;
 
-const Named = Type.Object({ vendor: fields.vendor });
-const Remove = Type.Object({ license_id: fields.license_id, with_borrows: fields.with_borrows });
+const Named = Type.Object({ vendor: fields.vendor }, { title: "VendorBody" });
+const Remove = Type.Object(
+  { license_id: fields.license_id, with_borrows: fields.with_borrows },
+  { title: "RemoveLicenseBody" },
+);
 
 /** Whose licenses are accepted, and giving licenses back. */
 export const trust = ({ licensing, peerOf }: RouteDeps) =>
@@ -26,7 +32,11 @@ export const trust = ({ licensing, peerOf }: RouteDeps) =>
     .get(
       "/trust",
       async () => unwrap(await licensing.vendors()).map(vendorReply),
-      describe({ summary: "Vendors whose licenses are accepted", reply: Type.Array(VendorReply) }),
+      describe({
+        id: "listVendors",
+        summary: "Vendors whose licenses are accepted",
+        reply: Type.Array(VendorReply),
+      }),
     )
     .post(
       "/trust/show",
@@ -35,6 +45,7 @@ export const trust = ({ licensing, peerOf }: RouteDeps) =>
         ...uploadBody(),
         ...describe({
           upload: true,
+          id: "inspectVendor",
           summary: "What a vendor's trust document says",
           description: "Nothing is accepted by it: the fingerprint is for a person to compare.",
           needs: ["license"],
@@ -51,6 +62,7 @@ export const trust = ({ licensing, peerOf }: RouteDeps) =>
         ...uploadBody(),
         ...describe({
           upload: true,
+          id: "trustVendor",
           summary: "Accept a vendor's licenses",
           needs: ["license"],
           reply: VendorReply,
@@ -73,10 +85,11 @@ export const trust = ({ licensing, peerOf }: RouteDeps) =>
       {
         ...jsonBody(Named),
         ...describe({
+          id: "distrustVendor",
           summary: "No longer accept a vendor's licenses",
           needs: ["vendor"],
           destroys: "Licenses of this vendor are refused from now on.",
-          reply: Type.Object({ vendor: Type.String() }),
+          reply: Type.Object({ vendor: Type.String() }, { title: "VendorId" }),
           refuses: ["missing_parameters", "unknown_vendor", "vendor_in_use"],
         }),
       },
@@ -92,11 +105,12 @@ export const trust = ({ licensing, peerOf }: RouteDeps) =>
       {
         ...jsonBody(Remove),
         ...describe({
+          id: "removeLicense",
           summary: "Give a license back to its vendor, for good",
           needs: ["license_id"],
           destroys:
             "The license and its slots are gone from here; only its vendor can give it again.",
-          reply: Type.Object({ receipt: Type.String() }),
+          reply: Type.Object({ receipt: Type.String() }, { title: "Receipt" }),
           refuses: ["missing_parameters", "license_not_found", "slots_borrowed"],
         }),
       },

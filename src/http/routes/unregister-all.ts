@@ -7,7 +7,10 @@ import { fields, identifier } from "../fields.ts";
 import { readQuery } from "../query.ts";
 import type { RouteDeps } from "./deps.ts";
 
-const Body = Type.Object({ product: fields.product }, { examples: [{ product: "DEMO" }] });
+const Body = Type.Object(
+  { product: fields.product },
+  { title: "UnregisterAllBody", examples: [{ product: "DEMO" }] },
+);
 
 const page = {
   summary: "Give back every slot",
@@ -28,10 +31,10 @@ export const unregisterAll = ({ operations, peerOf }: RouteDeps) => {
     .get(
       "/api/v4/unregister/all",
       ({ request }) => release(readQuery(Body, request).product, request),
-      describe({ ...page, query: Body }),
+      describe({ ...page, id: "unregisterAllByQuery", query: Body }),
     )
     .post("/api/v4/unregister/all", ({ body, request }) => release(body.product, request), {
       ...jsonBody(Body, { emptyAllowed: true }),
-      ...describe(page),
+      ...describe({ ...page, id: "unregisterAll" }),
     });
 };

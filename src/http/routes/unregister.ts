@@ -6,9 +6,9 @@ import { unwrap } from "../faults.ts";
 import { fields, identifier, licenseId } from "../fields.ts";
 import type { RouteDeps } from "./deps.ts";
 
-const Body = Type.Object(
+export const UnregisterBody = Type.Object(
   { product: fields.product, user: fields.user, license_id: fields.license_id },
-  { examples: [{ product: "DEMO", user: "ada" }] },
+  { title: "UnregisterBody", examples: [{ product: "DEMO", user: "ada" }] },
 );
 
 export const unregister = ({ operations, peerOf, userOf }: RouteDeps) =>
@@ -27,8 +27,9 @@ export const unregister = ({ operations, peerOf, userOf }: RouteDeps) =>
       return "user_unregistered";
     },
     {
-      ...jsonBody(Body),
+      ...jsonBody(UnregisterBody),
       ...describe({
+        id: "unregister",
         summary: "Give a slot back",
         description: "Also returns a borrowed slot early, where the license allows it.",
         needs: ["user"],

@@ -15,30 +15,33 @@ const time = Type.String({ format: "date-time" });
 const steps = (description: string) =>
   Type.Array(Type.Union([Type.Integer(), Type.Null()]), { description });
 
-const UsageReply = Type.Object({
-  span: Type.Union([Type.Literal("day"), Type.Literal("week"), Type.Literal("month")]),
-  from: time,
-  to: Type.Unsafe<string>({ ...time, description: "The end of the step that is under way." }),
-  step_minutes: Type.Integer(),
-  complete: Type.Boolean({
-    description: "false: what was before the server's start is still being read.",
-  }),
-  licenses: Type.Array(
-    Type.Object({
-      license_id: Type.Integer(),
-      product: Type.String(),
-      floating_users: Type.Integer(),
-      in_use: steps("The most slots in use at once within each step; null: not known."),
+const UsageReply = Type.Object(
+  {
+    span: Type.Union([Type.Literal("day"), Type.Literal("week"), Type.Literal("month")]),
+    from: time,
+    to: Type.Unsafe<string>({ ...time, description: "The end of the step that is under way." }),
+    step_minutes: Type.Integer(),
+    complete: Type.Boolean({
+      description: "false: what was before the server's start is still being read.",
     }),
-  ),
-  refusals: Type.Array(
-    Type.Object({
-      product: Type.Union([Type.String(), Type.Null()]),
-      code: Type.String(),
-      counts: steps("How many within each step; null: not known."),
-    }),
-  ),
-});
+    licenses: Type.Array(
+      Type.Object({
+        license_id: Type.Integer(),
+        product: Type.String(),
+        floating_users: Type.Integer(),
+        in_use: steps("The most slots in use at once within each step; null: not known."),
+      }),
+    ),
+    refusals: Type.Array(
+      Type.Object({
+        product: Type.Union([Type.String(), Type.Null()]),
+        code: Type.String(),
+        counts: steps("How many within each step; null: not known."),
+      }),
+    ),
+  },
+  { title: "Usage" },
+);
 
 export type UsageReply = Static<typeof UsageReply>;
 
@@ -70,6 +73,7 @@ export const usage = ({ operations }: RouteDeps) =>
       };
     },
     describe({
+      id: "getUsage",
       summary: "How much was in use, and what was refused",
       description:
         "A day in steps of 5 minutes, a week of 30 minutes, or 30 days of 2 hours, from the " +

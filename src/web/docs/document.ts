@@ -1,12 +1,16 @@
 import type { Plane } from "../../http/planes.ts";
 
-/** As much of JSON Schema as the document uses. */
+/** As much of OpenAPI's schemas as the document uses. */
 export interface Schema {
+  /** A schema among the components; nothing else stands beside it. */
+  readonly $ref?: string;
   readonly type?: string;
   readonly description?: string;
   readonly format?: string;
-  readonly const?: unknown;
+  readonly enum?: readonly string[];
+  readonly nullable?: boolean;
   readonly anyOf?: readonly Schema[];
+  readonly allOf?: readonly Schema[];
   readonly items?: Schema;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
@@ -41,7 +45,10 @@ interface Described {
   readonly summary: string;
   readonly description?: string;
   readonly parameters: readonly Parameter[];
-  readonly requestBody?: { readonly content: Contents };
+  readonly requestBody?: {
+    readonly content: Contents;
+    readonly "x-also-accepts"?: readonly string[];
+  };
   readonly responses: Readonly<Record<string, Response>>;
   readonly "x-plane": Plane;
   readonly "x-destroys"?: string;
@@ -51,7 +58,10 @@ export interface Document {
   readonly info: { readonly version: string; readonly description: string };
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
-  readonly components: { readonly responses: { readonly Refused: Response } };
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Schema>>;
+    readonly responses: { readonly AnyRefusal: Response };
+  };
 }
 
 export interface Refusal {
@@ -100,18 +110,48 @@ export interface Operation {
   readonly refusals: readonly Refusal[];
 }
 
-export const operationsIn = ({ paths }: Document): Operation[] =>
-  Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, described]) => operationOf(method, path, described)),
+export function operationsIn({ paths, components }: Document): Operation[] {
+  const names = new Names(components.schemas);
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, one]) => operationOf(method, path, one, names)),
   );
+}
 
 export const commonRefusals = ({ components }: Document): Refusal[] =>
-  refusalsIn(components.responses.Refused);
+  refusalsIn(components.responses.AnyRefusal);
+
+/** The schemas that others refer to by name. */
+export class Names {
+  readonly #schemas: Document["components"]["schemas"];
+
+  constructor(schemas: Document["components"]["schemas"]) {
+    this.#schemas = schemas;
+  }
+
+  /** The schema with everything that it refers to in the place of the reference. */
+  follow(schema: Schema): Schema {
+    const { $ref, items, properties, anyOf, allOf } = schema;
+    if ($ref !== undefined) return this.follow(this.#schemas[$ref.split("/").at(-1) ?? ""] ?? {});
+    // A reference is wrapped like this only to say more about it.
+    const [wrapped] = allOf ?? [];
+    if (wrapped !== undefined) return { ...this.follow(wrapped), ...schema };
+    return {
+      ...schema,
+      ...(items && { items: this.follow(items) }),
+      ...(anyOf && { anyOf: anyOf.map((one) => this.follow(one)) }),
+      ...(properties && {
+        properties: Object.fromEntries(
+          Object.entries(properties).map(([name, part]) => [name, this.follow(part)]),
+        ),
+      }),
+    };
+  }
+}
 
 const idOf = (method: string, path: string): string =>
   `${method}-${path.replaceAll(/\W+/g, "-").replaceAll(/^-|-$/g, "")}`;
 
-function operationOf(method: string, path: string, described: Described): Operation {
+function operationOf(method: string, path: string, described: Described, names: Names): Operation {
   const { requestBody, responses } = described;
   return {
     id: idOf(method, path),
@@ -122,11 +162,14 @@ function operationOf(method: string, path: string, described: Described): Operat
     description: described.description ?? "",
     plane: described["x-plane"],
     destroys: described["x-destroys"] ?? null,
-    fields: [...bodyFields(requestBody?.content), ...described.parameters.map(parameterField)],
+    fields: [
+      ...bodyFields(requestBody?.content, names),
+      ...described.parameters.map(parameterField),
+    ],
     takesBody: requestBody !== undefined,
-    takesFile: requestBody?.content["multipart/form-data"] !== undefined,
+    takesFile: requestBody?.["x-also-accepts"]?.includes("multipart/form-data") === true,
     replies: Object.entries(responses["200"]?.content ?? {}).flatMap(([type, { schema }]) =>
-      (schema.anyOf ?? [schema]).map((one) => ({ type, schema: one })),
+      (schema.anyOf ?? [schema]).map((one) => ({ type, schema: names.follow(one) })),
     ),
     refusals: Object.entries(responses).flatMap(([status, response]) =>
       /^[45]/.test(status) ? refusalsIn(response) : [],
@@ -134,9 +177,9 @@ function operationOf(method: string, path: string, described: Described): Operat
   };
 }
 
-function bodyFields(contents: Contents | undefined): RequestField[] {
+function bodyFields(contents: Contents | undefined, names: Names): RequestField[] {
   const { schema, example = {} } = contents?.["application/json"] ?? { schema: {} };
-  return Object.entries(schema.properties ?? {}).map(([name, property]) => ({
+  return Object.entries(names.follow(schema).properties ?? {}).map(([name, property]) => ({
     ...fieldOf(name, property),
     place: "body",
     needed: property["x-needed"] === true,

@@ -16,7 +16,8 @@ export function Replies({ kinds }: { kinds: readonly ReplyKind[] }) {
 }
 
 function Reply({ kind: { type, schema } }: { kind: ReplyKind }) {
-  if (typeof schema.const === "string") return <p>{docs.word(schema.const)}</p>;
+  const [word, ...otherWords] = schema.enum ?? [];
+  if (word !== undefined && otherWords.length === 0) return <p>{docs.word(word)}</p>;
   if (schema.format === "binary") return <p>{docs.fileOf(type)}</p>;
   const whole = treeOf(schema);
   const isStream = type === "application/x-ndjson";

@@ -32,9 +32,12 @@ function childrenOf(schema: Schema): Node[] {
   return anyOf.flatMap(childrenOf);
 }
 
-function typeOf({ type, format, items, anyOf, const: only }: Schema): string {
+const typeOf = (schema: Schema): string =>
+  schema.nullable === true ? `${kindOf(schema)} or null` : kindOf(schema);
+
+function kindOf({ type, format, items, anyOf, enum: words }: Schema): string {
   if (anyOf !== undefined) return anyOf.map(typeOf).join(" or ");
-  if (only !== undefined) return JSON.stringify(only);
+  if (words !== undefined) return words.map((word) => JSON.stringify(word)).join(" or ");
   if (type === "array") return `array of ${plural(items ?? {})}`;
   if (format === "date-time") return "time";
   return type ?? "anything";
