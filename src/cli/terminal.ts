@@ -23,6 +23,13 @@ export function printText(text: string): void {
   else printExactly(text);
 }
 
+/** Whole records, each with its CRLF: unchanged into a pipe or a file, one a line on a terminal. */
+export function printCsv(records: readonly string[]): void {
+  const text = records.join("");
+  if (process.stdout.isTTY) print(text.replaceAll("\r\n", "\n").trimEnd());
+  else write(STDOUT, text);
+}
+
 /** What is made visible in it is an escape of JSON too, so it means the same. */
 export function printJson(value: unknown): void {
   print(JSON.stringify(value, null, 2));

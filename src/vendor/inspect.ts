@@ -1,5 +1,5 @@
 import { readHeader, unverifiedPayload, verifyDocument, type Kind } from "../license/document.ts";
-import { idOf, parsePublicKey, type PublicKey } from "../license/keys.ts";
+import { fingerprintOf, idOf, parsePublicKey, type PublicKey } from "../license/keys.ts";
 import type { DeskRecords } from "./records.ts";
 import { DeskRefused } from "./refusal.ts";
 
@@ -8,6 +8,8 @@ export interface Inspected {
   readonly kid: string;
   readonly verified: boolean;
   readonly verdict: string;
+  /** Of a trust document, what customers compare by voice; null for every other kind. */
+  readonly fingerprint: string | null;
   readonly payload: unknown;
 }
 
@@ -18,13 +20,22 @@ export async function inspect(document: string, desk: DeskRecords | null): Promi
     throw new DeskRefused(`the file ${header.fault}`, "it should be one of our documents");
   const { kind, kid } = header.value;
   const payload = unverifiedPayload(document);
+  const fingerprint = fingerprintIn(kind, payload);
+  const facts = { kind, kid, fingerprint, payload };
   const key = candidates(kind, payload, desk).find((one) => idOf(one) === kid);
   if (key === undefined) {
-    return { kind, kid, verified: false, verdict: "signed by a key not known here", payload };
+    return { ...facts, verified: false, verdict: "signed by a key not known here" };
   }
   const verified = await verifyDocument(kind, document, key);
   const verdict = verified.ok ? `verified, signed by ${kid}` : verified.fault;
-  return { kind, kid, verified: verified.ok, verdict, payload };
+  return { ...facts, verified: verified.ok, verdict };
+}
+
+/** The newest key stands first. */
+function fingerprintIn(kind: Kind, payload: unknown): string | null {
+  const keys = (payload as { keys?: unknown } | null)?.keys;
+  const newest = kind === "trust" && Array.isArray(keys) ? parsePublicKey(keys[0]) : null;
+  return newest && fingerprintOf(newest);
 }
 
 /**

@@ -83,7 +83,7 @@ describe(`by voice, ${isOffline ? "without a network" : "with a network nobody u
     expect([stale.code, stale.out]).toEqual([1, ""]);
     expect(stale.err).toContain("(stale_license)");
 
-    const listed = doneJson("vendor", "list", ...line.desk) as {
+    const listed = doneJson("vendor", "list", ...line.desk, "--all") as {
       readonly serial: number;
       readonly license_id: number;
     }[];

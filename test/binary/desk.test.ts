@@ -78,7 +78,7 @@ describe("the ledger", () => {
     expect(full.stderr.toString()).toContain("EFBIG");
     expect(readFileSync(vendor.ledger, "utf8")).toBe(whole);
     done(...words);
-    expect(doneJson("vendor", "list", ...vendor.desk)).toHaveLength(2);
+    expect(doneJson("vendor", "list", ...vendor.desk, "--all")).toHaveLength(2);
   });
 
   test("whose last write was interrupted is cut with a word about it, by any command", () => {

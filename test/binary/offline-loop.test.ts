@@ -71,7 +71,7 @@ class Gap {
   }
 
   issued(): Issued[] {
-    return doneJson("vendor", "list", ...this.desk) as Issued[];
+    return doneJson("vendor", "list", ...this.desk, "--all") as Issued[];
   }
 
   /** The license's line in what `berth status` prints, column by column. */

@@ -49,7 +49,7 @@ test("a stranger's document is inspected without obeying it, and its JSON says t
   const { trust } = await hostileVendor();
   const shown = (await berth(["vendor", "inspect", trust])).stdout;
   expect(withoutLineEnds(shown)).not.toMatch(OBEYED);
-  const [, payload = ""] = /^[^\n]*\n(.*)$/s.exec(shown) ?? [];
+  const [, payload = ""] = /^[^\n]*\nfingerprint [^\n]*\n(.*)$/s.exec(shown) ?? [];
   expect(JSON.parse(payload)).toMatchObject({ name: HOSTILE });
   const json = (await berth(["vendor", "inspect", trust, "--json"])).stdout;
   expect(withoutLineEnds(json)).not.toMatch(OBEYED);

@@ -41,7 +41,7 @@ const receiveCommand: Command = {
 
 const inspectCommand: Command = {
   name: "vendor inspect",
-  summary: "show any of our documents, and whether it verifies",
+  summary: "show any of our documents, and whether it verifies; needs no passphrase",
   options: [option.dir, option.json],
   arguments: ["FILE"],
   async run(given) {
@@ -49,7 +49,12 @@ const inspectCommand: Command = {
     const trusting = given.values.has("dir") ? await openDeskRecords(given) : null;
     const found = await inspect(document, trusting);
     if (isSet(given, "json")) printJson(found);
-    else print(`${found.kind}: ${found.verdict}\n${JSON.stringify(found.payload, null, 2)}`);
+    else {
+      const { kind, verdict, fingerprint, payload } = found;
+      print(`${kind}: ${verdict}`);
+      if (fingerprint !== null) print(`fingerprint ${fingerprint}`);
+      print(JSON.stringify(payload, null, 2));
+    }
     return found.verified ? DONE : FAILED;
   },
 };

@@ -1,28 +1,146 @@
-import { DONE, isSet, type Command } from "../command.ts";
+import { csvRecord } from "../../domain/csv.ts";
+import { DAY, HOUR, later, type Instant } from "../../domain/time.ts";
+import { wallClock } from "../../platform/clock.ts";
+import { Misuse, type Option } from "../../platform/options.ts";
+import {
+  filterLicenses,
+  LICENSE_STATES,
+  listLicenses,
+  newestOnly,
+  type LicenseFilter,
+  type LicenseState,
+  type ListedLicense,
+} from "../../vendor/license-list.ts";
+import type { DeskRecords } from "../../vendor/records.ts";
+import { DONE, isSet, stringOf, type Command, type Given } from "../command.ts";
 import { option } from "../flags.ts";
 import { openDeskRecords } from "../open-desk.ts";
-import { print, printJson, table } from "../terminal.ts";
+import { oneOf } from "../settings.ts";
+import { print, printCsv, printJson, table } from "../terminal.ts";
+
+const text = (name: string, value: string, help: string, check?: Option["check"]): Option => ({
+  name,
+  type: "string",
+  value,
+  help,
+  check: check ?? ((given) => (given === "" ? { wrong: "must not be empty", hint: help } : null)),
+});
+
+/** `given-back` needs no quotes in a shell. */
+const spaced = (state: string | null) => state?.replaceAll("-", " ") ?? null;
+
+const filters: readonly Option[] = [
+  text("product", "CODE", "of this product only"),
+  text("customer", "TEXT", "of customers with this text in their name"),
+  text("appliance", "ID", "for this appliance only", (given) =>
+    /^[0-9A-HJKMNP-TV-Z]{16}$/.test(String(given))
+      ? null
+      : { wrong: "must be an appliance's id", hint: "16 letters and digits, as berth status says" },
+  ),
+  text("license-key", "KEY", "with this license key only"),
+  text("state", "STATE", `in this state only: ${LICENSE_STATES.join(", ")}`, (given) =>
+    oneOf(...LICENSE_STATES)(spaced(String(given)) ?? ""),
+  ),
+  text("ending", "TIME", "not over yet, and ending within this time: 60d, 8w or 48h", (given) =>
+    /^[1-9]\d{0,4}[hdw]$/.test(String(given))
+      ? null
+      : { wrong: "must be a number of hours, days or weeks", hint: "for example --ending 60d" },
+  ),
+];
 
 export const listCommand: Command = {
   name: "vendor list",
   everyday: true,
-  summary: "what this desk issued",
-  options: [option.dir, option.json],
+  summary: "the licenses this desk issued, and their states; needs no passphrase",
+  options: [
+    option.dir,
+    ...filters,
+    { name: "all", type: "boolean", help: "every serial, also those that a newer one replaced" },
+    { name: "csv", type: "boolean", help: "print CSV, for a spreadsheet" },
+    option.json,
+  ],
+  examples: [
+    "berth vendor list --dir desk",
+    "berth vendor list --dir desk --ending 60d",
+    "berth vendor list --dir desk --customer initech --state active --csv > licenses.csv",
+  ],
   async run(given) {
-    const issued = (await openDeskRecords(given)).ledger.issued();
-    if (isSet(given, "json")) printJson(issued);
-    else if (issued.length === 0) print("nothing was issued yet");
-    else {
-      const rows = issued.map(({ license_id, serial, appliance, terms, at }) => [
-        String(license_id),
-        String(serial),
-        terms.product,
-        terms.license_key ?? "-",
-        appliance,
-        at,
-      ]);
-      print(table([["LICENSE", "SERIAL", "PRODUCT", "KEY", "APPLIANCE", "ISSUED"], ...rows]));
+    if (isSet(given, "csv") && isSet(given, "json")) {
+      throw new Misuse("--csv and --json exclude each other", "give one");
     }
+    const now = wallClock();
+    const records = await openDeskRecords(given);
+    const filter = filterOf(given, records, now);
+    const every = listLicenses(records.ledger, now);
+    // Older serials are in one of these states alone: nobody asks for it and wants none of them.
+    const isAll = isSet(given, "all") || filter.state === "replaced";
+    const found = filterLicenses(isAll ? every : newestOnly(every), filter);
+    if (isSet(given, "json")) printJson(found);
+    else if (isSet(given, "csv")) printCsv([CSV_HEADER, ...found.map(csvCells)].map(csvRecord));
+    else if (every.length === 0) print("nothing was issued yet");
+    else if (found.length === 0) print("no license is like that");
+    else print(table([HEADER, ...found.map(cells)]));
     return DONE;
   },
 };
+
+const UNITS: Readonly<Record<string, number>> = { h: HOUR, d: DAY, w: 7 * DAY };
+
+function filterOf(given: Given, { vendor, ledger }: DeskRecords, now: Instant): LicenseFilter {
+  const product = stringOf(given, "product");
+  const products = new Set([
+    ...vendor.products,
+    ...ledger.issued().map((one) => one.terms.product),
+  ]);
+  if (product !== null && !products.has(product)) {
+    throw new Misuse(
+      `--product ${product} is no product of this desk`,
+      `it has: ${[...products].join(", ")}`,
+    );
+  }
+  const ending = stringOf(given, "ending");
+  const span = ending && Number(ending.slice(0, -1)) * (UNITS[ending.slice(-1)] ?? 0);
+  return {
+    product,
+    customer: stringOf(given, "customer"),
+    appliance: stringOf(given, "appliance"),
+    licenseKey: stringOf(given, "license-key"),
+    state: spaced(stringOf(given, "state")) as LicenseState | null,
+    endingBefore: typeof span === "number" ? later(now, span) : null,
+  };
+}
+
+const HEADER = words("LICENSE SERIAL CUSTOMER PRODUCT SLOTS ENDS STATE APPLIANCE KEY");
+
+const cells = (one: ListedLicense): string[] => [
+  String(one.license_id),
+  String(one.serial),
+  one.customer ?? "-",
+  one.product,
+  String(one.slots),
+  one.ends?.replace(".000Z", "Z") ?? "never",
+  one.state,
+  one.appliance,
+  one.license_key ?? "-",
+];
+
+const CSV_HEADER = words(
+  "license_id serial customer product slots ends state appliance license_key issued_at",
+);
+
+const csvCells = (one: ListedLicense): string[] => [
+  String(one.license_id),
+  String(one.serial),
+  one.customer ?? "",
+  one.product,
+  String(one.slots),
+  one.ends ?? "",
+  one.state,
+  one.appliance,
+  one.license_key ?? "",
+  one.at,
+];
+
+function words(names: string): string[] {
+  return names.split(" ");
+}

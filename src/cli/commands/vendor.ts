@@ -13,6 +13,7 @@ import { deskCommands } from "./vendor-desk.ts";
 import { documentCommands } from "./vendor-documents.ts";
 import { issueCommand } from "./vendor-issue.ts";
 import { listCommand } from "./vendor-list.ts";
+import { showCommand } from "./vendor-show.ts";
 
 const policy: Command = {
   name: "vendor policy",
@@ -85,6 +86,7 @@ const confirm: Command = {
 /** The vendor's desk. */
 export const vendorCommands: readonly Command[] = [
   ...deskCommands,
+  showCommand,
   issueCommand,
   policy,
   initCode,

@@ -1,0 +1,43 @@
+import { wallClock } from "../../platform/clock.ts";
+import { realDisk } from "../../platform/disk.ts";
+import { describeDesk } from "../../vendor/overview.ts";
+import { DONE, isSet, type Command } from "../command.ts";
+import { option } from "../flags.ts";
+import { deskFolder } from "../open-desk.ts";
+import { print, printJson, printWarning, table } from "../terminal.ts";
+
+export const showCommand: Command = {
+  name: "vendor show",
+  everyday: true,
+  summary: "the desk: fingerprint, keys, products, licenses; needs no passphrase",
+  options: [option.dir, option.json],
+  examples: ["berth vendor show --dir desk"],
+  async run(given) {
+    const { notes, ...shown } = await describeDesk(realDisk, deskFolder(given), wallClock());
+    for (const note of notes) printWarning(note);
+    if (isSet(given, "json")) {
+      printJson(shown);
+      return DONE;
+    }
+    const states = Object.entries(shown.licenses).map(([state, number]) => `${number} ${state}`);
+    print(
+      table([
+        ["name", shown.name],
+        ["vendor", shown.vendor],
+        ["fingerprint", shown.fingerprint],
+        ["products", shown.products.join(", ")],
+        ["hand out", shown.documents.join(", then ")],
+        ["passphrase", shown.locked ? "set" : "none: any reader of the key file can sign licenses"],
+        ["licenses", states.length === 0 ? "none" : states.join(", ")],
+      ]),
+    );
+    const rows = shown.keys.map(({ key, fingerprint, since, state }) => [
+      key,
+      fingerprint,
+      key === shown.vendor ? "the beginning" : (since ?? "unknown"),
+      state,
+    ]);
+    print(`\n${table([["KEY", "FINGERPRINT", "SINCE", "STATE"], ...rows])}`);
+    return DONE;
+  },
+};

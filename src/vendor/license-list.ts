@@ -1,0 +1,110 @@
+import type { Instant } from "../domain/time.ts";
+import { isSameKey } from "./license-key.ts";
+import type { Issued, Ledger } from "./ledger.ts";
+
+export const LICENSE_STATES = [
+  "active",
+  "not yet started",
+  "ended",
+  "disabled",
+  "given back",
+  "replaced",
+] as const;
+
+export type LicenseState = (typeof LICENSE_STATES)[number];
+
+export interface ListedLicense extends Issued {
+  readonly customer: string | null;
+  readonly product: string;
+  readonly slots: number;
+  /** The first instant at which it is over; null: it has no end. */
+  readonly ends: string | null;
+  readonly license_key: string | null;
+  readonly state: LicenseState;
+}
+
+/** Every serial that went out, newest first, each with its state at this moment. */
+export function listLicenses(ledger: Ledger, now: Instant): ListedLicense[] {
+  const received = new Set(ledger.received().map((one) => `${lineOf(one)} ${one.serial}`));
+  const newest = newestSerials(ledger.issued());
+  return ledger.issued().map((issued) => {
+    const { customer, product, slots, valid_until, license_key } = issued.terms;
+    const isNewest = newest.get(lineOf(issued)) === issued.serial;
+    const isGivenBack = received.has(`${lineOf(issued)} ${issued.serial}`);
+    const state = isGivenBack ? "given back" : isNewest ? stateOf(issued, now) : "replaced";
+    return { ...issued, customer, product, slots, ends: valid_until, license_key, state };
+  });
+}
+
+/** One license at one appliance: by code, one key can go from one appliance to another. */
+const lineOf = ({ license_id, appliance }: Pick<Issued, "license_id" | "appliance">): string =>
+  `${license_id} ${appliance}`;
+
+function newestSerials(issued: readonly Issued[]): Map<string, number> {
+  const newest = new Map<string, number>();
+  for (const one of issued) {
+    newest.set(lineOf(one), Math.max(newest.get(lineOf(one)) ?? 0, one.serial));
+  }
+  return newest;
+}
+
+function stateOf({ terms }: Issued, now: Instant): LicenseState {
+  const { valid_until, start, enabled } = terms;
+  if (valid_until !== null && Date.parse(valid_until) <= now) return "ended";
+  if (!enabled) return "disabled";
+  return start !== null && Date.parse(start) > now ? "not yet started" : "active";
+}
+
+/** Of each license at each appliance, the newest serial. */
+export function newestOnly(licenses: readonly ListedLicense[]): ListedLicense[] {
+  const newest = newestSerials(licenses);
+  const taken = new Set<string>();
+  return licenses.filter((one) => {
+    const line = lineOf(one);
+    if (taken.has(line) || newest.get(line) !== one.serial) return false;
+    return taken.add(line);
+  });
+}
+
+/** Which licenses somebody wants to see; null: whatever it is. */
+export interface LicenseFilter {
+  readonly product: string | null;
+  /** A part of the customer's name, in any case. */
+  readonly customer: string | null;
+  readonly appliance: string | null;
+  readonly licenseKey: string | null;
+  readonly state: LicenseState | null;
+  /** Those that are not over yet and end before this instant, the next to end first. */
+  readonly endingBefore: Instant | null;
+}
+
+export function filterLicenses(
+  licenses: readonly ListedLicense[],
+  filter: LicenseFilter,
+): ListedLicense[] {
+  const { product, customer, appliance, licenseKey, state, endingBefore } = filter;
+  const found = licenses.filter(
+    (one) =>
+      (product === null || one.product === product) &&
+      (customer === null || contains(one.customer, customer)) &&
+      (appliance === null || one.appliance === appliance) &&
+      (licenseKey === null || isSameKey(one.license_key, licenseKey)) &&
+      (state === null || one.state === state) &&
+      (endingBefore === null || isEnding(one, endingBefore)),
+  );
+  if (endingBefore === null) return found;
+  return found.toSorted((a, b) => Date.parse(a.ends ?? "") - Date.parse(b.ends ?? ""));
+}
+
+const contains = (text: string | null, part: string): boolean =>
+  text !== null && fold(text).includes(fold(part));
+
+const fold = (text: string): string => text.normalize("NFC").toLowerCase();
+
+const LIVE: ReadonlySet<LicenseState> = new Set(["active", "not yet started", "disabled"]);
+
+/** Whether a site may be using it: not over, not given back, not replaced. */
+export const isOut = ({ state }: ListedLicense): boolean => LIVE.has(state);
+
+const isEnding = (license: ListedLicense, before: Instant): boolean =>
+  isOut(license) && license.ends !== null && Date.parse(license.ends) <= before;

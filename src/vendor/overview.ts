@@ -1,0 +1,37 @@
+import type { Instant } from "../domain/time.ts";
+import { fingerprintOf, idOf } from "../license/keys.ts";
+import type { Disk } from "../platform/disk.ts";
+import { Desk } from "./desk.ts";
+import { Ledger } from "./ledger.ts";
+import { listLicenses, newestOnly } from "./license-list.ts";
+import { readTrustChain } from "./records.ts";
+
+/** What a desk is, all of it known without its passphrase. */
+export async function describeDesk(disk: Disk, folder: string, now: Instant) {
+  const { vendor, files } = await readTrustChain(disk, folder);
+  const ledger = await Ledger.open(disk, folder);
+  const signed = ledger.trustSigned();
+  const keys = vendor.keys.map((key, place) => ({
+    key: idOf(key),
+    fingerprint: fingerprintOf(key),
+    /** Null: since the desk was made, or since an older version that left no line of it. */
+    since: signed.find((one) => one.key === idOf(key))?.at ?? null,
+    state: place === 0 ? ("current" as const) : ("earlier" as const),
+  }));
+  const licenses: Record<string, number> = {};
+  for (const { state } of newestOnly(listLicenses(ledger, now))) {
+    licenses[state] = (licenses[state] ?? 0) + 1;
+  }
+  return {
+    vendor: vendor.vendor,
+    name: vendor.name,
+    products: vendor.products,
+    version: vendor.version,
+    documents: files,
+    fingerprint: keys[0]?.fingerprint ?? "",
+    locked: await Desk.needsPassphrase(disk, folder),
+    keys,
+    licenses,
+    notes: ledger.notes,
+  };
+}

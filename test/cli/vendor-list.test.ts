@@ -1,0 +1,221 @@
+import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fingerprintOf, idOf, makeKey, publicPart } from "../../src/license/keys.ts";
+import type { TermsDocument } from "../../src/license/terms.ts";
+import { realDisk } from "../../src/platform/disk.ts";
+import { Desk } from "../../src/vendor/desk.ts";
+import { withDefaults } from "../../src/vendor/issue.ts";
+import type { Issued } from "../../src/vendor/ledger.ts";
+import { answeringAll, berth, done, doneJson } from "../support/berth.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+// Processes of their own, and a passphrase is slow to try, on purpose.
+setDefaultTimeout(60_000);
+
+const DAY = 86_400_000;
+const inDays = (days: number): string => new Date(Date.now() + days * DAY).toISOString();
+
+/** A line of the ledger, as an answer to a site leaves it. */
+async function issuedTo(desk: Desk, id: number, serial: number, terms: Partial<TermsDocument>) {
+  const jwk = publicPart(await makeKey());
+  const entry: Issued = {
+    type: "issued",
+    at: inDays(-400),
+    license_id: id,
+    serial,
+    appliance: APPLIANCE,
+    jwk,
+    hardware_id: "0".repeat(64),
+    request_id: `${id}-${serial}`,
+    terms: withDefaults(desk, { product: "CAD", ...terms }),
+    document: "a.b.c",
+  };
+  await desk.ledger.add(entry);
+}
+
+const APPLIANCE = "0123456789ABCDEF";
+const OTHER_APPLIANCE = "FEDCBA9876543210";
+
+/** One license in each state, at a desk whose key is locked. */
+async function fill(folder: string): Promise<Desk> {
+  const named = { name: "Acme", products: ["CAD", "CAM"], passphrase: "correct horse" };
+  const desk = await Desk.make(realDisk, folder, named);
+  await issuedTo(desk, 1, 1, { customer: "Initech", slots: 5 });
+  await issuedTo(desk, 1, 2, { customer: "Initech", slots: 7, valid_until: inDays(30) });
+  await issuedTo(desk, 2, 1, { customer: "INITRODE", valid_until: inDays(-5) });
+  await issuedTo(desk, 3, 1, { start: inDays(5), valid_until: inDays(90), license_key: "K-3" });
+  await issuedTo(desk, 4, 1, { product: "CAM", customer: "=1+2" });
+  await issuedTo(desk, 5, 1, { customer: 'Quote "and", comma' });
+  const received = { appliance: APPLIANCE, license_id: 4, serial: 1, total_consumptions: 0 };
+  await desk.ledger.add({ type: "received", at: inDays(-1), ...received });
+  await issuedTo(desk, 6, 1, { enabled: false, valid_until: inDays(10) });
+  return desk;
+}
+
+let folder = "";
+let dir: string[] = [];
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "berth-list-"));
+  dir = ["--dir", join(folder, "desk")];
+  await fill(join(folder, "desk"));
+  return () => rmSync(folder, { recursive: true, force: true });
+});
+
+type Listed = Issued & { readonly state: string; readonly ends: string | null };
+
+const listed = async (...flags: string[]): Promise<string[]> => {
+  const rows = await doneJson<Listed[]>(["vendor", "list", ...dir, ...flags]);
+  return rows.map(({ license_id, serial, state }) => `${license_id}/${serial} ${state}`);
+};
+
+describe("vendor list", () => {
+  test("prints one line for each license, its newest serial, without a passphrase", async () => {
+    expect(await listed()).toEqual([
+      "6/1 disabled",
+      "5/1 active",
+      "4/1 given back",
+      "3/1 not yet started",
+      "2/1 ended",
+      "1/2 active",
+    ]);
+    const text = await done(["vendor", "list", ...dir]);
+    const columns = "LICENSE SERIAL CUSTOMER PRODUCT SLOTS ENDS STATE APPLIANCE KEY".split(" ");
+    const [header = "", ...rows] = text.trimEnd().split("\n");
+    expect(header.split(/ {2,}/)).toEqual(columns);
+    expect(rows.at(-1)?.split(/ {2,}/)).toEqual([
+      "1",
+      "2",
+      "Initech",
+      "CAD",
+      "7",
+      expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/) as string,
+      "active",
+      APPLIANCE,
+      "-",
+    ]);
+  });
+
+  test("prints every serial with --all", async () => {
+    const all = await listed("--all");
+    expect([all.length, all.at(-1)]).toEqual([7, "1/1 replaced"]);
+    expect(await listed("--state", "replaced")).toEqual(["1/1 replaced"]);
+  });
+
+  test.each([
+    ["--product CAM", ["4/1 given back"]],
+    ["--customer init", ["2/1 ended", "1/2 active"]],
+    ["--customer nobody", []],
+    ["--license-key K-3", ["3/1 not yet started"]],
+    ["--state given-back", ["4/1 given back"]],
+    ["--state ended", ["2/1 ended"]],
+    [`--appliance ${OTHER_APPLIANCE}`, []],
+    [`--appliance ${APPLIANCE} --product CAD --state active`, ["5/1 active", "1/2 active"]],
+  ])("shows what %s asks for", async (flags, expected) => {
+    expect(await listed(...flags.split(" "))).toEqual(expected);
+  });
+
+  test("shows with --ending what will be over by then, the next first, and nothing that is over", async () => {
+    expect(await listed("--ending", "60d")).toEqual(["6/1 disabled", "1/2 active"]);
+    expect(await listed("--ending", "2w")).toEqual(["6/1 disabled"]);
+    expect(await listed("--ending", "48h")).toEqual([]);
+  });
+
+  test.each([
+    ["--product NOPE", "--product NOPE is no product of this desk"],
+    ["--state lost", "--state must be one of active, "],
+    ["--ending soon", "--ending must be a number of hours, days or weeks"],
+    ["--ending 0d", "--ending must be a number of hours, days or weeks"],
+    ["--appliance x", "--appliance must be an appliance's id"],
+    ["--csv --json", "--csv and --json exclude each other"],
+  ])("refuses %s by name", async (flags, wrong) => {
+    const said = await berth(["vendor", "list", ...dir, ...flags.split(" ")]);
+    expect([said.code, said.stdout]).toEqual([2, ""]);
+    expect(said.stderr).toStartWith(`berth: error: ${wrong}`);
+  });
+
+  test("prints CSV that no spreadsheet takes for formulas", async () => {
+    const text = await done(["vendor", "list", ...dir, "--csv"]);
+    const records = text.split("\r\n");
+    expect(records[0]).toBe(
+      "license_id,serial,customer,product,slots,ends,state,appliance,license_key,issued_at",
+    );
+    expect(text).toContain(",'=1+2,CAM,");
+    expect(text).toContain(',"Quote ""and"", comma",CAD,');
+    expect([records.length, records.at(-1)]).toEqual([8, ""]);
+    expect(text.replaceAll("\r\n", "")).not.toContain("\n");
+  });
+
+  test.skipIf(process.platform === "win32")(
+    "prints CSV on a terminal without control characters",
+    async () => {
+      const shown = await answeringAll(["vendor", "list", ...dir, "--csv"], []);
+      expect(shown.text).not.toContain(String.raw`\u000d`);
+      expect(shown.text.trimEnd().split("\r\n")).toHaveLength(7);
+    },
+  );
+});
+
+describe("vendor show", () => {
+  test("prints what the desk is, without a passphrase", async () => {
+    const desk = await Desk.open(realDisk, join(folder, "desk"), "correct horse");
+    const shown = await doneJson<object>(["vendor", "show", ...dir]);
+    expect(shown).toEqual({
+      vendor: desk.vendor.vendor,
+      name: "Acme",
+      products: ["CAD", "CAM"],
+      version: 1,
+      documents: ["trust.jwt"],
+      fingerprint: fingerprintOf(desk.key),
+      locked: true,
+      keys: [
+        {
+          key: idOf(desk.key),
+          fingerprint: fingerprintOf(desk.key),
+          since: null,
+          state: "current",
+        },
+      ],
+      licenses: {
+        active: 2,
+        disabled: 1,
+        ended: 1,
+        "given back": 1,
+        "not yet started": 1,
+      },
+    });
+    const text = await done(["vendor", "show", ...dir]);
+    for (const part of [fingerprintOf(desk.key), desk.vendor.vendor, "Acme", "CAD, CAM"]) {
+      expect(text).toContain(part);
+    }
+    expect(text).toMatch(/^passphrase +set$/m);
+  });
+
+  test("says which key is the current one, and since when, after a successor", async () => {
+    const desk = ["--dir", join(tempFolder(), "desk")];
+    const named = ["--name", "Acme", "--product", "CAD", "--no-passphrase"];
+    const first = await doneJson<{ fingerprint: string }>(["vendor", "init", ...desk, ...named]);
+    const before = Date.now();
+    const words = ["vendor", "successor", ...desk, "--no-passphrase"];
+    const second = await doneJson<{ fingerprint: string }>(words);
+    const shown = await doneJson<{ keys: { since: string | null }[] }>(["vendor", "show", ...desk]);
+    expect(shown).toMatchObject({
+      fingerprint: second.fingerprint,
+      locked: false,
+      documents: ["trust.jwt", "successor-2.jwt"],
+      keys: [
+        { fingerprint: second.fingerprint, state: "current" },
+        { fingerprint: first.fingerprint, state: "earlier", since: null },
+      ],
+    });
+    expect(Date.parse(shown.keys[0]?.since ?? "")).toBeGreaterThanOrEqual(before);
+  });
+});
+
+test("vendor inspect of a trust document prints the fingerprint, without a passphrase", async () => {
+  const { fingerprint } = await doneJson<{ fingerprint: string }>(["vendor", "show", ...dir]);
+  const words = ["vendor", "inspect", join(folder, "desk", "trust.jwt"), ...dir];
+  expect(await done(words)).toContain(`\nfingerprint ${fingerprint}\n`);
+  expect(await doneJson<object>(words)).toMatchObject({ fingerprint, verified: true });
+});
