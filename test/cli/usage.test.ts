@@ -83,6 +83,8 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   "vendor receive": ["dir", "json"],
   "vendor inspect": ["dir", "json"],
   "vendor show": ["dir", "json"],
+  "vendor product add": [...DESK, "json"],
+  "vendor product remove": [...DESK, "yes", "json"],
   "vendor list": words("dir product customer appliance license-key state ending all csv json"),
   config: [...SETTINGS, "config", "json"],
   version: ["json"],

@@ -13,6 +13,7 @@ import { deskCommands } from "./vendor-desk.ts";
 import { documentCommands } from "./vendor-documents.ts";
 import { issueCommand } from "./vendor-issue.ts";
 import { listCommand } from "./vendor-list.ts";
+import { productCommands } from "./vendor-product.ts";
 import { showCommand } from "./vendor-show.ts";
 
 const policy: Command = {
@@ -87,6 +88,7 @@ const confirm: Command = {
 export const vendorCommands: readonly Command[] = [
   ...deskCommands,
   showCommand,
+  ...productCommands,
   issueCommand,
   policy,
   initCode,
