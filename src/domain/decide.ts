@@ -18,6 +18,7 @@ import {
   decideMakeActivation,
   decideMakeRequest,
   decideRemoveLicense,
+  type InstalledLicense,
 } from "./install.ts";
 import { decideMoveAway } from "./move.ts";
 import { decideCountRefusals } from "./refusals.ts";
@@ -37,7 +38,7 @@ export interface Outcomes {
   MakeRequest: OpenRequest;
   MakeActivation: OpenActivation;
   RemoveLicense: Tombstone;
-  InstallLicense: { readonly license: number };
+  InstallLicense: InstalledLicense;
   Register: SlotOutcome;
   Borrow: SlotOutcome;
   Unregister: { readonly released: number };

@@ -13,6 +13,7 @@ import type {
   State,
   Tombstone,
 } from "./state.ts";
+import type { Terms } from "./terms.ts";
 import { later, type Instant } from "./time.ts";
 import { claims } from "./trust.ts";
 
@@ -42,6 +43,12 @@ export const openActivations = (state: State, licenseKey: string, at: Instant): 
     (open) => open.licenseKey === licenseKey && at < later(open.at, limits.activationAge),
   );
 
+export interface InstalledLicense {
+  readonly license: number;
+  /** The terms that it replaced; null: it is new here, or this very document was here already. */
+  readonly renewed: Terms | null;
+}
+
 /**
  * A license comes in once: by a trusted vendor for its own product, in answer to an open request or
  * as a newer serial of what is installed. The same file again is fine and changes nothing.
@@ -50,7 +57,7 @@ export function decideInstallLicense(
   state: State,
   command: InstallLicense,
   at: Instant,
-): Result<Decision<{ readonly license: number }>, Fault> {
+): Result<Decision<InstalledLicense>, Fault> {
   const { license, terms, grant, peer } = command;
   const vendor = state.vendors.get(grant.vendor);
   if (vendor === undefined || !claims(vendor, terms.product))
@@ -58,7 +65,7 @@ export function decideInstallLicense(
   const installed = state.licenses.get(license);
   const tombstone = state.tombstones.get(license);
   if (!isSameLine(installed, tombstone, command)) return no({ code: "untrusted_vendor" });
-  if (installed?.grant.document === grant.document) return decided([], { license });
+  if (installed?.grant.document === grant.document) return decided([], { license, renewed: null });
   const newest = installed?.grant.serial ?? tombstone?.serial ?? 0;
   if (grant.serial <= newest) {
     return no({ code: "stale_license", serial: newest, ...givenBack(state, command) });
@@ -71,7 +78,8 @@ export function decideInstallLicense(
   const activation = answers !== null && "activation" in answers ? answers.activation : null;
   const full = { ...grant, hardware: answered.value };
   const installing = { license, terms, grant: full, request, activation, peer };
-  return decided([{ type: "LicenseInstalled", at, ...installing }], { license });
+  const outcome = { license, renewed: installed?.terms ?? null };
+  return decided([{ type: "LicenseInstalled", at, ...installing }], outcome);
 }
 
 /** Gives a license back for good; asking again names the same tombstone. */

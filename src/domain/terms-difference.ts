@@ -1,85 +1,124 @@
 import type { ConsumptionTerms, FeatureTerms, Terms } from "./terms.ts";
 import type { Instant } from "./time.ts";
 
-/** What a newer license changes, one short text for each changed term; empty: nothing. */
-export function termsDifference(before: Terms, after: Terms): string[] {
+/**
+ * What a renewal changes, each change in a few words, the most asked for first. A member of the
+ * terms that is added without its row here does not compile.
+ */
+export const termsDifference = (before: Terms, after: Terms): string[] =>
+  differenceBy(ROWS, before, after);
+
+type Rows<T> = { readonly [K in keyof T]: (before: T[K], after: T[K]) => string[] };
+
+function differenceBy<T extends object>(rows: Rows<T>, before: T, after: T): string[] {
+  const names = Object.keys(rows) as (keyof T)[];
+  return names.flatMap((name) => rows[name](before[name], after[name]));
+}
+
+type Plain = string | number | boolean | null;
+
+/** `slots 3 → 8` */
+const changed =
+  (name: string, none = "none") =>
+  (before: Plain, after: Plain): string[] =>
+    before === after ? [] : [`${name} ${inWords(before, none)} → ${inWords(after, none)}`];
+
+function inWords(value: Plain, none: string): string {
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  return value === null ? none : String(value);
+}
+
+/** `ends 2029-01-01 (was 2027-01-01)` */
+const dated =
+  (word: string, none: string, noneNow = `${word} ${none}`) =>
+  (before: Instant | null, after: Instant | null): string[] => {
+    if (before === after) return [];
+    const now = after === null ? noneNow : `${word} ${dayOf(after)}`;
+    return [`${now} (was ${before === null ? none : dayOf(before)})`];
+  };
+
+/** In UTC; without the time of day where a day begins. */
+const dayOf = (at: Instant): string =>
+  Temporal.Instant.fromEpochMilliseconds(at).toString().replace("T00:00:00Z", "");
+
+const ends = dated("ends", "no end date", "no end date");
+
+/** Too long to be shown, and for programs rather than for people. */
+const note = (before: string | null, after: string | null): string[] =>
+  before === after ? [] : ["metadata changed"];
+
+const CONSUMPTION_ROWS: Rows<ConsumptionTerms> = {
+  max: changed("consumptions", "unlimited"),
+  overages: changed("overages"),
+  negative: changed("counting down"),
+  period: changed("period"),
+};
+
+const NOT_COUNTED = { overages: 0, negative: false, period: null };
+
+const maximum = (terms: ConsumptionTerms | null): string =>
+  terms === null ? "not counted" : inWords(terms.max, "unlimited");
+
+function consumption(before: ConsumptionTerms | null, after: ConsumptionTerms | null): string[] {
+  if (before !== null && after !== null) return differenceBy(CONSUMPTION_ROWS, before, after);
+  if (before === after) return [];
   return [
-    ...changes(termsShown(before), termsShown(after)),
-    ...featuresDifference(before.features, after.features),
+    `consumptions ${maximum(before)} → ${maximum(after)}`,
+    ...(after === null
+      ? []
+      : differenceBy(CONSUMPTION_ROWS, { ...NOT_COUNTED, max: after.max }, after)),
   ];
 }
 
-/** Terms by the names a person reads. The order is the order of the difference. */
-type Shown = Readonly<Record<string, string>>;
-
-const termsShown = (terms: Terms): Shown => ({
-  "product name": terms.productName,
-  "license key": terms.licenseKey ?? "none",
-  type: terms.type,
-  customer: terms.customer ?? "none",
-  [METADATA]: terms.metadata ?? "",
-  trial: yesOrNo(terms.trial),
-  enabled: yesOrNo(terms.enabled),
-  start: terms.start === null ? "none" : time(terms.start),
-  end: end(terms.validUntil),
-  "end of maintenance": end(terms.maintenanceUntil),
-  grace: amount(terms.graceHours, "h"),
-  slots: String(terms.slots),
-  timeout: amount(terms.timeoutMinutes, "min"),
-  borrowing: amount(terms.borrowHours === 0 ? null : terms.borrowHours, "h"),
-  "early return": yesOrNo(terms.earlyReturn),
-  "move grace": amount(terms.moveGraceHours, "h"),
-  ...consumptionShown(terms.consumption),
-});
-
-const featureShown = ({ name, metadata, expires, floating, consumption }: FeatureTerms): Shown => ({
-  name,
-  [METADATA]: metadata ?? "",
-  end: end(expires),
-  slots: floating === null ? "none" : String(floating.slots),
-  timeout: amount(floating?.timeoutMinutes ?? null, "min"),
-  ...consumptionShown(consumption),
-});
-
-const consumptionShown = (terms: ConsumptionTerms | null): Shown => ({
-  consumptions: terms === null ? "none" : String(terms.max ?? "unlimited"),
-  overages: String(terms?.overages ?? 0),
-  negative: yesOrNo(terms?.negative ?? false),
-  period: terms?.period ?? "none",
-});
-
-/** Too long to be shown: only that it is another one is said. */
-const METADATA = "metadata";
-
-const changes = (before: Shown, after: Shown): string[] =>
-  Object.entries(after)
-    .filter(([name, value]) => before[name] !== value)
-    .map(([name, value]) =>
-      name === METADATA ? `other ${METADATA}` : `${name} ${before[name]} → ${value}`,
-    );
-
-function featuresDifference(
-  before: readonly FeatureTerms[],
-  after: readonly FeatureTerms[],
-): string[] {
-  const earlier = new Map(before.map((feature) => [feature.code, feature]));
-  const later = new Set(after.map(({ code }) => code));
+function floating(before: FeatureTerms["floating"], after: FeatureTerms["floating"]): string[] {
   return [
-    ...[...earlier.keys()].filter((code) => !later.has(code)).map((code) => `without ${code}`),
-    ...after.flatMap((feature) => {
-      const { code } = feature;
-      const old = earlier.get(code);
-      if (old === undefined) return [`with ${code}`];
-      return changes(featureShown(old), featureShown(feature)).map((one) => `${code} ${one}`);
-    }),
+    ...changed("slots", "not floating")(before?.slots ?? null, after?.slots ?? null),
+    ...(before === null || after === null
+      ? []
+      : changed("timeout minutes")(before.timeoutMinutes, after.timeoutMinutes)),
   ];
 }
 
-const yesOrNo = (value: boolean): string => (value ? "yes" : "no");
+const FEATURE_ROWS: Rows<FeatureTerms> = {
+  code: () => [],
+  floating,
+  consumption,
+  expires: ends,
+  name: changed("name"),
+  metadata: note,
+};
 
-const amount = (value: number | null, unit: string): string =>
-  value === null ? "none" : `${value} ${unit}`;
+const named = (terms: readonly FeatureTerms[], code: string): FeatureTerms | undefined =>
+  terms.find((feature) => feature.code === code);
 
-const time = (at: Instant): string => Temporal.Instant.fromEpochMilliseconds(at).toString();
+function features(before: readonly FeatureTerms[], after: readonly FeatureTerms[]): string[] {
+  const now = after.flatMap((feature) => {
+    const was = named(before, feature.code);
+    if (was === undefined) return [`with ${feature.code}`];
+    return differenceBy(FEATURE_ROWS, was, feature).map((change) => `${feature.code} ${change}`);
+  });
+  const gone = before.filter(({ code }) => named(after, code) === undefined);
+  return [...now, ...gone.map(({ code }) => `without ${code}`)];
+}
 
-const end = (at: Instant | null): string => (at === null ? "never" : time(at));
+const ROWS: Rows<Terms> = {
+  product: changed("product"),
+  productName: changed("product name"),
+  licenseKey: changed("license key"),
+  customer: changed("customer"),
+  type: changed("type"),
+  trial: changed("trial"),
+  enabled: changed("enabled"),
+  slots: changed("slots"),
+  start: dated("starts", "at once"),
+  validUntil: ends,
+  graceHours: changed("grace hours"),
+  maintenanceUntil: dated("maintenance until", "none", "no maintenance"),
+  timeoutMinutes: changed("timeout minutes"),
+  borrowHours: changed("borrow hours"),
+  earlyReturn: changed("early return"),
+  moveGraceHours: changed("move grace hours"),
+  consumption,
+  features,
+  metadata: note,
+};

@@ -2,6 +2,7 @@ import type { Fault } from "../domain/fault.ts";
 import { no, ok, type Result } from "../domain/result.ts";
 import type { State, Tombstone, TrustedVendor } from "../domain/state.ts";
 import { totalAt } from "../domain/consumption.ts";
+import { termsDifference } from "../domain/terms-difference.ts";
 import type { Instant } from "../domain/time.ts";
 import { viewLicense, type LicenseView } from "../domain/views.ts";
 import { cloudRequest } from "../license/cloud-request.ts";
@@ -51,6 +52,11 @@ export interface MadeRequest {
 
 export interface VendorView extends TrustedVendor {
   readonly fingerprint: string;
+}
+
+export interface InstalledView extends LicenseView {
+  /** What a renewal changed; null: the license is new here, or was installed already. */
+  readonly changes: readonly string[] | null;
 }
 
 /** How licenses reach a site with no way out, and how they leave it again. */
@@ -156,7 +162,7 @@ export class Licensing {
   }
 
   /** Takes in what a vendor sent: a signature to check, then the rules. */
-  async install(document: string, peer: string): LicensingAnswer<LicenseView> {
+  async install(document: string, peer: string): LicensingAnswer<InstalledView> {
     const vendors = await this.#store.read((state) => [...state.vendors.values()]);
     if (!vendors.ok) return vendors;
     const text = document.trim();
@@ -192,7 +198,10 @@ export class Licensing {
         answers: request === null || nonce === null ? null : { request, nonce },
         peer,
       },
-      (state, outcome, at) => viewInstalled(state, outcome.license, at),
+      (state, { license: id, renewed }, at) => {
+        const view = viewInstalled(state, id, at);
+        return { ...view, changes: renewed && termsDifference(renewed, view.terms) };
+      },
     );
   }
 

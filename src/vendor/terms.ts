@@ -163,7 +163,5 @@ export const sameTerms = (a: TermsDocument, b: TermsDocument): boolean =>
 export function documentDifference(before: TermsDocument, after: TermsDocument): string[] {
   const [from, to] = [decodeTerms(before), decodeTerms(after)];
   if (from === null || to === null) throw new Error("terms on the ledger cannot be read");
-  // A ledger of an older version may hold a license whose product was changed.
-  const product = from.product === to.product ? [] : [`product ${from.product} → ${to.product}`];
-  return [...product, ...termsDifference(from, to)];
+  return termsDifference(from, to);
 }

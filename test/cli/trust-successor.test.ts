@@ -1,70 +1,27 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { join } from "node:path";
 import { answering, berth, done, doneJson, start } from "../support/berth.ts";
-import { tempFolder } from "../support/temp-folder.ts";
+import { DeskLoop, type LoopVendor } from "../support/desk-loop.ts";
 
 // Processes of their own, on a machine that may be busy with others.
 setDefaultTimeout(120_000);
-
-interface Vendor {
-  readonly vendor: string;
-  readonly fingerprint: string;
-  readonly version: number;
-}
 
 interface Licensed {
   readonly floating_users: number;
   readonly product_details: { readonly short_code: string };
 }
 
-/** A desk and the data folder of a site, in one temporary folder. */
-class Loop {
-  readonly #root = tempFolder();
-  readonly desk = ["--dir", this.path("desk")];
-  readonly data = ["--data", this.path("site")];
-
-  path(...names: string[]): string {
-    return join(this.#root, ...names);
-  }
-
-  makeDesk(): Promise<Vendor> {
-    return doneJson([
-      "vendor",
-      "init",
-      "--name",
-      "Acme",
-      ...this.desk,
-      "--product",
-      "CAD",
-      "--no-passphrase",
-    ]);
-  }
-
-  succeed(): Promise<Vendor> {
+class Loop extends DeskLoop {
+  succeed(): Promise<LoopVendor> {
     return doneJson(["vendor", "successor", "--no-passphrase", ...this.desk]);
   }
 
-  trust(file: string): string[] {
-    return ["trust", "add", this.path("desk", file), ...this.data];
-  }
-
-  trusted(): Promise<Vendor[]> {
+  trusted(): Promise<LoopVendor[]> {
     return doneJson(["trust", "list", ...this.data]);
-  }
-
-  /** An empty data folder that a server made and left. */
-  async makeSite(): Promise<void> {
-    const server = await start(["serve", ...this.data]);
-    expect((await server.stop()).code).toBe(0);
   }
 
   /** Makes a request, has the desk answer it, and installs the answer. */
   async license(slots: number): Promise<void> {
-    const [request, license] = [this.path("request.jwt"), this.path("license.jwt")];
-    await done(["license", "request", "--product", "CAD", ...this.data, "--out", request]);
-    const terms = ["--slots", String(slots), "--allow-weak-binding", "--out", license];
-    await done(["vendor", "issue", ...this.desk, "--request", request, ...terms]);
-    await done(["license", "add", license, ...this.data]);
+    await done(this.add(await this.answer("CAD", "--slots", String(slots))));
   }
 
   licenses(): Promise<Licensed[]> {
@@ -80,7 +37,7 @@ const WAYS = [
 describe("berth trust add of a successor document", () => {
   test.each(WAYS)("is accepted by %s, and so is a license of the new key", async (_way, served) => {
     const loop = new Loop();
-    const first = await loop.makeDesk();
+    const first = await loop.makeDesk("CAD");
     await loop.makeSite();
     if (served) await start(["serve", ...loop.data]);
     await done([...loop.trust("trust.jwt"), "--yes"]);
@@ -101,7 +58,7 @@ describe("berth trust add of a successor document", () => {
 
   test("is refused with the way to go where the vendor is not trusted yet", async () => {
     const loop = new Loop();
-    await loop.makeDesk();
+    await loop.makeDesk("CAD");
     await loop.succeed();
     await loop.makeSite();
     const { code, stdout, stderr } = await berth([...loop.trust("successor-2.jwt"), "--yes"]);
@@ -112,7 +69,7 @@ describe("berth trust add of a successor document", () => {
 
   test("is refused with the way to go where one before it was left out", async () => {
     const loop = new Loop();
-    await loop.makeDesk();
+    await loop.makeDesk("CAD");
     await loop.makeSite();
     await done([...loop.trust("trust.jwt"), "--yes"]);
     await loop.succeed();
@@ -127,7 +84,7 @@ describe("berth trust add of a successor document", () => {
 
   test.skipIf(process.platform === "win32")("asks before it is accepted", async () => {
     const loop = new Loop();
-    await loop.makeDesk();
+    await loop.makeDesk("CAD");
     await loop.makeSite();
     await done([...loop.trust("trust.jwt"), "--yes"]);
     const { fingerprint } = await loop.succeed();
@@ -141,7 +98,7 @@ describe("berth trust add of a successor document", () => {
 
   test("says that nothing is new when it is given once more", async () => {
     const loop = new Loop();
-    await loop.makeDesk();
+    await loop.makeDesk("CAD");
     await loop.makeSite();
     await done([...loop.trust("trust.jwt"), "--yes"]);
     const again = await done([...loop.trust("trust.jwt"), "--yes"]);

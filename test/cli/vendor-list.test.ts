@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fingerprintOf, idOf, makeKey, publicPart } from "../../src/license/keys.ts";
-import type { TermsDocument } from "../../src/license/terms.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { Desk } from "../../src/vendor/desk.ts";
-import { withDefaults } from "../../src/vendor/issue.ts";
+import { applyChanges } from "../../src/vendor/terms.ts";
+import type { TermsChanges } from "../../src/license/terms-changes.ts";
 import type { Issued } from "../../src/vendor/ledger.ts";
 import { answeringAll, berth, done, doneJson } from "../support/berth.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -18,7 +18,7 @@ const DAY = 86_400_000;
 const inDays = (days: number): string => new Date(Date.now() + days * DAY).toISOString();
 
 /** A line of the ledger, as an answer to a site leaves it. */
-async function issuedTo(desk: Desk, id: number, serial: number, terms: Partial<TermsDocument>) {
+async function issuedTo(desk: Desk, id: number, serial: number, terms: TermsChanges) {
   const jwk = publicPart(await makeKey());
   const entry: Issued = {
     type: "issued",
@@ -29,7 +29,7 @@ async function issuedTo(desk: Desk, id: number, serial: number, terms: Partial<T
     jwk,
     hardware_id: "0".repeat(64),
     request_id: `${id}-${serial}`,
-    terms: withDefaults(desk, { product: "CAD", ...terms }),
+    terms: applyChanges(desk, null, { product: "CAD", ...terms }),
     document: "a.b.c",
   };
   await desk.ledger.add(entry);

@@ -97,7 +97,7 @@ describe("a license that comes in", () => {
       .at(MONDAY)
       .when(install(1))
       .records({ type: "LicenseInstalled", license: 1, request: requestFor(1), activation: null })
-      .answers({ license: 1 });
+      .answers({ license: 1, renewed: null });
     const state = replayed(history.events);
     expect(state.requests.has(requestFor(1))).toBe(false);
     expect(state.answered.get(requestFor(1))).toBe(1);
@@ -106,7 +106,7 @@ describe("a license that comes in", () => {
 
   test("again, as the very same file, changes nothing", () => {
     const history = given().at(MONDAY).did(install(1));
-    history.at(hours(1)).when(install(1)).records().answers({ license: 1 });
+    history.at(hours(1)).when(install(1)).records().answers({ license: 1, renewed: null });
   });
 
   test("needs a request of ours, with the nonce that went out with it", () => {

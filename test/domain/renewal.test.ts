@@ -13,6 +13,7 @@ import {
   MONDAY,
   register,
   taken,
+  terms,
   utc,
 } from "../support/scenario.ts";
 
@@ -27,12 +28,12 @@ describe("renewing", () => {
   );
   const shrunk = three.at(MONDAY).did(install(1, { slots: 2 }));
 
-  test("is recorded as the license coming in again", () => {
+  test("is recorded as the license coming in again, and names the terms that it replaces", () => {
     given(installed(1))
       .at(hours(1))
       .when(install(1, { slots: 9 }))
       .records({ type: "LicenseInstalled", at: hours(1), license: 1 })
-      .answers({ license: 1 });
+      .answers({ license: 1, renewed: terms() });
   });
 
   test("with more slots lets more in at once", () => {

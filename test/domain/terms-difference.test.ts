@@ -1,102 +1,147 @@
 import { describe, expect, test } from "bun:test";
 import { termsDifference } from "../../src/domain/terms-difference.ts";
-import type { FeatureTerms, Terms } from "../../src/domain/terms.ts";
+import type { ConsumptionTerms, Terms } from "../../src/domain/terms.ts";
 import { instant } from "../../src/domain/time.ts";
-import { terms } from "../support/scenario.ts";
+import { feature, terms } from "../support/scenario.ts";
 
 const day = (text: string) => instant(Date.parse(`${text}T00:00:00.000Z`));
-const counted = { max: 1_000, overages: 50, negative: false, period: "monthly" } as const;
-const plain: FeatureTerms = {
-  code: "MESH",
-  name: "MESH",
-  metadata: null,
-  expires: null,
-  floating: null,
-  consumption: null,
-};
+const counting: ConsumptionTerms = { max: 1_000, overages: 50, negative: false, period: "monthly" };
 
-const difference = (before: Partial<Terms>, after: Partial<Terms>): string =>
-  termsDifference(terms(before), terms(after)).join("; ");
+const difference = (before: Partial<Terms>, after: Partial<Terms>): string[] =>
+  termsDifference(terms(before), terms(after));
 
-test("the difference of equal terms is empty", () => {
-  const full = { consumption: counted, features: [plain], validUntil: day("2027-01-01") };
-  expect(termsDifference(terms(full), terms(structuredClone(full)))).toEqual([]);
+test("terms that are the same have no difference", () => {
+  const all: Partial<Terms> = {
+    consumption: counting,
+    features: [feature("MESH", { floating: { slots: 2, timeoutMinutes: 15 } })],
+    validUntil: day("2027-01-01"),
+  };
+  expect(difference(all, structuredClone(all))).toEqual([]);
 });
 
-describe("the difference of two terms names each changed term with its old and new value:", () => {
-  test.each<[string, Partial<Terms>, Partial<Terms>, string]>([
-    ["slots", { slots: 5 }, { slots: 8 }, "slots 5 → 8"],
-    ["type", { type: "perpetual" }, { type: "time-limited" }, "type perpetual → time-limited"],
-    ["customer", { customer: null }, { customer: "Acme" }, "customer none → Acme"],
-    ["license key", { licenseKey: "A" }, { licenseKey: "B" }, "license key A → B"],
-    ["product name", { productName: "A" }, { productName: "B" }, "product name A → B"],
-    ["metadata", { metadata: "a" }, { metadata: "b" }, "other metadata"],
-    ["trial", { trial: true }, { trial: false }, "trial yes → no"],
-    ["enabled", { enabled: true }, { enabled: false }, "enabled yes → no"],
-    ["start", { start: null }, { start: day("2027-01-01") }, "start none → 2027-01-01T00:00:00Z"],
+test("a renewal with more slots, a later end and one feature less is told in this order", () => {
+  expect(
+    difference(
+      { slots: 3, validUntil: day("2027-01-01"), features: [feature("EXPORT"), feature("PRO")] },
+      { slots: 8, validUntil: day("2029-01-01"), features: [feature("PRO"), feature("MESH")] },
+    ),
+  ).toEqual(["slots 3 → 8", "ends 2029-01-01 (was 2027-01-01)", "with MESH", "without EXPORT"]);
+});
+
+describe("a difference in", () => {
+  test.each<[string, Partial<Terms>, Partial<Terms>, string[]]>([
     [
-      "end",
+      "the end that is taken away",
       { validUntil: day("2027-01-01") },
       { validUntil: null },
-      "end 2027-01-01T00:00:00Z → never",
+      ["no end date (was 2027-01-01)"],
     ],
     [
-      "end of maintenance",
+      "the end that is set",
+      { validUntil: null },
+      { validUntil: instant(Date.parse("2027-06-30T12:30:00Z")) },
+      ["ends 2027-06-30T12:30:00Z (was no end date)"],
+    ],
+    [
+      "the start",
+      { start: null },
+      { start: day("2027-01-01") },
+      ["starts 2027-01-01 (was at once)"],
+    ],
+    [
+      "the start that is taken away",
+      { start: day("2027-01-01") },
+      { start: null },
+      ["starts at once (was 2027-01-01)"],
+    ],
+    [
+      "the maintenance",
       { maintenanceUntil: null },
-      { maintenanceUntil: day("2027-01-01") },
-      "end of maintenance never → 2027-01-01T00:00:00Z",
+      { maintenanceUntil: day("2028-01-01") },
+      ["maintenance until 2028-01-01 (was none)"],
     ],
-    ["grace", { graceHours: 72 }, { graceHours: null }, "grace 72 h → none"],
-    ["timeout", { timeoutMinutes: 15 }, { timeoutMinutes: 30 }, "timeout 15 min → 30 min"],
-    ["borrowing", { borrowHours: null }, { borrowHours: 24 }, "borrowing none → 24 h"],
-    ["early return", { earlyReturn: true }, { earlyReturn: false }, "early return yes → no"],
-    ["move grace", { moveGraceHours: 72 }, { moveGraceHours: 0 }, "move grace 72 h → 0 h"],
+    ["the grace", { graceHours: null }, { graceHours: 48 }, ["grace hours none → 48"]],
+    ["the timeout", { timeoutMinutes: 30 }, { timeoutMinutes: 15 }, ["timeout minutes 30 → 15"]],
+    ["the borrowing", { borrowHours: 720 }, { borrowHours: null }, ["borrow hours 720 → none"]],
+    ["early return", { earlyReturn: true }, { earlyReturn: false }, ["early return yes → no"]],
     [
-      "counting",
-      { consumption: counted },
+      "the grace for a move",
+      { moveGraceHours: 72 },
+      { moveGraceHours: 0 },
+      ["move grace hours 72 → 0"],
+    ],
+    [
+      "the type",
+      { type: "perpetual" },
+      { type: "subscription" },
+      ["type perpetual → subscription"],
+    ],
+    ["the trial", { trial: true }, { trial: false }, ["trial yes → no"]],
+    ["being enabled", { enabled: true }, { enabled: false }, ["enabled yes → no"]],
+    ["the customer", { customer: null }, { customer: "Initech" }, ["customer none → Initech"]],
+    ["the license key", { licenseKey: "A" }, { licenseKey: "B" }, ["license key A → B"]],
+    ["the product", { product: "cad" }, { product: "cam" }, ["product cad → cam"]],
+    ["its name", { productName: "Cad" }, { productName: "Cam" }, ["product name Cad → Cam"]],
+    ["the note", { metadata: "a" }, { metadata: "b" }, ["metadata changed"]],
+    [
+      "the counting",
+      { consumption: counting },
       { consumption: { max: 2_000, overages: 0, negative: true, period: null } },
-      "consumptions 1000 → 2000; overages 50 → 0; negative no → yes; period monthly → none",
+      [
+        "consumptions 1000 → 2000",
+        "overages 50 → 0",
+        "counting down no → yes",
+        "period monthly → none",
+      ],
+    ],
+    [
+      "the limit of the counting",
+      { consumption: counting },
+      { consumption: { ...counting, max: null } },
+      ["consumptions 1000 → unlimited"],
     ],
     [
       "counting that begins",
       { consumption: null },
-      { consumption: { ...counted, max: null } },
-      "consumptions none → unlimited; overages 0 → 50; period none → monthly",
+      { consumption: { ...counting, overages: 0 } },
+      ["consumptions not counted → 1000", "period none → monthly"],
+    ],
+    [
+      "counting that stops",
+      { consumption: counting },
+      { consumption: null },
+      ["consumptions 1000 → not counted"],
+    ],
+    [
+      "a feature",
+      { features: [feature("MESH", { floating: { slots: 2, timeoutMinutes: 15 } })] },
+      {
+        features: [
+          feature("MESH", {
+            name: "Meshing",
+            floating: { slots: 4, timeoutMinutes: 30 },
+            expires: day("2027-01-01"),
+            consumption: { ...counting, overages: 0, period: null },
+            metadata: "x",
+          }),
+        ],
+      },
+      [
+        "MESH slots 2 → 4",
+        "MESH timeout minutes 15 → 30",
+        "MESH consumptions not counted → 1000",
+        "MESH ends 2027-01-01 (was no end date)",
+        "MESH name MESH → Meshing",
+        "MESH metadata changed",
+      ],
+    ],
+    [
+      "a feature that is no longer floating",
+      { features: [feature("MESH", { floating: { slots: 2, timeoutMinutes: 15 } })] },
+      { features: [feature("MESH")] },
+      ["MESH slots 2 → not floating"],
     ],
   ])("%s", (_what, before, after, expected) => {
-    expect(difference(before, after)).toBe(expected);
-  });
-});
-
-describe("the difference of two lists of features", () => {
-  const features = (...list: FeatureTerms[]) => ({ features: list });
-
-  test("names a feature that is new and one that is gone, whatever their order", () => {
-    const [mesh, other] = [plain, { ...plain, code: "EXPORT" }];
-    expect(difference(features(mesh, other), features(other, mesh))).toBe("");
-    expect(difference(features(mesh), features(other))).toBe("without MESH; with EXPORT");
-  });
-
-  test("names what changed inside of a feature", () => {
-    const before = { ...plain, floating: { slots: 2, timeoutMinutes: 15 }, consumption: counted };
-    const after = {
-      ...plain,
-      name: "Meshing",
-      metadata: "{}",
-      expires: day("2027-01-01"),
-      floating: { slots: 4, timeoutMinutes: 30 },
-      consumption: { ...counted, max: 9 },
-    };
-    expect(termsDifference(terms(features(before)), terms(features(after)))).toEqual([
-      "MESH name MESH → Meshing",
-      "MESH other metadata",
-      "MESH end never → 2027-01-01T00:00:00Z",
-      "MESH slots 2 → 4",
-      "MESH timeout 15 min → 30 min",
-      "MESH consumptions 1000 → 9",
-    ]);
-    expect(difference(features(before), features(plain))).toBe(
-      "MESH slots 2 → none; MESH timeout 15 min → none; MESH consumptions 1000 → none; MESH overages 50 → 0; MESH period monthly → none",
-    );
+    expect(difference(before, after)).toEqual(expected);
   });
 });

@@ -9,8 +9,8 @@ import {
   type Appliance,
   type License,
 } from "../support/api.ts";
-import { later, DAY } from "../../src/domain/time.ts";
-import { hours, MONDAY } from "../support/scenario.ts";
+import { DAY, instant, later } from "../../src/domain/time.ts";
+import { feature, hours, MONDAY } from "../support/scenario.ts";
 import { answer, trustDocument } from "../support/vendor.ts";
 
 const PATH = "/api/v4/license/upload";
@@ -60,7 +60,7 @@ describe("a license", () => {
     const document = await answer(await site.asked(), 7, { slots: 3, customer: "Initech" });
     const license = expectOk(await send(site, document));
     expect(license).toMatchObject({ id: 7, floating_users: 3, customer: "Initech" });
-    expect(license).toEqual(expectOk(await site.license()));
+    expect(license).toMatchObject(expectOk(await site.license()));
     expect(expectOk(await site.register({ user: "ada" })).license_id).toBe(7);
   });
 
@@ -239,4 +239,31 @@ test("a license for other hardware is shown with why it does not serve, and can 
   const rebound = await answer(await moved.asked(), 1, {}, { serial: 2 });
   expectOk(await moved.upload(rebound));
   expectOk(await moved.register({ user: "ada" }));
+});
+
+describe("the reply to an upload", () => {
+  interface Uploaded extends License {
+    readonly changes: readonly string[] | null;
+  }
+  const upload = async (site: Appliance, document: string) =>
+    expectOk(await site.post<Uploaded>(PATH, { license: document }));
+
+  test("says what a renewal changed, and null for a new license and for the same one again", async () => {
+    const site = await openAppliance({ licenses: {} });
+    const ends = (year: number) => ({ validUntil: instant(Date.UTC(year, 0, 1)) });
+    const features = [feature("EXPORT"), feature("PRO")];
+    const first = await answer(await site.asked(), 7, { slots: 3, ...ends(2097), features });
+    expect((await upload(site, first)).changes).toBeNull();
+    expect((await upload(site, first)).changes).toBeNull();
+    const changed = { slots: 8, ...ends(2099), features: features.slice(1) };
+    const renewal = await answer(await site.asked(), 7, changed, { serial: 2 });
+    expect((await upload(site, renewal)).changes).toEqual([
+      "slots 3 → 8",
+      "ends 2099-01-01 (was 2097-01-01)",
+      "without EXPORT",
+    ]);
+    expect((await upload(site, renewal)).changes).toBeNull();
+    const same = await answer(await site.asked(), 7, changed, { serial: 3 });
+    expect((await upload(site, same)).changes).toEqual([]);
+  });
 });

@@ -11,6 +11,10 @@ interface RequestReply {
   readonly payload: string;
 }
 
+interface AddReply extends LicenseReply {
+  readonly changes: readonly string[] | null;
+}
+
 interface LicenseReply {
   readonly id: number;
   readonly license_key: string | null;
@@ -61,15 +65,21 @@ const add: Command = {
   run(given) {
     const license = readDocument(given.words[0], "license");
     return reach(place(given), async (call) => {
-      const reply = (await call("POST", "/api/v4/license/upload", { license })) as LicenseReply;
+      const reply = (await call("POST", "/api/v4/license/upload", { license })) as AddReply;
       if (isSet(given, "json")) printJson(reply);
-      else
-        print(`license ${reply.id} for ${oneLine(reply.product_details.short_code)} is installed`);
+      else print(oneLine(addedText(reply)));
       if (reply.is_expired) printWarning(`it ended on ${reply.validity_period}`);
       return DONE;
     });
   },
 };
+
+function addedText({ id, product_details, changes }: AddReply): string {
+  const license = `license ${id} for ${product_details.short_code}`;
+  if (changes === null) return `${license} is installed`;
+  const text = changes.length === 0 ? "its terms are the same as before" : changes.join(", ");
+  return `${license} is renewed: ${text}`;
+}
 
 const list: Command = {
   name: "license list",

@@ -1,9 +1,17 @@
+import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { uploadBody } from "../body.ts";
 import { describe } from "../describe.ts";
 import { refuse, unwrap } from "../faults.ts";
 import { LicenseObject, licenseObject } from "../license-object.ts";
 import type { RouteDeps } from "./deps.ts";
+
+const Reply = Type.Object({
+  ...LicenseObject.properties,
+  changes: Type.Union([Type.Array(Type.String()), Type.Null()], {
+    description: "What a renewal changed; null: it is new here, or was installed already.",
+  }),
+});
 
 export const licenseUpload = ({ licensing, peerOf }: RouteDeps) =>
   new Elysia({ name: "license-upload" }).post(
@@ -13,7 +21,11 @@ export const licenseUpload = ({ licensing, peerOf }: RouteDeps) =>
       if (license === undefined || license.trim() === "") {
         return refuse({ code: "missing_parameters", fields: ["license"] });
       }
-      return licenseObject(unwrap(await licensing.install(license, peerOf(request))), null);
+      const installed = unwrap(await licensing.install(license, peerOf(request)));
+      return {
+        ...licenseObject(installed, null),
+        changes: installed.changes && [...installed.changes],
+      };
     },
     {
       ...uploadBody(),
@@ -23,7 +35,7 @@ export const licenseUpload = ({ licensing, peerOf }: RouteDeps) =>
         summary: "Install a license the vendor sent",
         description: "As a file (multipart, any field name), as text/plain, or as JSON.",
         needs: ["license"],
-        reply: LicenseObject,
+        reply: Reply,
         refuses: [
           "missing_parameters",
           "invalid_license_file",
