@@ -56,6 +56,12 @@ export const option = {
     value: "CODE",
     help: "the product; may be left out while only one is installed",
   },
+  requestProduct: {
+    name: "product",
+    type: "string",
+    value: "CODE",
+    help: "the product; left out: the only one installed, or of the trusted vendors",
+  },
   limit: {
     name: "limit",
     type: "string",

@@ -44,6 +44,11 @@ export function printWarning(message: string): void {
   write(STDERR, `berth: warning: ${visible(message)}\n`);
 }
 
+/** Something a person should know, beside the facts that may go into a pipe. */
+export function printNote(message: string): void {
+  write(STDERR, `berth: note: ${visible(message)}\n`);
+}
+
 /** Asks the person at the terminal; a closed terminal is a no. */
 export async function ask(question: string): Promise<boolean> {
   write(STDERR, `berth: ${visible(question)} [y/N] `);

@@ -69,18 +69,20 @@ export async function verifyTrust(
   return ok(vendor);
 }
 
-/**
- * The version of a vendor's trust document that has to be taken before this one, by what the
- * document claims; null: it continues the one that is known.
- */
-export function skippedVersion(
+/** Why a trust document is refused, and which one has to be taken before it, if it skips one. */
+export function trustFaultText(
+  fault: TrustFault,
   text: string,
   known: (vendor: string) => Vendor | null,
-): number | null {
+): string {
   const claimed = parseVendor(unverifiedPayload(text));
   const before = claimed && known(claimed.vendor);
-  if (claimed === null || before === null) return null;
-  return claimed.version > before.version + 1 ? before.version + 1 : null;
+  const isKeyUnknown = fault === "is not signed by the key it should be";
+  if (!isKeyUnknown || claimed === null || before === null) return fault;
+  const next = before.version + 1;
+  return claimed.version > next
+    ? `is signed by a key that is not known here: take successor-${next}.jwt first`
+    : fault;
 }
 
 function parseVendor(value: unknown): Vendor | null {

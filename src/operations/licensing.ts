@@ -1,4 +1,5 @@
 import type { Fault } from "../domain/fault.ts";
+import { requestWarnings } from "../domain/request-warnings.ts";
 import { no, ok, type Result } from "../domain/result.ts";
 import type { State, Tombstone, TrustedVendor } from "../domain/state.ts";
 import { totalAt } from "../domain/consumption.ts";
@@ -11,7 +12,7 @@ import { verifyLicense } from "../license/license.ts";
 import { unprovenBy } from "../license/proof.ts";
 import { signReceipt } from "../license/receipt.ts";
 import { signRequest, type Request } from "../license/request.ts";
-import { skippedVersion, verifyTrust, type Vendor } from "../license/trust.ts";
+import { trustFaultText, verifyTrust, type Vendor } from "../license/trust.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import { sha256 } from "../platform/hash.ts";
 import { randomId } from "../platform/random.ts";
@@ -48,6 +49,8 @@ export interface MadeRequest {
    * there.
    */
   readonly cloud: string | null;
+  /** What may keep the vendor's answer from coming in. */
+  readonly warnings: readonly string[];
 }
 
 export interface VendorView extends TrustedVendor {
@@ -102,12 +105,7 @@ export class Licensing {
     if (misplaced !== null) return no(misplaced);
     const verified = await verifyTrust(text, vendorOf);
     if (!verified.ok) {
-      const skipped = skippedVersion(text, vendorOf);
-      const isKeyUnknown = verified.fault === "is not signed by the key it should be";
-      const reason =
-        isKeyUnknown && skipped !== null
-          ? `is signed by a key that is not known here: take successor-${skipped}.jwt first`
-          : verified.fault;
+      const reason = trustFaultText(verified.fault, text, vendorOf);
       return no({ code: "invalid_license_file", reason });
     }
     const vendor = verified.value;
@@ -151,14 +149,18 @@ export class Licensing {
         head: { auditSeq, auditSum },
         peer,
       }),
-      (state, { at }) => this.#describe(state, request.request, at),
+      (state, { at }) => ({
+        described: this.#describe(state, request.request, at),
+        warnings: requestWarnings(state, product),
+        at,
+      }),
     );
     if (!made.ok) return made;
-    const document = await signRequest(made.value, this.#identity.key);
-    const at = Date.parse(made.value.created_at) as Instant;
-    const cloud = await this.#cloudRequest(made.value, at);
+    const { described, warnings, at } = made.value;
+    const document = await signRequest(described, this.#identity.key);
+    const cloud = await this.#cloudRequest(described, at);
     const facts = { request: request.request, at, hardwareId, weak, product, licenseKey };
-    return ok({ ...facts, document, cloud });
+    return ok({ ...facts, document, cloud, warnings });
   }
 
   /** Takes in what a vendor sent: a signature to check, then the rules. */

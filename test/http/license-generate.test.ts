@@ -3,7 +3,7 @@ import { verifyRequest, type Request } from "../../src/license/request.ts";
 import { idOf } from "../../src/license/keys.ts";
 import { expectOk, expectUnchanged, openAppliance, type Appliance } from "../support/api.ts";
 import { granted } from "../support/licensed-store.ts";
-import { KEY } from "../support/vendor.ts";
+import { KEY, PRODUCTS, trustDocument } from "../support/vendor.ts";
 
 interface Generated {
   readonly request_id: string;
@@ -15,6 +15,7 @@ interface Generated {
   readonly payload: string;
   readonly cloud_payload: string | null;
   readonly cloud_filename: string | null;
+  readonly warnings: readonly string[];
 }
 
 const generate = (site: Appliance, fields: object, headers = {}) =>
@@ -37,6 +38,7 @@ test("a request is answered with all of it, and the payload says the same, signe
     filename: `berth-request-${made.request_id.slice(0, 8)}.jwt`,
     cloud_payload: null,
     cloud_filename: null,
+    warnings: [],
   });
   const { nonce, audit, heads, ...request } = await readBy(payload);
   expect(request).toMatchObject({
@@ -68,6 +70,35 @@ test.each([
   const made = expectOk(await generate(site, fields));
   expect(made).toMatchObject({ product, license_key });
   expect(await readBy(made.payload)).toMatchObject({ product, license_key });
+});
+
+test("a request for a product that no trusted vendor licenses is made, with a warning", async () => {
+  const site = await openAppliance();
+  const made = expectOk(await generate(site, { product: "CAD" }));
+  expect(made.warnings).toEqual(["no trusted vendor licenses CAD; they license cad, cam, DEMO"]);
+  expect(await readBy(made.payload)).toMatchObject({ product: "CAD" });
+  expect(expectOk(await generate(site, { product: "DEMO" })).warnings).toEqual([]);
+  expect(expectOk(await generate(site, {})).warnings).toEqual([]);
+});
+
+test("a warning names the first products of many", async () => {
+  const site = await openAppliance();
+  const products = Array.from({ length: 40 }, (_, index) => `p${index}`);
+  const license = await trustDocument({ products: [...PRODUCTS, ...products], version: 2 });
+  expectOk(await site.post("/api/admin/v1/trust/add", { license }));
+  const { warnings } = expectOk(await generate(site, { product: "new" }));
+  expect(warnings).toHaveLength(1);
+  expect(warnings[0]).toMatch(/^no trusted vendor licenses new; they license cad, .* and 23 more$/);
+});
+
+test("a request made before a vendor is trusted says what is needed besides", async () => {
+  const site = await openAppliance({ licenses: {} });
+  expectOk(await site.post("/api/admin/v1/trust/remove", { vendor: idOf(KEY) }));
+  for (const fields of [{}, { product: "cad" }]) {
+    expect(expectOk(await generate(site, fields)).warnings).toEqual([
+      "no vendor is trusted here yet: berth trust add takes the vendor's trust document",
+    ]);
+  }
 });
 
 test("an empty body is a request for anything, as on a site that has nothing yet", async () => {

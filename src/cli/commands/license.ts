@@ -1,14 +1,17 @@
+import type { VendorReply } from "../../http/routes/trust.ts";
 import { Misuse } from "../../platform/options.ts";
 import { DONE, isSet, stringOf, type Command, place } from "../command.ts";
 import { confirm } from "../confirm.ts";
 import { option } from "../flags.ts";
 import { checkOut, handOver } from "../handing-over.ts";
 import { readDocument } from "../input-document.ts";
-import { reach } from "../reach.ts";
-import { oneLine, print, printJson, printWarning, table } from "../terminal.ts";
+import { reach, type Call } from "../reach.ts";
+import { chooseProduct, type RequestProduct } from "../request-product.ts";
+import { oneLine, print, printJson, printNote, printWarning, table } from "../terminal.ts";
 
 interface RequestReply {
   readonly payload: string;
+  readonly warnings: readonly string[];
 }
 
 interface AddReply extends LicenseReply {
@@ -33,7 +36,7 @@ const request: Command = {
     option.data,
     option.identity,
     option.config,
-    option.ofProduct,
+    option.requestProduct,
     option.licenseKey,
     option.out,
     option.qr,
@@ -42,18 +45,36 @@ const request: Command = {
   examples: ["berth license request --product CAD --out request.jwt"],
   async run(given) {
     checkOut(given);
-    const body = {
-      product: stringOf(given, "product"),
-      license_key: stringOf(given, "license-key"),
-    };
-    const reply = (await reach(place(given), (call) =>
-      call("POST", "/api/v4/license/generate", body),
-    )) as RequestReply;
-    if (isSet(given, "json")) printJson(reply);
-    else await handOver(given, reply.payload, "the request");
+    const named = stringOf(given, "product");
+    const { reply, choice } = await reach(place(given), async (call) => {
+      const choice = named === null ? await productFor(call) : null;
+      const body = {
+        product: choice?.product ?? named,
+        license_key: stringOf(given, "license-key"),
+      };
+      const reply = (await call("POST", "/api/v4/license/generate", body)) as RequestReply;
+      return { reply, choice };
+    });
+    const warnings = [...reply.warnings, ...(choice?.warning == null ? [] : [choice.warning])];
+    for (const warning of warnings) printWarning(oneLine(warning));
+    if (isSet(given, "json")) {
+      printJson({ ...reply, warnings });
+      return DONE;
+    }
+    if (choice?.note != null) printNote(oneLine(choice.note));
+    await handOver(given, reply.payload, "the request");
     return DONE;
   },
 };
+
+async function productFor(call: Call): Promise<RequestProduct> {
+  const licenses = (await call("GET", "/api/admin/v1/licenses")) as LicenseReply[];
+  const vendors = (await call("GET", "/api/admin/v1/trust")) as VendorReply[];
+  return chooseProduct(
+    licenses.map(({ product_details }) => product_details.short_code),
+    vendors.flatMap(({ products }) => products),
+  );
+}
 
 const add: Command = {
   name: "license add",

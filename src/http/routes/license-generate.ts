@@ -30,6 +30,9 @@ const Reply = Type.Object(
       "The same for a licensing cloud; null unless both keys and a license key are given.",
     ),
     cloud_filename: text("A name for a file of that."),
+    warnings: Type.Array(Type.String(), {
+      description: "What may keep the vendor's answer from being installed here.",
+    }),
   },
   { title: "LicenseRequest" },
 );
@@ -52,6 +55,7 @@ export const licenseGenerate = ({ licensing, peerOf }: RouteDeps) =>
         payload: made.document,
         cloud_payload: made.cloud,
         cloud_filename: made.cloud === null ? null : `request-${made.request.slice(0, 8)}.req`,
+        warnings: [...made.warnings],
       };
     },
     {

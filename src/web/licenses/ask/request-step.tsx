@@ -4,6 +4,7 @@ import { Button } from "../../parts/button.tsx";
 import { Command } from "../../parts/command.tsx";
 import { Facts } from "../../parts/facts.tsx";
 import { HandOver } from "../../parts/hand-over.tsx";
+import { Notice } from "../../parts/notice.tsx";
 import { OnTerminal } from "../../parts/on-terminal.tsx";
 import { Way } from "../../parts/steps.tsx";
 import { shellWord } from "../../shell.ts";
@@ -26,6 +27,11 @@ export function RequestStep({ made, onBack, onNext }: Props) {
   ] as const;
   return (
     <>
+      {made.warnings.map((warning) => (
+        <Notice key={warning} kind="warn">
+          {warning}
+        </Notice>
+      ))}
       <p>{askRequest.text}</p>
       <Facts as="lines" facts={words} />
       <HandOver text={made.payload} filename={made.filename} />

@@ -11,6 +11,7 @@ export interface Made {
   readonly payload: string;
   readonly cloud_payload: string | null;
   readonly cloud_filename: string | null;
+  readonly warnings: readonly string[];
 }
 
 /** Where somebody is on the walk; kept when another view is looked at meanwhile. */

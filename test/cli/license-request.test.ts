@@ -1,0 +1,79 @@
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { berth, done, doneJson } from "../support/berth.ts";
+import { DeskLoop } from "../support/desk-loop.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(60_000);
+
+interface Requested {
+  readonly product: string | null;
+  readonly warnings: readonly string[];
+}
+
+interface Inspected {
+  readonly payload: { readonly product: string | null };
+}
+
+/** Makes a request into a file; what it says on stderr, and the product in the file. */
+async function requested(loop: DeskLoop, ...more: string[]) {
+  const out = loop.path("asked.jwt");
+  const words = ["license", "request", ...loop.data, ...more];
+  const { code, stdout, stderr } = await berth([...words, "--out", out]);
+  expect([code, stdout]).toEqual([0, `the request is in ${out}\n`]);
+  const { payload } = await doneJson<Inspected>(["vendor", "inspect", out]);
+  return { stderr, product: payload.product };
+}
+
+describe("berth license request", () => {
+  test("warns of a product that no trusted vendor licenses, and names those there are", async () => {
+    const loop = new DeskLoop();
+    await loop.open("CAD", "CAE");
+    const { stderr, product } = await requested(loop, "--product", "XYZ");
+    expect(product).toBe("XYZ");
+    expect(stderr).toBe("berth: warning: no trusted vendor licenses XYZ; they license CAD, CAE\n");
+    expect(await requested(loop, "--product", "CAE")).toEqual({ stderr: "", product: "CAE" });
+  });
+
+  test("is for the only product of the trusted vendors when none is named", async () => {
+    const loop = new DeskLoop();
+    await loop.open("CAD");
+    expect(await requested(loop)).toEqual({
+      product: "CAD",
+      stderr: "berth: note: the request is for CAD, the only product of the trusted vendors\n",
+    });
+  });
+
+  test("is for the only product installed when none is named", async () => {
+    const loop = new DeskLoop();
+    await loop.open("CAD", "CAE");
+    await done(loop.add(await loop.answer("CAE", "--slots", "3")));
+    expect(await requested(loop)).toEqual({
+      product: "CAE",
+      stderr: "berth: note: the request is for CAE, the only product installed\n",
+    });
+    const reply = await doneJson<Requested>(["license", "request", ...loop.data]);
+    expect(reply).toMatchObject({ product: "CAE", warnings: [] });
+  });
+
+  test("names no product where there are several, and warns of it", async () => {
+    const loop = new DeskLoop();
+    await loop.open("CAD", "CAE");
+    const warning = "the request names no product; --product chooses one of: CAD, CAE";
+    expect(await requested(loop)).toEqual({
+      product: null,
+      stderr: `berth: warning: ${warning}\n`,
+    });
+    const reply = await doneJson<Requested>(["license", "request", ...loop.data]);
+    expect(reply).toMatchObject({ product: null, warnings: [warning] });
+  });
+
+  test("says that no vendor is trusted yet", async () => {
+    const loop = new DeskLoop();
+    await loop.makeSite();
+    const { stderr, product } = await requested(loop);
+    expect(product).toBeNull();
+    expect(stderr).toBe(
+      "berth: warning: no vendor is trusted here yet: berth trust add takes the vendor's trust document\n",
+    );
+  });
+});
