@@ -34,7 +34,7 @@ function administration({ policy, isClaimed, access: { tokens } }: Standing): Do
       .filter(({ endsAt }) => endsAt === null)
       .map(({ name }) => ({
         door: `the token ${name} never ends`,
-        close: `berth admin token --name NEW --days 90, then berth admin token --revoke ${name}`,
+        close: `${name === "service" ? "berth service install" : "berth admin token --name NEW"} makes one that ends; then berth admin token revoke ${name}`,
       }));
   }
   if (!policy.adminOpen) {

@@ -187,7 +187,20 @@ export const option = {
     value: "N",
     help: "it ends after so many days; 90 when left out",
   },
-  days: { name: "days", type: "string", value: "N", help: "it ends after so many days" },
+  tokenDays: {
+    name: "days",
+    type: "string",
+    value: "N",
+    help: "it ends after so many days, or never",
+    fallback: () => "365",
+    check: (value) =>
+      /^(?:[1-9]\d{0,3}|never)$/.test(String(value))
+        ? null
+        : {
+            wrong: "must be a number of days, 1 to 9999, or never",
+            hint: "for example --days 90",
+          },
+  },
   revoke: { name: "revoke", type: "string", value: "NAME", help: "revoke this token instead" },
   role: { name: "role", type: "string", value: "ROLE", help: "admin or user; default user" },
   name: { name: "name", type: "string", value: "NAME", help: "the vendor's name" },

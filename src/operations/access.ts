@@ -276,4 +276,5 @@ type Token = AccessList["tokens"][number];
 const hasEnded = ({ ended, endsAt }: Token, now: number): boolean =>
   ended === true || (endsAt !== null && endsAt <= now);
 
-const digestOf = (token: string): string => createHash("sha256").update(token).digest("hex");
+/** How a token is kept. */
+export const digestOf = (token: string): string => createHash("sha256").update(token).digest("hex");

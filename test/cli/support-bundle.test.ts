@@ -197,7 +197,7 @@ describe("nothing in it tells who works there, where, or with what", () => {
     writeFileSync(config, `client_networks = ["0.0.0.0/0"]\ntls_cert = "${certificate}"\n`);
     const words = ["--config", config, "--listen-tls", "127.0.0.1:0"];
     const server = await start(["serve", "--data", data, ...words]);
-    await done(["admin", "token", "--name", token, "--data", data]);
+    await done(["admin", "token", "--name", token, "--days", "never", "--data", data]);
     const password = { stdin: "correct horse battery\n" };
     await done(["admin", "password", "--name", admin, "--data", data], password);
     await done(["admin", "user", "add", user, "--data", data], password);

@@ -54,6 +54,7 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   "airgap add": [...SITE, "policy", "license-key", "code", "policy-id", "json"],
   "keys set": [...SITE, "json"],
   "admin token": [...SITE, "name", "days", "revoke", "json"],
+  "admin token revoke": [...SITE, "json"],
   "admin password": [...SITE, "name", "json"],
   "admin user add": [...SITE, "role", "json"],
   "admin user remove": [...SITE, "json"],

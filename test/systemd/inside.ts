@@ -27,6 +27,7 @@ const install = (name: string) => runBeside(build(name), "service", "install");
 try {
   await firstInstallation();
   await closedDoors();
+  await renewedToken();
   await keysFromOutside();
   await lookedAfter();
   await lookedAfterFromAfar();
@@ -134,6 +135,39 @@ async function closedDoors(): Promise<void> {
       existsSync(`${DATA}/credentials.sealed`) &&
       !existsSync(`${DATA}/sealing.key`),
     set.text,
+  );
+}
+
+/** As it is eleven months after the installation. */
+async function renewedToken(): Promise<void> {
+  const path = "/etc/berth/admin-token";
+  const before = readFileSync(path, "utf8").trim();
+  must("systemctl", "stop", SERVICE);
+  const list = JSON.parse(readFileSync(`${DATA}/access.json`, "utf8")) as {
+    readonly tokens: readonly { readonly name: string; readonly endsAt: number | null }[];
+  };
+  const isForAYear = list.tokens.every(({ endsAt }) => endsAt !== null);
+  const soon = Date.now() + 10 * 24 * 60 * 60 * 1_000;
+  const tokens = list.tokens.map((token) => ({ ...token, endsAt: soon }));
+  writeFileSync(`${DATA}/access.json`, JSON.stringify({ ...list, tokens }));
+  must("systemctl", "start", SERVICE);
+  const warned = run("berth", "doctor").text;
+  const again = await install("berth");
+  const after = readFileSync(path, "utf8").trim();
+  const statusWith = async (token: string): Promise<number> =>
+    (await call("/api/admin/v1/status", null, { headers: { authorization: `Bearer ${token}` } }))
+      .status;
+  const statuses = [await statusWith(before), await statusWith(after)];
+  const later = run("berth", "doctor").text;
+  check(
+    "the installer's token ends, doctor warns before it does, and installing again renews it",
+    isForAYear &&
+      warned.includes("the token service ends in ") &&
+      again.code === 0 &&
+      after !== before &&
+      statuses.every((status) => status === 200) &&
+      !later.includes("the token "),
+    { list, warned, again: again.text, statuses, later },
   );
 }
 

@@ -1,6 +1,6 @@
 import type { AccessReply, TokenReply } from "../../http/routes/access.ts";
 import { Misuse } from "../../platform/options.ts";
-import { DONE, isSet, place, stringOf, type Command, type Given } from "../command.ts";
+import { DONE, Failure, isSet, place, stringOf, type Command, type Given } from "../command.ts";
 import { option } from "../flags.ts";
 import { reach } from "../reach.ts";
 import { readPassword } from "../secret-input.ts";
@@ -13,19 +13,20 @@ const token: Command = {
   name: "admin token",
   everyday: true,
   summary: "make a token for administration; it is printed once",
-  options: [...site, option.tokenName, option.days, option.revoke, option.json],
+  options: [...site, option.tokenName, option.tokenDays, option.revoke, option.json],
   examples: [
     "berth admin token --name ops",
     "berth admin token --name backup-job --days 90",
-    "berth admin token --revoke ops",
+    "berth admin token revoke ops",
   ],
   run(given) {
     const revoked = stringOf(given, "revoke");
-    if (revoked !== null) {
-      return changed(given, `${PATH}/tokens/revoke`, { name: revoked }, `${revoked} is revoked`);
-    }
+    if (revoked !== null) return revokeToken(given, revoked);
     const days = stringOf(given, "days");
-    const body = { name: stringOf(given, "name") ?? "admin", ...(days !== null && { days }) };
+    const body = {
+      name: stringOf(given, "name") ?? "admin",
+      ...(days !== null && days !== "never" && { days }),
+    };
     return reach({ ...place(given), begin: true }, async (call) => {
       const made = (await call("POST", `${PATH}/tokens`, body)) as TokenReply;
       if (isSet(given, "json")) {
@@ -38,6 +39,15 @@ const token: Command = {
       return DONE;
     });
   },
+};
+
+const revoke: Command = {
+  name: "admin token revoke",
+  summary: "revoke a token at once",
+  options: [...site, option.json],
+  arguments: ["NAME"],
+  examples: ["berth admin token revoke ops"],
+  run: (given) => revokeToken(given, named(given)),
 };
 
 const password: Command = {
@@ -74,7 +84,7 @@ const removeUser: Command = {
   arguments: ["NAME"],
   run(given) {
     const name = named(given);
-    return changed(given, `${PATH}/users/remove`, { name }, `${name} is removed`);
+    return remove(given, "user", name, `${PATH}/users/remove`, `${name} is removed`);
   },
 };
 
@@ -108,13 +118,38 @@ function text({ tokens, users }: AccessReply): string {
   return table([["KIND", "NAME", "ROLE", "SINCE", "ENDS"], ...rows]);
 }
 
-const changed = (given: Given, path: string, body: object, said: string): Promise<number> =>
+const revokeToken = (given: Given, name: string): Promise<number> =>
+  remove(given, "token", name, `${PATH}/tokens/revoke`, `${name} is revoked`);
+
+/** Of the two kinds that one list shows; a name that is of the other kind is not looked for. */
+const remove = (
+  given: Given,
+  kind: "token" | "user",
+  name: string,
+  path: string,
+  said: string,
+): Promise<number> =>
   reach(place(given), async (call) => {
-    const reply = await call("POST", path, body);
-    if (isSet(given, "json")) printJson(reply);
-    else print(said);
-    return DONE;
+    const { tokens, users } = (await call("GET", PATH)) as AccessReply;
+    const isAmong = (list: readonly { readonly name: string }[]): boolean =>
+      list.some((one) => one.name === name);
+    if (kind === "user" && !isAmong(users) && isAmong(tokens)) {
+      throw new Failure(`${name} is a token, not a user`, `berth admin token revoke ${name}`);
+    }
+    if (kind === "token" && !isAmong(tokens) && isAmong(users)) {
+      throw new Failure(`${name} is a user, not a token`, `berth admin user remove ${name}`);
+    }
+    return answered(given, await call("POST", path, { name }), said);
   });
+
+const changed = (given: Given, path: string, body: object, said: string): Promise<number> =>
+  reach(place(given), async (call) => answered(given, await call("POST", path, body), said));
+
+function answered(given: Given, reply: unknown, said: string): number {
+  if (isSet(given, "json")) printJson(reply);
+  else print(said);
+  return DONE;
+}
 
 function named({ words: [name] }: Given): string {
   if (name === undefined || name === "")
@@ -123,4 +158,11 @@ function named({ words: [name] }: Given): string {
 }
 
 /** Who may get in. */
-export const accessCommands: readonly Command[] = [token, password, addUser, removeUser, listUsers];
+export const accessCommands: readonly Command[] = [
+  token,
+  revoke,
+  password,
+  addUser,
+  removeUser,
+  listUsers,
+];

@@ -1,4 +1,5 @@
 import type { StatusReply } from "../../http/status.ts";
+import type { AccessReply } from "../../http/routes/access.ts";
 import type { ClockReply } from "../../http/routes/clock.ts";
 import { SERVICE_DATA, SERVICE_SETTINGS } from "../../platform/options.ts";
 import { asOwnerOf } from "../../platform/owner.ts";
@@ -17,6 +18,7 @@ import { exitCodeOf, finding, ok, worstOf, type Finding } from "../doctor/findin
 import { folderFindings } from "../doctor/folder.ts";
 import { hostFindings } from "../doctor/host.ts";
 import { siteFindings } from "../doctor/site.ts";
+import { tokenFindings } from "../doctor/tokens.ts";
 import { option } from "../flags.ts";
 import { reach } from "../reach.ts";
 import { print, printJson, table } from "../terminal.ts";
@@ -84,7 +86,7 @@ function listensOf(given: Given, isServed: boolean): string[] {
 }
 
 interface Asked {
-  readonly site: { readonly status: StatusReply; readonly clock: ClockReply } | null;
+  readonly site: { readonly status: StatusReply } | null;
   readonly findings: readonly Finding[];
 }
 
@@ -95,8 +97,11 @@ async function ask(given: Given): Promise<Asked> {
     const site = await reach(place(given), async (call) => ({
       status: (await call("GET", "/api/admin/v1/status")) as StatusReply,
       clock: (await call("GET", "/api/admin/v1/clock")) as ClockReply,
+      access: (await call("GET", "/api/admin/v1/access")) as AccessReply,
     }));
-    return { site, findings: siteFindings(site.status, site.clock) };
+    const { status, clock, access } = site;
+    const tokens = tokenFindings(access.tokens, status.now);
+    return { site, findings: [...siteFindings(status, clock), ...tokens] };
   } catch (error) {
     // What is wrong with the folder has been found already, in better words.
     if (error instanceof FolderRefused) return NOBODY;

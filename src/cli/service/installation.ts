@@ -1,13 +1,11 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { randomBytes } from "node:crypto";
-import { hasAdmin } from "../../operations/access.ts";
-import { realDisk } from "../../platform/disk.ts";
 import { Misuse } from "../../platform/options.ts";
 import { runTool } from "../../platform/systemd.ts";
-import { AccessFile } from "../../store/access-file.ts";
 import { Failure, listOf, stringOf, type Given } from "../command.ts";
 import { tlsPaths } from "../tls-files.ts";
-import { binaryStep, fileStep, folderStep, replace, type Owner, type Step } from "./steps.ts";
+import { adminTokenStep } from "./admin-token.ts";
+import { binaryStep, fileStep, folderStep, type Owner, type Step } from "./steps.ts";
 import { places, sysusers, unitText } from "./unit.ts";
 import { berth } from "./upgrade.ts";
 
@@ -47,18 +45,7 @@ export function installationSteps(given: Given, binary: string): Step[] {
     fileStep("the settings", places.settings, () => settingsOf(given), { mode: 0o644, once: true }),
     fileStep("the unit", places.unit, () => unitText(binary, existsSync), { mode: 0o644 }),
     folderStep("the data folder", places.data, 0o700, () => ownerOf("berth")),
-    {
-      what: `a token for administration: ${places.adminToken}`,
-      isDone: () =>
-        existsSync(places.adminToken) || hasAdmin(new AccessFile(realDisk, places.data).read()),
-      act() {
-        const made = own("admin", "token", "--name", "service", "--json", "--data", places.data);
-        const { token } = JSON.parse(made) as { readonly token: string };
-        replace(places.adminToken, 0o600, (fresh) =>
-          writeFileSync(fresh, `${token}\n`, { mode: 0o600 }),
-        );
-      },
-    },
+    adminTokenStep(own),
     {
       what: `a site CA and a certificate: ${tlsPaths(places.data).caCertificate}`,
       isDone: () => existsSync(tlsPaths(places.data).certificate),

@@ -69,7 +69,7 @@ export const settings = {
     commands: [
       "berth admin user list",
       "berth admin token --name NAME --days 90",
-      "berth admin token --revoke NAME",
+      "berth admin token revoke NAME",
       "berth admin user add NAME",
       "berth admin user remove NAME",
       "berth admin password",

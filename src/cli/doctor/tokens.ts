@@ -1,0 +1,42 @@
+import { describeEnd, isEndingSoon } from "../../domain/ending.ts";
+import { instant } from "../../domain/time.ts";
+import type { AccessReply } from "../../http/routes/access.ts";
+import { isServiceToken } from "../service/admin-token.ts";
+import { places } from "../service/unit.ts";
+import { finding, type Finding } from "./finding.ts";
+
+type Token = AccessReply["tokens"][number];
+
+/** Before a token ends somebody has to hand out another: of each that is near its end. */
+export function tokenFindings(tokens: readonly Token[], now: string): Finding[] {
+  const newest = tokens
+    .filter(({ name }) => isServiceToken(name))
+    .toSorted((a, b) => Date.parse(b.made_at) - Date.parse(a.made_at))[0];
+  return tokens.flatMap((token) => {
+    const { name } = token;
+    const found = endOf(token, now);
+    if (found === null) return [];
+    if (token === newest) {
+      const advice = `sudo berth service install writes a new one to ${places.adminToken}`;
+      return [finding("token", "warning", found, advice)];
+    }
+    if (token.has_ended)
+      return [finding("token", "note", found, `berth admin token revoke ${name}`)];
+    // Another one is in its place already.
+    if (isServiceToken(name)) return [];
+    const advice = "berth admin token --name NEW makes another to hand out in its place";
+    return [finding("token", "warning", found, advice)];
+  });
+}
+
+/** Null: it never ends, or not soon. One for a few days is soon at its end from the beginning. */
+function endOf({ name, made_at, ends_at, has_ended }: Token, now: string): string | null {
+  if (has_ended) return `the token ${name} has ended`;
+  if (ends_at === null) return null;
+  const [made, end, at] = [made_at, ends_at, now].map((time) => instant(Date.parse(time)));
+  if (made === undefined || end === undefined || at === undefined) return null;
+  const isInLastQuarter = end - at < (end - made) / 4;
+  return isInLastQuarter && isEndingSoon(end, at)
+    ? `the token ${name} ${describeEnd(end, at)}`
+    : null;
+}
