@@ -1,11 +1,12 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { checkPlace } from "../../src/cli/service/installation.ts";
 import { binaryStep, fileStep, follow, isSameFile, replace } from "../../src/cli/service/steps.ts";
 import { binaryIn, unitText } from "../../src/cli/service/unit.ts";
 import { berth, done } from "../support/berth.ts";
 import { runBinary, buildBinary } from "../support/binary.ts";
+import { canMount, installedMachine } from "../support/installed-machine.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
 
 // Processes of their own, on a machine that may be busy with others.
@@ -113,6 +114,49 @@ describe("an installation is refused", () => {
       expect(() => checkPlace("/opt/berth-1.2/bin/berth")).not.toThrow();
     },
   );
+});
+
+describe.skipIf(!canMount)("on a machine without systemd", () => {
+  test("service install is refused with what to do instead, and does nothing", async () => {
+    const { run, etc, data } = installedMachine(null);
+    const { code, stdout, stderr } = await run("service", "install");
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toContain("berth: error: this machine is not run by systemd");
+    expect(stderr).toContain("berth service print shows the unit");
+    expect([readdirSync(etc), readdirSync(data)]).toEqual([[], []]);
+  });
+
+  test("service install --dry-run says what it would do, and that it is refused here", async () => {
+    const { run, etc, data } = installedMachine(null);
+    const { code, stdout, stderr } = await run("service", "install", "--dry-run");
+    expect(code).toBe(0);
+    for (const what of [
+      "the executable: /usr/local/bin/berth",
+      "the settings: /etc/berth/berth.toml",
+      "the unit: /etc/systemd/system/berth.service",
+      "a token for administration, for a year: /etc/berth/admin-token",
+      "start berth.service, and wait until it is ready",
+    ]) {
+      expect(stdout).toContain(`  would  ${what}\n`);
+    }
+    expect(stderr).toBe(
+      "berth: warning: this machine is not run by systemd: without --dry-run it is refused here\n",
+    );
+    expect([readdirSync(etc), readdirSync(data)]).toEqual([[], []]);
+  });
+
+  test("service uninstall --dry-run lists only what is there", async () => {
+    const { run } = installedMachine('listen = "127.0.0.1:0"\n');
+    const binary = join(tempFolder(), "berth");
+    writeFileSync(binary, "");
+    const { code, stdout } = await run("service", "uninstall", "--dry-run", "--to", binary);
+    expect(code).toBe(0);
+    expect(stdout).toContain(`  would  remove ${binary}\n`);
+    expect(stdout).not.toContain(".previous");
+    expect(stdout).not.toContain("berth.service");
+    expect(stdout).toContain("kept: /var/lib/berth, /etc/berth; remove them by hand");
+    expect(stdout).not.toContain("/var/backups/berth");
+  });
 });
 
 describe("the steps of an installation", () => {

@@ -1,5 +1,5 @@
 // A machine with an installed service, as far as files go: commands run in mounts of their own, in
-// which /etc/berth and /var/lib/berth are a test's folders.
+// which /etc/berth and /var/lib/berth are a test's folders, and which no systemd runs.
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildBinary } from "./binary.ts";
@@ -15,6 +15,8 @@ const SCRIPT = `
   mkdir /mnt/berth
   mount --bind "$1/etc" /mnt/berth
   mount --rbind /mnt /etc
+  mount -t tmpfs -o mode=755 none /run
+  [ ! -d /var/backups ] || mount -t tmpfs none /var/backups
   mount -t tmpfs -o mode=755 none /var/lib
   mkdir /var/lib/berth
   mount --bind "$1/data" /var/lib/berth

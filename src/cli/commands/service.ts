@@ -1,4 +1,5 @@
 import { existsSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
 import { hasSystemd, isActive, systemctl } from "../../platform/systemd.ts";
 import { isCompiled, version } from "../../platform/version.ts";
 import { DONE, Failure, isSet, stringOf, type Command, type Given } from "../command.ts";
@@ -8,7 +9,7 @@ import { installedHere, type Installed } from "../service/installed.ts";
 import { follow, keptOf, previousOf } from "../service/steps.ts";
 import { places, SERVICE, unitText } from "../service/unit.ts";
 import { checkData, putInService, upgrade } from "../service/upgrade.ts";
-import { print, table } from "../terminal.ts";
+import { print, printWarning, table } from "../terminal.ts";
 import { tlsPaths } from "../tls-files.ts";
 
 const install: Command = {
@@ -18,7 +19,7 @@ const install: Command = {
   options: [option.to, option.listen, option.serviceTls, option.names, option.dryRun],
   examples: ["berth service install --dry-run", "berth service install --names berth.plant7.lan"],
   async run(given) {
-    refuseElsewhere();
+    refuseElsewhere(isSet(given, "dry-run"));
     const old = installedHere();
     const binary = placeOf(given, old);
     checkPlace(binary);
@@ -47,14 +48,17 @@ const placeOf = (given: Given, old: Installed | null): string =>
     ? old.binary
     : (stringOf(given, "to") ?? "");
 
-function refuseElsewhere(): void {
+/** A rehearsal changes nothing: it may be held on any machine, and says what that one lacks. */
+function refuseElsewhere(isRehearsal: boolean): void {
   if (!isCompiled) {
     throw new Failure("only the executable can install itself", "bun run build makes it");
   }
   if (process.getuid?.() !== 0) {
     throw new Failure("a service can only be installed by root", "sudo berth service install");
   }
-  if (!hasSystemd()) {
+  if (!hasSystemd() && isRehearsal) {
+    printWarning("this machine is not run by systemd: without --dry-run it is refused here");
+  } else if (!hasSystemd()) {
     throw new Failure(
       "this machine is not run by systemd",
       "start berth serve with whatever starts services here; berth service print shows the unit",
@@ -87,14 +91,16 @@ const uninstall: Command = {
   summary: "stop and remove the service; its data, settings and backups stay",
   options: [option.to, option.dryRun],
   async run(given) {
-    refuseElsewhere();
-    const binary = placeOf(given, installedHere());
     const isRehearsal = isSet(given, "dry-run");
+    refuseElsewhere(isRehearsal);
+    const binary = placeOf(given, installedHere());
     if (!isRehearsal) systemctl("disable", "--now", SERVICE);
     const { unit, users, man, completion } = places;
     const files = [unit, users, man, completion, binary, previousOf(binary), keptOf(binary)];
+    const there = files.filter((path) => existsSync(path));
+    if (there.length === 0) print("no service is installed here");
     await follow(
-      files.map((path) => ({
+      there.map((path) => ({
         what: `remove ${path}`,
         isDone: () => !existsSync(path),
         act: () => rmSync(path),
@@ -103,9 +109,11 @@ const uninstall: Command = {
       print,
     );
     if (!isRehearsal) systemctl("daemon-reload");
-    print(
-      `\nkept: ${places.data}, /etc/berth, ${places.backups}; remove them by hand if you must.`,
+    const kept = [places.data, dirname(places.settings), places.backups].filter((path) =>
+      existsSync(path),
     );
+    if (kept.length === 0) return DONE;
+    print(`\nkept: ${kept.join(", ")}; remove them by hand if you must.`);
     print("Licenses that are still installed there are lost with them: give them back first.");
     return DONE;
   },
