@@ -8,23 +8,13 @@ import {
   type Value,
 } from "../platform/options.ts";
 import { errorCode } from "../platform/disk.ts";
-import { FolderBusy } from "../store/lock.ts";
-import {
-  BackupRefused,
-  FolderRefused,
-  MigrationFailed,
-  NoRoom,
-  RecordRefused,
-  RestoreUnfinished,
-} from "../store/refusal.ts";
-import { DeskRefused } from "../vendor/refusal.ts";
-import { DONE, FAILED, Failure, MISUSED, NEEDS_OPERATOR, type Command } from "./command.ts";
+import { DONE, type Command } from "./command.ts";
 import { commands, groups } from "./command-table.ts";
+import { describeError } from "./error-report.ts";
 import { option } from "./flags.ts";
 import { nearest } from "./nearest.ts";
 import { readSettings } from "./settings-file.ts";
-import { print, printError, printWarning } from "./terminal.ts";
-import { describeError } from "./system-errors.ts";
+import { print, printError, printJsonRefusal, printWarning } from "./terminal.ts";
 import { allUsage, commandUsage, listUsage, usage } from "./usage.ts";
 
 /** Runs one command line and says how it went; the exit code is the process's. */
@@ -36,7 +26,23 @@ export async function run(
   try {
     return await dispatch(argv, environment, platform);
   } catch (error) {
-    return report(error);
+    const { exitCode, refusal } = describeError(error);
+    printError(refusal.message, refusal.hint);
+    if (wantsJson(argv, environment)) printJsonRefusal(refusal);
+    return exitCode;
+  }
+}
+
+/** Asked of the words themselves: what makes no sense is refused as JSON too. */
+function wantsJson(argv: readonly string[], environment: Environment): boolean {
+  const end = argv.indexOf("--");
+  const flags = end === -1 ? argv : argv.slice(0, end);
+  if (flags.includes("--json")) return true;
+  try {
+    const resolved = resolveOptions([option.json], {}, environment, null);
+    return resolved.get(option.json.name)?.value === true;
+  } catch {
+    return false;
   }
 }
 
@@ -196,38 +202,3 @@ const firstSentence = (text: string): string => {
   const sentence = text.split(". ")[0] ?? text;
   return sentence.charAt(0).toLowerCase() + sentence.slice(1);
 };
-
-const REFUSALS = [
-  Failure,
-  DeskRefused,
-  BackupRefused,
-  MigrationFailed,
-  NoRoom,
-  RecordRefused,
-  RestoreUnfinished,
-] as const;
-
-const isRefusal = (error: unknown): error is InstanceType<(typeof REFUSALS)[number]> =>
-  REFUSALS.some((refusal) => error instanceof refusal);
-
-function report(error: unknown): number {
-  if (error instanceof Misuse) {
-    printError(error.message, error.hint);
-    return MISUSED;
-  }
-  if (isRefusal(error)) {
-    printError(error.message, error.hint);
-    return FAILED;
-  }
-  if (error instanceof FolderRefused) {
-    printError(error.message, error.hint);
-    return NEEDS_OPERATOR;
-  }
-  if (error instanceof FolderBusy) {
-    printError(error.message, error.hint);
-    return FAILED;
-  }
-  const { message, hint } = describeError(error);
-  printError(message, hint);
-  return FAILED;
-}

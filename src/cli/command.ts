@@ -63,9 +63,12 @@ export const isSet = ({ values }: Given, name: string): boolean => values.get(na
 export class Failure extends Error {
   override readonly name = "Failure";
   readonly hint: string;
+  /** The server's, where the server refused. */
+  readonly code: string | null;
 
-  constructor(message: string, hint: string) {
+  constructor(message: string, hint: string, code: string | null = null) {
     super(message);
     this.hint = hint;
+    this.code = code;
   }
 }

@@ -23,7 +23,7 @@ export function systemCode(error: unknown): string | null {
  * What the system refused, in words and with its code for whoever looks it up. Everything else that
  * arrives here is a bug: its stack helps to find it.
  */
-export function describeError(error: unknown): Said {
+export function describeUnexpected(error: unknown): Said {
   const code = systemCode(error);
   if (!(error instanceof Error) || code === null) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -32,7 +32,26 @@ export function printCsv(records: readonly string[]): void {
 
 /** What is made visible in it is an escape of JSON too, so it means the same. */
 export function printJson(value: unknown): void {
+  hasJson = true;
   print(JSON.stringify(value, null, 2));
+}
+
+let hasJson = false;
+
+/**
+ * For a program that reads standard output as JSON: there is always one document on it, and the
+ * exit code says which of the two.
+ */
+export function printJsonRefusal(refusal: {
+  readonly code: string;
+  readonly message: string;
+  readonly hint: string;
+}): void {
+  if (hasJson) return;
+  const { code, message, hint } = refusal;
+  const named = ` (${code})`;
+  const words = message.endsWith(named) ? message.slice(0, -named.length) : message;
+  printJson({ code, message: words, hint: hint === "" ? null : hint });
 }
 
 export function printError(message: string, hint: string): void {

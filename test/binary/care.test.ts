@@ -267,9 +267,11 @@ describe("berth verify", () => {
       flip(path, 400);
       const before = contentsOf(folder);
       const { code, out, err } = berth("verify", "--data", folder, "--json");
-      expect([code, out]).toEqual([78, ""]);
-      expect(err).toStartWith(`berth: error: ${path} `);
-      expect(err).toMatch(/\nberth: hint: \S.*\n$/);
+      expect(code).toBe(78);
+      const { message, hint } = JSON.parse(out) as { message: string; hint: string };
+      expect(message).toStartWith(`${path} `);
+      expect(err).toBe(`berth: error: ${message}\nberth: hint: ${hint}\n`);
+      expect(hint).not.toBe("");
       expect(contentsOf(folder)).toEqual(before);
     },
   );

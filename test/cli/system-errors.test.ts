@@ -1,7 +1,7 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { describeError } from "../../src/cli/system-errors.ts";
+import { describeUnexpected } from "../../src/cli/system-errors.ts";
 import { runBinary, buildBinary } from "../support/binary.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -77,7 +77,7 @@ describe("what a command says of an error of the system", () => {
     ["EBUSY", "in use", "try again"],
   ])("%s has words and a hint of its own", (code, words, help) => {
     const error = Object.assign(new Error(`${code}: x, open '/srv/x'`), { code, path: "/srv/x" });
-    const { message, hint } = describeError(error);
+    const { message, hint } = describeUnexpected(error);
     expect(message).toContain(words);
     expect(message).toEndWith(`(${code})`);
     expect(hint).toContain(help);
@@ -86,7 +86,7 @@ describe("what a command says of an error of the system", () => {
 
   test("a code without words of its own keeps the system's message and names the code", () => {
     const error = Object.assign(new Error("EXDEV: cross-device link"), { code: "EXDEV" });
-    expect(describeError(error)).toEqual({
+    expect(describeUnexpected(error)).toEqual({
       message: "EXDEV: cross-device link",
       hint: "the system refused it with EXDEV; berth doctor looks at the folder and its disk",
     });
@@ -105,7 +105,7 @@ describe("an error that no one expected", () => {
       Object.assign(new Error("bad"), { code: "ERR_INVALID_ARG_TYPE" }),
     ],
   ])("%s is an internal error, with what to attach to a report", (_what, error) => {
-    const { message, hint } = describeError(error);
+    const { message, hint } = describeUnexpected(error);
     expect(message).toStartWith("internal error: ");
     expect(message).toContain(error.message);
     expect(hint).toBe(
@@ -114,6 +114,6 @@ describe("an error that no one expected", () => {
   });
 
   test("a value that is no error is an internal error as well", () => {
-    expect(describeError("nonsense").message).toBe("internal error: nonsense");
+    expect(describeUnexpected("nonsense").message).toBe("internal error: nonsense");
   });
 });

@@ -125,13 +125,17 @@ function wrongRefusal(folder: string, said: Said, file: string): string | null {
   const [error = "", hint = "", ...more] = said.err.split("\n");
   const right =
     said.code === NEEDS_OPERATOR &&
-    said.out === "" &&
+    isRefusal(said.out) &&
     error.startsWith("berth: error: ") &&
     error.includes(join(folder, file)) &&
     /^berth: hint: ./.test(hint) &&
     more.join("") === "";
   return right ? null : `should be refused with ${file} named: ${show(said)}`;
 }
+
+/** A server prints nothing; a command with --json prints why it was refused, and nothing else. */
+const isRefusal = (out: string): boolean =>
+  out === "" || /^\{"code":"\w+","message":/.test(out.replaceAll(/\n *| (?=")/g, ""));
 
 interface Status {
   readonly storage: { readonly seq: number; readonly notes: readonly string[] };

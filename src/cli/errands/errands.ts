@@ -78,9 +78,10 @@ export function errandsOf({ given, folder, listeners, noteAudit }: Place): Erran
       inTurn(signal, async (ends) => {
         const ended = await runOwn(["doctor", ...around(), "--json"], bare, ends);
         if (!ended.ok) return ended;
+        const { stdout } = ended.value;
+        const reply = JSON.parse(stdout === "" ? "{}" : stdout) as DoctorReply | object;
         // However bad it is, that is its answer.
-        if (ended.value.stdout === "") return no(refusalOf(ended.value));
-        return ok(JSON.parse(ended.value.stdout) as DoctorReply);
+        return "findings" in reply ? ok(reply) : no(refusalOf(ended.value));
       }),
     verify: (signal) =>
       inTurn(signal, async (ends) => {

@@ -1,6 +1,6 @@
 import { no, ok, type Result } from "../../domain/result.ts";
 import type { ErrandFault } from "../../http/served.ts";
-import { BUG_HINT, describeError, systemCode } from "../system-errors.ts";
+import { BUG_HINT, describeUnexpected, systemCode } from "../system-errors.ts";
 
 /** The last words of a command. */
 export interface LastWords {
@@ -25,7 +25,7 @@ export function thrownAs<T>(work: () => T): Result<T, ErrandFault> {
     return ok(work());
   } catch (error) {
     if (systemCode(error) === null) throw error;
-    const { message, hint } = describeError(error);
+    const { message, hint } = describeUnexpected(error);
     return no(refusalOf({ code: 1, error: message, hint }));
   }
 }

@@ -1,0 +1,99 @@
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { berth, done } from "../support/berth.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(60_000);
+
+/** A data folder with nothing in it but its identity. */
+async function site(): Promise<string> {
+  const folder = join(tempFolder(), "site");
+  mkdirSync(folder);
+  await done(["admin", "token", "--name", "ops", "--data", folder]);
+  return folder;
+}
+
+describe("a refused command with --json", () => {
+  test("prints the server's code, message and hint as JSON, and the text for people", async () => {
+    const data = await site();
+    const words = ["license", "remove", "4711", "--yes", "--data", data];
+    const plain = await berth(words);
+    expect([plain.code, plain.stdout]).toEqual([1, ""]);
+    expect(plain.stderr).toContain("(license_not_found)\n");
+    const { code, stdout, stderr } = await berth([...words, "--json"]);
+    expect([code, stderr]).toEqual([plain.code, plain.stderr]);
+    const refusal = JSON.parse(stdout) as { code: string; message: string; hint: string };
+    expect(refusal).toEqual({
+      code: "license_not_found",
+      message: expect.any(String),
+      hint: "berth license list shows what is installed",
+    });
+    expect(plain.stderr).toStartWith(`berth: error: ${refusal.message} (license_not_found)\n`);
+  });
+
+  test("says null where there is no hint", async () => {
+    const { stdout } = await berth(["qr", "join", "-", "--json"], { stdin: "" });
+    expect(Object.keys(JSON.parse(stdout) as object)).toEqual(["code", "message", "hint"]);
+    const data = await site();
+    const words = ["admin", "user", "add", "a\nb", "--data", data, "--json"];
+    const refused = await berth(words, { stdin: "correct horse battery\n" });
+    expect(refused.code).toBe(1);
+    expect(JSON.parse(refused.stdout)).toMatchObject({ code: "invalid_characters", hint: null });
+  });
+
+  const cases: readonly [string, (folder: string) => string[], number, object][] = [
+    ["misuse of a flag", () => ["status", "--dta", "x"], 2, { code: "misuse" }],
+    ["an unknown command", () => ["statsu"], 2, { code: "misuse" }],
+    ["a folder that is not there", (at) => ["status", "--data", join(at, "no")], 78, {}],
+    [
+      "a data folder that needs an operator",
+      (at) => {
+        mkdirSync(join(at, "site"));
+        writeFileSync(join(at, "site", "state.json"), "damaged\n");
+        return ["status", "--data", join(at, "site")];
+      },
+      78,
+      { code: "folder_refused" },
+    ],
+    [
+      "a desk that is none",
+      (at) => ["vendor", "list", "--dir", at],
+      1,
+      { code: "desk_refused", hint: "berth vendor init makes one" },
+    ],
+    [
+      "what the kernel refuses",
+      (at) => {
+        writeFileSync(join(at, "file"), "");
+        return ["vendor", "init", "--name", "A", "--product", "P", "--dir", join(at, "file")];
+      },
+      1,
+      { message: expect.stringMatching(/file is not a folder$/) },
+    ],
+  ];
+
+  test.each(cases)("prints JSON for %s, with the same exit code", async (_, words, code, facts) => {
+    const folder = tempFolder();
+    const line = words(folder);
+    const plain = await berth(line);
+    const refused = await berth([...line, "--json"]);
+    expect([plain.code, plain.stdout, refused.code]).toEqual([code, "", code]);
+    expect(refused.stderr).toBe(plain.stderr);
+    expect(JSON.parse(refused.stdout)).toEqual({
+      code: expect.stringMatching(/^\w+$/),
+      message: expect.any(String),
+      hint: expect.any(String),
+      ...facts,
+    });
+  });
+
+  test("prints JSON where BERTH_JSON asks for it, and none after --", async () => {
+    const data = join(tempFolder(), "no");
+    const asked = await berth(["status", "--data", data], { env: { BERTH_JSON: "true" } });
+    expect(JSON.parse(asked.stdout)).toHaveProperty("code");
+    const word = await berth(["license", "remove", "--data", data, "--", "--json"]);
+    expect(word.stdout).toBe("");
+  });
+});
