@@ -6,6 +6,8 @@ export interface Command {
   readonly summary: string;
   readonly options: readonly Option[];
   readonly examples?: readonly string[];
+  /** Words that one of its flags takes, too many for the line of the flag. */
+  readonly words?: { readonly title: string; readonly list: readonly string[] };
   /** Named on the first screen. */
   readonly everyday?: boolean;
   /** Started by Berth itself, not by people. */

@@ -46,12 +46,13 @@ its settings
 }
 
 function section(command: Command): string {
-  const { name, summary, options, examples = [] } = command;
+  const { name, summary, options, examples = [], words: taken } = command;
   const words = (command.arguments ?? []).map((word) => ` \\fI${escaped(word)}\\fR`).join("");
   return [
     `.SS berth ${escaped(name)}${words}`,
     `${escaped(summary)}.`,
     ...options.flatMap(flag),
+    ...(taken === undefined ? [] : [".PP", escaped(`${taken.title}: ${taken.list.join(", ")}`)]),
     ...(examples.length === 0
       ? []
       : [".PP", ".nf", ...examples.map((line) => `  ${escaped(line)}`), ".fi"]),

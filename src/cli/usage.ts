@@ -41,7 +41,7 @@ export const listUsage = (about: string, commands: readonly Command[]): string =
   )}`;
 
 export function commandUsage(command: Command): string {
-  const { name, summary, options, examples = [] } = command;
+  const { name, summary, options, examples = [], words: taken } = command;
   const words = (command.arguments ?? []).map((word) => ` ${word}`).join("");
   const rows = options.map((option) => [`  ${flagOf(option)}`, helpOf(option)]);
   const shown = examples.map((example) => `\n  ${example}`).join("");
@@ -49,8 +49,23 @@ export function commandUsage(command: Command): string {
     `berth ${name}: ${summary}`,
     `usage: berth ${name}${words}${options.length > 0 ? " [FLAGS]" : ""}`,
     ...(rows.length > 0 ? [table(rows)] : []),
+    ...(taken === undefined ? [] : [`${taken.title}:\n${wrapped(taken.list)}`]),
     ...(shown === "" ? [] : [`examples:${shown}`]),
   ].join("\n\n");
+}
+
+const WIDTH = 78;
+
+/** With commas between them, in lines that a terminal shows whole. */
+function wrapped(words: readonly string[]): string {
+  const lines: string[] = [];
+  for (const word of words) {
+    const line = lines.at(-1);
+    const longer = `${line}, ${word}`;
+    if (line === undefined || longer.length > WIDTH) lines.push(`  ${word}`);
+    else lines[lines.length - 1] = longer;
+  }
+  return lines.join(",\n");
 }
 
 const flagOf = ({ name, value }: Option): string =>

@@ -1,6 +1,7 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { eventTypes } from "../../src/domain/telling.ts";
 import type { RecordReply } from "../../src/http/routes/record.ts";
 import { Identity } from "../../src/operations/identity.ts";
 import { realDisk } from "../../src/platform/disk.ts";
@@ -77,12 +78,40 @@ test("berth record takes the filters, and --json what the server says", async ()
   );
 });
 
+test("berth record takes days and spans for --since and --until", async () => {
+  const { folder } = await lived();
+  const events = async (...words: string[]) =>
+    (await doneJson<RecordReply>(["record", "--data", folder, ...words])).events;
+  const all = await events();
+  const dayOf = (at: string | undefined): string => (at ?? "").slice(0, 10);
+  expect(await events("--since", dayOf(all.at(-1)?.at))).toEqual(all);
+  expect(await events("--until", dayOf(all[0]?.at))).toEqual(all);
+  expect(await events("--since", "7d")).toEqual(all);
+  expect(await events("--until", "7d")).toEqual([]);
+  expect(await events("--until", "2020-01-01")).toEqual([]);
+  const out = join(tempFolder(), "week.jsonl");
+  expect(await done(["record", "--data", folder, "--since", "1w", "--out", out])).toContain(
+    "at the beginning of the record",
+  );
+});
+
+test("berth help record lists the types of events", async () => {
+  const help = await done(["help", "record"]);
+  for (const type of eventTypes) expect(help).toContain(type);
+  for (const line of help.split("\n").slice(-12)) expect(line.length).toBeLessThanOrEqual(100);
+  const page = await done(["man"]);
+  expect(page).toContain("RefusalsCounted");
+});
+
 describe("what is wrong is said", () => {
   test.each([
     [["--limit", "0"], 2, "--limit must be a whole number"],
     [["--limit", "many"], 2, "--limit must be a whole number"],
-    [["--type", "Slot"], 1, "type must be types of events such as SlotTaken"],
-    [["--since", "monday"], 1, "since must be an RFC 3339 time"],
+    [["--type", "slottaken"], 2, "no type slottaken\nberth: hint: did you mean SlotTaken? berth"],
+    [["--type", "SlotTaken,Slut"], 2, "no type Slut\nberth: hint: berth help record lists them"],
+    [["--since", "monday"], 2, "--since is not a day, a time or a span: monday"],
+    [["--until", "2026-02-30"], 2, "--until is not a day, a time or a span: 2026-02-30"],
+    [["--since", "x", "--out", "x.jsonl"], 2, "--since is not a day, a time or a span: x"],
     [["--license-id", "x"], 1, "license_id must be a whole number"],
     [["--out", "x.jsonl", "--user", "ada"], 2, "without --user"],
   ])("%p", async (words, code, error) => {

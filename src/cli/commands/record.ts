@@ -1,6 +1,7 @@
-import { gapText } from "../../domain/telling.ts";
+import { eventTypes, gapText } from "../../domain/telling.ts";
 import type { EntryReply } from "../../http/record-entry.ts";
 import type { RecordReply } from "../../http/routes/record.ts";
+import { wallClock } from "../../platform/clock.ts";
 import { realDisk, type OpenFile } from "../../platform/disk.ts";
 import { writeAll } from "../../platform/files.ts";
 import { Misuse } from "../../platform/options.ts";
@@ -9,6 +10,8 @@ import { checkRecord, type CheckedRecord } from "../../store/record-check.ts";
 import { DONE, isSet, listOf, place, stringOf, type Command, type Given } from "../command.ts";
 import { fileThere } from "../file-argument.ts";
 import { option } from "../flags.ts";
+import { momentOf } from "../moment.ts";
+import { nearest } from "../nearest.ts";
 import { refuseToReplace, writeOutput } from "../output-file.ts";
 import { reach, type Call } from "../reach.ts";
 import { count, print, printJson, table } from "../terminal.ts";
@@ -36,13 +39,17 @@ const show: Command = {
   ],
   examples: [
     "berth record --user ada --limit 20",
-    "berth record --type LicenseInstalled,LicenseRemoved --since 2026-01-01T00:00:00Z",
+    "berth record --type LicenseInstalled,LicenseRemoved --since 2026-01-01",
+    "berth record --since 7d --until 1d",
     "berth record --out /media/usb/record.jsonl",
   ],
+  words: { title: "types of events", list: [...eventTypes] },
   async run(given) {
+    checkTypes(listOf(given, "type"));
     const out = stringOf(given, "out");
     if (out !== null) return exportTo(out, given);
-    const reply = await reach(place(given), (call) => gather(call, given));
+    const query = queryOf(given);
+    const reply = await reach(place(given), (call) => gather(call, given, query));
     if (isSet(given, "json")) printJson(reply);
     else print(reply.events.length === 0 ? "nothing on record fits" : text(reply.events));
     return DONE;
@@ -52,10 +59,8 @@ const show: Command = {
 const LARGEST_PAGE = 500;
 
 /** As many as were asked for, however many pages that takes. */
-async function gather(call: Call, given: Given): Promise<RecordReply> {
+async function gather(call: Call, given: Given, query: URLSearchParams): Promise<RecordReply> {
   const limit = Number(stringOf(given, "limit"));
-  const query = queryOf(given, ["user", "product", "license-id", "since", "until", "text"]);
-  if (listOf(given, "type").length > 0) query.set("type", listOf(given, "type").join(","));
   const events: EntryReply[] = [];
   for (;;) {
     query.set("limit", String(Math.min(LARGEST_PAGE, limit - events.length)));
@@ -66,13 +71,37 @@ async function gather(call: Call, given: Given): Promise<RecordReply> {
   }
 }
 
-function queryOf(given: Given, names: readonly string[]): URLSearchParams {
-  const query = new URLSearchParams();
-  for (const name of names) {
+function queryOf(given: Given): URLSearchParams {
+  const query = spanOf(given);
+  for (const name of ["user", "product", "license-id", "text"]) {
     const value = stringOf(given, name);
     if (value !== null) query.set(name.replaceAll("-", "_"), value);
   }
+  if (listOf(given, "type").length > 0) query.set("type", listOf(given, "type").join(","));
   return query;
+}
+
+function spanOf(given: Given): URLSearchParams {
+  const query = new URLSearchParams();
+  for (const name of ["since", "until"] as const) {
+    const value = stringOf(given, name);
+    if (value !== null) query.set(name, momentOf(name, value, wallClock()));
+  }
+  return query;
+}
+
+function checkTypes(types: readonly string[]): void {
+  for (const type of types.map((one) => one.trim())) {
+    if (eventTypes.has(type)) continue;
+    const known = [...eventTypes];
+    const lower = nearest(
+      type.toLowerCase(),
+      known.map((one) => one.toLowerCase()),
+    );
+    const meant = known.find((one) => one.toLowerCase() === lower);
+    const guess = meant === undefined ? "" : `did you mean ${meant}? `;
+    throw new Misuse(`no type ${type}`, `${guess}berth help record lists them`);
+  }
 }
 
 function text(events: readonly EntryReply[]): string {
@@ -97,19 +126,19 @@ async function exportTo(out: string, given: Given): Promise<number> {
       "--since and --until may be given; without --out, --json prints what was found",
     );
   }
+  const span = spanOf(given);
   refuseToReplace(out);
   // Opened before the record is, as whoever may write there: the server's user may not.
   const checked = await writeOutput(
     out,
-    (file) => fill(file, given),
+    (file) => fill(file, given, span),
     (path) => checkRecord(realDisk, path),
   );
   if (checked !== undefined) tell(given, out, checked);
   return DONE;
 }
 
-async function fill(file: OpenFile, given: Given): Promise<void> {
-  const span = queryOf(given, ["since", "until"]);
+async function fill(file: OpenFile, given: Given, span: URLSearchParams): Promise<void> {
   await reach(place(given), async (_call, stream) => {
     for await (const part of await stream(`${ROUTE}/export?${span.toString()}`)) {
       writeAll(file, part);
