@@ -55,7 +55,8 @@ function worth(request: Request, status: number, took: number): string | null {
   const plane = callerOf(request)?.plane;
   if (status !== 200) return null;
   if (plane === "login") return "login";
-  return plane === "admin" && isAct(request.method, pathOf(request.url)) ? "act" : null;
+  const isAdministration = plane === "admin" && isAct(request.method, pathOf(request.url));
+  return isAdministration ? "administration" : null;
 }
 
 interface Measured {

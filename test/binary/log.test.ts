@@ -42,8 +42,8 @@ describe("the usual log", () => {
     const lines = await site.log(7);
     const path = "/api/admin/v1/access/users";
     expect(lines).toMatchObject([
-      { message: "act", method: "POST", path: "/api/v4/license/generate", status: 200 },
-      { message: "act", path, peer: "socket" },
+      { message: "administration", method: "POST", path: "/api/v4/license/generate", status: 200 },
+      { message: "administration", path, peer: "socket" },
       { message: "login", path: "/auth", status: 200, who: "admin", peer: "127.0.0.1" },
       { message: "refused", path: "/auth", status: 401 },
       { message: "refused", path: STATUS, status: 401 },
