@@ -50,18 +50,26 @@ test("what was in use outlives a stop and a kill, and the command line tells of 
 
   const alone = await runBinary(["usage", "--data", folder, "--span", "month"]);
   expect([alone.code, alone.stderr]).toEqual([0, ""]);
-  for (const { stdout } of [beside, alone]) {
+  const steps = ["5 minutes", "2 hours"];
+  for (const [place, { stdout }] of [beside, alone].entries()) {
+    expect(stdout.split("\n")[0]).toMatch(/^from \S+ to \S+, in steps of .+$/);
+    expect(stdout.trimEnd().split("\n").at(-1)).toBe(
+      `MEAN PEAK: the mean of the highest count in each step of ${steps[place]} that is known`,
+    );
     const [, , head = "", row = "", , denied = "", refused = ""] = stdout.split("\n");
     expect(head.split(/ {2,}/).slice(0, 6)).toEqual([
       "PRODUCT",
       "LICENSE",
       "SLOTS",
       "PEAK",
-      "MEAN",
+      "MEAN PEAK",
       "NOW",
     ]);
-    const [product, , slots, peak, , now] = row.split(/ {2,}/);
+    const [product, , slots, peak, mean, now] = row.split(/ {2,}/);
     expect([product, slots, peak, now]).toEqual(["DEMO", "5", "3", "2"]);
+    // All of it lies within a few steps: before, nothing is known, and nothing is counted as 0.
+    expect(Number(mean)).toBeGreaterThanOrEqual(1);
+    expect(Number(mean)).toBeLessThanOrEqual(3);
     expect(row).toMatch(/ {2}\| *[▁▂▃▄▅▆▇█]{1,2}\|$/);
     expect(denied).toBe("PRODUCT  REFUSED              TIMES");
     expect(refused).toBe("DEMO     user_not_registered  1");

@@ -31,7 +31,7 @@ export const usageCommand: Command = {
 type Steps = readonly (number | null)[];
 
 function text(
-  { span, from, to, licenses, refusals }: UsageReply,
+  { span, from, to, step_minutes, licenses, refusals }: UsageReply,
   now: ReadonlyMap<number, number>,
 ): string {
   const header = [
@@ -39,7 +39,7 @@ function text(
     "LICENSE",
     "SLOTS",
     "PEAK",
-    "MEAN",
+    "MEAN PEAK",
     "NOW",
     `THE ${span.toUpperCase()}`,
   ];
@@ -48,7 +48,7 @@ function text(
     String(license_id),
     String(floating_users),
     String(Math.max(0, ...known(in_use))),
-    meanOf(in_use),
+    meanPeakOf(in_use),
     String(now.get(license_id) ?? 0),
     `|${bars(in_use, floating_users)}|`,
   ]);
@@ -57,17 +57,23 @@ function text(
     code,
     String(known(counts).reduce((sum, count) => sum + count, 0)),
   ]);
+  const step = stepText(step_minutes);
+  const explained = `MEAN PEAK: the mean of the highest count in each step of ${step} that is known`;
   return [
-    `from ${from} to ${to}`,
+    `from ${from} to ${to}, in steps of ${step}`,
     rows.length === 0 ? "no licenses yet" : table([header, ...rows]),
     ...(denied.length === 0 ? [] : [table([["PRODUCT", "REFUSED", "TIMES"], ...denied])]),
+    ...(rows.length === 0 ? [] : [explained]),
   ].join("\n\n");
 }
 
+const stepText = (minutes: number): string =>
+  minutes % 60 === 0 ? `${minutes / 60} hours` : `${minutes} minutes`;
+
 const known = (steps: Steps): number[] => steps.filter((count) => count !== null);
 
-/** Of what is known: of the most in use within each step. */
-function meanOf(steps: Steps): string {
+/** Of the steps that are known: before the record begins, nobody knows that nothing was in use. */
+function meanPeakOf(steps: Steps): string {
   const counts = known(steps);
   const sum = counts.reduce((all, count) => all + count, 0);
   return counts.length === 0 ? "-" : (sum / counts.length).toFixed(1);
