@@ -75,6 +75,13 @@ export const eventTypes: ReadonlySet<string> = new Set(Object.keys(SAY));
 /** False for one that a newer version wrote: its fields can mean anything. */
 export const isKnown = ({ type }: Event): boolean => eventTypes.has(type);
 
+/**
+ * Where somebody called from, for people. Through the unix socket, it is only certain that it was
+ * on the machine itself: whoever may open it is root or the owner of the data folder, and the
+ * commands of root become the owner first.
+ */
+export const peerText = (peer: string): string => (peer === "socket" ? "this machine" : peer);
+
 type GapRange = Pick<AuditGap, "from" | "to"> & { readonly reason: string };
 
 /** The range and why, as every place names it. */

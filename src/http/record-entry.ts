@@ -1,5 +1,5 @@
 import { Type, type Static } from "@sinclair/typebox";
-import { isKnown, tell } from "../domain/telling.ts";
+import { isKnown, peerText, tell } from "../domain/telling.ts";
 import type { Instant } from "../domain/time.ts";
 import type { Entry } from "../operations/record-reading.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
@@ -17,7 +17,9 @@ export const EntryReply = Type.Object(
     license_id: Type.Union([Type.Integer(), Type.Null()]),
     user: text,
     peer: Type.Union([Type.String(), Type.Null()], {
-      description: "The address it came from, with the name of the administrator before it.",
+      description:
+        "The address it came from, with the name of the administrator before it; socket: a " +
+        "command on the machine itself.",
     }),
     summary: Type.String({ description: "What happened, in words." }),
     detail: Type.Unsafe<Detail>(Type.Record(Type.String(), Type.Unknown())),
@@ -76,7 +78,8 @@ const isAbout = (user: string, { event }: Entry): boolean =>
 /** Whether a text stands in any field that is shown, in whatever case. */
 export function shows({ detail, ...entry }: EntryReply, text: string): boolean {
   const sought = text.toLowerCase();
-  return [...Object.values(entry), ...Object.values(detail).flat()].some(
+  const from = entry.peer === null ? null : peerText(entry.peer);
+  return [...Object.values(entry), from, ...Object.values(detail).flat()].some(
     (value) => value !== null && String(value).toLowerCase().includes(sought),
   );
 }

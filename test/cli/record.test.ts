@@ -95,6 +95,24 @@ test("berth record takes days and spans for --since and --until", async () => {
   );
 });
 
+test("berth record says this machine of what was done on the machine itself", async () => {
+  const { folder, server } = await lived();
+  await done(["admin", "token", "--name", "ops", "--data", folder]);
+  const asked = ["record", "--data", folder, "--text", "this machine"];
+  const [, ...rows] = (await done(asked)).trimEnd().split("\n");
+  expect(rows).toHaveLength(1);
+  expect(rows[0]).toMatch(/ops.* {2}this machine$/);
+  expect((await server.stop()).code).toBe(0);
+  // The same for a command that opened the folder itself.
+  await done(["admin", "token", "--name", "ops2", "--data", folder]);
+  expect((await done(asked)).trimEnd().split("\n")).toHaveLength(3);
+  const { events } = await doneJson<RecordReply>(asked);
+  expect(events.map(({ type, peer }) => [type, peer])).toEqual([
+    ["AccessChanged", "socket"],
+    ["AccessChanged", "socket"],
+  ]);
+});
+
 test("berth help record lists the types of events", async () => {
   const help = await done(["help", "record"]);
   for (const type of eventTypes) expect(help).toContain(type);

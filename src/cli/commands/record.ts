@@ -1,4 +1,4 @@
-import { eventTypes, gapText } from "../../domain/telling.ts";
+import { eventTypes, gapText, peerText } from "../../domain/telling.ts";
 import type { EntryReply } from "../../http/record-entry.ts";
 import type { RecordReply } from "../../http/routes/record.ts";
 import { wallClock } from "../../platform/clock.ts";
@@ -107,7 +107,7 @@ function checkTypes(types: readonly string[]): void {
 function text(events: readonly EntryReply[]): string {
   const header = ["AT", "WHAT", "PRODUCT", "USER", "FROM"];
   const rows = events.map(({ at, summary, product, user, peer }) =>
-    [at, summary, product ?? "-", user ?? "-", peer ?? "-"].map(onOneLine),
+    [at, summary, product ?? "-", user ?? "-", peerText(peer ?? "-")].map(onOneLine),
   );
   return table([header, ...rows]);
 }

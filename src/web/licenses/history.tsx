@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { peerText } from "../../domain/telling.ts";
 import type { EntryReply } from "../../http/record-entry.ts";
 import { admin, done, sentenceOf } from "../api.ts";
 import { date, when } from "../format.ts";
@@ -57,7 +58,7 @@ function Events({ events }: { events: readonly EntryReply[] }) {
         <li key={`${entry.seq}-${entry.part}`}>
           <span class="quiet">
             {when(entry.at)}
-            {entry.peer !== null && `, ${say.by(entry.peer)}`}
+            {entry.peer !== null && `, ${say.by(peerText(entry.peer))}`}
           </span>
           <span>{sentenceFor(entry)}</span>
         </li>

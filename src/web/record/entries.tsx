@@ -1,3 +1,4 @@
+import { peerText } from "../../domain/telling.ts";
 import type { EntryReply } from "../../http/record-entry.ts";
 import { number, when } from "../format.ts";
 import { Facts } from "../parts/facts.tsx";
@@ -61,7 +62,7 @@ function Who({ entry: { user, product, license_id, peer } }: { entry: EntryReply
       {user !== null && <a href={linkTo("record", `user=${user}`)}>{user}</a>}
       {product !== null && <a href={linkTo("record", `product=${product}`)}>{product}</a>}
       {license_id !== null && <span>{record.license(String(license_id))}</span>}
-      {peer !== null && <span>{record.by(peer)}</span>}
+      {peer !== null && <span>{record.by(peerText(peer))}</span>}
     </p>
   );
 }
