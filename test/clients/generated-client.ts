@@ -1,0 +1,139 @@
+// What the clients of all languages share: the server that they call, the program that calls it,
+// and what it must print. Everything that is generated stays in a folder that is gone at the end.
+import { cpSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { atEnd, check, finish, rigFolder } from "../faults/rig.ts";
+import { startBinary } from "../support/binary.ts";
+
+export interface Demo {
+  readonly url: string;
+  /** The fields of a call that adds an air-gapped license, as a file of JSON. */
+  readonly airgapFile: string;
+}
+
+export interface Workplace {
+  readonly folder: string;
+  /** The server's openapi.json, as it was fetched. */
+  readonly document: string;
+  readonly demo: Demo;
+}
+
+/** A copy of a language's files beside the document of a running demo. */
+export async function prepare(language: string): Promise<Workplace> {
+  const folder = join(rigFolder(), language);
+  cpSync(join(import.meta.dir, language), folder, { recursive: true });
+  const data = join(rigFolder(), "demo");
+  const server = await startBinary("demo", "--listen", "127.0.0.1:0", "--data", data);
+  atEnd(() => server.signal("SIGKILL"));
+  const document = join(folder, "openapi.json");
+  writeFileSync(document, await (await fetch(`${server.url}/api/v4/openapi.json`)).text());
+  const airgapFile = join(data, "demo", "airgap-license.json");
+  return { folder, document, demo: { url: server.url, airgapFile } };
+}
+
+export interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a tool in the workplace, to its end. */
+export async function run(
+  { folder, demo }: Workplace,
+  words: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Ended> {
+  const child = Bun.spawn([...words], {
+    cwd: folder,
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+    env: { ...process.env, ...env, BERTH_URL: demo.url, BERTH_AIRGAP_FILE: demo.airgapFile },
+  });
+  const [code, stdout, stderr] = await Promise.all([
+    child.exited,
+    child.stdout.text(),
+    child.stderr.text(),
+  ]);
+  return { code, stdout, stderr };
+}
+
+/** A step that must end well before the next one makes sense. */
+export function mustWork(what: string, ended: Ended): void {
+  check(what, ended.code === 0, ended);
+  if (ended.code !== 0) finish();
+}
+
+/** In seven days, to the second: what the programs borrow until. */
+const borrowedUntil = `${new Date(Date.now() + 7 * 86_400_000).toISOString().slice(0, 19)}Z`;
+
+/** What each call of a program must print, whatever the language. */
+const expectedCalls = (licenseId: number): Readonly<Record<string, object>> => ({
+  register: {
+    product: "DEMO",
+    user: "ada",
+    user_info: "",
+    license_id: licenseId,
+    borrowed_until: null,
+    is_borrowed: false,
+    floating_users: 5,
+    lease: null,
+    id_in_license_json: licenseId,
+  },
+  borrow: {
+    license_id: licenseId,
+    borrowed_until: borrowedUntil,
+    is_borrowed: true,
+    max_borrow_time: 8_760,
+    has_lease: true,
+  },
+  addConsumption: {
+    license_id: licenseId,
+    max_consumptions: 100,
+    total_consumptions: 3,
+    max_overages: 10,
+    consumption_period: null,
+  },
+  addFeatureConsumption: { feature: "EXPORT", max_consumption: 50, total_consumptions: 2 },
+  generateLicenseRequest: {
+    product: "DEMO",
+    license_key: "ABCD-1234",
+    cloud_payload: null,
+    parts_of_payload: 3,
+  },
+  setKeys: { status: 200, updated: ["apiKey", "sharedKey"] },
+  addAirgapLicense: {
+    is_air_gapped: true,
+    short_code: "DEMO",
+    validity_period: null,
+    feature_types: ["activation", "consumption"],
+  },
+  refusal: { status: 400, code: "invalid_license_feature_code" },
+  getLicense: { id: licenseId, max_borrow_time: 8_760 },
+  unregister: { text: "user_unregistered" },
+});
+
+/** Runs the program that makes the calls, and judges what it printed: a line of JSON for each. */
+export async function judgeCalls(
+  work: Workplace,
+  language: string,
+  words: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const reply = await fetch(`${work.demo.url}/api/v4/license`);
+  const { id } = (await reply.json()) as { readonly id: number };
+  check("the license's id needs more than 32 bits", id > 2 ** 32, id);
+  const ended = await run(work, words, { ...env, BORROWED_UNTIL: borrowedUntil });
+  check(`${language}: the program ends well`, ended.code === 0, ended);
+  const printed = new Map(ended.stdout.split("\n").filter(Boolean).map(readLine));
+  for (const [call, expected] of Object.entries(expectedCalls(id))) {
+    const got = printed.get(call);
+    check(`${language}: ${call}`, isDeepStrictEqual(got, expected), { got, expected });
+  }
+}
+
+function readLine(line: string): [call: string, value: unknown] {
+  const { call, value } = JSON.parse(line) as { readonly call: string; readonly value: unknown };
+  return [call, value];
+}

@@ -1,0 +1,32 @@
+// A package by openapi-python-client: it is generated without a warning, and its calls are answered.
+import { join } from "node:path";
+import { check, finish, installPackages, needs } from "../faults/rig.ts";
+import { judgeCalls, mustWork, prepare, run } from "./generated-client.ts";
+
+needs({ python3: "python3" });
+if (!canMakeVenv()) installPackages(["python3-venv"]);
+if (!canMakeVenv()) {
+  console.error("this needs Python 3.11 or later with venv: apt-get install python3-venv");
+  process.exit(1);
+}
+
+function canMakeVenv(): boolean {
+  const program = "import ensurepip, sys; sys.exit(sys.version_info < (3, 11))";
+  return Bun.spawnSync(["python3", "-c", program]).exitCode === 0;
+}
+
+const work = await prepare("python");
+mustWork("a virtual environment is made", await run(work, ["python3", "-m", "venv", "venv"]));
+const bin = join(work.folder, "venv", "bin");
+const pip = [join(bin, "pip"), "install", "--quiet", "--disable-pip-version-check"];
+const installed = await run(work, [...pip, "--no-deps", "--requirement", "requirements.txt"]);
+mustWork("openapi-python-client is installed", installed);
+const generate = ["generate", "--path", work.document, "--config", "overrides.json"];
+const output = ["--meta", "none", "--output-path", "berth", "--fail-on-warning"];
+const env = { PATH: `${bin}:${process.env["PATH"] ?? ""}` };
+const words = [join(bin, "openapi-python-client"), ...generate, ...output];
+const generated = await run(work, words, env);
+mustWork("a package is generated", generated);
+check("without a warning", !/warn/i.test(generated.stdout + generated.stderr), generated);
+await judgeCalls(work, "Python", [join(bin, "python"), "calls.py"]);
+finish();
