@@ -182,7 +182,8 @@ describe("berth restore", () => {
     expect(kept).toHaveLength(1);
     const replaced = join(folder, kept[0] ?? "");
     expect(out).toContain(
-      `\n\n${folder} holds the backup now; the record says so, and the next request tells it.\n` +
+      `\n\n${folder} holds the backup now.\n` +
+        "This restore is in the audit log, and the vendor sees it with the next request.\n" +
         `What was there is kept in ${replaced}.\n`,
     );
     for (const [name, held] of Object.entries(contentsOf(replaced)))

@@ -129,7 +129,8 @@ const restoreCommand: Command = {
       return DONE;
     }
     print(report(folder, verified, manifest));
-    print(`\n${folder} holds the backup now; the record says so, and the next request tells it.`);
+    print(`\n${folder} holds the backup now.`);
+    print("This restore is in the audit log, and the vendor sees it with the next request.");
     if (replaced !== null) print(`What was there is kept in ${replaced}.`);
     if (lost === null) printWarning("what was lost cannot be told");
     else if (lost > 0) printWarning(`lost: ${count(lost, "change")}`);
