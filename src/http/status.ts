@@ -59,6 +59,9 @@ export const StatusReply = Type.Object(
         floating_slots_in_use: Type.Integer(),
         max_consumptions: Type.Union([Type.Integer(), Type.Null()]),
         total_consumptions: Type.Integer(),
+        allow_unlimited_consumptions: Type.Boolean({
+          description: "It counts without a limit; false without a maximum: it does not count.",
+        }),
       }),
     ),
     doors: Type.Array(Type.Object({ door: Type.String(), close: Type.String() }), {
@@ -140,6 +143,7 @@ export async function statusReply({
       floating_slots_in_use: slotsInUse,
       max_consumptions: terms.consumption?.max ?? null,
       total_consumptions: total,
+      allow_unlimited_consumptions: terms.consumption !== null && terms.consumption.max === null,
     })),
     doors: doors().map(({ door, close }) => ({ door, close })),
     certificate: certificateReply(certificate()),

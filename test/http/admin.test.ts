@@ -46,6 +46,7 @@ describe("status", () => {
           floating_slots_in_use: 1,
           max_consumptions: null,
           total_consumptions: 0,
+          allow_unlimited_consumptions: false,
         },
         {
           license_id: 2,
@@ -61,6 +62,7 @@ describe("status", () => {
           floating_slots_in_use: 0,
           max_consumptions: null,
           total_consumptions: 0,
+          allow_unlimited_consumptions: false,
         },
       ],
       refusals: [],

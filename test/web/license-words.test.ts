@@ -49,7 +49,7 @@ describe("terms in words", () => {
     expect(termsOf(await license())).toEqual([
       ["Product", "CAD"],
       ["Type", "perpetual"],
-      ["Valid", "for ever"],
+      ["Valid", "no end date"],
       ["Grace", "not needed: it does not end"],
       ["Slots", "3 users at a time"],
       ["Timeout", "a slot comes free 15 minutes after the last sign of life"],

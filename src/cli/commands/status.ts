@@ -72,7 +72,7 @@ function text(
     String(license.license_id),
     license.license_type,
     `${license.floating_slots_in_use}/${license.floating_users}`,
-    `${license.total_consumptions}/${license.max_consumptions ?? "-"}`,
+    consumedText(license),
     license.validity_period ?? "never",
     stateOf(license, now),
   ]);
@@ -108,6 +108,12 @@ function stateOf(license: License, now: string): string {
 }
 
 type License = StatusReply["licenses"][number];
+
+function consumedText(license: License): string {
+  const { total_consumptions, max_consumptions, allow_unlimited_consumptions } = license;
+  if (max_consumptions !== null) return `${total_consumptions}/${max_consumptions}`;
+  return allow_unlimited_consumptions ? `${total_consumptions}/unlimited` : "-";
+}
 
 const isMoved = ({ moved_until }: License): boolean => moved_until !== null;
 const isDrifted = ({ hardware_drift }: License): boolean => hardware_drift.length > 0;

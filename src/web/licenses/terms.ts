@@ -29,7 +29,7 @@ const typeOf = ({ license_type: type, is_trial }: License): string =>
   is_trial ? say.trial(say.types[type] ?? type) : (say.types[type] ?? type);
 
 export function validityOf({ start_date: start, validity_period: end }: License): string {
-  if (end === null) return start === null ? say.forEver : say.from(date(start));
+  if (end === null) return start === null ? say.noEndDate : say.from(date(start));
   return start === null ? say.until(when(end)) : say.between(date(start), when(end));
 }
 

@@ -38,7 +38,7 @@ function standing(used: number, all: number): string {
 
 export function Validity({ license, now }: { license: License; now: string }) {
   const { validity_period: end } = license;
-  if (end === null) return <span class="validity">{overview.forEver}</span>;
+  if (end === null) return <span class="validity">{overview.noEndDate}</span>;
   const [endsAt, at] = [instant(Date.parse(end)), instant(Date.parse(now))];
   if (endsAt <= at) return <span class="validity bad">{overview.ended}</span>;
   return isEndingSoon(endsAt, at) ? (

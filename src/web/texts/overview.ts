@@ -5,7 +5,7 @@ export const overview = {
   full: "all taken",
   over: (more: string) => `${more} more than the license now has`,
   validFor: (end: string) => `until ${end}`,
-  forEver: "for ever",
+  noEndDate: "no end date",
   ended: "ended",
   counted: (total: string, max: string) => `${total} of ${max} consumed`,
   countedOver: (over: string) => `${over} over`,
