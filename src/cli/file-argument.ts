@@ -1,4 +1,4 @@
-import { accessSync, constants, statSync } from "node:fs";
+import { accessSync, constants } from "node:fs";
 import { dirname, join, resolve, sep } from "node:path";
 import { readHeader } from "../license/document.ts";
 import { describeKind } from "../license/kind-names.ts";
@@ -7,7 +7,7 @@ import { DOWNLOADS, IDENTITY } from "../store/files.ts";
 import { BackupRefused } from "../store/refusal.ts";
 import { dataFolder, type Given } from "./command.ts";
 import { isArchive } from "./input-document.ts";
-import { firstBytes, isEmptyFile } from "./input-file.ts";
+import { firstBytes, isEmptyFile, isFolder } from "./input-file.ts";
 import { refuseSpecialFile } from "./output-file.ts";
 
 /** FILE, to be written: a full path, outside of the data folder it is made of. */
@@ -57,9 +57,6 @@ export function checkBackup(path: string): void {
 
 /** Enough to tell any signed document. */
 const MOST_OF_DOCUMENT = 64 * 1024;
-
-export const isFolder = (path: string): boolean =>
-  statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
 function named({ words: [file] }: Given, what: string, example: string): string {
   if (file === undefined || file === "") {

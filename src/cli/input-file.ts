@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync } from "node:fs";
+import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { errorCode } from "../platform/disk.ts";
 import { Misuse } from "../platform/options.ts";
 import { Failure } from "./command.ts";
@@ -28,6 +28,9 @@ export const isEmptyFile = (path: string): Failure =>
 export function firstBytes(path: string, most: number, what: string): Uint8Array {
   const bytes = Buffer.alloc(most);
   let length = 0;
+  // Systems differ in what they say of a folder that is opened like a file.
+  if (path !== "-" && isFolder(path))
+    throw new Failure(`${path} is a folder`, `name ${what}, a file`);
   try {
     const file = path === "-" ? 0 : openSync(path, "r");
     try {
@@ -40,19 +43,26 @@ export function firstBytes(path: string, most: number, what: string): Uint8Array
       if (file !== 0) closeSync(file);
     }
   } catch (error) {
-    throw unreadable(error, path, what);
+    throw unreadable(error, path);
   }
   return bytes.subarray(0, length);
 }
 
-function unreadable(error: unknown, path: string, what: string): unknown {
+export function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    // What is not there, or not to be read, is found out by whoever opens it.
+    return false;
+  }
+}
+
+function unreadable(error: unknown, path: string): unknown {
   const name = nameOfInput(path);
   switch (errorCode(error)) {
     case "ENOENT":
     case "ENOTDIR":
       return new Failure(`${name} is not there`, "check the name");
-    case "EISDIR":
-      return new Failure(`${name} is a folder`, `name ${what}, a file`);
     case "EACCES":
     case "EPERM":
       return new Failure(`permission denied: ${name}`, sudoHint());

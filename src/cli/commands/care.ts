@@ -9,9 +9,10 @@ import { FolderRefused } from "../../store/refusal.ts";
 import { restoreBackup } from "../../store/restore.ts";
 import { verify, type Verified } from "../../store/verify.ts";
 import { DONE, dataFolder, isSet, type Command } from "../command.ts";
-import { backupThere, checkBackup, isFolder, newFile } from "../file-argument.ts";
+import { backupThere, checkBackup, newFile } from "../file-argument.ts";
 import { option } from "../flags.ts";
 import { folderChecks } from "../folder-checks.ts";
+import { isFolder } from "../input-file.ts";
 import { count, print, printJson, printWarning, table } from "../terminal.ts";
 
 const EXAMPLE = "site.berth";
