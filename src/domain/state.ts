@@ -109,6 +109,16 @@ export interface TrustedVendor {
   readonly version: number;
   readonly products: readonly string[];
   readonly keys: readonly VendorKey[];
+  /** Keys that the vendor ended; absent: none. They stay above for what they signed before. */
+  readonly retired?: readonly RetiredKey[];
+}
+
+/** Nothing that this key signed comes in any more; what came in before stays. */
+export interface RetiredKey {
+  /** The key's id. */
+  readonly key: string;
+  /** From this second since 1970 on; absent: as soon as the vendor's document is known. */
+  readonly from?: number;
 }
 
 /** A public key as a JSON Web Key. */

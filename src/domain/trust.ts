@@ -3,7 +3,7 @@ import { decided, type Decision } from "./decision.ts";
 import type { Fault } from "./fault.ts";
 import { no, type Result } from "./result.ts";
 import type { State, TrustedVendor } from "./state.ts";
-import type { Instant } from "./time.ts";
+import { SECOND, type Instant } from "./time.ts";
 
 type TrustDecision = Result<Decision<{ readonly vendor: string }>, Fault>;
 
@@ -34,6 +34,14 @@ export function decideDistrustVendor(
   if (licenses.length > 0) return no({ code: "vendor_in_use", licenses: licenses.length });
   return decided([{ type: "VendorDistrusted", at, vendor, peer }], { vendor });
 }
+
+/** Whether a document signed with this key, by the key's id, is too late to come in. */
+export const isRetired = (
+  { retired = [] }: Pick<TrustedVendor, "retired">,
+  key: string,
+  at: Instant,
+): boolean =>
+  retired.some((one) => one.key === key && (one.from === undefined || one.from * SECOND <= at));
 
 export const claims = ({ products }: TrustedVendor, product: string): boolean =>
   products.includes(product);

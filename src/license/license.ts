@@ -1,6 +1,7 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { no, ok, type Result } from "../domain/result.ts";
+import type { Instant } from "../domain/time.ts";
 import type { Terms } from "../domain/terms.ts";
 import { signDocument } from "./document.ts";
 import { PublicKey, type PrivateKey } from "./keys.ts";
@@ -46,8 +47,9 @@ export type LicenseFault = VendorFault | "is not a license";
 export async function verifyLicense(
   document: string,
   vendors: readonly Vendor[],
+  at: Instant | null = null,
 ): Promise<Result<SignedLicense, LicenseFault>> {
-  const signed = await verifyFromVendor("license", document, vendors);
+  const signed = await verifyFromVendor("license", document, vendors, at);
   if (!signed.ok) return signed;
   const { payload: license, vendor } = signed.value;
   if (!Value.Check(LicenseDocument, license) || license.iss !== vendor.vendor) {

@@ -1,6 +1,7 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { no, ok, type Result } from "../domain/result.ts";
+import type { Instant } from "../domain/time.ts";
 import { signDocument } from "./document.ts";
 import type { PrivateKey, PublicKey } from "./keys.ts";
 import { decodeTerms, TermsDocument } from "./terms.ts";
@@ -41,8 +42,9 @@ export type PolicyFault = VendorFault | "is not a policy";
 export async function verifyPolicy(
   document: string,
   vendors: readonly Vendor[],
+  at: Instant | null = null,
 ): Promise<Result<SignedPolicy, PolicyFault>> {
-  const signed = await verifyFromVendor("policy", document, vendors);
+  const signed = await verifyFromVendor("policy", document, vendors, at);
   if (!signed.ok) return signed;
   const { payload: policy, vendor, key } = signed.value;
   const whole = Value.Check(Policy, policy) && decodeTerms(policy.terms) !== null;

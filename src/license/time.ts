@@ -1,6 +1,7 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { no, ok, type Result } from "../domain/result.ts";
+import type { Instant } from "../domain/time.ts";
 import { canonicalSymbols, CODE_BITS, decodeCode, encodeCode, fromCrockford } from "./code.ts";
 import { signDocument } from "./document.ts";
 import type { PrivateKey } from "./keys.ts";
@@ -45,8 +46,9 @@ export const signTime = (time: TimeDocument, key: PrivateKey): Promise<string> =
 export async function verifyTime(
   document: string,
   vendors: readonly Vendor[],
+  at: Instant | null = null,
 ): Promise<Result<TimeDocument, VendorFault | "is not a time">> {
-  const signed = await verifyFromVendor("time", document, vendors);
+  const signed = await verifyFromVendor("time", document, vendors, at);
   if (!signed.ok) return signed;
   const { payload, vendor } = signed.value;
   const whole = Value.Check(TimeDocument, payload) && payload.iss === vendor.vendor;

@@ -1,6 +1,8 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { no, ok, type Result } from "../domain/result.ts";
+import type { Instant } from "../domain/time.ts";
+import { isRetired } from "../domain/trust.ts";
 import {
   readHeader,
   signDocument,
@@ -11,17 +13,26 @@ import {
 } from "./document.ts";
 import { idOf, parsePublicKey, publicPart, PublicKey, type PrivateKey } from "./keys.ts";
 
+const Id = Type.String({ pattern: "^[0-9A-HJKMNP-TV-Z]{16}$" });
+
+/** A key that its vendor ended, as `RetiredKey` in a state: `from` is in seconds, as `iat` is. */
+const Retired = Type.Object(
+  { key: Id, from: Type.Optional(Type.Integer({ minimum: 0, maximum: 253_402_300_799 })) },
+  { additionalProperties: false },
+);
+
 /**
  * A vendor as an appliance knows it. Its id is that of its first key and stays when keys change; a
  * new key comes in by a document of a higher version, signed with a key that is trusted already.
  */
 export const Vendor = Type.Object(
   {
-    vendor: Type.String({ pattern: "^[0-9A-HJKMNP-TV-Z]{16}$" }),
+    vendor: Id,
     name: Type.String({ minLength: 1, maxLength: 256 }),
     version: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
     products: Type.Array(Type.String({ minLength: 1, maxLength: 256 }), { maxItems: 1_000 }),
     keys: Type.Array(PublicKey, { minItems: 1, maxItems: 16 }),
+    retired: Type.Optional(Type.Array(Retired, { minItems: 1, maxItems: 16 })),
   },
   { additionalProperties: false },
 );
@@ -35,7 +46,10 @@ export type TrustFault =
   | DocumentFault
   | "is not a vendor's trust document"
   | "is older than the one known"
-  | "is a successor document of a vendor that is not trusted here: take its trust.jwt first";
+  | "is a successor document of a vendor that is not trusted here: take its trust.jwt first"
+  | typeof SIGNED_WITH_RETIRED;
+
+const SIGNED_WITH_RETIRED = "is signed with a key that its vendor retired";
 
 /**
  * Reads a trust document. `known` is what is held of that vendor already: then one of its keys must
@@ -64,8 +78,14 @@ export async function verifyTrust(
   if (!verified.ok) return verified;
   const vendor = parseVendor(verified.value);
   if (vendor === null) return no("is not a vendor's trust document");
+  if (before !== null && isSame(vendor, before)) return ok(vendor);
+  // At once, also where the key may still sign licenses for a while: who stole it must not be able
+  // to take the retirement back.
+  if (before?.retired?.some(({ key }) => key === header.value.kid) === true) {
+    return no(SIGNED_WITH_RETIRED);
+  }
   const grows = before === null || vendor.version > before.version;
-  if (!grows && !isSame(vendor, before)) return no("is older than the one known");
+  if (!grows) return no("is older than the one known");
   return ok(vendor);
 }
 
@@ -87,6 +107,9 @@ export function trustFaultText(
 
 function parseVendor(value: unknown): Vendor | null {
   if (!Value.Check(Vendor, value)) return null;
+  // The newest key signs what comes next: a vendor without it could never say anything again.
+  const [newest] = value.keys;
+  if (newest !== undefined && value.retired?.some(({ key }) => key === idOf(newest))) return null;
   return value.keys.every((key) => parsePublicKey(key) !== null)
     ? { ...value, keys: value.keys.map(publicPart) }
     : null;
@@ -96,7 +119,8 @@ const isSame = (a: Vendor, b: Vendor): boolean =>
   a.version === b.version &&
   a.name === b.name &&
   Bun.deepEquals(a.products, b.products) &&
-  Bun.deepEquals(a.keys.map(publicPart), b.keys.map(publicPart));
+  Bun.deepEquals(a.keys.map(publicPart), b.keys.map(publicPart)) &&
+  Bun.deepEquals(a.retired ?? [], b.retired ?? []);
 
 export interface SignedByVendor {
   readonly vendor: Vendor;
@@ -104,13 +128,19 @@ export interface SignedByVendor {
   readonly payload: unknown;
 }
 
-export type VendorFault = DocumentFault | "is signed by nobody trusted here";
+export type VendorFault =
+  DocumentFault | "is signed by nobody trusted here" | typeof SIGNED_WITH_RETIRED;
 
-/** What one of `vendors` signed; that the document names the same one, its reader has to ask. */
+/**
+ * What one of `vendors` signed; that the document names the same one, its reader has to ask. A
+ * document that comes in now, `at`, must not be signed with a key that is retired by then; null: it
+ * came in before, or it is the desk's own.
+ */
 export async function verifyFromVendor(
   kind: Kind,
   document: string,
   vendors: readonly Vendor[],
+  at: Instant | null,
 ): Promise<Result<SignedByVendor, VendorFault>> {
   const header = readHeader(document);
   if (!header.ok) return header;
@@ -120,6 +150,7 @@ export async function verifyFromVendor(
     if (key === undefined) continue;
     const verified = await verifyDocument(kind, document, key);
     if (!verified.ok) return verified;
+    if (at !== null && isRetired(vendor, idOf(key), at)) return no(SIGNED_WITH_RETIRED);
     return ok({ vendor, key, payload: verified.value });
   }
   return no("is signed by nobody trusted here");

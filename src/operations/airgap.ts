@@ -3,6 +3,7 @@ import { openActivations } from "../domain/install.ts";
 import { no, ok, type Result } from "../domain/result.ts";
 import type { OpenActivation, State } from "../domain/state.ts";
 import { later, type Instant } from "../domain/time.ts";
+import { isRetired } from "../domain/trust.ts";
 import { limits } from "../domain/limits.ts";
 import { viewLicense, type LicenseView } from "../domain/views.ts";
 import { airgapLicenseId } from "../license/airgap-id.ts";
@@ -19,7 +20,7 @@ import {
   type Confirmation,
 } from "../license/confirmation.ts";
 import { isWeak, type Frozen } from "../license/hardware.ts";
-import { publicPart, rawKey } from "../license/keys.ts";
+import { idOf, publicPart, rawKey } from "../license/keys.ts";
 import { policyText, verifyPolicy, type SignedPolicy } from "../license/policy.ts";
 import { decodeTerms } from "../license/terms.ts";
 import type { Vendor } from "../license/trust.ts";
@@ -88,6 +89,7 @@ export class Airgap {
   /** A policy, and a code that confirms one of our open activations for it. */
   async install(asked: AirgapLicense): AirgapAnswer<LicenseView> {
     const found = await this.#store.read((state, at) => ({
+      at,
       vendors: [...state.vendors.values()] as Vendor[],
       open: openActivations(state, asked.licenseKey, at),
     }));
@@ -110,7 +112,12 @@ export class Airgap {
     if (!code.ok) return this.#wrongCode(code.fault, asked.peer);
     const again = await this.#installedBy(asked.licenseKey, verified.value, document, code.value);
     if (again !== null) return ok(again);
-    const { key } = verified.value;
+    const { key, vendor } = verified.value;
+    // After the line before: what is installed already may be signed with a key retired since.
+    if (isRetired(vendor, idOf(key), found.value.at)) {
+      const reason = "is signed with a key that its vendor retired";
+      return no({ code: "invalid_license_file", reason });
+    }
     let isOutdated = false;
     for (const open of found.value.open) {
       const confirmed = {

@@ -165,12 +165,18 @@ export class Licensing {
 
   /** Takes in what a vendor sent: a signature to check, then the rules. */
   async install(document: string, peer: string): LicensingAnswer<InstalledView> {
-    const vendors = await this.#store.read((state) => [...state.vendors.values()]);
-    if (!vendors.ok) return vendors;
     const text = document.trim();
     const misplaced = wrongKind(text, "license");
     if (misplaced !== null) return no(misplaced);
-    const verified = await verifyLicense(text, vendors.value as Vendor[]);
+    const known = await this.#store.read((state, at) => ({
+      vendors: [...state.vendors.values()] as Vendor[],
+      at,
+      isInstalled: [...state.licenses.values()].some(({ grant }) => grant.document === text),
+    }));
+    if (!known.ok) return known;
+    const { vendors, at, isInstalled } = known.value;
+    // The same file again changes nothing, so it may be signed with a key that is retired by now.
+    const verified = await verifyLicense(text, vendors, isInstalled ? null : at);
     if (!verified.ok) {
       return verified.fault === "is signed by nobody trusted here"
         ? no({ code: "untrusted_vendor" })
@@ -287,7 +293,9 @@ const viewVendor = (vendor: TrustedVendor): VendorView => {
   return { ...vendor, fingerprint: key === undefined ? "" : fingerprintOf(key) };
 };
 
-const asVendor = (vendor: TrustedVendor | undefined): Vendor | null =>
-  vendor === undefined
-    ? null
-    : { ...vendor, products: [...vendor.products], keys: [...vendor.keys] };
+function asVendor(vendor: TrustedVendor | undefined): Vendor | null {
+  if (vendor === undefined) return null;
+  const { retired, ...known } = vendor;
+  const whole = { ...known, products: [...known.products], keys: [...known.keys] };
+  return retired === undefined ? whole : { ...whole, retired: [...retired] };
+}

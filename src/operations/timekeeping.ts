@@ -95,13 +95,14 @@ export class Timekeeping {
   async repair(document: string, peer: string): ClockAnswer<ClockView> {
     const known = await this.#store.read((state, at) => ({
       vendors: [...state.vendors.values()] as Vendor[],
+      at,
       nonce: openQuestion(state, at),
       dated: [...state.licenses.values()].filter(({ terms }) => namesTime(terms)),
     }));
     if (!known.ok) return known;
     const misplaced = wrongKind(document.trim(), "time");
     if (misplaced !== null) return no(misplaced);
-    const verified = await verifyTime(document.trim(), known.value.vendors);
+    const verified = await verifyTime(document.trim(), known.value.vendors, known.value.at);
     if (!verified.ok) return no({ code: "invalid_license_file", reason: verified.fault });
     const { appliance, nonce, iat, iss } = verified.value;
     // A vendor's word moves what that vendor signed, and nothing of anybody else's.

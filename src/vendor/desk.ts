@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { SECOND, type Instant } from "../domain/time.ts";
 import { idOf, makeKey, publicPart, type PrivateKey } from "../license/keys.ts";
 import { signTrust, type Vendor } from "../license/trust.ts";
 import { wallClock } from "../platform/clock.ts";
@@ -23,6 +24,11 @@ export interface NewDesk {
   readonly name: string;
   readonly products: string[];
   readonly passphrase: string | null;
+}
+
+/** When sites stop taking what earlier keys signed; null: as soon as they know of it. */
+export interface Retirement {
+  readonly from: Instant | null;
 }
 
 /** A vendor's licensing desk: its key, the trust document it hands out, and what it did. */
@@ -86,12 +92,23 @@ export class Desk implements DeskRecords {
 
   /**
    * A new key takes over, by a document that the old one signs; a new site takes `trust.jwt` first
-   * and then each successor in turn. The old key file stays.
+   * and then each successor in turn. The old key file stays. `retire` ends every earlier key: at
+   * once at each site that takes the document, or from an instant on.
    */
-  async succeed(disk: Disk, folder: string, passphrase: string | null): Promise<Desk> {
+  async succeed(
+    disk: Disk,
+    folder: string,
+    passphrase: string | null,
+    retire: Retirement | null = null,
+  ): Promise<Desk> {
     const key = await makeKey();
     const keys = [publicPart(key), ...this.vendor.keys];
-    const vendor = { ...this.vendor, version: this.vendor.version + 1, keys };
+    const vendor: Vendor = {
+      ...this.vendor,
+      version: this.vendor.version + 1,
+      keys,
+      ...(retire !== null && { retired: retiredKeys(this.vendor, retire) }),
+    };
     const trust = await signTrust(vendor, this.key);
     await this.ledger.add(trustEntry(vendor));
     await whileLocked(disk, folder, async () => {
@@ -129,6 +146,12 @@ export class Desk implements DeskRecords {
     if (!vendor.keys.some((one) => one.x === key.x)) {
       throw new DeskRefused(`the key in ${folder} is not in its trust document`, "");
     }
+    if (vendor.retired?.some((one) => one.key === idOf(key)) === true) {
+      throw new DeskRefused(
+        `the key in ${folder} (${idOf(key)}) is retired, and signs nothing any more`,
+        "bring back the key that followed it from a backup",
+      );
+    }
     return new Desk(vendor, key, ledger);
   }
 
@@ -146,4 +169,13 @@ const trustEntry = (vendor: Vendor) => ({
   version: vendor.version,
   key: vendor.keys[0] === undefined ? "" : idOf(vendor.keys[0]),
   products: vendor.products,
+  ...(vendor.retired !== undefined && { retired: vendor.retired }),
 });
+
+/** The earlier keys of the next document. One that is ended already is not put off. */
+const retiredKeys = ({ keys, retired = [] }: Vendor, { from }: Retirement) =>
+  keys.map((key) => {
+    const known = retired.find((one) => one.key === idOf(key));
+    if (from === null) return { key: idOf(key) };
+    return known ?? { key: idOf(key), from: Math.floor(from / SECOND) };
+  });

@@ -10,6 +10,7 @@ import { rfc3339 } from "../platform/rfc3339.ts";
 import { continues, seenNow } from "./continuity.ts";
 import type { Desk } from "./desk.ts";
 import { refuseGivenBack } from "./given-back.ts";
+import { isSignedWithRetired } from "./license-list.ts";
 import { isSameKey, readableKey } from "./license-key.ts";
 import { DeskRefused } from "./refusal.ts";
 import type { Entry, Issued } from "./ledger.ts";
@@ -79,6 +80,12 @@ function sameAnswer(
 ): Prepared {
   const { license_id, serial, terms } = answered;
   refuseGivenBack(desk, answered, "ask the site for a new request, which gets a new license");
+  if (isSignedWithRetired(desk, answered)) {
+    throw new DeskRefused(
+      "this request was answered with a key that is retired since; sites refuse that answer",
+      "ask the site for a new request",
+    );
+  }
   const isOther = (options.licenseId ?? license_id) !== license_id;
   if (isOther || !changesNothing(desk, options, answered)) {
     throw new DeskRefused(

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { RetiredKey } from "../domain/state.ts";
 import type { Disk } from "../platform/disk.ts";
 import { appendFile, replaceFile } from "../platform/files.ts";
 import { GENESIS, sha256 } from "../platform/hash.ts";
@@ -72,6 +73,8 @@ export interface TrustSigned {
   /** Id of the key that is the current one by this document. */
   readonly key: string;
   readonly products: readonly string[];
+  /** The keys that are ended by it; absent: none. */
+  readonly retired?: readonly RetiredKey[];
 }
 
 /** A policy that left the desk; ledgers of older versions have none of these lines. */

@@ -1,5 +1,10 @@
 import type { Instant } from "../domain/time.ts";
+import { airgapLicenseId } from "../license/airgap-id.ts";
+import { readHeader } from "../license/document.ts";
+import { idOf, rawKey } from "../license/keys.ts";
+import type { Vendor } from "../license/trust.ts";
 import { isSameKey } from "./license-key.ts";
+import type { DeskRecords } from "./records.ts";
 import type { Issued, Ledger } from "./ledger.ts";
 
 export const LICENSE_STATES = [
@@ -64,6 +69,31 @@ export function newestOnly(licenses: readonly ListedLicense[]): ListedLicense[] 
     if (taken.has(line) || newest.get(line) !== one.serial) return false;
     return taken.add(line);
   });
+}
+
+/** Id of the key that signed it; null where that cannot be told. */
+function signerOf({ jwk, document, license_id, terms }: Issued, vendor: Vendor) {
+  if (jwk !== null) {
+    const header = readHeader(document);
+    return header.ok ? header.value.kid : null;
+  }
+  // A code has no room to name its key, but the license's id is made of it.
+  const licenseKey = terms.license_key ?? "";
+  const key = vendor.keys.find((one) => airgapLicenseId(rawKey(one), licenseKey) === license_id);
+  return key === undefined ? null : idOf(key);
+}
+
+/** Sites may be using them, and their vendor has retired the key they are signed with. */
+export function licensesToReissue({ vendor, ledger }: DeskRecords, now: Instant): ListedLicense[] {
+  if (vendor.retired === undefined) return [];
+  return newestOnly(listLicenses(ledger, now)).filter(
+    (one) => isOut(one) && isSignedWithRetired({ vendor }, one),
+  );
+}
+
+export function isSignedWithRetired({ vendor }: Pick<DeskRecords, "vendor">, issued: Issued) {
+  const signer = signerOf(issued, vendor);
+  return vendor.retired?.some(({ key }) => key === signer) === true;
 }
 
 /** Which licenses somebody wants to see; null: whatever it is. */

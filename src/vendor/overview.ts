@@ -1,9 +1,11 @@
-import type { Instant } from "../domain/time.ts";
+import { instant, SECOND, type Instant } from "../domain/time.ts";
 import { fingerprintOf, idOf } from "../license/keys.ts";
+import type { Vendor } from "../license/trust.ts";
 import type { Disk } from "../platform/disk.ts";
+import { rfc3339 } from "../platform/rfc3339.ts";
 import { Desk } from "./desk.ts";
 import { Ledger } from "./ledger.ts";
-import { listLicenses, newestOnly } from "./license-list.ts";
+import { licensesToReissue, listLicenses, newestOnly } from "./license-list.ts";
 import { readTrustChain } from "./records.ts";
 
 /** What a desk is, all of it known without its passphrase. */
@@ -16,7 +18,7 @@ export async function describeDesk(disk: Disk, folder: string, now: Instant) {
     fingerprint: fingerprintOf(key),
     /** Null: since the desk was made, or since an older version that left no line of it. */
     since: signed.find((one) => one.key === idOf(key))?.at ?? null,
-    state: place === 0 ? ("current" as const) : ("earlier" as const),
+    ...stateOf(vendor, idOf(key), place),
   }));
   const licenses: Record<string, number> = {};
   for (const { state } of newestOnly(listLicenses(ledger, now))) {
@@ -32,6 +34,23 @@ export async function describeDesk(disk: Disk, folder: string, now: Instant) {
     locked: await Desk.needsPassphrase(disk, folder),
     keys,
     licenses,
+    to_reissue: licensesToReissue({ vendor, ledger }, now).map(({ license_id }) => license_id),
     notes: ledger.notes,
+  };
+}
+
+interface KeyState {
+  readonly state: "current" | "earlier" | "retired";
+  /** Only of a retired key; null: as soon as a site knows of it. */
+  readonly retired_from?: string | null;
+}
+
+function stateOf({ retired = [] }: Vendor, key: string, place: number): KeyState {
+  const ended = retired.find((one) => one.key === key);
+  if (ended === undefined) return { state: place === 0 ? "current" : "earlier" };
+  const { from } = ended;
+  return {
+    state: "retired",
+    retired_from: from === undefined ? null : rfc3339(instant(from * SECOND)),
   };
 }

@@ -66,7 +66,7 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   "clock accept": [...SITE, "json"],
   "clock repair": [...SITE, "json"],
   "vendor init": [...DESK, "no-passphrase", "name", "product", "json"],
-  "vendor successor": [...DESK, "no-passphrase", "json"],
+  "vendor successor": [...DESK, "no-passphrase", "retire-old", "from", "json"],
   "vendor passphrase": [...DESK, "new-passphrase-file", "no-passphrase", "json"],
   "vendor issue": [
     ...DESK,
@@ -86,7 +86,9 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   "vendor show": ["dir", "json"],
   "vendor product add": [...DESK, "json"],
   "vendor product remove": [...DESK, "yes", "json"],
-  "vendor list": words("dir product customer appliance license-key state ending all csv json"),
+  "vendor list": words(
+    "dir product customer appliance license-key state ending all to-reissue csv json",
+  ),
   config: [...SETTINGS, "config", "json"],
   version: ["json"],
   notices: ["json"],

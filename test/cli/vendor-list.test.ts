@@ -184,6 +184,7 @@ describe("vendor show", () => {
         "given back": 1,
         "not yet started": 1,
       },
+      to_reissue: [],
     });
     const text = await done(["vendor", "show", ...dir]);
     for (const part of [fingerprintOf(desk.key), desk.vendor.vendor, "Acme", "CAD, CAM"]) {

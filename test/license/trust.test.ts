@@ -114,6 +114,39 @@ describe("a successor key", () => {
   });
 });
 
+describe("a retired key", () => {
+  const both: Vendor = { ...one, version: 3, keys: [publicPart(SUCCESSOR), publicPart(VENDOR)] };
+  const retiring = (retired: unknown) => ({ ...both, retired }) as Vendor;
+
+  test("is named by a document that it signs itself", async () => {
+    for (const retired of [[{ key: idOf(VENDOR) }], [{ key: idOf(VENDOR), from: 1_800_000_000 }]]) {
+      const text = await signTrust(retiring(retired), VENDOR);
+      expect(await verifyTrust(text, knowing(one))).toEqual({ ok: true, value: retiring(retired) });
+    }
+  });
+
+  test.each<[what: string, retired: unknown]>([
+    ["the newest key", [{ key: idOf(SUCCESSOR) }]],
+    ["no key", []],
+    ["a key that is no id", [{ key: "x" }]],
+    ["a time that is no whole second", [{ key: idOf(VENDOR), from: 1.5 }]],
+    ["a time as text", [{ key: idOf(VENDOR), from: "2027-01-01" }]],
+    ["something more", [{ key: idOf(VENDOR), until: 5 }]],
+  ])("is not named by a document that retires %s", async (_what, retired) => {
+    const text = await signTrust(retiring(retired), VENDOR);
+    expect(await verifyTrust(text, knowing(one))).toEqual(no("is not a vendor's trust document"));
+  });
+
+  test("signs no further document, and the newest key does", async () => {
+    const known = retiring([{ key: idOf(VENDOR) }]);
+    const next = { ...known, version: 4 };
+    const fault = no("is signed with a key that its vendor retired" as const);
+    expect(await verifyTrust(await signTrust(next, VENDOR), knowing(known))).toEqual(fault);
+    const text = await signTrust(next, SUCCESSOR);
+    expect(await verifyTrust(text, knowing(known))).toEqual({ ok: true, value: next });
+  });
+});
+
 describe("the version", () => {
   test("may not go back, although the right key signed", async () => {
     const text = await signTrust({ ...one, version: 1 }, VENDOR);

@@ -4,9 +4,10 @@ import { Misuse } from "../../platform/options.ts";
 import { Desk } from "../../vendor/desk.ts";
 import { DONE, isSet, listOf, stringOf, type Command } from "../command.ts";
 import { option } from "../flags.ts";
-import { checkNewPassphrase, currentPassphrase, newPassphrase, openDesk } from "../open-desk.ts";
+import { checkNewPassphrase, currentPassphrase, newPassphrase } from "../open-desk.ts";
 import { deskFlags as desk, deskFolder } from "../open-desk.ts";
 import { count, print, printJson, printWarning } from "../terminal.ts";
+import { successorCommand } from "./vendor-successor.ts";
 
 const init: Command = {
   name: "vendor init",
@@ -33,26 +34,6 @@ const init: Command = {
     const fingerprint = fingerprintOf(made.key);
     if (isSet(given, "json")) printJson({ vendor, fingerprint });
     else print(`vendor ${vendor}\nfingerprint ${fingerprint}\nhand out trust.jwt; keep the key`);
-    return DONE;
-  },
-};
-
-const successor: Command = {
-  name: "vendor successor",
-  summary: "a new key takes over; sites that trust the old one take the successor document",
-  options: [...desk, option.noPassphrase, option.json],
-  examples: ["berth vendor successor --dir desk"],
-  async run(given) {
-    checkNewPassphrase(given, "passphrase-file");
-    const before = await openDesk(given);
-    const passphrase = await newPassphrase(given, "passphrase-file");
-    const after = await before.succeed(realDisk, deskFolder(given), passphrase);
-    const fingerprint = fingerprintOf(after.key);
-    if (isSet(given, "json")) printJson({ vendor: after.vendor.vendor, fingerprint });
-    else
-      print(
-        `fingerprint ${fingerprint}\nhand out successor-${after.vendor.version}.jwt; new sites take trust.jwt first`,
-      );
     return DONE;
   },
 };
@@ -91,4 +72,4 @@ const passphrase: Command = {
 };
 
 /** The desk itself: its key and its trust documents. */
-export const deskCommands: readonly Command[] = [init, successor, passphrase];
+export const deskCommands: readonly Command[] = [init, passphrase, successorCommand];

@@ -5,6 +5,7 @@ import { Misuse, type Option } from "../../platform/options.ts";
 import {
   filterLicenses,
   LICENSE_STATES,
+  licensesToReissue,
   listLicenses,
   newestOnly,
   type LicenseFilter,
@@ -56,6 +57,11 @@ export const listCommand: Command = {
     option.dir,
     ...filters,
     { name: "all", type: "boolean", help: "every serial, also those that a newer one replaced" },
+    {
+      name: "to-reissue",
+      type: "boolean",
+      help: "in use at a site, and signed with a key that is retired since",
+    },
     { name: "csv", type: "boolean", help: "print CSV, for a spreadsheet" },
     option.json,
   ],
@@ -74,7 +80,12 @@ export const listCommand: Command = {
     const every = listLicenses(records.ledger, now);
     // Older serials are in one of these states alone: nobody asks for it and wants none of them.
     const isAll = isSet(given, "all") || filter.state === "replaced";
-    const found = filterLicenses(isAll ? every : newestOnly(every), filter);
+    const chosen = isSet(given, "to-reissue")
+      ? licensesToReissue(records, now)
+      : isAll
+        ? every
+        : newestOnly(every);
+    const found = filterLicenses(chosen, filter);
     if (isSet(given, "json")) printJson(found);
     else if (isSet(given, "csv")) printCsv([CSV_HEADER, ...found.map(csvCells)].map(csvRecord));
     else if (every.length === 0) print("nothing was issued yet");

@@ -4,7 +4,7 @@ import { describeDesk } from "../../vendor/overview.ts";
 import { DONE, isSet, type Command } from "../command.ts";
 import { option } from "../flags.ts";
 import { deskFolder } from "../open-desk.ts";
-import { print, printJson, printWarning, table } from "../terminal.ts";
+import { count, print, printJson, printWarning, table } from "../terminal.ts";
 
 export const showCommand: Command = {
   name: "vendor show",
@@ -31,13 +31,17 @@ export const showCommand: Command = {
         ["licenses", states.length === 0 ? "none" : states.join(", ")],
       ]),
     );
-    const rows = shown.keys.map(({ key, fingerprint, since, state }) => [
+    const rows = shown.keys.map(({ key, fingerprint, since, state, retired_from }) => [
       key,
       fingerprint,
       key === shown.vendor ? "the beginning" : (since ?? "unknown"),
-      state,
+      retired_from == null ? state : `${state} from ${retired_from}`,
     ]);
     print(`\n${table([["KEY", "FINGERPRINT", "SINCE", "STATE"], ...rows])}`);
+    const reissue = shown.to_reissue.length;
+    if (reissue > 0) {
+      print(`\n${count(reissue, "license")} to be re-issued: berth vendor list --to-reissue`);
+    }
     return DONE;
   },
 };

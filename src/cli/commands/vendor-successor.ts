@@ -1,0 +1,90 @@
+import { instant, type Instant } from "../../domain/time.ts";
+import { fingerprintOf } from "../../license/keys.ts";
+import { wallClock } from "../../platform/clock.ts";
+import { realDisk } from "../../platform/disk.ts";
+import { Misuse } from "../../platform/options.ts";
+import { licensesToReissue, type ListedLicense } from "../../vendor/license-list.ts";
+import { successorName } from "../../vendor/records.ts";
+import { DONE, isSet, stringOf, type Command, type Given } from "../command.ts";
+import { option } from "../flags.ts";
+import { checkNewPassphrase, deskFlags, deskFolder } from "../open-desk.ts";
+import { newPassphrase, openDesk } from "../open-desk.ts";
+import { count, oneLine, print, printJson } from "../terminal.ts";
+
+export const successorCommand: Command = {
+  name: "vendor successor",
+  summary: "a new key takes over; with --retire-old, sites take nothing that an old key signs",
+  options: [
+    ...deskFlags,
+    option.noPassphrase,
+    {
+      name: "retire-old",
+      type: "boolean",
+      help: "end every earlier key: a site that took the document takes nothing new from it",
+    },
+    {
+      name: "from",
+      type: "string",
+      value: "DAY",
+      help: "end them as this day begins, by the site's clock (UTC); without it, at once",
+    },
+    option.json,
+  ],
+  examples: [
+    "berth vendor successor --dir desk",
+    "berth vendor successor --dir desk --retire-old",
+    "berth vendor successor --dir desk --retire-old --from 2027-01-01",
+  ],
+  async run(given) {
+    const from = dayIn(given);
+    if (from !== null && !isSet(given, "retire-old")) {
+      throw new Misuse("--from is for --retire-old", "berth help vendor successor");
+    }
+    checkNewPassphrase(given, "passphrase-file");
+    const before = await openDesk(given);
+    const passphrase = await newPassphrase(given, "passphrase-file");
+    const retire = isSet(given, "retire-old") ? { from } : null;
+    const after = await before.succeed(realDisk, deskFolder(given), passphrase, retire);
+    const { vendor, version, retired = [] } = after.vendor;
+    const fingerprint = fingerprintOf(after.key);
+    const document = successorName(version);
+    const reissue = licensesToReissue(after, wallClock());
+    if (isSet(given, "json")) {
+      const to_reissue = reissue.map(({ license_id }) => license_id);
+      printJson({ vendor, fingerprint, document, retired, to_reissue });
+      return DONE;
+    }
+    print(`fingerprint ${fingerprint}`);
+    print(`hand out ${document}; new sites take trust.jwt first`);
+    print(`each site takes it with: berth trust add ${document}`);
+    for (const { key } of retired) print(`the key ${key} is retired`);
+    printToReissue(reissue);
+    return DONE;
+  },
+};
+
+const MOST_SHOWN = 20;
+
+/** They stay valid where they are installed; nothing else that their key signs is taken there. */
+function printToReissue(licenses: readonly ListedLicense[]): void {
+  if (licenses.length === 0) return;
+  print(`\n${count(licenses.length, "license")} signed with a retired key should be re-issued:`);
+  for (const { license_id, jwk, customer } of licenses.slice(0, MOST_SHOWN)) {
+    const how =
+      jwk === null
+        ? "by code: the site gives it back, then vendor policy and vendor confirm"
+        : `berth vendor issue --renew ${license_id} --out ${license_id}.jwt`;
+    print(`  ${license_id} ${oneLine(customer ?? "-")}  ${how}`);
+  }
+  print("berth vendor list --to-reissue shows all of them");
+}
+
+function dayIn(given: Given): Instant | null {
+  const text = stringOf(given, "from");
+  if (text === null) return null;
+  const at = Date.parse(`${text}T00:00:00.000Z`);
+  const isDay = /^\d{4}-\d\d-\d\d$/.test(text) && new Date(at || 0).toISOString().startsWith(text);
+  if (!isDay || at < 0)
+    throw new Misuse(`--from ${oneLine(text)} is no day`, "for example 2027-01-01");
+  return instant(at);
+}

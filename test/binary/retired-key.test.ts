@@ -1,0 +1,84 @@
+// A vendor's key was stolen: the vendor retires it, and a running site learns of it.
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { cpSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { berth, done, doneJson, start } from "../support/berth.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(120_000);
+
+interface Retired {
+  readonly document: string;
+  readonly fingerprint: string;
+  readonly retired: { readonly key: string }[];
+  readonly to_reissue: number[];
+}
+
+test("a site that took the successor refuses what the stolen key signs, and takes re-issued licenses", async () => {
+  const root = tempFolder();
+  const path = (name: string): string => join(root, name);
+  const [dir, data] = [
+    ["--dir", path("desk")],
+    ["--data", path("site")],
+  ];
+  const named = ["--name", "Acme", "--product", "CAD", "--no-passphrase"];
+  const { vendor } = await doneJson<{ vendor: string }>(["vendor", "init", ...dir, ...named]);
+  const site = await start(["serve", ...data]);
+  const trust = (file: string): Promise<Response> =>
+    fetch(`${site.url}/api/admin/v1/trust/add`, {
+      method: "POST",
+      body: JSON.stringify({ license: readFileSync(path(`desk/${file}`), "utf8") }),
+      headers: { "content-type": "application/json" },
+    });
+  const add = (file: string) => berth(["license", "add", path(file), ...data]);
+  const request = async (file: string): Promise<string[]> => {
+    await done(["license", "request", ...data, "--product", "CAD", "--out", path(file)]);
+    return ["--request", path(file), "--allow-weak-binding"];
+  };
+
+  expect((await trust("trust.jwt")).status).toBe(200);
+  const asked = await request("request.jwt");
+  await done(["vendor", "issue", ...dir, ...asked, "--slots", "3", "--out", path("license.jwt")]);
+  expect((await add("license.jwt")).code).toBe(0);
+
+  // A copy of the desk is what a thief has.
+  cpSync(path("desk"), path("thief"), { recursive: true });
+  const words = ["vendor", "successor", ...dir, "--no-passphrase", "--retire-old"];
+  const retired = await doneJson<Retired>(words);
+  expect(retired).toMatchObject({ document: "successor-2.jwt", retired: [{ key: vendor }] });
+  const [id = 0, ...more] = retired.to_reissue;
+  expect(more).toEqual([]);
+  expect(await done(["vendor", "show", ...dir])).toContain("1 license to be re-issued");
+  expect((await trust("successor-2.jwt")).status).toBe(200);
+
+  const thief = ["vendor", "issue", "--dir", path("thief")];
+  const forged = ["--renew", String(id), "--slots", "999", "--out", path("forged.jwt")];
+  await done([...thief, ...forged]);
+  const refused = await add("forged.jwt");
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("vendor retired")]);
+
+  const renewed = ["--renew", String(id), "--out", path("renewed.jwt")];
+  await done(["vendor", "issue", ...dir, ...renewed]);
+  expect((await add("renewed.jwt")).code).toBe(0);
+  const left = await doneJson<unknown[]>(["vendor", "list", ...dir, "--to-reissue"]);
+  expect(left).toEqual([]);
+  await site.stop();
+  const licenses = await doneJson<object[]>(["license", "list", ...data]);
+  expect(licenses).toHaveLength(1);
+  expect((await berth(["verify", ...data])).code).toBe(0);
+});
+
+test.each([
+  [["--from", "2027-01-01"], "--from is for --retire-old"],
+  [["--retire-old", "--from", "2027-02-30"], "--from 2027-02-30 is no day"],
+  [["--retire-old", "--from", "soon"], "--from soon is no day"],
+])("vendor successor refuses %j and changes nothing", async (flags, wrong) => {
+  const dir = ["--dir", join(tempFolder(), "desk")];
+  await done(["vendor", "init", ...dir, "--name", "A", "--product", "CAD", "--no-passphrase"]);
+  const said = await berth(["vendor", "successor", ...dir, "--no-passphrase", ...flags]);
+  expect([said.code, said.stdout]).toEqual([2, ""]);
+  expect(said.stderr).toContain(wrong);
+  const shown = await doneJson<{ keys: unknown[] }>(["vendor", "show", ...dir]);
+  expect(shown.keys).toHaveLength(1);
+});

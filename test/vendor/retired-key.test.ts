@@ -1,0 +1,205 @@
+import { describe, expect, test } from "bun:test";
+import { readFileSync, renameSync } from "node:fs";
+import { join } from "node:path";
+import { signatureCheck } from "../../src/cli/folder-checks.ts";
+import { no } from "../../src/domain/result.ts";
+import { DAY, instant, later, SECOND } from "../../src/domain/time.ts";
+import { idOf, makeKey, publicPart } from "../../src/license/keys.ts";
+import { decodeTimeCode, signTime } from "../../src/license/time.ts";
+import { signTrust } from "../../src/license/trust.ts";
+import { realDisk } from "../../src/platform/disk.ts";
+import { replay } from "../../src/store/replay.ts";
+import { confirmActivation, makePolicy } from "../../src/vendor/airgap.ts";
+import { Desk, type Retirement } from "../../src/vendor/desk.ts";
+import { licensesToReissue } from "../../src/vendor/license-list.ts";
+import { DeskRefused } from "../../src/vendor/refusal.ts";
+import { expectOk, openAppliance, type Appliance } from "../support/api.ts";
+import { issued, openDesk, requestFrom } from "../support/desk.ts";
+import { granted } from "../support/licensed-store.ts";
+import { MONDAY } from "../support/scenario.ts";
+
+const RETIRED = "is signed with a key that its vendor retired";
+const REFUSED = no({ code: "invalid_license_file" as const, reason: RETIRED });
+
+const NOW: Retirement = { from: null };
+
+/** A site with a license; then the vendor's key is stolen, and `thief` is who holds it. */
+async function stolen(retirement: Retirement) {
+  const { desk: thief, folder, site } = await openDesk();
+  const first = await issued(thief, await requestFrom(site), { terms: { slots: 1 } });
+  granted(await site.licensing.install(first.document, "test"));
+  const desk = await thief.succeed(realDisk, folder, null, retirement);
+  const document = readFileSync(join(folder, "successor-2.jwt"), "utf8");
+  return { thief, desk, folder, site, first, document };
+}
+
+async function refusal(act: Promise<unknown>): Promise<string> {
+  try {
+    await act;
+  } catch (error) {
+    if (error instanceof DeskRefused) return error.message;
+    throw error;
+  }
+  throw new Error("it was not refused");
+}
+
+/** Everything a vendor's key can sign for a site, as a thief of it would, dated long ago. */
+const ATTACKS: Readonly<Record<string, (site: Appliance, thief: Desk) => Promise<unknown>>> = {
+  async "a license that answers a request"(site, thief) {
+    const made = await issued(thief, await requestFrom(site, "ray"), {
+      now: instant(MONDAY - 300 * DAY),
+    });
+    return site.licensing.install(made.document, "test");
+  },
+  async "a renewal"(site, thief) {
+    const [license] = thief.ledger.issued();
+    const renew = license?.license_id ?? 0;
+    const made = await issued(thief, null, { renew, now: instant(MONDAY - 300 * DAY) });
+    return site.licensing.install(made.document, "test");
+  },
+  async "a policy with its confirmation code"(site, thief) {
+    const activation = granted(await site.services.airgap.generate("K-1", "", "test"));
+    const policy = await makePolicy(thief, "P", { product: "sim" }, MONDAY);
+    const { confirmation_code } = await confirmActivation(thief, {
+      policy,
+      licenseKey: "K-1",
+      activationCode: activation.code,
+      initializationCode: "",
+      validUntil: null,
+      serial: null,
+      allowWeakBinding: false,
+      now: MONDAY,
+    });
+    const asked = { licenseKey: "K-1", policyId: "P", code: confirmation_code, peer: "test" };
+    return site.services.airgap.install({ policy, ...asked });
+  },
+  async "a time"(site, thief) {
+    const made = await site.post<{ code: string }>("/api/admin/v1/clock/ask", {});
+    const asked = decodeTimeCode(expectOk(made).code);
+    if (asked === null) throw new Error("not a clock code");
+    const iat = Math.floor(site.clock.now / SECOND) - 60;
+    const time = await signTime({ iss: thief.vendor.vendor, iat, ...asked }, thief.key);
+    return site.services.timekeeping.repair(time, "test");
+  },
+};
+
+describe("a key that is retired at once", () => {
+  test.each(Object.keys(ATTACKS))("signs %s that no site takes any more", async (name) => {
+    const { site, thief, document } = await stolen(NOW);
+    granted(await site.licensing.trust(document, "test"));
+    expect(await ATTACKS[name]?.(site, thief)).toEqual(REFUSED);
+  });
+
+  test.each(Object.keys(ATTACKS))(
+    "signs %s that a site takes which does not know of it yet",
+    async (name) => {
+      const { site, thief } = await stolen(NOW);
+      expect(await ATTACKS[name]?.(site, thief)).toMatchObject({ ok: true });
+    },
+  );
+
+  test("signs no trust document any more, not even one that takes the retirement back", async () => {
+    const { site, thief, document, desk } = await stolen(NOW);
+    granted(await site.licensing.trust(document, "test"));
+    const own = publicPart(await makeKey());
+    const { retired: _, ...unretired } = desk.vendor;
+    for (const vendor of [
+      { ...thief.vendor, version: 9 },
+      { ...unretired, version: 9 },
+      { ...desk.vendor, version: 9, keys: [own, ...desk.vendor.keys] },
+    ]) {
+      const forged = await signTrust(vendor, thief.key);
+      expect(await site.licensing.trust(forged, "test")).toEqual(REFUSED);
+    }
+    const again = await site.licensing.trust(document, "test");
+    expect(again).toMatchObject({ ok: true, value: { version: 2 } });
+  });
+
+  test("leaves what was installed before valid, at a start and when it is sent again", async () => {
+    const { site, document, first } = await stolen(NOW);
+    granted(await site.licensing.trust(document, "test"));
+    expect(granted(await site.licensing.install(first.document, "test")).id).toBe(first.license_id);
+    await site.stop();
+    const replayed = await replay(realDisk, site.folder);
+    if (replayed === null) throw new Error("the folder is empty");
+    expect(replayed.state.licenses.size).toBe(1);
+    expect(await signatureCheck(null)(replayed.state)).toBeNull();
+  });
+
+  test("is still refused after the site was started again", async () => {
+    const { site, thief, document } = await stolen(NOW);
+    granted(await site.licensing.trust(document, "test"));
+    await site.stop();
+    const next = await openAppliance({ folder: site.folder, licenses: {} });
+    expect(await ATTACKS["a renewal"]?.(next, thief)).toEqual(REFUSED);
+  });
+
+  test("is followed by licenses that the new key signs, and the site takes them", async () => {
+    const { site, document, folder, first } = await stolen(NOW);
+    const desk = await Desk.open(realDisk, folder, null);
+    expect(licensesToReissue(desk, MONDAY).map(({ license_id }) => license_id)).toEqual([
+      first.license_id,
+    ]);
+    const renewal = await issued(desk, null, { renew: first.license_id });
+    expect(renewal.terms).toEqual(first.terms);
+    expect((await site.licensing.install(renewal.document, "test")).ok).toBe(false);
+    granted(await site.licensing.trust(document, "test"));
+    const installed = granted(await site.licensing.install(renewal.document, "test"));
+    expect([installed.id, installed.terms.slots]).toEqual([first.license_id, 1]);
+    expect(licensesToReissue(desk, MONDAY)).toEqual([]);
+  });
+
+  test("does not answer a request again with what it signed before", async () => {
+    const { desk: thief, folder, site } = await openDesk();
+    const request = await requestFrom(site);
+    await issued(thief, request);
+    const desk = await thief.succeed(realDisk, folder, null, NOW);
+    expect(await refusal(issued(desk, request))).toContain("answered with a key that is retired");
+  });
+
+  test("does not open the desk any more when its file is put back", async () => {
+    const { folder, thief } = await stolen(NOW);
+    renameSync(join(folder, `${idOf(thief.key)}.vendor.jwk`), join(folder, "vendor.jwk"));
+    expect(await refusal(Desk.open(realDisk, folder, null))).toContain(
+      "is retired, and signs nothing",
+    );
+  });
+});
+
+describe("a key that is retired from a day on", () => {
+  const DAY_AFTER = later(MONDAY, 2 * DAY);
+
+  test.each(Object.keys(ATTACKS))("signs %s until that day, and not from then on", async (name) => {
+    const before = await stolen({ from: DAY_AFTER });
+    granted(await before.site.licensing.trust(before.document, "test"));
+    before.site.clock.now = instant(DAY_AFTER - 1);
+    expect(await ATTACKS[name]?.(before.site, before.thief)).toMatchObject({ ok: true });
+    const after = await stolen({ from: DAY_AFTER });
+    granted(await after.site.licensing.trust(after.document, "test"));
+    after.site.clock.now = DAY_AFTER;
+    expect(await ATTACKS[name]?.(after.site, after.thief)).toEqual(REFUSED);
+  });
+
+  test("signs no trust document even before that day", async () => {
+    const { site, thief, document } = await stolen({ from: DAY_AFTER });
+    granted(await site.licensing.trust(document, "test"));
+    const forged = await signTrust({ ...thief.vendor, version: 9 }, thief.key);
+    expect(await site.licensing.trust(forged, "test")).toEqual(REFUSED);
+  });
+
+  test("is retired with every earlier key, none of them put off by a later document", async () => {
+    const { desk, folder, thief } = await stolen({ from: DAY_AFTER });
+    const third = await desk.succeed(realDisk, folder, null, { from: later(DAY_AFTER, DAY) });
+    expect(third.vendor.retired).toEqual([
+      { key: idOf(desk.key), from: later(DAY_AFTER, DAY) / SECOND },
+      { key: idOf(thief.key), from: DAY_AFTER / SECOND },
+    ]);
+    const fourth = await third.succeed(realDisk, folder, null);
+    expect(fourth.vendor.retired).toEqual(third.vendor.retired);
+    const fifth = await fourth.succeed(realDisk, folder, null, NOW);
+    expect(fifth.vendor.retired).toEqual(
+      [fourth, third, desk, thief].map(({ key }) => ({ key: idOf(key) })),
+    );
+    expect((await Desk.open(realDisk, folder, null)).vendor).toEqual(fifth.vendor);
+  });
+});
