@@ -270,6 +270,11 @@ export const option = {
     fallback: () => "0.0.0.0:8443",
     check: listenCheck,
   },
+  local: {
+    name: "local",
+    type: "boolean",
+    help: "times of this machine's time zone instead of UTC; not in JSON",
+  },
   json: { name: "json", type: "boolean", help: "print JSON" },
 } as const satisfies Readonly<Record<string, Option>>;
 

@@ -113,6 +113,27 @@ test("berth record says this machine of what was done on the machine itself", as
   ]);
 });
 
+test("--local shows the times of record and slots in the machine's time zone", async () => {
+  const { folder } = await lived();
+  const shown = (words: string[]) =>
+    done([...words, "--data", folder], { env: { TZ: "Asia/Tokyo" } });
+  const inTokyo = (text: string): string =>
+    text.replaceAll(/\b\d{4}-\S+Z\b/g, (time) => {
+      const moved = new Date(Date.parse(time) + 9 * 3_600_000).toISOString();
+      return moved.replace(time.includes(".") ? "Z" : ".000Z", "+09:00");
+    });
+  for (const words of [["record", "--user", "ada"], ["slots"]]) {
+    const utc = await shown(words);
+    const local = await shown([...words, "--local"]);
+    const columns = (text: string): string[][] => text.split("\n").map((row) => row.split(/ {2,}/));
+    expect(utc).toMatch(/\d{4}-\d\d-\d\dT\S+Z/);
+    expect(columns(local)).toEqual(columns(inTokyo(utc)));
+    expect(local).not.toMatch(/\d{4}-\d\d-\d\dT\S+Z/);
+  }
+  const json = await shown(["slots", "--json", "--local"]);
+  expect(json).not.toContain("+09:00");
+});
+
 test("berth help record lists the types of events", async () => {
   const help = await done(["help", "record"]);
   for (const type of eventTypes) expect(help).toContain(type);

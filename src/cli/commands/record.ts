@@ -10,6 +10,7 @@ import { checkRecord, type CheckedRecord } from "../../store/record-check.ts";
 import { DONE, isSet, listOf, place, stringOf, type Command, type Given } from "../command.ts";
 import { fileThere } from "../file-argument.ts";
 import { option } from "../flags.ts";
+import { timesFor } from "../local-time.ts";
 import { momentOf } from "../moment.ts";
 import { nearest } from "../nearest.ts";
 import { refuseToReplace, writeOutput } from "../output-file.ts";
@@ -35,6 +36,7 @@ const show: Command = {
     option.until,
     option.text,
     option.newOut,
+    option.local,
     option.json,
   ],
   examples: [
@@ -51,7 +53,10 @@ const show: Command = {
     const query = queryOf(given);
     const reply = await reach(place(given), (call) => gather(call, given, query));
     if (isSet(given, "json")) printJson(reply);
-    else print(reply.events.length === 0 ? "nothing on record fits" : text(reply.events));
+    else
+      print(
+        reply.events.length === 0 ? "nothing on record fits" : text(reply.events, timesFor(given)),
+      );
     return DONE;
   },
 };
@@ -104,10 +109,10 @@ function checkTypes(types: readonly string[]): void {
   }
 }
 
-function text(events: readonly EntryReply[]): string {
+function text(events: readonly EntryReply[], time: (text: string) => string): string {
   const header = ["AT", "WHAT", "PRODUCT", "USER", "FROM"];
   const rows = events.map(({ at, summary, product, user, peer }) =>
-    [at, summary, product ?? "-", user ?? "-", peerText(peer ?? "-")].map(onOneLine),
+    [time(at), time(summary), product ?? "-", user ?? "-", peerText(peer ?? "-")].map(onOneLine),
   );
   return table([header, ...rows]);
 }

@@ -1,0 +1,16 @@
+import { isSet, type Given } from "./command.ts";
+
+const UTC = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z/g;
+
+/**
+ * With --local, times in Berth's own form become those of this machine's time zone, with the
+ * offset, so that they can still be compared. Columns of names stay as they are.
+ */
+export const timesFor = (given: Given): ((text: string) => string) =>
+  isSet(given, "local") ? (text) => text.replaceAll(UTC, inTimeZone) : (text) => text;
+
+const inTimeZone = (time: string): string =>
+  Temporal.Instant.from(time).toString({
+    timeZone: Temporal.Now.timeZoneId(),
+    fractionalSecondDigits: time.includes(".") ? 3 : 0,
+  });
