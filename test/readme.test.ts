@@ -122,3 +122,16 @@ test("every refusal it explains is one that Berth makes", () => {
   expect(codes.length).toBeGreaterThan(10);
   expect(codes.filter((code) => !new RegExp(`^  ${code}: \\{`, "m").test(faults))).toEqual([]);
 });
+
+test("the README generates clients with the versions that bun run test:clients uses", () => {
+  const folder = join(import.meta.dir, "clients");
+  const pinned = (file: string, version: RegExp): string =>
+    version.exec(readFileSync(join(folder, file), "utf8"))?.[1] ?? `none in ${file}`;
+  const python = pinned("python/requirements.txt", /^openapi-python-client==(.+)$/m);
+  const types = pinned("typescript/package.json", /"openapi-typescript": "(.+)"/);
+  const compiler = pinned("typescript/package.json", /"typescript": "(.+)"/);
+  const go = pinned("go.ts", /"(github\.com\/oapi-codegen\/.+)"/);
+  expect(readme).toContain(`pip install openapi-python-client==${python}\n`);
+  expect(readme).toContain(`npx -y -p openapi-typescript@${types} -p typescript@${compiler} `);
+  expect(readme).toContain(`go run ${go} `);
+});
