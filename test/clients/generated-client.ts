@@ -1,9 +1,10 @@
 // What the clients of all languages share: the server that they call, the program that calls it,
 // and what it must print. Everything that is generated stays in a folder that is gone at the end.
-import { cpSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { atEnd, check, finish, rigFolder } from "../faults/rig.ts";
+import { atEnd, check, finish } from "../faults/rig.ts";
 import { startBinary } from "../support/binary.ts";
 
 export interface Demo {
@@ -21,9 +22,12 @@ export interface Workplace {
 
 /** A copy of a language's files beside the document of a running demo. */
 export async function prepare(language: string): Promise<Workplace> {
-  const folder = join(rigFolder(), language);
+  // Not in memory, where there may be little room and programs may not be run.
+  const root = mkdtempSync(join(tmpdir(), "berth-client-"));
+  atEnd(() => rmSync(root, { recursive: true, force: true }));
+  const folder = join(root, language);
   cpSync(join(import.meta.dir, language), folder, { recursive: true });
-  const data = join(rigFolder(), "demo");
+  const data = join(root, "demo");
   const server = await startBinary("demo", "--listen", "127.0.0.1:0", "--data", data);
   atEnd(() => server.signal("SIGKILL"));
   const document = join(folder, "openapi.json");

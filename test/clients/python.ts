@@ -18,7 +18,7 @@ function canMakeVenv(): boolean {
 const work = await prepare("python");
 mustWork("a virtual environment is made", await run(work, ["python3", "-m", "venv", "venv"]));
 const bin = join(work.folder, "venv", "bin");
-const pip = [join(bin, "pip"), "install", "--quiet", "--disable-pip-version-check"];
+const pip = [join(bin, "pip"), "install", "--quiet", "--no-compile", "--disable-pip-version-check"];
 const installed = await run(work, [...pip, "--no-deps", "--requirement", "requirements.txt"]);
 mustWork("openapi-python-client is installed", installed);
 const generate = ["generate", "--path", work.document, "--config", "overrides.json"];
