@@ -2,7 +2,6 @@ import type { Fault } from "../domain/fault.ts";
 import { requestWarnings } from "../domain/request-warnings.ts";
 import { no, ok, type Result } from "../domain/result.ts";
 import type { State, Tombstone, TrustedVendor } from "../domain/state.ts";
-import { totalAt } from "../domain/consumption.ts";
 import { termsDifference } from "../domain/terms-difference.ts";
 import type { Instant } from "../domain/time.ts";
 import { viewLicense, type LicenseView } from "../domain/views.ts";
@@ -20,6 +19,7 @@ import type { StorageFault } from "../store/group-commit.ts";
 import type { Store } from "../store/store.ts";
 import type { Credentials } from "./credentials.ts";
 import type { Identity } from "./identity.ts";
+import { describeRequest } from "./request-description.ts";
 import { wrongKind } from "./wrong-kind.ts";
 
 /** A file from outside that is not what it should be. */
@@ -150,7 +150,7 @@ export class Licensing {
         peer,
       }),
       (state, { at }) => ({
-        described: this.#describe(state, request.request, at),
+        described: describeRequest(this.#identity, state, request.request, at),
         warnings: requestWarnings(state, product),
         at,
       }),
@@ -241,44 +241,6 @@ export class Licensing {
     if (keys === null || licenseKey === null) return null;
     const product = request.product ?? "";
     return cloudRequest({ requestId, licenseKey, hardwareId, product, date, ...keys });
-  }
-
-  #describe(state: State, request: string, at: Instant): Request {
-    const open = state.requests.get(request);
-    const head = state.heads.at(-1);
-    if (open === undefined || head === undefined)
-      throw new Error("a request was made and is not there");
-    return {
-      request_id: open.request,
-      nonce: open.nonce,
-      created_at: rfc3339(at),
-      product: open.product,
-      license_key: open.licenseKey,
-      appliance: this.#identity.id,
-      jwk: publicPart(this.#identity.key),
-      hardware_id: open.hardwareId,
-      hardware: open.hardware.map(({ kind, digest }) => ({ kind, digest })),
-      licenses: [...state.licenses.values()].map(({ id, terms, grant, counter }) => ({
-        license_id: id,
-        product: terms.product,
-        vendor: grant.vendor,
-        serial: grant.serial,
-        total_consumptions: totalAt(counter, at),
-      })),
-      audit: { seq: head.auditSeq, sum: head.auditSum },
-      heads: state.heads.map(({ request: made, auditSeq, auditSum }) => ({
-        request_id: made,
-        audit_seq: auditSeq,
-        sum: auditSum,
-      })),
-      ...(state.restores.length > 0 && {
-        restores: state.restores.map(({ at: when, ...restore }) => ({
-          ...restore,
-          at: rfc3339(when),
-        })),
-      }),
-      trust: [...state.vendors.values()].map(({ vendor, version }) => ({ vendor, version })),
-    };
   }
 }
 

@@ -174,7 +174,6 @@ test("one license object has one name, wherever it is returned", async () => {
   };
   for (const route of [
     "GET /api/v4/license",
-    "POST /api/v4/license/upload",
     "POST /api/v4/airgap/license",
     "GET /api/admin/v1/licenses",
   ]) {

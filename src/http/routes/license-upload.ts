@@ -6,12 +6,15 @@ import { refuse, unwrap } from "../faults.ts";
 import { LicenseObject, licenseObject } from "../license-object.ts";
 import type { RouteDeps } from "./deps.ts";
 
-const Reply = Type.Object({
-  ...LicenseObject.properties,
-  changes: Type.Union([Type.Array(Type.String()), Type.Null()], {
-    description: "What a renewal changed; null: it is new here, or was installed already.",
-  }),
-});
+const Reply = Type.Object(
+  {
+    ...LicenseObject.properties,
+    changes: Type.Union([Type.Array(Type.String()), Type.Null()], {
+      description: "What a renewal changed; null: it is new here, or was installed already.",
+    }),
+  },
+  { title: "InstalledLicense" },
+);
 
 export const licenseUpload = ({ licensing, peerOf }: RouteDeps) =>
   new Elysia({ name: "license-upload" }).post(
