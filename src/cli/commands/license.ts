@@ -11,11 +11,13 @@ import { oneLine, print, printJson, printNote, printWarning, table } from "../te
 
 interface RequestReply {
   readonly payload: string;
-  readonly warnings: readonly string[];
+  /** Absent: a server of an older version is running. */
+  readonly warnings?: readonly string[];
 }
 
 interface AddReply extends LicenseReply {
-  readonly changes: readonly string[] | null;
+  /** Absent: a server of an older version is running. */
+  readonly changes?: readonly string[] | null;
 }
 
 interface LicenseReply {
@@ -55,7 +57,10 @@ const request: Command = {
       const reply = (await call("POST", "/api/v4/license/generate", body)) as RequestReply;
       return { reply, choice };
     });
-    const warnings = [...reply.warnings, ...(choice?.warning == null ? [] : [choice.warning])];
+    const warnings = [
+      ...(reply.warnings ?? []),
+      ...(choice?.warning == null ? [] : [choice.warning]),
+    ];
     for (const warning of warnings) printWarning(oneLine(warning));
     if (isSet(given, "json")) {
       printJson({ ...reply, warnings });
@@ -97,7 +102,7 @@ const add: Command = {
 
 function addedText({ id, product_details, changes }: AddReply): string {
   const license = `license ${id} for ${product_details.short_code}`;
-  if (changes === null) return `${license} is installed`;
+  if (changes == null) return `${license} is installed`;
   const text = changes.length === 0 ? "its terms are the same as before" : changes.join(", ");
   return `${license} is renewed: ${text}`;
 }
