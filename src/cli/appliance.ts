@@ -4,6 +4,7 @@ import type { Instant } from "../domain/time.ts";
 import type { Services } from "../http/app.ts";
 import { Streams } from "../http/streams.ts";
 import type { Component } from "../license/hardware.ts";
+import type { PrivateKey } from "../license/keys.ts";
 import { signLease } from "../license/lease.ts";
 import { Access } from "../operations/access.ts";
 import { Airgap } from "../operations/airgap.ts";
@@ -47,6 +48,8 @@ export interface ApplianceOptions {
   readonly caps?: Caps;
   /** How many MiB an hour one address may add to the audit log; 0: no limit. */
   readonly auditBudget?: number;
+  /** Makes sure that no other server has this appliance; throws where one does. */
+  readonly claim?: (key: PrivateKey) => Promise<void>;
 }
 
 /** Where the command line finds a running server. */
@@ -65,9 +68,10 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
   const store = await Store.open({
     identify: () => identity.make(),
     // Before anything is written: a folder that is refused stays as it is.
-    recognize(appliance) {
+    async recognize(appliance) {
       identity.open(appliance);
       accessFile.read();
+      await options.claim?.(identity.key);
     },
     checkSignatures: folderChecks.checkSignatures,
     isBound: (license) => identity.matching(license).ok,

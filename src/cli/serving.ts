@@ -10,6 +10,7 @@ import { rfc3339 } from "../platform/rfc3339.ts";
 import type { AuditFinding } from "../store/audit-health.ts";
 import { FolderRefused } from "../store/refusal.ts";
 import type { StoreHealth } from "../store/store-options.ts";
+import { ApplianceClaim } from "./appliance-claim.ts";
 import { openAppliance } from "./appliance.ts";
 import { DONE, Failure, stringOf, type Given } from "./command.ts";
 import { parseListen } from "./listen.ts";
@@ -66,7 +67,9 @@ export async function serveFolder(
   const secure = tls && { ...tls, read, certificate: read() };
   // A port that cannot be had must not leave a new data folder behind.
   await probeAll([plain, tls]);
+  const claim = new ApplianceClaim(folder, given.environment);
   const appliance = await openAppliance({
+    claim: (key) => claim.take(key),
     folder,
     named: stringOf(given, "identity"),
     kind,
@@ -124,6 +127,7 @@ export async function serveFolder(
     served.stop();
     appliance.timekeeping.stop();
     await operations.close();
+    claim.release();
     manager.stopped();
   }
   refuseUnfolded(folder, operations.health(), appliance.audit.finding);

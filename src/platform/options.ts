@@ -118,7 +118,9 @@ export interface ConfigFile {
 /** Variables that look like ours and mean nothing: most likely a typing mistake. */
 export function strangers(environment: Environment, options: readonly Option[]): string[] {
   const known = new Set(options.map(twinOf));
-  return Object.keys(environment).filter((name) => name.startsWith("BERTH_") && !known.has(name));
+  return Object.keys(environment).filter(
+    (name) => /^BERTH_(?!TEST_)/.test(name) && !known.has(name),
+  );
 }
 
 /** Where a service has its data, and its settings. */

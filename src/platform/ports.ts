@@ -3,8 +3,10 @@ import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 const LISTENING = "0A";
 
 /** Which process listens on a TCP port; null: none, or none that this user may see. */
-export function listenerOn(port: number): number | null {
-  const sockets = listening(port);
+export const listenerOn = (port: number): number | null => processWith(listening(port));
+
+/** Which process has one of these sockets, as links to them read; null as above. */
+export function processWith(sockets: ReadonlySet<string>): number | null {
   if (sockets.size === 0) return null;
   for (const pid of entries("/proc").filter((name) => /^\d+$/.test(name))) {
     if (openIn(pid, sockets).length > 0) return Number(pid);
@@ -44,7 +46,8 @@ function orEmpty<T>(empty: T, read: () => T): T {
   }
 }
 
-const linesOf = (path: string): string[] =>
+/** Of a file; none where it cannot be read. */
+export const linesOf = (path: string): string[] =>
   orEmpty<string[]>([], () => readFileSync(path, "utf8").split("\n"));
 const entries = (folder: string): string[] => orEmpty<string[]>([], () => readdirSync(folder));
 const linkOf = (path: string): string => orEmpty("", () => readlinkSync(path));

@@ -35,8 +35,8 @@ export interface FolderOptions {
   readonly now: (mark: Instant, jumps: readonly []) => Instant;
   /** Who this appliance is, made before anything else on a first start. */
   readonly identify: () => Promise<string>;
-  /** Throws when this is not the appliance the folder was made by. */
-  readonly recognize?: (appliance: string) => void;
+  /** Throws when this is not the appliance the folder was made by, or may not be served now. */
+  readonly recognize?: (appliance: string) => void | Promise<void>;
   readonly checkSignatures?: SignatureCheck | undefined;
   /** Whether a state of an older format is written anew, in today's. */
   readonly migrateAtOnce?: boolean;
@@ -51,7 +51,7 @@ export async function openFolder(options: FolderOptions): Promise<OpenedFolder> 
     const loaded = found ?? (await firstStart(options));
     const made = loaded.state.kind;
     if (kind !== null && kind !== made) throw wrongKind(folder, kind, made);
-    options.recognize?.(loaded.state.appliance);
+    await options.recognize?.(loaded.state.appliance);
     dropUnfinished(disk, folder, loaded.head.auditSeq);
     await makeDurable(disk, folder, loaded);
     const format = new StateFormat(disk, folder, loaded.format);

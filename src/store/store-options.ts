@@ -37,7 +37,7 @@ export interface StoreOptions {
   readonly onFatal: (error: Error) => void;
   readonly uid?: number;
   readonly identify?: () => Promise<string>;
-  readonly recognize?: (appliance: string) => void;
+  readonly recognize?: (appliance: string) => void | Promise<void>;
   /** Whether the vendors signed what the folder says of its licenses; absent: it is believed. */
   readonly checkSignatures?: SignatureCheck;
   /** Is this machine the one a license was signed for? */

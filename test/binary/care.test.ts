@@ -221,7 +221,8 @@ describe("berth restore", () => {
   });
 
   test("into a folder that is not there yet nothing is lost, and nothing is kept", async () => {
-    const { file } = await backedUp();
+    const { file, server } = await backedUp();
+    await server.stop();
     const folder = join(tempFolder(), "new");
     const restored = told("restore", file, "--data", folder);
     expect(restored).toMatchObject({ path: folder, replaced: null, lost: 0, registrations: 1 });

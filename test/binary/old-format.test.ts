@@ -7,7 +7,7 @@ import { realDisk } from "../../src/platform/disk.ts";
 import { encodeLine, firstHead } from "../../src/store/journal.ts";
 import { replay } from "../../src/store/replay.ts";
 import { FORMAT } from "../../src/store/snapshot.ts";
-import { buildBinary, runBinary, startBinary } from "../support/binary.ts";
+import { buildBinary, runBinary, startCopy } from "../support/binary.ts";
 import { segmentNames } from "../support/licensed-store.ts";
 import { expectedOf, keptFormats, oldFolder } from "../support/old-formats.ts";
 import { contentsOf } from "../support/temp-folder.ts";
@@ -50,7 +50,7 @@ test.each(keptFormats())(
     expect(formatOf(folder)).toBe(format);
     expect(told("verify", "--data", folder)).toMatchObject({ seq, audit_seq });
     const at = ["--data", folder, ...IDENTITY];
-    const server = await startBinary("serve", ...at, "--listen", "127.0.0.1:0");
+    const server = await startCopy(folder, ...IDENTITY, "--listen", "127.0.0.1:0");
     onTestFinished(() => server.kill());
     const status = told("status", ...at) as {
       readonly now: string;
@@ -105,7 +105,7 @@ test.each(keptFormats())(
     expect(segmentNames(folder).map((name) => readFileSync(join(folder, name), "utf8"))).toEqual(
       journal,
     );
-    const server = await startBinary("serve", ...at, "--listen", "127.0.0.1:0");
+    const server = await startCopy(folder, ...IDENTITY, "--listen", "127.0.0.1:0");
     onTestFinished(() => server.kill());
     expect(formatOf(folder)).toBe(FORMAT);
     told("admin", "token", "--name", "ops", ...at);

@@ -48,7 +48,8 @@ async function live(folder: string, words: readonly string[], env: Record<string
     stdout: "pipe",
     stderr: "pipe",
     cwd: "/",
-    env,
+    // Copies of one folder are served at once.
+    env: { ...env, BERTH_TEST_MACHINE: folder },
   });
   onTestFinished(() => child.kill("SIGKILL"));
   let text = "";

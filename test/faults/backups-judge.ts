@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { GENESIS, sha256 } from "../../src/platform/hash.ts";
-import { buildBinary, startBinary } from "../support/binary.ts";
+import { buildBinary, startCopy } from "../support/binary.ts";
 import {
   answeredBy,
   askedBy,
@@ -178,8 +178,8 @@ interface Licensed {
 
 /** What a server on the folder says: who holds what, by client, and what was counted. */
 async function serve(folder: string) {
-  const words = ["serve", "--data", folder, "--listen", "127.0.0.1:0"];
-  const server = await startBinary(...words).catch((error: unknown) => {
+  // What it was made of is served meanwhile.
+  const server = await startCopy(folder, "--listen", "127.0.0.1:0").catch((error: unknown) => {
     throw new Broken("restored", String(error));
   });
   atEnd(() => void server.kill());

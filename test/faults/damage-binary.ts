@@ -107,7 +107,8 @@ async function berth(...words: readonly string[]): Promise<Said> {
     stdout: "pipe",
     stderr: "pipe",
     cwd: "/",
-    env: {},
+    // Copies of one folder are served at once.
+    env: { BERTH_TEST_MACHINE: words.join(" ") },
     timeout: PATIENCE,
   });
   const [code, out, err] = await Promise.all([

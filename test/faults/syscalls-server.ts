@@ -57,7 +57,14 @@ export async function start(
 ): Promise<Server> {
   const child = Bun.spawn(
     [...around, program, "serve", "--data", folder, "--listen", "127.0.0.1:0"],
-    { stdin: "ignore", stdout: "pipe", stderr: "pipe", cwd: "/", env: ENVIRONMENT },
+    {
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+      cwd: "/",
+      // Copies of one folder are served at once.
+      env: { ...ENVIRONMENT, BERTH_TEST_MACHINE: folder },
+    },
   );
   const complaint = new Response(child.stderr).text();
   const ended = child.exited.then(() => String(child.signalCode ?? child.exitCode));

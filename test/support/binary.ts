@@ -50,6 +50,21 @@ export interface Running {
 export const startBinary = (...words: string[]): Promise<Running> =>
   startProgram([buildBinary(), ...words]);
 
+/**
+ * The same on a machine of the folder's own, as far as servers look for a copy of their folder:
+ * copies can be served at once.
+ */
+export const startCopy = (folder: string, ...words: string[]): Promise<Running> =>
+  startProgram([
+    "env",
+    `BERTH_TEST_MACHINE=${folder}`,
+    buildBinary(),
+    "serve",
+    "--data",
+    folder,
+    ...words,
+  ]);
+
 /** The same for any program that says where it listens, and `ready`. */
 export async function startProgram(words: readonly string[]): Promise<Running> {
   const child = Bun.spawn([...words], {

@@ -40,6 +40,8 @@ export interface InstalledMachine {
   /** What is /var/lib/berth there. */
   readonly data: string;
   readonly run: (...words: string[]) => Promise<Said>;
+  /** The same with an executable of another place. */
+  readonly runProgram: (...words: string[]) => Promise<Said>;
 }
 
 /** The settings are those of /etc/berth/berth.toml; null: there is no such file. */
@@ -50,23 +52,20 @@ export function installedMachine(settings: string | null): InstalledMachine {
   mkdirSync(data, { mode: 0o700 });
   chmodSync(folder, 0o755);
   if (settings !== null) writeFileSync(join(etc, "berth.toml"), settings);
-  return {
-    etc,
-    data,
-    async run(...words) {
-      const child = Bun.spawn([...OWN_MOUNTS, SCRIPT, "sh", folder, buildBinary(), ...words], {
-        stdin: "ignore",
-        stdout: "pipe",
-        stderr: "pipe",
-        cwd: "/",
-        env: { PATH: process.env["PATH"] ?? "" },
-      });
-      const [code, stdout, stderr] = await Promise.all([
-        child.exited,
-        child.stdout.text(),
-        child.stderr.text(),
-      ]);
-      return { code, stdout, stderr };
-    },
+  const runProgram = async (...words: string[]): Promise<Said> => {
+    const child = Bun.spawn([...OWN_MOUNTS, SCRIPT, "sh", folder, ...words], {
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+      cwd: "/",
+      env: { PATH: process.env["PATH"] ?? "" },
+    });
+    const [code, stdout, stderr] = await Promise.all([
+      child.exited,
+      child.stdout.text(),
+      child.stderr.text(),
+    ]);
+    return { code, stdout, stderr };
   };
+  return { etc, data, runProgram, run: (...words) => runProgram(buildBinary(), ...words) };
 }

@@ -8,6 +8,7 @@ import { makeBackup, openBackup, type Manifest } from "../../store/backup.ts";
 import { FolderRefused } from "../../store/refusal.ts";
 import { restoreBackup } from "../../store/restore.ts";
 import { verify, type Verified } from "../../store/verify.ts";
+import { checkForCopy } from "../appliance-claim.ts";
 import { DONE, dataFolder, isSet, type Command } from "../command.ts";
 import { backupThere, checkBackup, newFile } from "../file-argument.ts";
 import { option } from "../flags.ts";
@@ -111,6 +112,8 @@ const restoreCommand: Command = {
   async run(given) {
     const file = backupThere(given, "the backup", EXAMPLE);
     const folder = dataFolder(given);
+    const isDefault = given.values.get("data")?.from === "default";
+    await checkForCopy({ file, folder, isDefault, environment: given.environment });
     // The file may be root's alone; what is in the folder may not become so.
     const disk = holding(file);
     becomeOwnerOf(folder);

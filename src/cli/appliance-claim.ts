@@ -1,0 +1,115 @@
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { idOf, parsePrivateKey, type PrivateKey } from "../license/keys.ts";
+import {
+  findHolder,
+  takeApplianceLock,
+  type LockHolder,
+  type LockRequest,
+} from "../platform/appliance-lock.ts";
+import { realDisk, type Disk } from "../platform/disk.ts";
+import { SERVICE_DATA, type Environment } from "../platform/options.ts";
+import { nameOfProcess } from "../platform/processes.ts";
+import { Archive } from "../store/archive.ts";
+import { IDENTITY } from "../store/files.ts";
+import { FolderBusy } from "../store/lock.ts";
+import { Failure } from "./command.ts";
+import { printWarning } from "./terminal.ts";
+
+/** The lock that keeps a copy of a data folder from being served beside it, on one machine. */
+export class ApplianceClaim {
+  readonly #folder: string;
+  readonly #environment: Environment;
+  #release = (): void => {};
+
+  constructor(folder: string, environment: Environment) {
+    this.#folder = folder;
+    this.#environment = environment;
+  }
+
+  /** Throws when a server has the same appliance. */
+  async take(key: PrivateKey): Promise<void> {
+    if (process.platform !== "linux") return;
+    const taken = await takeApplianceLock(lockRequest(key, this.#folder, this.#environment));
+    if (taken.result === "taken") this.#release = taken.release;
+    if (taken.result === "held") {
+      throw new FolderBusy(
+        `appliance ${idOf(key)} is served already, ${describeHolder(taken.holder)}`,
+        `stop that server first: ${this.#folder} is a copy, and both would lend the same slots`,
+      );
+    }
+    if (taken.result === "unavailable") {
+      printWarning(
+        `a copy of ${this.#folder} that is served on this machine would not be noticed: ${taken.reason}`,
+      );
+    }
+  }
+
+  release(): void {
+    this.#release();
+  }
+}
+
+const describeHolder = ({ pid, folder }: LockHolder): string =>
+  `${folder === null ? "" : `from ${folder} `}by ${nameOfProcess(pid)}`;
+
+/** What only readers of the folder, or of a copy of it, can know. */
+const lockRequest = (key: PrivateKey, folder: string, environment: Environment): LockRequest => ({
+  secret: createHash("sha256").update(`berth appliance lock ${key.d}`).digest(),
+  folder,
+  environment,
+});
+
+export interface CopyQuestion {
+  /** The backup. */
+  readonly file: string;
+  readonly folder: string;
+  /** Whether nobody named the folder. */
+  readonly isDefault: boolean;
+  readonly environment: Environment;
+}
+
+/**
+ * A backup that is brought back beside the folder it was made of makes a copy. Where nobody named
+ * the folder that is refused, and else it is said.
+ */
+export async function checkForCopy(question: CopyQuestion): Promise<void> {
+  const { file, folder, isDefault, environment } = question;
+  const key = identityOf(() => new Archive(realDisk, file), file);
+  if (key === null) return;
+  const place = await placeOfAppliance(key, folder, environment);
+  if (place === null) return;
+  const what = `appliance ${idOf(key)} of ${file} is ${place}`;
+  if (!isDefault) {
+    printWarning(`${what}; the copy in ${folder} cannot be served beside it`);
+    return;
+  }
+  throw new Failure(
+    `${what}: ${folder} would become a copy, which cannot be served beside it`,
+    "name the folder to restore with --data DIR",
+  );
+}
+
+/** Where else on this machine it is; null: nowhere, as far as this user can tell. */
+async function placeOfAppliance(
+  key: PrivateKey,
+  folder: string,
+  environment: Environment,
+): Promise<string | null> {
+  const isLinux = process.platform === "linux";
+  const holder = isLinux ? await findHolder(lockRequest(key, folder, environment)) : null;
+  if (holder !== null && holder.folder !== folder) return `served ${describeHolder(holder)}`;
+  if (folder === SERVICE_DATA) return null;
+  const installed = identityOf(() => realDisk, SERVICE_DATA);
+  return installed !== null && idOf(installed) === idOf(key) ? `in ${SERVICE_DATA}` : null;
+}
+
+/** What cannot be read is for others to refuse. */
+function identityOf(open: () => Pick<Disk, "read">, folder: string): PrivateKey | null {
+  try {
+    const bytes = open().read(join(folder, IDENTITY));
+    return bytes && parsePrivateKey(JSON.parse(new TextDecoder().decode(bytes)));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,149 @@
+// A copy of a data folder has the same licenses: served beside the original it would lend every
+// slot twice.
+import { describe, expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { chmodSync, copyFileSync, cpSync, mkdirSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { buildBinary, runBinary, startBinary, startProgram } from "../support/binary.ts";
+import { canMount, installedMachine } from "../support/installed-machine.ts";
+import { makeSite } from "../support/site-folder.ts";
+import { contentsOf, tempFolder } from "../support/temp-folder.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(120_000);
+
+const LISTEN = ["--listen", "127.0.0.1:0"];
+const isLinux = process.platform === "linux";
+
+async function siteAndCopy(): Promise<{ readonly site: string; readonly copy: string }> {
+  const [site, copy] = [join(tempFolder(), "site"), join(tempFolder(), "copy")];
+  await makeSite(site, { product: "cad" });
+  cpSync(site, copy, { recursive: true });
+  return { site, copy };
+}
+
+async function serve(folder: string) {
+  const server = await startBinary("serve", "--data", folder, ...LISTEN);
+  onTestFinished(() => server.kill());
+  return server;
+}
+
+describe.skipIf(!isLinux)("a copy of a served data folder", () => {
+  test("is not served beside it, is left as it is, and commands still read it", async () => {
+    const { site, copy } = await siteAndCopy();
+    const server = await serve(site);
+    const { lock: _before, ...before } = contentsOf(copy);
+    const { code, stdout, stderr } = await runBinary(["serve", "--data", copy, ...LISTEN]);
+    expect([code, stdout]).toEqual([1, ""]);
+    const [error, hint] = stderr.split("\n");
+    expect(error).toMatch(/^berth: error: appliance [0-9A-Z]{16} is served already, from /);
+    expect(error).toContain(`from ${site} by process ${server.pid} (`);
+    expect(hint).toStartWith(`berth: hint: stop that server first: ${copy} is a copy`);
+    const { lock: _after, ...after } = contentsOf(copy);
+    expect(after).toEqual(before);
+    for (const words of [["status"], ["slots"], ["verify"], ["license", "list"]]) {
+      const read = await runBinary([...words, "--data", copy]);
+      expect([words, read.code, read.stderr]).toEqual([words, 0, ""]);
+    }
+    expect((await fetch(`${server.url}/api/v4/health`)).status).toBe(200);
+  });
+
+  test("is served once the original was killed, and once it was stopped", async () => {
+    const { site, copy } = await siteAndCopy();
+    const first = await serve(site);
+    await first.kill();
+    const second = await serve(copy);
+    expect((await runBinary(["serve", "--data", site, ...LISTEN])).code).toBe(1);
+    expect(await second.stop()).toBe(0);
+    expect(await (await serve(site)).stop()).toBe(0);
+  });
+
+  test("of a demo is not served beside the demo", async () => {
+    const demo = join(tempFolder(), "demo");
+    const first = await startBinary("demo", "--data", demo, ...LISTEN);
+    onTestFinished(() => first.kill());
+    const copy = join(tempFolder(), "copy");
+    cpSync(demo, copy, { recursive: true, filter: (path) => !path.endsWith(".sock") });
+    const { code, stderr } = await runBinary(["demo", "--data", copy, ...LISTEN]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`from ${demo} by process`)]);
+  });
+
+  const canDrop = process.getuid?.() === 0 && Bun.which("setpriv") !== null;
+
+  test.skipIf(!canDrop)("is not served by another user beside it", async () => {
+    const { site, copy } = await siteAndCopy();
+    const server = await serve(site);
+    chmodSync(join(copy, ".."), 0o755);
+    Bun.spawnSync(["chown", "-R", "65534:65534", copy]);
+    const folder = tempFolder();
+    chmodSync(folder, 0o755);
+    copyFileSync(buildBinary(), join(folder, "berth"));
+    chmodSync(join(folder, "berth"), 0o755);
+    const drop = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+    const words = [join(folder, "berth"), "serve", "--data", copy, ...LISTEN];
+    const refused = Bun.spawnSync([...drop, ...words], { cwd: "/", env: {} });
+    expect([refused.exitCode, refused.stderr.toString()]).toEqual([
+      1,
+      expect.stringContaining(`from ${site} by process ${server.pid}`),
+    ]);
+    await server.kill();
+    const second = await startProgram([...drop, ...words]);
+    onTestFinished(() => second.kill());
+    expect(second.output).toContain("ready");
+  });
+});
+
+describe.skipIf(!isLinux)("berth restore", () => {
+  /** The executable with a folder `data` beside it, which is then the default. */
+  function placedBinary(): { readonly binary: string; readonly data: string } {
+    const folder = tempFolder();
+    chmodSync(folder, 0o755);
+    const binary = join(folder, "berth");
+    copyFileSync(buildBinary(), binary);
+    chmodSync(binary, 0o755);
+    const data = join(folder, "data");
+    mkdirSync(data, { mode: 0o700 });
+    return { binary, data };
+  }
+
+  test("into a folder that nobody named is refused while the appliance is served", async () => {
+    const { site } = await siteAndCopy();
+    const server = await serve(site);
+    const file = join(tempFolder(), "site.berth");
+    expect((await runBinary(["backup", file, "--data", site])).code).toBe(0);
+    const { binary, data } = placedBinary();
+    const refused = Bun.spawnSync([binary, "restore", file], { cwd: "/", env: {} });
+    expect(refused.exitCode).toBe(1);
+    const [error, hint] = refused.stderr.toString().split("\n");
+    expect(error).toContain(`is served from ${site} by process ${server.pid} (`);
+    expect(error).toContain(`${data} would become a copy`);
+    expect(hint).toBe("berth: hint: name the folder to restore with --data DIR");
+    expect(readdirSync(data)).toEqual([]);
+    // Named, it is done, and said.
+    const named = Bun.spawnSync([binary, "restore", file, "--data", data], { cwd: "/", env: {} });
+    expect([named.exitCode, named.stderr.toString()]).toEqual([
+      0,
+      expect.stringContaining(`the copy in ${data} cannot be served beside it`),
+    ]);
+    expect(await server.stop()).toBe(0);
+    const again = await runBinary(["restore", file, "--data", site, "--accept-loss"]);
+    expect([again.code, again.stderr]).toEqual([0, expect.not.stringContaining("copy")]);
+  });
+
+  test.skipIf(!canMount)(
+    "into a folder that nobody named is refused while the service's folder has the appliance",
+    async () => {
+      const { data, etc, runProgram } = installedMachine(null);
+      await makeSite(data, { product: "cad" });
+      const { binary, data: beside } = placedBinary();
+      const file = "/etc/berth/site.berth";
+      const backup = await runProgram(binary, "backup", file, "--data", "/var/lib/berth");
+      expect([backup.code, readdirSync(etc)]).toEqual([0, ["site.berth"]]);
+      const { code, stderr } = await runProgram(binary, "restore", file);
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringMatching(/is in \/var\/lib\/berth: .* would become a copy/),
+      ]);
+      expect(readdirSync(beside)).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,104 @@
+import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { randomBytes } from "node:crypto";
+import {
+  findHolder,
+  lockName,
+  takeApplianceLock,
+  type LockRequest,
+} from "../../src/platform/appliance-lock.ts";
+
+// One that does not answer is waited for.
+setDefaultTimeout(60_000);
+
+const request = (folder: string, secret: Uint8Array = randomBytes(32)): LockRequest => ({
+  secret,
+  folder,
+  environment: {},
+});
+
+const releases: (() => void)[] = [];
+afterEach(() => {
+  for (const release of releases.splice(0)) release();
+});
+
+async function take(asked: LockRequest): Promise<string> {
+  const taken = await takeApplianceLock(asked);
+  if (taken.result === "taken") releases.push(taken.release);
+  return taken.result;
+}
+
+const isRoot = process.getuid?.() === 0;
+const DROP = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+
+/** A process that has the name and answers nobody; null: this user cannot start one. */
+async function squatter(name: string, around: readonly string[]) {
+  const code = `Bun.listen({ unix: ${JSON.stringify(name)}, socket: { data() {} } }); console.log("ok")`;
+  const child = Bun.spawn([...around, process.execPath, "-e", code], {
+    stdout: "pipe",
+    stderr: "ignore",
+    cwd: "/",
+  });
+  releases.push(() => child.kill("SIGKILL"));
+  for await (const _ of child.stdout) return child;
+  return null;
+}
+
+describe.skipIf(process.platform !== "linux")("the lock of an appliance", () => {
+  test("is held once, and says by which process and for which folder", async () => {
+    const asked = request("/srv/one");
+    expect(await take(asked)).toBe("taken");
+    expect(await takeApplianceLock({ ...asked, folder: "/srv/two" })).toEqual({
+      result: "held",
+      holder: { pid: process.pid, folder: "/srv/one" },
+    });
+    expect(await findHolder(asked)).toEqual({ pid: process.pid, folder: "/srv/one" });
+  });
+
+  test("is free again once it is released", async () => {
+    const asked = request("/srv/one");
+    const taken = await takeApplianceLock(asked);
+    if (taken.result === "taken") taken.release();
+    expect(await findHolder(asked)).toBeNull();
+    expect(await take(asked)).toBe("taken");
+  });
+
+  test("is another one for another appliance and for another machine of the tests", async () => {
+    const secret = randomBytes(32);
+    expect(await take(request("/srv/one", secret))).toBe("taken");
+    expect(await take(request("/srv/one"))).toBe("taken");
+    const elsewhere = { ...request("/srv/one", secret), environment: { BERTH_TEST_MACHINE: "b" } };
+    expect(await take(elsewhere)).toBe("taken");
+  });
+
+  test("counts as held by a process of the same user that does not answer", async () => {
+    const asked = request("/srv/one");
+    const child = await squatter(lockName(asked), []);
+    expect(await takeApplianceLock(asked)).toEqual({
+      result: "held",
+      holder: { pid: child?.pid ?? 0, folder: null },
+    });
+  });
+
+  test.skipIf(!isRoot || Bun.which("setpriv") === null)(
+    "does not count as held by a process of another user that proves nothing",
+    async () => {
+      const asked = request("/srv/one");
+      const child = await squatter(lockName(asked), []);
+      // As another user sees it, who cannot look into that process.
+      const script = `
+        const { takeApplianceLock } = await import(${JSON.stringify(
+          new URL("../../src/platform/appliance-lock.ts", import.meta.url).pathname,
+        )});
+        const secret = Buffer.from(${JSON.stringify(Buffer.from(asked.secret).toString("hex"))}, "hex");
+        const taken = await takeApplianceLock({ secret, folder: "/srv/two", environment: {} });
+        console.log(taken.result);
+        process.exit(0);`;
+      const dropped = Bun.spawn([...DROP, process.execPath, "-e", script], {
+        stdout: "pipe",
+        cwd: "/",
+      });
+      expect(await dropped.stdout.text()).toBe("unavailable\n");
+      expect(child?.exitCode).toBeNull();
+    },
+  );
+});
