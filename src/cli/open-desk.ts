@@ -68,7 +68,7 @@ export function checkNewPassphrase(
   );
 }
 
-function passphraseIn(given: Given, flag: string): string | null {
+export function passphraseIn(given: Given, flag: string): string | null {
   const path = stringOf(given, flag);
   if (path === null) return null;
   const [line = ""] = readInput(path, "the passphrase").split(/\r?\n/);

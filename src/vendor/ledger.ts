@@ -2,7 +2,8 @@ import { join } from "node:path";
 import type { RetiredKey } from "../domain/state.ts";
 import type { Disk } from "../platform/disk.ts";
 import { appendFile, replaceFile } from "../platform/files.ts";
-import { GENESIS, sha256 } from "../platform/hash.ts";
+import { sha256 } from "../platform/hash.ts";
+import { checkLines, LEDGER, wholeOf } from "./ledger-lines.ts";
 import { DeskRefused } from "./refusal.ts";
 import type { PublicKey } from "../license/keys.ts";
 import type { TermsDocument } from "../license/terms.ts";
@@ -87,8 +88,6 @@ export interface PolicySigned {
 }
 
 export type Entry = Issued | Seen | Forked | Received | TrustSigned | PolicySigned;
-
-const LEDGER = "ledger.jsonl";
 
 const busy = (): DeskRefused =>
   new DeskRefused("another command is writing to this desk", "run it again");
@@ -222,40 +221,13 @@ async function locked<T>(disk: Disk, path: string, work: () => Promise<T>): Prom
   }
 }
 
-const LF = 10;
-
-/** Without what stands behind the last line feed. */
-const wholeOf = (bytes: Uint8Array): Uint8Array => bytes.subarray(0, bytes.lastIndexOf(LF) + 1);
-
 function parseLines(path: string, bytes: Uint8Array): { entries: Entry[]; sum: string } {
-  const lines = new TextDecoder().decode(bytes).split("\n").slice(0, -1);
-  let sum = GENESIS;
-  let isChained = false;
-  const entries = lines.map((line, index) => {
-    const parsed = parseEntry(line);
-    if (parsed === null) throw damaged(path, index + 1, "is damaged");
-    const { prev, ...entry } = parsed;
-    if (prev === undefined ? isChained : prev !== sum) {
-      throw damaged(path, index + 1, "does not continue the ledger");
-    }
-    isChained = prev !== undefined;
-    sum = sha256(line);
+  const { lines, sum } = checkLines(bytes);
+  const entries = lines.map(({ number, entry, fault }) => {
+    if (fault !== null || entry === null) throw damaged(path, number, fault ?? "is damaged");
     return entry;
   });
   return { entries, sum };
-}
-
-type Line = Entry & { readonly prev?: string };
-
-/** Null when it is none. */
-function parseEntry(line: string): Line | null {
-  try {
-    const entry: unknown = JSON.parse(line);
-    const type = (entry as { type?: unknown } | null)?.type;
-    return typeof type === "string" ? (entry as Line) : null;
-  } catch {
-    return null;
-  }
 }
 
 const damaged = (path: string, line: number, what: string): DeskRefused =>

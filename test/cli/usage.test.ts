@@ -89,6 +89,9 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   "vendor list": words(
     "dir product customer appliance license-key state ending all to-reissue csv json",
   ),
+  "vendor verify": [...DESK, "json"],
+  "vendor backup": ["dir", "yes", "json"],
+  "vendor restore": ["dir", "json"],
   config: [...SETTINGS, "config", "json"],
   version: ["json"],
   notices: ["json"],

@@ -9,6 +9,7 @@ import { readDocument } from "../input-document.ts";
 import { deskFlags as desk, numberFlag, openDesk } from "../open-desk.ts";
 import { termsFlags, termsGiven } from "../terms-flags.ts";
 import { print, printJson } from "../terminal.ts";
+import { deskCareCommands } from "./vendor-care.ts";
 import { deskCommands } from "./vendor-desk.ts";
 import { documentCommands } from "./vendor-documents.ts";
 import { issueCommand } from "./vendor-issue.ts";
@@ -95,4 +96,5 @@ export const vendorCommands: readonly Command[] = [
   confirm,
   ...documentCommands,
   listCommand,
+  ...deskCareCommands,
 ];

@@ -1,0 +1,132 @@
+import { readFileSync } from "node:fs";
+import { join, resolve, sep } from "node:path";
+import { wallClock } from "../../platform/clock.ts";
+import { realDisk, type OpenFile } from "../../platform/disk.ts";
+import { writeAll } from "../../platform/files.ts";
+import { Misuse } from "../../platform/options.ts";
+import { rfc3339 } from "../../platform/rfc3339.ts";
+import { Desk } from "../../vendor/desk.ts";
+import { backUpDesk, holdsPlainKey } from "../../vendor/desk-backup.ts";
+import { openDeskBackup, restoreDesk } from "../../vendor/desk-backup.ts";
+import { verifyDesk, type VerifiedDesk } from "../../vendor/verify-desk.ts";
+import { DONE, FAILED, Failure, isSet, type Command, type Given } from "../command.ts";
+import { option } from "../flags.ts";
+import { readInput } from "../handing-over.ts";
+import { deskFolder, passphraseIn } from "../open-desk.ts";
+import { refuseToReplace, writeOutput } from "../output-file.ts";
+import { count, print, printError, printJson, printWarning, table } from "../terminal.ts";
+
+const verify: Command = {
+  name: "vendor verify",
+  summary: "check the whole desk: key, trust documents, ledger and every license; change nothing",
+  options: [
+    option.dir,
+    {
+      ...option.passphraseFile,
+      help: "file whose first line is the passphrase; without it, a locked key is not tried",
+    },
+    option.json,
+  ],
+  examples: ["berth vendor verify --dir desk"],
+  async run(given) {
+    const folder = deskFolder(given);
+    // What is no desk at all is refused, not reported.
+    if (realDisk.stat(join(folder, "trust.jwt")) === null) {
+      await Desk.needsPassphrase(realDisk, folder);
+    }
+    const found = await verifyDesk(realDisk, folder, passphraseIn(given, "passphrase-file"));
+    const isGood = found.faults.length === 0;
+    if (isSet(given, "json")) printJson({ ok: isGood, ...found });
+    else print(report(found));
+    for (const { where, what } of found.faults) printError(`${where}: ${what}`, "");
+    if (isGood) return DONE;
+    printWarning("berth vendor restore FILE --dir DIR brings a backup back into a new folder");
+    return FAILED;
+  },
+};
+
+const KEY_WORDS = {
+  opens: "opens, and is the current one",
+  locked: "locked, not tried: --passphrase-file FILE tries it",
+  fault: "does not open",
+} as const;
+
+function report({ key, documents, lines, unchained, licenses, unchecked }: VerifiedDesk): string {
+  const older = unchained === 0 ? "" : `, ${unchained} of an older version without a hash`;
+  const left = unchecked === 0 ? "" : `, ${unchecked} of an older version not checked`;
+  return table([
+    ["key", KEY_WORDS[key]],
+    ["trust", documents.join(", ")],
+    ["ledger", `${count(lines, "line")}${older}`],
+    ["licenses", `${count(licenses, "signature")} checked${left}`],
+  ]);
+}
+
+const backup: Command = {
+  name: "vendor backup",
+  summary: "write the whole desk into one new file, with the key as it is stored",
+  options: [
+    option.dir,
+    { name: "yes", type: "boolean", help: "also when the key is stored without a passphrase" },
+    option.json,
+  ],
+  arguments: ["FILE"],
+  examples: ["berth vendor backup /media/usb/desk.backup --dir desk"],
+  async run(given) {
+    const [folder, out] = [resolve(deskFolder(given)), fileIn(given)];
+    if (out.startsWith(`${folder}${sep}`)) {
+      throw new Misuse("a backup inside the desk's folder helps nobody", "name another place");
+    }
+    refuseToReplace(out);
+    await Desk.needsPassphrase(realDisk, folder);
+    if (holdsPlainKey(realDisk, folder) && !isSet(given, "yes")) {
+      throw new Failure(
+        "a key of this desk is stored without a passphrase, and would be in the backup",
+        "berth vendor passphrase sets one; --yes goes on: any reader of the file can sign licenses",
+      );
+    }
+    const text = await backUpDesk(realDisk, folder, rfc3339(wallClock()));
+    const write = (file: OpenFile): void => writeAll(file, Buffer.from(text));
+    const files = await writeOutput(out, write, filesIn);
+    const { faults } = await verifyDesk(realDisk, folder, null);
+    for (const { where, what } of faults) {
+      printWarning(`the desk itself has a fault, and so has its backup: ${where}: ${what}`);
+    }
+    if (isSet(given, "json")) printJson({ path: out, files, faults });
+    else print(`${out} holds ${count(files ?? 0, "file")} and was read back`);
+    return DONE;
+  },
+};
+
+/** Read back from the disk, before the file has its name. */
+const filesIn = (path: string): number => openDeskBackup(readFileSync(path, "utf8")).files.length;
+
+const restore: Command = {
+  name: "vendor restore",
+  summary: "bring a desk back from its backup, into a new folder",
+  options: [option.dir, option.json],
+  arguments: ["FILE"],
+  examples: ["berth vendor restore /media/usb/desk.backup --dir desk"],
+  async run(given) {
+    const folder = resolve(deskFolder(given));
+    const opened = openDeskBackup(readInput(given.words[0], "a desk's backup"));
+    await restoreDesk(realDisk, folder, opened);
+    const { faults } = await verifyDesk(realDisk, folder, null);
+    for (const { where, what } of faults) printWarning(`${where}: ${what}`);
+    const { vendor, made_at } = opened;
+    if (isSet(given, "json")) printJson({ folder, vendor, made_at, faults });
+    else {
+      print(`the desk of ${made_at} is in ${folder}`);
+      print("what was issued after that is not on its ledger: do not use both desks");
+    }
+    return DONE;
+  },
+};
+
+function fileIn({ words: [file] }: Given): string {
+  if (file !== undefined && file !== "") return resolve(file);
+  throw new Misuse("FILE must be given: a new file", "for example /media/usb/desk.backup");
+}
+
+/** Care for the desk's folder. */
+export const deskCareCommands: readonly Command[] = [verify, backup, restore];

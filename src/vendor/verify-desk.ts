@@ -1,0 +1,168 @@
+import { join } from "node:path";
+import { decodeConfirmation, isConfirmedBy } from "../license/confirmation.ts";
+import { idOf } from "../license/keys.ts";
+import { verifyLicense } from "../license/license.ts";
+import type { Vendor } from "../license/trust.ts";
+import type { Disk } from "../platform/disk.ts";
+import { earlierKeys, isKeyLocked, readKey } from "./key-file.ts";
+import { readLedgerLines } from "./ledger-lines.ts";
+import type { Issued } from "./ledger.ts";
+import { readTrustChain } from "./records.ts";
+import { DeskRefused } from "./refusal.ts";
+
+/** Something that is not as the desk left it. */
+export interface DeskFault {
+  /** A file of the desk, with the line where it has lines. */
+  readonly where: string;
+  readonly what: string;
+}
+
+export interface VerifiedDesk {
+  /** `locked`: nobody gave the passphrase, so the key was not tried. */
+  readonly key: "opens" | "locked" | "fault";
+  /** Trust documents that follow on one another. */
+  readonly documents: readonly string[];
+  readonly lines: number;
+  /** Lines of an older version, which hold no hash of the line before. */
+  readonly unchained: number;
+  /** Issued licenses and codes whose signature was checked. */
+  readonly licenses: number;
+  /** Lines of an older version that do not hold all that a code signs. */
+  readonly unchecked: number;
+  readonly faults: readonly DeskFault[];
+}
+
+/** Reads the whole desk and changes nothing. */
+export async function verifyDesk(
+  disk: Disk,
+  folder: string,
+  passphrase: string | null,
+): Promise<VerifiedDesk> {
+  const faults: DeskFault[] = [];
+  const trying = async <T>(where: string, work: () => Promise<T>): Promise<T | null> => {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof DeskRefused)) throw error;
+      faults.push({ where, what: error.message });
+      return null;
+    }
+  };
+  const chain = await trying("trust documents", () => readTrustChain(disk, folder));
+  const vendor = chain?.vendor ?? null;
+  const isLocked = isKeyLocked(disk, folder) && passphrase === null;
+  const key = isLocked
+    ? null
+    : await trying("key", () => readCurrentKey(disk, folder, vendor, passphrase));
+  faults.push(...keyFileFaults(disk, folder, vendor));
+  const ledger = await verifyLedger(disk, folder, vendor);
+  return {
+    key: isLocked ? "locked" : key === null ? "fault" : "opens",
+    documents: chain?.files ?? [],
+    ...ledger,
+    faults: [...faults, ...ledger.faults],
+  };
+}
+
+async function readCurrentKey(
+  disk: Disk,
+  folder: string,
+  vendor: Vendor | null,
+  passphrase: string | null,
+) {
+  const [current] = vendor?.keys ?? [];
+  // An interrupted successor leaves the new key under its id; the next command renames it.
+  const isWaiting = current !== undefined && earlierKeys(disk, folder).includes(idOf(current));
+  const key = await readKey(disk, folder, passphrase, isWaiting ? idOf(current) : null);
+  if (current !== undefined && current.x !== key.x) {
+    throw new DeskRefused("the key is not the current one of the newest trust document", "");
+  }
+  return key;
+}
+
+/** A file that somebody believes to be gone. */
+function keyFileFaults(disk: Disk, folder: string, vendor: Vendor | null): DeskFault[] {
+  const ids = [null, ...(vendor?.keys ?? []).map(idOf)];
+  return ids.flatMap((id) => {
+    const [plain, locked] = ["vendor.jwk", "vendor.jwe"].map((name) =>
+      id === null ? name : `${id}.${name}`,
+    );
+    const isBoth = [plain, locked].every((name) => disk.stat(join(folder, name ?? "")) !== null);
+    const what = `is there without a passphrase beside ${locked}: run berth vendor passphrase again`;
+    return isBoth ? [{ where: plain ?? "", what }] : [];
+  });
+}
+
+async function verifyLedger(disk: Disk, folder: string, vendor: Vendor | null) {
+  const found = readLedgerLines(disk, folder);
+  const { lines, torn } = found ?? { lines: [], torn: 0 };
+  const faults: DeskFault[] = found ? [] : [{ where: "ledger.jsonl", what: "is missing" }];
+  let [licenses, unchecked] = [0, 0];
+  for (const { number, entry, fault } of lines) {
+    const where = `ledger.jsonl line ${number}`;
+    if (fault !== null) faults.push({ where, what: fault });
+    if (entry?.type !== "issued" || vendor === null) continue;
+    const wrong =
+      entry.jwk === null ? await codeFault(entry, vendor) : await fileFault(entry, vendor);
+    if (wrong === UNCHECKED) unchecked += 1;
+    else licenses += 1;
+    if (wrong !== null && wrong !== UNCHECKED) faults.push({ where, what: wrong });
+  }
+  if (torn > 0) {
+    const what = `ends in an interrupted write of ${torn} bytes; the next command sets it aside`;
+    faults.push({ where: "ledger.jsonl", what });
+  }
+  const unchained = lines.filter(({ isChained }) => !isChained).length;
+  return { lines: lines.length, unchained, licenses, unchecked, faults };
+}
+
+const UNCHECKED = Symbol("a line of an older version");
+
+type Found = string | typeof UNCHECKED | null;
+
+async function fileFault(entry: Issued, vendor: Vendor): Promise<Found> {
+  const verified = await verifyLicense(entry.document, [vendor]);
+  if (!verified.ok) return `holds a license that ${verified.fault}`;
+  const { license } = verified.value;
+  const differing = [
+    ...(["license_id", "serial", "appliance", "hardware_id", "request_id"] as const).filter(
+      (name) => license[name] !== entry[name],
+    ),
+    ...(license.cnf.jwk.x === entry.jwk?.x ? [] : ["jwk"]),
+    ...(Bun.deepEquals(license.terms, entry.terms) ? [] : ["terms"]),
+  ];
+  return differing.length === 0
+    ? null
+    : `differs from the license that it holds: ${differing.join(", ")}`;
+}
+
+async function codeFault(entry: Issued, vendor: Vendor): Promise<Found> {
+  const code = decodeConfirmation(entry.document);
+  if (!code.ok) return "holds a confirmation code that cannot be read";
+  const { policy_hash, terms, appliance, hardware_id, request_id, serial } = entry;
+  if (policy_hash === undefined) return UNCHECKED;
+  const isEnd =
+    code.value.validUntil === null || isSameTime(terms.valid_until, code.value.validUntil);
+  if (code.value.serial !== serial || !isEnd) {
+    return "differs from the confirmation code that it holds: serial or valid_until";
+  }
+  for (const key of vendor.keys) {
+    for (const weak of [false, true]) {
+      for (const version of [2, 1] as const) {
+        const confirmed = {
+          activation: { appliance, nonce: request_id ?? "", hardwarePrefix: hardware_id, weak },
+          licenseKey: terms.license_key ?? "",
+          policyHash: policy_hash,
+          initializationCode: entry.initialization_code ?? "",
+        };
+        if (await isConfirmedBy(confirmed, code.value, key, version)) return null;
+      }
+    }
+  }
+  // Lines of an older version leave out the initialization code, which is part of what is signed.
+  if (entry.initialization_code === undefined) return UNCHECKED;
+  return "holds a confirmation code that this vendor did not sign for what it says";
+}
+
+const isSameTime = (text: string | null, at: number): boolean =>
+  text !== null && Date.parse(text) === at;
