@@ -22,7 +22,9 @@ type Say<T extends Event["type"]> = (event: Extract<Event, { readonly type: T }>
 /** An event without its sentence here does not compile. */
 const SAY: { readonly [T in Event["type"]]: Say<T> } = {
   Created: ({ kind }) => `the data folder of a ${kind} was made`,
-  VendorTrusted: ({ vendor }) => `vendor ${vendor.name} is trusted for ${list(vendor.products)}`,
+  VendorTrusted: ({ vendor: { name, products, retired = [] } }) =>
+    `vendor ${name} is trusted for ${list(products)}` +
+    (retired.length === 0 ? "" : `; ${count(retired.length, "key")} of it retired`),
   VendorDistrusted: ({ vendor }) => `vendor ${vendor} is no longer trusted`,
   RequestMade: ({ request }) => `license request ${request.request} made`,
   ActivationMade: ({ activation }) =>

@@ -22,11 +22,12 @@ const NOTHING: Detail = {};
 
 const DETAIL: { readonly [T in Event["type"]]: Show<T> } = {
   Created: ({ kind, appliance }) => ({ kind, appliance }),
-  VendorTrusted: ({ vendor: { vendor, name, version, products } }) => ({
+  VendorTrusted: ({ vendor: { vendor, name, version, products, retired } }) => ({
     vendor,
     name,
     version,
     products,
+    ...(retired !== undefined && { retired_keys: retired.map(({ key }) => key) }),
   }),
   VendorDistrusted: ({ vendor }) => ({ vendor }),
   RequestMade: ({ request: { request, licenseKey, hardwareId }, head }) => ({

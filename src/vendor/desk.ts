@@ -6,15 +6,8 @@ import { wallClock } from "../platform/clock.ts";
 import type { Disk } from "../platform/disk.ts";
 import { replaceFile } from "../platform/files.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
-import {
-  changePassphrase,
-  hasKey,
-  isKeyLocked,
-  promoteKey,
-  readKey,
-  writeKey,
-} from "./key-file.ts";
-import type { ChangedKeys } from "./key-file.ts";
+import { changePassphrase, hasKey, isKeyLocked, isKeyWaiting } from "./key-file.ts";
+import { promoteKey, readKey, writeKey, type ChangedKeys } from "./key-file.ts";
 import { Ledger, whileLocked } from "./ledger.ts";
 import { openRecords, readTrustChain, successorName, TRUST } from "./records.ts";
 import type { DeskRecords } from "./records.ts";
@@ -135,13 +128,13 @@ export class Desk implements DeskRecords {
   /** Asked before a person is: what is no desk is refused, and what was interrupted is finished. */
   static async needsPassphrase(disk: Disk, folder: string): Promise<boolean> {
     const { vendor } = await readTrustChain(disk, folder);
-    await promoteKey(disk, folder, vendor);
+    await finishSuccessor(disk, folder, vendor);
     return isKeyLocked(disk, folder);
   }
 
   static async open(disk: Disk, folder: string, passphrase: string | null): Promise<Desk> {
     const { vendor, ledger } = await openRecords(disk, folder);
-    await promoteKey(disk, folder, vendor);
+    await finishSuccessor(disk, folder, vendor);
     const key = await readKey(disk, folder, passphrase);
     if (!vendor.keys.some((one) => one.x === key.x)) {
       throw new DeskRefused(`the key in ${folder} is not in its trust document`, "");
@@ -161,6 +154,12 @@ export class Desk implements DeskRecords {
     if (chain.vendor.version === this.vendor.version) return chain;
     throw new DeskRefused("another command changed this desk meanwhile", "run it again");
   }
+}
+
+/** What was interrupted after its document was durable. */
+async function finishSuccessor(disk: Disk, folder: string, vendor: Vendor): Promise<void> {
+  if (!isKeyWaiting(disk, folder, vendor)) return;
+  await whileLocked(disk, folder, () => promoteKey(disk, folder, vendor));
 }
 
 const trustEntry = (vendor: Vendor) => ({

@@ -69,15 +69,19 @@ function parsed(text: string): PrivateKey {
   return key;
 }
 
+/** Whether a key took over by its document, but does not have the names of the current key yet. */
+export const isKeyWaiting = (disk: Disk, folder: string, { keys: [next] }: Vendor): boolean =>
+  next !== undefined && existing(disk, pathsOf(folder, idOf(next))).length > 0;
+
 /**
  * Gives the names of the current key to the one that `vendor` names first, which was stored under
- * its id before the document that makes it current. Also finishes what was interrupted.
+ * its id before the document that makes it current. Only under the desk's lock: done twice at once,
+ * it would put the new key in the place of the old one.
  */
 export async function promoteKey(disk: Disk, folder: string, vendor: Vendor): Promise<void> {
   const [next, before] = vendor.keys;
-  if (next === undefined) return;
+  if (next === undefined || !isKeyWaiting(disk, folder, vendor)) return;
   const waiting = existing(disk, pathsOf(folder, idOf(next)));
-  if (waiting.length === 0) return;
   const current = pathsOf(folder, null);
   if (before !== undefined) {
     const kept = pathsOf(folder, idOf(before));

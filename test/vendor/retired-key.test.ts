@@ -115,6 +115,14 @@ describe("a key that is retired at once", () => {
     expect(again).toMatchObject({ ok: true, value: { version: 2 } });
   });
 
+  test("is named in the site's audit log", async () => {
+    const { site, thief, document } = await stolen(NOW);
+    granted(await site.licensing.trust(document, "test"));
+    const [, text] = await site.get("/api/admin/v1/record?type=VendorTrusted");
+    expect(JSON.stringify(text)).toContain(`"retired_keys":["${idOf(thief.key)}"]`);
+    expect(JSON.stringify(text)).toContain("; 1 key of it retired");
+  });
+
   test("leaves what was installed before valid, at a start and when it is sent again", async () => {
     const { site, document, first } = await stolen(NOW);
     granted(await site.licensing.trust(document, "test"));
