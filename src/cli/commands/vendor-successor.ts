@@ -1,8 +1,9 @@
-import { instant, type Instant } from "../../domain/time.ts";
+import { instant, SECOND, type Instant } from "../../domain/time.ts";
 import { fingerprintOf } from "../../license/keys.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/disk.ts";
 import { Misuse } from "../../platform/options.ts";
+import { rfc3339 } from "../../platform/rfc3339.ts";
 import { licensesToReissue, type ListedLicense } from "../../vendor/license-list.ts";
 import { successorName } from "../../vendor/records.ts";
 import { DONE, isSet, stringOf, type Command, type Given } from "../command.ts";
@@ -57,7 +58,10 @@ export const successorCommand: Command = {
     print(`fingerprint ${fingerprint}`);
     print(`hand out ${document}; new sites take trust.jwt first`);
     print(`each site takes it with: berth trust add ${document}`);
-    for (const { key } of retired) print(`the key ${key} is retired`);
+    for (const { key, from: second } of retired) {
+      const since = second === undefined ? "" : ` from ${rfc3339(instant(second * SECOND))} on`;
+      print(`the key ${key} is retired${since}`);
+    }
     printToReissue(reissue);
     return DONE;
   },
