@@ -27,7 +27,10 @@ export async function inspect(document: string, desk: DeskRecords | null): Promi
     return { ...facts, verified: false, verdict: "signed by a key not known here" };
   }
   const verified = await verifyDocument(kind, document, key);
-  const verdict = verified.ok ? `verified, signed by ${kid}` : verified.fault;
+  // A thief's documents verify as the vendor's own do.
+  const isRetired = desk?.vendor.retired?.some((one) => one.key === kid) === true;
+  const signer = isRetired ? `${kid}, a key that is retired` : kid;
+  const verdict = verified.ok ? `verified, signed by ${signer}` : verified.fault;
   return { ...facts, verified: verified.ok, verdict };
 }
 

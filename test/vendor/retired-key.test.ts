@@ -11,6 +11,7 @@ import { realDisk } from "../../src/platform/disk.ts";
 import { replay } from "../../src/store/replay.ts";
 import { confirmActivation, makePolicy } from "../../src/vendor/airgap.ts";
 import { Desk, type Retirement } from "../../src/vendor/desk.ts";
+import { inspect } from "../../src/vendor/inspect.ts";
 import { licensesToReissue } from "../../src/vendor/license-list.ts";
 import { DeskRefused } from "../../src/vendor/refusal.ts";
 import { expectOk, openAppliance, type Appliance } from "../support/api.ts";
@@ -163,6 +164,17 @@ describe("a key that is retired at once", () => {
     await issued(thief, request);
     const desk = await thief.succeed(realDisk, folder, null, NOW);
     expect(await refusal(issued(desk, request))).toContain("answered with a key that is retired");
+  });
+
+  test("is named as retired when the desk inspects what it signed", async () => {
+    const { desk, first, thief } = await stolen(NOW);
+    const signer = idOf(thief.key);
+    const { verified, verdict } = await inspect(first.document, desk);
+    expect([verified, verdict]).toEqual([
+      true,
+      `verified, signed by ${signer}, a key that is retired`,
+    ]);
+    expect((await inspect(first.document, thief)).verdict).toBe(`verified, signed by ${signer}`);
   });
 
   test("does not open the desk any more when its file is put back", async () => {
