@@ -1,0 +1,159 @@
+import { Type, type Static, type TSchema } from "@sinclair/typebox";
+import { no, ok, type Result } from "../domain/result.ts";
+import { fieldFault, type FieldFault } from "./fields.ts";
+import { endTime, startTime } from "./term-times.ts";
+import type { FeatureChanges, TermsChanges } from "./terms-changes.ts";
+import { Consumption, Feature, TermsDocument } from "./terms.ts";
+
+const closed = { additionalProperties: false };
+const dayOrTime = Type.Union([
+  Type.String({
+    pattern: "^\\d{4}-\\d\\d-\\d\\d([Tt ].+)?$",
+    description: "a day or an RFC 3339 time",
+    examples: ["2027-12-31", "2027-12-31T18:00:00Z"],
+  }),
+  Type.Null(),
+]);
+
+const member = <T extends TSchema>(schema: T, title: string) => Type.Optional({ ...schema, title });
+
+const { properties: terms } = TermsDocument;
+const { properties: counted } = Consumption;
+const { properties: feature } = Feature;
+const floating = feature.floating.anyOf[0].properties;
+
+const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
+
+const consumption = orNull(
+  Type.Object(
+    {
+      max: member(counted.max, "how much may be counted; null: unlimited"),
+      overages: member(counted.overages, "how far past that; default 0"),
+      negative: member(counted.negative, "whether it may be counted down; default false"),
+      period: member(counted.period, "how often it starts again at zero; null: never"),
+    },
+    closed,
+  ),
+);
+
+const FeatureInFile = Type.Object(
+  {
+    code: { ...feature.code, title: "the code that applications ask for" },
+    name: member(feature.name, "default: the code"),
+    metadata: member(feature.metadata, "anything, for the application"),
+    expires: member(dayOrTime, "its own end; a day counts whole; null: the license's"),
+    floating: member(
+      orNull(
+        Type.Object(
+          {
+            slots: member(floating.slots, "how many users at once"),
+            timeout_minutes: member(floating.timeout_minutes, "default 15"),
+          },
+          closed,
+        ),
+      ),
+      "null: it has no slots of its own",
+    ),
+    consumption: member(consumption, "null: it is not counted"),
+  },
+  closed,
+);
+
+/** Terms as a person writes them: only what is to be set, and days where a day is meant. */
+const TermsFile = Type.Object(
+  {
+    $schema: Type.Optional(Type.String({ title: "for editors; not read" })),
+    product: member(terms.product, "the product's code"),
+    product_name: member(terms.product_name, "default: the code"),
+    license_key: member(terms.license_key, "the vendor's name for what was bought"),
+    license_type: member(terms.license_type, "default perpetual, or time-limited with an end"),
+    customer: member(terms.customer, "who bought it"),
+    metadata: member(terms.metadata, "anything, for the application"),
+    trial: member(terms.trial, "default false"),
+    enabled: member(terms.enabled, "false: it grants nothing; default true"),
+    start: member(dayOrTime, "the beginning; a day begins at 00:00 UTC; null: at once"),
+    valid_until: member(dayOrTime, "the end; a day counts whole, in UTC; null: never"),
+    maintenance_until: member(dayOrTime, "the end of maintenance; a day counts whole; null: never"),
+    grace_hours: member(terms.grace_hours, "how long it serves past its end; null: not at all"),
+    slots: member(terms.slots, "how many users at once; default 1"),
+    timeout_minutes: member(
+      terms.timeout_minutes,
+      "how long a slot outlives its last heartbeat; default 15",
+    ),
+    borrow_hours: member(terms.borrow_hours, "how long a slot may be borrowed; null: not at all"),
+    early_return: member(
+      terms.early_return,
+      "whether a borrowed slot can be given back early; default true",
+    ),
+    move_grace_hours: member(
+      terms.move_grace_hours,
+      "how long it serves on other hardware after a move; default 72",
+    ),
+    consumption: member(consumption, "null: nothing is counted"),
+    features: member(
+      Type.Array(FeatureInFile, {
+        maxItems: 256,
+        description: "a list of at most 256 features",
+      }),
+      "those not named here stay as they are",
+    ),
+  },
+  closed,
+);
+
+/** Reads what `berth vendor issue --terms` takes; the fault names the first field that is wrong. */
+export function parseTerms(value: unknown): Result<TermsChanges, FieldFault> {
+  const fault = fieldFault(TermsFile, value);
+  if (fault !== null) return no(fault);
+  const written = value as Static<typeof TermsFile>;
+  const { $schema: _, start, valid_until, maintenance_until, features, ...rest } = written;
+  const faults: FieldFault[] = repeatedCodes(features ?? []);
+  const read = <N extends string>(
+    name: N,
+    text: string | null | undefined,
+    parse: (text: string) => string | null,
+    path: string = name,
+  ): { [M in N]?: string | null } => {
+    if (text === undefined) return {};
+    const time = text === null ? null : parse(text);
+    if (text !== null && time === null) {
+      faults.push({ wrong: "value", path, expected: "a day or an RFC 3339 time", value: text });
+    }
+    return { [name]: time } as { [M in N]?: string | null };
+  };
+  const changes: TermsChanges = {
+    ...rest,
+    ...read("start", start, startTime),
+    ...read("valid_until", valid_until, endTime),
+    ...read("maintenance_until", maintenance_until, endTime),
+    ...(features !== undefined && {
+      features: features.map(({ expires, ...one }, place): FeatureChanges => ({
+        ...one,
+        ...read("expires", expires, endTime, `features[${place}].expires`),
+      })),
+    }),
+  };
+  const [first] = faults;
+  return first === undefined ? ok(changes) : no(first);
+}
+
+const repeatedCodes = (features: readonly { readonly code: string }[]): FieldFault[] =>
+  features.flatMap(({ code }, place) => {
+    if (features.findIndex((one) => one.code === code) === place) return [];
+    const expected = "a code that no feature before it has";
+    return [{ wrong: "value", path: `features[${place}].code`, expected, value: code }];
+  });
+
+/** For people and their editors. */
+export const termsFileSchema = (): unknown => ({
+  $schema: "https://json-schema.org/draft/2020-12/schema",
+  title: "terms of a license; what is left out stays as it is, or is the default",
+  ...(JSON.parse(JSON.stringify(TermsFile, withEnum)) as object),
+});
+
+/** A choice of constants is easier to read, and for generators to understand, as one enum. */
+function withEnum(_name: string, value: unknown): unknown {
+  const { anyOf, ...rest } = (value ?? {}) as { anyOf?: readonly { const?: unknown }[] };
+  if (anyOf === undefined || anyOf.some((one) => one.const === undefined)) return value;
+  return { ...rest, type: "string", enum: anyOf.map((one) => one.const) };
+}
