@@ -57,14 +57,31 @@ export function applyChanges(
     consumption: consumptionWith("", base.consumption, consumption),
     features: featuresWith(base.features, features ?? [], without ?? []),
   };
-  const ends = terms.license_type === "time-limited" || terms.license_type === "subscription";
-  if (ends && terms.valid_until === null) {
+  const license_type = typeWith(terms, changes);
+  return checked({ ...terms, license_type });
+}
+
+/** The end decides between perpetual and time-limited, unless the type was named. */
+function typeWith(
+  { license_type, valid_until }: TermsDocument,
+  changes: TermsChanges,
+): TermsDocument["license_type"] {
+  const isNamed = changes.license_type !== undefined;
+  if (!isNamed && changes.valid_until !== undefined) {
+    if (license_type === "perpetual" && valid_until !== null) return "time-limited";
+    if (license_type === "time-limited" && valid_until === null) return "perpetual";
+  }
+  const needsEnd = license_type === "time-limited" || license_type === "subscription";
+  if (needsEnd && valid_until === null) {
+    throw new DeskRefused(`a ${license_type} license needs an end`, "--valid-until 2027-12-31");
+  }
+  if (isNamed && license_type === "perpetual" && valid_until !== null) {
     throw new DeskRefused(
-      `a ${terms.license_type} license needs an end`,
-      "--valid-until 2027-12-31",
+      `a perpetual license has no end, and this one would end ${valid_until}`,
+      "leave out --license-type for a time-limited one, or give --valid-until never",
     );
   }
-  return checked(terms);
+  return license_type;
 }
 
 /** What a site would not take is named here, before it is signed. */
