@@ -189,7 +189,11 @@ function wrongFlag(command: Command, error: unknown, hint: string): Misuse {
 
 /** `--product A --product B` and `--product A,B` say the same, as in the environment. */
 function splitLists(options: readonly Option[], flags: Flags): Flags {
-  const lists = new Set(options.filter(({ type }) => type === "list").map(({ name }) => name));
+  const lists = new Set(
+    options
+      .filter(({ type, keepsCommas }) => type === "list" && keepsCommas !== true)
+      .map(({ name }) => name),
+  );
   return Object.fromEntries(
     Object.entries(flags).map(([name, value]) => [
       name,

@@ -1,20 +1,49 @@
 import { DAY, instant, type Instant } from "../domain/time.ts";
+import { endTime } from "../license/term-times.ts";
+import type { TermsDocument } from "../license/terms.ts";
 import { Misuse } from "../platform/options.ts";
+import { isUnset } from "./term-values.ts";
 
 /** What two bytes can say. */
 const MOST_DAYS = 65_535;
 
-/** A code has room for a day, and an end that is not understood must never become "no end". */
-export function dayOf(text: string | null): Instant | null {
+const HINT = "for example 2027-12-31, which counts whole";
+
+/**
+ * The end that a code holds: the day named counts whole, so it is 00:00 UTC of the next one. A code
+ * has room for a day, and an end that is not understood must never become "no end".
+ */
+export function codeEnd(text: string | null): Instant | null {
   if (text === null) return null;
-  const at = Date.parse(`${text}T00:00:00.000Z`);
-  const real = /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(at);
-  const shown = real && new Date(at).toISOString().slice(0, 10) === text;
-  if (!shown || at < DAY || at > MOST_DAYS * DAY) {
+  if (isUnset(text)) {
     throw new Misuse(
-      "--valid-until must be a day",
-      "for example 2027-12-31; it ends as that day begins",
+      "a code cannot take the end of its policy away",
+      "leave out --valid-until, or sign a policy without an end",
     );
   }
+  const written = endTime(text);
+  const at = written === null ? 0 : Date.parse(written);
+  const isDay = /^\d{4}-\d\d-\d\d$/.test(text);
+  if (written !== null && !isDay && at % DAY !== 0) {
+    throw new Misuse("--valid-until must be a day here, or 00:00 UTC of one", HINT);
+  }
+  const first = isDay ? 2 * DAY : DAY;
+  if (at < first || at > MOST_DAYS * DAY) throw new Misuse("--valid-until must be a day", HINT);
   return instant(at);
+}
+
+/** When the license, its maintenance and its features end, one text for each end there is. */
+export const endsIn = (terms: TermsDocument): string[] => [
+  ...endOf("ends", terms.valid_until),
+  ...endOf("maintenance ends", terms.maintenance_until),
+  ...terms.features.flatMap(({ code, expires }) => endOf(`${code} ends`, expires)),
+];
+
+/** A midnight is hard to read as an end: the day before is the last one. */
+function endOf(what: string, time: string | null): string[] {
+  if (time === null) return [];
+  const at = Date.parse(time);
+  const day = new Date(at - DAY).toISOString().slice(0, 10);
+  const shown = time.replace(/\.000Z$/, "Z");
+  return [`${what} ${shown}${at % DAY === 0 ? `, after ${day}` : ""}`];
 }

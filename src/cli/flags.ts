@@ -146,6 +146,18 @@ export const option = {
   },
   policyId: { name: "policy-id", type: "string", value: "ID", help: "the policy's id" },
   code: { name: "code", type: "string", value: "CODE", help: "the confirmation code" },
+  clockCode: {
+    name: "code",
+    type: "string",
+    value: "CODE",
+    help: "the clock code, which berth clock prints at the site",
+    required: true,
+  },
+  replacePolicy: {
+    name: "replace",
+    type: "boolean",
+    help: "although this id has other terms; the earlier policy is not confirmed any more",
+  },
   dir: { name: "dir", type: "string", value: "DIR", help: "the desk's folder", path: true },
   passphraseFile: {
     name: "passphrase-file",
@@ -213,12 +225,13 @@ export const option = {
   },
   revoke: { name: "revoke", type: "string", value: "NAME", help: "revoke this token instead" },
   role: { name: "role", type: "string", value: "ROLE", help: "admin or user; default user" },
-  name: { name: "name", type: "string", value: "NAME", help: "the vendor's name" },
+  name: { name: "name", type: "string", value: "NAME", help: "the vendor's name", required: true },
   products: {
     name: "product",
     type: "list",
     value: "CODE",
     help: "a product the vendor may license; may be given several times",
+    required: true,
   },
   request: {
     name: "request",
@@ -231,7 +244,7 @@ export const option = {
     name: "renew",
     type: "string",
     value: "ID",
-    help: "renew this license from the ledger, without a request",
+    help: "renew this license from the ledger, without a request; terms not given stay",
   },
   licenseId: { name: "license-id", type: "string", value: "ID", help: "the license it continues" },
   isNew: { name: "new", type: "boolean", help: "another license beside those there are" },

@@ -8,8 +8,11 @@ import { readInput } from "./handing-over.ts";
 import { askSecret, askTwice } from "./secret-input.ts";
 import { printWarning } from "./terminal.ts";
 
+/** What every command of a desk takes. */
+export const deskFolderFlag = { ...option.dir, required: true } as const;
+
 /** What every command takes that signs with the vendor's key. */
-export const deskFlags = [option.dir, option.passphraseFile] as const;
+export const deskFlags = [deskFolderFlag, option.passphraseFile] as const;
 
 export function deskFolder(given: Given): string {
   const folder = stringOf(given, "dir");

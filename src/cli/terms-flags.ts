@@ -1,141 +1,217 @@
-import { readFileSync } from "node:fs";
-import type { TermsDocument } from "../license/terms.ts";
+import type { FieldFault } from "../license/fields.ts";
+import { fieldFaultText } from "../license/fields.ts";
+import { combineChanges, type TermsChanges } from "../license/terms-changes.ts";
+import { parseTerms } from "../license/terms-file.ts";
 import { Misuse, type Option } from "../platform/options.ts";
 import { isSet, listOf, stringOf, type Given } from "./command.ts";
+import { featuresIn, settingOf, type WrittenFeature } from "./feature-flag.ts";
+import { isUnset, numberOrText } from "./term-values.ts";
+import { hintFor, termsInFile } from "./terms-file.ts";
 
-const flag = (name: string, value: string, help: string): Option => ({
-  name,
-  type: "string",
-  value,
-  help,
-});
+/** One term as a flag, and the field of a terms file that it sets. */
+interface TermFlag {
+  readonly name: string;
+  readonly value: string;
+  readonly help: string;
+  readonly field: string;
+  readonly is: "text" | "number" | "time";
+  /** "never" and "none" take it away. */
+  readonly canBeUnset?: boolean;
+}
 
-/** Terms as flags; those not given are the license's before, or the usual ones. */
+const TYPES = "perpetual, time-limited, subscription or consumption";
+const PERIODS = "daily, weekly, monthly or annually";
+
+const termFlag = (
+  name: string,
+  value: string,
+  help: string,
+  is: TermFlag["is"],
+  canBeUnset = false,
+  field = name.replaceAll("-", "_"),
+): TermFlag => ({ name, value, help, is, canBeUnset, field });
+
+const TERM_FLAGS: readonly TermFlag[] = [
+  termFlag("product", "CODE", "the product", "text"),
+  termFlag("product-name", "NAME", "the product's name; default: its code", "text"),
+  termFlag(
+    "license-type",
+    "TYPE",
+    `${TYPES}; default perpetual, or time-limited with --valid-until`,
+    "text",
+  ),
+  termFlag("customer", "NAME", "who bought it, or none", "text", true),
+  termFlag("metadata", "TEXT", "anything for the application, or none", "text", true),
+  termFlag("slots", "N", "how many users at once; default 1", "number"),
+  termFlag(
+    "timeout-minutes",
+    "N",
+    "how long a slot outlives its last heartbeat; default 15",
+    "number",
+  ),
+  termFlag("start", "DAY", "the beginning, from 00:00 UTC of that day, or none", "time", true),
+  termFlag(
+    "valid-until",
+    "DAY",
+    "the last day, which counts whole in UTC, an RFC 3339 time, or never",
+    "time",
+    true,
+  ),
+  termFlag(
+    "maintenance-until",
+    "DAY",
+    "the last day of maintenance, an RFC 3339 time, or never",
+    "time",
+    true,
+  ),
+  termFlag("grace-hours", "N", "how long it serves past its end, or none", "number", true),
+  termFlag("borrow-hours", "N", "how long a slot may be borrowed; default none", "number", true),
+  termFlag(
+    "move-grace-hours",
+    "N",
+    "how long it serves on other hardware after a move; default 72",
+    "number",
+  ),
+  termFlag(
+    "consumptions",
+    "N",
+    "how much may be counted, unlimited, or none: nothing is counted",
+    "number",
+    false,
+    "consumption.max",
+  ),
+  termFlag(
+    "overages",
+    "N",
+    "how far past that; default 0",
+    "number",
+    false,
+    "consumption.overages",
+  ),
+  termFlag(
+    "period",
+    "PERIOD",
+    `how often the count starts again: ${PERIODS}, or none`,
+    "text",
+    true,
+    "consumption.period",
+  ),
+];
+
+/** A term that is yes or no, as two flags. */
+const SWITCHES = [
+  ["trial", "trial", "it is a trial", "no-trial", "it is no trial (default)"],
+  ["enabled", "enabled", "it grants what it says (default)", "disabled", "it grants nothing"],
+  [
+    "early_return",
+    "early-return",
+    "a borrowed slot can be given back early (default)",
+    "no-early-return",
+    "a borrowed slot stays taken until its end",
+  ],
+  [
+    "consumption.negative",
+    "negative",
+    "what was counted may be counted down",
+    "no-negative",
+    "it may not (default)",
+  ],
+] as const;
+
+/** Terms as flags; those not given are the license's before, or the defaults. */
 export const termsFlags: readonly Option[] = [
-  flag("product", "CODE", "the product"),
-  flag("license-type", "TYPE", "perpetual (as usual), time-limited, subscription or consumption"),
-  flag("slots", "N", "how many users at once; usually 1"),
-  flag("timeout-minutes", "N", "how long a slot outlives its last heartbeat; usually 15"),
-  flag("valid-until", "TIME", "the end, RFC 3339 or YYYY-MM-DD"),
-  flag("start", "TIME", "the beginning, RFC 3339 or YYYY-MM-DD"),
-  flag("borrow-hours", "N", "how long a slot may be borrowed; 0, as usual: not at all"),
-  flag("consumptions", "N", "how much may be counted; unlimited for no limit"),
-  flag("overages", "N", "how far past that"),
-  flag("period", "PERIOD", "daily, weekly, monthly or annually"),
-  flag("grace-hours", "N", "how long it serves past its end"),
+  ...TERM_FLAGS.map(({ name, value, help }): Option => ({ name, type: "string", value, help })),
+  ...SWITCHES.flatMap(([, yes, yesHelp, no, noHelp]): Option[] => [
+    { name: yes, type: "boolean", help: yesHelp },
+    { name: no, type: "boolean", help: noHelp },
+  ]),
   {
     name: "feature",
     type: "list",
-    value: "CODE[:slots=N][:consumptions=N]",
-    help: "a feature; may be given several times",
+    value: "CODE[:SETTING=VALUE]…",
+    help: "a feature, or what changes of it; settings: name, slots, timeout (in minutes), consumptions, overages, negative (yes or no), period, ends (a day) and, last, metadata; may be given several times",
+    keepsCommas: true,
   },
-  { name: "no-early-return", type: "boolean", help: "a borrowed slot stays taken until its end" },
+  {
+    name: "no-feature",
+    type: "list",
+    value: "CODE",
+    help: "take this feature away; may be given several times",
+  },
   {
     name: "terms",
     type: "string",
     value: "FILE",
-    help: "terms as JSON; flags go before them",
+    help: "terms as JSON (berth vendor terms shows how); flags override the file",
     path: true,
   },
 ];
 
-export function termsGiven(given: Given): Partial<TermsDocument> {
-  const number = (name: string): number | null => numberOf(given, name);
-  const text = (name: string): string | null => stringOf(given, name);
-  const consumption = consumptionGiven(given);
-  const features = listOf(given, "feature").map(featureOf);
-  const borrow = number("borrow-hours");
-  return {
-    ...fromFile(text("terms")),
-    ...some("product", text("product")),
-    ...some("license_type", text("license-type") as TermsDocument["license_type"] | null),
-    ...some("slots", number("slots")),
-    ...some("timeout_minutes", number("timeout-minutes")),
-    ...some("valid_until", timeOf("valid-until", text("valid-until"))),
-    ...some("start", timeOf("start", text("start"))),
-    ...(borrow !== null && { borrow_hours: borrow === 0 ? null : borrow }),
-    ...some("grace_hours", number("grace-hours")),
-    ...(consumption !== null && { consumption }),
-    ...(features.length > 0 && { features }),
-    ...(isSet(given, "no-early-return") && { early_return: false }),
-  };
+/** What the flags and the file say, of which the flags count where both name a term. */
+export function termsGiven(given: Given): TermsChanges {
+  const path = stringOf(given, "terms");
+  const inFile = path === null ? {} : termsInFile(path);
+  return combineChanges(inFile, termsInFlags(given));
 }
 
-function consumptionGiven(given: Given): TermsDocument["consumption"] {
-  const text = stringOf(given, "consumptions");
-  if (text === null) {
-    if (given.values.has("overages") || given.values.has("period")) {
-      throw new Misuse("--overages and --period go with --consumptions", "for example 100");
+/** The flags are read as the terms file that says the same: one set of rules for both. */
+function termsInFlags(given: Given): TermsChanges {
+  const features = featuresIn(listOf(given, "feature"));
+  const without = listOf(given, "no-feature");
+  const both = features.find(({ code }) => without.includes(code));
+  if (both !== undefined) {
+    const { code } = both;
+    throw new Misuse(`--feature and --no-feature both name ${code}`, "leave one of them out");
+  }
+  const parsed = parseTerms({ ...fieldsIn(given), features });
+  if (parsed.ok) return { ...parsed.value, without };
+  const fault = { ...parsed.fault, path: flagFor(parsed.fault, features) };
+  throw new Misuse(fieldFaultText(fault), hintFor(fault, "--trial", "never"));
+}
+
+function fieldsIn(given: Given): object {
+  const fields: Record<string, unknown> = {};
+  const counting: Record<string, unknown> = {};
+  const set = (field: string, value: unknown): void => {
+    const [group, member] = field.split(".");
+    if (member === undefined) fields[field] = value;
+    else if (group === "consumption") counting[member] = value;
+  };
+  for (const flag of TERM_FLAGS) {
+    const text = stringOf(given, flag.name);
+    if (text !== null) set(flag.field, valueOf(flag, text));
+  }
+  for (const [field, yes, , no] of SWITCHES) {
+    if (isSet(given, yes) && isSet(given, no)) {
+      throw new Misuse(`--${yes} and --${no} contradict each other`, "leave one of them out");
     }
-    return null;
+    if (isSet(given, yes) || isSet(given, no)) set(field, isSet(given, yes));
   }
-  const period = stringOf(given, "period") as NonNullable<TermsDocument["consumption"]>["period"];
-  const max = text === "unlimited" ? null : numberOf(given, "consumptions");
-  return { max, overages: numberOf(given, "overages") ?? 0, negative: false, period };
-}
-
-function featureOf(text: string): TermsDocument["features"][number] {
-  const [code = "", ...settings] = text.split(":");
-  const values = new Map(settings.map((one) => one.split("=") as [string, string]));
-  const strange = [...values].find(
-    ([name, value]) => (name !== "slots" && name !== "consumptions") || value === undefined,
-  );
-  if (code === "" || strange !== undefined) {
-    throw new Misuse(
-      `--feature ${text} is not understood`,
-      "CODE, CODE:slots=5, CODE:consumptions=9",
-    );
+  if (stringOf(given, "consumptions") === "none") {
+    if (Object.keys(counting).length > 1) {
+      throw new Misuse(
+        "--consumptions none leaves nothing for --overages, --period or --negative",
+        "leave them out",
+      );
+    }
+    return { ...fields, consumption: null };
   }
-  const count = (name: string): number | null => {
-    const value = values.get(name);
-    if (value === undefined) return null;
-    if (!/^\d+$/.test(value))
-      throw new Misuse(`--feature ${text}: ${name} must be a number`, "CODE:slots=5");
-    return Number(value);
-  };
-  const [slots, consumptions] = [count("slots"), count("consumptions")];
-  return {
-    code,
-    name: code,
-    metadata: null,
-    expires: null,
-    floating: slots === null ? null : { slots, timeout_minutes: 15 },
-    consumption:
-      consumptions === null
-        ? null
-        : { max: consumptions, overages: 0, negative: false, period: null },
-  };
+  return Object.keys(counting).length > 0 ? { ...fields, consumption: counting } : fields;
 }
 
-function numberOf(given: Given, name: string): number | null {
-  const text = stringOf(given, name);
-  if (text === null) return null;
-  if (!/^\d{1,13}$/.test(text))
-    throw new Misuse(`--${name} must be a whole number`, `for example --${name} 10`);
-  return Number(text);
+function valueOf({ name, is, canBeUnset }: TermFlag, text: string): unknown {
+  if (canBeUnset === true && isUnset(text)) return null;
+  if (name === "consumptions" && text === "unlimited") return null;
+  if (name === "borrow-hours" && text === "0") return null;
+  return is === "number" ? numberOrText(text) : text;
 }
 
-/** A day begins at midnight UTC. A day that does not exist must not become another. */
-function timeOf(name: string, text: string | null): string | null {
-  if (text === null) return null;
-  const day = /^\d{4}-\d\d-\d\d/.exec(text)?.[0];
-  const time = new Date(text === day ? `${text}T00:00:00.000Z` : text);
-  const real =
-    day !== undefined &&
-    !Number.isNaN(time.getTime()) &&
-    new Date(`${day}T00:00:00.000Z`).toISOString().startsWith(day);
-  if (!real) throw new Misuse(`--${name} ${text} is not a time`, "for example 2027-12-31");
-  return time.toISOString();
-}
-
-function fromFile(path: string | null): Partial<TermsDocument> {
-  if (path === null) return {};
-  try {
-    return JSON.parse(readFileSync(path, "utf8")) as Partial<TermsDocument>;
-  } catch {
-    throw new Misuse(`${path} cannot be read as JSON`, "check --terms");
+/** The flag that a field was made of. */
+function flagFor({ path }: FieldFault, features: readonly WrittenFeature[]): string {
+  const [, place, field = "code"] = /^features\[(\d+)\](?:\.(.*))?$/.exec(path) ?? [];
+  if (place === undefined) {
+    return `--${TERM_FLAGS.find((flag) => flag.field === path)?.name ?? path}`;
   }
+  const code = features[Number(place)]?.code;
+  return field === "code" ? `--feature ${code}` : `--feature ${code}: ${settingOf(field)}`;
 }
-
-const some = <K extends string, V>(name: K, value: V | null): { [N in K]?: V } =>
-  (value === null ? {} : { [name]: value }) as { [N in K]?: V };

@@ -71,8 +71,13 @@ function wrapped(words: readonly string[]): string {
 const flagOf = ({ name, value }: Option): string =>
   value === undefined ? `--${name}` : `--${name} ${value}`;
 
-/** What an option means, its twin in the environment, and what it is when nothing is said. */
+/**
+ * What an option means, its twin in the environment, whether it has to be given, and what it is
+ * when nothing is said.
+ */
 export function helpOf(option: Option): string {
   const usual = option.usual ?? option.fallback?.({});
-  return `${option.help} (${twinOf(option)}${usual === undefined ? "" : `; default ${usual}`})`;
+  const needed = option.required === true ? "; required" : "";
+  const fallback = usual === undefined ? "" : `; default ${usual}`;
+  return `${option.help} (${twinOf(option)}${needed}${fallback})`;
 }

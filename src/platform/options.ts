@@ -10,6 +10,10 @@ export interface Option {
   readonly type: "string" | "boolean" | "list";
   readonly help: string;
   readonly value?: string;
+  /** The help says so; the command itself refuses to go on without it. */
+  readonly required?: boolean;
+  /** Values of a list that may hold commas, which separate nothing then. */
+  readonly keepsCommas?: boolean;
   /** Kept in a configuration file as well; the key there is the name with underscores. */
   readonly setting?: boolean;
   /** A path: relative to the working folder, or to the file it stands in. */
@@ -103,6 +107,7 @@ const placed = ({ path }: Option, value: Value, folder: string): Value =>
   path === true && typeof value === "string" && value !== "" ? resolve(folder, value) : value;
 
 function typed(option: Option, text: string): Value {
+  if (option.type === "list" && option.keepsCommas === true) return [text];
   if (option.type === "list") return text.split(",").map((part) => part.trim());
   if (option.type === "string") return text;
   if (/^(1|true|yes)$/i.test(text)) return true;

@@ -10,6 +10,7 @@ import {
 import { rawKey, type PublicKey } from "../license/keys.ts";
 import { signPolicy, verifyPolicy, type Policy } from "../license/policy.ts";
 import type { TermsChanges } from "../license/terms-changes.ts";
+import type { TermsDocument } from "../license/terms.ts";
 import { sha256 } from "../platform/hash.ts";
 import { randomBytes } from "../platform/random.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
@@ -22,28 +23,39 @@ import { applyChanges, documentDifference, sameTerms } from "./terms.ts";
 import type { Issued, PolicySigned } from "./ledger.ts";
 
 /**
- * One id names one policy: the same terms again give the same document, and other terms are refused
- * unless they are to replace it.
+ * Whole terms of a policy. One id names one policy: other terms under an id on the ledger are
+ * refused, unless they are to replace it.
  */
+export function policyTerms(
+  desk: Desk,
+  policyId: string,
+  changes: TermsChanges,
+  { isReplacing = false } = {},
+): TermsDocument {
+  const terms = applyChanges(desk, null, changes);
+  const before = policyOnLedger(desk, policyId);
+  if (before === undefined || isReplacing || sameTerms(before.terms, terms)) return terms;
+  const difference = documentDifference(before.terms, terms).join("; ");
+  throw new DeskRefused(
+    `policy ${policyId} is on the ledger since ${before.at.slice(0, 10)} with other terms: ${difference}`,
+    "choose another --policy-id, or give --replace if no site has the earlier one",
+  );
+}
+
+/** The same terms again under an id give the same document. */
 export async function makePolicy(
   desk: Desk,
   policyId: string,
   changes: TermsChanges,
   now: Instant,
-  { isReplacing = false } = {},
+  replacing: { readonly isReplacing?: boolean } = {},
 ): Promise<string> {
-  const terms = applyChanges(desk, null, changes);
+  const terms = policyTerms(desk, policyId, changes, replacing);
   const before = policyOnLedger(desk, policyId);
   if (before !== undefined && sameTerms(before.terms, terms)) {
     const signed = await verifyPolicy(before.document, [desk.vendor]);
     // Another key may have taken over, and only its own policies are confirmed.
     if (signed.ok && signed.value.key.x === desk.key.x) return before.document;
-  } else if (before !== undefined && !isReplacing) {
-    const difference = documentDifference(before.terms, terms).join("; ");
-    throw new DeskRefused(
-      `policy ${policyId} is on the ledger since ${before.at.slice(0, 10)} with other terms: ${difference}`,
-      "choose another --policy-id, or give --replace if no site has the earlier one",
-    );
   }
   const iat = Math.floor(now / 1_000);
   const policy = { iss: desk.vendor.vendor, iat, policy_id: policyId, terms };
@@ -144,7 +156,9 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
   };
   // A code of an older version, or for the other kind of activation, is none that the site takes.
   for (const { document: code } of same) {
-    if (await isFitting(confirmed, code, desk.key)) return { policy_id, confirmation_code: code };
+    if (await isFitting(confirmed, code, desk.key)) {
+      return { policy_id, confirmation_code: code, terms };
+    }
   }
   const id = airgapLicenseId(rawKey(desk.key), license_key);
   const serial = options.serial ?? same[0]?.serial ?? nextSerial(desk, id, appliance);
@@ -169,7 +183,7 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
     terms,
     document: code,
   });
-  return { policy_id, confirmation_code: code };
+  return { policy_id, confirmation_code: code, terms };
 }
 
 async function isFitting(confirmed: Confirmed, code: string, key: PublicKey): Promise<boolean> {

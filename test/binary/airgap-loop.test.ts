@@ -77,8 +77,11 @@ describe(`by voice, ${isOffline ? "without a network" : "with a network nobody u
     const next = line.activation();
     const ending = ["--valid-until", "2099-12-31"];
     const renewed = line.confirmation(more, next, ...ending, "--serial", "2");
+    const given = ["--policy", more, ...KEY, "--activation-code", next, "--allow-weak-binding"];
+    const again = berth("vendor", "confirm", ...line.desk, ...given, ...ending, "--serial", "2");
+    expect(again.err).toBe("berth: note: ends 2100-01-01T00:00:00Z, after 2099-12-31\n");
     expect(done(...line.adding(more, renewed))).toBe(`license ${id} is installed\n`);
-    expect(line.status().slice(3)).toEqual(["0/9", "-", "2099-12-31T00:00:00.000Z", "ok"]);
+    expect(line.status().slice(3)).toEqual(["0/9", "-", "2100-01-01T00:00:00.000Z", "ok"]);
     const stale = berth(...line.adding(policy, late));
     expect([stale.code, stale.out]).toEqual([1, ""]);
     expect(stale.err).toContain("(stale_license)");
@@ -160,17 +163,22 @@ describe(`by voice, ${isOffline ? "without a network" : "with a network nobody u
     expect(done(...line.adding(policy, line.confirmation(policy, asked)))).toContain("installed");
   });
 
-  test("an end that is no day is refused by the desk", async () => {
+  test("an end is a day that counts whole, or a midnight, and nothing else", async () => {
     const line = new Line();
     await line.open();
     const policy = line.policy("basic");
     const named = ["--policy", policy, ...KEY, "--allow-weak-binding"];
     const asked = ["--activation-code", line.activation()];
-    for (const end of ["2027-13-01", "31/12/2027", "soon", "2150-01-01", "1970-01-01"]) {
+    const wrong = ["2027-13-01", "31/12/2027", "soon", "2150-01-01", "1970-01-01"];
+    for (const end of [...wrong, "never", "2099-12-31T18:00:00Z", "2149-06-06"]) {
       const words = ["vendor", "confirm", ...line.desk, ...named, ...asked, "--valid-until", end];
       const { code, out, err } = berth(...words);
       expect([end, code, out]).toEqual([end, 2, ""]);
       expect(err).not.toContain(" at ");
+    }
+    for (const end of ["2149-06-05", "2149-06-06T00:00:00Z"]) {
+      const words = ["vendor", "confirm", ...line.desk, ...named, ...asked, "--valid-until", end];
+      expect(doneJson(...words)).toMatchObject({ valid_until: "2149-06-06T00:00:00.000Z" });
     }
   });
 });

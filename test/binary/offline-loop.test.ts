@@ -102,7 +102,7 @@ describe(`by files, ${how}`, () => {
     const year = ["--renew", id, "--valid-until", "2099-12-31", "--out", gap.path("year.jwt")];
     expect(done("vendor", "issue", ...gap.desk, ...year)).toContain(`license ${id}, serial 3,`);
     gap.add("year.jwt");
-    expect(gap.status().slice(3)).toEqual(["0/20", "-", "2099-12-31T00:00:00.000Z", "ok"]);
+    expect(gap.status().slice(3)).toEqual(["0/20", "-", "2100-01-01T00:00:00.000Z", "ok"]);
 
     for (const old of ["license.jwt", "more.jwt"]) {
       const refused = berth("license", "add", gap.path(old), ...gap.data);

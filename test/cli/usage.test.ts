@@ -16,8 +16,10 @@ const SETTINGS = words(
 );
 const DESK = ["dir", "passphrase-file"];
 const TERMS = words(
-  "product license-type slots timeout-minutes valid-until start borrow-hours consumptions " +
-    "overages period grace-hours feature no-early-return terms",
+  "product product-name license-type customer metadata slots timeout-minutes start valid-until " +
+    "maintenance-until grace-hours borrow-hours move-grace-hours consumptions overages period " +
+    "trial no-trial enabled disabled early-return no-early-return negative no-negative " +
+    "feature no-feature terms",
 );
 
 const FLAGS: Readonly<Record<string, readonly string[]>> = {
@@ -70,10 +72,12 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   "vendor passphrase": [...DESK, "new-passphrase-file", "no-passphrase", "json"],
   "vendor issue": [
     ...DESK,
-    ...words("request renew license-id new license-key allow-weak-binding accept-fork out qr json"),
+    ...words("request renew license-id new license-key allow-weak-binding accept-fork"),
+    ...words("out dry-run qr json"),
     ...TERMS,
   ],
-  "vendor policy": [...DESK, "policy-id", "out", "json", ...TERMS],
+  "vendor policy": [...DESK, ...words("policy-id replace out dry-run json"), ...TERMS],
+  "vendor terms": ["schema"],
   "vendor init-code": ["json"],
   "vendor confirm": [
     ...DESK,

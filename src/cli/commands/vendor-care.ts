@@ -12,7 +12,7 @@ import { verifyDesk, type VerifiedDesk } from "../../vendor/verify-desk.ts";
 import { DONE, FAILED, Failure, isSet, type Command, type Given } from "../command.ts";
 import { option } from "../flags.ts";
 import { readInput } from "../handing-over.ts";
-import { deskFolder, passphraseIn } from "../open-desk.ts";
+import { deskFolder, deskFolderFlag, passphraseIn } from "../open-desk.ts";
 import { refuseToReplace, writeOutput } from "../output-file.ts";
 import { count, print, printError, printJson, printWarning, table } from "../terminal.ts";
 
@@ -20,7 +20,7 @@ const verify: Command = {
   name: "vendor verify",
   summary: "check the whole desk: key, trust documents, ledger and every license; change nothing",
   options: [
-    option.dir,
+    deskFolderFlag,
     {
       ...option.passphraseFile,
       help: "file whose first line is the passphrase; without it, a locked key is not tried",
@@ -66,7 +66,7 @@ const backup: Command = {
   name: "vendor backup",
   summary: "write the whole desk into one new file, with the key as it is stored",
   options: [
-    option.dir,
+    deskFolderFlag,
     { name: "yes", type: "boolean", help: "also when the key is stored without a passphrase" },
     option.json,
   ],
@@ -104,7 +104,7 @@ const filesIn = (path: string): number => openDeskBackup(readFileSync(path, "utf
 const restore: Command = {
   name: "vendor restore",
   summary: "bring a desk back from its backup, into a new folder",
-  options: [option.dir, option.json],
+  options: [deskFolderFlag, option.json],
   arguments: ["FILE"],
   examples: ["berth vendor restore /media/usb/desk.backup --dir desk"],
   async run(given) {

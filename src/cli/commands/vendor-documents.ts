@@ -6,13 +6,13 @@ import { DONE, FAILED, Failure, isSet, stringOf, type Command } from "../command
 import { option } from "../flags.ts";
 import { handOver } from "../handing-over.ts";
 import { readDocument } from "../input-document.ts";
-import { deskFlags as desk, openDesk, openDeskRecords } from "../open-desk.ts";
+import { deskFlags as desk, deskFolderFlag, openDesk, openDeskRecords } from "../open-desk.ts";
 import { print, printJson } from "../terminal.ts";
 
 const time: Command = {
   name: "vendor time",
   summary: "answer a site's clock code with the time",
-  options: [...desk, option.code, option.out, option.json],
+  options: [...desk, { ...option.clockCode, required: true }, option.out, option.json],
   async run(given) {
     const asked = decodeTimeCode(stringOf(given, "code") ?? "");
     if (asked === null) throw new Failure("that is not a clock code", "berth clock prints one");
@@ -28,7 +28,7 @@ const time: Command = {
 const receiveCommand: Command = {
   name: "vendor receive",
   summary: "take in a receipt: a license given back",
-  options: [option.dir, option.json],
+  options: [deskFolderFlag, option.json],
   arguments: ["FILE"],
   async run(given) {
     const document = readDocument(given.words[0], "receipt");

@@ -2,14 +2,15 @@ import { verifyRequest } from "../../license/request.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { Misuse } from "../../platform/options.ts";
 import { restoredSince, warningsAbout } from "../../vendor/continuity.ts";
-import { issue } from "../../vendor/issue.ts";
+import { prepareIssue, signPrepared, type Prepared } from "../../vendor/issue.ts";
 import { DONE, Failure, isSet, stringOf, type Command } from "../command.ts";
+import { endsIn } from "../day.ts";
 import { option } from "../flags.ts";
-import { handOver } from "../handing-over.ts";
+import { checkOut, handOver } from "../handing-over.ts";
 import { readDocument } from "../input-document.ts";
 import { deskFlags, numberFlag, openDesk } from "../open-desk.ts";
 import { termsFlags, termsGiven } from "../terms-flags.ts";
-import { printJson, printWarning } from "../terminal.ts";
+import { printJson, printNote, printWarning } from "../terminal.ts";
 
 export const issueCommand: Command = {
   name: "vendor issue",
@@ -17,7 +18,7 @@ export const issueCommand: Command = {
   summary: "answer a site's request with a signed license, or renew one",
   options: [
     ...deskFlags,
-    option.request,
+    { ...option.request, help: `${option.request.help}; this or --renew is required` },
     option.renew,
     option.licenseId,
     option.isNew,
@@ -25,38 +26,52 @@ export const issueCommand: Command = {
     option.allowWeakBinding,
     option.acceptFork,
     option.out,
+    option.dryRun,
     option.qr,
     option.json,
     ...termsFlags,
   ],
-  examples: ["berth vendor issue --dir desk --request request.jwt --slots 10 --out license.jwt"],
+  examples: [
+    "berth vendor issue --dir desk --request request.jwt --slots 10 --out license.jwt",
+    "berth vendor issue --dir desk --renew ID --feature MESH:slots=4:timeout=30 --no-feature EXPORT --dry-run",
+  ],
   async run(given) {
     const renew = numberFlag(given, "renew");
     const path = stringOf(given, "request");
     if ((path === null) === (renew === null)) {
       throw new Misuse("give either --request or --renew", "berth vendor issue --help");
     }
+    const terms = termsGiven(given);
+    checkOut(given);
     const request = path === null ? null : await requestIn(path);
     const opened = await openDesk(given);
     const now = wallClock();
     const restored = request === null ? [] : restoredSince(opened, request);
     const warnings = request === null ? [] : warningsAbout(opened, request, now);
     for (const note of [...restored, ...warnings]) printWarning(note);
-    const issued = await issue(opened, {
+    const prepared = prepareIssue(opened, {
       request,
       renew,
       licenseId: numberFlag(given, "license-id"),
       isNew: isSet(given, "new"),
       licenseKey: stringOf(given, "license-key"),
-      terms: termsGiven(given),
+      terms,
       allowWeakBinding: isSet(given, "allow-weak-binding"),
       acceptFork: stringOf(given, "accept-fork"),
       now,
     });
-    const { license_id, serial, document, terms } = issued;
-    const { license_key } = terms;
+    for (const note of notesAbout(prepared)) printNote(note);
+    const { license_id, serial, changes } = prepared;
+    const { license_key, valid_until } = prepared.terms;
+    const about = { license_id, serial, license_key, valid_until, changes };
+    if (isSet(given, "dry-run")) {
+      const shown = { ...about, terms: prepared.terms, restored, warnings };
+      printJson(isSet(given, "json") ? shown : prepared.terms);
+      return DONE;
+    }
+    const { document } = await signPrepared(opened, prepared);
     if (isSet(given, "json")) {
-      printJson({ license_id, serial, license_key, document, restored, warnings });
+      printJson({ ...about, document, restored, warnings });
       return DONE;
     }
     const key = license_key === null ? "" : ` key ${license_key},`;
@@ -64,6 +79,15 @@ export const issueCommand: Command = {
     return DONE;
   },
 };
+
+/** What the vendor should see before the license leaves: what it changes, and when it ends. */
+function notesAbout({ before, answered, changes, terms, license_id }: Prepared): string[] {
+  const ends = endsIn(terms);
+  if (answered !== null) return ["this request was answered already: the same license again"];
+  if (before === null) return ends;
+  const what = changes.length === 0 ? "no term changes" : changes.join("; ");
+  return [`license ${license_id}: ${what}`, ...ends];
+}
 
 async function requestIn(path: string) {
   const verified = await verifyRequest(readDocument(path, "request"));

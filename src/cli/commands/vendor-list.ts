@@ -15,7 +15,7 @@ import {
 import type { DeskRecords } from "../../vendor/records.ts";
 import { DONE, isSet, stringOf, type Command, type Given } from "../command.ts";
 import { option } from "../flags.ts";
-import { openDeskRecords } from "../open-desk.ts";
+import { deskFolderFlag, openDeskRecords } from "../open-desk.ts";
 import { oneOf } from "../settings.ts";
 import { print, printCsv, printJson, table } from "../terminal.ts";
 
@@ -54,7 +54,7 @@ export const listCommand: Command = {
   everyday: true,
   summary: "the licenses this desk issued, and their states; needs no passphrase",
   options: [
-    option.dir,
+    deskFolderFlag,
     ...filters,
     { name: "all", type: "boolean", help: "every serial, also those that a newer one replaced" },
     {

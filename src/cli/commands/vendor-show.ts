@@ -3,14 +3,14 @@ import { realDisk } from "../../platform/disk.ts";
 import { describeDesk } from "../../vendor/overview.ts";
 import { DONE, isSet, type Command } from "../command.ts";
 import { option } from "../flags.ts";
-import { deskFolder } from "../open-desk.ts";
+import { deskFolder, deskFolderFlag } from "../open-desk.ts";
 import { count, print, printJson, printWarning, table } from "../terminal.ts";
 
 export const showCommand: Command = {
   name: "vendor show",
   everyday: true,
   summary: "the desk: fingerprint, keys, products, licenses; needs no passphrase",
-  options: [option.dir, option.json],
+  options: [deskFolderFlag, option.json],
   examples: ["berth vendor show --dir desk"],
   async run(given) {
     const { notes, ...shown } = await describeDesk(realDisk, deskFolder(given), wallClock());

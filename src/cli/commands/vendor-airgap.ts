@@ -1,0 +1,113 @@
+import { wallClock } from "../../platform/clock.ts";
+import { Misuse } from "../../platform/options.ts";
+import {
+  confirmActivation,
+  initializationCode,
+  makePolicy,
+  policyTerms,
+} from "../../vendor/airgap.ts";
+import { DONE, isSet, stringOf, type Command } from "../command.ts";
+import { codeEnd, endsIn } from "../day.ts";
+import { option } from "../flags.ts";
+import { checkOut, handOver } from "../handing-over.ts";
+import { readDocument } from "../input-document.ts";
+import { deskFlags, numberFlag, openDesk } from "../open-desk.ts";
+import { termsFlags, termsGiven } from "../terms-flags.ts";
+import { print, printJson, printNote } from "../terminal.ts";
+
+export const policyCommand: Command = {
+  name: "vendor policy",
+  summary: "sign terms bound to nobody yet, for an install medium",
+  options: [
+    ...deskFlags,
+    { ...option.policyId, required: true },
+    option.replacePolicy,
+    option.out,
+    option.dryRun,
+    option.json,
+    ...termsFlags.map((one) => (one.name === "product" ? { ...one, required: true } : one)),
+  ],
+  examples: [
+    "berth vendor policy --dir desk --policy-id basic --product CAD --slots 5 --out policy.jwt",
+  ],
+  async run(given) {
+    const id = stringOf(given, "policy-id");
+    if (id === null) throw new Misuse("--policy-id must be given", "any name for these terms");
+    const changes = termsGiven(given);
+    checkOut(given);
+    const desk = await openDesk(given);
+    const [now, replacing] = [wallClock(), { isReplacing: isSet(given, "replace") }];
+    const terms = policyTerms(desk, id, changes, replacing);
+    for (const end of endsIn(terms)) printNote(end);
+    if (isSet(given, "dry-run")) {
+      printJson(isSet(given, "json") ? { policy_id: id, terms } : terms);
+      return DONE;
+    }
+    const document = await makePolicy(desk, id, changes, now, replacing);
+    const { valid_until } = terms;
+    if (isSet(given, "json")) printJson({ policy_id: id, policy: document, valid_until });
+    else await handOver(given, document, "the policy");
+    return DONE;
+  },
+};
+
+export const initCodeCommand: Command = {
+  name: "vendor init-code",
+  summary: "make an initialization code for a site to begin with",
+  options: [option.json],
+  async run(given) {
+    const code = initializationCode();
+    if (isSet(given, "json")) printJson({ initialization_code: code });
+    else print(code);
+    return DONE;
+  },
+};
+
+const CONFIRM = "berth help vendor confirm";
+
+export const confirmCommand: Command = {
+  name: "vendor confirm",
+  summary: "confirm an activation code that a site read out",
+  options: [
+    ...deskFlags,
+    { ...option.policy, required: true },
+    { ...option.licenseKey, required: true },
+    { ...option.activationCode, required: true },
+    option.initializationCode,
+    {
+      name: "valid-until",
+      type: "string",
+      value: "DAY",
+      help: "the last day, which counts whole in UTC; default: the policy's end",
+    },
+    option.serial,
+    option.allowWeakBinding,
+    option.qr,
+    option.json,
+  ],
+  async run(given) {
+    const [key, code] = [stringOf(given, "license-key"), stringOf(given, "activation-code")];
+    if (key === null || code === null) {
+      throw new Misuse("--license-key and --activation-code must be given", CONFIRM);
+    }
+    const validUntil = codeEnd(stringOf(given, "valid-until"));
+    const policy = readDocument(stringOf(given, "policy"), "policy");
+    const { terms, ...confirmed } = await confirmActivation(await openDesk(given), {
+      policy,
+      licenseKey: key,
+      activationCode: code,
+      initializationCode: stringOf(given, "initialization-code") ?? "",
+      validUntil,
+      serial: numberFlag(given, "serial"),
+      allowWeakBinding: isSet(given, "allow-weak-binding"),
+      now: wallClock(),
+    });
+    for (const end of endsIn(terms)) printNote(end);
+    if (isSet(given, "json")) printJson({ ...confirmed, valid_until: terms.valid_until });
+    else {
+      print(`policy ${confirmed.policy_id}\n`);
+      await handOver(given, confirmed.confirmation_code, "the confirmation code");
+    }
+    return DONE;
+  },
+};

@@ -1,0 +1,106 @@
+import { Misuse } from "../platform/options.ts";
+import { nearest } from "./nearest.ts";
+import { isUnset, numberOrText } from "./term-values.ts";
+
+/** Settings of `--feature CODE:setting=value…`, with the field of a terms file that each one sets. */
+const FIELDS: Readonly<Record<string, string>> = {
+  name: "name",
+  slots: "floating.slots",
+  timeout: "floating.timeout_minutes",
+  consumptions: "consumption.max",
+  overages: "consumption.overages",
+  negative: "consumption.negative",
+  period: "consumption.period",
+  ends: "expires",
+  metadata: "metadata",
+};
+
+const FEATURE_SYNTAX =
+  "CODE[:name=TEXT][:slots=N][:timeout=MINUTES][:consumptions=N][:overages=N][:negative=yes]" +
+  "[:period=PERIOD][:ends=DAY][:metadata=TEXT]";
+
+/** A feature as a terms file says it. */
+export interface WrittenFeature {
+  readonly code: string;
+  readonly [field: string]: unknown;
+}
+
+/** Several features may be separated by commas, unless one has a text that may hold a comma. */
+export const featuresIn = (texts: readonly string[]): WrittenFeature[] =>
+  texts
+    .flatMap((text) => (/:(?:name|metadata)=/.test(text) ? [text] : text.split(",")))
+    .map((text) => featureIn(text.trim()));
+
+function featureIn(text: string): WrittenFeature {
+  // Metadata is the rest of the text, whatever is in it.
+  const [, head = "", metadata] = /^(.*?)(?::metadata=([\s\S]*))?$/s.exec(text) ?? [];
+  const [code = "", ...settings] = head.split(/:(?=[\w-]+=)/);
+  if (code === "" || code.includes(":") || code.includes("=")) {
+    throw new Misuse(`--feature ${text} is not understood`, `--feature ${FEATURE_SYNTAX}`);
+  }
+  const values = new Map<string, string>();
+  for (const setting of settings) {
+    const [name = ""] = setting.split("=");
+    if (FIELDS[name] === undefined) {
+      const meant = nearest(name, Object.keys(FIELDS));
+      const guess = meant === null ? "" : `: did you mean ${meant}?`;
+      throw new Misuse(
+        `--feature ${code} has no setting ${name}${guess}`,
+        `--feature ${FEATURE_SYNTAX}`,
+      );
+    }
+    if (values.has(name)) throw new Misuse(`--feature ${code} says ${name} twice`, "say it once");
+    values.set(name, setting.slice(name.length + 1));
+  }
+  if (metadata !== undefined) values.set("metadata", metadata);
+  return written(code, values);
+}
+
+function written(code: string, values: ReadonlyMap<string, string>): WrittenFeature {
+  const text = (name: string, value = values.get(name)): object =>
+    value === undefined ? {} : { [name]: isUnset(value) ? null : value };
+  const [name, ends] = [values.get("name"), values.get("ends")];
+  return {
+    code,
+    ...(name !== undefined && { name }),
+    ...text("metadata"),
+    ...(ends !== undefined && { expires: isUnset(ends) ? null : ends }),
+    ...groupOf(code, values, "floating", "slots", ["timeout"]),
+    ...groupOf(code, values, "consumption", "consumptions", ["overages", "negative", "period"]),
+  };
+}
+
+/** Members of one object of the file; its first setting may take the whole object away. */
+function groupOf(
+  code: string,
+  values: ReadonlyMap<string, string>,
+  group: string,
+  first: string,
+  others: readonly string[],
+): object {
+  const given = [first, ...others].filter((name) => values.has(name));
+  if (given.length === 0) return {};
+  if (isUnset(values.get(first) ?? "")) {
+    if (given.length === 1) return { [group]: null };
+    throw new Misuse(
+      `--feature ${code}: ${first}=none leaves nothing for ${given[1]}`,
+      "leave one of them out",
+    );
+  }
+  const members = given.map((name) => [
+    (FIELDS[name] ?? name).split(".")[1],
+    valueOf(name, values.get(name) ?? ""),
+  ]);
+  return { [group]: Object.fromEntries(members) as object };
+}
+
+function valueOf(name: string, text: string): unknown {
+  if (name === "period") return isUnset(text) ? null : text;
+  if (name === "consumptions" && text === "unlimited") return null;
+  if (name === "negative" && /^(?:yes|no)$/.test(text)) return text === "yes";
+  return numberOrText(text);
+}
+
+/** The setting that a field of the file was made of. */
+export const settingOf = (field: string): string =>
+  Object.keys(FIELDS).find((name) => FIELDS[name] === field) ?? field;

@@ -1,0 +1,57 @@
+import { readFileSync } from "node:fs";
+import { fieldFaultText, type FieldFault } from "../license/fields.ts";
+import type { TermsChanges } from "../license/terms-changes.ts";
+import { parseTerms } from "../license/terms-file.ts";
+import { errorCode } from "../platform/disk.ts";
+import { Misuse } from "../platform/options.ts";
+import { nearest } from "./nearest.ts";
+
+/** Shown by `berth vendor terms`. */
+export const EXAMPLE = {
+  product: "CAD",
+  customer: "Initech",
+  slots: 10,
+  valid_until: "2027-12-31",
+  borrow_hours: 720,
+  consumption: { max: 1_000, overages: 50, period: "monthly" },
+  features: [
+    { code: "MESH", floating: { slots: 2, timeout_minutes: 30 } },
+    { code: "EXPORT", consumption: { max: 100 }, expires: "2027-06-30" },
+    { code: "PRO", name: "Professional" },
+  ],
+};
+
+/** What `--terms FILE` says. */
+export function termsInFile(path: string): TermsChanges {
+  const parsed = parseTerms(jsonIn(path));
+  if (parsed.ok) return parsed.value;
+  const text = fieldFaultText(parsed.fault, nearest);
+  throw new Misuse(`terms: ${text}`, hintFor(parsed.fault, '"trial": true', "null"));
+}
+
+/** `trial` and `unset` say how a trial is marked and how a term is taken away. */
+export function hintFor(fault: FieldFault, trial: string, unset: string): string {
+  const isTrial = fault.wrong === "value" && fault.value === "trial";
+  if (isTrial) return `${trial} marks a license of any type as a trial`;
+  const isTime = fault.wrong === "value" && fault.expected.includes("RFC 3339");
+  if (isTime) return `for example 2027-12-31, a whole day, or ${unset}`;
+  return "berth vendor terms --schema describes every field";
+}
+
+function jsonIn(path: string): unknown {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    const isMissing = errorCode(error) === "ENOENT";
+    const what = isMissing ? "is not there" : "cannot be read";
+    throw new Misuse(`${path} ${what}`, "--terms names a file of terms as JSON");
+  }
+  try {
+    // Some editors begin a file with this mark.
+    return JSON.parse(text.replace(/^\ufeff/, "")) as unknown;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Misuse(`${path} is not JSON: ${reason}`, "berth vendor terms shows an example");
+  }
+}

@@ -1,0 +1,320 @@
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import type { TermsDocument } from "../../src/license/terms.ts";
+import { berth, done } from "../support/berth.ts";
+import { VendorDesk } from "../support/vendor-desk.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(60_000);
+
+const words = (text: string): string[] => text.split(" ");
+
+describe("flags of terms", () => {
+  test("set every term there is", async () => {
+    const desk = await VendorDesk.open();
+    const plain = words(
+      "--customer Initech --license-type subscription --trial --disabled --no-early-return " +
+        "--start 2027-01-01 --valid-until 2027-12-31 --grace-hours 72 --slots 5 " +
+        "--maintenance-until 2028-06-30T12:00:00+02:00 --timeout-minutes 30 --borrow-hours 24 " +
+        "--move-grace-hours 48 --consumptions unlimited --overages 7 --negative " +
+        "--period annually",
+    );
+    const named = ["--product-name", "CAD Pro", "--metadata", '{"tier": 2}'];
+    const mesh =
+      "MESH:name=Meshing, fine:slots=2:timeout=30:consumptions=9:overages=3:negative=yes" +
+      ":period=daily:ends=2027-03-31:metadata={a:1, b=2}";
+    const features = ["--feature", mesh, "--feature", "A,B:consumptions=unlimited"];
+    const terms = await desk.termsOf(...plain, ...named, ...features);
+    expect(terms).toEqual({
+      product: "CAD",
+      product_name: "CAD Pro",
+      license_key: null,
+      license_type: "subscription",
+      customer: "Initech",
+      metadata: '{"tier": 2}',
+      trial: true,
+      enabled: false,
+      start: "2027-01-01T00:00:00.000Z",
+      valid_until: "2028-01-01T00:00:00.000Z",
+      maintenance_until: "2028-06-30T10:00:00.000Z",
+      grace_hours: 72,
+      slots: 5,
+      timeout_minutes: 30,
+      borrow_hours: 24,
+      early_return: false,
+      move_grace_hours: 48,
+      consumption: { max: null, overages: 7, negative: true, period: "annually" },
+      features: [
+        {
+          code: "MESH",
+          name: "Meshing, fine",
+          metadata: "{a:1, b=2}",
+          expires: "2027-04-01T00:00:00.000Z",
+          floating: { slots: 2, timeout_minutes: 30 },
+          consumption: { max: 9, overages: 3, negative: true, period: "daily" },
+        },
+        plainFeature("A", null),
+        plainFeature("B", { max: null, overages: 0, negative: false, period: null }),
+      ],
+    });
+  });
+
+  const plainFeature = (code: string, consumption: TermsDocument["consumption"]) => ({
+    code,
+    name: code,
+    metadata: null,
+    expires: null,
+    floating: null,
+    consumption,
+  });
+
+  test("unset every term that can be unset, and switch back what was switched", async () => {
+    const desk = await VendorDesk.open();
+    const id = await desk.sell(
+      ...words(
+        "--customer Initech --metadata m --start 2026-01-01 --valid-until 2099-12-31 --trial " +
+          "--maintenance-until 2099-12-31 --grace-hours 72 --borrow-hours 24 --disabled " +
+          "--no-early-return --consumptions 5 --period daily --negative --feature " +
+          "A:slots=1:consumptions=5:period=daily:negative=yes:ends=2099-12-31:metadata=m",
+      ),
+    );
+    const unset = words(
+      "--customer none --metadata none --start none --valid-until never --no-trial --enabled " +
+        "--maintenance-until never --grace-hours none --borrow-hours none --early-return " +
+        "--period none --no-negative --feature " +
+        "A:slots=none:consumptions=unlimited:period=none:negative=no:ends=never:metadata=none",
+    );
+    const { terms } = await desk.renew(id, ...unset);
+    expect(terms).toMatchObject({
+      customer: null,
+      metadata: null,
+      start: null,
+      valid_until: null,
+      license_type: "perpetual",
+      maintenance_until: null,
+      grace_hours: null,
+      borrow_hours: null,
+      trial: false,
+      enabled: true,
+      early_return: true,
+      consumption: { max: 5, overages: 0, negative: false, period: null },
+      features: [plainFeature("A", { max: null, overages: 0, negative: false, period: null })],
+    });
+    const counted = await desk.renew(id, "--consumptions", "none", "--borrow-hours", "0");
+    expect(counted.terms).toMatchObject({ consumption: null, borrow_hours: null });
+  });
+
+  test.each<[string, string[], string, string]>([
+    ["a number", ["--slots", "1.5"], "--slots must be a whole number from 0 to", 'not "1.5"'],
+    ["a count too large", ["--slots", "2000000000000"], "from 0 to 1000000000000", "not 2000"],
+    ["none where there is no none", ["--slots", "none"], "--slots must be a whole", 'not "none"'],
+    ["a time", ["--valid-until", "soon"], "a day or an RFC 3339 time", 'not "soon"'],
+    ["a day", ["--valid-until", "2027-02-30"], "--valid-until must be", 'not "2027-02-30"'],
+    ["a time without a zone", ["--start", "2027-01-01T10:00:00"], "--start must", "RFC 3339"],
+    ["an empty text", ["--customer", ""], "--customer must be a text of 1 to 256", 'not ""'],
+    ["a period", ["--consumptions", "5", "--period", "yearly"], "--period must be", "annually"],
+    [
+      "a type",
+      ["--license-type", "trial"],
+      "--license-type must be one of perpetual, time-limited, subscription, consumption",
+      "hint: --trial marks a license of any type as a trial",
+    ],
+    ["both ways", ["--trial", "--no-trial"], "--trial and --no-trial contradict", "leave one"],
+    ["nothing to count", ["--consumptions", "none", "--overages", "5"], "--overages", "leave"],
+    ["a feature's number", ["--feature", "A:slots=x"], "--feature A: slots must be", 'not "x"'],
+    ["a feature's end", ["--feature", "A:ends=soon"], "--feature A: ends must be", "RFC 3339"],
+    ["a feature's setting", ["--feature", "A:slot=5"], "no setting slot", "did you mean slots?"],
+    ["a feature twice", ["--feature", "A", "--feature", "A:slots=5"], "--feature A must", "A"],
+    ["a feature to and fro", ["--feature", "A", "--no-feature", "A"], "both name A", "leave one"],
+  ])("name what is wrong: %s", async (_what, flags, error, more) => {
+    const desk = await VendorDesk.open();
+    const said = await desk.policy(...flags);
+    expect([said.code, said.stdout]).toEqual([2, ""]);
+    expect(said.stderr).toStartWith("berth: error: ");
+    expect(said.stderr).toContain(error);
+    expect(said.stderr).toContain(more);
+    expect(desk.ledger()).toBe("");
+  });
+});
+
+describe("the end of a license", () => {
+  test("is after the whole day that is named, and the answer says the instant", async () => {
+    const desk = await VendorDesk.open();
+    const dated = ["--valid-until", "2027-12-31", "--maintenance-until", "2028-02-29"];
+    const said = await desk.policy(...dated, "--feature", "MESH:ends=2027-06-30", "--json");
+    expect(said.stderr).toBe(
+      "berth: note: ends 2028-01-01T00:00:00Z, after 2027-12-31\n" +
+        "berth: maintenance ends 2028-03-01T00:00:00Z, after 2028-02-29\n" +
+        "berth: MESH ends 2027-07-01T00:00:00Z, after 2027-06-30\n",
+    );
+    expect(JSON.parse(said.stdout) as object).toMatchObject({
+      valid_until: "2028-01-01T00:00:00.000Z",
+    });
+    const answer = ["--request", await desk.request()];
+    const issued = await desk.run("issue", ...answer, "--valid-until", "2098-12-31");
+    expect(issued.stderr).toContain("berth: note: ends 2099-01-01T00:00:00Z, after 2098-12-31\n");
+  });
+
+  test("is exactly the RFC 3339 time that is named", async () => {
+    const desk = await VendorDesk.open();
+    const said = await desk.policy("--valid-until", "2027-12-31T18:00:00+01:00");
+    expect(said.stderr).toBe("berth: note: ends 2027-12-31T17:00:00Z\n");
+  });
+
+  test("makes it time-limited unless another type is named, and never makes it perpetual", async () => {
+    const desk = await VendorDesk.open();
+    const until = ["--valid-until", "2027-12-31"];
+    expect((await desk.termsOf(...until)).license_type).toBe("time-limited");
+    for (const type of ["subscription", "consumption", "time-limited"]) {
+      const terms = await desk.termsOf(...until, "--license-type", type);
+      expect(terms.license_type as string).toBe(type);
+    }
+    const id = await desk.sell("--slots", "2");
+    expect((await desk.renew(id, ...until)).terms.license_type).toBe("time-limited");
+    expect((await desk.renew(id, "--valid-until", "never")).terms.license_type).toBe("perpetual");
+  });
+
+  test("contradicts a perpetual license, which is refused with the reason", async () => {
+    const desk = await VendorDesk.open();
+    const said = await desk.policy("--license-type", "perpetual", "--valid-until", "2027-12-31");
+    expect([said.code, said.stdout]).toEqual([1, ""]);
+    expect(said.stderr).toContain("a perpetual license has no end");
+    expect(said.stderr).toContain("berth: hint: leave out --license-type");
+  });
+});
+
+describe("--terms FILE", () => {
+  test("needs only what is to be set, takes days, and is overridden by flags", async () => {
+    const desk = await VendorDesk.open();
+    const file = desk.file(
+      "terms.json",
+      JSON.stringify({
+        slots: 4,
+        customer: "Initech",
+        valid_until: "2027-01-31",
+        start: "2026-01-01",
+        consumption: { max: 10, overages: 2 },
+        features: [
+          { code: "MESH", floating: { slots: 2, timeout_minutes: 30 }, expires: "2026-12-31" },
+          { code: "PRO" },
+        ],
+      }),
+    );
+    const flags = ["--slots", "9", "--overages", "5", "--feature", "MESH:slots=3"];
+    const terms = await desk.termsOf("--terms", file, ...flags, "--no-feature", "PRO");
+    expect(terms).toMatchObject({
+      slots: 9,
+      customer: "Initech",
+      license_type: "time-limited",
+      start: "2026-01-01T00:00:00.000Z",
+      valid_until: "2027-02-01T00:00:00.000Z",
+      consumption: { max: 10, overages: 5 },
+      features: [
+        {
+          code: "MESH",
+          floating: { slots: 3, timeout_minutes: 30 },
+          expires: "2027-01-01T00:00:00.000Z",
+        },
+      ],
+    });
+    expect(terms.features).toHaveLength(1);
+  });
+
+  test("keeps in a renewal what the file does not name", async () => {
+    const desk = await VendorDesk.open();
+    const id = await desk.sell("--slots", "5", "--consumptions", "9", "--period", "daily");
+    const file = desk.file("terms.json", '\ufeff{"$schema":"x","consumption":{"max":20}}');
+    const { terms } = await desk.renew(id, "--terms", file);
+    expect(terms).toMatchObject({ slots: 5, consumption: { max: 20, period: "daily" } });
+  });
+
+  test.each<[string, string]>([
+    ['{"valid_until":"soon"}', 'terms: valid_until must be a day or an RFC 3339 time, not "soon"'],
+    ['{"valid_until":"2027-02-30"}', "terms: valid_until must be a day or an RFC 3339 time"],
+    ['{"slotz":5}', "terms: no field slotz: did you mean slots?"],
+    ['{"slots":"5"}', 'terms: slots must be a whole number from 0 to 1000000000000, not "5"'],
+    [
+      '{"license_type":"trial"}',
+      'terms: license_type must be one of perpetual, time-limited, subscription, consumption, not "trial"\nberth: hint: "trial": true marks',
+    ],
+    ['{"trial":"yes"}', 'terms: trial must be true or false, not "yes"'],
+    ['{"consumption":{"maxx":5}}', "terms: no field consumption.maxx: did you mean max?"],
+    ['{"consumption":5}', "terms: consumption must be an object, not 5"],
+    ['{"features":[{"name":"A"}]}', "terms: features[0].code must be given: a text of 1 to 256"],
+    ['{"features":[{"code":"A","expires":1}]}', "terms: features[0].expires must be a day"],
+    ['{"features":{"A":1}}', "terms: features must be a list of at most 256 features"],
+    ['{"features":[{"code":"A"},{"code":"A"}]}', "terms: features[1].code must be a code that no"],
+    ["[]", "terms: they must be an object, not []"],
+    ["{", "terms.json is not JSON: "],
+  ])("%s is refused, and nothing is signed or put on the ledger", async (text, error) => {
+    const desk = await VendorDesk.open();
+    const file = ["--terms", desk.file("terms.json", text)];
+    const answer = ["--request", await desk.request()];
+    for (const said of [await desk.policy(...file), await desk.run("issue", ...answer, ...file)]) {
+      expect([said.code, said.stdout]).toEqual([2, ""]);
+      expect(said.stderr).toContain(error);
+      expect(said.stderr).toContain("berth: hint: ");
+    }
+    expect(desk.ledger()).toBe("");
+  });
+
+  test("that is not there is named", async () => {
+    const desk = await VendorDesk.open();
+    const said = await desk.policy("--terms", desk.path("nowhere.json"));
+    expect([said.code, said.stderr]).toEqual([2, expect.stringContaining("is not there")]);
+  });
+});
+
+describe("berth vendor terms", () => {
+  test("prints an example that is taken as it is", async () => {
+    const desk = await VendorDesk.open();
+    const file = desk.file("terms.json", await done(["vendor", "terms"]));
+    expect(await desk.termsOf("--terms", file)).toMatchObject({
+      product: "CAD",
+      customer: "Initech",
+      license_type: "time-limited",
+      valid_until: "2028-01-01T00:00:00.000Z",
+    });
+  });
+
+  test("prints a JSON schema with every field of the terms and what it may be", async () => {
+    const schema = JSON.parse(await done(["vendor", "terms", "--schema"])) as {
+      additionalProperties: boolean;
+      required?: string[];
+      properties: Record<string, { title?: string; enum?: string[]; examples?: string[] }>;
+    };
+    const desk = await VendorDesk.open();
+    const fields = ["$schema", ...Object.keys(await desk.termsOf())];
+    expect(Object.keys(schema.properties).toSorted()).toEqual(fields.toSorted());
+    expect([schema.additionalProperties, schema.required ?? []]).toEqual([false, []]);
+    for (const [name, { title }] of Object.entries(schema.properties)) {
+      expect([name, title]).toEqual([name, expect.any(String)]);
+    }
+    const types = ["perpetual", "time-limited", "subscription", "consumption"];
+    expect(schema.properties["license_type"]?.enum).toEqual(types);
+  });
+});
+
+describe("the help of the vendor's commands", () => {
+  test.each<[string, string[]]>([
+    ["init", ["dir", "name", "product"]],
+    ["issue", ["dir"]],
+    ["policy", ["dir", "policy-id", "product"]],
+    ["confirm", ["dir", "policy", "license-key", "activation-code"]],
+    ["time", ["dir", "code"]],
+    ["inspect", []],
+  ])("of vendor %s marks the flags that are required", async (name, flags) => {
+    const help = await done(["vendor", name, "--help"]);
+    const marked = [...help.matchAll(/^ {2}--(\S+) .*; required\)$/gm)].map(([, flag]) => flag);
+    expect(marked).toEqual(flags);
+  });
+
+  test("says which of two flags is required, what is the default, and what --code is", async () => {
+    const issue = await done(["vendor", "issue", "--help"]);
+    expect(issue).toContain("this or --renew is required");
+    expect(issue).toContain("how many users at once; default 1");
+    expect(issue).toContain("flags override the file");
+    expect(issue).not.toMatch(/usual/);
+    expect(await done(["vendor", "time", "--help"])).toContain("the clock code");
+    expect((await berth(["vendor", "terms", "--help"])).stdout).toContain("--schema");
+  });
+});
