@@ -63,7 +63,8 @@ async function dispatch(
     print(commandUsage(command));
     return DONE;
   }
-  for (const name of strangers(environment, Object.values(option))) {
+  const known = [...Object.values(option), ...commands.flatMap(({ options }) => options)];
+  for (const name of strangers(environment, known)) {
     printWarning(`the environment holds ${name}, which berth does not know`);
   }
   const settings = readSettings(command, flags, environment);

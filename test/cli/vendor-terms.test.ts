@@ -103,6 +103,19 @@ describe("flags of terms", () => {
     expect(counted.terms).toMatchObject({ consumption: null, borrow_hours: null });
   });
 
+  test("have twins in the environment, which berth knows", async () => {
+    const desk = await VendorDesk.open();
+    const env = { BERTH_SLOTS: "7", BERTH_FEATURE: "A,B:slots=2", BERTH_TRIAL: "true" };
+    const named = ["--dir", desk.path("desk"), "--policy-id", "p", "--product", "CAD"];
+    const said = await berth(["vendor", "policy", ...named, "--dry-run"], { env });
+    expect([said.code, said.stderr]).toEqual([0, ""]);
+    expect(JSON.parse(said.stdout) as object).toMatchObject({
+      slots: 7,
+      trial: true,
+      features: [{ code: "A" }, { code: "B", floating: { slots: 2 } }],
+    });
+  });
+
   test.each<[string, string[], string, string]>([
     ["a number", ["--slots", "1.5"], "--slots must be a whole number from 0 to", 'not "1.5"'],
     ["a count too large", ["--slots", "2000000000000"], "from 0 to 1000000000000", "not 2000"],
