@@ -2,6 +2,7 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { commands } from "../src/cli/command-table.ts";
+import { parseTerms } from "../src/license/terms-file.ts";
 import { startBinary } from "./support/binary.ts";
 import { leaseCheck, readme } from "./support/readme.ts";
 import { tempFolder } from "./support/temp-folder.ts";
@@ -110,6 +111,15 @@ test("every command line in the README is one that Berth has", () => {
     const given = [...line.matchAll(/ --([\w-]+)/g)].map(([, flag = ""]) => flag);
     expect([line, given.filter((flag) => !known.includes(flag))]).toEqual([line, []]);
   }
+});
+
+test("the README's file of terms is one that the vendor's desk takes", () => {
+  const [, text = ""] =
+    /needs only what is to be set:\n\n```json\n([\s\S]*?)```/.exec(readme) ?? [];
+  expect(parseTerms(JSON.parse(text))).toMatchObject({
+    ok: true,
+    value: { slots: 10, valid_until: "2028-01-01T00:00:00.000Z", features: [{ code: "MESH" }] },
+  });
 });
 
 test("every refusal it explains is one that Berth makes", () => {

@@ -12,7 +12,7 @@ import { print, printJson } from "../terminal.ts";
 const time: Command = {
   name: "vendor time",
   summary: "answer a site's clock code with the time",
-  options: [...desk, { ...option.clockCode, required: true }, option.out, option.json],
+  options: [...desk, option.clockCode, option.out, option.json],
   async run(given) {
     const asked = decodeTimeCode(stringOf(given, "code") ?? "");
     if (asked === null) throw new Failure("that is not a clock code", "berth clock prints one");
