@@ -41,7 +41,7 @@ function featureIn(text: string): WrittenFeature {
   const values = new Map<string, string>();
   for (const setting of settings) {
     const [name = ""] = setting.split("=");
-    if (FIELDS[name] === undefined) {
+    if (!Object.hasOwn(FIELDS, name)) {
       const meant = nearest(name, Object.keys(FIELDS));
       const guess = meant === null ? "" : `: did you mean ${meant}?`;
       throw new Misuse(

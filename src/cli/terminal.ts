@@ -65,7 +65,7 @@ export function printWarning(message: string): void {
 
 /** Something a person should know, beside the facts that may go into a pipe. */
 export function printNote(message: string): void {
-  write(STDERR, `berth: note: ${visible(message)}\n`);
+  write(STDERR, `berth: note: ${oneLine(message)}\n`);
 }
 
 /** Asks the person at the terminal; a closed terminal is a no. */

@@ -65,7 +65,10 @@ const TermsFile = Type.Object(
     $schema: Type.Optional(Type.String({ title: "for editors; not read" })),
     product: member(terms.product, "the product's code"),
     product_name: member(terms.product_name, "default: the code"),
-    license_key: member(terms.license_key, "the vendor's name for what was bought"),
+    license_key: member(
+      terms.license_key,
+      "the vendor's name for what was bought; null: as before, or as the site says",
+    ),
     license_type: member(terms.license_type, "default perpetual, or time-limited with an end"),
     customer: member(terms.customer, "who bought it"),
     metadata: member(terms.metadata, "anything, for the application"),

@@ -31,6 +31,9 @@ const DEFAULTS: Omit<TermsDocument, "product" | "product_name"> = {
 
 const DEFAULT_TIMEOUT = 15;
 
+/** As JSON: no site takes a document of more than 48 KiB, Base64url and all the rest included. */
+const MOST_BYTES = 34 * 1_024;
+
 /**
  * Whole terms for a product this vendor may license: those before, or the defaults, with the
  * changes applied to them member by member.
@@ -48,7 +51,8 @@ export function applyChanges(
       `it may license: ${desk.vendor.products.join(", ")}`,
     );
   }
-  const base = before ?? { ...DEFAULTS, product, product_name: product };
+  // A line of an older version may lack a term.
+  const base = { ...DEFAULTS, product_name: product, ...before, product };
   const { consumption, features, without, ...plain } = changes;
   const terms = {
     ...base,
@@ -57,6 +61,13 @@ export function applyChanges(
     consumption: consumptionWith("", base.consumption, consumption),
     features: featuresWith(base.features, features ?? [], without ?? []),
   };
+  const { start, valid_until } = terms;
+  if (start !== null && valid_until !== null && Date.parse(start) >= Date.parse(valid_until)) {
+    throw new DeskRefused(
+      `the license would end ${valid_until}, before it begins ${start}`,
+      "check --start and --valid-until",
+    );
+  }
   const license_type = typeWith(terms, changes);
   return checked({ ...terms, license_type });
 }
@@ -89,6 +100,13 @@ function checked(terms: TermsDocument): TermsDocument {
   const fault = fieldFault(TermsDocument, terms);
   if (fault !== null) {
     throw new DeskRefused(`terms: ${fieldFaultText(fault)}`, "berth vendor issue --help");
+  }
+  const bytes = Buffer.byteLength(JSON.stringify(terms));
+  if (bytes > MOST_BYTES) {
+    throw new DeskRefused(
+      `the terms have ${bytes} bytes, and a license has room for ${MOST_BYTES}`,
+      "shorten the metadata, or sell fewer features in one license",
+    );
   }
   if (decodeTerms(terms) === null) {
     throw new DeskRefused("the terms are not valid", "check their days and feature codes");
@@ -178,7 +196,7 @@ export const sameTerms = (a: TermsDocument, b: TermsDocument): boolean =>
 
 /** What the second document changes of the first, one text for each term. */
 export function documentDifference(before: TermsDocument, after: TermsDocument): string[] {
-  const [from, to] = [decodeTerms(before), decodeTerms(after)];
+  const [from, to] = [decodeTerms({ ...DEFAULTS, ...before }), decodeTerms(after)];
   if (from === null || to === null) throw new Error("terms on the ledger cannot be read");
   return termsDifference(from, to);
 }

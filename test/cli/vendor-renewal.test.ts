@@ -72,6 +72,14 @@ describe("berth vendor issue --renew", () => {
   });
 });
 
+test("a change is one line on the screen, whatever a customer's name holds", async () => {
+  const desk = await VendorDesk.open();
+  const id = await desk.sell("--slots", "5");
+  const { said } = await desk.renew(id, "--customer", "Initech\nberth: license 1: slots 5 → 9");
+  expect(said.stderr.trimEnd().split("\n")).toHaveLength(1);
+  expect(said.stderr).toContain("customer none → Initech\\u000aberth");
+});
+
 describe("berth vendor issue --dry-run", () => {
   test("shows the difference and the terms, and signs and writes nothing", async () => {
     const desk = await VendorDesk.open();

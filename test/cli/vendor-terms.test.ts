@@ -136,6 +136,7 @@ describe("flags of terms", () => {
     ["a feature's number", ["--feature", "A:slots=x"], "--feature A: slots must be", 'not "x"'],
     ["a feature's end", ["--feature", "A:ends=soon"], "--feature A: ends must be", "RFC 3339"],
     ["a feature's setting", ["--feature", "A:slot=5"], "no setting slot", "did you mean slots?"],
+    ["no setting at all", ["--feature", "A:constructor=5"], "no setting constructor", "CODE[:name"],
     ["a feature twice", ["--feature", "A", "--feature", "A:slots=5"], "--feature A must", "A"],
     ["a feature to and fro", ["--feature", "A", "--no-feature", "A"], "both name A", "leave one"],
   ])("name what is wrong: %s", async (_what, flags, error, more) => {
@@ -184,6 +185,14 @@ describe("the end of a license", () => {
     const id = await desk.sell("--slots", "2");
     expect((await desk.renew(id, ...until)).terms.license_type).toBe("time-limited");
     expect((await desk.renew(id, "--valid-until", "never")).terms.license_type).toBe("perpetual");
+  });
+
+  test("is not before its start, which is refused", async () => {
+    const desk = await VendorDesk.open();
+    const dated = ["--start", "2028-01-01", "--valid-until", "2027-12-31"];
+    const said = await desk.policy(...dated);
+    expect([said.code, said.stderr]).toEqual([1, expect.stringContaining("before it begins")]);
+    expect((await desk.policy("--start", "2027-12-31", ...dated.slice(2))).code).toBe(0);
   });
 
   test("contradicts a perpetual license, which is refused with the reason", async () => {

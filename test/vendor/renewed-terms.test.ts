@@ -1,6 +1,11 @@
 import { describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { TermsDocument } from "../../src/license/terms.ts";
+import { realDisk } from "../../src/platform/disk.ts";
+import { Desk } from "../../src/vendor/desk.ts";
 import { DeskRefused } from "../../src/vendor/refusal.ts";
+import { expectOk } from "../support/api.ts";
 import { issued, openDesk, requestFrom } from "../support/desk.ts";
 
 type Feature = TermsDocument["features"][number];
@@ -32,9 +37,9 @@ const SOLD: Partial<TermsDocument> = {
 };
 
 async function sold() {
-  const { desk, site } = await openDesk();
+  const { desk, folder, site } = await openDesk();
   const first = await issued(desk, await requestFrom(site), { terms: SOLD });
-  return { desk, site, first, renew: first.license_id };
+  return { desk, folder, site, first, renew: first.license_id };
 }
 
 async function refusal(act: Promise<unknown>): Promise<string> {
@@ -113,6 +118,16 @@ describe("a renewal of the ledger's license", () => {
   });
 });
 
+test("a license on a ledger line that lacks a term is renewed with that term's default", async () => {
+  const { folder, first } = await sold();
+  const { move_grace_hours: _, ...older } = first.terms;
+  const line = JSON.stringify({ ...first, terms: older });
+  writeFileSync(join(folder, "ledger.jsonl"), `${line}\n`);
+  const opened = await Desk.open(realDisk, folder, null);
+  const { terms } = await issued(opened, null, { renew: first.license_id, terms: { slots: 6 } });
+  expect(terms).toEqual({ ...first.terms, slots: 6 });
+});
+
 describe("an answer to a request that renews", () => {
   test("keeps what was sold, as a renewal of the ledger's license does", async () => {
     const { desk, site, first } = await sold();
@@ -138,6 +153,19 @@ describe("an answer to a request that renews", () => {
 });
 
 describe("a new license", () => {
+  test("is as large as a site takes, and is refused when it would be larger", async () => {
+    const { desk, site } = await openDesk();
+    const metadata = "m".repeat(4_000);
+    const features = (count: number) =>
+      Array.from({ length: count }, (_, place) => ({ code: `F${place}`, metadata }));
+    const request = await requestFrom(site);
+    const large = issued(desk, request, { terms: { features: features(9) } });
+    expect(await refusal(large)).toMatch(/the terms have \d+ bytes, and a license has room for/);
+    const rest = { code: "REST", metadata: "m".repeat(1_200) };
+    const most = { features: [...features(8), rest] };
+    expectOk(await site.upload((await issued(desk, request, { terms: most })).document));
+  });
+
   test.each([
     ["overages", { consumption: { overages: 5 } }, "consumptions"],
     ["a period", { consumption: { period: "monthly" } }, "consumptions"],
