@@ -8,7 +8,7 @@ import { granted } from "./licensed-store.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 /** What a signed document says. */
-export const payloadOf = (document: string): { readonly terms: TermsDocument } =>
+const payloadOf = (document: string): { readonly terms: TermsDocument } =>
   JSON.parse(Buffer.from(document.split(".")[1] ?? "", "base64url").toString()) as {
     readonly terms: TermsDocument;
   };
