@@ -142,9 +142,9 @@ function featureWith(before: Feature | undefined, changes: FeatureChanges): Feat
   const { code, floating, consumption, ...plain } = changes;
   const base = before ?? { name: code, metadata: null, expires: null };
   return {
+    code,
     ...base,
     ...plain,
-    code,
     floating: floatingWith(code, before?.floating ?? null, floating),
     consumption: consumptionWith(code, before?.consumption ?? null, consumption),
   };

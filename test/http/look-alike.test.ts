@@ -81,7 +81,9 @@ async function openByCode(): Promise<Site> {
     product,
     otherProduct,
     prove: async (differing, { serial = 1, number = 1, ends } = {}) => {
-      const { license_key: _key, ...terms } = termsDocument(termsOf({ product, ...differing }));
+      const whole = termsDocument(termsOf({ product, ...differing }));
+      // A perpetual license has no end: the desk finds the type that fits the end.
+      const { license_key: _key, license_type: _type, ...terms } = whole;
       const policy = await air.otherPolicy(`P-${number}`, terms);
       const named = { policy, licenseKey: `KEY-${number}`, serial };
       const body = await air.body({ ...named, validUntil: ends ?? null, now: NOW });
