@@ -99,13 +99,13 @@ function sameAnswer(
 }
 
 function changesNothing(desk: Desk, options: IssueOptions, { terms }: Issued): boolean {
-  // What the answer took away is gone from it.
-  const kept = (options.terms.without ?? []).filter((code) =>
-    terms.features.some((feature) => feature.code === code),
-  );
+  // What the answer took away is gone from it, and cannot be taken away once more.
+  const features = [...terms.features, ...(options.terms.features ?? [])];
+  const codes = new Set(features.map(({ code }) => code));
+  const without = (options.terms.without ?? []).filter((code) => codes.has(code));
   const product = options.terms.product ?? options.request?.product ?? terms.product;
   const license_key = keyOf(options) ?? terms.license_key;
-  const changes = { ...options.terms, product, license_key, without: kept };
+  const changes = { ...options.terms, product, license_key, without };
   return sameTerms(terms, applyChanges(desk, terms, changes));
 }
 

@@ -51,7 +51,6 @@ export function applyChanges(
       `it may license: ${desk.vendor.products.join(", ")}`,
     );
   }
-  // A line of an older version may lack a term.
   const base = { ...DEFAULTS, product_name: product, ...before, product };
   const { consumption, features, without, ...plain } = changes;
   const terms = {
@@ -192,11 +191,14 @@ function consumptionWith(
 }
 
 export const sameTerms = (a: TermsDocument, b: TermsDocument): boolean =>
-  Bun.deepEquals(decodeTerms(a), decodeTerms(b));
+  Bun.deepEquals(decodeTerms(complete(a)), decodeTerms(complete(b)));
+
+/** A line of an older version may lack a term. */
+const complete = (terms: TermsDocument): TermsDocument => ({ ...DEFAULTS, ...terms });
 
 /** What the second document changes of the first, one text for each term. */
 export function documentDifference(before: TermsDocument, after: TermsDocument): string[] {
-  const [from, to] = [decodeTerms({ ...DEFAULTS, ...before }), decodeTerms(after)];
+  const [from, to] = [decodeTerms(complete(before)), decodeTerms(complete(after))];
   if (from === null || to === null) throw new Error("terms on the ledger cannot be read");
   return termsDifference(from, to);
 }

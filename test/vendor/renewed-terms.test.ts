@@ -142,6 +142,15 @@ describe("an answer to a request that renews", () => {
     expect((await issued(desk, request, { terms })).document).toBe(second.document);
   });
 
+  test("stays the same one when what it took away was named by a file as well", async () => {
+    const { desk, site } = await openDesk();
+    const request = await requestFrom(site);
+    const terms = { features: [{ code: "MESH" }, { code: "PRO" }], without: ["PRO"] };
+    const first = await issued(desk, request, { terms });
+    expect(first.terms.features.map(({ code }) => code)).toEqual(["MESH"]);
+    expect((await issued(desk, request, { terms })).document).toBe(first.document);
+  });
+
   test("stays the same one after a later renewal with other terms", async () => {
     const { desk, site, renew } = await sold();
     const request = await requestFrom(site);
