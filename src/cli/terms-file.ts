@@ -38,6 +38,8 @@ export function hintFor(fault: FieldFault, trial: string, unset: string): string
   return "berth vendor terms --schema describes every field";
 }
 
+const MARK = "\ufeff";
+
 function jsonIn(path: string): unknown {
   let text: string;
   try {
@@ -49,7 +51,7 @@ function jsonIn(path: string): unknown {
   }
   try {
     // Some editors begin a file with this mark.
-    return JSON.parse(text.replace(/^\ufeff/, "")) as unknown;
+    return JSON.parse(text.startsWith(MARK) ? text.slice(MARK.length) : text) as unknown;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new Misuse(`${path} is not JSON: ${reason}`, "berth vendor terms shows an example");
