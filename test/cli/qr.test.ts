@@ -38,6 +38,11 @@ test("a text goes into codes and comes back", async () => {
   expect([code, stdout]).toEqual([1, ""]);
   expect(stderr).toContain(`of ${frames.length} `);
   expect(stderr).toContain("missing");
+  writeFileSync(read, frames.map(({ text: frame }) => frame).join(""));
+  const joined = await berth(["qr", "join", read]);
+  expect([joined.code, joined.stdout]).toEqual([1, ""]);
+  expect(joined.stderr).toContain(`code 1 of ${frames.length} has `);
+  expect(joined.stderr).toContain("berth: hint: give each code on a line of its own");
 });
 
 test("it is drawn into files of its own, or on the screen", async () => {

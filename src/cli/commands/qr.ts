@@ -58,7 +58,7 @@ const join: Command = {
     if (!joined.ok) {
       throw new Failure(
         `the codes cannot be put together: ${joined.fault.reason}`,
-        "read it again",
+        "give each code on a line of its own, in any order; berth qr FILE makes them",
       );
     }
     if (isSet(given, "json")) printJson({ text: joined.value });

@@ -62,7 +62,7 @@ export function FileDrop({ what, onText }: Props) {
 
 /** What a scanner read of several QR codes, a code a line, is one text again. */
 const joined = async (text: string): Promise<string> =>
-  /^\s*BERTH\d/.test(text) ? (await done(admin.qr.join.post({ frames: text }))).text : text;
+  /^\s*BERTH\d/m.test(text) ? (await done(admin.qr.join.post({ frames: text }))).text : text;
 
 /** The newest handlers are asked for at each event, so that the listeners can stay. */
 function useAnywhere(onDrag: (dragging: boolean) => void, onDrop: (files: FileList) => void) {
