@@ -1,16 +1,18 @@
 // A package by openapi-python-client: it is generated without a warning, and its calls are answered.
 import { join } from "node:path";
-import { check, finish, installPackages, needs } from "../faults/rig.ts";
+import { check, finish, installPackages } from "../faults/rig.ts";
 import { judgeCalls, mustWork, prepare, run } from "./generated-client.ts";
 
-needs({ python3: "python3" });
-if (!canMakeVenv()) installPackages(["python3-venv"]);
-if (!canMakeVenv()) {
-  console.error("this needs Python 3.11 or later with venv: apt-get install python3-venv");
+if (!hasPython() && ["apt-get", "flock"].every((tool) => Bun.which(tool) !== null)) {
+  installPackages(["python3", "python3-venv"]);
+}
+if (!hasPython()) {
+  console.error("this needs Python 3.11 or later with venv: apt-get install python3 python3-venv");
   process.exit(1);
 }
 
-function canMakeVenv(): boolean {
+function hasPython(): boolean {
+  if (Bun.which("python3") === null) return false;
   const program = "import ensurepip, sys; sys.exit(sys.version_info < (3, 11))";
   return Bun.spawnSync(["python3", "-c", program]).exitCode === 0;
 }
