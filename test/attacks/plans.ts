@@ -34,6 +34,9 @@ export const plansOf = (document: ApiDocument): Plan[] =>
       if (path === "/api/admin/v1/stream") return [];
       const body = operation?.requestBody;
       const name = body?.content["application/json"]?.schema.$ref.split("/").at(-1) ?? "";
+      const fields = Object.keys(document.components.schemas[name]?.properties ?? {});
+      // A body that was not found would be attacked with nothing in it, and nobody would notice.
+      if (body !== undefined && fields.length === 0) throw new Error(`${path} shows no fields`);
       const plan = {
         method,
         path,
@@ -41,7 +44,7 @@ export const plansOf = (document: ApiDocument): Plan[] =>
         query: (operation?.parameters ?? [])
           .filter((parameter) => parameter.in === "query")
           .map(({ name }) => name),
-        fields: Object.keys(document.components.schemas[name]?.properties ?? {}),
+        fields,
         isUpload: body?.["x-also-accepts"]?.includes("text/plain") === true,
       };
       return [plan];
