@@ -6,17 +6,17 @@ import { ask } from "./terminal.ts";
  * Before anything is done: where nobody can be asked, `--yes` has to say it. What happens to stand
  * on standard input is no person's answer.
  */
-export function checkConfirmable(given: Given): void {
+export function checkConfirmable(given: Given, question = ""): void {
   if (isSet(given, "yes") || process.stdin.isTTY) return;
   throw new Misuse(
-    "nothing was done: there is no terminal to confirm it on",
+    `nothing was done: there is no terminal to confirm it on${question && ` (${question})`}`,
     "add --yes to go on without being asked",
   );
 }
 
 /** Goes on only after a person agreed: by `--yes`, or by an answer on a terminal. */
 export async function confirm(given: Given, question: string, hint = ""): Promise<void> {
-  checkConfirmable(given);
+  checkConfirmable(given, question);
   if (isSet(given, "yes") || (await ask(question))) return;
   throw new Failure("nothing was changed", hint);
 }

@@ -28,18 +28,17 @@ function inWords(value: Plain, none: string): string {
   return value === null ? none : String(value);
 }
 
-/** `ends 2029-01-01 (was 2027-01-01)` */
+/** `ends 2029-01-01T00:00:00Z (was 2027-01-01T00:00:00Z)` */
 const dated =
   (word: string, none: string, noneNow = `${word} ${none}`) =>
   (before: Instant | null, after: Instant | null): string[] => {
     if (before === after) return [];
-    const now = after === null ? noneNow : `${word} ${dayOf(after)}`;
-    return [`${now} (was ${before === null ? none : dayOf(before)})`];
+    const now = after === null ? noneNow : `${word} ${timeOf(after)}`;
+    return [`${now} (was ${before === null ? none : timeOf(before)})`];
   };
 
-/** In UTC; without the time of day where a day begins. */
-const dayOf = (at: Instant): string =>
-  Temporal.Instant.fromEpochMilliseconds(at).toString().replace("T00:00:00Z", "");
+/** The instant, never the day alone: an end at midnight is the first moment after the last day. */
+const timeOf = (at: Instant): string => Temporal.Instant.fromEpochMilliseconds(at).toString();
 
 const ends = dated("ends", "no end date", "no end date");
 

@@ -15,25 +15,27 @@ interface Question {
   readonly isDone: () => Promise<boolean>;
 }
 
-/** A site with one license, and every command that asks before it acts. */
+interface Desk {
+  readonly products: readonly string[];
+}
+
+/** A site with one license, a desk with one license out, and every command that asks before it acts. */
 async function opened(): Promise<Record<string, Question>> {
   const root = tempFolder();
   const data = ["--data", join(root, "data")];
   const id = await makeSite(join(root, "data"), { product: "cad" });
-  await done([
-    "vendor",
-    "init",
-    "--no-passphrase",
-    "--name",
-    "Acme",
-    "--dir",
-    join(root, "desk"),
-    "--product",
-    "cam",
-  ]);
+  const desk = ["--dir", join(root, "desk")];
+  const named = ["--name", "Acme", "--no-passphrase", "--product", "cam,cae"];
+  await done(["vendor", "init", ...desk, ...named]);
+  const answer = ["--allow-weak-binding", "--out", join(root, "license.jwt")];
+  const asked = ["--product", "cam", "--out", join(root, "request.jwt")];
+  await done(["license", "request", ...asked, ...data]);
+  await done(["vendor", "issue", ...desk, "--request", join(root, "request.jwt"), ...answer]);
   const vendors = () => doneJson<{ name: string }[]>(["trust", "list", ...data]);
   const licenses = () => doneJson<{ id: number }[]>(["license", "list", ...data]);
+  const products = async () => (await doneJson<Desk>(["vendor", "show", ...desk])).products;
   const [moved, bundle] = [join(root, "site.move"), join(root, "support.tar")];
+  const backup = join(root, "desk.backup");
   return {
     "trust add": {
       words: ["trust", "add", join(root, "desk", "trust.jwt"), ...data],
@@ -44,6 +46,14 @@ async function opened(): Promise<Record<string, Question>> {
       isDone: async () => (await licenses()).length === 0,
     },
     "move out": { words: ["move", "out", moved, ...data], isDone: async () => existsSync(moved) },
+    "vendor product remove": {
+      words: ["vendor", "product", "remove", "cam", ...desk],
+      isDone: async () => !(await products()).includes("cam"),
+    },
+    "vendor backup": {
+      words: ["vendor", "backup", backup, ...desk],
+      isDone: async () => existsSync(backup),
+    },
     "support-bundle": {
       words: ["support-bundle", bundle, ...data],
       isDone: async () => existsSync(bundle),
@@ -51,7 +61,14 @@ async function opened(): Promise<Record<string, Question>> {
   };
 }
 
-const NAMES = ["trust add", "license remove", "move out", "support-bundle"];
+const NAMES = [
+  "trust add",
+  "license remove",
+  "move out",
+  "support-bundle",
+  "vendor product remove",
+  "vendor backup",
+];
 
 /** Asked in test/binary/audit-damage.test.ts, where there is something to repair and to seal. */
 const ELSEWHERE = ["record repair", "record seal"];

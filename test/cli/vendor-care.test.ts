@@ -220,7 +220,7 @@ describe("vendor backup and restore", () => {
     const folder = await filledDesk();
     const file = join(tempFolder(), "desk.backup");
     const said = await berth(["vendor", "backup", file, "--dir", folder]);
-    expect([said.code, existsSync(file)]).toEqual([1, false]);
+    expect([said.code, existsSync(file)]).toEqual([2, false]);
     expect(said.stderr).toContain("without a passphrase");
     expect(said.stderr).toContain("--yes");
     expect(

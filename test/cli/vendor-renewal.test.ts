@@ -32,7 +32,7 @@ describe("berth vendor issue --renew", () => {
       ],
     });
     expect(terms.features).toHaveLength(2);
-    const changes = ["consumptions 1000 → 2000", "without PRO", "MESH slots 2 → 4"];
+    const changes = ["consumptions 1000 → 2000", "MESH slots 2 → 4", "without PRO"];
     expect(said.stderr).toContain(`berth: note: license ${id}: ${changes.join("; ")}\n`);
     expect(JSON.parse(said.stdout) as object).toMatchObject({ changes });
   });
@@ -115,7 +115,9 @@ test("an answer to a request says that it is the same license when it was given 
   const first = await desk.run("issue", ...answer);
   const again = await desk.run("issue", ...answer);
   expect([again.code, again.stdout]).toEqual([0, first.stdout]);
-  expect(again.stderr).toBe("berth: this request was answered already: the same license again\n");
+  expect(again.stderr).toBe(
+    "berth: note: this request was answered already: the same license again\n",
+  );
 });
 
 test("a license file that cannot be written is noticed before anything is signed", async () => {

@@ -157,8 +157,8 @@ describe("the end of a license", () => {
     const said = await desk.policy(...dated, "--feature", "MESH:ends=2027-06-30", "--json");
     expect(said.stderr).toBe(
       "berth: note: ends 2028-01-01T00:00:00Z, after 2027-12-31\n" +
-        "berth: maintenance ends 2028-03-01T00:00:00Z, after 2028-02-29\n" +
-        "berth: MESH ends 2027-07-01T00:00:00Z, after 2027-06-30\n",
+        "berth: note: maintenance ends 2028-03-01T00:00:00Z, after 2028-02-29\n" +
+        "berth: note: MESH ends 2027-07-01T00:00:00Z, after 2027-06-30\n",
     );
     expect(JSON.parse(said.stdout) as object).toMatchObject({
       valid_until: "2028-01-01T00:00:00.000Z",

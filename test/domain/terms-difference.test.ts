@@ -25,7 +25,12 @@ test("a renewal with more slots, a later end and one feature less is told in thi
       { slots: 3, validUntil: day("2027-01-01"), features: [feature("EXPORT"), feature("PRO")] },
       { slots: 8, validUntil: day("2029-01-01"), features: [feature("PRO"), feature("MESH")] },
     ),
-  ).toEqual(["slots 3 → 8", "ends 2029-01-01 (was 2027-01-01)", "with MESH", "without EXPORT"]);
+  ).toEqual([
+    "slots 3 → 8",
+    "ends 2029-01-01T00:00:00Z (was 2027-01-01T00:00:00Z)",
+    "with MESH",
+    "without EXPORT",
+  ]);
 });
 
 describe("a difference in", () => {
@@ -34,7 +39,7 @@ describe("a difference in", () => {
       "the end that is taken away",
       { validUntil: day("2027-01-01") },
       { validUntil: null },
-      ["no end date (was 2027-01-01)"],
+      ["no end date (was 2027-01-01T00:00:00Z)"],
     ],
     [
       "the end that is set",
@@ -46,19 +51,19 @@ describe("a difference in", () => {
       "the start",
       { start: null },
       { start: day("2027-01-01") },
-      ["starts 2027-01-01 (was at once)"],
+      ["starts 2027-01-01T00:00:00Z (was at once)"],
     ],
     [
       "the start that is taken away",
       { start: day("2027-01-01") },
       { start: null },
-      ["starts at once (was 2027-01-01)"],
+      ["starts at once (was 2027-01-01T00:00:00Z)"],
     ],
     [
       "the maintenance",
       { maintenanceUntil: null },
       { maintenanceUntil: day("2028-01-01") },
-      ["maintenance until 2028-01-01 (was none)"],
+      ["maintenance until 2028-01-01T00:00:00Z (was none)"],
     ],
     ["the grace", { graceHours: null }, { graceHours: 48 }, ["grace hours none → 48"]],
     ["the timeout", { timeoutMinutes: 30 }, { timeoutMinutes: 15 }, ["timeout minutes 30 → 15"]],
@@ -130,7 +135,7 @@ describe("a difference in", () => {
         "MESH slots 2 → 4",
         "MESH timeout minutes 15 → 30",
         "MESH consumptions not counted → 1000",
-        "MESH ends 2027-01-01 (was no end date)",
+        "MESH ends 2027-01-01T00:00:00Z (was no end date)",
         "MESH name MESH → Meshing",
         "MESH metadata changed",
       ],

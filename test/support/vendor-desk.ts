@@ -20,7 +20,16 @@ export class VendorDesk {
 
   static async open(): Promise<VendorDesk> {
     const desk = new VendorDesk();
-    await done(["vendor", "init", ...desk.#dir, "--name", "Acme", "--product", "CAD"]);
+    await done([
+      "vendor",
+      "init",
+      ...desk.#dir,
+      "--name",
+      "Acme",
+      "--product",
+      "CAD",
+      "--no-passphrase",
+    ]);
     return desk;
   }
 

@@ -9,7 +9,8 @@ import { Desk } from "../../vendor/desk.ts";
 import { backUpDesk, holdsPlainKey } from "../../vendor/desk-backup.ts";
 import { openDeskBackup, restoreDesk } from "../../vendor/desk-backup.ts";
 import { verifyDesk, type VerifiedDesk } from "../../vendor/verify-desk.ts";
-import { DONE, FAILED, Failure, isSet, type Command, type Given } from "../command.ts";
+import { DONE, FAILED, isSet, type Command, type Given } from "../command.ts";
+import { confirm } from "../confirm.ts";
 import { option } from "../flags.ts";
 import { readInput } from "../handing-over.ts";
 import { deskFolder, deskFolderFlag, passphraseIn } from "../open-desk.ts";
@@ -65,11 +66,7 @@ function report({ key, documents, lines, unchained, licenses, unchecked }: Verif
 const backup: Command = {
   name: "vendor backup",
   summary: "write the whole desk into one new file, with the key as it is stored",
-  options: [
-    deskFolderFlag,
-    { name: "yes", type: "boolean", help: "also when the key is stored without a passphrase" },
-    option.json,
-  ],
+  options: [deskFolderFlag, option.yes, option.json],
   arguments: ["FILE"],
   examples: ["berth vendor backup /media/usb/desk.backup --dir desk"],
   async run(given) {
@@ -79,11 +76,10 @@ const backup: Command = {
     }
     refuseToReplace(out);
     await Desk.needsPassphrase(realDisk, folder);
-    if (holdsPlainKey(realDisk, folder) && !isSet(given, "yes")) {
-      throw new Failure(
-        "a key of this desk is stored without a passphrase, and would be in the backup",
-        "berth vendor passphrase sets one; --yes goes on: any reader of the file can sign licenses",
-      );
+    if (holdsPlainKey(realDisk, folder)) {
+      const question =
+        "the key is stored without a passphrase: any reader of the backup can sign licenses; go on?";
+      await confirm(given, question, "berth vendor passphrase sets one");
     }
     const text = await backUpDesk(realDisk, folder, rfc3339(wallClock()));
     const write = (file: OpenFile): void => writeAll(file, Buffer.from(text));

@@ -5,6 +5,7 @@ import type { Desk } from "../../vendor/desk.ts";
 import { isOut, listLicenses, newestOnly } from "../../vendor/license-list.ts";
 import { readTrustChain } from "../../vendor/records.ts";
 import { DONE, Failure, isSet, type Command, type Given } from "../command.ts";
+import { confirm } from "../confirm.ts";
 import { option } from "../flags.ts";
 import { deskFlags, deskFolder, openDesk } from "../open-desk.ts";
 import { count, oneLine, print, printJson } from "../terminal.ts";
@@ -59,11 +60,7 @@ const add: Command = {
 const remove: Command = {
   name: "vendor product remove",
   summary: "license a product no longer: a new trust document for every site",
-  options: [
-    ...deskFlags,
-    { name: "yes", type: "boolean", help: "also while licenses of this product are out" },
-    option.json,
-  ],
+  options: [...deskFlags, option.yes, option.json],
   arguments: ["CODE"],
   examples: ["berth vendor product remove CAM --dir desk"],
   async run(given) {
@@ -85,11 +82,10 @@ const remove: Command = {
     const out = newestOnly(listLicenses(desk.ledger, wallClock())).filter(
       (one) => one.product === code && isOut(one),
     );
-    if (out.length > 0 && !isSet(given, "yes")) {
-      throw new Failure(
-        `${count(out.length, "license")} of ${oneLine(code)} ${out.length === 1 ? "is" : "are"} out`,
-        "berth vendor list --product shows them; --yes goes on: sites keep them, and take no renewal",
-      );
+    if (out.length > 0) {
+      const licenses = `${count(out.length, "license")} of ${oneLine(code)}`;
+      const question = `${licenses} will stay where installed and take no renewal; go on?`;
+      await confirm(given, question, "berth vendor list --product shows them");
     }
     const changed = await desk.withoutProduct(realDisk, deskFolder(given), code);
     await printDocument(given, changed, `${oneLine(code)} is no product of this desk any more`);
