@@ -152,6 +152,8 @@ describe("a backup", () => {
     const folder = join(tempFolder(), "data");
     mkdirSync(folder, { mode: 0o700 });
     expect(await runBinary(["restore", file, "--data", folder])).toMatchObject({ code: 0 });
+    // A copy is not served beside what it was made of.
+    expect(await site.server.stop()).toBe(0);
     const other = await servedSite([], folder);
     const held = await asked<{ user: string }[]>(other, "/registrations");
     const users = new Set(held.map(({ user }) => user));
