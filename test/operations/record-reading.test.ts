@@ -252,20 +252,23 @@ test("a page begun in the journal goes on in the record's own files, and the oth
 });
 
 test("checkpoints that overtake a page that is being read take nothing out of it", async () => {
-  const site = await licensedSite();
-  const many = Array.from({ length: 6_000 }, (_, index) => consume(1 + (index % 7)));
-  await doneTogether(site.store, ...many);
-  // All of the journal is looked at for it, in many turns.
   const wanted = { ...ANY, types: new Set(["LicenseInstalled"]) };
-  const pages: Entry[][] = [];
-  void paged(site.store, 1, wanted).then((found) => pages.push(found));
+  // On a busy machine a page may be read before the second checkpoint is made: then again.
   let checkpoints = 0;
-  for (; pages.length === 0 && checkpoints < 1_000; checkpoints += 1) {
-    await done(site.store, register(`user ${checkpoints % 3}`));
-    await site.store.checkpoint();
+  for (let attempt = 0; checkpoints < 2 && attempt < 20; attempt += 1) {
+    const site = await licensedSite();
+    const many = Array.from({ length: 6_000 }, (_, index) => consume(1 + (index % 7)));
+    await doneTogether(site.store, ...many);
+    // All of the journal is looked at for it, in many turns.
+    const pages: Entry[][] = [];
+    void paged(site.store, 1, wanted).then((found) => pages.push(found));
+    for (checkpoints = 0; pages.length === 0 && checkpoints < 1_000; checkpoints += 1) {
+      await done(site.store, register(`user ${checkpoints % 3}`));
+      await site.store.checkpoint();
+    }
+    expect(pages).toEqual([[expect.objectContaining({ seq: 2, part: 0, product: "cad" })]]);
   }
   expect(checkpoints).toBeGreaterThan(1);
-  expect(pages).toEqual([[expect.objectContaining({ seq: 2, part: 0, product: "cad" })]]);
 });
 
 test("months that are let go of between two pages end the record there, and lose nothing before", async () => {
