@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync, statSync } from "node:fs";
+import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { errorCode } from "../platform/disk.ts";
 import { Misuse } from "../platform/options.ts";
 import { Failure } from "./command.ts";
@@ -16,6 +16,17 @@ export function readInputBytes(path: string | undefined | null, what: string): U
   const bytes = firstBytes(path, MOST_BYTES + 1, what);
   if (bytes.length > MOST_BYTES) throw tooLarge(path, what);
   return bytes;
+}
+
+/** The same for a file that may be of any size; not for standard input. */
+export function readWholeFile(path: string | undefined, what: string): Uint8Array {
+  if (path === undefined || path === "") throw new Misuse(`${what} must be named`, "name a file");
+  if (isFolder(path)) throw new Failure(`${path} is a folder`, `name ${what}, a file`);
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    throw unreadable(error, path);
+  }
 }
 
 export const tooLarge = (path: string, what: string): Failure =>

@@ -1,17 +1,16 @@
-import { DAY, HOUR, later, MINUTE, type Instant } from "../domain/time.ts";
+import { later, type Instant } from "../domain/time.ts";
 import { parseTimestamp } from "../http/timestamps.ts";
 import { Misuse } from "../platform/options.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
-
-const UNITS: Readonly<Record<string, number>> = { m: MINUTE, h: HOUR, d: DAY, w: 7 * DAY };
+import { spanOf } from "./span.ts";
 
 /**
  * A day of UTC, a time, or a span back from now, as RFC 3339. Both ends count, so a day is taken
  * whole: from its beginning, or until its end.
  */
 export function momentOf(flag: "since" | "until", text: string, now: Instant): string {
-  const [, amount, unit] = /^([1-9]\d{0,4})([mhdw])$/.exec(text) ?? [];
-  if (unit !== undefined) return rfc3339(later(now, -Number(amount) * (UNITS[unit] ?? 0)));
+  const span = spanOf(text);
+  if (span !== null) return rfc3339(later(now, -span));
   const isDay = /^\d{4}-\d\d-\d\d$/.test(text);
   const edge = flag === "since" ? "T00:00:00.000Z" : "T23:59:59.999Z";
   const at = parseTimestamp(isDay ? text + edge : text);

@@ -1,8 +1,8 @@
+import { DAY } from "../domain/time.ts";
+
 /** A day alone, or a day with a time of day and its zone. */
 const DAY_OR_TIME =
   /^(\d{4}-\d\d-\d\d)(?:[Tt ]((?:[01]\d|2[0-3]):\d\d:\d\d(?:\.\d+)?)([Zz]|[+-]\d\d:\d\d))?$/;
-
-const DAY = 24 * 60 * 60 * 1_000;
 
 /** As a document holds it, for a term that begins: a day counts from its beginning. */
 export const startTime = (text: string): string | null => timeOf(text, 0);

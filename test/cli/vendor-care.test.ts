@@ -216,6 +216,16 @@ describe("vendor backup and restore", () => {
     expect(readdirSync(root).toSorted()).toEqual(["back", "desk.backup"]);
   });
 
+  test("bring back a desk of several megabytes", async () => {
+    const folder = await filledDesk();
+    writeFileSync(join(folder, "a policy.jwt"), "policy ".repeat(500_000));
+    const root = tempFolder();
+    const [file, back] = [join(root, "desk.backup"), join(root, "back")];
+    await done(["vendor", "backup", file, "--dir", folder, "--yes"]);
+    await done(["vendor", "restore", file, "--dir", back]);
+    expect(contents(back)).toEqual(contents(folder));
+  });
+
   test("a key without a passphrase is backed up only with --yes", async () => {
     const folder = await filledDesk();
     const file = join(tempFolder(), "desk.backup");

@@ -12,7 +12,7 @@ import { verifyDesk, type VerifiedDesk } from "../../vendor/verify-desk.ts";
 import { DONE, FAILED, isSet, type Command, type Given } from "../command.ts";
 import { confirm } from "../confirm.ts";
 import { option } from "../flags.ts";
-import { readInput } from "../handing-over.ts";
+import { readWholeFile } from "../input-file.ts";
 import { deskFolder, deskFolderFlag, passphraseIn } from "../open-desk.ts";
 import { refuseToReplace, writeOutput } from "../output-file.ts";
 import { count, print, printError, printJson, printWarning, table } from "../terminal.ts";
@@ -95,7 +95,9 @@ const backup: Command = {
 };
 
 /** Read back from the disk, before the file has its name. */
-const filesIn = (path: string): number => openDeskBackup(readFileSync(path, "utf8")).files.length;
+const filesIn = (path: string): number => openDeskBackup(textOf(readFileSync(path))).files.length;
+
+const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 
 const restore: Command = {
   name: "vendor restore",
@@ -105,7 +107,7 @@ const restore: Command = {
   examples: ["berth vendor restore /media/usb/desk.backup --dir desk"],
   async run(given) {
     const folder = resolve(deskFolder(given));
-    const opened = openDeskBackup(readInput(given.words[0], "a desk's backup"));
+    const opened = openDeskBackup(textOf(readWholeFile(given.words[0], "a desk's backup")));
     await restoreDesk(realDisk, folder, opened);
     const { faults } = await verifyDesk(realDisk, folder, null);
     for (const { where, what } of faults) printWarning(`${where}: ${what}`);

@@ -1,5 +1,5 @@
 import { csvRecord } from "../../domain/csv.ts";
-import { DAY, HOUR, later, type Instant } from "../../domain/time.ts";
+import { later, type Instant } from "../../domain/time.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { Misuse, type Option } from "../../platform/options.ts";
 import {
@@ -17,6 +17,7 @@ import { DONE, isSet, stringOf, type Command, type Given } from "../command.ts";
 import { option } from "../flags.ts";
 import { deskFolderFlag, openDeskRecords } from "../open-desk.ts";
 import { oneOf } from "../settings.ts";
+import { spanOf } from "../span.ts";
 import { print, printCsv, printJson, table } from "../terminal.ts";
 
 const text = (name: string, value: string, help: string, check?: Option["check"]): Option => ({
@@ -43,7 +44,7 @@ const filters: readonly Option[] = [
     oneOf(...LICENSE_STATES)(spaced(String(given)) ?? ""),
   ),
   text("ending", "TIME", "not over yet, and ending within this time: 60d, 8w or 48h", (given) =>
-    /^[1-9]\d{0,4}[hdw]$/.test(String(given))
+    spanOf(String(given)) !== null
       ? null
       : { wrong: "must be a number of hours, days or weeks", hint: "for example --ending 60d" },
   ),
@@ -95,8 +96,6 @@ export const listCommand: Command = {
   },
 };
 
-const UNITS: Readonly<Record<string, number>> = { h: HOUR, d: DAY, w: 7 * DAY };
-
 function filterOf(given: Given, { vendor, ledger }: DeskRecords, now: Instant): LicenseFilter {
   const product = stringOf(given, "product");
   const products = new Set([
@@ -110,14 +109,14 @@ function filterOf(given: Given, { vendor, ledger }: DeskRecords, now: Instant): 
     );
   }
   const ending = stringOf(given, "ending");
-  const span = ending && Number(ending.slice(0, -1)) * (UNITS[ending.slice(-1)] ?? 0);
+  const span = ending === null ? null : spanOf(ending);
   return {
     product,
     customer: stringOf(given, "customer"),
     appliance: stringOf(given, "appliance"),
     licenseKey: stringOf(given, "license-key"),
     state: spaced(stringOf(given, "state")) as LicenseState | null,
-    endingBefore: typeof span === "number" ? later(now, span) : null,
+    endingBefore: span === null ? null : later(now, span),
   };
 }
 

@@ -1,5 +1,6 @@
 import { instant, SECOND, type Instant } from "../../domain/time.ts";
 import { fingerprintOf } from "../../license/keys.ts";
+import { startTime } from "../../license/term-times.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/disk.ts";
 import { Misuse } from "../../platform/options.ts";
@@ -86,9 +87,7 @@ function printToReissue(licenses: readonly ListedLicense[]): void {
 function dayIn(given: Given): Instant | null {
   const text = stringOf(given, "from");
   if (text === null) return null;
-  const at = Date.parse(`${text}T00:00:00.000Z`);
-  const isDay = /^\d{4}-\d\d-\d\d$/.test(text) && new Date(at || 0).toISOString().startsWith(text);
-  if (!isDay || at < 0)
-    throw new Misuse(`--from ${oneLine(text)} is no day`, "for example 2027-01-01");
-  return instant(at);
+  const start = /^\d{4}-\d\d-\d\d$/.test(text) ? startTime(text) : null;
+  if (start !== null && Date.parse(start) >= 0) return instant(Date.parse(start));
+  throw new Misuse(`--from ${oneLine(text)} is no day`, "for example 2027-01-01");
 }
