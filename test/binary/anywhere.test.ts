@@ -237,7 +237,7 @@ test.skipIf(!isRoot || Bun.which("setpriv") === null)(
     chownSync(data, 0, 0);
     const refused = await ran(["serve", ...LISTEN], around);
     expect(refused.code).toBe(1);
-    expect(refused.stderr).toContain("berth: hint: sudo, if it is the service's; check the path");
+    expect(refused.stderr).toContain("berth: hint: run it with sudo\n");
   },
 );
 
