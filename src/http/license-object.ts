@@ -26,7 +26,7 @@ export const consumptionShape = {
   allow_unlimited_consumptions: flag("Counts without a maximum."),
   allow_negative_consumptions: flag("Can be counted down."),
   reset_consumption: flag("Whether the total begins anew every period."),
-  consumption_period: text("daily, weekly, monthly or annually, in UTC; null: for ever."),
+  consumption_period: text("daily, weekly, monthly or annually, in UTC; null: it is never reset."),
 };
 
 export const FeatureObject = Type.Object(

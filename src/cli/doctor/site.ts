@@ -60,7 +60,7 @@ function licenseFindings({ licenses, now }: StatusReply): Finding[] {
       const advice = "berth slots tells who holds them";
       return finding(name, "note", `${product}: all ${slots} slots are taken`, advice);
     }
-    const end = validity_period === null ? "for ever" : `until ${validity_period}`;
+    const end = validity_period === null ? "no end date" : `until ${validity_period}`;
     return ok(name, `${product}: ${used} of ${slots} slots in use, ${end}`);
   });
 }
