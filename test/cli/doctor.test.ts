@@ -217,7 +217,11 @@ describe("the site", () => {
   test("a license that ends within hours is told with the time, by doctor and by status", async () => {
     const data = join(tempFolder(), "data");
     const end = new Date(Date.now() + 2 * HOUR).toISOString();
-    await makeSite(data, { product: "cad", validUntil: instant(Date.parse(end)) });
+    await makeSite(data, {
+      product: "cad",
+      type: "time-limited",
+      validUntil: instant(Date.parse(end)),
+    });
     // Two hours later may be tomorrow.
     const ending = new RegExp(`ends (?:today|tomorrow) at ${end.slice(11, 16)} UTC`);
     const { findings } = await examined(data);
