@@ -259,7 +259,7 @@ describe("the reply to an upload", () => {
     const renewal = await answer(await site.asked(), 7, changed, { serial: 2 });
     expect((await upload(site, renewal)).changes).toEqual([
       "slots 3 → 8",
-      "ends 2099-01-01 (was 2097-01-01)",
+      "ends 2099-01-01T00:00:00Z (was 2097-01-01T00:00:00Z)",
       "without EXPORT",
     ]);
     expect((await upload(site, renewal)).changes).toBeNull();
