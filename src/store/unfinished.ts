@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Disk } from "../platform/disk.ts";
 import { STATE } from "./files.ts";
-import { startOf } from "./journal.ts";
+import { decodeLine, startOf } from "./journal.ts";
 import { linesBefore, linesFrom } from "./lines.ts";
 import { recordFiles } from "./record.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -86,10 +86,14 @@ function cut(disk: Disk, path: string, { seq, length }: End): void {
   }
 }
 
-/** A file in which every line is newer than the state. */
+/**
+ * A file in which every line is newer than the state. The first line must be as it was written: a
+ * changed digit of its number could make an older file look newer.
+ */
 function isBehind(disk: Disk, path: string, { seq }: End, newest: number): boolean {
   const [line] = linesFrom(disk, path, 0, Infinity).take(1);
-  const first = (line && startOf(line.bytes)?.auditSeq) ?? 0;
+  if (line === undefined || (line.whole && decodeLine(line.bytes) === null)) return false;
+  const first = startOf(line.bytes)?.auditSeq ?? 0;
   const last = lastSeqIn(disk, path, disk.stat(path)?.size ?? 0) ?? first;
   return first > seq && last <= newest;
 }

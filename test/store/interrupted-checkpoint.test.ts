@@ -176,3 +176,31 @@ describe("a checkpoint refuses to fold", () => {
     expect(readFileSync(join(site.folder, "state.json"))).toEqual(before);
   });
 });
+
+test("a month whose only line has another number is not taken for the rest of a checkpoint", async () => {
+  let fold = true;
+  const { store, folder, clock } = await licensedSite({
+    checkpoint: async (path, open) => {
+      if (fold) await checkpoint(realDisk, path, open);
+    },
+  });
+  for (const month of ["04", "05"]) {
+    clock.now = utc(`2026-${month}-15T00:00:00Z`);
+    await done(store, consume(1));
+    await store.checkpoint();
+  }
+  fold = false;
+  for (const amount of [1, 2, 3]) await done(store, consume(amount));
+  const copy = copyOf(folder);
+  const path = join(copy, "history", "2026-04.jsonl");
+  const [only, ...more] = linesIn(path);
+  expect(more).toEqual([]);
+  const seq = only?.line.audit_seq ?? 0;
+  // Behind the end that the state knows, and not newer than the journal: April, May, one of three.
+  const text = readFileSync(path, "utf8");
+  const changed = text.replace(`"audit_seq":${seq},`, `"audit_seq":${seq + 2},`);
+  expect(changed).not.toBe(text);
+  writeFileSync(path, changed);
+  await startIn(copy).catch(() => {});
+  expect(readFileSync(path, "utf8")).toBe(changed);
+});
