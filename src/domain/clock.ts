@@ -1,5 +1,6 @@
 import { restoredBy } from "./clock-jumps.ts";
 import type { AskClock, JumpClock, MarkClock, SetClockBack } from "./command.ts";
+import { isStillTrusted } from "./trust.ts";
 import { decided, type Decision } from "./decision.ts";
 import type { Event } from "./event.ts";
 import type { Fault } from "./fault.ts";
@@ -37,9 +38,10 @@ export const openQuestion = (state: State, at: Instant): string | null =>
 /** Back to `to`: freely while nothing dated was lent, else only by a vendor's word. */
 export function decideSetClockBack(
   state: State,
-  { to, nonce, peer }: SetClockBack,
+  { to, nonce, peer, vendor = "", checkedVersion }: SetClockBack,
   at: Instant,
 ): ClockDecision {
+  if (!isStillTrusted(state, vendor, checkedVersion)) return no({ code: "untrusted_vendor" });
   const asked = nonce !== null && nonce === openQuestion(state, at);
   if (!asked && !isFree(state)) return no({ code: "clock_suspect", behind: at - to });
   if (to >= at && !asked) return decided([], null);

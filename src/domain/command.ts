@@ -39,8 +39,18 @@ export interface Create {
   readonly appliance: string;
 }
 
+/**
+ * A signature is checked before the command takes its turn, with the keys that the vendor had then:
+ * what it allows counts only while the vendor's document is still that one. Left out: nothing was
+ * checked.
+ */
+interface CheckedSignature {
+  /** The version of the signing vendor's document; null: the vendor was not known. */
+  readonly checkedVersion?: number | null;
+}
+
 /** A trust document whose signature was checked. */
-export interface TrustVendor {
+export interface TrustVendor extends CheckedSignature {
   readonly type: "TrustVendor";
   readonly vendor: TrustedVendor;
   readonly peer: string;
@@ -70,7 +80,7 @@ export type Answers =
   { readonly request: string; readonly nonce: string } | { readonly activation: string };
 
 /** A license document whose signature, appliance and form were checked. */
-export interface InstallLicense {
+export interface InstallLicense extends CheckedSignature {
   readonly type: "InstallLicense";
   readonly license: number;
   readonly terms: Terms;
@@ -182,9 +192,11 @@ export interface JumpClock extends ClockJump {
   readonly type: "JumpClock";
 }
 
-export interface SetClockBack {
+export interface SetClockBack extends CheckedSignature {
   readonly type: "SetClockBack";
   readonly to: Instant;
+  /** Who signed the time; left out: nobody. */
+  readonly vendor?: string;
   /** The question it answers; null: nobody's word but the system clock's. */
   readonly nonce: string | null;
   readonly peer: string;

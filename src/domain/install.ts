@@ -15,7 +15,7 @@ import type {
 } from "./state.ts";
 import type { Terms } from "./terms.ts";
 import { later, type Instant } from "./time.ts";
-import { claims } from "./trust.ts";
+import { claims, isStillTrusted } from "./trust.ts";
 
 /** A request for the vendor, remembered until it is answered, dropped or too old. */
 export function decideMakeRequest(
@@ -70,6 +70,8 @@ export function decideInstallLicense(
   if (grant.serial <= newest) {
     return no({ code: "stale_license", serial: newest, ...givenBack(state, command) });
   }
+  if (!isStillTrusted(state, grant.vendor, command.checkedVersion))
+    return no({ code: "untrusted_vendor" });
   const answered = hardwareFor(state, command, installed, at);
   if (!answered.ok) return answered;
 

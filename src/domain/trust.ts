@@ -10,12 +10,15 @@ type TrustDecision = Result<Decision<{ readonly vendor: string }>, Fault>;
 /** The same document again changes nothing; a product belongs to one vendor. */
 export function decideTrustVendor(
   state: State,
-  { vendor, peer }: TrustVendor,
+  { vendor, peer, checkedVersion }: TrustVendor,
   at: Instant,
 ): TrustDecision {
   const outcome = { vendor: vendor.vendor };
   const known = state.vendors.get(vendor.vendor);
-  if (known !== undefined && known.version >= vendor.version) return decided([], outcome);
+  if (known?.version === vendor.version) return decided([], outcome);
+  if (!isStillTrusted(state, vendor.vendor, checkedVersion))
+    return no({ code: "untrusted_vendor" });
+  if (known !== undefined && known.version > vendor.version) return decided([], outcome);
   const others = [...state.vendors.values()].filter((other) => other.vendor !== vendor.vendor);
   const taken = vendor.products.some((product) => others.some((other) => claims(other, product)));
   const keys = new Set(others.flatMap((other) => other.keys.map(({ x }) => x)));
@@ -34,6 +37,17 @@ export function decideDistrustVendor(
   if (licenses.length > 0) return no({ code: "vendor_in_use", licenses: licenses.length });
   return decided([{ type: "VendorDistrusted", at, vendor, peer }], { vendor });
 }
+
+/**
+ * Whether a vendor's document is still the one that a signature was checked with: another one may
+ * have retired the key since.
+ */
+export const isStillTrusted = (
+  state: State,
+  vendor: string,
+  checkedVersion: number | null | undefined,
+): boolean =>
+  checkedVersion === undefined || (state.vendors.get(vendor)?.version ?? null) === checkedVersion;
 
 /** Whether a document signed with this key, by the key's id, is too late to come in. */
 export const isRetired = (

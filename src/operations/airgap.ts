@@ -183,6 +183,7 @@ export class Airgap {
           hardwareId: open.hardwareId,
         },
         answers: { activation: open.nonce },
+        checkedVersion: vendor.version,
         peer: asked.peer,
       },
       (state, outcome, at) => viewInstalled(state, outcome.license, at),

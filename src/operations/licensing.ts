@@ -57,6 +57,12 @@ export interface VendorView extends TrustedVendor {
   readonly fingerprint: string;
 }
 
+interface CheckedTrust {
+  readonly vendor: Vendor;
+  /** Of the document that was known of that vendor; null: none. */
+  readonly checkedVersion: number | null;
+}
+
 export interface InstalledView extends LicenseView {
   /** What a renewal changed; null: the license is new here, or was installed already. */
   readonly changes: readonly string[] | null;
@@ -83,14 +89,20 @@ export class Licensing {
   }
 
   async trust(document: string, peer: string): LicensingAnswer<VendorView> {
-    const shown = await this.showTrust(document);
-    if (!shown.ok) return shown;
-    const { fingerprint: _, ...vendor } = shown.value;
-    return this.#store.transact({ type: "TrustVendor", vendor, peer }, () => shown.value);
+    const checked = await this.#checkTrust(document);
+    if (!checked.ok) return checked;
+    const { vendor, checkedVersion } = checked.value;
+    const trust = { type: "TrustVendor", vendor, peer, checkedVersion } as const;
+    return this.#store.transact(trust, () => viewVendor(vendor));
   }
 
   /** What a trust document says, for a person to compare before it is believed. */
   async showTrust(document: string): LicensingAnswer<VendorView> {
+    const checked = await this.#checkTrust(document);
+    return checked.ok ? ok(viewVendor(checked.value.vendor)) : checked;
+  }
+
+  async #checkTrust(document: string): LicensingAnswer<CheckedTrust> {
     if (this.#baked !== null && document.trim() !== this.#baked)
       return no({ code: "trust_closed" });
     const known = await this.#store.read(({ vendors, licenses }) => ({
@@ -115,7 +127,7 @@ export class Licensing {
       const reason = `leaves out the key that license ${license.id} is signed with; install that license signed with another key first`;
       return no({ code: "invalid_license_file", reason });
     }
-    return ok(viewVendor(vendor));
+    return ok({ vendor, checkedVersion: vendors.get(vendor.vendor)?.version ?? null });
   }
 
   async distrust(vendor: string, peer: string): LicensingAnswer<{ readonly vendor: string }> {
@@ -204,6 +216,7 @@ export class Licensing {
           hardwareId: license.hardware_id,
         },
         answers: request === null || nonce === null ? null : { request, nonce },
+        checkedVersion: vendors.find((one) => one.vendor === vendor)?.version ?? null,
         peer,
       },
       (state, { license: id, renewed }, at) => {

@@ -1,4 +1,5 @@
 import { isFree, openQuestion } from "../domain/clock.ts";
+import type { SetClockBack } from "../domain/command.ts";
 import type { Fault } from "../domain/fault.ts";
 import { no, ok, type Result } from "../domain/result.ts";
 import { namesTime } from "../domain/terms.ts";
@@ -118,7 +119,9 @@ export class Timekeeping {
     // The vendor signed some time ago. It is later by now, as late as the system's clock says if
     // that was put right: going back further would end by mistake what is granted today.
     const to = latest(instant(iat * SECOND), wallClock());
-    const back = await this.#goBack(to, nonce, peer);
+    const vendor = known.value.vendors.find((one) => one.vendor === iss);
+    const signed = { vendor: iss, checkedVersion: vendor?.version ?? null };
+    const back = await this.#goBack(to, nonce, peer, signed);
     return back.ok ? ok(this.view()) : back;
   }
 
@@ -126,8 +129,9 @@ export class Timekeeping {
     to: Instant,
     nonce: string | null,
     peer: string,
+    signed: Pick<SetClockBack, "vendor" | "checkedVersion"> = {},
   ): Promise<Result<null, Fault | StorageFault>> {
-    const back = { type: "SetClockBack" as const, to, nonce, peer };
+    const back = { type: "SetClockBack" as const, to, nonce, peer, ...signed };
     const done = await this.#store.transact(back, (state) => {
       // From what is on record now, which is `to` or, where that was not earlier, as it was.
       this.#clock.setTo(state.mark);

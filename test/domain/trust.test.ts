@@ -154,3 +154,55 @@ describe("no longer trusting a vendor", () => {
     }
   });
 });
+
+describe("a signature that was checked with an earlier document of its vendor", () => {
+  const changed = () =>
+    given()
+      .at(MONDAY)
+      .did(trust({ ...OTHER, version: 2 }));
+  const refused = { code: "untrusted_vendor" } as const;
+
+  test("brings in no trust document", () => {
+    const next = trust({ ...OTHER, version: 3 });
+    for (const checkedVersion of [null, 1]) {
+      changed()
+        .at(hours(1))
+        .when({ ...next, checkedVersion })
+        .refuses(refused);
+    }
+    changed()
+      .at(hours(1))
+      .when({ ...next, checkedVersion: 2 })
+      .answers({ vendor: OTHER.vendor });
+  });
+
+  test("still finds its own document known already", () => {
+    const same = trust({ ...OTHER, version: 2 });
+    changed()
+      .at(hours(1))
+      .when({ ...same, checkedVersion: null })
+      .records()
+      .answers({ vendor: OTHER.vendor });
+  });
+
+  test("brings in no license", () => {
+    const history = given().at(MONDAY).did(install(1));
+    const newer = renew(1, 7, { slots: 9 });
+    history
+      .at(hours(1))
+      .when({ ...newer, checkedVersion: VENDOR.version + 1 })
+      .refuses(refused);
+    history
+      .at(hours(1))
+      .when({ ...newer, checkedVersion: VENDOR.version })
+      .answers({ license: 1, renewed: expect.anything() });
+  });
+
+  test("sets no clock back", () => {
+    const back = { type: "SetClockBack", to: MONDAY, nonce: null, peer: "10.0.0.1" } as const;
+    changed()
+      .at(hours(1))
+      .when({ ...back, vendor: OTHER.vendor, checkedVersion: 1 })
+      .refuses(refused);
+  });
+});

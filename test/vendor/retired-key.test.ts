@@ -116,6 +116,20 @@ describe("a key that is retired at once", () => {
     expect(again).toMatchObject({ ok: true, value: { version: 2 } });
   });
 
+  test("cannot take the retirement back by a document that arrives in the same instant", async () => {
+    const { site, thief, document } = await stolen(NOW);
+    const forged = await signTrust({ ...thief.vendor, version: 3 }, thief.key);
+    const [honest, thiefs] = await Promise.all([
+      site.licensing.trust(document, "test"),
+      site.licensing.trust(forged, "test"),
+    ]);
+    // Whichever is first counts; the other one was checked with keys that are no longer the same.
+    expect([honest.ok, thiefs.ok].filter(Boolean)).toHaveLength(1);
+    const known = granted(await site.licensing.vendors());
+    const vendor = known.find((one) => one.vendor === thief.vendor.vendor);
+    expect(vendor?.version).toBe(honest.ok ? 2 : 3);
+  });
+
   test("is named in the site's audit log", async () => {
     const { site, thief, document } = await stolen(NOW);
     granted(await site.licensing.trust(document, "test"));

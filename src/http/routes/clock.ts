@@ -73,7 +73,7 @@ export const clock = ({ timekeeping, peerOf }: RouteDeps) =>
           summary: "Set time back by a vendor's word",
           needs: ["license"],
           reply: ClockReply,
-          refuses: ["invalid_license_file"],
+          refuses: ["invalid_license_file", "untrusted_vendor"],
         }),
       },
     );
