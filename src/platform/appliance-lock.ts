@@ -1,4 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { statSync } from "node:fs";
 import { errorCode } from "./disk.ts";
 import type { Environment } from "./options.ts";
 import { linesOf, processWith } from "./ports.ts";
@@ -26,6 +27,8 @@ export interface LockRequest {
 const NONCE_BYTES = 32;
 const PATIENCE = 5_000;
 const RETRY_AFTER = 50;
+/** More than a process number, a path and a proof have. */
+const LONGEST_ANSWER = 16 * 1024;
 
 /**
  * One server per appliance on a machine: the lock of a folder does not keep a copy of it from being
@@ -34,7 +37,8 @@ const RETRY_AFTER = 50;
  */
 export async function takeApplianceLock(request: LockRequest): Promise<Taken> {
   const name = lockName(request);
-  for (let waited = 0; ; waited += RETRY_AFTER) {
+  const end = performance.now() + PATIENCE;
+  for (;;) {
     try {
       return { result: "taken", release: listen(name, request) };
     } catch (error) {
@@ -45,7 +49,7 @@ export async function takeApplianceLock(request: LockRequest): Promise<Taken> {
     if (found === "unproven") return { result: "unavailable", reason: "its name is taken" };
     if (found !== null) return { result: "held", holder: found };
     // Whoever had it ended this instant, or another one has it now.
-    if (waited >= PATIENCE) return { result: "unavailable", reason: "its name is taken" };
+    if (performance.now() >= end) return { result: "unavailable", reason: "its name is taken" };
     await Bun.sleep(RETRY_AFTER);
   }
 }
@@ -58,7 +62,7 @@ export async function findHolder(request: LockRequest): Promise<LockHolder | nul
 
 /**
  * The name can be taken by any user of the machine: only a process that knows the secret counts, or
- * one that this user could end. Null: nobody has it, or somebody else than a moment ago.
+ * one of this very user. Null: nobody has it, or somebody else than a moment ago.
  */
 async function examine(name: string, secret: Uint8Array): Promise<LockHolder | "unproven" | null> {
   const before = inodeOf(name);
@@ -67,7 +71,16 @@ async function examine(name: string, secret: Uint8Array): Promise<LockHolder | "
   const inode = inodeOf(name);
   if (inode === null || inode !== before) return null;
   const pid = processWith(new Set([`socket:[${inode}]`]));
-  return pid === null ? "unproven" : { pid, folder: null };
+  return pid === null || !isOwn(pid) ? "unproven" : { pid, folder: null };
+}
+
+/** Whether a process belongs to this user; root sees those of all others too. */
+function isOwn(pid: number): boolean {
+  try {
+    return statSync(`/proc/${pid}`).uid === process.geteuid?.();
+  } catch {
+    return false;
+  }
 }
 
 /** Tests serve many copies at once; each of them says that it is on a machine of its own. */
@@ -115,7 +128,10 @@ async function ask(name: string, secret: Uint8Array): Promise<LockHolder | null>
     const socket = await Bun.connect({
       unix: name,
       socket: {
-        data: (_socket, part) => void (text += part.toString()),
+        data(socket, part) {
+          text += part.toString();
+          if (text.length > LONGEST_ANSWER) socket.end();
+        },
         close: () => resolve(text),
         error: () => resolve(""),
         connectError: () => resolve(""),

@@ -29,11 +29,18 @@ function hasEnded(pid: number): boolean {
   }
 }
 
+const LONGEST_LINE = 200;
+
 /** "process 4711 (berth serve --data /srv/berth)", as far as it can be told. */
 export function nameOfProcess(pid: number | null): string {
   if (pid === null) return "another process";
   try {
-    const line = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").join(" ").trim();
+    const words = readFileSync(`/proc/${pid}/cmdline`, "utf8");
+    // Another user chose these words: they must not begin a line of their own, or fill the screen.
+    const line = words
+      .replaceAll(/\p{Cc}+/gu, " ")
+      .trim()
+      .slice(0, LONGEST_LINE);
     return line === "" ? `process ${pid}` : `process ${pid} (${line})`;
   } catch {
     return `process ${pid}`;

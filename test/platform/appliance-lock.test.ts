@@ -101,4 +101,14 @@ describe.skipIf(process.platform !== "linux")("the lock of an appliance", () => 
       expect(child?.exitCode).toBeNull();
     },
   );
+
+  test.skipIf(!isRoot || Bun.which("setpriv") === null)(
+    "does not count as held for root by a process of another user that proves nothing",
+    async () => {
+      const asked = request("/srv/one");
+      await squatter(lockName(asked), DROP);
+      expect(await takeApplianceLock(asked)).toMatchObject({ result: "unavailable" });
+      expect(await findHolder(asked)).toBeNull();
+    },
+  );
 });
