@@ -112,7 +112,7 @@ const ROWS: Rows<Terms> = {
   start: dated("starts", "at once"),
   validUntil: ends,
   graceHours: changed("grace hours"),
-  maintenanceUntil: dated("maintenance until", "none", "no maintenance"),
+  maintenanceUntil: dated("maintenance until", "without end", "maintenance without end"),
   timeoutMinutes: changed("timeout minutes"),
   borrowHours: changed("borrow hours"),
   earlyReturn: changed("early return"),

@@ -63,7 +63,7 @@ describe("a difference in", () => {
       "the maintenance",
       { maintenanceUntil: null },
       { maintenanceUntil: day("2028-01-01") },
-      ["maintenance until 2028-01-01T00:00:00Z (was none)"],
+      ["maintenance until 2028-01-01T00:00:00Z (was without end)"],
     ],
     ["the grace", { graceHours: null }, { graceHours: 48 }, ["grace hours none → 48"]],
     ["the timeout", { timeoutMinutes: 30 }, { timeoutMinutes: 15 }, ["timeout minutes 30 → 15"]],
