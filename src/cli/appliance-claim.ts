@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import { idOf, parsePrivateKey, type PrivateKey } from "../license/keys.ts";
 import {
@@ -32,12 +33,7 @@ export class ApplianceClaim {
     if (process.platform !== "linux") return;
     const taken = await takeApplianceLock(lockRequest(key, this.#folder, this.#environment));
     if (taken.result === "taken") this.#release = taken.release;
-    if (taken.result === "held") {
-      throw new FolderBusy(
-        `appliance ${idOf(key)} is served already, ${describeHolder(taken.holder)}`,
-        `stop that server first: ${this.#folder} is a copy, and both would lend the same slots`,
-      );
-    }
+    if (taken.result === "held") throw servedAlready(key, this.#folder, taken.holder);
     if (taken.result === "unavailable") {
       printWarning(
         `a copy of ${this.#folder} that is served on this machine would not be noticed: ${taken.reason}`,
@@ -47,6 +43,63 @@ export class ApplianceClaim {
 
   release(): void {
     this.#release();
+  }
+}
+
+function servedAlready(key: PrivateKey, folder: string, holder: LockHolder): FolderBusy {
+  return new FolderBusy(
+    `appliance ${idOf(key)} is served already, ${describeHolder(holder)}`,
+    `stop that server first: ${folder} is a copy, and both would lend the same slots`,
+  );
+}
+
+/** Throws before a command changes a copy: a server has the same appliance in another folder. */
+export async function refuseCopy(
+  key: PrivateKey,
+  folder: string,
+  environment: Environment,
+): Promise<void> {
+  const holder = await findOtherServer(key, folder, environment);
+  if (holder !== null) throw servedAlready(key, folder, holder);
+}
+
+/** The same for a backup that is about to become a folder. */
+export async function refuseCopyOfBackup(
+  file: string,
+  folder: string,
+  environment: Environment,
+): Promise<void> {
+  const key = identityOf(() => new Archive(realDisk, file), file);
+  if (key !== null) await refuseCopy(key, folder, environment);
+}
+
+/** What would refuse a change of this folder; null: nothing does. */
+export async function findCopyRefusal(
+  folder: string,
+  environment: Environment,
+): Promise<FolderBusy | null> {
+  const key = identityOf(() => realDisk, folder);
+  const holder = key && (await findOtherServer(key, folder, environment));
+  return key && holder && servedAlready(key, folder, holder);
+}
+
+async function findOtherServer(
+  key: PrivateKey,
+  folder: string,
+  environment: Environment,
+): Promise<LockHolder | null> {
+  if (process.platform !== "linux") return null;
+  const holder = await findHolder(lockRequest(key, folder, environment));
+  if (holder === null || holder.folder === null) return holder;
+  return resolvedPath(holder.folder) === resolvedPath(folder) ? null : holder;
+}
+
+/** One folder may be named by several paths. */
+function resolvedPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
   }
 }
 
@@ -96,9 +149,8 @@ async function placeOfAppliance(
   folder: string,
   environment: Environment,
 ): Promise<string | null> {
-  const isLinux = process.platform === "linux";
-  const holder = isLinux ? await findHolder(lockRequest(key, folder, environment)) : null;
-  if (holder !== null && holder.folder !== folder) return `served ${describeHolder(holder)}`;
+  const holder = await findOtherServer(key, folder, environment);
+  if (holder !== null) return `served ${describeHolder(holder)}`;
   if (folder === SERVICE_DATA) return null;
   const installed = identityOf(() => realDisk, SERVICE_DATA);
   return installed !== null && idOf(installed) === idOf(key) ? `in ${SERVICE_DATA}` : null;

@@ -52,6 +52,7 @@ export function dataFolder(given: Given): string {
 export const place = (given: Given) => ({
   folder: dataFolder(given),
   named: stringOf(given, "identity"),
+  environment: given.environment,
 });
 
 export function listOf({ values }: Given, name: string): readonly string[] {

@@ -2,8 +2,10 @@ import { existsSync } from "node:fs";
 import { createApp } from "../http/app.ts";
 import { socketGate } from "../http/gate.ts";
 import { realDisk } from "../platform/disk.ts";
+import type { Environment } from "../platform/options.ts";
 import { asOwnerOf } from "../platform/owner.ts";
 import { isEmpty } from "../store/folder.ts";
+import { refuseCopy } from "./appliance-claim.ts";
 import { openAppliance, socketIn } from "./appliance.ts";
 import { Failure } from "./command.ts";
 import { hintFor } from "./refusal-hints.ts";
@@ -17,6 +19,7 @@ export type Stream = (path: string) => Promise<AsyncIterable<Uint8Array>>;
 export interface Place {
   readonly folder: string;
   readonly named: string | null;
+  readonly environment: Environment;
   /** An empty folder becomes a site's: it can be closed before it is ever served. */
   readonly begin?: boolean;
 }
@@ -28,7 +31,8 @@ export interface Place {
 export const reach = <T>(place: Place, use: Use<T>): Promise<T> =>
   asOwnerOf(place.folder, () => reachAsOwner(place, use));
 
-async function reachAsOwner<T>({ folder, named, begin = false }: Place, use: Use<T>): Promise<T> {
+async function reachAsOwner<T>(place: Place, use: Use<T>): Promise<T> {
+  const { folder, named, environment, begin = false } = place;
   const socket = socketIn(folder);
   if (existsSync(socket) && (await answers(socket))) {
     const send: Send = (request) => fetch(request, { unix: socket });
@@ -39,7 +43,11 @@ async function reachAsOwner<T>({ folder, named, begin = false }: Place, use: Use
   const appliance = await openAppliance({ folder, named, kind, create, holder: "command" });
   try {
     const app = createApp(appliance, socketGate);
-    const send: Send = (request) => app.handle(request);
+    const send: Send = async (request) => {
+      // A change of a copy would be unknown to the server that has the same appliance.
+      if (request.method !== "GET") await refuseCopy(appliance.identity.key, folder, environment);
+      return app.handle(request);
+    };
     return await use(caller(send), streamer(send));
   } finally {
     await appliance.operations.close();

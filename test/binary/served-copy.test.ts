@@ -1,7 +1,7 @@
 // A copy of a data folder has the same licenses: served beside the original it would lend every
 // slot twice.
 import { describe, expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
-import { chmodSync, copyFileSync, cpSync, mkdirSync, readdirSync } from "node:fs";
+import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { buildBinary, runBinary, startBinary, startProgram } from "../support/binary.ts";
 import { canMount, installedMachine } from "../support/installed-machine.ts";
@@ -45,6 +45,53 @@ describe.skipIf(!isLinux)("a copy of a served data folder", () => {
       expect([words, read.code, read.stderr]).toEqual([words, 0, ""]);
     }
     expect((await fetch(`${server.url}/api/v4/health`)).status).toBe(200);
+  });
+
+  test("is changed by no command, which says where the original is served", async () => {
+    const { site, copy } = await siteAndCopy();
+    const listed = await runBinary(["license", "list", "--data", site, "--json"]);
+    const [license] = JSON.parse(listed.stdout) as { readonly id: number }[];
+    const file = join(tempFolder(), "other.move");
+    const moved = join(tempFolder(), "moved");
+    cpSync(site, moved, { recursive: true });
+    expect((await runBinary(["move", "out", file, "--yes", "--data", moved])).code).toBe(0);
+    const target = join(tempFolder(), "target");
+    const server = await serve(site);
+    const { lock: _before, ...before } = contentsOf(copy);
+    const writing = [
+      ["license", "remove", String(license?.id), "--yes", "--data", copy],
+      ["license", "request", "--product", "cad", "--data", copy],
+      ["admin", "token", "--data", copy],
+      ["release", "--product", "cad", "--user", "ada", "--data", copy],
+      ["record", "repair", "--data", copy],
+      ["move", "out", join(tempFolder(), "site.move"), "--yes", "--data", copy],
+      ["move", "in", file, "--data", target],
+    ];
+    for (const words of writing) {
+      const { code, stdout, stderr } = await runBinary(words);
+      expect([words, code, stdout]).toEqual([words, 1, ""]);
+      const [error, hint] = stderr.split("\n");
+      expect(error).toMatch(/^berth: error: appliance [0-9A-Z]{16} is served already, from /);
+      expect(error).toContain(`from ${site} by process ${server.pid} (`);
+      expect(hint).toStartWith("berth: hint: stop that server first: ");
+    }
+    const { lock: _after, ...after } = contentsOf(copy);
+    expect(after).toEqual(before);
+    expect(existsSync(target)).toBe(false);
+    // What only reads goes on, and doctor says what is the matter.
+    const backup = join(tempFolder(), "copy.berth");
+    for (const words of [["backup", backup], ["record"], ["trust", "list"]]) {
+      const read = await runBinary([...words, "--data", copy]);
+      expect([words, read.code, read.stderr]).toEqual([words, 0, ""]);
+    }
+    const doctor = await runBinary(["doctor", "--data", copy, ...LISTEN]);
+    expect([doctor.code, doctor.stdout]).toEqual([
+      1,
+      expect.stringMatching(new RegExp(`^warning +copy +.*served already, from ${site} by`, "m")),
+    ]);
+    expect((await runBinary(["doctor", "--data", site])).stdout).not.toMatch(/^warning +copy/m);
+    expect(await server.stop()).toBe(0);
+    expect((await runBinary(["admin", "token", "--data", copy])).code).toBe(0);
   });
 
   test("is served once the original was killed, and once it was stopped", async () => {

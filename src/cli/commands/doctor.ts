@@ -5,6 +5,7 @@ import { SERVICE_DATA, SERVICE_SETTINGS } from "../../platform/options.ts";
 import { asOwnerOf } from "../../platform/owner.ts";
 import { FolderBusy } from "../../store/lock.ts";
 import { FolderRefused } from "../../store/refusal.ts";
+import { findCopyRefusal } from "../appliance-claim.ts";
 import {
   dataFolder,
   Failure,
@@ -48,13 +49,22 @@ export const doctor: Command = {
 /** Everything that can be found out, however bad it is. */
 export async function examine(given: Given): Promise<Finding[]> {
   const folder = dataFolder(given);
-  const inFolder = await asOwnerOf(folder, () => folderFindings(folder));
+  const inFolder = await asOwnerOf(folder, async () => [
+    ...(await folderFindings(folder)),
+    ...(await copyFindings(folder, given)),
+  ]);
   const isBroken = inFolder.some(({ level }) => level === "broken");
   const { site, findings } = isBroken ? NOBODY : await ask(given);
   const pid = site === null || site.status.pid === process.pid ? null : site.status.pid;
   const listens = listensOf(given, pid !== null);
   const host = hostFindings({ folder, isService: isServiceFolder(given), listens, pid });
   return [...settingsFindings(given), ...inFolder, ...findings, ...host];
+}
+
+/** A server has the same appliance in another folder: commands refuse to change this one. */
+async function copyFindings(folder: string, { environment }: Given): Promise<Finding[]> {
+  const refusal = await findCopyRefusal(folder, environment);
+  return refusal === null ? [] : [finding("copy", "warning", refusal.message, refusal.hint)];
 }
 
 function settingsFindings(given: Given): Finding[] {

@@ -6,6 +6,7 @@ import { makeBackup } from "../../store/backup.ts";
 import { BackupRefused } from "../../store/refusal.ts";
 import { restoreBackup } from "../../store/restore.ts";
 import type { Verified } from "../../store/verify.ts";
+import { refuseCopyOfBackup } from "../appliance-claim.ts";
 import { DONE, dataFolder, Failure, isSet, place, type Command } from "../command.ts";
 import { confirm } from "../confirm.ts";
 import { backupThere, newFile } from "../file-argument.ts";
@@ -70,6 +71,7 @@ const into: Command = {
   async run(given) {
     const file = backupThere(given, "what berth move out wrote", EXAMPLE);
     const folder = dataFolder(given);
+    await refuseCopyOfBackup(file, folder, given.environment);
     const disk = holding(file);
     becomeOwnerOf(folder);
     const { verified, replaced } = await restoreBackup({
