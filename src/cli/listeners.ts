@@ -1,4 +1,6 @@
+import { lookup } from "node:dns/promises";
 import { rmSync, symlinkSync } from "node:fs";
+import { isIP } from "node:net";
 import type { Services } from "../http/app.ts";
 import {
   listen,
@@ -31,10 +33,42 @@ export interface Secure extends Address {
 /** Can these addresses be had? */
 export async function probeAll(addresses: readonly (Address | null)[]): Promise<void> {
   for (const address of addresses) {
-    if (address === null || address.port === 0) continue;
+    if (address === null) continue;
+    await checkHostName(address.host);
+    if (address.port === 0) continue;
     await bound(address, () => probe(address.host, address.port)).stop();
   }
 }
+
+/** Throws when no server could listen there, whoever starts it and whatever port is taken now. */
+export async function checkAddress(address: Address | null): Promise<void> {
+  if (address === null) return;
+  await checkHostName(address.host);
+  try {
+    await probe(address.host, address.port).stop();
+  } catch (error) {
+    if (errorCode(error) === "EADDRNOTAVAIL") throw unavailable(address.host);
+  }
+}
+
+/** The runtime's own error for such a name says nothing about it. */
+async function checkHostName(host: string): Promise<void> {
+  if (isIP(host) !== 0) return;
+  try {
+    await lookup(host);
+  } catch (error) {
+    throw new Failure(
+      `the host name ${host} cannot be resolved (${errorCode(error) ?? "no address"})`,
+      "name an address of this machine with HOST:PORT, for example 0.0.0.0:8080",
+    );
+  }
+}
+
+const unavailable = (host: string): Failure =>
+  new Failure(
+    `${host} is not an address of this machine (EADDRNOTAVAIL)`,
+    "ip address lists them; 0.0.0.0 listens on all",
+  );
 
 export const servePlain = (options: ListenOptions): Listening =>
   bound(options, () => listen(options));
@@ -92,19 +126,7 @@ function listenFailure(host: string, port: number, code: string | null): Failure
       `choose another, for example --listen ${other}; or sysctl net.ipv4.ip_unprivileged_port_start=${port}, for the service too`,
     );
   }
-  if (code === "EADDRNOTAVAIL") {
-    return new Failure(
-      `${host} is not an address of this machine (${code})`,
-      "ip address lists them; 0.0.0.0 listens on all",
-    );
-  }
-  if (code === "ENOTFOUND") {
-    return new Failure(
-      `${host} is not a name that leads to an address (${code})`,
-      "name an address with --listen HOST:PORT",
-    );
-  }
-  return null;
+  return code === "EADDRNOTAVAIL" ? unavailable(host) : null;
 }
 
 /** The longest path a unix socket can have, its closing zero counted. */

@@ -1,3 +1,4 @@
+import { isIPv6 } from "node:net";
 import type { Caps, Kind } from "../domain/state.ts";
 import type { Door } from "../http/app.ts";
 import type { ClientAuth } from "../http/gate.ts";
@@ -8,6 +9,7 @@ import { networkMatcher, siteNetworkList, siteNetworks } from "../platform/netwo
 import { Misuse } from "../platform/options.ts";
 import { isSet, listOf, stringOf, type Given } from "./command.ts";
 import { doorsOf } from "./doors.ts";
+import type { Address } from "./listen.ts";
 
 /** Who may do what, as it was set. */
 export function policyOf(given: Given, kind: Kind): Policy {
@@ -40,14 +42,31 @@ const capOf = (given: Given, name: string): number | null =>
   Number(stringOf(given, name) ?? 0) || null;
 
 /** A setting that only TLS could keep must not be dropped in silence. */
-export function checkTlsFlags(given: Given, { clientAuth }: Policy): void {
+export function checkTlsFlags(
+  given: Given,
+  { clientAuth }: Policy,
+  plain: Address,
+  tls: Address | null,
+): void {
   if (clientAuth === "mtls" && stringOf(given, "client-ca") === null) {
     throw new Misuse('client_auth = "mtls" needs --client-ca', "berth tls init makes a site CA");
   }
-  if (stringOf(given, "listen-tls") !== null) return;
+  if (tls !== null && isSamePort(plain, tls)) {
+    const hint = "choose another port for one of them, for example --listen-tls 0.0.0.0:8443";
+    throw new Misuse(`${tls.port} is the port of --listen and of --listen-tls`, hint);
+  }
+  if (tls !== null) return;
   const idle = ["client-ca", "tls-cert", "tls-key"].find((name) => stringOf(given, name) !== null);
   if (idle !== undefined)
     throw new Misuse(`--${idle} needs --listen-tls`, "--listen-tls HOST:PORT");
+}
+
+/** Whether nobody could listen on both at once. Port 0 is another one each time. */
+function isSamePort(one: Address, other: Address): boolean {
+  if (one.port !== other.port || one.port === 0) return false;
+  const hosts = [one.host, other.host];
+  if (one.host === other.host || hosts.includes("::")) return true;
+  return hosts.includes("0.0.0.0") && !hosts.some((host) => isIPv6(host));
 }
 
 /** What stands open, now. */

@@ -13,13 +13,13 @@ import type { StoreHealth } from "../store/store-options.ts";
 import { ApplianceClaim } from "./appliance-claim.ts";
 import { openAppliance } from "./appliance.ts";
 import { DONE, Failure, stringOf, type Given } from "./command.ts";
-import { parseListen } from "./listen.ts";
 import { servedBy, type Bound } from "./errands/served.ts";
 import { boundTo, openSocket, probeAll, servePlain, serveTls } from "./listeners.ts";
-import { capsOf, checkTlsFlags, openDoors, policyOf } from "./policy.ts";
+import { capsOf, openDoors } from "./policy.ts";
 import { DEFAULT_AUDIT_BUDGET } from "./settings.ts";
+import { readStartSettings } from "./start-checks.ts";
 import { print, printWarning } from "./terminal.ts";
-import { certificateView, readCertificate } from "./tls-files.ts";
+import { certificateView } from "./tls-files.ts";
 
 export interface Server extends Services {
   /** The address applications use, as a URL. */
@@ -59,14 +59,9 @@ export async function serveFolder(
 ): Promise<number> {
   const signals = new ServerSignals();
   const manager = new ServiceManager(given.environment);
-  const plain = parseListen(stringOf(given, "listen") ?? "") ?? { host: "", port: 0 };
-  const tls = parseListen(stringOf(given, "listen-tls") ?? "");
-  const policy = policyOf(given, kind);
-  checkTlsFlags(given, policy);
-  const read = () => readCertificate(given, folder);
-  const secure = tls && { ...tls, read, certificate: read() };
+  const { plain, secure, policy } = readStartSettings(given, folder, kind);
   // A port that cannot be had must not leave a new data folder behind.
-  await probeAll([plain, tls]);
+  await probeAll([plain, secure]);
   const claim = new ApplianceClaim(folder, given.environment);
   const appliance = await openAppliance({
     claim: (key) => claim.take(key),
@@ -111,7 +106,9 @@ export async function serveFolder(
     bound.push({ address: boundTo(plain, overPlain), tls: false });
     const overTls = secure && serveTls(services, policy, secure);
     if (overTls !== null) listeners.push(overTls);
-    if (tls !== null && overTls !== null) bound.push({ address: boundTo(tls, overTls), tls: true });
+    if (secure !== null && overTls !== null) {
+      bound.push({ address: boundTo(secure, overTls), tls: true });
+    }
     const socket = openSocket(services, folder, policy.log, given.environment);
     if (socket !== null) listeners.push(socket);
     const [url, tlsUrl] = [overPlain.address, overTls?.address ?? null];

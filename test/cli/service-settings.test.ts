@@ -74,6 +74,7 @@ describe.skipIf(!canMount)("on a machine with an installed service", () => {
   test("doctor looks at the ports that the service's file names", async () => {
     const { run, data } = installedMachine(SETTINGS);
     await makeSite(data, { product: "cad" });
+    expect((await run("tls", "init")).code).toBe(0);
     const { findings } = JSON.parse((await run("doctor", "--json")).stdout) as Report;
     expect(findings).toContainEqual({
       check: "settings",

@@ -20,22 +20,16 @@ import { folderFindings } from "../doctor/folder.ts";
 import { hostFindings } from "../doctor/host.ts";
 import { siteFindings } from "../doctor/site.ts";
 import { tokenFindings } from "../doctor/tokens.ts";
-import { option } from "../flags.ts";
+import { option, serverSettings } from "../flags.ts";
 import { reach } from "../reach.ts";
+import { findStartRefusal } from "../start-checks.ts";
 import { print, printJson, table } from "../terminal.ts";
 
 export const doctor: Command = {
   name: "doctor",
   everyday: true,
   summary: "look for everything an operator could get wrong, and say what to do about it",
-  options: [
-    option.data,
-    option.identity,
-    option.listen,
-    option.listenTls,
-    option.config,
-    option.json,
-  ],
+  options: [...serverSettings, option.config, option.json],
   examples: ["berth doctor", "berth doctor --data /srv/berth --json"],
   examinesSettings: true,
   async run(given) {
@@ -57,8 +51,9 @@ export async function examine(given: Given): Promise<Finding[]> {
   const { site, findings } = isBroken ? NOBODY : await ask(given);
   const pid = site === null || site.status.pid === process.pid ? null : site.status.pid;
   const listens = listensOf(given, pid !== null);
+  const settings = await settingsFindings(given, folder, listens);
   const host = hostFindings({ folder, isService: isServiceFolder(given), listens, pid });
-  return [...settingsFindings(given), ...inFolder, ...findings, ...host];
+  return [...settings, ...inFolder, ...findings, ...host];
 }
 
 /** A server has the same appliance in another folder: commands refuse to change this one. */
@@ -67,11 +62,17 @@ async function copyFindings(folder: string, { environment }: Given): Promise<Fin
   return refusal === null ? [] : [finding("copy", "warning", refusal.message, refusal.hint)];
 }
 
-function settingsFindings(given: Given): Finding[] {
+async function settingsFindings(
+  given: Given,
+  folder: string,
+  listens: readonly string[],
+): Promise<Finding[]> {
   const { settingsFault: fault } = given;
   if (fault !== null && fault !== undefined) {
     return [finding("settings", "broken", fault.message, fault.hint)];
   }
+  const refusal = await findStartRefusal(given, folder, listens);
+  if (refusal !== null) return [finding("settings", "broken", refusal.message, refusal.hint)];
   const path = stringOf(given, "config");
   return path === null ? [] : [ok("settings", `read from ${path}`)];
 }

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { Misuse } from "../../platform/options.ts";
 import { DONE, isSet, type Command } from "../command.ts";
 import { confirm } from "../confirm.ts";
-import { option } from "../flags.ts";
+import { option, serverSettings } from "../flags.ts";
 import { refuseToReplace } from "../output-file.ts";
 import { gather, writeBundle } from "../support/bundle.ts";
 import { print, printJson, table } from "../terminal.ts";
@@ -10,15 +10,7 @@ import { print, printJson, table } from "../terminal.ts";
 export const supportBundle: Command = {
   name: "support-bundle",
   summary: "what helps to find a fault, without names, addresses and secrets; listed, then written",
-  options: [
-    option.data,
-    option.identity,
-    option.listen,
-    option.listenTls,
-    option.config,
-    option.yes,
-    option.json,
-  ],
+  options: [...serverSettings, option.config, option.yes, option.json],
   arguments: ["FILE"],
   examinesSettings: true,
   examples: ["berth support-bundle /media/usb/berth-support.tar"],

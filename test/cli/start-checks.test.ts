@@ -1,0 +1,114 @@
+// What serve refuses for its settings, doctor finds before anybody starts it.
+import { describe, expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Finding } from "../../src/cli/doctor/finding.ts";
+import { berth, done } from "../support/berth.ts";
+import { startBinary } from "../support/binary.ts";
+import { makeSite } from "../support/site-folder.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(60_000);
+
+/** A port that nobody listens on. */
+function freePort(): number {
+  const held = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  held.stop(true);
+  return held.port;
+}
+
+interface Examined {
+  readonly code: number;
+  readonly findings: readonly Finding[];
+}
+
+async function examined(data: string, config: string): Promise<Examined> {
+  const said = await berth(["doctor", "--data", data, "--config", config, "--json"]);
+  expect(said.stderr).toBe("");
+  const { findings } = JSON.parse(said.stdout) as { readonly findings: readonly Finding[] };
+  return { code: said.code, findings };
+}
+
+const settingsOf = ({ findings }: Examined): readonly Finding[] =>
+  findings.filter(({ check }) => check === "settings");
+
+function settingsFile(...lines: string[]): string {
+  const path = join(tempFolder(), "berth.toml");
+  writeFileSync(path, `${lines.join("\n")}\n`);
+  return path;
+}
+
+const listen = (port: number): string => `listen = "127.0.0.1:${port}"`;
+
+describe("berth doctor finds what berth serve refuses", () => {
+  const cases: readonly [string, (port: number) => string[], string][] = [
+    [
+      "mtls without a clients' CA",
+      (port) => [listen(port), 'client_auth = "mtls"'],
+      'client_auth = "mtls" needs --client-ca',
+    ],
+    [
+      "a clients' CA without a TLS address",
+      (port) => [listen(port), 'client_ca = "ca.pem"'],
+      "--client-ca needs --listen-tls",
+    ],
+    [
+      "an address of another machine",
+      (port) => [`listen = "192.0.2.7:${port}"`],
+      "192.0.2.7 is not an address of this machine (EADDRNOTAVAIL)",
+    ],
+    [
+      "a TLS address without a certificate",
+      (port) => [listen(port), `listen_tls = "127.0.0.1:${freePort()}"`],
+      "the certificate, ",
+    ],
+    [
+      "one port for both addresses",
+      (port) => [`listen = "0.0.0.0:${port}"`, `listen_tls = "127.0.0.1:${port}"`],
+      "is the port of --listen and of --listen-tls",
+    ],
+    [
+      "a host name that cannot be resolved",
+      (port) => [`listen = "nosuchhost.invalid:${port}"`],
+      "the host name nosuchhost.invalid cannot be resolved (",
+    ],
+  ];
+
+  test.each(cases)("for %s, in the same words", async (_what, lines, words) => {
+    const data = join(tempFolder(), "data");
+    await makeSite(data, { product: "cad" });
+    const config = settingsFile(...lines(freePort()));
+    const report = await examined(data, config);
+    expect([report.code, settingsOf(report)]).toEqual([
+      78,
+      [expect.objectContaining({ level: "broken", found: expect.stringContaining(words) })],
+    ]);
+    const fresh = join(tempFolder(), "data");
+    const refused = await berth(["serve", "--data", fresh, "--config", config]);
+    expect([[1, 2].includes(refused.code), existsSync(fresh)]).toEqual([true, false]);
+    const [found] = settingsOf(report);
+    expect(refused.stderr.replaceAll(fresh, data)).toBe(
+      `berth: error: ${found?.found}\nberth: hint: ${found?.advice}\n`,
+    );
+  });
+
+  test("and nothing while a server runs with these settings, over TLS too", async () => {
+    const data = join(tempFolder(), "data");
+    await makeSite(data, { product: "cad" });
+    await done(["tls", "init", "--data", data, "--ca-dir", join(tempFolder(), "ca")]);
+    const [plain, tls] = [freePort(), freePort()];
+    const config = settingsFile(listen(plain), `listen_tls = "127.0.0.1:${tls}"`);
+    const stopped = await examined(data, config);
+    expect(settingsOf(stopped)).toEqual([expect.objectContaining({ level: "ok" })]);
+    const server = await startBinary("serve", "--data", data, "--config", config);
+    onTestFinished(() => server.kill());
+    const report = await examined(data, config);
+    expect(settingsOf(report)).toEqual([expect.objectContaining({ level: "ok" })]);
+    const ports = report.findings.filter(({ check }) => check.startsWith("port "));
+    expect(ports.map(({ check, level }) => [check, level])).toEqual([
+      [`port ${plain}`, "ok"],
+      [`port ${tls}`, "ok"],
+    ]);
+  });
+});
