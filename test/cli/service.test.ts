@@ -80,7 +80,7 @@ describe("an installation is refused", () => {
         fromSources: true,
       });
       expect([code, stdout]).toEqual([1, ""]);
-      expect(stderr).toContain("only the executable can install itself");
+      expect(stderr).toContain(`only the executable can ${words[0]} itself`);
       expect(stderr).toContain("berth: hint: bun run build");
     }
   });
@@ -92,10 +92,19 @@ describe("an installation is refused", () => {
     const binary = join(tempFolder(), "berth");
     Bun.spawnSync(["chmod", "755", join(binary, "..")]);
     Bun.spawnSync(["cp", buildBinary(), binary]);
-    const { exitCode, stderr } = Bun.spawnSync([...drop, binary, "service", "install"]);
-    expect(exitCode).toBe(1);
-    expect(stderr.toString()).toContain("only be installed by root");
-    expect(stderr.toString()).toContain("berth: hint: sudo ");
+    const refusals = [
+      [["install"], "installed", "sudo berth service install"],
+      [["install", "--dry-run"], "installed", "sudo berth service install --dry-run"],
+      [["uninstall"], "uninstalled", "sudo berth service uninstall"],
+      [["uninstall", "--dry-run"], "uninstalled", "sudo berth service uninstall --dry-run"],
+    ] as const;
+    for (const [words, verb, hint] of refusals) {
+      const { exitCode, stderr } = Bun.spawnSync([...drop, binary, "service", ...words]);
+      expect([exitCode, stderr.toString()]).toEqual([
+        1,
+        `berth: error: a service can only be ${verb} by root\nberth: hint: ${hint}\n`,
+      ]);
+    }
   });
 
   const hasSystemd = statSync("/run/systemd/system", { throwIfNoEntry: false }) !== undefined;

@@ -19,7 +19,7 @@ const install: Command = {
   options: [option.to, option.listen, option.serviceTls, option.names, option.dryRun],
   examples: ["berth service install --dry-run", "berth service install --names berth.plant7.lan"],
   async run(given) {
-    refuseElsewhere(isSet(given, "dry-run"));
+    refuseElsewhere("install", isSet(given, "dry-run"));
     const old = installedHere();
     const binary = placeOf(given, old);
     checkPlace(binary);
@@ -49,12 +49,14 @@ const placeOf = (given: Given, old: Installed | null): string =>
     : (stringOf(given, "to") ?? "");
 
 /** A rehearsal changes nothing: it may be held on any machine, and says what that one lacks. */
-function refuseElsewhere(isRehearsal: boolean): void {
+function refuseElsewhere(verb: "install" | "uninstall", isRehearsal: boolean): void {
   if (!isCompiled) {
-    throw new Failure("only the executable can install itself", "bun run build makes it");
+    throw new Failure(`only the executable can ${verb} itself`, "bun run build makes it");
   }
   if (process.getuid?.() !== 0) {
-    throw new Failure("a service can only be installed by root", "sudo berth service install");
+    // A rehearsal as well: it has to look into folders that only root may read.
+    const hint = `sudo berth service ${verb}${isRehearsal ? " --dry-run" : ""}`;
+    throw new Failure(`a service can only be ${verb}ed by root`, hint);
   }
   if (!hasSystemd() && isRehearsal) {
     printWarning("this machine is not run by systemd: without --dry-run it is refused here");
@@ -92,7 +94,7 @@ const uninstall: Command = {
   options: [option.to, option.dryRun],
   async run(given) {
     const isRehearsal = isSet(given, "dry-run");
-    refuseElsewhere(isRehearsal);
+    refuseElsewhere("uninstall", isRehearsal);
     const binary = placeOf(given, installedHere());
     if (!isRehearsal) systemctl("disable", "--now", SERVICE);
     const { unit, users, man, completion } = places;
