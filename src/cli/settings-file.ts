@@ -1,8 +1,9 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { errorCode } from "../platform/disk.ts";
 import {
   defaultDataFolder,
+  hasServiceSettings,
   keyOf,
   Misuse,
   SERVICE_DATA,
@@ -40,15 +41,18 @@ export function readSettings(
   const servicePath = isNamed ? null : serviceSettingsFor(command, flags, environment);
   const path = isNamed ? named : servicePath;
   if (path === null) return { file: null, servicePath, fault: null };
-  const text = textOf(path, isNamed);
+  let text: string | null = null;
   try {
+    text = textOf(path, isNamed);
     return { file: parseConfig(path, text, serverSettings), servicePath, fault: null };
   } catch (error) {
     if (!(error instanceof Misuse)) throw error;
+    if (text === null && isNamed) throw error;
     if (command.examinesSettings === true) return { file: null, servicePath, fault: error };
     // A running service does not depend on what the file says now, nor does a backup of its folder.
     const usesNoneOfIt = !command.options.some(({ name }) => name === option.listen.name);
-    if (isNamed || !usesNoneOfIt || !leavesFolderAlone(text)) throw error;
+    const isKnown = text !== null && leavesFolderAlone(text);
+    if (isNamed || !usesNoneOfIt || !isKnown) throw error;
     printWarning(`${error.message}; the service will not start with it`);
     return { file: null, servicePath, fault: null };
   }
@@ -63,13 +67,19 @@ function serviceSettingsFor(
   if (!options.some(({ name }) => name === option.config.name)) return null;
   const said = flags["data"] ?? (environment[twinOf(option.data)] || undefined);
   const folder = typeof said === "string" ? resolve(said) : defaultDataFolder(environment);
-  return folder === SERVICE_DATA && existsSync(SERVICE_SETTINGS) ? SERVICE_SETTINGS : null;
+  return folder === SERVICE_DATA && hasServiceSettings() ? SERVICE_SETTINGS : null;
 }
 
 function textOf(path: string, isNamed: boolean): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
+    if (errorCode(error) === "EISDIR") {
+      const hint = isNamed
+        ? "check --config"
+        : "put a file in its place; berth help serve lists the settings";
+      throw new Misuse(`the configuration file ${path} is a folder (EISDIR)`, hint);
+    }
     if (!isNamed) throw error;
     const reason = errorCode(error) ?? "it cannot be opened";
     throw new Misuse(`the configuration file ${path} cannot be read (${reason})`, "check --config");

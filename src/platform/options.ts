@@ -1,5 +1,6 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
+import { errorCode } from "./disk.ts";
 import { isCompiled } from "./version.ts";
 
 /**
@@ -137,5 +138,16 @@ export function defaultDataFolder({ STATE_DIRECTORY }: Environment): string {
   if (STATE_DIRECTORY !== undefined && isAbsolute(STATE_DIRECTORY)) return STATE_DIRECTORY;
   const home = isCompiled ? dirname(process.execPath) : resolve(import.meta.dir, "..", "..");
   const beside = join(home, "data");
-  return isCompiled && !existsSync(beside) && existsSync(SERVICE_DATA) ? SERVICE_DATA : beside;
+  const isInstalled = () => existsSync(SERVICE_DATA) || hasServiceSettings();
+  return isCompiled && !existsSync(beside) && isInstalled() ? SERVICE_DATA : beside;
+}
+
+/** Also where this user may not look for them: then reading them says so. */
+export function hasServiceSettings(): boolean {
+  try {
+    statSync(SERVICE_SETTINGS);
+    return true;
+  } catch (error) {
+    return !["ENOENT", "ENOTDIR"].includes(errorCode(error) ?? "");
+  }
 }

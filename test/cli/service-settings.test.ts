@@ -1,8 +1,9 @@
 // The settings file of an installed service is what commands on the service's folder go by.
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Finding } from "../../src/cli/doctor/finding.ts";
+import { buildBinary } from "../support/binary.ts";
 import { canMount, installedMachine } from "../support/installed-machine.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -63,6 +64,49 @@ describe.skipIf(!canMount)("on a machine with an installed service", () => {
     const { code, stdout, stderr } = await run("status");
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toContain(`${moved} (site)`);
+  });
+
+  test("the service's file is enough: its data folder may be elsewhere", async () => {
+    const moved = join(tempFolder(), "data");
+    const { runProgram } = installedMachine(`data = ${JSON.stringify(moved)}\n`);
+    const script = 'umount /var/lib/berth; rmdir /var/lib/berth; exec "$@"';
+    const words = [buildBinary(), "config", "--json"];
+    const { code, stdout } = await runProgram("sh", "-euc", script, "sh", ...words);
+    expect([code, JSON.parse(stdout)]).toEqual([
+      0,
+      expect.objectContaining({ data: { value: moved, from: FILE } }),
+    ]);
+  });
+
+  test.skipIf(Bun.which("setpriv") === null)(
+    "a file that this user may not read is a refusal, and not the defaults",
+    async () => {
+      const { runProgram, etc } = installedMachine(SETTINGS);
+      chmodSync(etc, 0o000);
+      // Root without its capabilities is held to the modes of files, as any other user is.
+      const drop = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"];
+      const { code, stdout, stderr } = await runProgram(...drop, buildBinary(), "config");
+      chmodSync(etc, 0o755);
+      expect([code, stdout]).toEqual([1, ""]);
+      expect(stderr).toStartWith(`berth: error: permission denied: ${FILE} (EACCES)`);
+    },
+  );
+
+  test("a folder in the place of the file is named by its path, by doctor too", async () => {
+    const { run, etc, data } = installedMachine(null);
+    await makeSite(data, { product: "cad" });
+    mkdirSync(join(etc, "berth.toml"));
+    const found = `the configuration file ${FILE} is a folder (EISDIR)`;
+    for (const words of [["config"], ["status"]]) {
+      const { code, stdout, stderr } = await run(...words);
+      expect([code, stdout]).toEqual([2, ""]);
+      expect(stderr).toStartWith(`berth: error: ${found}\nberth: hint: `);
+    }
+    const doctor = await run("doctor", "--json");
+    expect([doctor.code, (JSON.parse(doctor.stdout) as Report).findings]).toEqual([
+      78,
+      expect.arrayContaining([expect.objectContaining({ check: "settings", found })]),
+    ]);
   });
 
   test("the help of berth config names the service's file", async () => {
