@@ -2,6 +2,8 @@ import { Type, type TObject } from "@sinclair/typebox";
 import { TypeCompiler, type TypeCheck } from "@sinclair/typebox/compiler";
 import { faultOf, Refusal, refuse } from "./faults.ts";
 import { matchFields } from "./fields.ts";
+import type { ReplyHeaders } from "./ignored-fields.ts";
+import { ignoreQuery } from "./query.ts";
 
 /** Of answers that are written by ourselves. */
 export const JSON_TYPE = "application/json;charset=utf-8";
@@ -22,8 +24,8 @@ interface BodyRules {
 /** What a POST route needs to take a JSON body. */
 export const jsonBody = <S extends TObject>(schema: S, rules: BodyRules = {}) =>
   // The rule goes along with the schema, for the document that is made of it.
-  bodyOf({ ...schema, emptyAllowed: rules.emptyAllowed === true }, async (request) =>
-    matchFields(schema, await readObject(request, rules)),
+  bodyOf({ ...schema, emptyAllowed: rules.emptyAllowed === true }, async (request, headers) =>
+    matchFields(schema, await readObject(request, rules), headers),
   );
 
 /** A document from the vendor, however it is sent. */
@@ -38,7 +40,7 @@ const UploadBody = Type.Object(
 
 /** Takes a file of a form, plain text, or JSON; what is in it is for others to judge. */
 export const uploadBody = () =>
-  bodyOf(UploadBody, async (request) => {
+  bodyOf(UploadBody, async (request, replyHeaders) => {
     const declared = request.headers.get("content-type") ?? "";
     const type = declared.toLowerCase();
     const bytes = await readBytes(request, UPLOAD_BYTES).catch(orRefuse);
@@ -49,20 +51,31 @@ export const uploadBody = () =>
     if (!isJson(request.headers)) {
       refuse({ code: "unsupported_media_type", takesFiles: true });
     }
-    return matchFields(UploadBody, objectIn(bytes));
+    return matchFields(UploadBody, objectIn(bytes), replyHeaders);
   });
+
+interface Context {
+  readonly request: Request;
+  readonly set: { readonly headers: ReplyHeaders };
+  body: unknown;
+}
 
 /**
  * The schema of a body, and the one that reads it and holds it against that. The framework's own
  * readers take forms and plain text for objects; and it would open every body as a stream first.
  */
-function bodyOf<S extends TObject>(schema: S, read: (request: Request) => Promise<object>) {
+function bodyOf<S extends TObject>(
+  schema: S,
+  read: (request: Request, headers: ReplyHeaders) => Promise<object>,
+) {
   let compiled: TypeCheck<S> | null = null;
   return {
     body: schema,
     parse: "none",
-    transform: async (context: { readonly request: Request; body: unknown }): Promise<void> => {
-      const body = await read(context.request);
+    transform: async (context: Context): Promise<void> => {
+      const { request, set } = context;
+      ignoreQuery(request, set.headers);
+      const body = await read(request, set.headers);
       compiled ??= TypeCompiler.Compile(schema);
       if (!compiled.Check(body)) {
         const fields = new Set([...compiled.Errors(body)].map(({ path }) => path.slice(1)));

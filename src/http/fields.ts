@@ -2,6 +2,7 @@ import { Type, type TObject } from "@sinclair/typebox";
 import { UNSEEN, UNSEEN_IN_TEXT } from "../domain/names.ts";
 import type { Instant } from "../domain/time.ts";
 import { refuse } from "./faults.ts";
+import { nameIgnored, type ReplyHeaders } from "./ignored-fields.ts";
 import { parseTimestamp, ZERO_TIME } from "./timestamps.ts";
 
 const IDENTIFIER_BYTES = 256;
@@ -107,9 +108,14 @@ export const fields = {
 } as const;
 
 /**
- * A body brought to the names and types of its schema; keys the schema does not know are dropped.
+ * A body brought to the names and types of its schema; keys the schema does not know are dropped,
+ * and the reply's headers name them.
  */
-export function matchFields(schema: TObject, raw: Readonly<Record<string, unknown>>): object {
+export function matchFields(
+  schema: TObject,
+  raw: Readonly<Record<string, unknown>>,
+  headers: ReplyHeaders,
+): object {
   const matched: Record<string, unknown> = Object.create(null);
   const keys = Object.keys(raw);
   let exact = 0;
@@ -120,12 +126,21 @@ export function matchFields(schema: TObject, raw: Readonly<Record<string, unknow
   }
   // Null and absent are the same, so only what is left over can be a variant in another case.
   if (exact === keys.length) return matched;
+  const known = new Set(Object.keys(matched));
   for (const name of Object.keys(schema.properties)) {
+    const variants = keys.filter((key) => key.toLowerCase() === name.toLowerCase());
+    for (const key of variants) if (raw[key] === null) known.add(key);
     if (name in matched) continue;
-    const variant = keys.find(
-      (key) => key.toLowerCase() === name.toLowerCase() && raw[key] !== null,
+    const variant = variants.find((key) => raw[key] !== null);
+    if (variant === undefined) continue;
+    known.add(variant);
+    matched[name] = asText(schema, name, raw[variant]);
+  }
+  if (known.size < keys.length) {
+    nameIgnored(
+      headers,
+      keys.filter((key) => !known.has(key)),
     );
-    if (variant !== undefined) matched[name] = asText(schema, name, raw[variant]);
   }
   return matched;
 }

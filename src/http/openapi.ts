@@ -2,6 +2,7 @@ import { Type, type TObject } from "@sinclair/typebox";
 import type { AnyElysia } from "elysia";
 import { version } from "../platform/version.ts";
 import type { Detail, Reply } from "./describe.ts";
+import { IGNORED_FIELDS } from "./ignored-fields.ts";
 import { refusalsOf, sharedRefusals, type Route } from "./openapi-refusals.ts";
 import { SchemaWriter } from "./openapi-schema.ts";
 import { routes, type Method, type Plane } from "./planes.ts";
@@ -42,8 +43,8 @@ export function openapi(app: AnyElysia): object {
       description:
         "A floating license server. Every field of a request is a string and optional by shape; " +
         "without those marked x-needed it cannot succeed. Names of fields are matched without " +
-        "regard to case when not found exactly, null is the same as absent, unknown fields are " +
-        "ignored.",
+        "regard to case when not found exactly, null is the same as absent. Unknown fields and " +
+        "query parameters are ignored; the reply's header X-Ignored-Fields names them.",
       license: { name: "Apache-2.0" },
     },
     servers: [{ url: "/" }],
@@ -118,7 +119,10 @@ function operation(route: Route, schemas: SchemaWriter): object {
     parameters,
     ...(body && hasFields(body) && { requestBody: requestBody(route, body, schemas) }),
     responses: {
-      200: responses?.[200] && reply(responses[200], schemas),
+      200: responses?.[200] && {
+        ...reply(responses[200], schemas),
+        ...(hasInput(route) && { headers: IGNORED_FIELDS }),
+      },
       ...refusalsOf(route),
       default: { $ref: "#/components/responses/AnyRefusal" },
     },
@@ -127,6 +131,8 @@ function operation(route: Route, schemas: SchemaWriter): object {
 
 /** Of a call without fields a client has nothing to write; an empty body is the same as none. */
 const hasFields = ({ properties }: TObject): boolean => Object.keys(properties).length > 0;
+
+const hasInput = ({ body, detail }: Route): boolean => Boolean(body ?? detail.query);
 
 const requestBody = ({ detail }: Route, body: TObject, schemas: SchemaWriter): object => ({
   ...(body["emptyAllowed"] !== true && { required: true }),

@@ -1,14 +1,26 @@
-import type { Static, TObject } from "@sinclair/typebox";
+import { Type, type Static, type TObject } from "@sinclair/typebox";
 import { matchFields } from "./fields.ts";
+import type { ReplyHeaders } from "./ignored-fields.ts";
+
+const NONE = Type.Object({});
 
 /**
  * The query's parameters under the names of the schema, whatever their case; the last of two
  * counts.
  */
-export function readQuery<S extends TObject>(schema: S, request: Request): Partial<Static<S>> {
+export function readQuery<S extends TObject>(
+  schema: S,
+  request: Request,
+  headers: ReplyHeaders,
+): Partial<Static<S>> {
   const start = request.url.indexOf("?");
   if (start < 0) return {};
   const raw: Record<string, unknown> = Object.create(null);
   for (const [key, value] of new URLSearchParams(request.url.slice(start + 1))) raw[key] = value;
-  return matchFields(schema, raw);
+  return matchFields(schema, raw, headers);
 }
+
+/** Of an operation that reads none: all of them are ignored. */
+export const ignoreQuery = (request: Request, headers: ReplyHeaders): void => {
+  readQuery(NONE, request, headers);
+};

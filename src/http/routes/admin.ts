@@ -56,8 +56,9 @@ export const admin = ({ operations, peerOf, ...services }: RouteDeps) =>
     )
     .get(
       "/registrations",
-      async ({ request }) => {
-        const product = identifier("product", readQuery(Query, request).product);
+      async ({ request, set }) => {
+        const query = readQuery(Query, request, set.headers);
+        const product = identifier("product", query.product);
         return unwrap(await operations.registrations(product)).map(registration);
       },
       describe({

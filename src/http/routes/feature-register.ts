@@ -70,7 +70,7 @@ export const featureRegister = ({ operations, peerOf, userOf }: RouteDeps) => {
     )
     .get(
       "/api/v4/check_license_feature",
-      ({ request }) => take(readQuery(Body, request), request),
+      ({ request, set }) => take(readQuery(Body, request, set.headers), request),
       describe({ ...page, id: "checkFeatureByQuery", query: Body }),
     );
 };

@@ -4,6 +4,8 @@ import { jsonBody } from "../body.ts";
 import { describe } from "../describe.ts";
 import { unwrap } from "../faults.ts";
 import { fields, identifier, licenseId } from "../fields.ts";
+import type { ReplyHeaders } from "../ignored-fields.ts";
+import { ignoreQuery } from "../query.ts";
 import type { RouteDeps } from "./deps.ts";
 
 const Body = Type.Object(
@@ -40,6 +42,11 @@ const releaseEvery = (id: string) =>
     destroys: "Whoever uses a floating feature now loses it at once.",
   });
 
+interface Called {
+  readonly request: Request;
+  readonly set: { readonly headers: ReplyHeaders };
+}
+
 /** One act under two names, each with its "all". */
 export const featureRelease = ({ operations, peerOf, userOf }: RouteDeps) => {
   const release = async (body: typeof Body.static, request: Request): Promise<string> => {
@@ -54,7 +61,8 @@ export const featureRelease = ({ operations, peerOf, userOf }: RouteDeps) => {
     );
     return "feature_released";
   };
-  const releaseAll = async ({ request }: { readonly request: Request }): Promise<Response> => {
+  const releaseAll = async ({ request, set }: Called): Promise<Response> => {
+    ignoreQuery(request, set.headers);
     unwrap(await operations.releaseAllFeatures({ peer: peerOf(request) }));
     return new Response(null);
   };

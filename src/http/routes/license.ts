@@ -54,8 +54,8 @@ const wantsDocument = (request: Request): boolean =>
 export const license = ({ operations }: RouteDeps) =>
   new Elysia({ name: "license" }).get(
     "/api/v4/license",
-    async ({ request }) => {
-      const query = readQuery(Query, request);
+    async ({ request, set }) => {
+      const query = readQuery(Query, request, set.headers);
       const aim = {
         product: identifier("product", query.product),
         licenseId: licenseId(query.license_id),

@@ -52,8 +52,8 @@ export const record = ({ record: reading, identity }: RouteDeps) =>
   new Elysia({ name: "record", prefix: "/api/admin/v1/record" })
     .get(
       "",
-      async ({ request }): Promise<RecordReply> => {
-        const query = readQuery(Query, request);
+      async ({ request, set }): Promise<RecordReply> => {
+        const query = readQuery(Query, request, set.headers);
         const sought = soughtIn(query);
         const { found, next, reached } = unwrap(
           await reading.page({
@@ -83,7 +83,7 @@ export const record = ({ record: reading, identity }: RouteDeps) =>
     .get(
       "/export",
       async ({ request, set }) => {
-        const query = readQuery(Span, request);
+        const query = readQuery(Span, request, set.headers);
         const since = timestamp("since", query.since);
         const until = timestamp("until", query.until);
         const lines = unwrap(await reading.exported({ since, until }));

@@ -32,8 +32,8 @@ export type SliceReply = Static<typeof SliceReply>;
 export const registrationsSlice = ({ operations }: RouteDeps) =>
   new Elysia({ name: "registrations-slice" }).get(
     "/api/admin/v1/registrations/slice",
-    async ({ request }): Promise<SliceReply> => {
-      const query = readQuery(Query, request);
+    async ({ request, set }): Promise<SliceReply> => {
+      const query = readQuery(Query, request, set.headers);
       const product = identifier("product", query.product);
       const after = wholeNumber("after", query.after, 0, Number.MAX_SAFE_INTEGER) ?? 0;
       const limit = wholeNumber("limit", query.limit, 1, MOST) ?? MOST;

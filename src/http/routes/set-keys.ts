@@ -49,7 +49,7 @@ export const setKeys = ({ credentials, peerOf }: RouteDeps) => {
         headers["deprecation"] = "true";
         headers["link"] = '</api/v4/setKeys>; rel="alternate"; title="POST"';
         refuseRepeated(request);
-        return set(readQuery(Keys, request), request);
+        return set(readQuery(Keys, request, headers), request);
       },
       describe({ ...page, id: "setKeys", query: Keys, refuses: [repeated("apiKey")] }),
     )

@@ -30,7 +30,7 @@ export const unregisterAll = ({ operations, peerOf }: RouteDeps) => {
   return new Elysia({ name: "unregister-all" })
     .get(
       "/api/v4/unregister/all",
-      ({ request }) => release(readQuery(Body, request).product, request),
+      ({ request, set }) => release(readQuery(Body, request, set.headers).product, request),
       describe({ ...page, id: "unregisterAllByQuery", query: Body }),
     )
     .post("/api/v4/unregister/all", ({ body, request }) => release(body.product, request), {

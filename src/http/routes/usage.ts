@@ -48,8 +48,8 @@ export type UsageReply = Static<typeof UsageReply>;
 export const usage = ({ operations }: RouteDeps) =>
   new Elysia({ name: "usage" }).get(
     "/api/admin/v1/usage",
-    async ({ request }): Promise<UsageReply> => {
-      const asked = readQuery(Query, request);
+    async ({ request, set }): Promise<UsageReply> => {
+      const asked = readQuery(Query, request, set.headers);
       const span = spanOf(asked.span);
       const wait = boolean("wait", asked.wait) ?? false;
       const { from, to, complete, licenses, refusals } = unwrap(await operations.usage(span, wait));

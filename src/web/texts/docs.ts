@@ -17,7 +17,7 @@ export const docs = {
   introduction: "How to call",
   begin: {
     call: "Send JSON objects to the paths on this page, at the address you came here by:",
-    body: "Every POST takes Content-Type: application/json. A success is always 200; a refusal is a JSON object with status, code and message. Act on the code; the message is for people.",
+    body: "Every POST takes Content-Type: application/json. A success is always 200; a refusal is a JSON object with status, code and message. Act on the code; the message is for people. The header X-Ignored-Fields of a reply names the fields and query parameters that the operation does not know.",
     lifecycle: "Client lifecycle",
     who: "Who may call",
     refusals: "What any request can get",
