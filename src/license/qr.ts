@@ -14,14 +14,20 @@ import { CODE_BITS, decodeCode, encodeCode, toCrockford } from "./code.ts";
  * So a frame says how long its part is, and its check covers the header and the part.
  */
 
-export type FrameFault =
+/** Why one of those given could not be read. */
+type UnreadFault =
   /** Not a frame at all. `at`, here and below, counts from 1 in the order given. */
   | { readonly wrong: "frame"; readonly at: number }
   | { readonly wrong: "form"; readonly at: number; readonly form: string }
   /** By how many characters. */
   | ({ readonly wrong: "short" | "long"; readonly by: number } & Named)
   /** Its header is incomplete, or its check does not fit. */
-  | ({ readonly wrong: "misread" } & Named)
+  | ({ readonly wrong: "misread" } & Named);
+
+export type FrameFault =
+  | UnreadFault
+  /** Nothing was given. */
+  | { readonly wrong: "none" }
   /** Frames of more than one text. */
   | { readonly wrong: "mixed" }
   | { readonly wrong: "missing"; readonly frames: readonly number[]; readonly of: number }
@@ -71,16 +77,39 @@ export function framesOf(text: string): string[] {
   });
 }
 
-/** In any order, any of them more than once, with white space around them. */
-export function joinFrames(frames: readonly string[]): Result<string, FrameFault> {
+export interface Joined {
+  readonly text: string;
+  /** Which of those given are no frames; they count from 1. */
+  readonly foreign: readonly number[];
+}
+
+/**
+ * In any order, any of them more than once, with white space around them. What is wrong with one
+ * does not matter when all are there well read.
+ */
+export function joinFrames(frames: readonly string[]): Result<Joined, FrameFault> {
   const read: Frame[] = [];
+  const faults: UnreadFault[] = [];
   for (const [index, text] of frames.entries()) {
     const frame = readFrame(text.trim(), index + 1);
-    if (!frame.ok) return frame;
-    read.push(frame.value);
+    if (frame.ok) read.push(frame.value);
+    else faults.push(frame.fault);
   }
+  const isReadAgain = (fault: UnreadFault): boolean =>
+    "number" in fault && read.some(({ number, of }) => number === fault.number && of === fault.of);
+  const unread = faults.filter((fault) => !isReadAgain(fault));
+  const whole = joinRead(read);
+  // Without all of them, a line that could not be read may be one that is missing. A code that goes
+  // as it is has no number: what stands beside it may be the rest of a longer one.
+  const isTolerated = whole.ok && !read.some(({ plain }) => plain);
+  const refused = unread.find(({ wrong }) => wrong === "form" || !isTolerated);
+  if (refused !== undefined) return no(refused);
+  return whole.ok ? ok({ text: whole.value, foreign: unread.map(({ at }) => at) }) : whole;
+}
+
+function joinRead(read: readonly Frame[]): Result<string, FrameFault> {
   const [first] = read;
-  if (first === undefined) return no({ wrong: "missing", frames: [1], of: 1 });
+  if (first === undefined) return no({ wrong: "none" });
   if (read.some(({ id, of }) => id !== first.id || of !== first.of)) return no({ wrong: "mixed" });
   const parts = new Map<number, string>();
   for (const { number, part } of read) {
@@ -151,7 +180,7 @@ const checkOf = ({ number, of, id, part }: Contents): string => {
   return toCrockford(createHash("sha256").update(covered).digest(), 40);
 };
 
-function readFrame(text: string, at: number): Result<Frame, FrameFault> {
+function readFrame(text: string, at: number): Result<Frame, UnreadFault> {
   if (isPlain(text)) return ok({ plain: true, number: 1, of: 1, id: text, part: text });
   const form = /^BERTH\d+(?= )/.exec(text)?.[0] ?? FORM;
   if (form !== FORM) return no({ wrong: "form", at, form });

@@ -37,13 +37,24 @@ export async function codesOf(text: string): Promise<Result<QrCode[], TextTooLon
   return ok(codes);
 }
 
-/** What was read, a code a line, in any order; a short text may have lines of its own. */
-export function joinCodes(read: string): Result<string, FramesRefused> {
-  const text = read.replaceAll("\r\n", "\n");
-  const lines = text.split("\n").filter((line) => line.trim() !== "");
-  const joined = joinFrames(isPlain(text.trim()) ? [text] : lines);
-  return joined.ok ? joined : no({ code: "invalid_frames", reason: inWords(joined.fault) });
+export interface JoinedCodes {
+  readonly text: string;
+  /** Lines that hold something else, from 1; they were ignored. */
+  readonly foreignLines: readonly number[];
 }
+
+/** What was read, a code a line, in any order; a short text may have lines of its own. */
+export function joinCodes(read: string): Result<JoinedCodes, FramesRefused> {
+  const text = read.replaceAll("\r\n", "\n");
+  const lines = [...text.split("\n").entries()].filter(([, line]) => line.trim() !== "");
+  const joined = joinFrames(isPlain(text.trim()) ? [text] : lines.map(([, line]) => line));
+  if (!joined.ok) return no({ code: "invalid_frames", reason: inWords(joined.fault) });
+  const foreignLines = joined.value.foreign.map((at) => (lines[at - 1]?.[0] ?? 0) + 1);
+  return ok({ text: joined.value.text, foreignLines });
+}
+
+/** What to make codes of: a code that any phone shows is without the line end of its file. */
+export const textForCodes = (text: string): string => (isPlain(text.trim()) ? text.trim() : text);
 
 function inWords(fault: FrameFault): string {
   if (fault.wrong === "frame") {
@@ -55,10 +66,13 @@ function inWords(fault: FrameFault): string {
       `this version reads ${FORM}: make the codes again with it`
     );
   }
-  if (fault.wrong === "short")
-    return `${nameOf(fault)} was cut: ${fault.by} characters are missing`;
+  if (fault.wrong === "short") {
+    const missing = fault.by === 1 ? "1 character is" : `${fault.by} characters are`;
+    return `${nameOf(fault)} was cut: ${missing} missing`;
+  }
   if (fault.wrong === "long") {
-    return `${nameOf(fault)} has ${fault.by} characters too many: each code needs its own line`;
+    const added = fault.by === 1 ? "1 character" : `${fault.by} characters`;
+    return `${nameOf(fault)} has ${added} too many: each code needs its own line`;
   }
   if (fault.wrong === "misread") return `${nameOf(fault)} was cut or misread`;
   if (fault.wrong === "missing") {
@@ -75,6 +89,7 @@ const nameOf = ({ number, of, at }: { number: number; of: number; at: number }):
   `code ${number} of ${of}${number === at ? "" : ` (the one given as number ${at})`}`;
 
 const WORDS = {
+  none: "there are no codes in the input",
   mixed: "they are of more than one text",
   damaged: "one of them was misread; read them all again",
   size: "the text in them is too long",

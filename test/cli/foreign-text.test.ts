@@ -72,6 +72,6 @@ test("what berth itself makes for a machine or a screen is printed as it is", as
   expect(await done(["man"])).toBe(`${manPage(commands).trimEnd()}\n`);
   const file = join(tempFolder(), "letter.txt");
   writeFileSync(file, "ABC-123\n");
-  const [frame = ""] = framesOf("ABC-123");
+  const [frame = ""] = framesOf("ABC-123\n");
   expect(await done(["qr", file])).toBe(`\nthe text, code 1 of 1\n${qrTerminal(frame)}\n`);
 });

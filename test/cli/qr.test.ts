@@ -1,6 +1,7 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { CODE_BITS, encodeCode } from "../../src/license/code.ts";
 import { berth, done, doneJson } from "../support/berth.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -68,4 +69,80 @@ test("more than fits is refused", async () => {
   const { code, stderr } = await berth(["qr", file]);
   expect(code).toBe(1);
   expect(stderr).toContain("65536 bytes");
+});
+
+describe("berth qr", () => {
+  test.each([
+    ["the bytes of a picture", Buffer.from([0x89, 0x50, 0x4e, 0x47, 0xff, 0x00])],
+    ["Latin-1", Buffer.from("Z\u00fcrich", "latin1")],
+    ["UTF-16", Buffer.from("\ufeffabc", "utf16le")],
+  ])("refuses a file that is not UTF-8 text: %s", async (_, bytes) => {
+    const file = join(tempFolder(), "file");
+    writeFileSync(file, bytes);
+    const { code, stdout, stderr } = await berth(["qr", file]);
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toContain("is not text in UTF-8");
+  });
+
+  test.each(["", "\n", " \r\n\t"])("refuses a file without text: %p", async (text) => {
+    const file = join(tempFolder(), "file");
+    writeFileSync(file, text);
+    const { code, stdout, stderr } = await berth(["qr", file]);
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toContain("is empty");
+  });
+
+  test.each(["a line", "a line\n", "two\r\nlines\r\n\n", "\ufeffwith a mark\n", "  indented  "])(
+    "brings %p back byte by byte with qr join --out",
+    async (text) => {
+      const folder = tempFolder();
+      const [file, read, out] = ["file", "read", "out"].map((name) => join(folder, name));
+      if (file === undefined || read === undefined || out === undefined) throw new Error("no name");
+      writeFileSync(file, text);
+      const { frames } = await doneJson<Codes>(["qr", file]);
+      writeFileSync(read, frames.map((frame) => frame.text).join("\n"));
+      await done(["qr", "join", read, "--out", out]);
+      expect(readFileSync(out, "utf8")).toBe(text);
+      // What reads the output here drops a byte order mark.
+      const shown = text.replace(/^\ufeff/, "").replace(/\n?$/, "\n");
+      expect(await done(["qr", "join", read])).toBe(shown);
+    },
+  );
+
+  test("shows an activation code as it is, without the line end of its file", async () => {
+    const file = join(tempFolder(), "code.txt");
+    const code = encodeCode(
+      new Uint8Array(Math.ceil(CODE_BITS.activation / 8)),
+      CODE_BITS.activation,
+    );
+    writeFileSync(file, `${code}\n`);
+    const { frames } = await doneJson<Codes>(["qr", file]);
+    expect(frames.map(({ text }) => text)).toEqual([code]);
+  });
+});
+
+describe("berth qr join", () => {
+  test("takes a set where a misread code is there again, and warns of foreign lines", async () => {
+    const { folder, file, text } = letter();
+    const { frames } = await doneJson<Codes>(["qr", file]);
+    const codes = frames.map((frame) => frame.text);
+    const read = join(folder, "read.txt");
+    const misread = codes[0]?.slice(0, -1) ?? "";
+    writeFileSync(read, ["", misread, "seen on Monday", "", ...codes, ""].join("\n"));
+    const { code, stdout, stderr } = await berth(["qr", "join", read]);
+    expect([code, stdout]).toEqual([0, `${text}\n`]);
+    expect(stderr).toBe(
+      "berth: warning: line 3 is not one of Berth's codes, or was misread: it was ignored\n",
+    );
+    const { stdout: json } = await berth(["qr", "join", read, "--json"]);
+    expect(JSON.parse(json)).toEqual({ text: `${text}\n`, ignored_lines: [3] });
+  });
+
+  test("says of an empty input that there are no codes in it", async () => {
+    const read = join(tempFolder(), "read.txt");
+    writeFileSync(read, "\n\n");
+    const { code, stderr } = await berth(["qr", "join", read]);
+    expect(code).toBe(1);
+    expect(stderr).toContain("there are no codes in the input");
+  });
 });

@@ -38,7 +38,7 @@ const ways: readonly [string, (frame: string, from: number, to: number) => strin
 function expectRefusalOf(read: string, number: number): void {
   const joined = joinCodes(read);
   expect(joined.ok).toBe(false);
-  if (!joined.ok) {
+  if (!joined.ok && read.trim() !== "") {
     expect(joined.fault.reason).toMatch(new RegExp(`\\b(?:code|given as number) ${number}\\b`));
   }
 }
@@ -84,5 +84,29 @@ describe("joining QR codes", () => {
     expect(joined.fault.reason).toContain("code 2 of those given");
     expect(joined.fault.reason).toContain(reason);
     expect(joined.fault.reason).toContain("this version reads BERTH2");
+  });
+
+  test.each(["", " \n\r\n"])("says of %p that there are no codes in it", (read) => {
+    const fault = { code: "invalid_frames", reason: "there are no codes in the input" } as const;
+    expect(joinCodes(read)).toEqual({ ok: false, fault });
+  });
+
+  test("says that 1 character is missing, or too many, in the singular", () => {
+    const [frame = ""] = framesOf("x".repeat(300));
+    const reasonOf = (read: string) => {
+      const joined = joinCodes(read);
+      return joined.ok ? "" : joined.fault.reason;
+    };
+    expect(reasonOf(frame.slice(0, -1))).toBe("code 1 of 1 was cut: 1 character is missing");
+    expect(reasonOf(frame.slice(0, -2))).toBe("code 1 of 1 was cut: 2 characters are missing");
+    expect(reasonOf(frame.replace(/\/$/, "0/"))).toStartWith(
+      "code 1 of 1 has 1 character too many:",
+    );
+  });
+
+  test("names foreign lines by their place in the input, empty lines counted", () => {
+    const text = "x".repeat(300);
+    const read = ["", "hello", "", ...framesOf(text), "", "bye", ""].join("\n");
+    expect(joinCodes(read)).toEqual({ ok: true, value: { text, foreignLines: [2, 6] } });
   });
 });

@@ -1,10 +1,11 @@
 import { extname } from "node:path";
-import { codesOf, joinCodes } from "../../operations/qr-codes.ts";
+import { codesOf, joinCodes, textForCodes } from "../../operations/qr-codes.ts";
 import { DONE, Failure, isSet, stringOf, type Command } from "../command.ts";
 import { option } from "../flags.ts";
-import { checkOut, handOver, printCodes, readInput } from "../handing-over.ts";
+import { checkOut, printCodes, readInput } from "../handing-over.ts";
+import { nameOfInput, readInputBytes } from "../input-file.ts";
 import { refuseToReplace, writeOutputText } from "../output-file.ts";
-import { print, printJson } from "../terminal.ts";
+import { print, printJson, printText, printWarning } from "../terminal.ts";
 
 const show: Command = {
   name: "qr",
@@ -13,7 +14,7 @@ const show: Command = {
   arguments: ["FILE"],
   examples: ["berth qr request.jwt", "berth qr license.jwt --svg license.svg"],
   async run(given) {
-    const text = readInput(given.words[0], "a text").trim();
+    const text = textForCodes(readText(given.words[0]));
     const codes = await codesOf(text);
     if (!codes.ok) {
       throw new Failure(
@@ -33,6 +34,23 @@ const show: Command = {
     return DONE;
   },
 };
+
+/** Byte by byte what comes back from the codes: what is not text would come back as another. */
+function readText(path: string | undefined): string {
+  const bytes = readInputBytes(path, "a text");
+  const name = nameOfInput(path ?? "-");
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    const hint = "QR codes carry text only; base64 makes text of any file";
+    throw new Failure(`${name} is not text in UTF-8`, hint);
+  }
+  if (text.trim() === "") {
+    throw new Failure(`${name} is empty`, "name a file that holds the text to carry");
+  }
+  return text;
+}
 
 /** One file as it is named; several with their numbers before the ending. */
 async function draw(out: string, pictures: readonly string[]): Promise<void> {
@@ -61,8 +79,18 @@ const join: Command = {
         "give each code on a line of its own, in any order; berth qr FILE makes them",
       );
     }
-    if (isSet(given, "json")) printJson({ text: joined.value });
-    else await handOver(given, joined.value, "the text");
+    const { text, foreignLines } = joined.value;
+    for (const line of foreignLines) {
+      printWarning(`line ${line} is not one of Berth's codes, or was misread: it was ignored`);
+    }
+    const out = stringOf(given, "out");
+    if (isSet(given, "json")) printJson({ text, ignored_lines: foreignLines });
+    // A line end of the text's own is the one that ends the output.
+    else if (out === null) printText(text.replace(/\n$/, ""));
+    else {
+      await writeOutputText(out, text);
+      print(`the text is in ${out}`);
+    }
     return DONE;
   },
 };

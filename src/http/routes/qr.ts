@@ -50,7 +50,14 @@ export const qr = () =>
         if (frames === undefined || frames.trim() === "") {
           return refuse({ code: "missing_parameters", fields: ["frames"] });
         }
-        return { text: unwrap(joinCodes(frames)) };
+        const { text, foreignLines } = unwrap(joinCodes(frames));
+        const [line] = foreignLines;
+        // The reply has no place for a warning, so nothing is ignored here.
+        if (line !== undefined) {
+          const reason = `code ${line} of those given is not one of Berth's, or was misread`;
+          return refuse({ code: "invalid_frames", reason });
+        }
+        return { text };
       },
       {
         ...jsonBody(Frames, { large: true }),
