@@ -2,14 +2,10 @@ import type { Desk } from "./desk.ts";
 import type { Issued } from "./ledger.ts";
 import { DeskRefused } from "./refusal.ts";
 
-/** The site refuses every later serial of a license that it gave back. */
+/** The site refuses this serial, and every renewal of it, once it gave the license back. */
 export function refuseGivenBack(desk: Desk, issued: Issued, hint: string): void {
-  const { license_id, appliance, serial } = issued;
-  const receipt = desk.ledger
-    .received()
-    .find(
-      (one) => one.license_id === license_id && one.appliance === appliance && one.serial >= serial,
-    );
-  if (receipt === undefined) return;
-  throw new DeskRefused(`license ${license_id} was given back on ${receipt.at.slice(0, 10)}`, hint);
+  const receipt = desk.ledger.receiptOf(issued);
+  if (receipt === null) return;
+  const day = receipt.at.slice(0, 10);
+  throw new DeskRefused(`license ${issued.license_id} was given back on ${day}`, hint);
 }

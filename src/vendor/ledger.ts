@@ -4,6 +4,7 @@ import type { Disk } from "../platform/disk.ts";
 import { appendFile, replaceFile } from "../platform/files.ts";
 import { sha256 } from "../platform/hash.ts";
 import { checkLines, LEDGER, wholeOf } from "./ledger-lines.ts";
+import { receiptEnding } from "./receipts.ts";
 import { DeskRefused } from "./refusal.ts";
 import type { PublicKey } from "../license/keys.ts";
 import type { TermsDocument } from "../license/terms.ts";
@@ -64,6 +65,8 @@ export interface Received {
   readonly license_id: number;
   readonly serial: number;
   readonly total_consumptions: number;
+  /** When the site gave it back, by its own clock; absent in lines of older versions. */
+  readonly removed_at?: string;
 }
 
 /** The desk signed a trust document after its first: with another key, or other products. */
@@ -159,16 +162,21 @@ export class Ledger {
     });
   }
 
-  /** Its newest serial came back with a receipt. */
+  /** No serial of it can serve at its site any more. */
   isGivenBack({ license_id, appliance }: Issued): boolean {
+    return this.receiptOf({ license_id, appliance, serial: Infinity }) !== null;
+  }
+
+  /** The receipt that ends this serial, and every renewal of it, at its site. */
+  receiptOf({
+    license_id,
+    appliance,
+    serial,
+  }: Pick<Issued, "license_id" | "appliance" | "serial">): Received | null {
     const same = (one: { license_id: number; appliance: string }): boolean =>
       one.license_id === license_id && one.appliance === appliance;
-    const newest = Math.max(
-      ...this.issued()
-        .filter(same)
-        .map(({ serial }) => serial),
-    );
-    return this.received().some((one) => same(one) && one.serial >= newest);
+    const issued = this.issued().filter(same);
+    return receiptEnding(serial, issued, this.received().filter(same)) ?? null;
   }
 
   /** Newest first. */

@@ -6,6 +6,7 @@ import type { Vendor } from "../license/trust.ts";
 import { isSameKey } from "./license-key.ts";
 import type { DeskRecords } from "./records.ts";
 import type { Issued, Ledger } from "./ledger.ts";
+import { receiptEnding } from "./receipts.ts";
 
 export const LICENSE_STATES = [
   "active",
@@ -30,12 +31,17 @@ export interface ListedLicense extends Issued {
 
 /** Every serial that went out, newest first, each with its state at this moment. */
 export function listLicenses(ledger: Ledger, now: Instant): ListedLicense[] {
-  const received = new Set(ledger.received().map((one) => `${lineOf(one)} ${one.serial}`));
+  const received = Map.groupBy(ledger.received(), lineOf);
+  const lines = Map.groupBy(ledger.issued(), lineOf);
   const newest = newestSerials(ledger.issued());
   return ledger.issued().map((issued) => {
     const { customer, product, slots, valid_until, license_key } = issued.terms;
     const isNewest = newest.get(lineOf(issued)) === issued.serial;
-    const isGivenBack = received.has(`${lineOf(issued)} ${issued.serial}`);
+    const line = lines.get(lineOf(issued)) ?? [];
+    const receipts = received.get(lineOf(issued)) ?? [];
+    const isGivenBack =
+      receipts.some(({ serial }) => serial === issued.serial) ||
+      (isNewest && receiptEnding(issued.serial, line, receipts) !== undefined);
     const state = isGivenBack ? "given back" : isNewest ? stateOf(issued, now) : "replaced";
     return { ...issued, customer, product, slots, ends: valid_until, license_key, state };
   });

@@ -1,6 +1,7 @@
 import type { Instant } from "../domain/time.ts";
 import { verifyReceipt, type Receipt } from "../license/receipt.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
+import { newestAnswer } from "./receipts.ts";
 import type { DeskRecords } from "./records.ts";
 import { DeskRefused } from "./refusal.ts";
 
@@ -10,15 +11,16 @@ export async function receive(desk: DeskRecords, document: string, now: Instant)
   if (!verified.ok) {
     throw new DeskRefused(`the receipt ${verified.fault}`, "ask the site for it again");
   }
-  const { appliance, vendor, license_id, serial, total_consumptions } = verified.value;
+  const { appliance, vendor, license_id, serial, total_consumptions, removed_at } = verified.value;
   const issued = desk.ledger
     .issued()
     .filter((one) => one.appliance === appliance && one.license_id === license_id);
-  const newest = Math.max(0, ...issued.map((one) => one.serial));
+  const newest = newestAnswer(issued);
+  // A renewal that answers no request does not hinder: the site cannot install it any more.
   if (newest > serial) {
     throw new DeskRefused(
       `serial ${newest} of this license is out, and the receipt is for serial ${serial}`,
-      "have the site install that one and give it back again",
+      "have the site install that one, or the answer to a new request, and give that back",
     );
   }
   if (issued.length === 0 || vendor !== desk.vendor.vendor) {
@@ -33,7 +35,7 @@ export async function receive(desk: DeskRecords, document: string, now: Instant)
     .some((one) => one.serial === serial);
   if (!again) {
     const at = rfc3339(now);
-    const received = { appliance, license_id, serial, total_consumptions };
+    const received = { appliance, license_id, serial, total_consumptions, removed_at };
     await desk.ledger.add({ type: "received", at, ...received });
   }
   return verified.value;

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
+import { listLicenses } from "../../src/vendor/license-list.ts";
 import { receive } from "../../src/vendor/receive.ts";
 import { DeskRefused } from "../../src/vendor/refusal.ts";
-import { expectOk } from "../support/api.ts";
+import { expectOk, expectRefusal } from "../support/api.ts";
 import { AirgapSite, openAirgapSite } from "../support/airgap-site.ts";
 import { issued, openDesk, requestFrom } from "../support/desk.ts";
 import { granted } from "../support/licensed-store.ts";
@@ -65,6 +66,57 @@ describe("a license that was given back", () => {
       expect(await issued(desk, null, { renew: next.license_id })).toMatchObject({ serial: 2 });
     },
   );
+});
+
+describe("a license that was renewed from the ledger while the site gave it back", () => {
+  /** Serial 2 is installed and given back, and serial 3 went out without a request. */
+  async function renewedMeanwhile() {
+    const { desk, site } = await openDesk();
+    const first = await issued(desk, await requestFrom(site), { terms: { slots: 3 } });
+    expectOk(await site.upload(first.document));
+    const second = await issued(desk, await requestFrom(site));
+    expectOk(await site.upload(second.document));
+    const receipt = granted(await site.licensing.remove(first.license_id, false, "test"));
+    const renewal = await issued(desk, null, { renew: first.license_id });
+    expect([second.serial, renewal.serial]).toEqual([2, 3]);
+    return { desk, site, first, receipt, renewal };
+  }
+
+  test("is given back by the receipt, since the site refuses the renewal", async () => {
+    const { desk, site, first, receipt, renewal } = await renewedMeanwhile();
+    expectRefusal(await site.upload(renewal.document), 400, "request_unknown");
+    await receive(desk, receipt, MONDAY);
+    expect(desk.ledger.isGivenBack(first)).toBe(true);
+    expect(listLicenses(desk.ledger, MONDAY).map(({ serial, state }) => [serial, state])).toEqual([
+      [3, "given back"],
+      [2, "given back"],
+      [1, "replaced"],
+    ]);
+    const again = await refusal(issued(desk, null, { renew: first.license_id }));
+    expect(again).toContain(`license ${first.license_id} ${WHEN}`);
+    const next = await issued(desk, await requestFrom(site));
+    expect(next.license_id).not.toBe(first.license_id);
+    expectOk(await site.upload(next.document));
+  });
+
+  test("is not given back while a newer serial answers a request", async () => {
+    const { desk, site } = await openDesk();
+    const first = await issued(desk, await requestFrom(site), { terms: { slots: 3 } });
+    expectOk(await site.upload(first.document));
+    const answer = await issued(desk, await requestFrom(site));
+    const receipt = granted(await site.licensing.remove(first.license_id, false, "test"));
+    const reason = await refusal(receive(desk, receipt, MONDAY));
+    expect(reason).toContain("serial 2 of this license is out, and the receipt is for serial 1");
+    // The site forgot that request with the license, and takes the answer to a new one.
+    expectRefusal(await site.upload(answer.document), 400, "request_unknown");
+    expect(reason).toContain("or the answer to a new request");
+    const next = await issued(desk, await requestFrom(site));
+    expect([next.license_id, next.serial]).toEqual([first.license_id, 3]);
+    expectOk(await site.upload(next.document));
+    const newer = granted(await site.licensing.remove(first.license_id, false, "test"));
+    await receive(desk, newer, MONDAY);
+    expect(desk.ledger.isGivenBack(first)).toBe(true);
+  });
 });
 
 describe("a license by code that was given back", () => {
