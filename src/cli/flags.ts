@@ -257,7 +257,7 @@ export const option = {
     name: "accept-fork",
     type: "string",
     value: "REASON",
-    help: "although the site's record does not continue the one seen last",
+    help: "although the site's record does not continue the one seen last, or it lists a license that was given back",
   },
   activationCode: {
     name: "activation-code",

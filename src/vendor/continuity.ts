@@ -181,6 +181,27 @@ function slower(
 const daysBetween = (from: string | undefined, to: string | undefined): number =>
   (Date.parse(to ?? "") - Date.parse(from ?? "")) / DAY;
 
+/** What the request says is installed although the ledger has its receipt, in words. */
+export const stillInstalled = (desk: Desk, request: Request): string[] =>
+  request.licenses.flatMap(({ license_id, serial, vendor }) => {
+    const { appliance, created_at } = request;
+    const issued = desk.ledger
+      .issued()
+      .filter((one) => one.license_id === license_id && one.appliance === appliance);
+    // A serial that the ledger does not know may answer a request that it does not know either.
+    const isKnown = issued.some((one) => one.serial >= serial);
+    if (vendor !== desk.vendor.vendor || !isKnown) return [];
+    const receipt = desk.ledger.receiptOf({ license_id, appliance, serial });
+    if (receipt === null) return [];
+    // A request that the site made before it gave the license back lists it rightly.
+    if (Date.parse(created_at) < Date.parse(receipt.removed_at ?? receipt.at)) return [];
+    return [
+      `license ${license_id} was given back on ${receipt.at.slice(0, 10)}, and the request lists it ` +
+        "as installed: its receipt was made on a copy, or a backup was restored; the site would " +
+        "lend its slots and those of a new license",
+    ];
+  });
+
 /** Backups the site brought back since its last request, in words. */
 export function restoredSince(desk: Desk, request: Request): string[] {
   const known = new Set(desk.ledger.lastSeen(request.appliance)?.restores);

@@ -7,7 +7,7 @@ import type { TermsChanges } from "../license/terms-changes.ts";
 import type { TermsDocument } from "../license/terms.ts";
 import { sha256 } from "../platform/hash.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
-import { continues, seenNow } from "./continuity.ts";
+import { continues, seenNow, stillInstalled } from "./continuity.ts";
 import type { Desk } from "./desk.ts";
 import { refuseGivenBack } from "./given-back.ts";
 import { isSignedWithRetired } from "./license-list.ts";
@@ -223,6 +223,9 @@ function termsOf(desk: Desk, options: IssueOptions, before: Issued | null): Term
   return applyChanges(desk, before?.terms ?? null, changes);
 }
 
+const FORKED =
+  "the site's record does not continue the one seen last: a restored copy, or a cloned machine";
+
 /** What an answer must not be given to, unless somebody says so. */
 function checkRequest(desk: Desk, request: Request, options: IssueOptions, at: string): Entry[] {
   const hardware = request.hardware as readonly Frozen[];
@@ -233,12 +236,15 @@ function checkRequest(desk: Desk, request: Request, options: IssueOptions, at: s
     );
   }
   const seen = seenNow(desk, request, at);
-  if (continues(desk, request)) return [seen];
+  const isForked = !continues(desk, request);
+  const installed = stillInstalled(desk, request);
+  if (!isForked && installed.length === 0) return [seen];
   const { appliance, request_id } = request;
   if (options.acceptFork === null) {
+    const giveBack = "have the site remove it again and make a new request; ";
     throw new DeskRefused(
-      "the site's record does not continue the one seen last: a restored copy, or a cloned machine",
-      '--accept-fork "REASON" goes on and is put on the ledger',
+      [...(isForked ? [FORKED] : []), ...installed].join("; "),
+      `${installed.length === 0 ? "" : giveBack}--accept-fork "REASON" goes on and is put on the ledger`,
     );
   }
   return [{ type: "forked", at, appliance, request_id, reason: options.acceptFork }, seen];

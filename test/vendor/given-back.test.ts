@@ -1,12 +1,15 @@
 import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { listLicenses } from "../../src/vendor/license-list.ts";
 import { receive } from "../../src/vendor/receive.ts";
 import { DeskRefused } from "../../src/vendor/refusal.ts";
-import { expectOk, expectRefusal } from "../support/api.ts";
+import { expectOk, expectRefusal, openAppliance } from "../support/api.ts";
 import { AirgapSite, openAirgapSite } from "../support/airgap-site.ts";
 import { issued, openDesk, requestFrom } from "../support/desk.ts";
 import { granted } from "../support/licensed-store.ts";
 import { hours, MONDAY } from "../support/scenario.ts";
+import { copyOf } from "../support/temp-folder.ts";
 
 async function refusal(act: Promise<unknown>): Promise<string> {
   const error: unknown = await act.then(
@@ -66,6 +69,85 @@ describe("a license that was given back", () => {
       expect(await issued(desk, null, { renew: next.license_id })).toMatchObject({ serial: 2 });
     },
   );
+});
+
+describe("a request that lists a license as installed which was given back", () => {
+  /** The receipt was made on a copy of the site's folder, and the site itself goes on. */
+  async function receivedFromCopy() {
+    const { desk, folder, site } = await openDesk();
+    const first = await issued(desk, await requestFrom(site), { terms: { slots: 3 } });
+    expectOk(await site.upload(first.document));
+    const earlier = await requestFrom(site);
+    const copy = await openAppliance({ folder: copyOf(site.folder), licenses: {} });
+    copy.clock.now = hours(1);
+    const receipt = granted(await copy.licensing.remove(first.license_id, false, "test"));
+    await receive(desk, receipt, hours(2));
+    site.clock.now = hours(3);
+    return { desk, folder, site, first, earlier, now: hours(3) };
+  }
+
+  test("is refused, naming the license, the day and what it means", async () => {
+    const { desk, site, first, now } = await receivedFromCopy();
+    const lines = desk.ledger.issued().length;
+    const reason = await refusal(issued(desk, await requestFrom(site), { now }));
+    expect(reason).toContain(`license ${first.license_id} ${WHEN}`);
+    expect(reason).toContain("the site would lend its slots and those of a new license");
+    expect(reason).toContain('--accept-fork "REASON" goes on');
+    expect(desk.ledger.issued()).toHaveLength(lines);
+  });
+
+  test("is refused also where the site uses a renewal that answers no request", async () => {
+    const { desk, site } = await openDesk();
+    const first = await issued(desk, await requestFrom(site), { terms: { slots: 3 } });
+    expectOk(await site.upload(first.document));
+    const copy = await openAppliance({ folder: copyOf(site.folder), licenses: {} });
+    const renewal = await issued(desk, null, { renew: first.license_id });
+    expectOk(await site.upload(renewal.document));
+    const receipt = granted(await copy.licensing.remove(first.license_id, false, "test"));
+    await receive(desk, receipt, MONDAY);
+    const reason = await refusal(issued(desk, await requestFrom(site)));
+    expect(reason).toContain(`license ${first.license_id} ${WHEN}`);
+  });
+
+  test("is answered with --accept-fork, and the reason is put on the ledger", async () => {
+    const { desk, folder, site, first, now } = await receivedFromCopy();
+    const acceptFork = "the copy was a drill";
+    const next = await issued(desk, await requestFrom(site), { acceptFork, now });
+    const ledger = readFileSync(join(folder, "ledger.jsonl"), "utf8");
+    expect(ledger).toContain(`"type":"forked"`);
+    expect(ledger).toContain(acceptFork);
+    expect(next.license_id).not.toBe(first.license_id);
+  });
+
+  test("is answered when the site made it before it gave the license back", async () => {
+    const { desk, earlier, first, now } = await receivedFromCopy();
+    const next = await issued(desk, earlier, { now });
+    expect(next.license_id).not.toBe(first.license_id);
+  });
+
+  test("is answered where the site gave the license back once more", async () => {
+    const { desk, site, first, now } = await receivedFromCopy();
+    granted(await site.licensing.remove(first.license_id, false, "test"));
+    const next = await issued(desk, await requestFrom(site), { now });
+    expectOk(await site.upload(next.document));
+  });
+
+  test("is answered where the license was installed again with a serial that answers a request", async () => {
+    const air = await openAirgapSite();
+    const policy = await air.policy();
+    const license = { license_policy: policy, license_key: "MESH-0001", policy_id: "P-1" };
+    const install = async (now: typeof MONDAY): Promise<number> => {
+      const confirmation_code = await air.confirm(policy, await air.activationCode(), { now });
+      return expectOk(await air.add({ ...license, confirmation_code })).id;
+    };
+    const id = await install(MONDAY);
+    await receive(air.desk, granted(await air.site.licensing.remove(id, false, "test")), MONDAY);
+    expect(await install(hours(1))).toBe(id);
+    const product = air.desk.vendor.products[0] ?? "";
+    const request = await requestFrom(air.site, product);
+    expect(request.licenses).toMatchObject([{ license_id: id, serial: 2 }]);
+    expect(await issued(air.desk, request, { isNew: true })).toMatchObject({ serial: 1 });
+  });
 });
 
 describe("a license that was renewed from the ledger while the site gave it back", () => {
