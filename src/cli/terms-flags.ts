@@ -182,10 +182,8 @@ function fieldsIn(given: Given): object {
     if (text !== null) set(flag.field, valueOf(flag, text));
   }
   for (const [field, yes, , no] of SWITCHES) {
-    if (isSet(given, yes) && isSet(given, no)) {
-      throw new Misuse(`--${yes} and --${no} contradict each other`, "leave one of them out");
-    }
-    if (isSet(given, yes) || isSet(given, no)) set(field, isSet(given, yes));
+    const value = switchOf(given, yes, no);
+    if (value !== null) set(field, value);
   }
   if (stringOf(given, "consumptions") === "none") {
     if (Object.keys(counting).length > 1) {
@@ -197,6 +195,16 @@ function fieldsIn(given: Given): object {
     return { ...fields, consumption: null };
   }
   return Object.keys(counting).length > 0 ? { ...fields, consumption: counting } : fields;
+}
+
+/** A flag goes before the environment, as everywhere; two from one place contradict each other. */
+function switchOf(given: Given, yes: string, no: string): boolean | null {
+  const [isYes, isNo] = [isSet(given, yes), isSet(given, no)];
+  if (!isYes && !isNo) return null;
+  if (isYes !== isNo) return isYes;
+  const isFlag = (name: string): boolean => given.values.get(name)?.from === `--${name}`;
+  if (isFlag(yes) !== isFlag(no)) return isFlag(yes);
+  throw new Misuse(`--${yes} and --${no} contradict each other`, "leave one of them out");
 }
 
 function valueOf({ name, is, canBeUnset }: TermFlag, text: string): unknown {

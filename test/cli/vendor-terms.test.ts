@@ -116,6 +116,16 @@ describe("flags of terms", () => {
     });
   });
 
+  test("go before the environment, also where it says the opposite", async () => {
+    const desk = await VendorDesk.open();
+    const env = { BERTH_DISABLED: "true" };
+    const named = ["--dir", desk.path("desk"), "--policy-id", "p", "--product", "CAD"];
+    const words = ["vendor", "policy", ...named, "--dry-run", "--enabled"];
+    const said = await berth(words, { env });
+    expect([said.code, said.stderr]).toEqual([0, ""]);
+    expect(JSON.parse(said.stdout) as object).toMatchObject({ enabled: true });
+  });
+
   test.each<[string, string[], string, string]>([
     ["a number", ["--slots", "1.5"], "--slots must be a whole number from 0 to", 'not "1.5"'],
     ["a count too large", ["--slots", "2000000000000"], "from 0 to 1000000000000", "not 2000"],
