@@ -31,6 +31,8 @@ export interface Given {
 export const DONE = 0;
 export const FAILED = 1;
 export const MISUSED = 2;
+/** As a shell reports a process that Ctrl-C ended. */
+export const INTERRUPTED = 130;
 /** The data folder needs an operator; a service manager should not try again. */
 export const NEEDS_OPERATOR = 78;
 

@@ -10,8 +10,9 @@ import {
   RestoreUnfinished,
 } from "../store/refusal.ts";
 import { DeskRefused } from "../vendor/refusal.ts";
-import { FAILED, Failure, MISUSED, NEEDS_OPERATOR } from "./command.ts";
+import { FAILED, Failure, INTERRUPTED, MISUSED, NEEDS_OPERATOR } from "./command.ts";
 import { describeUnexpected, systemCode } from "./system-errors.ts";
+import { Interrupted } from "./terminal.ts";
 
 /** Why a command did not do what it was asked to. */
 export interface Refusal {
@@ -30,6 +31,7 @@ interface Described {
 const KINDS = [
   [Misuse, "misuse", MISUSED],
   [Failure, "failed", FAILED],
+  [Interrupted, "interrupted", INTERRUPTED],
   [DeskRefused, "desk_refused", FAILED],
   [BackupRefused, "backup_refused", FAILED],
   [MigrationFailed, "migration_failed", FAILED],

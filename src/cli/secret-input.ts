@@ -1,20 +1,36 @@
 import { readFileSync } from "node:fs";
 import { Misuse } from "../platform/options.ts";
+import { isAcceptablePassword, PASSWORD_RULE } from "../platform/passwords.ts";
 import { Failure } from "./command.ts";
+import { hintFor } from "./refusal-hints.ts";
 import { askHidden } from "./terminal.ts";
 
 /** From a person twice, unseen; from a pipe its first line. Never from the command line. */
 export async function readPassword(): Promise<string> {
-  if (process.stdin.isTTY) return askTwice("password");
+  if (process.stdin.isTTY) return askTwice("password", checkPassword);
   const [line = ""] = readFileSync(0, "utf8").split(/\r?\n/);
-  if (line === "") throw new Misuse("no password came in", "send it as one line");
+  if (line === "") {
+    const hint = "its first line is the password: berth admin password < FILE";
+    throw new Misuse("standard input holds no password", hint);
+  }
   return line;
 }
 
+/** In the server's words: it checks again. */
+function checkPassword(text: string): void {
+  if (isAcceptablePassword(text)) return;
+  const code = "invalid_parameter";
+  throw new Failure(`password must be ${PASSWORD_RULE} (${code})`, hintFor(code), code);
+}
+
 /** A new secret, typed twice by the person at the terminal. */
-export async function askTwice(what: string): Promise<string> {
+export async function askTwice(
+  what: string,
+  check: (text: string) => void = () => {},
+): Promise<string> {
   const first = await askSecret(what, `${what}: `);
   if (first === "") throw new Failure(`no ${what} was typed; nothing was changed`, "");
+  check(first);
   if ((await askSecret(what, `${what} again: `)) !== first) {
     throw new Failure(`the two are not the same; nothing was changed`, "run it again");
   }

@@ -74,9 +74,19 @@ export async function ask(question: string): Promise<boolean> {
   return /^y(?:es)?$/i.test(((await readLine()) ?? "").trim());
 }
 
+/** Ctrl-C where the terminal does not turn it into a signal. */
+export class Interrupted extends Error {
+  override readonly name = "Interrupted";
+  readonly hint = "";
+
+  constructor() {
+    super("interrupted; nothing was changed");
+  }
+}
+
 /**
  * Asks the person at the terminal for a secret, without showing it. Null: it was given up with
- * Ctrl-C or Ctrl-D, or the terminal was closed.
+ * Ctrl-D, or the terminal was closed.
  */
 export async function askHidden(question: string): Promise<string | null> {
   // Before the question: whoever answers at once must not be shown on the screen.
@@ -99,11 +109,14 @@ let typedAhead = "";
  */
 function readLine(): Promise<string | null> {
   const { stdin } = process;
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     let line = "";
-    const finish = (answer: string | null, rest = ""): void => {
+    const stop = (rest: string): void => {
       typedAhead = rest;
       stdin.off("data", onData).off("end", onEnd).pause();
+    };
+    const finish = (answer: string | null, rest = ""): void => {
+      stop(rest);
       resolve(answer);
     };
     const onEnd = (): void => finish(null);
@@ -112,8 +125,13 @@ function readLine(): Promise<string | null> {
       for (let at = 0; at < text.length; at += 1) {
         const character = text.charAt(at);
         if (ENTER.has(character)) return finish(line, text.slice(at + 1));
-        if (GIVEN_UP.has(character)) return finish(null);
-        line = BACKSPACE.has(character) ? line.replace(/.$/su, "") : line + character;
+        if (character === END_OF_INPUT) return finish(null);
+        if (character === INTERRUPT) {
+          stop("");
+          return reject(new Interrupted());
+        }
+        if (character === CLEAR_LINE) line = "";
+        else line = BACKSPACE.has(character) ? line.replace(/.$/su, "") : line + character;
       }
     };
     stdin.setEncoding("utf8");
@@ -123,8 +141,10 @@ function readLine(): Promise<string | null> {
 }
 
 const ENTER = new Set(["\r", "\n"]);
-/** Ctrl-C and Ctrl-D. */
-const GIVEN_UP = new Set(["\u0003", "\u0004"]);
+/** Ctrl-C, Ctrl-D and Ctrl-U. */
+const INTERRUPT = "\u0003";
+const END_OF_INPUT = "\u0004";
+const CLEAR_LINE = "\u0015";
 const BACKSPACE = new Set(["\u007f", "\b"]);
 
 const STDOUT = 1;

@@ -1,3 +1,12 @@
+const SHORTEST = 12;
+const LONGEST_BYTES = 1_024;
+
+/** Words that finish "password must be …". */
+export const PASSWORD_RULE = `${SHORTEST} characters or more, and at most ${LONGEST_BYTES} bytes`;
+
+export const isAcceptablePassword = (text: string): boolean =>
+  text.length >= SHORTEST && Buffer.byteLength(text) <= LONGEST_BYTES;
+
 const COST = { algorithm: "argon2id", memoryCost: 19_456, timeCost: 2 } as const;
 
 /**

@@ -125,7 +125,10 @@ test("short passwords are refused, and none is in a file, a log or a command lin
   const short = await site.tell(["admin", "user", "add", "ada"], "eleven char\n");
   expect([short.code, short.stderr]).toEqual([1, expect.stringContaining("12 characters")]);
   const none = await site.tell(["admin", "password"], "");
-  expect([none.code, none.stderr]).toEqual([2, expect.stringContaining("no password came in")]);
+  expect([none.code, none.stderr]).toEqual([
+    2,
+    expect.stringContaining("standard input holds no password"),
+  ]);
   const given = await site.tell(["admin", "password", "--password", PASSWORD]);
   expect(given.code).toBe(2);
 

@@ -72,7 +72,6 @@ describe.skipIf(process.platform === "win32")("on a terminal", () => {
   );
 
   test.each([
-    ["Ctrl-C", "\u0003"],
     ["Ctrl-D", "\u0004"],
     ["an empty line", ""],
   ])("berth admin password changes nothing after %s", async (_name, typed) => {
@@ -81,6 +80,46 @@ describe.skipIf(process.platform === "win32")("on a terminal", () => {
     const shown = await answeringAll(words, [["password: ", typed]]);
     expect([shown.code, shown.text]).toEqual([1, expect.stringContaining("no password was typed")]);
     expect(await usersIn(data)).toEqual([]);
+  });
+
+  test("berth admin password ends with 130 after Ctrl-C, and changes nothing", async () => {
+    const data = await site();
+    const words = ["admin", "password", "--data", data];
+    const shown = await answeringAll(words, [["password: ", "correct\u0003"]]);
+    expect([shown.code, shown.text]).toEqual([
+      130,
+      expect.stringContaining("berth: error: interrupted; nothing was changed"),
+    ]);
+    expect(await usersIn(data)).toEqual([]);
+  });
+
+  test.each([
+    ["too short", "elevencharz"],
+    ["too long", "\u00e9".repeat(513)],
+  ])("berth admin password refuses one that is %s before it asks again", async (_what, typed) => {
+    const data = await site();
+    const words = ["admin", "password", "--data", data];
+    const shown = await answeringAll(words, [["password: ", typed]]);
+    expect(shown.code).toBe(1);
+    expect(shown.text).not.toContain("password again");
+    const refused = await berth(words, { stdin: `${typed}\n` });
+    expect([refused.code, refused.stderr.trim()]).toEqual([
+      1,
+      "berth: error: password must be 12 characters or more, and at most 1024 bytes (invalid_parameter)",
+    ]);
+    expect(shown.text).toContain(refused.stderr.trim());
+  });
+
+  test("Ctrl-U clears what was typed of a password", async () => {
+    const data = await site();
+    const words = ["admin", "password", "--data", data];
+    const answer = `something else\u0015${GOOD}`;
+    const shown = await answeringAll(words, [
+      ["password: ", answer],
+      ["password again: ", GOOD],
+    ]);
+    expect([shown.code, shown.text]).toEqual([0, expect.stringContaining("may log in")]);
+    expect(await canLogIn(data, "admin", GOOD)).toBe(true);
   });
 
   test("berth admin password changes nothing when the terminal is closed", async () => {
@@ -120,7 +159,10 @@ describe("without a terminal", () => {
   test.each(COMMANDS)("berth %s is misuse when nothing comes in", async (_name, words) => {
     const data = await site();
     const { code, stderr } = await berth([...words, "--data", data], { stdin: "" });
-    expect([code, stderr]).toEqual([2, expect.stringContaining("no password came in")]);
+    expect([code, stderr]).toEqual([
+      2,
+      "berth: error: standard input holds no password\nberth: hint: its first line is the password: berth admin password < FILE\n",
+    ]);
     expect(await usersIn(data)).toEqual([]);
   });
 });

@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
+import { isAcceptablePassword, PASSWORD_RULE } from "../../platform/passwords.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import type { Instant } from "../../domain/time.ts";
 import { jsonBody } from "../body.ts";
@@ -57,9 +58,6 @@ const User = Type.Object(
 );
 const Done = Type.Object({ name: Type.String() }, { title: "Name" });
 
-const SHORTEST = 12;
-const LONGEST = 1_024;
-
 const NOT_A_LABEL = {
   code: "invalid_parameter",
   field: "name",
@@ -69,7 +67,7 @@ const NOT_A_LABEL = {
 const NOT_A_PASSWORD = {
   code: "invalid_parameter",
   field: "password",
-  expected: `${SHORTEST} characters or more, and at most ${LONGEST} bytes`,
+  expected: PASSWORD_RULE,
 } as const;
 
 /** Who may get in. */
@@ -207,6 +205,5 @@ function days(given: string | undefined): number | null {
 }
 
 function passwordIn(given = ""): string {
-  if (given.length >= SHORTEST && Buffer.byteLength(given) <= LONGEST) return given;
-  return refuse(NOT_A_PASSWORD);
+  return isAcceptablePassword(given) ? given : refuse(NOT_A_PASSWORD);
 }
