@@ -158,12 +158,17 @@ function parse(command: Command, argv: readonly string[]): { flags: Flags; words
   );
   const hint = `berth ${command.name} --help shows what it takes`;
   try {
-    const { values, positionals } = parseArgs({
+    const { values, positionals, tokens } = parseArgs({
       args: [...argv],
       options: { ...options, help: { type: "boolean", short: "h" } },
       allowPositionals: true,
       strict: true,
+      tokens: true,
     });
+    const repeated = repeatedFlag(command, tokens);
+    if (repeated !== null) {
+      throw new Misuse(`--${repeated} is given twice and takes one value`, hint);
+    }
     const extra = positionals[command.arguments?.length ?? 0];
     if (extra !== undefined) throw new Misuse(`${extra} is one word too many`, hint);
     return { flags: splitLists(command.options, values), words: positionals };
@@ -171,6 +176,17 @@ function parse(command: Command, argv: readonly string[]): { flags: Flags; words
     if (error instanceof Misuse) throw error;
     throw wrongFlag(command, error, hint);
   }
+}
+
+/** The first flag that is given again although only its last value would count. */
+function repeatedFlag(
+  { options }: Command,
+  tokens: readonly { readonly kind: string; readonly name?: string }[],
+): string | null {
+  const given = tokens.flatMap(({ kind, name }) => (kind === "option" && name) || []);
+  const single = options.filter(({ type }) => type === "string");
+  const isRepeated = (name: string): boolean => given.indexOf(name) !== given.lastIndexOf(name);
+  return single.find(({ name }) => isRepeated(name))?.name ?? null;
 }
 
 /** In our own words, as far as the parser's code tells what is wrong with which flag. */

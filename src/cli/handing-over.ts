@@ -1,6 +1,8 @@
 import { accessSync, constants } from "node:fs";
 import { dirname } from "node:path";
 import { realDisk } from "../platform/disk.ts";
+import type { Kind } from "../license/document.ts";
+import { KIND_NAMES, otherKind } from "../license/kind-names.ts";
 import { framesOf, qrTerminal } from "../license/qr.ts";
 import { Misuse } from "../platform/options.ts";
 import { isSet, stringOf, type Given } from "./command.ts";
@@ -29,19 +31,26 @@ export function printCodes(text: string, what: string): void {
 }
 
 /** Asked before anything is recorded that only this file would tell. */
-export function checkOut(given: Given): void {
+export function checkOut(given: Given, kind: Kind | null = null): void {
   const out = stringOf(given, "out");
   if (out === null) return;
-  refuseToOverwrite(out);
+  refuseToOverwrite(out, kind);
   accessSync(dirname(out), constants.W_OK);
 }
 
 /** Only an earlier document may be replaced: never a key, a ledger, or somebody's letter. */
-function refuseToOverwrite(path: string): void {
+function refuseToOverwrite(path: string, kind: Kind | null = null): void {
   refuseSpecialFile(path);
   const bytes = realDisk.read(path);
   if (bytes === null || bytes.length === 0) return;
   const text = new TextDecoder().decode(bytes.subarray(0, MOST)).trim();
+  const other = kind === null ? null : otherKind(text, kind);
+  if (kind !== null && other !== null) {
+    throw new Misuse(
+      `${path} is ${KIND_NAMES[other]} and is not replaced by ${KIND_NAMES[kind]}`,
+      "choose another --out",
+    );
+  }
   if (/^[\w-]+\.[\w-]+\.[\w-]+$/.test(text)) return;
   throw new Misuse(
     `${path} is there already and is not one of our documents`,

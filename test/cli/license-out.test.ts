@@ -1,7 +1,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { berth, doneJson } from "../support/berth.ts";
+import { berth, done, doneJson } from "../support/berth.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -40,4 +40,34 @@ test.each(PLACES)("nothing is recorded for %s", async (_what, place) => {
   }
   expect(await walked(folder)).toEqual(before);
   expect(existsSync(join(root, "missing"))).toBe(false);
+});
+
+test("a document of another kind is not replaced by a request or a receipt", async () => {
+  const [folder, root] = [join(tempFolder(), "data"), tempFolder()];
+  const id = await makeSite(folder, { product: "cad" });
+  const asked = join(root, "request.jwt");
+  const request = ["license", "request", "--product", "cad", "--data", folder];
+  await done([...request, "--out", asked]);
+  const desk = ["--dir", join(root, "desk")];
+  await done(["vendor", "init", ...desk, "--name", "Acme", "--no-passphrase", "--product", "cad"]);
+  const license = join(root, "license.jwt");
+  const terms = ["--request", asked, "--allow-weak-binding", "--out", license];
+  await done(["vendor", "issue", ...desk, ...terms]);
+  const bytes = readFileSync(license, "utf8");
+  const before = await walked(folder);
+  for (const [words, kind] of [
+    [request, "a license request"],
+    [["license", "remove", String(id), "--yes", "--data", folder], "a receipt"],
+  ] as const) {
+    const { code, stdout, stderr } = await berth([...words, "--out", license]);
+    expect([code, stdout, stderr]).toEqual([
+      2,
+      "",
+      `berth: error: ${license} is a license and is not replaced by ${kind}\nberth: hint: choose another --out\n`,
+    ]);
+  }
+  expect(readFileSync(license, "utf8")).toBe(bytes);
+  expect(await walked(folder)).toEqual(before);
+  // An earlier request makes way for a new one.
+  await done([...request, "--out", asked]);
 });

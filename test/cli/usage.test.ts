@@ -262,3 +262,28 @@ describe("misuse is exit code 2, with an error and a hint, and leaves no trace",
     expect(stderr).not.toContain("\u202e");
   });
 });
+
+test.each([
+  ["license request", ["--product", "CAD", "--product=CAE"], "--product"],
+  [
+    "serve",
+    ["--data", "/dev/null/x", "--listen", "127.0.0.1:0", "--listen", "[::1]:0"],
+    "--listen",
+  ],
+  ["license list", ["--data", "/nowhere/a", "--data", "/nowhere/b"], "--data"],
+])("berth %s refuses a flag of one value that is given twice", async (name, flags, flag) => {
+  const { code, stdout, stderr } = await berth([...name.split(" "), ...flags]);
+  expect([code, stdout, stderr]).toEqual([
+    2,
+    "",
+    `berth: error: ${flag} is given twice and takes one value\nberth: hint: berth ${name} --help shows what it takes\n`,
+  ]);
+});
+
+test("a list may be given in several flags, and a switch twice", async () => {
+  const flags = ["--names", "a.lan", "--names", "b.lan", "--json", "--json"];
+  const { names } = JSON.parse(await done(["config", ...flags])) as {
+    readonly names: { readonly value: readonly string[] };
+  };
+  expect(names.value).toEqual(["a.lan", "b.lan"]);
+});

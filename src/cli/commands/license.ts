@@ -46,7 +46,7 @@ const request: Command = {
   ],
   examples: ["berth license request --product CAD --out request.jwt"],
   async run(given) {
-    checkOut(given);
+    checkOut(given, "request");
     const named = stringOf(given, "product");
     const { reply, choice } = await reach(place(given), async (call) => {
       const choice = named === null ? await productFor(call) : null;
@@ -140,7 +140,7 @@ const remove: Command = {
     if (license_id === undefined) {
       throw new Misuse("ID must be given", "berth license list shows what is installed");
     }
-    checkOut(given);
+    checkOut(given, "receipt");
     const question = `license ${license_id} is given back for good, and its slots end; go on?`;
     await confirm(given, question);
     const body = { license_id, with_borrows: isSet(given, "with-borrows") };
