@@ -13,8 +13,13 @@ export function trustFacts(shown: VendorReply, known: VendorReply | null): strin
     ],
     ["fingerprint", changed(shown.fingerprint, before.fingerprint)],
     ["version", changed(String(shown.version), String(before.version))],
+    ...(shown.retired ?? []).map(({ key, from }) => ["retired", `${key} (${retiredText(from)})`]),
   ];
 }
+
+/** A day is enough where it begins with one. */
+const retiredText = (from: string | null): string =>
+  from === null ? "at once" : `from ${from.replace(/T00:00:00\.000Z$/, "")}`;
 
 const changed = (now: string, before: string): string =>
   now === before ? now : `${now} (was ${before})`;

@@ -27,3 +27,14 @@ test("the facts of a newer trust document name what it changes", () => {
     ["version", "3 (was 1)"],
   ]);
 });
+
+test("the facts of a trust document name the keys that it retires, with their day", () => {
+  const retired = [
+    { key: "FEDCBA9876543210", from: "2027-01-02T00:00:00.000Z" },
+    { key: "0123456789ABCDEF", from: null },
+  ];
+  expect(trustFacts({ ...KNOWN, retired }, KNOWN).slice(4)).toEqual([
+    ["retired", "FEDCBA9876543210 (from 2027-01-02)"],
+    ["retired", "0123456789ABCDEF (at once)"],
+  ]);
+});

@@ -96,6 +96,41 @@ describe("berth trust add of a successor document", () => {
     expect(await loop.trusted()).toMatchObject([{ version: 2, fingerprint }]);
   });
 
+  test.each(WAYS)(
+    "names the keys it retires before it is accepted, in %s",
+    async (_way, served) => {
+      const loop = new Loop();
+      const { vendor } = await loop.makeDesk("CAD");
+      await loop.makeSite();
+      if (served) await start(["serve", ...loop.data]);
+      await done([...loop.trust("trust.jwt"), "--yes"]);
+      expect((await loop.trusted())[0]).not.toHaveProperty("retired");
+      const day = "2027-01-02";
+      const retire = ["--retire-old", "--from", day, "--no-passphrase", ...loop.desk];
+      await done(["vendor", "successor", ...retire]);
+      const unasked = await berth(loop.trust("successor-2.jwt"));
+      expect([unasked.code, unasked.stdout]).toEqual([
+        2,
+        expect.stringContaining(`retired      ${vendor} (from ${day})\n`),
+      ]);
+      await done([...loop.trust("successor-2.jwt"), "--yes"]);
+      expect(await loop.trusted()).toMatchObject([
+        { version: 2, retired: [{ key: vendor, from: `${day}T00:00:00.000Z` }] },
+      ]);
+    },
+  );
+
+  test("names a key that it retires at once without a day", async () => {
+    const loop = new Loop();
+    const { vendor } = await loop.makeDesk("CAD");
+    await loop.makeSite();
+    await done([...loop.trust("trust.jwt"), "--yes"]);
+    await done(["vendor", "successor", "--retire-old", "--no-passphrase", ...loop.desk]);
+    const shown = await done([...loop.trust("successor-2.jwt"), "--yes"]);
+    expect(shown).toContain(`retired      ${vendor} (at once)\n`);
+    expect(await loop.trusted()).toMatchObject([{ retired: [{ key: vendor, from: null }] }]);
+  });
+
   test("says that nothing is new when it is given once more", async () => {
     const loop = new Loop();
     await loop.makeDesk("CAD");

@@ -1,11 +1,23 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
+import { instant, SECOND } from "../../domain/time.ts";
 import type { VendorView } from "../../operations/licensing.ts";
+import { rfc3339 } from "../../platform/rfc3339.ts";
 import { jsonBody, uploadBody } from "../body.ts";
 import { describe } from "../describe.ts";
 import { refuse, unwrap } from "../faults.ts";
 import { boolean, fields, identifier, licenseId } from "../fields.ts";
 import type { RouteDeps } from "./deps.ts";
+
+const RetiredKey = Type.Object(
+  {
+    key: Type.String({ description: "The key's id." }),
+    from: Type.Union([Type.String({ format: "date-time" }), Type.Null()], {
+      description: "From when on nothing that it signed is taken; null: at once.",
+    }),
+  },
+  { title: "RetiredKey" },
+);
 
 const VendorReply = Type.Object(
   {
@@ -14,6 +26,9 @@ const VendorReply = Type.Object(
     version: Type.Integer(),
     products: Type.Array(Type.String()),
     fingerprint: Type.String({ description: "To compare with the vendor by voice." }),
+    retired: Type.Optional(
+      Type.Array(RetiredKey, { description: "Keys that the vendor retired; absent: none." }),
+    ),
   },
   { title: "Vendor" },
 );
@@ -128,10 +143,17 @@ const vendorReply = ({
   version,
   products,
   fingerprint,
+  retired,
 }: VendorView): VendorReply => ({
   vendor,
   name,
   version,
   products: [...products],
   fingerprint,
+  ...(retired !== undefined && {
+    retired: retired.map(({ key, from }) => ({
+      key,
+      from: from === undefined ? null : rfc3339(instant(from * SECOND)),
+    })),
+  }),
 });

@@ -7,6 +7,9 @@ export const trust = {
   products: "Products",
   noProducts: "none",
   fingerprint: "Fingerprint",
+  retired: "Retired key",
+  retiredKey: (key: string, from: string | null) =>
+    from === null ? `${key}, at once` : `${key}, from ${from.slice(0, 10)}`,
   file: "Trust file",
   version: (version: number, id: string) => `version ${version}, of ${id}`,
   add: "Add a vendor",
