@@ -29,7 +29,8 @@ export type Fault =
       readonly who: "user" | "peer";
       readonly slots: number;
     }
-  | { readonly code: "user_not_registered" }
+  /** `slot`: what was looked for, where it could be either. */
+  | { readonly code: "user_not_registered"; readonly slot?: "license" | "feature" }
   | { readonly code: "license_borrow_not_allowed" }
   | { readonly code: "borrow_until_not_valid"; readonly latest: Instant }
   /** `canReturn`: the license lets the device that has the slot give it back before then. */

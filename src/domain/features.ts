@@ -35,7 +35,7 @@ export function decideRegisterFeature(
   const valid = validOf(state, licenses, at);
   if (!valid.ok) return valid;
   const held = valid.value.filter(({ pool }) => holding(pool, user, at) !== null);
-  if (held.length === 0) return no({ code: "user_not_registered" });
+  if (held.length === 0) return no({ code: "user_not_registered", slot: "license" });
   const found = usable(held, code, at);
   if (!found.ok) return found;
   const floating = found.value.flatMap(({ license, feature }) => {
@@ -127,7 +127,7 @@ export function decideReleaseFeature(
     };
     return decided([event], { license: license.id, feature: code });
   }
-  return no({ code: "user_not_registered" });
+  return no({ code: "user_not_registered", slot: "feature" });
 }
 
 export function decideReleaseAllFeatures(

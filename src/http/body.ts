@@ -1,6 +1,6 @@
 import { Type, type TObject } from "@sinclair/typebox";
-import { TypeCompiler, type TypeCheck } from "@sinclair/typebox/compiler";
-import { faultOf, Refusal, refuse } from "./faults.ts";
+import { TypeCompiler, type TypeCheck, type ValueError } from "@sinclair/typebox/compiler";
+import { faultOf, Refusal, refuse, type AnyFault } from "./faults.ts";
 import { matchFields } from "./fields.ts";
 import type { ReplyHeaders } from "./ignored-fields.ts";
 import { ignoreQuery } from "./query.ts";
@@ -78,12 +78,28 @@ function bodyOf<S extends TObject>(
       const body = await read(request, set.headers);
       compiled ??= TypeCompiler.Compile(schema);
       if (!compiled.Check(body)) {
-        const fields = new Set([...compiled.Errors(body)].map(({ path }) => path.slice(1)));
-        refuse({ code: "invalid_type", fields: [...fields] });
+        refuse(wrongTypes(schema, [...compiled.Errors(body)]));
       }
       context.body = body;
     },
   } as const;
+}
+
+/** Which fields are wrong, by what each of them may be. */
+function wrongTypes(schema: TObject, errors: readonly ValueError[]): AnyFault {
+  const wrong = [...new Map(errors.map(({ path, value }) => [path.slice(1), value]))];
+  const kindOf = ([name, value]: [string, unknown]): "fields" | "numbers" | "booleans" => {
+    const tolerates: unknown = schema.properties[name]?.["tolerates"];
+    if (tolerates === "boolean") return "booleans";
+    return tolerates === "integer" && typeof value === "number" ? "numbers" : "fields";
+  };
+  const named = (kind: string) => wrong.filter((one) => kindOf(one) === kind).map(([name]) => name);
+  return {
+    code: "invalid_type",
+    fields: named("fields"),
+    numbers: named("numbers"),
+    booleans: named("booleans"),
+  };
 }
 
 async function firstFile(bytes: Uint8Array<ArrayBuffer>, type: string): Promise<string> {
@@ -107,6 +123,7 @@ async function readObject(request: Request, rules: BodyRules): Promise<Record<st
 }
 
 function objectIn(bytes: Uint8Array): Record<string, unknown> {
+  if (bytes.length === 0) refuse({ code: "invalid_json", isEmpty: true });
   const value = parse(bytes);
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     return refuse({ code: "body_not_object" });

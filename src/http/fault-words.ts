@@ -1,7 +1,7 @@
 import type { GivenBack } from "../domain/fault.ts";
-import type { Instant } from "../domain/time.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import type { AnyFault, Code } from "./faults.ts";
+import { BUSY, list, NOT_HELD, noSlot, wrongTypes } from "./fault-sentences.ts";
 
 type Named<C extends Code> = Extract<AnyFault, { readonly code: C }>;
 
@@ -13,7 +13,13 @@ export interface Row<C extends Code> {
 
 /** One row per fault. A fault added to the rules without its row here does not compile. */
 export const FAULTS: { readonly [C in Code]: Row<C> } = {
-  invalid_json: { status: 400, say: () => "the body is not valid JSON in UTF-8" },
+  invalid_json: {
+    status: 400,
+    say: ({ isEmpty }) =>
+      isEmpty === true
+        ? "the body is empty: send a JSON object, at least {}"
+        : "the body is not valid JSON in UTF-8",
+  },
   body_not_object: { status: 400, say: () => "the body must be a JSON object" },
   unsupported_media_type: {
     status: 415,
@@ -24,7 +30,7 @@ export const FAULTS: { readonly [C in Code]: Row<C> } = {
   },
   too_large: { status: 413, say: ({ bytes }) => `the body may have at most ${bytes} bytes` },
   too_complex: { status: 400, say: () => "the body may nest 8 levels and hold 64 keys at most" },
-  invalid_type: { status: 400, say: ({ fields }) => `${list(fields)} must be a string` },
+  invalid_type: { status: 400, say: wrongTypes },
   invalid_number: {
     status: 400,
     say: ({ field, most }) => `${field} must be a whole number in plain digits, up to ${most}`,
@@ -58,12 +64,14 @@ export const FAULTS: { readonly [C in Code]: Row<C> } = {
   },
   unauthorized: {
     status: 401,
-    say: ({ plane }) =>
+    say: ({ plane, isMissing }) =>
       plane === "client"
         ? "log in at /auth and send the token as Authorization: Bearer"
         : plane === "admin"
           ? "administration needs a credential: berth admin token, sent as Authorization: Bearer"
-          : "the name or the password is wrong",
+          : isMissing === true
+            ? "HTTP Basic credentials are missing or cannot be read: send the name and the password"
+            : "the name or the password is wrong",
   },
   tls_required: {
     status: 403,
@@ -105,7 +113,7 @@ export const FAULTS: { readonly [C in Code]: Row<C> } = {
   },
   user_not_registered: {
     status: 400,
-    say: () => "the user holds no such slot",
+    say: ({ slot }) => (slot === undefined ? "the user holds no such slot" : NOT_HELD[slot]),
   },
   license_borrow_not_allowed: { status: 400, say: () => "the license does not allow borrowing" },
   borrow_until_not_valid: {
@@ -257,11 +265,6 @@ export const FAULTS: { readonly [C in Code]: Row<C> } = {
   storage_failed: { status: 503, say: () => "the disk failed: nothing can be promised, try again" },
 };
 
-const BUSY = {
-  requests: "too many requests at once; try again",
-  streams: "too many pages watch already; close one of them",
-};
-
 const signedElsewhere = (appliances: Named<"hardware_mismatch">["appliances"]): string =>
   appliances === undefined
     ? "the license was signed for other hardware; make a new request for this machine"
@@ -272,12 +275,3 @@ const givenBackText = (givenBack: GivenBack | undefined): string | null =>
   givenBack === undefined
     ? null
     : `license ${givenBack.license} was given back on ${rfc3339(givenBack.at)}; make a new request`;
-
-function noSlot(slots: number, nextFree: Instant | null): string {
-  const taken = slots === 1 ? "the only slot is taken" : `all ${slots} slots are taken`;
-  if (slots === 0) return "the license has no slots";
-  return nextFree === null ? taken : `${taken}; the next one comes free by ${rfc3339(nextFree)}`;
-}
-
-const list = (words: readonly string[]): string =>
-  words.length < 2 ? (words[0] ?? "") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;

@@ -13,12 +13,18 @@ import type { ErrandFault } from "./served.ts";
 
 /** Every way a request itself can be wrong, before any rule is asked. */
 export type WireFault =
-  | { readonly code: "invalid_json" }
+  | { readonly code: "invalid_json"; readonly isEmpty?: true }
   | { readonly code: "body_not_object" }
   | { readonly code: "unsupported_media_type"; readonly takesFiles?: true }
   | { readonly code: "too_large"; readonly bytes: number }
   | { readonly code: "too_complex" }
-  | { readonly code: "invalid_type"; readonly fields: readonly string[] }
+  | {
+      readonly code: "invalid_type";
+      /** What must be a string; below, what may be something else as well. */
+      readonly fields: readonly string[];
+      readonly numbers?: readonly string[];
+      readonly booleans?: readonly string[];
+    }
   | { readonly code: "invalid_number"; readonly field: string; readonly most: number }
   | { readonly code: "invalid_boolean"; readonly field: string }
   | { readonly code: "invalid_timestamp"; readonly field: string }
@@ -31,7 +37,8 @@ export type WireFault =
   | { readonly code: "wrong_appliance" }
   | { readonly code: "cross_site" }
   | { readonly code: "forbidden"; readonly reason: "network" | "role" | "user" }
-  | { readonly code: "unauthorized"; readonly plane?: Plane }
+  /** Without a plane: a login, and whether it had a name and a password. */
+  | { readonly code: "unauthorized"; readonly plane?: Plane; readonly isMissing?: true }
   | { readonly code: "tls_required" }
   | { readonly code: "too_many_requests"; readonly busy: "requests" | "streams" }
   | { readonly code: "not_served" }

@@ -67,7 +67,7 @@ describe("registering a feature", () => {
   });
 
   test("needs a slot of the license that is held now", () => {
-    const fault = { code: "user_not_registered" } as const;
+    const fault = { code: "user_not_registered", slot: "license" } as const;
     registered.at(MONDAY).when(registerFeature("eve", "mesh")).refuses(fault);
     registered.at(minutes(30)).when(registerFeature("ada", "mesh")).refuses(fault);
     const last = before(minutes(30));
@@ -166,7 +166,7 @@ describe("releasing a feature", () => {
   });
 
   test("is for who has it now", () => {
-    const fault = { code: "user_not_registered" } as const;
+    const fault = { code: "user_not_registered", slot: "feature" } as const;
     used.at(MONDAY).when(releaseFeature("bob", "mesh")).refuses(fault);
     used.at(minutes(10)).when(releaseFeature("ada", "mesh")).refuses(fault);
     const code = "constructor";

@@ -184,6 +184,9 @@ describe("/auth", () => {
     authorization: `Basic ${Buffer.from(`${name}:${password}`).toString("base64")}`,
   });
 
+  const NO_BASIC =
+    "HTTP Basic credentials are missing or cannot be read: send the name and the password";
+
   test("gives a token for the right password, and it works for an hour", async () => {
     const { site } = await withUser();
     await site.services.access.setUser("root", "admin", PASSWORD, "test");
@@ -213,9 +216,16 @@ describe("/auth", () => {
     "%j is no login",
     async (authorization) => {
       const { site } = await withUser();
-      expectRefusal(await site.get("/auth", { authorization }), 401, "unauthorized");
+      const [response, body] = await site.get("/auth", { authorization });
+      expect(expectRefusal([response, body], 401, "unauthorized")).toBe(NO_BASIC);
+      expect(response.headers.get("www-authenticate")).toStartWith("Basic");
     },
   );
+
+  test("a call without credentials is told that HTTP Basic credentials are missing", async () => {
+    const { site } = await withUser();
+    expect(expectRefusal(await site.get("/auth"), 401, "unauthorized")).toBe(NO_BASIC);
+  });
 
   test("slows down whoever guesses, and nobody else", async () => {
     const { site } = await withUser();

@@ -1,5 +1,11 @@
 import { describe, expect, test } from "bun:test";
-import { expectOk, expectUnchanged, openAppliance, type Appliance } from "../support/api.ts";
+import {
+  expectOk,
+  expectRefusal,
+  expectUnchanged,
+  openAppliance,
+  type Appliance,
+} from "../support/api.ts";
 
 async function using(): Promise<Appliance> {
   const site = await openAppliance();
@@ -35,6 +41,18 @@ describe.each(["featureRelease", "feature_release"])("POST %s", (operation) => {
     const site = await using();
     await expectUnchanged(site, 400, code, () => site.post(operation, fields));
   });
+});
+
+test("a refusal says whether it is the feature's slot or the license's that is not held", async () => {
+  const site = await using();
+  const released = await site.post("featureRelease", { user: "bob", feature: "view" });
+  expect(expectRefusal(released, 400, "user_not_registered")).toBe(
+    "the user holds no slot of the feature",
+  );
+  const taken = await site.featureRegister({ user: "eve", feature: "view" });
+  expect(expectRefusal(taken, 400, "user_not_registered")).toBe(
+    "the user holds no slot of the license; register takes one",
+  );
 });
 
 test.each(["featureRelease/all", "feature_release/all"])(

@@ -61,6 +61,39 @@ test("all fields of a wrong type are named at once", async () => {
   expect(message).toBe("product, user and ip_local must be a string");
 });
 
+test.each<[string, Record<string, unknown>, string]>([
+  ["add_consumption", { consumptions: 5.5 }, "consumptions must be a whole number"],
+  [
+    "add_consumption",
+    { consumptions: 5.5, max_overages: 0.5 },
+    "consumptions and max_overages must be a whole number",
+  ],
+  ["add_consumption", { consumptions: true }, "consumptions must be a string"],
+  ["add_consumption", { allow_overages: 2 }, "allow_overages must be true or false"],
+  [
+    "add_consumption",
+    { product: 1, consumptions: 5.5, allow_overages: [] },
+    "product must be a string; consumptions must be a whole number; " +
+      "allow_overages must be true or false",
+  ],
+  ["register", { user: "ada", license_id: 1.5 }, "license_id must be a whole number"],
+])("%s with %j says what the type must be", async (call, body, expected) => {
+  const site = await openAppliance();
+  const refused = () => site.post(call, body);
+  expect(await expectUnchanged(site, 400, "invalid_type", refused)).toBe(expected);
+});
+
+test.each(["register", "license/upload"])(
+  "an empty body of %s is refused with what to send at least",
+  async (call) => {
+    const site = await openAppliance();
+    const headers = { "content-type": "application/json" };
+    const refused = () => site.send("POST", `/api/v4/${call}`, { headers, body: "" });
+    const message = await expectUnchanged(site, 400, "invalid_json", refused);
+    expect(message).toBe("the body is empty: send a JSON object, at least {}");
+  },
+);
+
 const NOT_NUMBERS = [
   "1e3",
   "0x10",

@@ -20,7 +20,7 @@ export const auth = ({ access, peerOf, recognize }: RouteDeps) =>
     "/auth",
     async ({ request }): Promise<typeof Reply.static> => {
       const given = basicIn(request.headers.get("authorization") ?? "");
-      if (given === null) return refuse({ code: "unauthorized" });
+      if (given === null) return refuse({ code: "unauthorized", isMissing: true });
       const { name, password } = given;
       const { actor, token } = unwrap(await access.login(name, password, peerOf(request)));
       recognize(request, actor);
