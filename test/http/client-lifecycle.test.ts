@@ -7,7 +7,7 @@ import { clientLifecycle } from "../../src/web/texts/client-lifecycle.ts";
 import { openAppliance, type Appliance, type ApplianceOptions } from "../support/api.ts";
 import { FaultyDisk } from "../support/faulty-disk.ts";
 import { readme } from "../support/readme.ts";
-import { counting } from "../support/scenario.ts";
+import { counting, feature } from "../support/scenario.ts";
 
 /** What the table names of any answer. */
 interface Reply {
@@ -16,6 +16,7 @@ interface Reply {
   readonly total_consumptions?: number;
   readonly registered_at?: string;
   readonly expires_at?: string;
+  readonly lease?: string;
   readonly floating_timeout?: number;
 }
 
@@ -255,3 +256,89 @@ test.each(["register", "add_consumption"])(
     ]);
   },
 );
+
+const VIEW = feature("view", { floating: { slots: 1, timeoutMinutes: 6 } });
+
+test("a floating feature is lost without its own heartbeat, although the license's slot is kept", async () => {
+  const site = await Site.open({ licenses: { 1: { ...LICENSE[1], features: [VIEW] } } });
+  const client = await started(site, "ada");
+  await started(site, "grace");
+  const take = (user: string) => site.post("featureRegister", { user, feature: "view" });
+  const [, taken] = await take("ada");
+  expect(taken.floating_timeout).toBe(6);
+  for (let beat = 0; beat < 6; beat += 1) {
+    site.wait(2 * MINUTE);
+    expect((await take("ada"))[0]).toBe(200);
+    expect((await take("grace"))[1].code).toBe("floating_not_available");
+    expect(await client.heartbeat()).toBe("held");
+    expect((await site.post("register", { user: "grace" }))[0]).toBe(200);
+  }
+  site.wait(5 * MINUTE);
+  expect(await client.heartbeat()).toBe("held");
+  expect((await site.post("register", { user: "grace" }))[0]).toBe(200);
+  site.wait(MINUTE);
+  expect((await take("grace"))[0]).toBe(200);
+  expect((await take("ada"))[1].code).toBe("floating_not_available");
+});
+
+test("a borrow needs no heartbeat, and the next lease comes with the same X-Nonce", async () => {
+  const site = await Site.open();
+  const nonce = { "x-nonce": "device-0123456789" };
+  const until = (hours: number) => new Date(site.now() + hours * HOUR).toISOString();
+  const [, first] = await site.post("borrow", { user: "ada", borrowed_until: until(10) }, nonce);
+  expect(first.lease).toBeString();
+  site.wait(9 * HOUR);
+  const [, next] = await site.post("borrow", { user: "ada", borrowed_until: until(10) }, nonce);
+  expect(next.registered_at).toBe(first.registered_at ?? "");
+  expect(next.lease).not.toBe(first.lease ?? "");
+  expect(await site.post("unregister", { user: "ada" })).toEqual([
+    200,
+    { text: "user_unregistered" },
+  ]);
+});
+
+test("a borrow that may not be given back early stays taken until borrowed_until", async () => {
+  const site = await Site.open({ licenses: { 1: { ...LICENSE[1], earlyReturn: false } } });
+  const borrowed_until = new Date(site.now() + 10 * HOUR).toISOString();
+  await site.post("borrow", { user: "ada", borrowed_until });
+  const [status, { code }] = await site.post("unregister", { user: "ada" });
+  expect([status, code]).toEqual([400, "early_return_not_allowed"]);
+  site.wait(10 * HOUR - 1);
+  expect(await site.appliance.holders()).toEqual(["ada"]);
+  site.wait(1);
+  expect(await site.appliance.holders()).toEqual([]);
+});
+
+test("the end of the license comes before expires_at", async () => {
+  const start = (await openAppliance()).clock.now;
+  const validUntil = later(start, 10 * MINUTE);
+  const site = await Site.open({ licenses: { 1: { ...LICENSE[1], validUntil } } });
+  const client = await started(site, "ada");
+  expect(Date.parse(client.held?.expires_at ?? "")).toBeGreaterThan(validUntil);
+  site.wait(10 * MINUTE);
+  expect((await site.post("register", { user: "ada" }))[1].code).toBe("license_expired");
+});
+
+test("with a login a caller acts only for its own name, and its token ends after an hour", async () => {
+  const site = await openAppliance({ gate: { clientAuth: "login" } });
+  const [name, password] = ["ada@ws-17", "a long enough password"];
+  await site.services.access.setUser(name, "user", password, "test");
+  const basic = `Basic ${Buffer.from(`${name}:${password}`).toString("base64")}`;
+  const [, { token }] = await site.get<{ token: string }>("/auth", { authorization: basic });
+  const register = async (user: string) =>
+    (await site.register({ user }, { authorization: `Bearer ${token}` }))[0].status;
+  expect(await register("ada@ws-17")).toBe(200);
+  expect(await register("ada")).toBe(403);
+  site.clock.now = later(site.clock.now, HOUR);
+  expect(await register("ada@ws-17")).toBe(401);
+});
+
+test("a borrow that is repeated with its Idempotency-Key tells of a slot that was given back", async () => {
+  const site = await Site.open();
+  const key = { "idempotency-key": "trip-1" };
+  const [, first] = await site.post("borrow", { user: "ada" }, key);
+  await site.post("unregister", { user: "ada" });
+  const [status, again] = await site.post("borrow", { user: "ada" }, key);
+  expect([status, again.registered_at]).toEqual([200, first.registered_at]);
+  expect(await site.appliance.holders()).toEqual([]);
+});

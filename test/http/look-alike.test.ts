@@ -1,6 +1,6 @@
 // A server of the site's own making: it has the appliance's key and genuine licenses, and signs
 // whatever leases it likes. The README's checks hold them to what the vendor signed.
-import { describe, expect, test } from "bun:test";
+import { describe, expect, onTestFinished, setSystemTime, test } from "bun:test";
 import { importJWK, SignJWT } from "jose";
 import type { Terms } from "../../src/domain/terms.ts";
 import { DAY, HOUR, instant, later, MINUTE, type Instant } from "../../src/domain/time.ts";
@@ -193,6 +193,23 @@ describe.each([
     const renewed = await prove({ ...TERMS, borrowHours: 2 }, { serial: 2 });
     const { lease } = expectOk(await site.register({ user: "ada" }, { "x-nonce": NONCE }));
     expect(await renewed.check(lease ?? "")).toMatchObject({ exp: seconds(later(NOW, 2 * HOUR)) });
+  });
+
+  test.each([
+    ["ended 59 s ago", { iat: -HOURS, exp: -59 }, null],
+    ["ended 60 s ago", { iat: -HOURS, exp: -60 }, '"exp" claim timestamp check failed'],
+    ["begins in 60 s", { iat: 60, exp: HOURS }, null],
+    ["begins in 61 s", { iat: 61, exp: HOURS }, "the lease begins in the future"],
+  ])("gives 60 s of leeway to a lease that %s", async (_when, { iat, exp }, reason) => {
+    const site = await open();
+    const proof = await site.prove(TERMS);
+    const now = seconds(NOW);
+    const lease = await mint(site, proof, { iat: now + iat, exp: now + exp });
+    // The application's clock is what counts, and it must not go on while a busy machine waits.
+    setSystemTime(new Date(now * 1_000));
+    onTestFinished(() => void setSystemTime());
+    if (reason === null) expect(await proof.check(lease)).toMatchObject({ sub: "eve" });
+    else expect(proof.check(lease)).rejects.toThrow(reason);
   });
 
   test("accepts a look-alike's that keeps to the license: that is not stopped here", async () => {

@@ -8,6 +8,10 @@ export const clientLifecycle: readonly (readonly [situation: string, action: str
     "`register`. Keep `registered_at`, `expires_at` and `floating_timeout` (minutes) of the answer.",
   ],
   [
+    "`floating_not_available` at the start",
+    "All slots are taken; `message` says when the next comes free. Tell the user, try again later.",
+  ],
+  [
     "Choosing `user`",
     "A slot belongs to a name. For one slot per machine, send `ada@ws-17` instead of `ada`.",
   ],
@@ -22,6 +26,10 @@ export const clientLifecycle: readonly (readonly [situation: string, action: str
   [
     "The server is unreachable",
     "Go on until `expires_at`. Retry every 10 to 30 s, at random. At `expires_at`, stop.",
+  ],
+  [
+    "The license’s end",
+    "It can come before `expires_at`: `validity_period` plus its grace. Stop at the earlier of both.",
   ],
   [
     "5xx or 429",
@@ -43,8 +51,50 @@ export const clientLifecycle: readonly (readonly [situation: string, action: str
     "After sleep",
     "`register` at once, then compare `registered_at`. The same value: the slot was never lost.",
   ],
-  ["End", "`unregister`. If that fails, or says `user_not_registered`, nothing needs to be done."],
-  ["Clocks", "Times are the server’s. Allow 60 s of leeway, also when checking a lease."],
+  [
+    "End",
+    "`unregister`. If it fails or says `user_not_registered`, a slot that is not borrowed ends itself.",
+  ],
+  [
+    "Floating features",
+    "`featureRegister`, and again as heartbeat: at a third of the feature’s own `floating_timeout`.",
+  ],
+  [
+    "A feature’s slot",
+    "Needs its own heartbeat besides `register`, and ends with the license’s slot at the latest.",
+  ],
+  [
+    "Before going offline",
+    "`borrow` with `X-Nonce`. Keep `borrowed_until`, the `lease` and the license beside it.",
+  ],
+  [
+    "Borrowed and offline",
+    "No heartbeat is needed. Check the lease at each start. Stop at its `exp`.",
+  ],
+  [
+    "The next lease",
+    "Online again: `borrow` with a later `borrowed_until` and the same `X-Nonce`.",
+  ],
+  [
+    "End of a borrow",
+    "`unregister` while online. If that fails, the slot stays taken until `borrowed_until`.",
+  ],
+  [
+    "`early_return_not_allowed`",
+    "The license forbids giving back early: the slot stays taken until `borrowed_until`.",
+  ],
+  [
+    'Login (`client_auth = "login"`)',
+    "`GET /auth` with HTTP Basic gives a token for an hour. At 401, log in again.",
+  ],
+  [
+    "Names with a login",
+    "A caller acts only for its own name, else 403: `ada@ws-17` needs a login of that name.",
+  ],
+  [
+    "Clocks",
+    "Times are the server’s. Compare them with your own clock, with 60 s of leeway, also in a lease.",
+  ],
   ["`add_consumption` with `{}`", "Counts 1."],
   [
     "An empty body; no `Content-Type`",
@@ -60,6 +110,6 @@ export const clientLifecycle: readonly (readonly [situation: string, action: str
   ],
   [
     "Checking with PyJWT",
-    "Pass `leeway=60`: it refuses an `iat` in the future. Compare `typ` of the header yourself.",
+    "`.strip()` what is read from a file. Pass `leeway=60`. Compare `typ` of the header yourself.",
   ],
 ];
