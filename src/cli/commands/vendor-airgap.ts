@@ -9,9 +9,10 @@ import {
 import { DONE, isSet, stringOf, type Command } from "../command.ts";
 import { codeEnd, endsIn } from "../day.ts";
 import { option } from "../flags.ts";
-import { checkOut, handOver } from "../handing-over.ts";
+import { handOver } from "../handing-over.ts";
 import { readDocument } from "../input-document.ts";
 import { deskFlags, numberFlag, openDesk } from "../open-desk.ts";
+import { checkOutFor, handOverRecorded } from "../recorded-document.ts";
 import { termsFlags, termsGiven } from "../terms-flags.ts";
 import { print, printJson, printNote } from "../terminal.ts";
 
@@ -34,7 +35,7 @@ export const policyCommand: Command = {
     const id = stringOf(given, "policy-id");
     if (id === null) throw new Misuse("--policy-id must be given", "any name for these terms");
     const changes = termsGiven(given);
-    checkOut(given);
+    checkOutFor(given, "policy");
     const desk = await openDesk(given);
     const [now, replacing] = [wallClock(), { isReplacing: isSet(given, "replace") }];
     const terms = policyTerms(desk, id, changes, replacing);
@@ -46,7 +47,10 @@ export const policyCommand: Command = {
     const document = await makePolicy(desk, id, changes, now, replacing);
     const { valid_until } = terms;
     if (isSet(given, "json")) printJson({ policy_id: id, policy: document, valid_until });
-    else await handOver(given, document, "the policy");
+    else {
+      const again = "the same command again writes it";
+      await handOverRecorded(given, document, { what: "the policy", named: `policy ${id}`, again });
+    }
     return DONE;
   },
 };

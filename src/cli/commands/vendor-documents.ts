@@ -7,6 +7,7 @@ import { option } from "../flags.ts";
 import { handOver } from "../handing-over.ts";
 import { readDocument } from "../input-document.ts";
 import { deskFlags as desk, deskFolderFlag, openDesk, openDeskRecords } from "../open-desk.ts";
+import { checkOutFor } from "../recorded-document.ts";
 import { print, printJson } from "../terminal.ts";
 
 const time: Command = {
@@ -16,6 +17,7 @@ const time: Command = {
   async run(given) {
     const asked = decodeTimeCode(stringOf(given, "code") ?? "");
     if (asked === null) throw new Failure("that is not a clock code", "berth clock prints one");
+    checkOutFor(given, "time");
     const at = await openDesk(given);
     const iat = Math.floor(wallClock() / 1_000);
     const document = await signTime({ iss: at.vendor.vendor, iat, ...asked }, at.key);

@@ -6,9 +6,10 @@ import { prepareIssue, signPrepared, type Prepared } from "../../vendor/issue.ts
 import { DONE, Failure, isSet, stringOf, type Command } from "../command.ts";
 import { endsIn } from "../day.ts";
 import { option } from "../flags.ts";
-import { checkOut, handOver } from "../handing-over.ts";
 import { readDocument } from "../input-document.ts";
-import { deskFlags, numberFlag, openDesk } from "../open-desk.ts";
+import { againFlags, writeAgain } from "../license-again.ts";
+import { deskFlags, deskFolder, numberFlag, openDesk } from "../open-desk.ts";
+import { checkOutFor, handOverRecorded } from "../recorded-document.ts";
 import { termsFlags, termsGiven } from "../terms-flags.ts";
 import { printJson, printNote, printWarning } from "../terminal.ts";
 
@@ -18,8 +19,9 @@ export const issueCommand: Command = {
   summary: "answer a site's request with a signed license, or renew one",
   options: [
     ...deskFlags,
-    { ...option.request, help: `${option.request.help}; this or --renew is required` },
+    { ...option.request, help: `${option.request.help}; this, --renew or --again is required` },
     option.renew,
+    ...againFlags,
     option.licenseId,
     option.isNew,
     option.licenseKey,
@@ -34,15 +36,24 @@ export const issueCommand: Command = {
   examples: [
     "berth vendor issue --dir desk --request request.jwt --slots 10 --out license.jwt",
     "berth vendor issue --dir desk --renew ID --feature MESH:slots=4:timeout=30 --no-feature EXPORT --dry-run",
+    "berth vendor issue --dir desk --again ID --out license.jwt",
   ],
   async run(given) {
+    const again = numberFlag(given, "again");
+    if (again !== null) {
+      await writeAgain(given, again);
+      return DONE;
+    }
     const renew = numberFlag(given, "renew");
     const path = stringOf(given, "request");
     if ((path === null) === (renew === null)) {
       throw new Misuse("give either --request or --renew", "berth vendor issue --help");
     }
+    if (given.values.has("serial")) {
+      throw new Misuse("--serial goes with --again", "the ledger counts the serials itself");
+    }
     const terms = termsGiven(given);
-    checkOut(given);
+    checkOutFor(given, "license");
     const request = path === null ? null : await requestIn(path);
     const opened = await openDesk(given);
     const now = wallClock();
@@ -75,7 +86,10 @@ export const issueCommand: Command = {
       return DONE;
     }
     const key = license_key === null ? "" : ` key ${license_key},`;
-    await handOver(given, document, `license ${license_id}, serial ${serial},${key}`);
+    const named = `license ${license_id}, serial ${serial},`;
+    const write = `berth vendor issue --again ${license_id} --serial ${serial}`;
+    const hint = `${write} --dir ${deskFolder(given)} --out FILE writes it again`;
+    await handOverRecorded(given, document, { what: `${named}${key}`, named, again: hint });
     return DONE;
   },
 };

@@ -1,0 +1,64 @@
+import { wallClock } from "../platform/clock.ts";
+import { Misuse, type Option } from "../platform/options.ts";
+import { isOut, isSignedWithRetired, listLicenses } from "../vendor/license-list.ts";
+import { Failure, isSet, type Given } from "./command.ts";
+import { option } from "./flags.ts";
+import { checkOutFor } from "./recorded-document.ts";
+import { handOver } from "./handing-over.ts";
+import { numberFlag, openDeskRecords } from "./open-desk.ts";
+import { termsFlags } from "./terms-flags.ts";
+import { printJson, printNote, printWarning } from "./terminal.ts";
+
+export const againFlags: readonly Option[] = [
+  {
+    name: "again",
+    type: "string",
+    value: "ID",
+    help: "write a license that is on the ledger once more, as it was signed; needs no passphrase",
+  },
+  { ...option.serial, help: "with --again: this serial; default: the newest" },
+];
+
+/** Flags that say something about a license that is yet to be signed. */
+const SIGNING: readonly Option[] = [
+  option.request,
+  option.renew,
+  option.licenseId,
+  option.isNew,
+  option.licenseKey,
+  option.allowWeakBinding,
+  option.acceptFork,
+  option.dryRun,
+  ...termsFlags,
+];
+
+/** Writes out a document of the ledger: nothing is signed, and nothing changes. */
+export async function writeAgain(given: Given, id: number): Promise<void> {
+  const other = SIGNING.find(({ name }) => given.values.has(name));
+  if (other !== undefined) {
+    throw new Misuse(
+      `--again signs nothing, and --${other.name} is for a license that is signed`,
+      "leave one of them out",
+    );
+  }
+  const serial = numberFlag(given, "serial");
+  checkOutFor(given, "license");
+  const records = await openDeskRecords(given);
+  const found = listLicenses(records.ledger, wallClock())
+    .filter((one) => one.license_id === id && one.serial === (serial ?? one.serial))
+    .toSorted((a, b) => b.serial - a.serial)[0];
+  if (found === undefined) {
+    const what = serial === null ? `license ${id}` : `serial ${serial} of license ${id}`;
+    throw new Failure(`no ${what} is on the ledger`, "berth vendor list --all");
+  }
+  const { document, license_key, ends, state } = found;
+  const named = `license ${id}, serial ${found.serial},`;
+  if (!isOut(found)) printNote(`${named} is ${state}`);
+  if (isSignedWithRetired(records, found)) {
+    printWarning(`${named} is signed with a key that is retired since; sites refuse it`);
+  }
+  if (isSet(given, "json")) {
+    const about = { license_id: id, serial: found.serial, license_key, valid_until: ends };
+    printJson({ ...about, state, document });
+  } else await handOver(given, document, named);
+}

@@ -1,0 +1,113 @@
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync, readFileSync } from "node:fs";
+import { berth } from "../support/berth.ts";
+import { VendorDesk } from "../support/vendor-desk.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(60_000);
+
+const issuedIn = (ledger: string): { readonly serial: number; readonly document: string }[] =>
+  ledger
+    .split("\n")
+    .filter((line) => line.includes('"type":"issued"'))
+    .map((line) => JSON.parse(line) as { serial: number; document: string });
+
+/** A file of this name can be named, but the longer name that it has while it is written cannot. */
+const UNWRITABLE = `${"x".repeat(246)}.jwt`;
+
+describe("berth vendor issue, when its file cannot be written", () => {
+  test("says that the license is on the ledger, and its hint writes it", async () => {
+    const desk = await VendorDesk.open();
+    const id = await desk.sell("--slots", "3");
+    const out = ["--out", desk.path(UNWRITABLE)];
+    const said = await desk.run("issue", "--renew", id, "--slots", "5", ...out);
+    expect([said.code, said.stdout]).toEqual([1, ""]);
+    expect(said.stderr).toContain(`; license ${id}, serial 2, is on the ledger\n`);
+    const folder = desk.path("desk");
+    const hint = `berth vendor issue --again ${id} --serial 2 --dir ${folder} --out FILE`;
+    expect(said.stderr).toContain(`berth: hint: ${hint} writes it again\n`);
+    const file = desk.path("license.jwt");
+    const words = hint.replace("berth ", "").replace("FILE", file).split(" ");
+    const ledger = desk.ledger();
+    expect((await berth(words)).code).toBe(0);
+    const document = issuedIn(ledger).find(({ serial }) => serial === 2)?.document;
+    expect(readFileSync(file, "utf8")).toBe(`${document}\n`);
+    expect(desk.ledger()).toBe(ledger);
+  });
+
+  test("says it of a policy, which the same command writes later", async () => {
+    const desk = await VendorDesk.open();
+    const said = await desk.policy("--out", desk.path(UNWRITABLE));
+    expect(said.code).toBe(1);
+    expect(said.stderr).toContain("; policy p is on the ledger\n");
+    const ledger = desk.ledger();
+    expect((await desk.policy("--out", desk.path("policy.jwt"))).code).toBe(0);
+    expect(desk.ledger()).toBe(ledger);
+  });
+});
+
+describe("berth vendor issue --again", () => {
+  test("writes the newest serial, or the one that is named, and says if it is replaced", async () => {
+    const desk = await VendorDesk.open();
+    const id = await desk.sell("--slots", "3");
+    await desk.renew(id, "--slots", "4");
+    const [first, second] = issuedIn(desk.ledger());
+    const newest = await desk.run("issue", "--again", id);
+    expect([newest.code, newest.stdout, newest.stderr]).toEqual([0, `${second?.document}\n`, ""]);
+    const older = await desk.run("issue", "--again", id, "--serial", "1", "--json");
+    expect(JSON.parse(older.stdout)).toMatchObject({
+      license_id: Number(id),
+      serial: 1,
+      state: "replaced",
+      document: first?.document,
+    });
+    expect(older.stderr).toBe(`berth: note: license ${id}, serial 1, is replaced\n`);
+  });
+
+  test("refuses a license or a serial that is not on the ledger", async () => {
+    const desk = await VendorDesk.open();
+    const id = await desk.sell("--slots", "3");
+    const serial = await desk.run("issue", "--again", id, "--serial", "7");
+    expect(serial.code).toBe(1);
+    expect(serial.stderr).toContain(`no serial 7 of license ${id} is on the ledger`);
+    const license = await desk.run("issue", "--again", "12345");
+    expect(license.code).toBe(1);
+    expect(license.stderr).toContain("no license 12345 is on the ledger");
+  });
+
+  test("refuses flags of a license that is yet to be signed", async () => {
+    const desk = await VendorDesk.open();
+    const id = await desk.sell("--slots", "3");
+    const said = await desk.run("issue", "--again", id, "--slots", "9");
+    expect(said.code).toBe(2);
+    expect(said.stderr).toContain("--again signs nothing, and --slots is for a license");
+    const signing = await desk.run("issue", "--renew", id, "--serial", "9");
+    expect(signing.code).toBe(2);
+    expect(signing.stderr).toContain("--serial goes with --again");
+  });
+});
+
+describe("berth vendor issue --out", () => {
+  test("replaces an earlier license, and refuses to replace a document of another kind", async () => {
+    const desk = await VendorDesk.open();
+    const id = await desk.sell("--slots", "3");
+    const request = await desk.request();
+    const [ledger, text] = [desk.ledger(), readFileSync(request, "utf8")];
+    for (const words of [
+      ["--renew", id],
+      ["--again", id],
+    ]) {
+      const said = await desk.run("issue", ...words, "--out", request);
+      expect(said.code).toBe(2);
+      expect(said.stderr).toContain(`${request} is there already and is a license request`);
+    }
+    const policy = await desk.policy("--out", request);
+    expect(policy.code).toBe(2);
+    expect([desk.ledger(), readFileSync(request, "utf8")]).toEqual([ledger, text]);
+    const out = ["--out", desk.path("license.jwt")];
+    for (const slots of ["4", "5"]) {
+      expect((await desk.run("issue", "--renew", id, "--slots", slots, ...out)).code).toBe(0);
+    }
+    expect(existsSync(desk.path("license.jwt"))).toBe(true);
+  });
+});
