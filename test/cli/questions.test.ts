@@ -36,6 +36,9 @@ async function opened(): Promise<Record<string, Question>> {
   const products = async () => (await doneJson<Desk>(["vendor", "show", ...desk])).products;
   const [moved, bundle] = [join(root, "site.move"), join(root, "support.tar")];
   const backup = join(root, "desk.backup");
+  const [sold] = await doneJson<{ license_id: number }[]>(["vendor", "list", ...desk]);
+  const over = join(root, "over.jwt");
+  const ended = ["--renew", String(sold?.license_id), "--valid-until", "2020-01-01"];
   return {
     "trust add": {
       words: ["trust", "add", join(root, "desk", "trust.jwt"), ...data],
@@ -54,6 +57,10 @@ async function opened(): Promise<Record<string, Question>> {
       words: ["vendor", "backup", backup, ...desk],
       isDone: async () => existsSync(backup),
     },
+    "vendor issue": {
+      words: ["vendor", "issue", ...desk, ...ended, "--out", over],
+      isDone: async () => existsSync(over),
+    },
     "support-bundle": {
       words: ["support-bundle", bundle, ...data],
       isDone: async () => existsSync(bundle),
@@ -68,6 +75,7 @@ const NAMES = [
   "support-bundle",
   "vendor product remove",
   "vendor backup",
+  "vendor issue",
 ];
 
 /** Asked in test/binary/audit-damage.test.ts, where there is something to repair and to seal. */

@@ -111,3 +111,34 @@ describe("berth vendor issue --out", () => {
     expect(existsSync(desk.path("license.jwt"))).toBe(true);
   });
 });
+
+describe("a renewal that is over when it is signed", () => {
+  const PAST = ["--valid-until", "2020-01-01"];
+
+  test("is signed without a terminal only with --yes, and --dry-run asks nothing", async () => {
+    const desk = await VendorDesk.open();
+    const id = await desk.sell("--valid-until", "2099-12-31");
+    const ledger = desk.ledger();
+    const said = await desk.run("issue", "--renew", id, ...PAST);
+    expect([said.code, said.stdout]).toEqual([2, ""]);
+    expect(said.stderr).toContain(`license ${id} is over since 2020-01-02T00:00:00.000Z`);
+    expect((await desk.run("issue", "--renew", id, ...PAST, "--dry-run")).code).toBe(0);
+    expect(desk.ledger()).toBe(ledger);
+    const { terms } = await desk.renew(id, ...PAST, "--yes");
+    expect(terms.valid_until).toBe("2020-01-02T00:00:00.000Z");
+  });
+
+  test("is warned about where it keeps an end that was over before, and not asked about", async () => {
+    const desk = await VendorDesk.open();
+    const id = await desk.sell("--valid-until", "2099-12-31");
+    await desk.renew(id, ...PAST, "--yes");
+    const { said } = await desk.renew(id, "--slots", "7");
+    const warning = `license ${id} is over since 2020-01-02T00:00:00.000Z: this renewal keeps that end`;
+    expect(said.stderr).toContain(`berth: warning: ${warning}`);
+    expect(JSON.parse(said.stdout)).toMatchObject({
+      warnings: [expect.stringContaining(warning)],
+    });
+    const { said: mended } = await desk.renew(id, "--valid-until", "2099-12-31");
+    expect(mended.stderr).not.toContain("warning");
+  });
+});

@@ -4,6 +4,7 @@ import { Misuse } from "../../platform/options.ts";
 import { restoredSince, warningsAbout } from "../../vendor/continuity.ts";
 import { prepareIssue, signPrepared, type Prepared } from "../../vendor/issue.ts";
 import { DONE, Failure, isSet, stringOf, type Command } from "../command.ts";
+import { confirm } from "../confirm.ts";
 import { endsIn } from "../day.ts";
 import { option } from "../flags.ts";
 import { readDocument } from "../input-document.ts";
@@ -29,6 +30,7 @@ export const issueCommand: Command = {
     option.acceptFork,
     option.out,
     option.dryRun,
+    { ...option.yes, help: "do not ask before a license ends in the past" },
     option.qr,
     option.json,
     ...termsFlags,
@@ -72,6 +74,11 @@ export const issueCommand: Command = {
       now,
     });
     for (const note of notesAbout(prepared)) printNote(note);
+    const over = pastEnd(prepared);
+    if (over !== null) {
+      warnings.push(over.warning);
+      printWarning(over.warning);
+    }
     const { license_id, serial, changes } = prepared;
     const { license_key, valid_until } = prepared.terms;
     const about = { license_id, serial, license_key, valid_until, changes };
@@ -80,6 +87,7 @@ export const issueCommand: Command = {
       printJson(isSet(given, "json") ? shown : prepared.terms);
       return DONE;
     }
+    if (over?.isNew === true) await confirm(given, `sign license ${license_id} with this end?`);
     const { document } = await signPrepared(opened, prepared);
     if (isSet(given, "json")) {
       printJson({ ...about, document, restored, warnings });
@@ -101,6 +109,17 @@ function notesAbout({ before, answered, changes, terms, license_id }: Prepared):
   if (before === null) return ends;
   const what = changes.length === 0 ? "no term changes" : changes.join("; ");
   return [`license ${license_id}: ${what}`, ...ends];
+}
+
+/** What should be meant, and not a slip of the hand: a license that is over when it is signed. */
+function pastEnd({ before, request, terms, license_id, now }: Prepared) {
+  const end = terms.valid_until;
+  if (request !== null || end === null || Date.parse(end) > now) return null;
+  const isNew = before?.terms.valid_until !== end;
+  const what = isNew
+    ? "it serves nobody once the site installs it"
+    : "this renewal keeps that end; --valid-until DAY names another";
+  return { isNew, warning: `license ${license_id} is over since ${end}: ${what}` };
 }
 
 async function requestIn(path: string) {
