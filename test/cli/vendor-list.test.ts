@@ -127,6 +127,12 @@ describe("vendor list", () => {
     ["--state lost", "--state must be one of active, "],
     ["--ending soon", "--ending must be a number of hours, days or weeks"],
     ["--ending 0d", "--ending must be a number of hours, days or weeks"],
+    [
+      "--ending 2m",
+      "--ending must be a number of hours, days or weeks\n" +
+        "berth: hint: m would be minutes; for 2 months: --ending 60d\n",
+    ],
+    ["--ending 99999m", "--ending must be a number of hours, days or weeks\n"],
     ["--appliance x", "--appliance must be an appliance's id"],
     ["--csv --json", "--csv and --json exclude each other"],
   ])("refuses %s by name", async (flags, wrong) => {

@@ -1,7 +1,7 @@
 import { csvRecord } from "../../domain/csv.ts";
 import { later, type Instant } from "../../domain/time.ts";
 import { wallClock } from "../../platform/clock.ts";
-import { Misuse, type Option } from "../../platform/options.ts";
+import { Misuse, type Option, type Wrong } from "../../platform/options.ts";
 import {
   filterLicenses,
   LICENSE_STATES,
@@ -18,7 +18,7 @@ import { option } from "../flags.ts";
 import { deskFolderFlag, openDeskRecords } from "../open-desk.ts";
 import { oneOf } from "../settings.ts";
 import { spanOf } from "../span.ts";
-import { print, printCsv, printJson, table } from "../terminal.ts";
+import { count, print, printCsv, printJson, table } from "../terminal.ts";
 
 const text = (name: string, value: string, help: string, check?: Option["check"]): Option => ({
   name,
@@ -44,11 +44,20 @@ const filters: readonly Option[] = [
     oneOf(...LICENSE_STATES)(spaced(String(given)) ?? ""),
   ),
   text("ending", "TIME", "not over yet, and ending within this time: 60d, 8w or 48h", (given) =>
-    spanOf(String(given)) !== null
-      ? null
-      : { wrong: "must be a number of hours, days or weeks", hint: "for example --ending 60d" },
+    endingFault(String(given)),
   ),
 ];
+
+/** Elsewhere `m` is minutes, and whoever looks at the ends of licenses means months. */
+function endingFault(given: string): Wrong | null {
+  const [, months] = /^([1-9]\d{0,2})m$/.exec(given) ?? [];
+  if (months === undefined && !given.endsWith("m") && spanOf(given) !== null) return null;
+  const hint =
+    months === undefined
+      ? "for example --ending 60d"
+      : `m would be minutes; for ${count(Number(months), "month")}: --ending ${Number(months) * 30}d`;
+  return { wrong: "must be a number of hours, days or weeks", hint };
+}
 
 export const listCommand: Command = {
   name: "vendor list",
