@@ -103,5 +103,5 @@ const caller =
 
 function refusal(reply: unknown): Failure {
   const { code, message } = reply as { readonly code: string; readonly message: string };
-  return new Failure(`${message} (${code})`, hintFor(code), code);
+  return new Failure(`${message} (${code})`, hintFor(code, message), code);
 }

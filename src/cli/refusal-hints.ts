@@ -24,8 +24,15 @@ export const HINTS: Readonly<Record<string, string>> = {
   unknown_product:
     "berth license list shows what is installed; codes are compared letter by letter",
   unknown_vendor: "berth trust list shows them all",
-  untrusted_vendor: "berth trust add FILE, once, with the vendor's trust document",
+  untrusted_vendor:
+    "berth trust add FILE takes the vendor's trust document, or a newer successor document",
   user_not_registered: "berth slots shows who holds what; names are compared letter by letter",
 };
 
-export const hintFor = (code: string): string => HINTS[code] ?? "";
+/** The file is whole and known: another copy of it would be refused as well. */
+const SIGNED_WITH_RETIRED = /signed with a key that its vendor retired$/;
+
+export const hintFor = (code: string, message = ""): string =>
+  SIGNED_WITH_RETIRED.test(message)
+    ? "ask the vendor to sign it again with its new key"
+    : (HINTS[code] ?? "");

@@ -187,7 +187,9 @@ export const FAULTS: { readonly [C in Code]: Row<C> } = {
   },
   untrusted_vendor: {
     status: 400,
-    say: () => "no vendor is trusted here for this product with this key; see berth trust list",
+    say: () =>
+      "no vendor is trusted here for this product with this key; see berth trust list, and " +
+      "if the vendor's key changed, a successor document is missing",
   },
   hardware_mismatch: {
     status: 400,

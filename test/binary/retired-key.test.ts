@@ -57,6 +57,9 @@ test("a site that took the successor refuses what the stolen key signs, and take
   await done([...thief, ...forged]);
   const refused = await add("forged.jwt");
   expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("vendor retired")]);
+  expect(refused.stderr).toContain(
+    "berth: hint: ask the vendor to sign it again with its new key\n",
+  );
 
   const renewed = ["--renew", String(id), "--out", path("renewed.jwt")];
   await done(["vendor", "issue", ...dir, ...renewed]);

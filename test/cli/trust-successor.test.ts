@@ -140,3 +140,16 @@ describe("berth trust add of a successor document", () => {
     expect(again).toContain("this trust document is known here already");
   });
 });
+
+test("a license of a key that the site does not know yet is refused with a hint at the successor", async () => {
+  const loop = new Loop();
+  await loop.open("CAD");
+  await loop.succeed();
+  const license = await loop.answer("CAD");
+  const refused = await berth(loop.add(license));
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toContain("if the vendor's key changed, a successor document is missing");
+  expect(refused.stderr).toMatch(/^berth: hint: berth trust add FILE .*newer successor document/m);
+  await done([...loop.trust("successor-2.jwt"), "--yes"]);
+  await done(loop.add(license));
+});
