@@ -56,6 +56,11 @@ async function dispatch(
     print(helpFor(rest));
     return DONE;
   }
+  const family = familyHelp(argv);
+  if (family !== null) {
+    print(family);
+    return DONE;
+  }
   const wanted = name === "--version" || name === "-v" ? "version" : name;
   const { command, after } = chosen(wanted, rest);
   const { flags, words } = parse(command, after);
@@ -87,6 +92,16 @@ function helpFor(words: readonly string[]): string {
   return alone || family.length === 0
     ? commandUsage(named(asked, words))
     : listUsage(asked, family);
+}
+
+/** For `berth vendor --help`, where words begin the names of commands and are none themselves. */
+function familyHelp(argv: readonly string[]): string | null {
+  const place = argv.findIndex((word) => word.startsWith("-"));
+  const words = argv.slice(0, Math.max(0, place));
+  const name = words.join(" ");
+  const isHelp = argv[place] === "--help" || argv[place] === "-h";
+  const isFamily = familyOf(name).length > 0 && !commands.some((one) => one.name === name);
+  return isHelp && isFamily ? helpFor(words) : null;
 }
 
 const familyOf = (word: string): Command[] =>
@@ -159,7 +174,7 @@ function parse(command: Command, argv: readonly string[]): { flags: Flags; words
   const hint = `berth ${command.name} --help shows what it takes`;
   try {
     const { values, positionals, tokens } = parseArgs({
-      args: [...argv],
+      args: withNegativeNumbers(command, argv),
       options: { ...options, help: { type: "boolean", short: "h" } },
       allowPositionals: true,
       strict: true,
@@ -187,6 +202,24 @@ function repeatedFlag(
   const single = options.filter(({ type }) => type === "string");
   const isRepeated = (name: string): boolean => given.indexOf(name) !== given.lastIndexOf(name);
   return single.find(({ name }) => isRepeated(name))?.name ?? null;
+}
+
+/**
+ * The parser takes `-3` for a flag, and no flag is a number: written as `--slots=-3`, it gets as far
+ * as the check of the value, which says what is wrong with it.
+ */
+function withNegativeNumbers(command: Command, argv: readonly string[]): string[] {
+  const takesValue = (word: string | undefined): boolean =>
+    command.options.some(({ name, type }) => type !== "boolean" && word === `--${name}`);
+  const end = argv.indexOf("--");
+  const args: string[] = [];
+  for (const [index, word] of argv.entries()) {
+    const isBefore = end === -1 || index < end;
+    if (isBefore && /^-\d/.test(word) && takesValue(args.at(-1)))
+      args.push(`${args.pop()}=${word}`);
+    else args.push(word);
+  }
+  return args;
 }
 
 /** In our own words, as far as the parser's code tells what is wrong with which flag. */

@@ -72,8 +72,8 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   "vendor passphrase": [...DESK, "new-passphrase-file", "no-passphrase", "json"],
   "vendor issue": [
     ...DESK,
-    ...words("request renew license-id new license-key allow-weak-binding accept-fork"),
-    ...words("out dry-run qr json"),
+    ...words("request renew again serial license-id new license-key allow-weak-binding"),
+    ...words("accept-fork out dry-run yes qr json"),
     ...TERMS,
   ],
   "vendor policy": [...DESK, ...words("policy-id replace out dry-run json"), ...TERMS],
@@ -144,6 +144,17 @@ describe("berth alone", () => {
     expect(stderr).toContain("needs one of: request, add, list, remove");
     expect(stderr).toContain("berth: hint: berth help license tells what they do\n");
   });
+
+  test.each(["license", "vendor", "vendor product"])(
+    "berth %s --help lists the commands that begin with it, as berth help does",
+    async (family) => {
+      const help = await done(["help", ...words(family)]);
+      expect(listed(help).every((name) => name.startsWith(`${family} `))).toBe(true);
+      for (const flag of ["--help", "-h"]) {
+        expect(await done([...words(family), flag])).toBe(help);
+      }
+    },
+  );
 
   test("says the same to those who ask for help", async () => {
     const [plain, ...asked] = await Promise.all(
