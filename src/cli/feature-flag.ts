@@ -89,15 +89,21 @@ function groupOf(
   }
   const members = given.map((name) => [
     (FIELDS[name] ?? name).split(".")[1],
-    valueOf(name, values.get(name) ?? ""),
+    valueOf(code, name, values.get(name) ?? ""),
   ]);
   return { [group]: Object.fromEntries(members) as object };
 }
 
-function valueOf(name: string, text: string): unknown {
+function valueOf(code: string, name: string, text: string): unknown {
   if (name === "period") return isUnset(text) ? null : text;
   if (name === "consumptions" && text === "unlimited") return null;
-  if (name === "negative" && /^(?:yes|no)$/.test(text)) return text === "yes";
+  if (name === "negative") {
+    if (text === "yes" || text === "no") return text === "yes";
+    throw new Misuse(
+      `--feature ${code}: negative must be yes or no, not ${text}`,
+      `--feature ${FEATURE_SYNTAX}`,
+    );
+  }
   return numberOrText(text);
 }
 

@@ -5,6 +5,7 @@ import { parseTerms } from "../license/terms-file.ts";
 import { errorCode } from "../platform/disk.ts";
 import { Misuse } from "../platform/options.ts";
 import { nearest } from "./nearest.ts";
+import { repeatedMember } from "./repeated-member.ts";
 
 /** Shown by `berth vendor terms`. */
 export const EXAMPLE = {
@@ -49,9 +50,17 @@ function jsonIn(path: string): unknown {
     const what = isMissing ? "is not there" : "cannot be read";
     throw new Misuse(`${path} ${what}`, "--terms names a file of terms as JSON");
   }
+  // Some editors begin a file with this mark.
+  const written = text.startsWith(MARK) ? text.slice(MARK.length) : text;
+  const terms = parsed(path, written);
+  const twice = repeatedMember(written);
+  if (twice !== null) throw new Misuse(`${path} says ${twice} twice`, "leave one of them out");
+  return terms;
+}
+
+function parsed(path: string, text: string): unknown {
   try {
-    // Some editors begin a file with this mark.
-    return JSON.parse(text.startsWith(MARK) ? text.slice(MARK.length) : text) as unknown;
+    return JSON.parse(text) as unknown;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new Misuse(`${path} is not JSON: ${reason}`, "berth vendor terms shows an example");

@@ -163,6 +163,11 @@ function termsInFlags(given: Given): TermsChanges {
     const { code } = both;
     throw new Misuse(`--feature and --no-feature both name ${code}`, "leave one of them out");
   }
+  const codes = features.map(({ code }) => code);
+  const twice = codes.find((code, place) => codes.indexOf(code) !== place);
+  if (twice !== undefined) {
+    throw new Misuse(`feature ${twice} is given twice`, "give each feature once");
+  }
   const parsed = parseTerms({ ...fieldsIn(given), features });
   if (parsed.ok) return { ...parsed.value, without };
   const fault = { ...parsed.fault, path: flagFor(parsed.fault, features) };

@@ -68,6 +68,14 @@ export function applyChanges(
     );
   }
   const license_type = typeWith(terms, changes);
+  const counts = [terms, ...terms.features].some((one) => one.consumption !== null);
+  // Only what is said now: a license of an earlier version that is like this can be renewed.
+  if (changes.license_type === "consumption" && !counts) {
+    throw new DeskRefused(
+      "a consumption license counts something, and this one nothing",
+      "--consumptions N says how much may be counted, or unlimited",
+    );
+  }
   return checked({ ...terms, license_type });
 }
 

@@ -147,7 +147,19 @@ describe("flags of terms", () => {
     ["a feature's end", ["--feature", "A:ends=soon"], "--feature A: ends must be", "RFC 3339"],
     ["a feature's setting", ["--feature", "A:slot=5"], "no setting slot", "did you mean slots?"],
     ["no setting at all", ["--feature", "A:constructor=5"], "no setting constructor", "CODE[:name"],
-    ["a feature twice", ["--feature", "A", "--feature", "A:slots=5"], "--feature A must", "A"],
+    [
+      "a feature twice",
+      ["--feature", "A", "--feature", "A:slots=5"],
+      "feature A is given twice",
+      "give each feature once",
+    ],
+    ["a number below zero", ["--slots", "-3"], "--slots must be a whole number", 'not "-3"'],
+    [
+      "a feature's yes or no",
+      ["--feature", "A:consumptions=5:negative=1"],
+      "--feature A: negative must be yes or no, not 1",
+      "[:negative=yes]",
+    ],
     ["a feature to and fro", ["--feature", "A", "--no-feature", "A"], "both name A", "leave one"],
   ])("name what is wrong: %s", async (_what, flags, error, more) => {
     const desk = await VendorDesk.open();
@@ -157,6 +169,19 @@ describe("flags of terms", () => {
     expect(said.stderr).toContain(error);
     expect(said.stderr).toContain(more);
     expect(desk.ledger()).toBe("");
+  });
+});
+
+describe("a license of the type consumption", () => {
+  test("is refused where neither it nor a feature of it counts anything", async () => {
+    const desk = await VendorDesk.open();
+    const typed = ["--license-type", "consumption"];
+    const said = await desk.policy(...typed);
+    expect([said.code, said.stdout]).toEqual([1, ""]);
+    expect(said.stderr).toContain("a consumption license counts something, and this one nothing");
+    expect(said.stderr).toContain("berth: hint: --consumptions N");
+    expect(desk.ledger()).toBe("");
+    expect((await desk.policy(...typed, "--feature", "A:consumptions=5")).code).toBe(0);
   });
 });
 
@@ -189,7 +214,8 @@ describe("the end of a license", () => {
     const until = ["--valid-until", "2027-12-31"];
     expect((await desk.termsOf(...until)).license_type).toBe("time-limited");
     for (const type of ["subscription", "consumption", "time-limited"]) {
-      const terms = await desk.termsOf(...until, "--license-type", type);
+      const counted = type === "consumption" ? ["--consumptions", "5"] : [];
+      const terms = await desk.termsOf(...until, "--license-type", type, ...counted);
       expect(terms.license_type as string).toBe(type);
     }
     const id = await desk.sell("--slots", "2");
@@ -275,6 +301,11 @@ describe("--terms FILE", () => {
     ['{"features":[{"code":"A","expires":1}]}', "terms: features[0].expires must be a day"],
     ['{"features":{"A":1}}', "terms: features must be a list of at most 256 features"],
     ['{"features":[{"code":"A"},{"code":"A"}]}', "terms: features[1].code must be a code that no"],
+    ['{"slots":5,"slots":500}', "terms.json says slots twice"],
+    [
+      '{"features":[{"code":"A"},{"code":"B","\\u0063ode":"C"}]}',
+      "terms.json says features[1].code twice",
+    ],
     ["[]", "terms: they must be an object, not []"],
     ["{", "terms.json is not JSON: "],
   ])("%s is refused, and nothing is signed or put on the ledger", async (text, error) => {
@@ -340,9 +371,9 @@ describe("the help of the vendor's commands", () => {
     expect(marked).toEqual(flags);
   });
 
-  test("says which of two flags is required, what is the default, and what --code is", async () => {
+  test("says which of several flags is required, what is the default, and what --code is", async () => {
     const issue = await done(["vendor", "issue", "--help"]);
-    expect(issue).toContain("this or --renew is required");
+    expect(issue).toContain("this, --renew or --again is required");
     expect(issue).toContain("how many users at once; default 1");
     expect(issue).toContain("flags override the file");
     expect(issue).not.toMatch(/usual/);
