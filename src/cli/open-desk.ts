@@ -22,6 +22,7 @@ export function deskFolder(given: Given): string {
 
 export async function openDesk(given: Given): Promise<Desk> {
   const folder = deskFolder(given);
+  await Desk.refuseLosses(realDisk, folder);
   const desk = await Desk.open(realDisk, folder, await currentPassphrase(given));
   printNotes(desk);
   return desk;
@@ -34,8 +35,8 @@ export async function openDeskRecords(given: Given): Promise<DeskRecords> {
   return records;
 }
 
-function printNotes({ ledger }: DeskRecords): void {
-  for (const note of ledger.notes) printWarning(note);
+function printNotes({ notes }: DeskRecords): void {
+  for (const note of notes) printWarning(note);
 }
 
 /** From the file, or once from the person at the terminal; null where none is needed or known. */

@@ -5,7 +5,7 @@ import { sha256 } from "../platform/hash.ts";
 import { randomBytes } from "../platform/random.ts";
 import { earlierKeys, hasKey, isKeyLocked } from "./key-file.ts";
 import { whileLocked } from "./ledger.ts";
-import { readTrustChain } from "./records.ts";
+import { readTrustChain, TRUST } from "./records.ts";
 import { DeskRefused } from "./refusal.ts";
 
 const KIND = "berth-desk-backup";
@@ -112,6 +112,9 @@ function isFile(value: unknown): value is BackedUpFile {
 export async function restoreDesk(disk: Disk, folder: string, backup: OpenedBackup): Promise<void> {
   if (disk.stat(folder) !== null && disk.list(folder).length > 0) {
     throw new DeskRefused(`${folder} is not empty`, "name a new folder with --dir DIR");
+  }
+  if (!backup.files.some(({ name }) => name === TRUST)) {
+    throw new DeskRefused(`the backup holds no ${TRUST}`, "take another backup of the desk");
   }
   const fresh = `${folder}.${randomBytes(8)}.new`;
   disk.makeFolder(fresh);

@@ -6,8 +6,8 @@ import { wallClock } from "../platform/clock.ts";
 import type { Disk } from "../platform/disk.ts";
 import { replaceFile } from "../platform/files.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
-import { changePassphrase, hasKey, isKeyLocked, isKeyWaiting } from "./key-file.ts";
-import { promoteKey, readKey, writeKey, type ChangedKeys } from "./key-file.ts";
+import { changePassphrase, hasKey, isCurrentKeyLocked, promoteKey } from "./key-file.ts";
+import { readCurrentKey, writeKey, type ChangedKeys } from "./key-file.ts";
 import { Ledger, whileLocked } from "./ledger.ts";
 import { openRecords, readTrustChain, successorName, TRUST } from "./records.ts";
 import type { DeskRecords } from "./records.ts";
@@ -29,11 +29,18 @@ export class Desk implements DeskRecords {
   readonly vendor: Vendor;
   readonly key: PrivateKey;
   readonly ledger: Ledger;
+  readonly notes: readonly string[];
 
-  private constructor(vendor: Vendor, key: PrivateKey, ledger: Ledger) {
+  private constructor(
+    vendor: Vendor,
+    key: PrivateKey,
+    ledger: Ledger,
+    notes: readonly string[] = [],
+  ) {
     this.vendor = vendor;
     this.key = key;
     this.ledger = ledger;
+    this.notes = notes;
   }
 
   /** Before somebody thinks of a passphrase for it. */
@@ -73,9 +80,9 @@ export class Desk implements DeskRecords {
   async #withProducts(disk: Disk, folder: string, products: string[]): Promise<Desk> {
     const vendor = { ...this.vendor, version: this.vendor.version + 1, products };
     const trust = await signTrust(vendor, this.key);
-    await this.ledger.add(trustEntry(vendor));
     await whileLocked(disk, folder, async () => {
       const { files } = await this.#unchanged(disk, folder);
+      await this.ledger.addWhileLocked(trustEntry(vendor, trust));
       // With another key there is no first document any more: the vendor is named after its first.
       const file = files.length === 1 ? TRUST : successorName(vendor.version);
       await replaceFile(disk, join(folder, file), Buffer.from(`${trust}\n`));
@@ -103,11 +110,12 @@ export class Desk implements DeskRecords {
       ...(retire !== null && { retired: retiredKeys(this.vendor, retire) }),
     };
     const trust = await signTrust(vendor, this.key);
-    await this.ledger.add(trustEntry(vendor));
     await whileLocked(disk, folder, async () => {
       await this.#unchanged(disk, folder);
-      // The document makes the new key the current one, so the key is durable before it.
+      // The document, on the ledger first, makes the new key the current one: so the key is
+      // durable before it.
       await writeKey(disk, folder, key, passphrase, idOf(key));
+      await this.ledger.addWhileLocked(trustEntry(vendor, trust));
       const path = join(folder, successorName(vendor.version));
       await replaceFile(disk, path, Buffer.from(`${trust}\n`));
       await promoteKey(disk, folder, vendor);
@@ -125,50 +133,82 @@ export class Desk implements DeskRecords {
     return whileLocked(disk, folder, () => changePassphrase(disk, folder, old, next));
   }
 
-  /** Asked before a person is: what is no desk is refused, and what was interrupted is finished. */
+  /** Before a passphrase is asked for: what is no desk is refused. Nothing is changed. */
   static async needsPassphrase(disk: Disk, folder: string): Promise<boolean> {
     const { vendor } = await readTrustChain(disk, folder);
-    await finishSuccessor(disk, folder, vendor);
-    return isKeyLocked(disk, folder);
+    return isCurrentKeyLocked(disk, folder, vendor);
   }
 
+  /** Before a passphrase is asked for: a desk that lost something signs nothing. */
+  static async refuseLosses(disk: Disk, folder: string): Promise<void> {
+    const { fault } = await readTrustChain(disk, folder);
+    if (fault !== null) throw new DeskRefused(fault.what, fault.hint);
+  }
+
+  /** To sign: what an earlier command left unfinished is finished first. */
   static async open(disk: Disk, folder: string, passphrase: string | null): Promise<Desk> {
-    const { vendor, ledger } = await openRecords(disk, folder);
-    await finishSuccessor(disk, folder, vendor);
-    const key = await readKey(disk, folder, passphrase);
-    if (!vendor.keys.some((one) => one.x === key.x)) {
-      throw new DeskRefused(`the key in ${folder} is not in its trust document`, "");
-    }
-    if (vendor.retired?.some((one) => one.key === idOf(key)) === true) {
-      throw new DeskRefused(
-        `the key in ${folder} (${idOf(key)}) is retired, and signs nothing any more`,
-        "bring back the key that followed it from a backup",
-      );
-    }
-    return new Desk(vendor, key, ledger);
+    await Desk.refuseLosses(disk, folder);
+    const { vendor, ledger, chain } = await openRecords(disk, folder);
+    const { key, isWaiting } = await readCurrentKey(disk, folder, vendor, passphrase);
+    refuseOtherKey(folder, vendor, key);
+    if (isWaiting || chain.lost.length > 0) await finish(disk, folder, vendor, isWaiting);
+    const again = chain.lost.map(({ file }) => `${file} was lost: written again from the ledger`);
+    return new Desk(vendor, key, ledger, [...ledger.notes, ...again]);
   }
 
   /** Under the lock: two commands at once must not make two documents of one version. */
   async #unchanged(disk: Disk, folder: string) {
+    this.ledger.refuseChanged();
     const chain = await readTrustChain(disk, folder);
     if (chain.vendor.version === this.vendor.version) return chain;
-    throw new DeskRefused("another command changed this desk meanwhile", "run it again");
+    throw changedMeanwhile();
   }
 }
 
-/** What was interrupted after its document was durable. */
-async function finishSuccessor(disk: Disk, folder: string, vendor: Vendor): Promise<void> {
-  if (!isKeyWaiting(disk, folder, vendor)) return;
-  await whileLocked(disk, folder, () => promoteKey(disk, folder, vendor));
+const changedMeanwhile = (): DeskRefused =>
+  new DeskRefused("another command changed this desk meanwhile", "run it again");
+
+function refuseOtherKey(folder: string, vendor: Vendor, key: PrivateKey): void {
+  const id = idOf(key);
+  if (!vendor.keys.some((one) => one.x === key.x)) {
+    throw new DeskRefused(
+      `the key in ${folder} is not in its trust document`,
+      "if a newer trust document was moved, copy it back; else bring back the key from a backup",
+    );
+  }
+  if (vendor.retired?.some((one) => one.key === id) === true) {
+    throw new DeskRefused(
+      `the key in ${folder} (${id}) is retired, and signs nothing any more`,
+      "bring back the key that followed it from a backup",
+    );
+  }
+  if (vendor.keys[0]?.x !== key.x) {
+    throw new DeskRefused(
+      `the key in ${folder} (${id}) is not the current one of the newest trust document`,
+      "bring back the key that followed it from a backup",
+    );
+  }
 }
 
-const trustEntry = (vendor: Vendor) => ({
+/** What was interrupted after it was on the ledger, and documents that were lost since. */
+const finish = (disk: Disk, folder: string, vendor: Vendor, isWaiting: boolean) =>
+  whileLocked(disk, folder, async () => {
+    const now = await readTrustChain(disk, folder);
+    if (now.vendor.version !== vendor.version) throw changedMeanwhile();
+    for (const { file, document } of now.lost) {
+      await replaceFile(disk, join(folder, file), Buffer.from(`${document}\n`));
+    }
+    if (isWaiting) await promoteKey(disk, folder, vendor);
+  });
+
+const trustEntry = (vendor: Vendor, document: string) => ({
   type: "trust" as const,
   at: rfc3339(wallClock()),
   version: vendor.version,
   key: vendor.keys[0] === undefined ? "" : idOf(vendor.keys[0]),
   products: vendor.products,
   ...(vendor.retired !== undefined && { retired: vendor.retired }),
+  document,
 });
 
 /** The earlier keys of the next document. One that is ended already is not put off. */

@@ -69,25 +69,72 @@ function parsed(text: string): PrivateKey {
   return key;
 }
 
-/** Whether a key took over by its document, but does not have the names of the current key yet. */
-export const isKeyWaiting = (disk: Disk, folder: string, { keys: [next] }: Vendor): boolean =>
-  next !== undefined && existing(disk, pathsOf(folder, idOf(next))).length > 0;
+/** Whether a passphrase is needed for the key that `vendor` names first. */
+export const isCurrentKeyLocked = (disk: Disk, folder: string, vendor: Vendor): boolean =>
+  [null, ...waitingIds(disk, folder, vendor)].some((id) => isKeyLocked(disk, folder, id));
+
+/** Of the newest key, where a file has its id in its name: it did not get its own names yet. */
+const waitingIds = (disk: Disk, folder: string, { keys: [next] }: Vendor): string[] =>
+  next !== undefined && existing(disk, pathsOf(folder, idOf(next))).length > 0 ? [idOf(next)] : [];
+
+export interface CurrentKey {
+  readonly key: PrivateKey;
+  /** It was made by a successor that was interrupted before the key got its names. */
+  readonly isWaiting: boolean;
+}
+
+/**
+ * The key that signs. One that has its id in its name is taken only if the other file is provably
+ * not newer: where a trust document is lost, an earlier key looks as if it were waiting.
+ */
+export async function readCurrentKey(
+  disk: Disk,
+  folder: string,
+  vendor: Vendor,
+  passphrase: string | null,
+): Promise<CurrentKey> {
+  const [id] = waitingIds(disk, folder, vendor);
+  if (id === undefined) return { key: await readKey(disk, folder, passphrase), isWaiting: false };
+  if (!(await isBefore(disk, folder, vendor, passphrase))) {
+    return { key: await readKey(disk, folder, passphrase), isWaiting: false };
+  }
+  const key = await readKey(disk, folder, passphrase, id);
+  if (idOf(key) === id) return { key, isWaiting: true };
+  throw new DeskRefused(`the file of the key ${id} holds the key ${idOf(key)}`, "bring it back");
+}
+
+/** Whether the file with the names of the current key holds the key before it, or is not there. */
+async function isBefore(
+  disk: Disk,
+  folder: string,
+  { keys: [, before] }: Vendor,
+  passphrase: string | null,
+): Promise<boolean> {
+  if (!hasKey(disk, folder)) return true;
+  if (before === undefined) return false;
+  const key = await readIfOpens(disk, folder, passphrase, null);
+  if (key !== null) return idOf(key) === idOf(before);
+  // Under another passphrase. The key before has no other file, so this one can only be it.
+  return existing(disk, pathsOf(folder, idOf(before))).length === 0;
+}
 
 /**
  * Gives the names of the current key to the one that `vendor` names first, which was stored under
- * its id before the document that makes it current. Only under the desk's lock: done twice at once,
- * it would put the new key in the place of the old one.
+ * its id before the document that makes it current. Only under the desk's lock, and only for a key
+ * that is known to be waiting. No file is ever replaced: what is in the way stays, and so does all
+ * the rest.
  */
 export async function promoteKey(disk: Disk, folder: string, vendor: Vendor): Promise<void> {
   const [next, before] = vendor.keys;
-  if (next === undefined || !isKeyWaiting(disk, folder, vendor)) return;
-  const waiting = existing(disk, pathsOf(folder, idOf(next)));
-  const current = pathsOf(folder, null);
-  if (before !== undefined) {
-    const kept = pathsOf(folder, idOf(before));
-    for (const form of existing(disk, current)) disk.rename(current[form], kept[form]);
-  }
-  for (const form of waiting) disk.rename(pathsOf(folder, idOf(next))[form], current[form]);
+  if (next === undefined) return;
+  const [waiting, current] = [pathsOf(folder, idOf(next)), pathsOf(folder, null)];
+  const stored = existing(disk, current);
+  const kept = before === undefined ? null : pathsOf(folder, idOf(before));
+  const isFree = stored.every((form) => kept !== null && disk.stat(kept[form]) === null);
+  const forms = existing(disk, waiting);
+  if (forms.length === 0 || !isFree) return;
+  if (kept !== null) for (const form of stored) disk.rename(current[form], kept[form]);
+  for (const form of forms) disk.rename(waiting[form], current[form]);
   await disk.syncFolder(folder);
 }
 
@@ -108,14 +155,19 @@ export async function changePassphrase(
   await writeKey(disk, folder, await readKey(disk, folder, old), next);
   const changed: { earlier: string[]; unchanged: string[] } = { earlier: [], unchanged: [] };
   for (const id of earlierKeys(disk, folder)) {
-    const key = await openedEarlier(disk, folder, old, id);
+    const key = await readIfOpens(disk, folder, old, id);
     if (key !== null) await writeKey(disk, folder, key, next, id);
     (key === null ? changed.unchanged : changed.earlier).push(id);
   }
   return changed;
 }
 
-const openedEarlier = async (disk: Disk, folder: string, passphrase: string | null, id: string) => {
+const readIfOpens = async (
+  disk: Disk,
+  folder: string,
+  passphrase: string | null,
+  id: string | null,
+): Promise<PrivateKey | null> => {
   try {
     return await readKey(disk, folder, passphrase, id);
   } catch (error) {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Disk } from "../platform/disk.ts";
 import { GENESIS, sha256 } from "../platform/hash.ts";
-import type { Entry } from "./ledger.ts";
+import type { Entry, TrustSigned } from "./ledger.ts";
 
 export const LEDGER = "ledger.jsonl";
 
@@ -52,6 +52,18 @@ export function readLedgerLines(disk: Disk, folder: string) {
   if (bytes === null) return null;
   const whole = wholeOf(bytes);
   return { lines: checkLines(whole).lines, torn: bytes.length - whole.length };
+}
+
+/** The trust documents that the ledger knows of, oldest first, without damaged lines. */
+export function readTrustLines(disk: Disk, folder: string): TrustSigned[] {
+  const bytes = disk.read(join(folder, LEDGER));
+  if (bytes === null) return [];
+  return new TextDecoder()
+    .decode(wholeOf(bytes))
+    .split("\n")
+    .filter((text) => text.includes('"type":"trust"'))
+    .map(parseEntry)
+    .filter((entry) => entry?.type === "trust");
 }
 
 type Line = Entry & { readonly prev?: string };

@@ -79,6 +79,8 @@ export interface TrustSigned {
   readonly products: readonly string[];
   /** The keys that are ended by it; absent: none. */
   readonly retired?: readonly RetiredKey[];
+  /** The document itself, to write it again where its file is lost; older lines have none. */
+  readonly document?: string;
 }
 
 /** A policy that left the desk; ledgers of older versions have none of these lines. */
@@ -146,20 +148,28 @@ export class Ledger {
 
   /** On disk before anything leaves the desk, and only if nobody else wrote meanwhile. */
   add(...entries: readonly Entry[]): Promise<void> {
-    return locked(this.#disk, this.#path, async () => {
-      if (this.#disk.stat(this.#path)?.size !== this.#size) throw busy();
-      let sum = this.#sum;
-      const lines = entries.map((entry) => {
-        const line = JSON.stringify({ ...entry, prev: sum });
-        sum = sha256(line);
-        return `${line}\n`;
-      });
-      const text = lines.join("");
-      await appendFile(this.#disk, this.#path, text);
-      this.#size += Buffer.byteLength(text);
-      this.#sum = sum;
-      this.#entries.push(...entries);
+    return locked(this.#disk, this.#path, () => this.addWhileLocked(...entries));
+  }
+
+  /** For a caller that holds the desk's lock already. */
+  async addWhileLocked(...entries: readonly Entry[]): Promise<void> {
+    this.refuseChanged();
+    let sum = this.#sum;
+    const lines = entries.map((entry) => {
+      const line = JSON.stringify({ ...entry, prev: sum });
+      sum = sha256(line);
+      return `${line}\n`;
     });
+    const text = lines.join("");
+    await appendFile(this.#disk, this.#path, text);
+    this.#size += Buffer.byteLength(text);
+    this.#sum = sum;
+    this.#entries.push(...entries);
+  }
+
+  /** Under the lock, before anything is written: another command may have added a line. */
+  refuseChanged(): void {
+    if (this.#disk.stat(this.#path)?.size !== this.#size) throw busy();
   }
 
   /** No serial of it can serve at its site any more. */

@@ -4,14 +4,13 @@ import type { Vendor } from "../license/trust.ts";
 import type { Disk } from "../platform/disk.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import { Desk } from "./desk.ts";
-import { Ledger } from "./ledger.ts";
 import { licensesToReissue, listLicenses, newestOnly } from "./license-list.ts";
-import { readTrustChain } from "./records.ts";
+import { openRecords } from "./records.ts";
 
 /** What a desk is, all of it known without its passphrase. */
 export async function describeDesk(disk: Disk, folder: string, now: Instant) {
-  const { vendor, files } = await readTrustChain(disk, folder);
-  const ledger = await Ledger.open(disk, folder);
+  const records = await openRecords(disk, folder);
+  const { vendor, ledger, chain } = records;
   const signed = ledger.trustSigned();
   const keys = vendor.keys.map((key, place) => ({
     key: idOf(key),
@@ -29,13 +28,13 @@ export async function describeDesk(disk: Disk, folder: string, now: Instant) {
     name: vendor.name,
     products: vendor.products,
     version: vendor.version,
-    documents: files,
+    documents: chain.files,
     fingerprint: keys[0]?.fingerprint ?? "",
     locked: await Desk.needsPassphrase(disk, folder),
     keys,
     licenses,
-    to_reissue: licensesToReissue({ vendor, ledger }, now).map(({ license_id }) => license_id),
-    notes: ledger.notes,
+    to_reissue: licensesToReissue(records, now).map(({ license_id }) => license_id),
+    notes: records.notes,
   };
 }
 

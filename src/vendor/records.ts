@@ -1,7 +1,10 @@
 import { join } from "node:path";
+import { idOf } from "../license/keys.ts";
 import { verifyTrust, type Vendor } from "../license/trust.ts";
 import type { Disk } from "../platform/disk.ts";
-import { Ledger } from "./ledger.ts";
+import { hasKey } from "./key-file.ts";
+import { readTrustLines } from "./ledger-lines.ts";
+import { Ledger, type TrustSigned } from "./ledger.ts";
 import { DeskRefused } from "./refusal.ts";
 
 export const TRUST = "trust.jwt";
@@ -13,40 +16,125 @@ export const successorName = (version: number): string => `successor-${version}.
 export interface DeskRecords {
   readonly vendor: Vendor;
   readonly ledger: Ledger;
+  /** What the desk's owner should hear about. */
+  readonly notes: readonly string[];
+}
+
+/** A document that the ledger holds, and the folder does not. */
+export interface LostDocument {
+  readonly file: string;
+  readonly document: string;
+  /** `is missing` or `is older than …`, with what happens next. */
+  readonly what: string;
 }
 
 /** The vendor by its newest document, and the names of the files that lead there, oldest first. */
 export interface TrustChain {
   readonly vendor: Vendor;
   readonly files: readonly string[];
+  /** Part of the chain all the same: the next command that signs writes them first. */
+  readonly lost: readonly LostDocument[];
+  /** Why nothing may be signed: the ledger knows of more than the documents say. */
+  readonly fault: TrustChainFault | null;
 }
 
-export const openRecords = async (disk: Disk, folder: string): Promise<DeskRecords> => ({
-  vendor: (await readTrustChain(disk, folder)).vendor,
-  ledger: await Ledger.open(disk, folder),
-});
+export interface TrustChainFault {
+  readonly what: string;
+  readonly hint: string;
+}
 
-/** Each document is signed with a key that the one before it names. */
+export async function openRecords(disk: Disk, folder: string) {
+  const chain = await readTrustChain(disk, folder);
+  const ledger = await Ledger.open(disk, folder);
+  return { vendor: chain.vendor, ledger, chain, notes: [...ledger.notes, ...chainNotes(chain)] };
+}
+
+export const chainNotes = ({ lost, fault }: TrustChain): string[] => [
+  ...lost.map(({ file, what }) => `${file} ${what}`),
+  ...(fault === null ? [] : [`${fault.what}: ${fault.hint}`]),
+];
+
+/**
+ * Each document is signed with a key that the one before it names. Where one is not in the folder,
+ * the ledger's copy of it takes its place; nothing is written.
+ */
 export async function readTrustChain(disk: Disk, folder: string): Promise<TrustChain> {
   const read = (file: string): string | null => {
     const bytes = disk.read(join(folder, file));
     return bytes === null ? null : new TextDecoder().decode(bytes).trim();
   };
   const trust = read(TRUST);
-  if (trust === null)
-    throw new DeskRefused(`${folder} is not a desk`, "berth vendor init makes one");
+  if (trust === null) throw noTrust(disk, folder);
   const first = await verifyTrust(trust, () => null);
   if (!first.ok) throw new DeskRefused(`${join(folder, TRUST)} ${first.fault}`, "");
+  const signed = readTrustLines(disk, folder);
   let vendor = first.value;
   const files = [TRUST];
+  const lost: LostDocument[] = [];
   for (;;) {
-    const file = successorName(vendor.version + 1);
-    const next = read(file);
-    if (next === null) return { vendor, files };
     const before = vendor;
+    const file = successorName(before.version + 1);
+    const text = read(file);
+    const copy = text === null ? lostAfter(before, signed) : null;
+    const next = text ?? copy?.document;
+    if (next === undefined) break;
     const succeeded = await verifyTrust(next, () => before);
+    if (!succeeded.ok && copy !== null) break;
     if (!succeeded.ok) throw new DeskRefused(`${join(folder, file)} ${succeeded.fault}`, "");
     vendor = succeeded.value;
-    files.push(file);
+    if (copy !== null) lost.push(copy);
+    if (copy?.file !== TRUST) files.push(file);
   }
+  return { vendor, files, lost, fault: faultOf(vendor, signed) };
+}
+
+function noTrust(disk: Disk, folder: string): DeskRefused {
+  if (disk.stat(folder) === null || !hasKey(disk, folder)) {
+    return new DeskRefused(`${folder} is not a desk`, "berth vendor init makes one");
+  }
+  return new DeskRefused(
+    `${join(folder, TRUST)} is missing`,
+    "copy it back from a backup, or from a site or medium that it was handed out to",
+  );
+}
+
+const lineOf = (signed: readonly TrustSigned[], version: number): TrustSigned | undefined =>
+  signed.findLast((line) => line.version === version);
+
+const AGAIN = "the next command that signs writes it again from the ledger";
+
+/** Until another key takes over, a new version takes the place of the first document. */
+function lostAfter(before: Vendor, signed: readonly TrustSigned[]): LostDocument | null {
+  const version = before.version + 1;
+  const line = lineOf(signed, version);
+  if (line?.document === undefined) return null;
+  const { document } = line;
+  return line.key === before.vendor
+    ? { file: TRUST, document, what: `is older than the ledger says: ${AGAIN}` }
+    : { file: successorName(version), document, what: `is missing: ${AGAIN}` };
+}
+
+/** Documents that the ledger has no line of are fine: older versions left none. */
+function faultOf(vendor: Vendor, signed: readonly TrustSigned[]): TrustChainFault | null {
+  const newest = signed.at(-1);
+  const [current] = vendor.keys;
+  if (newest === undefined || current === undefined || newest.version < vendor.version) return null;
+  if (newest.version === vendor.version) {
+    if (newest.key === idOf(current)) return null;
+    return {
+      what: `the newest trust document names another current key than the ledger: ${idOf(current)}, and not ${newest.key}`,
+      hint: "bring the document and the key back from a backup of this desk",
+    };
+  }
+  const next = vendor.version + 1;
+  const isFirst = lineOf(signed, next)?.key === vendor.vendor;
+  return isFirst
+    ? {
+        what: `${TRUST} is older than the ledger says: version ${vendor.version}, and not ${next}`,
+        hint: "copy the newer one back from a backup, or from where it was handed out",
+      }
+    : {
+        what: `${successorName(next)} is missing`,
+        hint: "copy it back from where it was moved",
+      };
 }

@@ -4,10 +4,10 @@ import { idOf } from "../license/keys.ts";
 import { verifyLicense } from "../license/license.ts";
 import type { Vendor } from "../license/trust.ts";
 import type { Disk } from "../platform/disk.ts";
-import { earlierKeys, isKeyLocked, readKey } from "./key-file.ts";
+import { isCurrentKeyLocked, isKeyLocked, readCurrentKey, readKey } from "./key-file.ts";
 import { readLedgerLines } from "./ledger-lines.ts";
 import type { Issued } from "./ledger.ts";
-import { readTrustChain } from "./records.ts";
+import { readTrustChain, type TrustChain } from "./records.ts";
 import { DeskRefused } from "./refusal.ts";
 
 /** Something that is not as the desk left it. */
@@ -50,10 +50,13 @@ export async function verifyDesk(
   };
   const chain = await trying("trust documents", () => readTrustChain(disk, folder));
   const vendor = chain?.vendor ?? null;
-  const isLocked = isKeyLocked(disk, folder) && passphrase === null;
+  if (chain !== null) faults.push(...chainFaults(chain));
+  const mayBeLocked =
+    vendor === null ? isKeyLocked(disk, folder) : isCurrentKeyLocked(disk, folder, vendor);
+  const isLocked = mayBeLocked && passphrase === null;
   const key = isLocked
     ? null
-    : await trying("key", () => readCurrentKey(disk, folder, vendor, passphrase));
+    : await trying("key", () => readKeyOf(disk, folder, vendor, passphrase));
   faults.push(...keyFileFaults(disk, folder, vendor));
   const ledger = await verifyLedger(disk, folder, vendor);
   return {
@@ -64,21 +67,23 @@ export async function verifyDesk(
   };
 }
 
-async function readCurrentKey(
+async function readKeyOf(
   disk: Disk,
   folder: string,
   vendor: Vendor | null,
   passphrase: string | null,
 ) {
-  const [current] = vendor?.keys ?? [];
-  // An interrupted successor leaves the new key under its id; the next command renames it.
-  const isWaiting = current !== undefined && earlierKeys(disk, folder).includes(idOf(current));
-  const key = await readKey(disk, folder, passphrase, isWaiting ? idOf(current) : null);
-  if (current !== undefined && current.x !== key.x) {
-    throw new DeskRefused("the key is not the current one of the newest trust document", "");
-  }
-  return key;
+  if (vendor === null) return readKey(disk, folder, passphrase);
+  const { key } = await readCurrentKey(disk, folder, vendor, passphrase);
+  if (vendor.keys[0]?.x === key.x) return key;
+  throw new DeskRefused("the key is not the current one of the newest trust document", "");
 }
+
+/** What the ledger knows of and the folder does not hold. */
+const chainFaults = ({ lost, fault }: TrustChain): DeskFault[] => [
+  ...lost.map(({ file, what }) => ({ where: "trust documents", what: `${file} ${what}` })),
+  ...(fault === null ? [] : [{ where: "trust documents", what: `${fault.what}: ${fault.hint}` }]),
+];
 
 /** A file that somebody believes to be gone. */
 function keyFileFaults(disk: Disk, folder: string, vendor: Vendor | null): DeskFault[] {

@@ -280,7 +280,7 @@ describe("vendor backup and restore", () => {
         ...head,
         files: files.filter(({ name }) => name !== "trust.jwt"),
       }),
-      "is not a desk",
+      "the backup holds no trust.jwt",
     ],
   ])("a restore from what %s is refused and leaves nothing", async (_what, edit, says) => {
     const root = tempFolder();
