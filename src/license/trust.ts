@@ -21,6 +21,14 @@ const Retired = Type.Object(
   { additionalProperties: false },
 );
 
+/** Version 0.1.0 took 16 keys at most, and refuses a document with more. */
+export const MOST_KEYS = 64;
+export const MOST_KEYS_BEFORE = 16;
+export const MOST_PRODUCTS = 1_000;
+export const LONGEST_NAME = 256;
+
+const Name = Type.String({ minLength: 1, maxLength: LONGEST_NAME });
+
 /**
  * A vendor as an appliance knows it. Its id is that of its first key and stays when keys change; a
  * new key comes in by a document of a higher version, signed with a key that is trusted already.
@@ -28,11 +36,11 @@ const Retired = Type.Object(
 export const Vendor = Type.Object(
   {
     vendor: Id,
-    name: Type.String({ minLength: 1, maxLength: 256 }),
+    name: Name,
     version: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
-    products: Type.Array(Type.String({ minLength: 1, maxLength: 256 }), { maxItems: 1_000 }),
-    keys: Type.Array(PublicKey, { minItems: 1, maxItems: 16 }),
-    retired: Type.Optional(Type.Array(Retired, { minItems: 1, maxItems: 16 })),
+    products: Type.Array(Name, { maxItems: MOST_PRODUCTS }),
+    keys: Type.Array(PublicKey, { minItems: 1, maxItems: MOST_KEYS }),
+    retired: Type.Optional(Type.Array(Retired, { minItems: 1, maxItems: MOST_KEYS })),
   },
   { additionalProperties: false },
 );

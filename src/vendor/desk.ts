@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { SECOND, type Instant } from "../domain/time.ts";
 import { idOf, makeKey, publicPart, type PrivateKey } from "../license/keys.ts";
-import { signTrust, type Vendor } from "../license/trust.ts";
+import type { Vendor } from "../license/trust.ts";
 import { wallClock } from "../platform/clock.ts";
 import type { Disk } from "../platform/disk.ts";
 import { replaceFile } from "../platform/files.ts";
@@ -12,6 +12,7 @@ import { Ledger, whileLocked } from "./ledger.ts";
 import { openRecords, readTrustChain, successorName, TRUST } from "./records.ts";
 import type { DeskRecords } from "./records.ts";
 import { DeskRefused } from "./refusal.ts";
+import { refuseAnotherKey, signReadableTrust } from "./trust-document.ts";
 
 export interface NewDesk {
   readonly name: string;
@@ -54,12 +55,13 @@ export class Desk implements DeskRecords {
     folder: string,
     { name, products, passphrase }: NewDesk,
   ): Promise<Desk> {
-    disk.makeFolder(folder);
     Desk.refuseExisting(disk, folder);
     const key = await makeKey();
     const vendor = { vendor: idOf(key), name, version: 1, products, keys: [publicPart(key)] };
+    const trust = await signReadableTrust(vendor, key, null);
+    disk.makeFolder(folder);
     await writeKey(disk, folder, key, passphrase);
-    await replaceFile(disk, join(folder, TRUST), Buffer.from(`${await signTrust(vendor, key)}\n`));
+    await replaceFile(disk, join(folder, TRUST), Buffer.from(`${trust}\n`));
     await Ledger.make(disk, folder);
     return new Desk(vendor, key, await Ledger.open(disk, folder));
   }
@@ -79,7 +81,7 @@ export class Desk implements DeskRecords {
 
   async #withProducts(disk: Disk, folder: string, products: string[]): Promise<Desk> {
     const vendor = { ...this.vendor, version: this.vendor.version + 1, products };
-    const trust = await signTrust(vendor, this.key);
+    const trust = await signReadableTrust(vendor, this.key, this.vendor);
     await whileLocked(disk, folder, async () => {
       const { files } = await this.#unchanged(disk, folder);
       await this.ledger.addWhileLocked(trustEntry(vendor, trust));
@@ -101,6 +103,7 @@ export class Desk implements DeskRecords {
     passphrase: string | null,
     retire: Retirement | null = null,
   ): Promise<Desk> {
+    refuseAnotherKey(this.vendor);
     const key = await makeKey();
     const keys = [publicPart(key), ...this.vendor.keys];
     const vendor: Vendor = {
@@ -109,7 +112,7 @@ export class Desk implements DeskRecords {
       keys,
       ...(retire !== null && { retired: retiredKeys(this.vendor, retire) }),
     };
-    const trust = await signTrust(vendor, this.key);
+    const trust = await signReadableTrust(vendor, this.key, this.vendor);
     await whileLocked(disk, folder, async () => {
       await this.#unchanged(disk, folder);
       // The document, on the ledger first, makes the new key the current one: so the key is

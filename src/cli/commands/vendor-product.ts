@@ -1,3 +1,4 @@
+import { LONGEST_NAME, MOST_PRODUCTS } from "../../license/trust.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/disk.ts";
 import { Misuse } from "../../platform/options.ts";
@@ -10,12 +11,8 @@ import { option } from "../flags.ts";
 import { deskFlags, deskFolder, openDesk } from "../open-desk.ts";
 import { count, oneLine, print, printJson } from "../terminal.ts";
 
-/** What a trust document has room for. */
-const LONGEST_CODE = 256;
-const MOST_PRODUCTS = 1_000;
-
 function codeIn({ words: [code] }: Given): string {
-  if (code === undefined || code === "" || code.length > LONGEST_CODE) {
+  if (code === undefined || code === "" || code.length > LONGEST_NAME) {
     throw new Misuse("CODE must be given: a product code", "berth vendor product add CAD");
   }
   return code;

@@ -1,5 +1,6 @@
 import { instant, SECOND, type Instant } from "../../domain/time.ts";
 import { fingerprintOf } from "../../license/keys.ts";
+import { MOST_KEYS_BEFORE } from "../../license/trust.ts";
 import { startTime } from "../../license/term-times.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/disk.ts";
@@ -7,11 +8,12 @@ import { Misuse } from "../../platform/options.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { licensesToReissue, type ListedLicense } from "../../vendor/license-list.ts";
 import { successorName } from "../../vendor/records.ts";
+import { refuseAnotherKey } from "../../vendor/trust-document.ts";
 import { DONE, isSet, stringOf, type Command, type Given } from "../command.ts";
 import { option } from "../flags.ts";
 import { checkNewPassphrase, deskFlags, deskFolder } from "../open-desk.ts";
 import { newPassphrase, openDesk } from "../open-desk.ts";
-import { count, oneLine, print, printJson } from "../terminal.ts";
+import { count, oneLine, print, printJson, printWarning } from "../terminal.ts";
 
 export const successorCommand: Command = {
   name: "vendor successor",
@@ -44,12 +46,17 @@ export const successorCommand: Command = {
     }
     checkNewPassphrase(given, "passphrase-file");
     const before = await openDesk(given);
+    refuseAnotherKey(before.vendor);
     const passphrase = await newPassphrase(given, "passphrase-file");
     const retire = isSet(given, "retire-old") ? { from } : null;
     const after = await before.succeed(realDisk, deskFolder(given), passphrase, retire);
     const { vendor, version, retired = [] } = after.vendor;
     const fingerprint = fingerprintOf(after.key);
     const document = successorName(version);
+    if (after.vendor.keys.length > MOST_KEYS_BEFORE) {
+      const limit = `sites of Berth 0.1.0 refuse a document with more than ${MOST_KEYS_BEFORE} keys`;
+      printWarning(`${limit}, as ${document} has: update them before they take it`);
+    }
     const reissue = licensesToReissue(after, wallClock());
     if (isSet(given, "json")) {
       const to_reissue = reissue.map(({ license_id }) => license_id);

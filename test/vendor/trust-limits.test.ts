@@ -1,0 +1,89 @@
+// A trust document that no site can read must never be signed.
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { realDisk } from "../../src/platform/disk.ts";
+import { Desk } from "../../src/vendor/desk.ts";
+import { DeskRefused } from "../../src/vendor/refusal.ts";
+import { verifyDesk } from "../../src/vendor/verify-desk.ts";
+import { openAppliance } from "../support/api.ts";
+import { berth } from "../support/berth.ts";
+import { granted } from "../support/licensed-store.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+setDefaultTimeout(120_000);
+
+const makeDesk = (folder: string, products = ["CAD"]) =>
+  Desk.make(realDisk, folder, { name: "Acme", products, passphrase: null });
+
+const contents = (folder: string): Record<string, string> =>
+  Object.fromEntries(
+    readdirSync(folder)
+      .filter((name) => !name.endsWith(".lock"))
+      .map((name) => [name, readFileSync(join(folder, name), "utf8")]),
+  );
+
+async function refusal(act: Promise<unknown>): Promise<string> {
+  try {
+    await act;
+  } catch (error) {
+    if (error instanceof DeskRefused) return `${error.message}; ${error.hint}`;
+    throw error;
+  }
+  throw new Error("it was not refused");
+}
+
+test("a desk has up to 64 keys that a site takes one after the other, and refuses the next", async () => {
+  const folder = join(tempFolder(), "desk");
+  let desk = await makeDesk(folder);
+  const site = await openAppliance({ licenses: {} });
+  const trust = (file: string) =>
+    site.licensing.trust(readFileSync(join(folder, file), "utf8").trim(), "test");
+  granted(await trust("trust.jwt"));
+  for (let version = 2; version <= 64; version += 1) {
+    desk = await desk.succeed(realDisk, folder, null, { from: null });
+    granted(await trust(`successor-${version}.jwt`));
+  }
+  const before = contents(folder);
+  expect(await refusal(desk.succeed(realDisk, folder, null))).toContain("at most 64 keys");
+  const said = await berth(["vendor", "successor", "--dir", folder, "--no-passphrase"]);
+  expect([said.code, said.stderr]).toEqual([1, expect.stringContaining("at most 64 keys")]);
+  expect(contents(folder)).toEqual(before);
+  expect((await Desk.open(realDisk, folder, null)).vendor.keys).toHaveLength(64);
+  expect(await verifyDesk(realDisk, folder, null)).toMatchObject({ key: "opens", faults: [] });
+});
+
+test("the successor with the 17th key says that older sites refuse its document", async () => {
+  const folder = join(tempFolder(), "desk");
+  let desk = await makeDesk(folder);
+  while (desk.vendor.keys.length < 15) desk = await desk.succeed(realDisk, folder, null);
+  const successor = () => berth(["vendor", "successor", "--dir", folder, "--no-passphrase"]);
+  const sixteenth = await successor();
+  expect([sixteenth.code, sixteenth.stderr]).toEqual([0, expect.not.stringContaining("0.1.0")]);
+  const seventeenth = await successor();
+  expect([seventeenth.code, seventeenth.stderr]).toEqual([
+    0,
+    expect.stringContaining("sites of Berth 0.1.0 refuse a document with more than 16 keys"),
+  ]);
+});
+
+const many = (number: number, length: number): string[] =>
+  Array.from({ length: number }, (_, place) => String(place).padStart(length, "P"));
+
+test.each<[what: string, products: string[], says: string]>([
+  ["1,001 products", many(1_001, 4), "at most 1000 products"],
+  ["more product codes than 48 KiB hold", many(400, 200), "is too large"],
+  ["a product code of 257 characters", many(1, 257), "256 characters"],
+])("a desk with %s is not made, and no product makes a desk one", async (_what, products, says) => {
+  const root = tempFolder();
+  expect(await refusal(makeDesk(join(root, "new"), products))).toContain(says);
+  const flags = products.flatMap((one) => ["--product", one]);
+  const init = ["vendor", "init", "--dir", join(root, "init"), "--name", "A", "--no-passphrase"];
+  const said = await berth([...init, ...flags]);
+  expect([said.code, said.stderr]).toEqual([1, expect.stringContaining(says)]);
+  const folder = join(root, "desk");
+  const desk = await makeDesk(folder);
+  const before = contents(folder);
+  expect(await refusal(desk.licensing(realDisk, folder, products))).toContain(says);
+  expect(contents(folder)).toEqual(before);
+});
