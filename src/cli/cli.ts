@@ -125,6 +125,11 @@ const DONE_ELSEWHERE: ReadonlyMap<string, string> = new Map([
   ["reload", "an installed service: systemctl reload berth; by hand, send berth serve SIGHUP"],
 ]);
 
+/** Words after a command that look like one of its family, and what does it. */
+const WORDS_ELSEWHERE: ReadonlyMap<string, string> = new Map([
+  ["admin token list", "berth admin user list shows tokens and users"],
+]);
+
 function named(name: string, words: readonly string[]): Command {
   const command = commands.find((candidate) => candidate.name === name);
   if (command !== undefined) return command;
@@ -185,7 +190,10 @@ function parse(command: Command, argv: readonly string[]): { flags: Flags; words
       throw new Misuse(`--${repeated} is given twice and takes one value`, hint);
     }
     const extra = positionals[command.arguments?.length ?? 0];
-    if (extra !== undefined) throw new Misuse(`${extra} is one word too many`, hint);
+    if (extra !== undefined) {
+      const meant = WORDS_ELSEWHERE.get(`${command.name} ${extra}`);
+      throw new Misuse(`${extra} is one word too many`, meant ?? hint);
+    }
     return { flags: splitLists(command.options, values), words: positionals };
   } catch (error) {
     if (error instanceof Misuse) throw error;

@@ -21,10 +21,14 @@ export function readDocument(path: string | undefined | null, kind: Kind | null)
       ? new Failure(`${name} is not ${wanted}: it is an archive`, "berth restore takes a backup")
       : new Failure(`${name} is not ${wanted}: it holds binary data`, "check the name of the file");
   }
-  const text = kind === "policy" ? policyText(content) : content.trim();
+  const text = kind === "policy" ? policyText(content) : unwrapped(content.trim());
   if (text === "") throw isEmptyFile(file);
   const header = readHeader(text);
   if (!header.ok) {
+    if (isPrivateKey(text)) {
+      const hint = `it must not leave the vendor's desk; have the vendor send ${wanted}`;
+      throw new Failure(`${name} is not ${wanted}: it is a private key`, hint);
+    }
     if (header.fault === "is too large") throw tooLarge(file, wanted);
     throw new Failure(`${name} is not ${wanted}`, COPY_AGAIN);
   }
@@ -32,6 +36,22 @@ export function readDocument(path: string | undefined | null, kind: Kind | null)
     throw new Failure(`${name} is ${describeKind(header.value.kind)}`, `it should be ${wanted}`);
   }
   return text;
+}
+
+/** Mail wraps long lines: no part of a signed document holds white space. */
+function unwrapped(text: string): string {
+  const joined = text.replaceAll(/\s+/g, "");
+  return /^[\w-]+\.[\w-]+\.[\w-]+$/.test(joined) ? joined : text;
+}
+
+/** A JWK with its private member. */
+function isPrivateKey(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && "kty" in value && "d" in value;
+  } catch {
+    return false;
+  }
 }
 
 /** Null: it is no text. */

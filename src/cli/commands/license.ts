@@ -91,18 +91,22 @@ const add: Command = {
   run(given) {
     const license = readDocument(given.words[0], "license");
     return reach(place(given), async (call) => {
+      const before = (await call("GET", "/api/admin/v1/licenses")) as LicenseReply[];
       const reply = (await call("POST", "/api/v4/license/upload", { license })) as AddReply;
+      const isKnown = before.some(({ id }) => id === reply.id);
       if (isSet(given, "json")) printJson(reply);
-      else print(oneLine(addedText(reply)));
+      else print(oneLine(addedText(reply, isKnown)));
       if (reply.is_expired) printWarning(`it ended on ${reply.validity_period}`);
       return DONE;
     });
   },
 };
 
-function addedText({ id, product_details, changes }: AddReply): string {
+function addedText({ id, product_details, changes }: AddReply, isKnown: boolean): string {
   const license = `license ${id} for ${product_details.short_code}`;
-  if (changes == null) return `${license} is installed`;
+  // A server of an older version does not tell a renewal from the same license again.
+  if (changes == null)
+    return `${license} is installed${isKnown && changes === null ? " already" : ""}`;
   const text = changes.length === 0 ? "its terms are the same as before" : changes.join(", ");
   return `${license} is renewed: ${text}`;
 }

@@ -1,0 +1,46 @@
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
+import { berth, done } from "../support/berth.ts";
+import { DeskLoop } from "../support/desk-loop.ts";
+
+// Processes of their own, on a machine that may be busy with others.
+setDefaultTimeout(120_000);
+
+async function trustingSite(): Promise<DeskLoop> {
+  const loop = new DeskLoop();
+  await loop.open("CAD");
+  return loop;
+}
+
+test("a license that was wrapped into lines is installed, and once more is installed already", async () => {
+  const loop = await trustingSite();
+  const file = await loop.answer("CAD");
+  const add = loop.add(file);
+  const lines =
+    readFileSync(file, "utf8")
+      .trim()
+      .match(/.{1,64}/g) ?? [];
+  expect(lines.length).toBeGreaterThan(5);
+  writeFileSync(file, `${lines.join("\r\n")}\r\n`);
+  expect(await done(add)).toMatch(/^license \d+ for CAD is installed\n$/);
+  expect(await done(add)).toMatch(/^license \d+ for CAD is installed already\n$/);
+});
+
+test("a private key in the place of a license is refused and named as one", async () => {
+  const loop = await trustingSite();
+  const key = loop.path("desk", "vendor.jwk");
+  const { code, stdout, stderr } = await berth(loop.add(key));
+  expect([code, stdout, stderr]).toEqual([
+    1,
+    "",
+    `berth: error: ${key} is not a license: it is a private key\nberth: hint: it must not leave the vendor's desk; have the vendor send a license\n`,
+  ]);
+});
+
+test("berth admin token list leads to the command that lists tokens", async () => {
+  const { code, stderr } = await berth(["admin", "token", "list"]);
+  expect([code, stderr]).toEqual([
+    2,
+    "berth: error: list is one word too many\nberth: hint: berth admin user list shows tokens and users\n",
+  ]);
+});
