@@ -42,8 +42,8 @@ export const fields = {
   ip_local: name("The machine's own address as it knows it; shown to the operator."),
   user_info: field("Free text for the operator; may be empty.", { bytes: INFO_BYTES }),
   borrowed_until: field(
-    "End of the borrow, RFC 3339 with any offset. Left out, empty or 0001-01-01T00:00:00Z: the " +
-      "longest allowed.",
+    "End of the borrow, RFC 3339 with an offset, any one. Left out, null, empty or " +
+      "0001-01-01T00:00:00Z: the longest allowed. Typed clients leave it out for that.",
     { instant: true },
   ),
   license_id: field(

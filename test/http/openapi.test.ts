@@ -445,3 +445,26 @@ function replyOf(document: Document, route: string, type = "application/json"): 
   if (schema === undefined) throw new Error(`${route} documents no reply`);
   return schema;
 }
+
+test("borrowed_until of a request is an optional date-time, whose absence a typed client can send", async () => {
+  const site = await openAppliance();
+  const [, { components }] = await site.get<{
+    components: { schemas: Record<string, Schema & { properties: Record<string, object> }> };
+  }>("/api/v4/openapi.json");
+  const body = components.schemas["BorrowBody"];
+  expect(body?.required ?? []).toEqual([]);
+  expect(body?.properties["borrowed_until"]).toEqual({
+    type: "string",
+    format: "date-time",
+    description:
+      "End of the borrow, RFC 3339 with an offset, any one. Left out, null, empty or " +
+      "0001-01-01T00:00:00Z: the longest allowed. Typed clients leave it out for that.",
+  });
+  const latest = hours(24);
+  for (const [place, sent] of [{}, { borrowed_until: null }, { borrowed_until: "" }].entries()) {
+    const { borrowed_until } = expectOk(await site.borrow({ user: `user-${place % 2}`, ...sent }));
+    expect(Date.parse(borrowed_until ?? "")).toBe(latest);
+  }
+  const naive = await site.borrow({ user: "user-0", borrowed_until: "2026-03-02T12:00:00" });
+  expectRefusal(naive, 400, "invalid_timestamp");
+});
