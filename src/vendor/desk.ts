@@ -152,6 +152,7 @@ export class Desk implements DeskRecords {
   static async open(disk: Disk, folder: string, passphrase: string | null): Promise<Desk> {
     await Desk.refuseLosses(disk, folder);
     const { vendor, ledger, chain } = await openRecords(disk, folder);
+    ledger.refuseLoss();
     const { key, isWaiting } = await readCurrentKey(disk, folder, vendor, passphrase);
     refuseOtherKey(folder, vendor, key);
     if (isWaiting || chain.lost.length > 0) await finish(disk, folder, vendor, isWaiting);

@@ -18,25 +18,27 @@ export interface LedgerLine {
   readonly entry: Entry | null;
   /** Whether it holds the hash of the line before. */
   readonly isChained: boolean;
+  /** The hash of the line itself. */
+  readonly sum: string;
   /** Words that finish "the ledger … at line N"; null: nothing is wrong. */
   readonly fault: "is damaged" | "does not continue the ledger" | null;
 }
 
 export function checkLines(bytes: Uint8Array): { lines: LedgerLine[]; sum: string } {
   let sum = GENESIS;
-  let wasChained = false;
   const texts = new TextDecoder().decode(bytes).split("\n").slice(0, -1);
   const lines = texts.map((text, index): LedgerLine => {
     const parsed = parseEntry(text);
     const { prev, ...entry } = parsed ?? {};
-    const isContinued = prev === undefined ? !wasChained : prev === sum;
+    // An older version adds lines without a hash, before the first one with it or behind it.
+    const isContinued = prev === undefined || prev === sum;
     const broken = isContinued ? null : "does not continue the ledger";
     sum = sha256(text);
-    wasChained ||= prev !== undefined;
     return {
       number: index + 1,
       entry: parsed && (entry as Entry),
       isChained: prev !== undefined,
+      sum,
       fault: parsed === null ? "is damaged" : broken,
     };
   });
@@ -52,6 +54,25 @@ export function readLedgerLines(disk: Disk, folder: string) {
   if (bytes === null) return null;
   const whole = wholeOf(bytes);
   return { lines: checkLines(whole).lines, torn: bytes.length - whole.length };
+}
+
+const MOST_NAMED = 10;
+
+/**
+ * Names the lines without a hash that stand behind one with it: an older version wrote them, or
+ * somebody who changed the file. Null: there is none.
+ */
+export function unchainedNote(lines: readonly LedgerLine[]): string | null {
+  const first = lines.findIndex(({ isChained }) => isChained);
+  const numbers = lines
+    .slice(first === -1 ? lines.length : first)
+    .filter(({ isChained }) => !isChained)
+    .map(({ number }) => number);
+  if (numbers.length === 0) return null;
+  const more = numbers.length > MOST_NAMED ? ` and ${numbers.length - MOST_NAMED} more` : "";
+  const which = `${numbers.slice(0, MOST_NAMED).join(", ")}${more}`;
+  const what = numbers.length === 1 ? `line ${which} holds` : `lines ${which} hold`;
+  return `${LEDGER} ${what} no hash of the line before: an older version of berth added them, or something else changed the file`;
 }
 
 /** The trust documents that the ledger knows of, oldest first, without damaged lines. */

@@ -1,9 +1,10 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { RetiredKey } from "../domain/state.ts";
 import type { Disk } from "../platform/disk.ts";
 import { appendFile, replaceFile } from "../platform/files.ts";
 import { sha256 } from "../platform/hash.ts";
-import { checkLines, LEDGER, wholeOf } from "./ledger-lines.ts";
+import { LOSS_HINT, lossSinceHead, writeHead } from "./ledger-head.ts";
+import { checkLines, LEDGER, unchainedNote, wholeOf } from "./ledger-lines.ts";
 import { receiptEnding } from "./receipts.ts";
 import { DeskRefused } from "./refusal.ts";
 import type { PublicKey } from "../license/keys.ts";
@@ -100,7 +101,7 @@ const busy = (): DeskRefused =>
 /**
  * What the desk did, only ever added to: a line is on disk before anything leaves the desk. Each
  * line holds the hash of the one before (`prev`), so that none is changed or taken out unnoticed;
- * lines of older versions have none, up to the first one that was added since.
+ * lines of older versions have none. `ledger.head` tells where the last line was.
  */
 export class Ledger {
   readonly #disk: Disk;
@@ -111,13 +112,18 @@ export class Ledger {
   #sum: string;
   /** What the desk's owner should hear about. */
   readonly notes: readonly string[];
+  /** What is gone since the last line was added; nothing is added to what is left. */
+  readonly loss: string | null;
 
   private constructor(disk: Disk, path: string, bytes: Uint8Array, notes: readonly string[]) {
     this.#disk = disk;
     this.#path = path;
     this.#size = bytes.length;
-    this.notes = notes;
-    const { entries, sum } = parseLines(path, bytes);
+    const { entries, lines, sum } = parseLines(path, bytes);
+    this.loss = lossSinceHead(disk, dirname(path), lines);
+    // Said until a line of this version follows; from then on by `vendor verify` alone.
+    const unchained = lines.at(-1)?.isChained === false ? unchainedNote(lines) : null;
+    this.notes = [...notes, ...[this.loss, unchained].filter((note) => note !== null)];
     this.#entries = entries;
     this.#sum = sum;
   }
@@ -153,6 +159,7 @@ export class Ledger {
 
   /** For a caller that holds the desk's lock already. */
   async addWhileLocked(...entries: readonly Entry[]): Promise<void> {
+    this.refuseLoss();
     this.refuseChanged();
     let sum = this.#sum;
     const lines = entries.map((entry) => {
@@ -165,6 +172,12 @@ export class Ledger {
     this.#size += Buffer.byteLength(text);
     this.#sum = sum;
     this.#entries.push(...entries);
+    await writeHead(this.#disk, dirname(this.#path), { lines: this.#entries.length, sum });
+  }
+
+  /** What was sold by the lost lines could be sold again, or under the same id. */
+  refuseLoss(): void {
+    if (this.loss !== null) throw new DeskRefused(this.loss, LOSS_HINT);
   }
 
   /** Under the lock, before anything is written: another command may have added a line. */
@@ -239,13 +252,13 @@ async function locked<T>(disk: Disk, path: string, work: () => Promise<T>): Prom
   }
 }
 
-function parseLines(path: string, bytes: Uint8Array): { entries: Entry[]; sum: string } {
+function parseLines(path: string, bytes: Uint8Array) {
   const { lines, sum } = checkLines(bytes);
   const entries = lines.map(({ number, entry, fault }) => {
     if (fault !== null || entry === null) throw damaged(path, number, fault ?? "is damaged");
     return entry;
   });
-  return { entries, sum };
+  return { entries, lines, sum };
 }
 
 const damaged = (path: string, line: number, what: string): DeskRefused =>

@@ -4,8 +4,15 @@ import { idOf } from "../license/keys.ts";
 import { verifyLicense } from "../license/license.ts";
 import type { Vendor } from "../license/trust.ts";
 import type { Disk } from "../platform/disk.ts";
-import { isCurrentKeyLocked, isKeyLocked, readCurrentKey, readKey } from "./key-file.ts";
-import { readLedgerLines } from "./ledger-lines.ts";
+import {
+  earlierKeys,
+  isCurrentKeyLocked,
+  isKeyLocked,
+  readCurrentKey,
+  readKey,
+} from "./key-file.ts";
+import { LOSS_HINT, lossSinceHead } from "./ledger-head.ts";
+import { readLedgerLines, unchainedNote } from "./ledger-lines.ts";
 import type { Issued } from "./ledger.ts";
 import { readTrustChain, type TrustChain } from "./records.ts";
 import { DeskRefused } from "./refusal.ts";
@@ -30,6 +37,8 @@ export interface VerifiedDesk {
   /** Lines of an older version that do not hold all that a code signs. */
   readonly unchecked: number;
   readonly faults: readonly DeskFault[];
+  /** What may be as it should, and may not: a person knows. */
+  readonly notes: readonly string[];
 }
 
 /** Reads the whole desk and changes nothing. */
@@ -64,6 +73,7 @@ export async function verifyDesk(
     documents: chain?.files ?? [],
     ...ledger,
     faults: [...faults, ...ledger.faults],
+    notes: [...ledger.notes, ...leftOverKeys(disk, folder, vendor)],
   };
 }
 
@@ -98,6 +108,24 @@ function keyFileFaults(disk: Disk, folder: string, vendor: Vendor | null): DeskF
   });
 }
 
+/** Key files of commands that were interrupted. Nothing removes them: each may hold a key. */
+function leftOverKeys(disk: Disk, folder: string, vendor: Vendor | null): string[] {
+  const known = new Set(vendor?.keys.map(idOf));
+  const unnamed = earlierKeys(disk, folder).filter((id) => vendor !== null && !known.has(id));
+  return [
+    ...disk
+      .list(folder)
+      .filter((name) => /vendor\.jw[ek]\.new$/.test(name))
+      .map((name) => `${name} is left over from an interrupted command: it may be removed`),
+    ...unnamed.flatMap((id) =>
+      ["vendor.jwk", "vendor.jwe"]
+        .map((name) => `${id}.${name}`)
+        .filter((name) => disk.stat(join(folder, name)) !== null)
+        .map((name) => `${name} is a key that no trust document of this desk names`),
+    ),
+  ];
+}
+
 async function verifyLedger(disk: Disk, folder: string, vendor: Vendor | null) {
   const found = readLedgerLines(disk, folder);
   const { lines, torn } = found ?? { lines: [], torn: 0 };
@@ -117,8 +145,16 @@ async function verifyLedger(disk: Disk, folder: string, vendor: Vendor | null) {
     const what = `ends in an interrupted write of ${torn} bytes; the next command sets it aside`;
     faults.push({ where: "ledger.jsonl", what });
   }
+  const loss = found && lossSinceHead(disk, folder, lines);
+  if (loss !== null) faults.push({ where: "ledger.head", what: `${loss}: ${LOSS_HINT}` });
+  const isKnown = lines.some(({ entry }) => entry?.type === "trust");
+  const unknown =
+    vendor === null || vendor.version === 1 || isKnown
+      ? null
+      : `the ledger has no line about version ${vendor.version} of the trust document: an older version of berth signed it, or lines are lost`;
+  const notes = [unchainedNote(lines), unknown].filter((note) => note !== null);
   const unchained = lines.filter(({ isChained }) => !isChained).length;
-  return { lines: lines.length, unchained, licenses, unchecked, faults };
+  return { lines: lines.length, unchained, licenses, unchecked, faults, notes };
 }
 
 const UNCHECKED = Symbol("a line of an older version");

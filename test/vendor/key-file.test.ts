@@ -40,8 +40,10 @@ async function interruptEverywhere(
     const disk = new FaultyDisk();
     let changes = 0;
     disk.rule = ({ name }) => {
-      if (CHANGING.has(name)) changes += 1;
-      if (changes === place) throw diskError("EIO");
+      if (!CHANGING.has(name)) return;
+      changes += 1;
+      // And at every later one, as after a crash.
+      if (changes >= place) throw diskError("EIO");
     };
     const isFinished = await isDone(act(disk, folder));
     disk.heal();

@@ -120,9 +120,8 @@ describe("a ledger", () => {
       expect(await judged(lines.with(place, changed))).toBe(`${reason} ${place + 2}`);
     }
     const { prev: _prev, ...bare } = JSON.parse(lines[4] ?? "") as { prev: string };
-    expect(await judged(lines.with(4, JSON.stringify(bare)))).toContain("at line 5");
-    // Whole lines off the end are not seen: only somebody who remembers its last line could tell.
-    expect(await judged(lines.toSpliced(5, 1))).toBe("taken");
+    expect(await judged(lines.with(4, JSON.stringify(bare)))).toContain("at line 6");
+    expect(await judged(lines.toSpliced(5, 1))).toBe("ledger.jsonl has 5 lines, and had 6");
     expect(await judged(lines)).toBe("taken");
   });
 
@@ -133,6 +132,7 @@ describe("a ledger", () => {
     const old = textIn(folder).replaceAll(/,"prev":"[0-9a-f]{64}"/g, "");
     expect(old).not.toContain("prev");
     writeFileSync(path, old);
+    rmSync(join(folder, "ledger.head"));
     const opened = await open(folder);
     await issued(opened, await requestFrom(site), { terms: { slots: 7 } });
     expect((await open(folder)).ledger.issued()).toHaveLength(2);

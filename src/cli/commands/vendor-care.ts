@@ -15,7 +15,15 @@ import { option } from "../flags.ts";
 import { readWholeFile } from "../input-file.ts";
 import { deskFolder, deskFolderFlag, passphraseIn } from "../open-desk.ts";
 import { refuseToReplace, writeOutput } from "../output-file.ts";
-import { count, print, printError, printJson, printWarning, table } from "../terminal.ts";
+import {
+  count,
+  print,
+  printError,
+  printJson,
+  printNote,
+  printWarning,
+  table,
+} from "../terminal.ts";
 
 const verify: Command = {
   name: "vendor verify",
@@ -39,6 +47,7 @@ const verify: Command = {
     const isGood = found.faults.length === 0;
     if (isSet(given, "json")) printJson({ ok: isGood, ...found });
     else print(report(found));
+    for (const note of found.notes) printNote(note);
     for (const { where, what } of found.faults) printError(`${where}: ${what}`, "");
     if (isGood) return DONE;
     printWarning("berth vendor restore FILE --dir DIR brings a backup back into a new folder");
