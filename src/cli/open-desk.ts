@@ -20,6 +20,10 @@ export function deskFolder(given: Given): string {
   return folder;
 }
 
+/** For a command that is printed to be copied: quoted where a shell would split it. */
+export const dirFlag = (folder: string): string =>
+  `--dir ${/^[\w./:@%+,-]+$/.test(folder) ? folder : `'${folder.replaceAll("'", "'\\''")}'`}`;
+
 export async function openDesk(given: Given): Promise<Desk> {
   const folder = deskFolder(given);
   await Desk.refuseLosses(realDisk, folder);

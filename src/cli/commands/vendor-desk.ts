@@ -1,8 +1,10 @@
+import { lstatSync } from "node:fs";
+import { join } from "node:path";
 import { fingerprintOf } from "../../license/keys.ts";
 import { realDisk } from "../../platform/disk.ts";
 import { Misuse } from "../../platform/options.ts";
 import { Desk } from "../../vendor/desk.ts";
-import { DONE, isSet, listOf, stringOf, type Command } from "../command.ts";
+import { DONE, Failure, isSet, listOf, stringOf, type Command } from "../command.ts";
 import { option } from "../flags.ts";
 import { checkNewPassphrase, currentPassphrase, newPassphrase } from "../open-desk.ts";
 import { deskFlags as desk, deskFolder } from "../open-desk.ts";
@@ -52,6 +54,7 @@ const passphrase: Command = {
     }
     checkNewPassphrase(given, "new-passphrase-file");
     const folder = deskFolder(given);
+    refuseLinkedKeys(folder);
     const old = await currentPassphrase(given);
     // Before a new one is typed twice: the old one must open the key.
     await Desk.open(realDisk, folder, old);
@@ -70,6 +73,19 @@ const passphrase: Command = {
     return DONE;
   },
 };
+
+/** Replaced, a link would leave the key behind it under the old passphrase. */
+function refuseLinkedKeys(folder: string): void {
+  if (realDisk.stat(folder) === null) return;
+  for (const name of realDisk.list(folder).filter((file) => /vendor\.jw[ek]$/.test(file))) {
+    const path = join(folder, name);
+    if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) continue;
+    throw new Failure(
+      `${path} is a symbolic link`,
+      "put the key file itself in its place, so that no copy keeps the old passphrase",
+    );
+  }
+}
 
 /** The desk itself: its key and its trust documents. */
 export const deskCommands: readonly Command[] = [init, passphrase, successorCommand];

@@ -3,7 +3,7 @@ import { realDisk } from "../../platform/disk.ts";
 import { describeDesk } from "../../vendor/overview.ts";
 import { DONE, isSet, type Command } from "../command.ts";
 import { option } from "../flags.ts";
-import { deskFolder, deskFolderFlag } from "../open-desk.ts";
+import { deskFolder, deskFolderFlag, dirFlag } from "../open-desk.ts";
 import { count, print, printJson, printWarning, table } from "../terminal.ts";
 
 export const showCommand: Command = {
@@ -40,7 +40,8 @@ export const showCommand: Command = {
     print(`\n${table([["KEY", "FINGERPRINT", "SINCE", "STATE"], ...rows])}`);
     const reissue = shown.to_reissue.length;
     if (reissue > 0) {
-      print(`\n${count(reissue, "license")} to be re-issued: berth vendor list --to-reissue`);
+      const list = `berth vendor list ${dirFlag(deskFolder(given))} --to-reissue`;
+      print(`\n${count(reissue, "license")} to be re-issued: ${list}`);
     }
     return DONE;
   },

@@ -6,14 +6,15 @@ import { wallClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/disk.ts";
 import { Misuse } from "../../platform/options.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
+import { earlierKeys, isKeyLocked } from "../../vendor/key-file.ts";
 import { licensesToReissue, type ListedLicense } from "../../vendor/license-list.ts";
 import { successorName } from "../../vendor/records.ts";
 import { refuseAnotherKey } from "../../vendor/trust-document.ts";
 import { DONE, isSet, stringOf, type Command, type Given } from "../command.ts";
 import { option } from "../flags.ts";
-import { checkNewPassphrase, deskFlags, deskFolder } from "../open-desk.ts";
+import { checkNewPassphrase, deskFlags, deskFolder, dirFlag } from "../open-desk.ts";
 import { newPassphrase, openDesk } from "../open-desk.ts";
-import { count, oneLine, print, printJson, printWarning } from "../terminal.ts";
+import { count, oneLine, print, printJson, printNote, printWarning } from "../terminal.ts";
 
 export const successorCommand: Command = {
   name: "vendor successor",
@@ -45,11 +46,12 @@ export const successorCommand: Command = {
       throw new Misuse("--from is for --retire-old", "berth help vendor successor");
     }
     checkNewPassphrase(given, "passphrase-file");
+    const folder = deskFolder(given);
     const before = await openDesk(given);
     refuseAnotherKey(before.vendor);
     const passphrase = await newPassphrase(given, "passphrase-file");
     const retire = isSet(given, "retire-old") ? { from } : null;
-    const after = await before.succeed(realDisk, deskFolder(given), passphrase, retire);
+    const after = await before.succeed(realDisk, folder, passphrase, retire);
     const { vendor, version, retired = [] } = after.vendor;
     const fingerprint = fingerprintOf(after.key);
     const document = successorName(version);
@@ -58,37 +60,50 @@ export const successorCommand: Command = {
       printWarning(`${limit}, as ${document} has: update them before they take it`);
     }
     const reissue = licensesToReissue(after, wallClock());
+    if (from !== null && from <= wallClock()) {
+      printNote("the day of --from is over: the retirement holds at once at each site");
+    }
+    if (passphrase !== null) warnOfPlainKeys(folder);
     if (isSet(given, "json")) {
       const to_reissue = reissue.map(({ license_id }) => license_id);
       printJson({ vendor, fingerprint, document, retired, to_reissue });
       return DONE;
     }
     print(`fingerprint ${fingerprint}`);
-    print(`hand out ${document}; new sites take trust.jwt first`);
+    print(`hand out a copy of ${document}; new sites take trust.jwt first`);
     print(`each site takes it with: berth trust add ${document}`);
     for (const { key, from: second } of retired) {
       const since = second === undefined ? "" : ` from ${rfc3339(instant(second * SECOND))} on`;
       print(`the key ${key} is retired${since}`);
     }
-    printToReissue(reissue);
+    printToReissue(reissue, dirFlag(folder));
     return DONE;
   },
 };
 
+/** The passphrase of the new key does not lock the files of the earlier ones. */
+function warnOfPlainKeys(folder: string): void {
+  for (const id of earlierKeys(realDisk, folder)) {
+    if (isKeyLocked(realDisk, folder, id)) continue;
+    const file = `the earlier key ${id}.vendor.jwk is stored without a passphrase`;
+    printWarning(`${file}: berth vendor passphrase ${dirFlag(folder)} locks it too`);
+  }
+}
+
 const MOST_SHOWN = 20;
 
 /** They stay valid where they are installed; nothing else that their key signs is taken there. */
-function printToReissue(licenses: readonly ListedLicense[]): void {
+function printToReissue(licenses: readonly ListedLicense[], dir: string): void {
   if (licenses.length === 0) return;
   print(`\n${count(licenses.length, "license")} signed with a retired key should be re-issued:`);
   for (const { license_id, jwk, customer } of licenses.slice(0, MOST_SHOWN)) {
     const how =
       jwk === null
         ? "by code: the site gives it back, then vendor policy and vendor confirm"
-        : `berth vendor issue --renew ${license_id} --out ${license_id}.jwt`;
+        : `berth vendor issue ${dir} --renew ${license_id} --out ${license_id}.jwt`;
     print(`  ${license_id} ${oneLine(customer ?? "-")}  ${how}`);
   }
-  print("berth vendor list --to-reissue shows all of them");
+  print(`berth vendor list ${dir} --to-reissue shows all of them`);
 }
 
 function dayIn(given: Given): Instant | null {
