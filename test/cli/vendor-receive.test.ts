@@ -33,6 +33,6 @@ test("a license that a site gave back while the desk renewed it is received, and
   expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("was given back on")]);
 
   await done(loop.add(await loop.answer("CAD", "--slots", "5")));
-  const [next] = (await listed()).filter(({ license_id }) => license_id !== id);
+  const next = (await listed()).find(({ license_id }) => license_id !== id);
   expect(next).toMatchObject({ serial: 1, state: "active" });
 });
