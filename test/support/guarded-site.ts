@@ -107,4 +107,10 @@ export async function until(done: () => boolean, what: string): Promise<void> {
 }
 
 const serve = (folder: string, words: readonly string[]): Promise<Running> =>
-  startBinary("serve", "--data", folder, "--listen", "0.0.0.0:0", ...words);
+  startBinary(
+    "serve",
+    "--data",
+    folder,
+    ...(words.includes("--listen") ? [] : ["--listen", "0.0.0.0:0"]),
+    ...words,
+  );
