@@ -3,7 +3,7 @@ import { errorCode, type Disk } from "../platform/disk.ts";
 import { replaceFile } from "../platform/files.ts";
 import { LEDGER, type LedgerLine } from "./ledger-lines.ts";
 
-export const HEAD = "ledger.head";
+const HEAD = "ledger.head";
 
 /** How far the ledger had come: its chain alone does not show that its end was cut off. */
 export interface LedgerHead {
@@ -45,7 +45,7 @@ export function lossSinceHead(
   const head = readHead(disk, folder);
   if (head === null || head.lines < 1) return null;
   if (lines.length < head.lines) {
-    return `${LEDGER} has ${lines.length} lines, and had ${head.lines}`;
+    return `${LEDGER} has ${lines.length} of its ${head.lines} lines`;
   }
   return lines[head.lines - 1]?.sum === head.sum
     ? null

@@ -49,7 +49,7 @@ export async function openRecords(disk: Disk, folder: string) {
   return { vendor: chain.vendor, ledger, chain, notes: [...ledger.notes, ...chainNotes(chain)] };
 }
 
-export const chainNotes = ({ lost, fault }: TrustChain): string[] => [
+const chainNotes = ({ lost, fault }: TrustChain): string[] => [
   ...lost.map(({ file, what }) => `${file} ${what}`),
   ...(fault === null ? [] : [`${fault.what}: ${fault.hint}`]),
 ];

@@ -32,8 +32,8 @@ const sign = (folder: string) =>
 
 describe("a ledger", () => {
   test.each<[what: string, cut: (lines: string[]) => string[], says: string]>([
-    ["without its last line", (lines) => lines.slice(0, -1), "has 3 lines, and had 4"],
-    ["without any line", () => [], "has 0 lines, and had 4"],
+    ["without its last line", (lines) => lines.slice(0, -1), "has 3 of its 4 lines"],
+    ["without any line", () => [], "has 0 of its 4 lines"],
   ])("%s is found by verify, and nothing is signed or added", async (_what, cut, says) => {
     const { folder, site } = await deskWithLicenses();
     const stale = await Desk.open(realDisk, folder, null);

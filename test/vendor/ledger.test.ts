@@ -121,7 +121,7 @@ describe("a ledger", () => {
     }
     const { prev: _prev, ...bare } = JSON.parse(lines[4] ?? "") as { prev: string };
     expect(await judged(lines.with(4, JSON.stringify(bare)))).toContain("at line 6");
-    expect(await judged(lines.toSpliced(5, 1))).toBe("ledger.jsonl has 5 lines, and had 6");
+    expect(await judged(lines.toSpliced(5, 1))).toBe("ledger.jsonl has 5 of its 6 lines");
     expect(await judged(lines)).toBe("taken");
   });
 

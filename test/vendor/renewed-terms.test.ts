@@ -123,6 +123,7 @@ test("a license on a ledger line that lacks a term is renewed with that term's d
   const { move_grace_hours: _, ...older } = first.terms;
   const line = JSON.stringify({ ...first, terms: older });
   writeFileSync(join(folder, "ledger.jsonl"), `${line}\n`);
+  realDisk.remove(join(folder, "ledger.head"));
   const opened = await Desk.open(realDisk, folder, null);
   const { terms } = await issued(opened, null, { renew: first.license_id, terms: { slots: 6 } });
   expect(terms).toEqual({ ...first.terms, slots: 6 });
