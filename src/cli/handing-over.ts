@@ -34,6 +34,9 @@ export function printCodes(text: string, what: string): void {
 export function checkOut(given: Given, kind: Kind | null = null): void {
   const out = stringOf(given, "out");
   if (out === null) return;
+  if (isSet(given, "json")) {
+    throw new Misuse("--out and --json exclude each other", "the JSON holds what the file would");
+  }
   refuseToOverwrite(out, kind);
   accessSync(dirname(out), constants.W_OK);
 }

@@ -3,8 +3,7 @@ import { Misuse, type Option } from "../platform/options.ts";
 import { isOut, isSignedWithRetired, listLicenses } from "../vendor/license-list.ts";
 import { Failure, isSet, type Given } from "./command.ts";
 import { option } from "./flags.ts";
-import { checkOutFor } from "./recorded-document.ts";
-import { handOver } from "./handing-over.ts";
+import { checkOut, handOver } from "./handing-over.ts";
 import { numberFlag, openDeskRecords } from "./open-desk.ts";
 import { termsFlags } from "./terms-flags.ts";
 import { printJson, printNote, printWarning } from "./terminal.ts";
@@ -42,7 +41,7 @@ export async function writeAgain(given: Given, id: number): Promise<void> {
     );
   }
   const serial = numberFlag(given, "serial");
-  checkOutFor(given, "license");
+  checkOut(given, "license");
   const records = await openDeskRecords(given);
   const found = listLicenses(records.ledger, wallClock())
     .filter((one) => one.license_id === id && one.serial === (serial ?? one.serial))

@@ -99,7 +99,7 @@ describe("berth vendor issue --out", () => {
     ]) {
       const said = await desk.run("issue", ...words, "--out", request);
       expect(said.code).toBe(2);
-      expect(said.stderr).toContain(`${request} is there already and is a license request`);
+      expect(said.stderr).toContain(`${request} is a license request and is not replaced by`);
     }
     const policy = await desk.policy("--out", request);
     expect(policy.code).toBe(2);

@@ -90,7 +90,9 @@ describe("berth vendor issue --dry-run", () => {
     expect(said.code).toBe(0);
     expect(said.stderr).toStartWith(`berth: note: license ${id}: slots 5 → 8\n`);
     expect(JSON.parse(said.stdout) as object).toMatchObject({ slots: 8, timeout_minutes: 30 });
-    const json = await desk.run("issue", ...dry, "--json");
+    const both = await desk.run("issue", ...dry, "--json");
+    expect([both.code, both.stderr]).toEqual([2, expect.stringContaining("exclude each other")]);
+    const json = await desk.run("issue", ...dry.slice(0, -2), "--json");
     expect(JSON.parse(json.stdout) as object).toMatchObject({
       license_id: Number(id),
       serial: 2,

@@ -9,10 +9,10 @@ import {
 import { DONE, isSet, stringOf, type Command } from "../command.ts";
 import { codeEnd, endsIn } from "../day.ts";
 import { option } from "../flags.ts";
-import { handOver } from "../handing-over.ts";
+import { checkOut, handOver } from "../handing-over.ts";
 import { readDocument } from "../input-document.ts";
 import { deskFlags, numberFlag, openDesk } from "../open-desk.ts";
-import { checkOutFor, handOverRecorded } from "../recorded-document.ts";
+import { handOverRecorded } from "../recorded-document.ts";
 import { termsFlags, termsGiven } from "../terms-flags.ts";
 import { print, printJson, printNote } from "../terminal.ts";
 
@@ -35,7 +35,7 @@ export const policyCommand: Command = {
     const id = stringOf(given, "policy-id");
     if (id === null) throw new Misuse("--policy-id must be given", "any name for these terms");
     const changes = termsGiven(given);
-    checkOutFor(given, "policy");
+    checkOut(given, "policy");
     const desk = await openDesk(given);
     const [now, replacing] = [wallClock(), { isReplacing: isSet(given, "replace") }];
     const terms = policyTerms(desk, id, changes, replacing);

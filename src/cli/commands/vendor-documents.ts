@@ -4,10 +4,9 @@ import { inspect } from "../../vendor/inspect.ts";
 import { receive } from "../../vendor/receive.ts";
 import { DONE, FAILED, Failure, isSet, stringOf, type Command } from "../command.ts";
 import { option } from "../flags.ts";
-import { handOver } from "../handing-over.ts";
+import { checkOut, handOver } from "../handing-over.ts";
 import { readDocument } from "../input-document.ts";
 import { deskFlags as desk, deskFolderFlag, openDesk, openDeskRecords } from "../open-desk.ts";
-import { checkOutFor } from "../recorded-document.ts";
 import { print, printJson } from "../terminal.ts";
 
 const time: Command = {
@@ -17,7 +16,7 @@ const time: Command = {
   async run(given) {
     const asked = decodeTimeCode(stringOf(given, "code") ?? "");
     if (asked === null) throw new Failure("that is not a clock code", "berth clock prints one");
-    checkOutFor(given, "time");
+    checkOut(given, "time");
     const at = await openDesk(given);
     const iat = Math.floor(wallClock() / 1_000);
     const document = await signTime({ iss: at.vendor.vendor, iat, ...asked }, at.key);

@@ -10,7 +10,8 @@ import { option } from "../flags.ts";
 import { readDocument } from "../input-document.ts";
 import { againFlags, writeAgain } from "../license-again.ts";
 import { deskFlags, deskFolder, numberFlag, openDesk } from "../open-desk.ts";
-import { checkOutFor, handOverRecorded } from "../recorded-document.ts";
+import { checkOut } from "../handing-over.ts";
+import { handOverRecorded } from "../recorded-document.ts";
 import { termsFlags, termsGiven } from "../terms-flags.ts";
 import { printJson, printNote, printWarning } from "../terminal.ts";
 
@@ -55,7 +56,7 @@ export const issueCommand: Command = {
       throw new Misuse("--serial goes with --again", "the ledger counts the serials itself");
     }
     const terms = termsGiven(given);
-    checkOutFor(given, "license");
+    checkOut(given, "license");
     const request = path === null ? null : await requestIn(path);
     const opened = await openDesk(given);
     const now = wallClock();
