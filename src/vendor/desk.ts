@@ -60,9 +60,10 @@ export class Desk implements DeskRecords {
     const vendor = { vendor: idOf(key), name, version: 1, products, keys: [publicPart(key)] };
     const trust = await signReadableTrust(vendor, key, null);
     disk.makeFolder(folder);
-    await writeKey(disk, folder, key, passphrase);
     await replaceFile(disk, join(folder, TRUST), Buffer.from(`${trust}\n`));
     await Ledger.make(disk, folder);
+    // At last: a folder without a key is no desk yet, and can be made one again.
+    await writeKey(disk, folder, key, passphrase);
     return new Desk(vendor, key, await Ledger.open(disk, folder));
   }
 
@@ -219,6 +220,9 @@ const trustEntry = (vendor: Vendor, document: string) => ({
 const retiredKeys = ({ keys, retired = [] }: Vendor, { from }: Retirement) =>
   keys.map((key) => {
     const known = retired.find((one) => one.key === idOf(key));
-    if (from === null) return { key: idOf(key) };
-    return known ?? { key: idOf(key), from: Math.floor(from / SECOND) };
+    if (from === null || (known !== undefined && known.from === undefined)) {
+      return { key: idOf(key) };
+    }
+    const second = Math.floor(from / SECOND);
+    return { key: idOf(key), from: Math.min(second, known?.from ?? second) };
   });

@@ -52,6 +52,24 @@ async function interruptEverywhere(
   }
 }
 
+test("a desk that was interrupted while it was made can be made again", async () => {
+  for (let place = 1, isFinished = false; !isFinished; place += 1) {
+    const folder = join(tempFolder(), "desk");
+    const disk = new FaultyDisk();
+    let changes = 0;
+    disk.rule = ({ name }) => {
+      changes += CHANGING.has(name) ? 1 : 0;
+      if (changes >= place) throw diskError("EIO");
+    };
+    const made = { ...NEW, passphrase: null };
+    isFinished = await isDone(Desk.make(disk, folder, made));
+    disk.heal();
+    const isDesk = await opens(folder, null);
+    if (!isDesk) await Desk.make(realDisk, folder, made);
+    expect([isFinished && !isDesk, await opens(folder, null)]).toEqual([false, true]);
+  }
+});
+
 const opens = async (folder: string, passphrase: string | null): Promise<boolean> => {
   try {
     await Desk.open(realDisk, folder, passphrase);

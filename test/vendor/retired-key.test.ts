@@ -228,11 +228,15 @@ describe("a key that is retired from a day on", () => {
       { key: idOf(desk.key), from: later(DAY_AFTER, DAY) / SECOND },
       { key: idOf(thief.key), from: DAY_AFTER / SECOND },
     ]);
-    const fourth = await third.succeed(realDisk, folder, null);
-    expect(fourth.vendor.retired).toEqual(third.vendor.retired);
+    const sooner = await third.succeed(realDisk, folder, null, { from: MONDAY });
+    expect(sooner.vendor.retired?.map(({ from }) => from)).toEqual(
+      [MONDAY, MONDAY, MONDAY].map((at) => at / SECOND),
+    );
+    const fourth = await sooner.succeed(realDisk, folder, null);
+    expect(fourth.vendor.retired).toEqual(sooner.vendor.retired);
     const fifth = await fourth.succeed(realDisk, folder, null, NOW);
     expect(fifth.vendor.retired).toEqual(
-      [fourth, third, desk, thief].map(({ key }) => ({ key: idOf(key) })),
+      [fourth, sooner, third, desk, thief].map(({ key }) => ({ key: idOf(key) })),
     );
     expect((await Desk.open(realDisk, folder, null)).vendor).toEqual(fifth.vendor);
   });
