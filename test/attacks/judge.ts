@@ -28,11 +28,15 @@ function refusalComplaint({ status, head, body }: Answered): string | null {
   if (refused["status"] !== status) return "is refused with two statuses";
   if (typeof message !== "string" || message === "") return "is refused without a word";
   if (!isKnown(code, status)) return `is refused with a code of nobody's: ${String(code)}`;
-  return echoIn(head) ?? echoIn(body);
+  return echoIn(withoutIgnoredFields(head)) ?? echoIn(body);
 }
 
+/** It repeats names of fields by design, of harmless characters and bounded; never a value. */
+const withoutIgnoredFields = (head: string): string =>
+  head.replace(/^x-ignored-fields: [\w.-]{1,64}(?:, [\w.-]{1,64}){0,7}\r?$/im, "");
+
 const headComplaint = ({ head, body }: Answered): string | null =>
-  body === "" ? echoIn(head) : "has a body";
+  body === "" ? echoIn(withoutIgnoredFields(head)) : "has a body";
 
 const echoIn = (text: string): string | null =>
   canaries.some((canary) => text.toLowerCase().includes(canary)) ? "is sung back" : null;
