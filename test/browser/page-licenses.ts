@@ -116,9 +116,10 @@ check("the older one does not come back", true);
 
 // A vendor nobody knew: its license waits until somebody trusts it. And one request serves once.
 const third = vendorsDesk(join(root, "third"), "Third", "PLOT");
-BERTH.run("license", "request", "--data", site.folder, "--out", again);
-const late = desk.issue(again, "--product", "CAD", "--new", "--slots", "1");
-await drop(page, third.issue(again, "--product", "PLOT", "--slots", "1"), "license.jwt");
+const next = join(root, "next-request.jwt");
+BERTH.run("license", "request", "--data", site.folder, "--out", next);
+const late = desk.issue(next, "--product", "CAD", "--new", "--slots", "1");
+await drop(page, third.issue(next, "--product", "PLOT", "--slots", "1"), "license.jwt");
 await page.getByText("this license is tried again by itself").waitFor();
 await drop(page, third.trust, "trust.jwt");
 await page.getByRole("button", { name: /accept this vendor/ }).click();
@@ -143,9 +144,9 @@ check("a request is not taken for an answer", true);
 // Another product with names that are not ours, and everything terms can hold.
 const terms = join(root, "terms.json");
 writeFileSync(terms, JSON.stringify(hostileTerms()));
-BERTH.run("license", "request", "--data", site.folder, "--product", HOSTILE, "--out", again);
+BERTH.run("license", "request", "--data", site.folder, "--product", HOSTILE, "--out", next);
 await page.getByText("Or paste its text").click();
-const scanned = framesOf(desk.issue(again, "--terms", terms));
+const scanned = framesOf(desk.issue(next, "--terms", terms));
 check("an answer of several QR codes", scanned.length > 1, scanned.length);
 await page.getByLabel("Text of the vendor’s file").fill(scanned.toReversed().join("\n"));
 await page.getByRole("button", { name: "Take this text" }).click();
