@@ -92,7 +92,7 @@ describe(`by files, ${how}`, () => {
     expect(gap.add("license.jwt")).toMatch(/^license \d+ for CAD is installed\n$/);
     const [, id = ""] = gap.status();
     expect(gap.status()).toEqual(["CAD", id, "perpetual", "0/10", "-", "never", "ok"]);
-    expect(gap.add("license.jwt")).toBe(`license ${id} for CAD is installed\n`);
+    expect(gap.add("license.jwt")).toBe(`license ${id} for CAD is installed already\n`);
 
     gap.request("second.jwt", "--product", "CAD");
     gap.answer("second.jwt", "more.jwt", "--slots", "20");
