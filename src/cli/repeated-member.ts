@@ -1,4 +1,4 @@
-const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]/g;
+const TOKEN = /"(?:[^"\\]|\\[^])*(?:"|\\?$)|[{}[\],:]/g;
 
 interface Open {
   /** Names of an object's members so far; null: it is a list. */

@@ -162,10 +162,19 @@ const lineSuffix = (line: number | null): string => (line === null ? "" : `:${li
 
 /** The line a key is set on, from 1 on; null: it is written in a way that is not looked for. */
 function lineOfKey(text: string, key: string): number | null {
-  const escaped = key.replaceAll(/[^\w]/g, String.raw`\$&`);
-  const pattern = new RegExp(String.raw`^\s*\[?\[?\s*["']?${escaped}["']?\s*[=.\]]`);
-  const index = text.split("\n").findIndex((line) => pattern.test(line));
+  const index = text.split("\n").findIndex((line) => keyOn(line) === key);
   return index < 0 ? null : index + 1;
+}
+
+/** The key, or the name of the table, that a line begins with; quoted or not. */
+function keyOn(line: string): string | null {
+  const text = line
+    .trim()
+    .replace(/^\[{1,2}/, "")
+    .trimStart();
+  const [key] = /^(?:"[^"]*"|'[^']*'|[\w-]+)/.exec(text) ?? [];
+  if (key === undefined || !/^[=.\]]/.test(text.slice(key.length).trimStart())) return null;
+  return /^["']/.test(key) ? key.slice(1, -1) : key;
 }
 
 /** More than any settings file has: each of them is tried. */
