@@ -107,7 +107,8 @@ export class Licensing {
       return no({ code: "trust_closed" });
     const known = await this.#store.read(({ vendors, licenses }) => ({
       vendors: new Map(vendors),
-      licenses: [...licenses.values()],
+      // Copies: a renewal that comes in meanwhile changes the ones in the state.
+      licenses: [...licenses.values()].map((license) => ({ ...license })),
     }));
     if (!known.ok) return known;
     const { vendors, licenses } = known.value;

@@ -44,19 +44,22 @@ async function refusal(act: Promise<unknown>): Promise<string> {
   throw new Error("it was not refused");
 }
 
+/** Brings in what was signed. */
+type Act = () => Promise<unknown>;
+
 /** Everything a vendor's key can sign for a site, as a thief of it would, dated long ago. */
-const ATTACKS: Readonly<Record<string, (site: Appliance, thief: Desk) => Promise<unknown>>> = {
+const ATTACKS: Readonly<Record<string, (site: Appliance, thief: Desk) => Promise<Act>>> = {
   async "a license that answers a request"(site, thief) {
     const made = await issued(thief, await requestFrom(site, "ray"), {
       now: instant(MONDAY - 300 * DAY),
     });
-    return site.licensing.install(made.document, "test");
+    return () => site.licensing.install(made.document, "test");
   },
   async "a renewal"(site, thief) {
     const [license] = thief.ledger.issued();
     const renew = license?.license_id ?? 0;
     const made = await issued(thief, null, { renew, now: instant(MONDAY - 300 * DAY) });
-    return site.licensing.install(made.document, "test");
+    return () => site.licensing.install(made.document, "test");
   },
   async "a policy with its confirmation code"(site, thief) {
     const activation = granted(await site.services.airgap.generate("K-1", "", "test"));
@@ -72,7 +75,7 @@ const ATTACKS: Readonly<Record<string, (site: Appliance, thief: Desk) => Promise
       now: MONDAY,
     });
     const asked = { licenseKey: "K-1", policyId: "P", code: confirmation_code, peer: "test" };
-    return site.services.airgap.install({ policy, ...asked });
+    return () => site.services.airgap.install({ policy, ...asked });
   },
   async "a time"(site, thief) {
     const made = await site.post<{ code: string }>("/api/admin/v1/clock/ask", {});
@@ -80,22 +83,31 @@ const ATTACKS: Readonly<Record<string, (site: Appliance, thief: Desk) => Promise
     if (asked === null) throw new Error("not a clock code");
     const iat = Math.floor(site.clock.now / SECOND) - 60;
     const time = await signTime({ iss: thief.vendor.vendor, iat, ...asked }, thief.key);
-    return site.services.timekeeping.repair(time, "test");
+    return () => site.services.timekeeping.repair(time, "test");
   },
 };
+
+async function prepare(name: string, site: Appliance, thief: Desk): Promise<Act> {
+  const signed = ATTACKS[name];
+  if (signed === undefined) throw new Error(`there is no attack ${name}`);
+  return signed(site, thief);
+}
+
+const attack = async (name: string, site: Appliance, thief: Desk): Promise<unknown> =>
+  (await prepare(name, site, thief))();
 
 describe("a key that is retired at once", () => {
   test.each(Object.keys(ATTACKS))("signs %s that no site takes any more", async (name) => {
     const { site, thief, document } = await stolen(NOW);
     granted(await site.licensing.trust(document, "test"));
-    expect(await ATTACKS[name]?.(site, thief)).toEqual(REFUSED);
+    expect(await attack(name, site, thief)).toEqual(REFUSED);
   });
 
   test.each(Object.keys(ATTACKS))(
     "signs %s that a site takes which does not know of it yet",
     async (name) => {
       const { site, thief } = await stolen(NOW);
-      expect(await ATTACKS[name]?.(site, thief)).toMatchObject({ ok: true });
+      expect(await attack(name, site, thief)).toMatchObject({ ok: true });
     },
   );
 
@@ -115,6 +127,24 @@ describe("a key that is retired at once", () => {
     const again = await site.licensing.trust(document, "test");
     expect(again).toMatchObject({ ok: true, value: { version: 2 } });
   });
+
+  test.each(Object.keys(ATTACKS))(
+    "signs %s that comes in before the retirement or not at all, when both arrive at once",
+    async (name) => {
+      const types = "VendorTrusted,LicenseInstalled,ClockSetBack";
+      // A little later in each round: in some of them its signature is checked before the other
+      // document counts, and its turn comes after.
+      for (let round = 0; round < 40; round += 1) {
+        const { site, thief, document } = await stolen(NOW);
+        const act = await prepare(name, site, thief);
+        const trusting = site.licensing.trust(document, "test");
+        for (let turn = 0; turn < round; turn += 1) await Promise.resolve();
+        await Promise.all([trusting, act()]);
+        const [, page] = await site.get(`/api/admin/v1/record?type=${types}&limit=1`);
+        expect(page).toMatchObject({ events: [{ type: "VendorTrusted" }] });
+      }
+    },
+  );
 
   test("cannot take the retirement back by a document that arrives in the same instant", async () => {
     const { site, thief, document } = await stolen(NOW);
@@ -154,7 +184,7 @@ describe("a key that is retired at once", () => {
     granted(await site.licensing.trust(document, "test"));
     await site.stop();
     const next = await openAppliance({ folder: site.folder, licenses: {} });
-    expect(await ATTACKS["a renewal"]?.(next, thief)).toEqual(REFUSED);
+    expect(await attack("a renewal", next, thief)).toEqual(REFUSED);
   });
 
   test("is followed by licenses that the new key signs, and the site takes them", async () => {
@@ -207,11 +237,11 @@ describe("a key that is retired from a day on", () => {
     const before = await stolen({ from: DAY_AFTER });
     granted(await before.site.licensing.trust(before.document, "test"));
     before.site.clock.now = instant(DAY_AFTER - 1);
-    expect(await ATTACKS[name]?.(before.site, before.thief)).toMatchObject({ ok: true });
+    expect(await attack(name, before.site, before.thief)).toMatchObject({ ok: true });
     const after = await stolen({ from: DAY_AFTER });
     granted(await after.site.licensing.trust(after.document, "test"));
     after.site.clock.now = DAY_AFTER;
-    expect(await ATTACKS[name]?.(after.site, after.thief)).toEqual(REFUSED);
+    expect(await attack(name, after.site, after.thief)).toEqual(REFUSED);
   });
 
   test("signs no trust document even before that day", async () => {
