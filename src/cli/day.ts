@@ -1,5 +1,5 @@
 import { DAY, instant, type Instant } from "../domain/time.ts";
-import { endTime } from "../license/term-times.ts";
+import { endTime, isDay } from "../license/term-times.ts";
 import type { TermsDocument } from "../license/terms.ts";
 import { Misuse } from "../platform/options.ts";
 import { isUnset } from "./term-values.ts";
@@ -23,11 +23,10 @@ export function codeEnd(text: string | null): Instant | null {
   }
   const written = endTime(text);
   const at = written === null ? 0 : Date.parse(written);
-  const isDay = /^\d{4}-\d\d-\d\d$/.test(text);
-  if (written !== null && !isDay && at % DAY !== 0) {
+  if (written !== null && !isDay(text) && at % DAY !== 0) {
     throw new Misuse("--valid-until must be a day here, or 00:00 UTC of one", HINT);
   }
-  const first = isDay ? 2 * DAY : DAY;
+  const first = isDay(text) ? 2 * DAY : DAY;
   if (at < first || at > MOST_DAYS * DAY) throw new Misuse("--valid-until must be a day", HINT);
   return instant(at);
 }

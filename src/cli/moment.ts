@@ -1,5 +1,6 @@
 import { later, type Instant } from "../domain/time.ts";
 import { parseTimestamp } from "../http/timestamps.ts";
+import { isDay } from "../license/term-times.ts";
 import { Misuse } from "../platform/options.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import { spanOf } from "./span.ts";
@@ -11,9 +12,8 @@ import { spanOf } from "./span.ts";
 export function momentOf(flag: "since" | "until", text: string, now: Instant): string {
   const span = spanOf(text);
   if (span !== null) return rfc3339(later(now, -span));
-  const isDay = /^\d{4}-\d\d-\d\d$/.test(text);
   const edge = flag === "since" ? "T00:00:00.000Z" : "T23:59:59.999Z";
-  const at = parseTimestamp(isDay ? text + edge : text);
+  const at = parseTimestamp(isDay(text) ? text + edge : text);
   if (at !== null) return rfc3339(at);
   throw new Misuse(
     `--${flag} is not a day, a time or a span: ${text}`,

@@ -4,6 +4,9 @@ import { DAY } from "../domain/time.ts";
 const DAY_OR_TIME =
   /^(\d{4}-\d\d-\d\d)(?:[Tt ]((?:[01]\d|2[0-3]):\d\d:\d\d(?:\.\d+)?)([Zz]|[+-]\d\d:\d\d))?$/;
 
+/** Whether a text is a day alone; that there is such a day is for the ones below to say. */
+export const isDay = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text);
+
 /** As a document holds it, for a term that begins: a day counts from its beginning. */
 export const startTime = (text: string): string | null => timeOf(text, 0);
 

@@ -57,7 +57,7 @@ export type TrustFault =
   | "is a successor document of a vendor that is not trusted here: take its trust.jwt first"
   | typeof SIGNED_WITH_RETIRED;
 
-const SIGNED_WITH_RETIRED = "is signed with a key that its vendor retired";
+export const SIGNED_WITH_RETIRED = "is signed with a key that its vendor retired";
 
 /**
  * Reads a trust document. `known` is what is held of that vendor already: then one of its keys must

@@ -23,7 +23,7 @@ import { isWeak, type Frozen } from "../license/hardware.ts";
 import { idOf, publicPart, rawKey } from "../license/keys.ts";
 import { policyText, verifyPolicy, type SignedPolicy } from "../license/policy.ts";
 import { decodeTerms } from "../license/terms.ts";
-import type { Vendor } from "../license/trust.ts";
+import { SIGNED_WITH_RETIRED, type Vendor } from "../license/trust.ts";
 import { sha256 } from "../platform/hash.ts";
 import { log } from "../platform/log.ts";
 import { randomBytes } from "../platform/random.ts";
@@ -115,8 +115,7 @@ export class Airgap {
     const { key, vendor } = verified.value;
     // After the line before: what is installed already may be signed with a key retired since.
     if (isRetired(vendor, idOf(key), found.value.at)) {
-      const reason = "is signed with a key that its vendor retired";
-      return no({ code: "invalid_license_file", reason });
+      return no({ code: "invalid_license_file", reason: SIGNED_WITH_RETIRED });
     }
     let isOutdated = false;
     for (const open of found.value.open) {

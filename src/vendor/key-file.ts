@@ -9,6 +9,9 @@ import { DeskRefused } from "./refusal.ts";
 const PLAIN = "vendor.jwk";
 const LOCKED = "vendor.jwe";
 
+/** Of the current key: one of them is there, or both while the passphrase is changed. */
+export const KEY_FILES = [PLAIN, LOCKED] as const;
+
 /** The current key has these names alone; every other one has its id and a dot before them. */
 const pathsOf = (folder: string, id: string | null) => {
   const prefix = id === null ? "" : `${id}.`;

@@ -8,11 +8,12 @@ import {
   earlierKeys,
   isCurrentKeyLocked,
   isKeyLocked,
+  KEY_FILES,
   readCurrentKey,
   readKey,
 } from "./key-file.ts";
 import { LOSS_HINT, lossSinceHead } from "./ledger-head.ts";
-import { readLedgerLines, unchainedNote } from "./ledger-lines.ts";
+import { LEDGER, readLedgerLines, unchainedNote } from "./ledger-lines.ts";
 import type { Issued } from "./ledger.ts";
 import { readTrustChain, type TrustChain } from "./records.ts";
 import { DeskRefused } from "./refusal.ts";
@@ -99,9 +100,7 @@ const chainFaults = ({ lost, fault }: TrustChain): DeskFault[] => [
 function keyFileFaults(disk: Disk, folder: string, vendor: Vendor | null): DeskFault[] {
   const ids = [null, ...(vendor?.keys ?? []).map(idOf)];
   return ids.flatMap((id) => {
-    const [plain, locked] = ["vendor.jwk", "vendor.jwe"].map((name) =>
-      id === null ? name : `${id}.${name}`,
-    );
+    const [plain, locked] = KEY_FILES.map((name) => (id === null ? name : `${id}.${name}`));
     const isBoth = [plain, locked].every((name) => disk.stat(join(folder, name ?? "")) !== null);
     const what = `is there without a passphrase beside ${locked}: run berth vendor passphrase again`;
     return isBoth ? [{ where: plain ?? "", what }] : [];
@@ -118,8 +117,7 @@ function leftOverKeys(disk: Disk, folder: string, vendor: Vendor | null): string
       .filter((name) => /vendor\.jw[ek]\.new$/.test(name))
       .map((name) => `${name} is left over from an interrupted command: it may be removed`),
     ...unnamed.flatMap((id) =>
-      ["vendor.jwk", "vendor.jwe"]
-        .map((name) => `${id}.${name}`)
+      KEY_FILES.map((name) => `${id}.${name}`)
         .filter((name) => disk.stat(join(folder, name)) !== null)
         .map((name) => `${name} is a key that no trust document of this desk names`),
     ),
@@ -129,7 +127,7 @@ function leftOverKeys(disk: Disk, folder: string, vendor: Vendor | null): string
 async function verifyLedger(disk: Disk, folder: string, vendor: Vendor | null) {
   const found = readLedgerLines(disk, folder);
   const { lines, torn } = found ?? { lines: [], torn: 0 };
-  const faults: DeskFault[] = found ? [] : [{ where: "ledger.jsonl", what: "is missing" }];
+  const faults: DeskFault[] = found ? [] : [{ where: LEDGER, what: "is missing" }];
   let [licenses, unchecked] = [0, 0];
   for (const { number, entry, fault } of lines) {
     const where = `ledger.jsonl line ${number}`;
@@ -143,7 +141,7 @@ async function verifyLedger(disk: Disk, folder: string, vendor: Vendor | null) {
   }
   if (torn > 0) {
     const what = `ends in an interrupted write of ${torn} bytes; the next command sets it aside`;
-    faults.push({ where: "ledger.jsonl", what });
+    faults.push({ where: LEDGER, what });
   }
   const loss = found && lossSinceHead(disk, folder, lines);
   if (loss !== null) faults.push({ where: "ledger.head", what: `${loss}: ${LOSS_HINT}` });

@@ -8,6 +8,7 @@ import { rfc3339 } from "../../platform/rfc3339.ts";
 import { Desk } from "../../vendor/desk.ts";
 import { backUpDesk, holdsPlainKey } from "../../vendor/desk-backup.ts";
 import { openDeskBackup, restoreDesk } from "../../vendor/desk-backup.ts";
+import { TRUST } from "../../vendor/records.ts";
 import { verifyDesk, type VerifiedDesk } from "../../vendor/verify-desk.ts";
 import { DONE, FAILED, isSet, type Command, type Given } from "../command.ts";
 import { confirm } from "../confirm.ts";
@@ -40,7 +41,7 @@ const verify: Command = {
   async run(given) {
     const folder = deskFolder(given);
     // What is no desk at all is refused, not reported.
-    if (realDisk.stat(join(folder, "trust.jwt")) === null) {
+    if (realDisk.stat(join(folder, TRUST)) === null) {
       await Desk.needsPassphrase(realDisk, folder);
     }
     const found = await verifyDesk(realDisk, folder, passphraseIn(given, "passphrase-file"));

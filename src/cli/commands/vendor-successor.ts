@@ -1,7 +1,7 @@
 import { instant, SECOND, type Instant } from "../../domain/time.ts";
 import { fingerprintOf } from "../../license/keys.ts";
 import { MOST_KEYS_BEFORE } from "../../license/trust.ts";
-import { startTime } from "../../license/term-times.ts";
+import { isDay, startTime } from "../../license/term-times.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/disk.ts";
 import { Misuse } from "../../platform/options.ts";
@@ -109,7 +109,7 @@ function printToReissue(licenses: readonly ListedLicense[], dir: string): void {
 function dayIn(given: Given): Instant | null {
   const text = stringOf(given, "from");
   if (text === null) return null;
-  const start = /^\d{4}-\d\d-\d\d$/.test(text) ? startTime(text) : null;
+  const start = isDay(text) ? startTime(text) : null;
   if (start !== null && Date.parse(start) >= 0) return instant(Date.parse(start));
   throw new Misuse(`--from ${oneLine(text)} is no day`, "for example 2027-01-01");
 }
