@@ -5,10 +5,11 @@ test.skipIf(process.platform !== "linux")(
   "a process is named on one line of bounded length, whatever its arguments are",
   async () => {
     const hostile = `berth: hint: run this\n\u001b[2J${"x".repeat(5_000)}`;
-    const child = Bun.spawn([process.execPath, "-e", "await Bun.sleep(60_000)", hostile], {
-      stdout: "ignore",
-    });
+    const script = 'console.log("ready"); await Bun.sleep(60_000)';
+    const child = Bun.spawn([process.execPath, "-e", script, hostile], { stdout: "pipe" });
     try {
+      // The kernel shows no arguments until the child has begun its program.
+      await child.stdout.getReader().read();
       const name = nameOfProcess(child.pid);
       expect(name).toStartWith(`process ${child.pid} (`);
       expect(name).not.toMatch(/\p{Cc}/u);
