@@ -110,12 +110,26 @@ function bootstrap(root: string): string | null {
 async function leaderOf(pid: number): Promise<number | null> {
   const until = Date.now() + PATIENCE;
   while (Date.now() < until && existsSync(`/proc/${pid}`)) {
-    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ");
-    const leader = Number(children[0]);
-    if (leader > 0 && readFileSync(`/proc/${leader}/cmdline`, "utf8").includes("systemd")) {
-      return leader;
-    }
+    const leader = childrenOf(pid).find((child) => INIT.test(commandOf(child)));
+    if (leader !== undefined) return leader;
     await Bun.sleep(100);
   }
   return null;
+}
+
+/** The container's init. Before it begins, systemd-nspawn has children of its own name. */
+const INIT = /\/(?:systemd|init)$/;
+
+const childrenOf = (pid: number): number[] =>
+  readIfThere(`/proc/${pid}/task/${pid}/children`).trim().split(" ").map(Number).filter(Boolean);
+
+const commandOf = (pid: number): string => readIfThere(`/proc/${pid}/cmdline`).split("\0")[0] ?? "";
+
+/** A process may end between being listed and being read. */
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
 }
