@@ -88,7 +88,7 @@ export async function judge(
     throw new Broken("recorded", `${JSON.stringify(restored)}, and on record are ${end}`);
   }
   const served = await serve(folder);
-  // A server that runs for a minute adds a line of its own: the clock's.
+  // A start more than a minute after the last line adds lines of its own: the clock's.
   const stopped = await told("verify", "--data", folder);
   const covered = coveredIn(folder);
   if (covered !== stopped.seq || covered < walked.seq) {
