@@ -299,14 +299,20 @@ describe("its export", () => {
   test("lets others answer after each part, however many take it at once", async () => {
     const site = await longSite();
     let turns = 0;
-    const others = setInterval(() => (turns += 1), 0);
+    let isOver = false;
+    // Another caller's work: it is done whenever the event loop comes round, however fast that is.
+    const otherCaller = (): void => {
+      turns += 1;
+      if (!isOver) setImmediate(otherCaller);
+    };
+    setImmediate(otherCaller);
     const taken = await Promise.all(
       Array.from({ length: 4 }, async () => (await exportOf(site)).bytes()),
     );
-    clearInterval(others);
+    isOver = true;
     const parts = taken.reduce((sum, { length }) => sum + length, 0) / (256 * 1024);
     expect(parts).toBeGreaterThan(30);
-    expect(turns).toBeGreaterThan(parts / 2);
+    expect(turns).toBeGreaterThanOrEqual(Math.floor(parts));
   });
 
   test("that somebody breaks off is no fault of ours", async () => {
