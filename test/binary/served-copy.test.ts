@@ -5,6 +5,7 @@ import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readdirSync } f
 import { join } from "node:path";
 import { buildBinary, runBinary, startBinary, startProgram } from "../support/binary.ts";
 import { canMount, installedMachine } from "../support/installed-machine.ts";
+import { AS_NOBODY, canRunAsNobody, copyForEveryUser } from "../support/other-user.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { contentsOf, tempFolder } from "../support/temp-folder.ts";
 
@@ -114,26 +115,26 @@ describe.skipIf(!isLinux)("a copy of a served data folder", () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining(`from ${demo} by process`)]);
   });
 
-  const canDrop = process.getuid?.() === 0 && Bun.which("setpriv") !== null;
-
-  test.skipIf(!canDrop)("is not served by another user beside it", async () => {
+  test.skipIf(!canRunAsNobody)("is not served by another user beside it", async () => {
     const { site, copy } = await siteAndCopy();
     const server = await serve(site);
     chmodSync(join(copy, ".."), 0o755);
     Bun.spawnSync(["chown", "-R", "65534:65534", copy]);
-    const folder = tempFolder();
-    chmodSync(folder, 0o755);
-    copyFileSync(buildBinary(), join(folder, "berth"));
-    chmodSync(join(folder, "berth"), 0o755);
-    const drop = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
-    const words = [join(folder, "berth"), "serve", "--data", copy, ...LISTEN];
-    const refused = Bun.spawnSync([...drop, ...words], { cwd: "/", env: {} });
+    const words = [
+      ...AS_NOBODY,
+      copyForEveryUser(buildBinary()),
+      "serve",
+      "--data",
+      copy,
+      ...LISTEN,
+    ];
+    const refused = Bun.spawnSync(words, { cwd: "/", env: {} });
     expect([refused.exitCode, refused.stderr.toString()]).toEqual([
       1,
       expect.stringContaining(`from ${site} by process ${server.pid}`),
     ]);
     await server.kill();
-    const second = await startProgram([...drop, ...words]);
+    const second = await startProgram(words);
     onTestFinished(() => second.kill());
     expect(second.output).toContain("ready");
   });

@@ -13,6 +13,7 @@ import { join } from "node:path";
 import { KINDS, type Kind } from "../../src/license/document.ts";
 import { buildBinary } from "../support/binary.ts";
 import { berth, done } from "../support/berth.ts";
+import { AS_NOBODY, canRunAsNobody, isRoot } from "../support/other-user.ts";
 import { makeSite } from "../support/site-folder.ts";
 
 // Processes of their own, on a machine that may be busy with others.
@@ -196,10 +197,7 @@ describe.each(READING_BACKUPS)("berth %s", (name, words) => {
   });
 });
 
-const isRoot = process.getuid?.() === 0;
-const NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
-
-describe.skipIf(process.platform === "win32" || (isRoot && Bun.which("setpriv") === null))(
+describe.skipIf(process.platform === "win32" || (isRoot && !canRunAsNobody))(
   "a file that this user may not read",
   () => {
     test.each([...COMMANDS.map(([name, , words]) => [name, words] as const), ...READING_BACKUPS])(
@@ -213,7 +211,7 @@ describe.skipIf(process.platform === "win32" || (isRoot && Bun.which("setpriv") 
         const binary = inRoot("berth");
         copyFileSync(buildBinary(), binary);
         chmodSync(binary, 0o755);
-        const by = isRoot ? NOBODY : [];
+        const by = isRoot ? AS_NOBODY : [];
         const ended = Bun.spawnSync([...by, binary, ...words(path)], { cwd: "/", stdin: "ignore" });
         const stderr = ended.stderr.toString();
         expect([ended.exitCode, errorOf(stderr)]).toEqual([1, `permission denied: ${path}`]);

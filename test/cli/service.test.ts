@@ -7,6 +7,7 @@ import { binaryIn, unitText } from "../../src/cli/service/unit.ts";
 import { berth, done } from "../support/berth.ts";
 import { runBinary, buildBinary } from "../support/binary.ts";
 import { canMount, installedMachine } from "../support/installed-machine.ts";
+import { AS_NOBODY, canRunAsNobody, copyForEveryUser, isRoot } from "../support/other-user.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
 
 // Processes of their own, on a machine that may be busy with others.
@@ -85,13 +86,9 @@ describe("an installation is refused", () => {
     }
   });
 
-  const isRoot = process.getuid?.() === 0;
-
-  test.skipIf(Bun.which("setpriv") === null && isRoot)("to whoever is not root", async () => {
-    const drop = isRoot ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : [];
-    const binary = join(tempFolder(), "berth");
-    Bun.spawnSync(["chmod", "755", join(binary, "..")]);
-    Bun.spawnSync(["cp", buildBinary(), binary]);
+  test.skipIf(isRoot && !canRunAsNobody)("to whoever is not root", async () => {
+    const drop = isRoot ? AS_NOBODY : [];
+    const binary = copyForEveryUser(buildBinary());
     const refusals = [
       [["install"], "installed", "sudo berth service install"],
       [["install", "--dry-run"], "installed", "sudo berth service install --dry-run"],

@@ -3,23 +3,16 @@ import { chmodSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describeUnexpected } from "../../src/cli/system-errors.ts";
 import { runBinary, buildBinary } from "../support/binary.ts";
+import { AS_NOBODY, canRunAsNobody, copyForEveryUser } from "../support/other-user.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 // Processes of their own, on a machine that may be busy with others.
 setDefaultTimeout(60_000);
 
-const isRoot = process.getuid?.() === 0;
-const DROP = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
-const canDrop = isRoot && Bun.which("setpriv") !== null;
-
-/** The executable, where a user who may not look into this folder can start it. */
 function asPlainUser(...words: string[]) {
-  const folder = tempFolder();
-  chmodSync(folder, 0o755);
-  const binary = join(folder, "berth");
-  Bun.spawnSync(["cp", buildBinary(), binary]);
-  const { exitCode, stdout, stderr } = Bun.spawnSync([...DROP, binary, ...words], {
+  const binary = copyForEveryUser(buildBinary());
+  const { exitCode, stdout, stderr } = Bun.spawnSync([...AS_NOBODY, binary, ...words], {
     cwd: "/",
     env: {},
   });
@@ -27,22 +20,25 @@ function asPlainUser(...words: string[]) {
 }
 
 describe("what a command says of an error of the system", () => {
-  test.skipIf(!canDrop)("a folder of another user is denied, with sudo as the hint", async () => {
-    const data = join(tempFolder(), "data");
-    await makeSite(data, { product: "cad" });
-    chmodSync(join(data, ".."), 0o755);
-    for (const name of ["status", "verify", "doctor"]) {
-      const { code, stderr } = asPlainUser(name, "--data", data);
-      expect(code).toBe(1);
-      const [error, hint] = stderr.split("\n");
-      expect(error).toStartWith(`berth: error: permission denied: ${data}`);
-      expect(hint).toBe("berth: hint: run it with sudo");
-    }
-  });
+  test.skipIf(!canRunAsNobody)(
+    "a folder of another user is denied, with sudo as the hint",
+    async () => {
+      const data = join(tempFolder(), "data");
+      await makeSite(data, { product: "cad" });
+      chmodSync(join(data, ".."), 0o755);
+      for (const name of ["status", "verify", "doctor"]) {
+        const { code, stderr } = asPlainUser(name, "--data", data);
+        expect(code).toBe(1);
+        const [error, hint] = stderr.split("\n");
+        expect(error).toStartWith(`berth: error: permission denied: ${data}`);
+        expect(hint).toBe("berth: hint: run it with sudo");
+      }
+    },
+  );
 
   const MIN_PORT = "/proc/sys/net/ipv4/ip_unprivileged_port_start";
 
-  test.skipIf(!canDrop)(
+  test.skipIf(!canRunAsNobody)(
     "a port below 1024 is refused to a plain user with another port",
     async () => {
       const data = join(tempFolder(), "data");

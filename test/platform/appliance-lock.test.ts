@@ -6,6 +6,7 @@ import {
   takeApplianceLock,
   type LockRequest,
 } from "../../src/platform/appliance-lock.ts";
+import { AS_NOBODY, canRunAsNobody, copyForEveryUser } from "../support/other-user.ts";
 
 // One that does not answer is waited for.
 setDefaultTimeout(60_000);
@@ -27,13 +28,10 @@ async function take(asked: LockRequest): Promise<string> {
   return taken.result;
 }
 
-const isRoot = process.getuid?.() === 0;
-const DROP = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
-
-/** A process that has the name and answers nobody; null: this user cannot start one. */
-async function squatter(name: string, around: readonly string[]) {
+/** A process that has the name and answers nobody; null: it did not start. */
+async function squatter(name: string, runtime: readonly string[]) {
   const code = `Bun.listen({ unix: ${JSON.stringify(name)}, socket: { data() {} } }); console.log("ok")`;
-  const child = Bun.spawn([...around, process.execPath, "-e", code], {
+  const child = Bun.spawn([...runtime, "-e", code], {
     stdout: "pipe",
     stderr: "ignore",
     cwd: "/",
@@ -72,28 +70,31 @@ describe.skipIf(process.platform !== "linux")("the lock of an appliance", () => 
 
   test("counts as held by a process of the same user that does not answer", async () => {
     const asked = request("/srv/one");
-    const child = await squatter(lockName(asked), []);
+    const child = await squatter(lockName(asked), [process.execPath]);
     expect(await takeApplianceLock(asked)).toEqual({
       result: "held",
       holder: { pid: child?.pid ?? 0, folder: null },
     });
   });
 
-  test.skipIf(!isRoot || Bun.which("setpriv") === null)(
+  test.skipIf(!canRunAsNobody)(
     "does not count as held by a process of another user that proves nothing",
     async () => {
       const asked = request("/srv/one");
-      const child = await squatter(lockName(asked), []);
+      const child = await squatter(lockName(asked), [process.execPath]);
       // As another user sees it, who cannot look into that process.
-      const script = `
-        const { takeApplianceLock } = await import(${JSON.stringify(
-          new URL("../../src/platform/appliance-lock.ts", import.meta.url).pathname,
-        )});
+      // The sources may lie in a folder that is private to the user of the tests.
+      const { outputs } = await Bun.build({
+        entrypoints: [Bun.resolveSync("../../src/platform/appliance-lock.ts", import.meta.dir)],
+        target: "bun",
+      });
+      const script = `${await outputs[0]?.text()}
         const secret = Buffer.from(${JSON.stringify(Buffer.from(asked.secret).toString("hex"))}, "hex");
         const taken = await takeApplianceLock({ secret, folder: "/srv/two", environment: {} });
         console.log(taken.result);
         process.exit(0);`;
-      const dropped = Bun.spawn([...DROP, process.execPath, "-e", script], {
+      const runtime = [...AS_NOBODY, copyForEveryUser(process.execPath)];
+      const dropped = Bun.spawn([...runtime, "-e", script], {
         stdout: "pipe",
         cwd: "/",
       });
@@ -102,11 +103,12 @@ describe.skipIf(process.platform !== "linux")("the lock of an appliance", () => 
     },
   );
 
-  test.skipIf(!isRoot || Bun.which("setpriv") === null)(
+  test.skipIf(!canRunAsNobody)(
     "does not count as held for root by a process of another user that proves nothing",
     async () => {
       const asked = request("/srv/one");
-      await squatter(lockName(asked), DROP);
+      const runtime = [...AS_NOBODY, copyForEveryUser(process.execPath)];
+      expect(await squatter(lockName(asked), runtime)).not.toBeNull();
       expect(await takeApplianceLock(asked)).toMatchObject({ result: "unavailable" });
       expect(await findHolder(asked)).toBeNull();
     },

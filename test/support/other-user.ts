@@ -1,0 +1,20 @@
+import { chmodSync, copyFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { tempFolder } from "./temp-folder.ts";
+
+export const isRoot = process.getuid?.() === 0;
+
+/** Put before a command line, it runs as a user without any rights. Needs root. */
+export const AS_NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+
+export const canRunAsNobody = isRoot && Bun.which("setpriv") !== null;
+
+/** A copy that every user can run, of a program that may lie in a private folder. */
+export function copyForEveryUser(program: string): string {
+  const folder = tempFolder();
+  chmodSync(folder, 0o755);
+  const copy = join(folder, basename(program));
+  copyFileSync(program, copy);
+  chmodSync(copy, 0o755);
+  return copy;
+}
