@@ -31,6 +31,7 @@ import {
 import { randomSteps, type Step } from "../support/random-commands.ts";
 import { consume, MONDAY, register, unregisterAll, utc } from "../support/scenario.ts";
 import { backupOf, careSite, keeping, livedSite, restoreTo } from "../support/care.ts";
+import { countTurns } from "../support/event-loop.ts";
 import { longRecord } from "../support/long-record.ts";
 import { live as liveThrough } from "../support/months.ts";
 import { nextOf } from "../support/new-site.ts";
@@ -414,11 +415,10 @@ describe("a long record", () => {
     const folder = join(tempFolder(), "data");
     await longRecord(folder, 9_000);
     const site = await openSite({ folder });
-    let turns = 0;
-    const turning = setInterval(() => (turns += 1), 0);
     const nobody = { ...ANY, user: "nobody" };
-    await Promise.all(Array.from({ length: 8 }, () => pageOf(site.store, null, 500, nobody)));
-    clearInterval(turning);
+    const turns = await countTurns(() =>
+      Promise.all(Array.from({ length: 8 }, () => pageOf(site.store, null, 500, nobody))),
+    );
     expect(turns).toBeGreaterThan(100);
   });
 });
