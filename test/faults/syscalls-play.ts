@@ -25,7 +25,15 @@ import {
   type Server,
   type Wrapped,
 } from "./syscalls-server.ts";
-import { isSync, readTrace, strace, type Trace, type Tracing } from "./syscalls-trace.ts";
+import {
+  isSync,
+  READY,
+  READY_SIGNAL,
+  readTrace,
+  strace,
+  type Trace,
+  type Tracing,
+} from "./syscalls-trace.ts";
 
 export interface Seen {
   readonly trace: Trace;
@@ -35,10 +43,10 @@ export interface Seen {
   /** How it ended when it was told to; null: it was not. */
   readonly stopped: string | null;
   readonly complaint: string;
-  /** The answers to each step: after `storage_full` it is asked again. */
+  /** The answers to each step until one came to nothing: after `storage_full` it is asked again. */
   readonly replies: readonly Replies[];
-  /** How long it took until a full disk was no longer in the way, in milliseconds. */
-  readonly recovered: number | null;
+  /** Whether a full disk was in the way, and later was not. */
+  readonly recovered: boolean;
   /** What status said of the checkpoint when it was over. */
   readonly told: string | null;
   /** What must not be, whatever the fault was. */
@@ -46,18 +54,13 @@ export interface Seen {
 }
 
 export interface Replies {
+  readonly step: Step;
   readonly first: Reply | null;
   readonly last: Reply | null;
 }
 
-/** Changes are accepted again this soon after room came back. */
-const RECOVERY = 5_000;
-
-/** For a process to end that has decided to. */
-const LAST_WORDS = 10_000;
-
-/** For one that goes on to show that it does: what ends, ends sooner on the busiest machine. */
-const A_MOMENT = 4_000;
+/** For a process that goes on to show that it does: what ends, ends sooner on a busy machine. */
+const A_MOMENT = 10_000;
 
 /** Bytes of a line that still fit on a full disk. */
 const ROOM = 10;
@@ -68,7 +71,7 @@ export interface Stage {
   readonly folder: string;
   readonly worlds: Worlds;
   readonly wrong: string[];
-  recovered: number | null;
+  recovered: boolean;
 }
 
 let played = 0;
@@ -89,7 +92,7 @@ export async function onStage<T>(
   try {
     if (scene.from !== null) cpSync(scene.from.folder, folder, { recursive: true });
     const worlds = new Worlds(scene.from?.facts ?? NOTHING);
-    return await act({ scene, home, folder, worlds, wrong: [], recovered: null });
+    return await act({ scene, home, folder, worlds, wrong: [], recovered: false });
   } finally {
     rmSync(home, { recursive: true, force: true });
   }
@@ -99,13 +102,14 @@ async function perform(stage: Stage, tracing: Tracing): Promise<Seen> {
   const { scene, home, folder, wrong } = stage;
   const log = logIn(home);
   const { server, checkpoint } = await begin(stage, strace(folder, log, tracing, binary));
-  if (scene.folds) await take(stage, server, tip);
-  // The next whole millisecond: all that was done before is before this.
-  const begun = server.ready === null ? null : Date.now() + 1;
-  const told = scene.folds ? await untilFolded(stage, server, checkpoint) : null;
+  if (server.ready !== null && scene.traced === "server") await markReady(server, log);
   const replies: Replies[] = [];
+  if (scene.folds) replies.push(await take(stage, server, tip));
+  const told = scene.folds ? await untilFolded(stage, server, checkpoint) : null;
   if (server.ready !== null) {
-    for (const step of scene.steps) replies.push(await take(stage, server, step));
+    for (const step of scene.steps) {
+      if (!replies.some(isLast)) replies.push(await take(stage, server, step));
+    }
   }
   const ended = await endOf(stage, server, replies, tracing);
   const isStruck = textOf(log).includes("(INJECTED)");
@@ -117,7 +121,7 @@ async function perform(stage: Stage, tracing: Tracing): Promise<Seen> {
   const last = await server.ended;
   const stopped = ended === null && scene.stops ? last : null;
   const text = await logOf(log, scene.traced === "server" ? server.pid : null);
-  const read = readTrace(text, { folder, traced: scene.traced, begun, tracing });
+  const read = readTrace(text, { folder, traced: scene.traced, tracing });
   const isTooLate =
     scene.traced === "server" && ended === null && isMissed(tracing, isStruck, stopped);
   const trace = isTooLate ? { ...read, hit: null } : read;
@@ -129,6 +133,15 @@ async function perform(stage: Stage, tracing: Tracing): Promise<Seen> {
   const ready = server.ready !== null;
   return { trace, ready, ended, stopped, complaint, replies, recovered, told, wrong };
 }
+
+/** From here on the log has what comes after the start. */
+async function markReady(server: Server, log: string): Promise<void> {
+  server.kill(READY_SIGNAL);
+  await until(() => textOf(log).includes(READY) || server.hasEnded());
+}
+
+/** After such an answer the server ends, and there is nobody to ask. */
+const isLast = ({ last }: Replies): boolean => last === null || last.code === "storage_failed";
 
 /**
  * Did the fault come when the scene was over? A call without an end may be one that was under way
@@ -206,10 +219,10 @@ async function take(stage: Stage, server: Server, step: Step): Promise<Replies> 
   else if (step.isRefused !== true) wrong.push(`${step.name} was refused: ${last.code}`);
   if (last?.code === "storage_failed") {
     // What memory holds may not be there after the next start.
-    const read = await server.ask(readSlots, LAST_WORDS);
+    const read = await server.ask(readSlots);
     if (read?.status === 200) wrong.push("a read was answered after the disk had failed");
   }
-  return { first, last };
+  return { step, first, last };
 }
 
 /** Nothing changed, reads go on, and changes are accepted again when there is room. */
@@ -224,13 +237,12 @@ async function sitOut(stage: Stage, server: Server, step: Step): Promise<Reply |
   // A second fault may have ended it meanwhile; otherwise there is no reason not to answer.
   if (read?.code === "storage_full") wrong.push("a full disk refused a read");
   if (scene.full) unlimit(server);
-  const since = Date.now();
   let reply: Reply | null = null;
   const again = async (): Promise<boolean> => {
     reply = await server.ask(step);
     return reply === null || reply.code !== "storage_full";
   };
-  if (await until(again, 2 * RECOVERY, 100)) stage.recovered = Date.now() - since;
+  if (await until(again, undefined, 100)) stage.recovered = true;
   return reply;
 }
 
@@ -241,8 +253,8 @@ async function endOf(
   replies: readonly Replies[],
   tracing: Tracing,
 ): Promise<string | null> {
-  const over = replies.some(({ last }) => last === null || last.code === "storage_failed");
-  if (server.ready === null || over) await until(() => server.hasEnded(), LAST_WORDS);
+  const over = replies.some(isLast);
+  if (server.ready === null || over) await until(() => server.hasEnded());
   if (await hasEndedByFault(home, server, tracing)) return server.ended;
   if (over) {
     wrong.push("it did not answer, or its disk had failed, and it did not end");

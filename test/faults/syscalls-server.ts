@@ -11,6 +11,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { buildBinary } from "../support/binary.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { atEnd } from "./rig.ts";
 import type { Answered } from "./syscalls-facts.ts";
 import type { Step } from "./syscalls-scenes.ts";
@@ -35,10 +36,8 @@ export interface Server {
   complaint(): Promise<string>;
   /** Null: no answer, because nobody is there any more or in good time. */
   ask(step: Step, patience?: number): Promise<Reply | null>;
-  kill(signal: "SIGKILL" | "SIGTERM"): void;
+  kill(signal: "SIGKILL" | "SIGTERM" | "SIGCONT"): void;
 }
-
-const PATIENCE = 20_000;
 
 /** Two threads for syncs on any machine, and no more: the fewest the runtime can be told. */
 const ENVIRONMENT = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", UV_THREADPOOL_SIZE: "1" };

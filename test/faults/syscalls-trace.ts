@@ -26,6 +26,13 @@ const INJECTED: Readonly<Record<Effect, string>> = {
   short: "retval=0",
 };
 
+/**
+ * Sent to a server when it is ready, which does nothing with it: what the log has before the line
+ * that begins like this belongs to the start. Times could not tell, for clocks are too coarse.
+ */
+export const READY_SIGNAL = "SIGCONT";
+export const READY = `--- ${READY_SIGNAL} `;
+
 /** How long a sync is held up before it begins. */
 export const DELAY = 2_000;
 
@@ -75,7 +82,7 @@ export function whens(call: Call): readonly number[] {
  * every process that is followed: the log must tell when another one runs `program`.
  */
 export function strace(folder: string, log: string, tracing: Tracing, program: string): string[] {
-  const common = ["strace", "-f", "-q", "-y", "-ttt", "-s", "16", "-o", log];
+  const common = ["strace", "-f", "-q", "-y", "-s", "16", "-o", log];
   if (tracing === "record") {
     return [...common, "-e", `trace=execve,${PERSISTING.map((name) => `?${name}`).join(",")}`];
   }
@@ -112,8 +119,6 @@ export interface Trace {
 export interface Logged {
   readonly folder: string;
   readonly traced: "server" | "checkpoint";
-  /** When everything was ready; null: never. */
-  readonly begun: number | null;
   readonly tracing: Tracing;
 }
 
@@ -146,26 +151,27 @@ const wasHit = ({ name, result }: Entry, { call, effect }: Aim): boolean =>
 const changesSomething = ({ name, text }: Entry): boolean =>
   !name.startsWith("open") || text.includes("O_CREAT");
 
-const LINE = /^(\d+) +(\d+\.\d+) (.*)$/;
+const LINE = /^(\d+) +(.*)$/;
 const CALL = /^(\w+)\((.*)$/;
 const RESUMED = /^<\.\.\. \w+ resumed>(.*)$/;
 
 /** Calls on anything below the folder, each with its result; an empty one: it never returned. */
-function entriesIn(log: string, { folder, traced, begun }: Logged): Entry[] {
+function entriesIn(log: string, { folder, traced }: Logged): Entry[] {
   const entries: Entry[] = [];
   const pending = new Map<string, Entry>();
   let inCheckpoint = false;
+  let starting = true;
   for (const line of log.split("\n")) {
-    const [, thread = "", at = "", rest = ""] = LINE.exec(line) ?? [];
+    const [, thread = "", rest = ""] = LINE.exec(line) ?? [];
     const resumed = RESUMED.exec(rest)?.[1];
     const waiting = pending.get(thread);
     if (resumed !== undefined && waiting !== undefined) waiting.result = resultOf(resumed);
     const [, name = "", text = ""] = CALL.exec(rest) ?? [];
     if (name === "execve" && text.includes('"checkpoint"')) inCheckpoint = traced === "server";
     else if (rest.startsWith("--- SIGCHLD")) inCheckpoint = false;
+    else if (rest.startsWith(READY)) starting = false;
     const path = name === "" || name === "execve" ? null : pathOf(text, folder);
     if (path === null) continue;
-    const starting = begun === null || Number(at) * 1_000 < begun;
     const entry: Entry = { name, path, text, starting, result: resultOf(text) };
     if (!inCheckpoint) entries.push(entry);
     pending.set(thread, entry);
