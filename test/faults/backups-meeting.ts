@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { errorCode } from "../../src/platform/disk.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { Broken } from "./backups-cut.ts";
 import { FolderEvents } from "./folder-events.ts";
 import { atEnd } from "./rig.ts";
@@ -19,9 +20,6 @@ export interface Plan {
 }
 
 type Child = Pick<Bun.Subprocess, "pid" | "exitCode" | "exited">;
-
-/** Far longer than anything here takes. */
-const PATIENCE = 60_000;
 
 export class Meetings {
   readonly #folder: string;

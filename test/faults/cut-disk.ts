@@ -2,6 +2,7 @@
 // flushed is lost by lot, the file system is mounted again, and its journal does what it can.
 import { statfsSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { PATIENCE } from "../support/patience.ts";
 import { atEnd } from "./rig.ts";
 
 /** When the power goes: at a write, before a flush does anything, when it is done, or now. */
@@ -39,7 +40,6 @@ export interface Loss {
 const MIB = 1024 * 1024;
 const SIZE = 64 * MIB;
 const FUSE_MAGIC = 0x65735546;
-const PATIENCE = 60_000;
 const QUIET = 3_000;
 const STEP = 2;
 

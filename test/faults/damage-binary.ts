@@ -45,7 +45,7 @@ export class Sample {
 const NEEDS_OPERATOR = 78;
 
 /** A server that starts where it should refuse would run for ever. */
-const PATIENCE = 20_000;
+const PATIENCE = 60_000;
 
 export interface Tried {
   readonly broken: string | null;

@@ -135,7 +135,7 @@ export async function fillAt(reference: Reference, room: number): Promise<string
 const FULL = "storage_full";
 
 /** From room to the next change. */
-export const LIMIT = 5_000;
+const LIMIT = 5_000;
 
 /** False when the time ran out first. */
 export async function within(

@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { counting, feature } from "../support/scenario.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { COUNTING, FLOATING, PRODUCT, type Life } from "./kill-calls.ts";
 import { Client } from "./kill-clients.ts";
@@ -25,7 +26,6 @@ const ANSWERS = 200;
 const EARLY_READS = 10;
 /** From a new segment's first byte to the end of the checkpoint it is made for, and a little more. */
 const ROTATION = 300;
-const PATIENCE = 30_000;
 /** Long enough for reads to show something early, where they ever do. */
 const CALM = 3_000;
 

@@ -6,11 +6,10 @@ import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
 import { CHECKPOINT_LOCK } from "../../src/store/files.ts";
 import type { Snapshot } from "../../src/store/snapshot.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { makeSite } from "../support/site-folder.ts";
 import type { Figures } from "./kill-figures.ts";
 import { serve, type Served } from "./served.ts";
-
-const PATIENCE = 20_000;
 
 export async function lateCheckpoints(
   times: number,

@@ -11,7 +11,7 @@ import { check, finish, isSoak, rigFolder } from "./rig.ts";
 const COPIED = [...compiledFrom, "test"];
 
 /** Long enough for any rig to fail, short enough to notice one that cannot. */
-const PATIENCE = 10 * 60_000;
+const PATIENCE = 30 * 60_000;
 
 function plant({ file, find, replace }: Bug): string {
   const copy = rigFolder();

@@ -1,9 +1,7 @@
 // The compiled server as a process that can go down with its machine, its helpers included.
 import { buildBinary } from "../support/binary.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { atEnd } from "./rig.ts";
-
-/** Longer than any machine needs: whoever is not done by then never will be. */
-const PATIENCE = 60_000;
 
 export class PowerServer {
   readonly #child: Bun.Subprocess<"ignore", "pipe", "pipe">;
