@@ -120,8 +120,9 @@ function failed({ replies, ended }: Seen): string | null {
 }
 
 function full({ replies, recovered }: Seen): string | null {
-  const { first, last } = replies.at(-1) ?? {};
-  if (first?.code !== "storage_full") return `it answered ${first?.status} ${first?.code}`;
+  const refused = replies.find(({ first }) => first?.code === "storage_full");
+  if (refused === undefined) return `it answered ${replies.at(-1)?.first?.status}`;
+  const { last } = refused;
   return recovered && last?.status === 200 ? null : "it did not work again";
 }
 
