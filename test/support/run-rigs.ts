@@ -15,6 +15,11 @@ interface Tally {
   skipped: number;
 }
 
+/** The last lines of a complaint: an error with the code around it, and where it was called. */
+const LINES = 30;
+/** For the last of it to arrive after the end. */
+const GRACE = 5_000;
+
 export async function runRigs({ folder, always, onlySoaked = [] }: Rigs): Promise<never> {
   const words = process.argv.slice(2);
   const flags = words.filter((word) => word.startsWith("--"));
@@ -37,8 +42,10 @@ async function run(script: string, rig: string, flags: readonly string[]): Promi
   const child = Bun.spawn([process.execPath, script, ...flags], {
     stdin: "ignore",
     stdout: "pipe",
-    stderr: "inherit",
+    stderr: "pipe",
   });
+  const complaint = { lines: [] as string[] };
+  const complained = passOn(child.stderr, complaint);
   const decoder = new TextDecoder();
   let text = "";
   for await (const part of child.stdout) {
@@ -46,12 +53,34 @@ async function run(script: string, rig: string, flags: readonly string[]): Promi
     text += decoder.decode(part, { stream: true });
   }
   const code = await child.exited;
+  // Whatever a rig has left running may hold it open for ever.
+  await Promise.race([complained, Bun.sleep(GRACE)]);
   const summary = /^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/m.exec(text);
   if (summary === null) {
-    console.log(`FAILED ${rig} ended with code ${code} and without a summary`);
+    tellEnd(`${rig} ended with code ${code} and without a summary`, complaint.lines);
     return { passed: 0, failed: 1, skipped: 0 };
   }
   const [, passed, failed, skipped = "0"] = summary;
   const broken = code !== 0 && Number(failed) === 0 ? 1 : 0;
+  if (broken > 0) tellEnd(`${rig} ended with code ${code}`, complaint.lines);
   return { passed: Number(passed), failed: Number(failed) + broken, skipped: Number(skipped) };
+}
+
+/** With its last lines on stderr, which else stand far above, where it said them. */
+function tellEnd(end: string, complaint: readonly string[]): void {
+  console.log(`FAILED ${end}`);
+  for (const line of complaint) console.log(`         ${line}`);
+}
+
+/** What comes on stderr goes to ours at once, and its last lines are kept. */
+async function passOn(
+  stderr: ReadableStream<Uint8Array>,
+  kept: { lines: string[] },
+): Promise<void> {
+  const decoder = new TextDecoder();
+  for await (const part of stderr) {
+    process.stderr.write(part);
+    const text = kept.lines.join("\n") + decoder.decode(part, { stream: true });
+    kept.lines = text.split("\n").slice(-LINES);
+  }
 }
