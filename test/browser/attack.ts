@@ -18,21 +18,22 @@ const placesFor = (way: string, places: readonly Place[]): readonly Place[] =>
 /** Is this one sent from that place? Both by their number, too. */
 export type IsMeant = (shot: Shot, at: number, place: number) => boolean;
 
-/** How many requests arrived. */
+/** How many requests arrived. The pace is how many times as long a way is given as usual. */
 export async function attack(
   promise: string,
   way: string,
   site: Site,
   from: readonly Place[],
   isMeant: IsMeant,
+  pace = 1,
 ): Promise<number> {
   const places = placesFor(way, from);
-  const { arrived, broken } = await fired(way, site, places, isMeant);
+  const { arrived, broken } = await fired(way, site, places, isMeant, pace);
   if (broken.length > 0 && places.length > 1) {
     // Which one was it? One after the other tells.
     for (const [number, place] of places.entries()) {
       const isMeantHere: IsMeant = (shot, at) => isMeant(shot, at, number);
-      await attack(`${promise}, ${place.name}`, way, site, [place], isMeantHere);
+      await attack(`${promise}, ${place.name}`, way, site, [place], isMeantHere, pace);
     }
     return arrived;
   }
@@ -46,8 +47,11 @@ async function fired(
   site: Site,
   places: readonly Place[],
   isMeant: IsMeant,
+  pace: number,
 ): Promise<{ readonly arrived: number; readonly broken: string[] }> {
   const acts = actsOn(site);
+  // A slot that ran out meanwhile would be a change, too.
+  await site.occupy();
   const before = await site.seen();
   const heard = await Promise.all(
     places.map(async (place, number) =>
@@ -55,6 +59,7 @@ async function fired(
         await place.fire(
           way,
           shotsAt(place.base, acts).filter((shot, at) => isMeant(shot, at, number)),
+          pace,
         )
       )
         .filter((text) => isLeak(place, text))

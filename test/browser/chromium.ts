@@ -1,6 +1,7 @@
 // Debian's Chromium, driven by playwright-core: nothing is downloaded besides these two.
-import { chromium, type Browser } from "playwright-core";
+import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
 import { atEnd, needs } from "../faults/rig.ts";
+import { PATIENCE } from "../support/patience.ts";
 
 /** Starts one that finds these names at these addresses, whatever a DNS server would say. */
 export async function startChromium(names: Readonly<Record<string, string>>): Promise<Browser> {
@@ -8,6 +9,7 @@ export async function startChromium(names: Readonly<Record<string, string>>): Pr
   const rules = Object.entries(names).map(([name, address]) => `MAP ${name} ${address}`);
   const browser = await chromium.launch({
     executablePath: "/usr/bin/chromium",
+    timeout: PATIENCE,
     // A sandbox cannot be made by root.
     chromiumSandbox: process.getuid?.() !== 0,
     args: [
@@ -20,4 +22,11 @@ export async function startChromium(names: Readonly<Record<string, string>>): Pr
   });
   atEnd(() => void browser.close());
   return browser;
+}
+
+/** A page in a browser profile of its own; it and what it opens are waited for with patience. */
+export async function openPage(browser: Browser, options?: BrowserContextOptions): Promise<Page> {
+  const page = await browser.newPage(options);
+  page.context().setDefaultTimeout(PATIENCE);
+  return page;
 }

@@ -3,6 +3,7 @@
 import type { Browser } from "playwright-core";
 import { check } from "../faults/rig.ts";
 import { actsOn } from "./acts.ts";
+import { openPage } from "./chromium.ts";
 import { JSON_TYPE, LOOPBACK, Site } from "./site.ts";
 
 interface Sent {
@@ -19,7 +20,7 @@ export async function checkControls(browser: Browser, address: string): Promise<
   await checkActs("a program", address, await Site.start(), asProgram);
   const site = await Site.start();
   // Its content security policy lets the page call nobody yet.
-  const page = await browser.newPage({ bypassCSP: true });
+  const page = await openPage(browser, { bypassCSP: true });
   await page.goto(site.at(address));
   const asPage: Send = (url, sent) =>
     page.evaluate(async ([url, sent]) => (await fetch(url, sent)).status, [url, sent] as const);

@@ -11,6 +11,8 @@ export async function serveDemo(address: string, data: string) {
 
 export async function open(on: Page, id: string): Promise<void> {
   await on.goto(`${new URL(on.url()).origin}/api/v4/docs#${id}`);
+  // The one that was open before may still be there.
+  await on.locator(`.index a[href="#${id}"][aria-current="page"]`).waitFor({ state: "attached" });
   await on.getByRole("heading", { name: "Try it" }).waitFor();
 }
 

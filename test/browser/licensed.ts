@@ -4,11 +4,19 @@ import { rigFolder } from "../faults/rig.ts";
 import { BERTH } from "../support/vendor-and-site.ts";
 import { serveSite, type Served } from "./opened.ts";
 
-/** Products, each with the flags of its license. */
-export type Licenses = Readonly<Record<string, readonly string[]>>;
+/** Products, each with the flags of its license; null: it gets one later. */
+export type Licenses = Readonly<Record<string, readonly string[] | null>>;
+
+export interface Licensed extends Served {
+  /** Asks the vendor for a license with these flags and installs it. */
+  readonly license: (product: string, terms: readonly string[]) => void;
+}
+
+/** A slot is held for longer than a test takes, on a machine with much else to do, too. */
+const HELD = ["--timeout-minutes", "600"];
 
 /** Flags of the server come last. */
-export async function licensedSite(licenses: Licenses, ...flags: string[]): Promise<Served> {
+export async function licensedSite(licenses: Licenses, ...flags: string[]): Promise<Licensed> {
   const root = rigFolder();
   const [desk, request, license] = ["desk", "request.jwt", "license.jwt"].map((name) =>
     join(root, name),
@@ -18,13 +26,16 @@ export async function licensedSite(licenses: Licenses, ...flags: string[]): Prom
   const site = await serveSite(join(root, "site"), ...flags);
   const data = ["--data", site.folder];
   BERTH.run("trust", "add", join(desk, "trust.jwt"), ...data, "--yes");
-  for (const [product, terms] of Object.entries(licenses)) {
+  const install = (product: string, terms: readonly string[]): void => {
     BERTH.run("license", "request", ...data, "--product", product, "--out", request);
     const out = ["--allow-weak-binding", "--out", license];
-    BERTH.run("vendor", "issue", "--dir", desk, "--request", request, ...terms, ...out);
+    BERTH.run("vendor", "issue", "--dir", desk, "--request", request, ...HELD, ...terms, ...out);
     BERTH.run("license", "add", license, ...data);
+  };
+  for (const [product, terms] of Object.entries(licenses)) {
+    if (terms !== null) install(product, terms);
   }
-  return site;
+  return { ...site, license: install };
 }
 
 /** What an application of ours asks, and how it ended. */

@@ -2,9 +2,10 @@
 // them. Whatever goes wrong inside is counted; what it looks like is kept.
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
 import { atEnd, check, rigFolder } from "../faults/rig.ts";
 import { startBinary, type Running } from "../support/binary.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { startChromium } from "./chromium.ts";
 
 /** Kept after the run, for people to look at. */
@@ -38,6 +39,23 @@ export async function serveSite(folder = join(rigFolder(), "site"), ...flags: st
   return { ...running, folder } satisfies Served;
 }
 
+/** Whether it comes to stand on the screen: a browser that has much to do shows it late. */
+export const isShown = (what: Locator): Promise<boolean> =>
+  what.waitFor().then(
+    () => true,
+    () => false,
+  );
+
+/** Whether something comes true that is asked again and again. */
+export async function comesTrue(holds: () => Promise<boolean>): Promise<boolean> {
+  const deadline = performance.now() + PATIENCE;
+  while (!(await holds())) {
+    if (performance.now() > deadline) return false;
+    await Bun.sleep(50);
+  }
+  return true;
+}
+
 export class Opened {
   readonly page: Page;
   /** Errors of scripts, refusals by the content policy, requests to anywhere else. */
@@ -63,7 +81,7 @@ export class Opened {
     const started = await chromium();
     const context = await started.newContext({ locale: "en-GB", viewport: DESK, ...options });
     const page = await context.newPage();
-    page.setDefaultTimeout(10_000);
+    page.setDefaultTimeout(PATIENCE);
     const opened = new Opened(page, new URL(url).origin);
     await page.goto(url);
     return opened;
@@ -84,11 +102,19 @@ export class Opened {
 
   /** Asked from outside again and again: inside, the content policy lets nobody evaluate texts. */
   async isSoon(expression: string): Promise<boolean> {
-    for (let tries = 0; tries < 100; tries += 1) {
-      if (await this.page.evaluate<boolean>(expression)) return true;
-      await this.page.waitForTimeout(50);
-    }
-    return false;
+    return comesTrue(() => this.page.evaluate<boolean>(expression));
+  }
+
+  /** Whether a text comes by what is done. It may go again at once: the page itself looks for it. */
+  async flashes(text: string, act: () => Promise<void>): Promise<boolean> {
+    await this.page.evaluate(`(() => {
+      globalThis.hasFlashed = false;
+      new MutationObserver(() => {
+        hasFlashed ||= document.body.textContent.includes(${JSON.stringify(text)});
+      }).observe(document.body, { subtree: true, childList: true, characterData: true });
+    })()`);
+    await act();
+    return this.isSoon("hasFlashed");
   }
 
   /** Nothing that keeps anybody from using what is on the screen now. */

@@ -2,6 +2,8 @@
 import type { Browser, Page } from "playwright-core";
 import { check } from "../faults/rig.ts";
 import { actsOn, shotsAt } from "./acts.ts";
+import { openPage } from "./chromium.ts";
+import { comesTrue } from "./opened.ts";
 import type { Site } from "./site.ts";
 
 export async function checkPage(
@@ -11,12 +13,12 @@ export async function checkPage(
   site: Site,
 ): Promise<void> {
   for (const from of [home, `${home}/?silent`]) {
-    const page = await browser.newPage();
+    const page = await openPage(browser);
     await page.goto(from);
     const opened = await follow(page, `${base}/`);
     const heading = await opened
       .locator("h1")
-      .textContent({ timeout: 2_000 })
+      .textContent()
       .catch(() => null);
     check(`a link on ${from} opens the page at ${base}`, heading === "Berth", heading);
     await opened.close();
@@ -57,24 +59,29 @@ async function checkFrames(page: Page, from: string, base: string): Promise<void
     ["embed", "src"],
   ] as const) {
     // What can be framed is, or this would prove nothing.
-    const shown = await framed(page, tag, attribute, from);
-    const hidden = await framed(page, tag, attribute, `${base}/`);
-    check(
-      `<${tag}> on ${from} cannot show the page at ${base}`,
-      shown === "elsewhere" && hidden !== "Berth",
-      { shown, hidden },
-    );
+    await frame(page, tag, attribute, from);
+    const isShown = await comesTrue(async () => (await titleInside(page)) === "elsewhere");
+    const asked = page.waitForRequest(`${base}/`);
+    await frame(page, tag, attribute, `${base}/`);
+    await (await asked).response();
+    await page.waitForTimeout(300);
+    const hidden = await titleInside(page);
+    check(`<${tag}> on ${from} cannot show the page at ${base}`, isShown && hidden !== "Berth", {
+      isShown,
+      hidden,
+    });
   }
 }
 
-/** The title of what is inside. */
-async function framed(
-  page: Page,
-  tag: string,
-  attribute: string,
-  url: string,
-): Promise<string | null> {
-  await page.setContent(`<${tag} ${attribute}="${url}" width="300" height="300"></${tag}>`);
-  await page.waitForTimeout(300);
-  return page.frames()[1]?.title() ?? null;
+const frame = (page: Page, tag: string, attribute: string, url: string): Promise<void> =>
+  page.setContent(`<${tag} ${attribute}="${url}" width="300" height="300"></${tag}>`);
+
+/** Null: there is nothing inside, or not yet. */
+async function titleInside(page: Page): Promise<string | null> {
+  return (
+    (await page
+      .frames()[1]
+      ?.title()
+      .catch(() => null)) ?? null
+  );
 }

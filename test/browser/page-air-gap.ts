@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { check, finish, rigFolder } from "../faults/rig.ts";
 import { BERTH } from "../support/vendor-and-site.ts";
-import { HOSTILE, Opened, serveSite } from "./opened.ts";
+import { comesTrue, HOSTILE, isShown, Opened, serveSite } from "./opened.ts";
 import { drop, registered, vendorsDesk } from "./licensing-desk.ts";
 
 const KEY = "K-1 <b>'quoted'</b>";
@@ -23,6 +23,8 @@ const { page } = opened;
 const row = (number: number) => page.locator(".code-row input").nth(number - 1);
 const mark = (number: number) => page.locator(".code-row .mark").nth(number - 1);
 const marked = async (number: number) => (await mark(number).textContent()) ?? "";
+const isMarked = (number: number, as: RegExp) =>
+  comesTrue(async () => as.test(await marked(number)));
 
 await opened.makeToken();
 await drop(page, desk.trust, "trust.jwt");
@@ -33,13 +35,13 @@ await page.getByRole("button", { name: "Go on" }).click();
 await page.getByLabel("License key").fill(KEY);
 await page.getByText("The vendor gave an initialization code").click();
 await row(1).pressSequentially(slip(initialization, 7));
-check("a wrong row is told at once", /read this row again/.test(await marked(1)));
+check("a wrong row is told at once", await isMarked(1, /read this row again/), await marked(1));
 const make = page.getByRole("button", { name: "Make the activation code" });
 check("and nothing is made of it", await make.isDisabled());
 await opened.checkAccess("a wrong initialization code");
 await row(1).fill("");
 await row(1).pressSequentially(initialization.toLowerCase());
-check("the right one is said to be right", /✓/.test(await marked(1)), await marked(1));
+check("the right one is said to be right", await isMarked(1, /✓/), await marked(1));
 await opened.picture("air-gap-2-key");
 await make.click();
 
@@ -49,6 +51,7 @@ const rows = await page.locator(".code-shown li").allTextContents();
 const code = rows.map((text) => text.replaceAll(/.{5}(?=.)/g, "$&-")).join("\n");
 check("two rows of groups", rows.length === 2, rows);
 await page.getByRole("button", { name: "Spell it out" }).click();
+await page.locator(".code-shown .words").first().waitFor();
 const words = (await page.locator(".code-shown .words").allTextContents()).join(" ").split(" ");
 check("every symbol has its word", words.length === 35, words);
 await opened.checkAccess("the activation code, spelled");
@@ -75,13 +78,14 @@ await page.getByRole("button", { name: "Go on" }).click();
 
 // Typed row by row, the third one misheard.
 await page.getByRole("heading", { name: "Step 5 of 5: Confirmation code" }).waitFor();
-check("six rows are to come", await page.getByText("6 rows are to come.").isVisible());
+check("six rows are to come", await isShown(page.getByText("6 rows are to come.")));
 await row(1).focus();
 const heard = answer.with(2, slip(answer[2] ?? "", 9));
 for (const [index, text] of heard.entries()) {
   await page.keyboard.type(index % 2 === 0 ? text.replaceAll("-", "").toLowerCase() : text);
-  if (index < 2) check(`row ${index + 1} is right`, /✓/.test(await marked(index + 1)));
+  if (index < 2) check(`row ${index + 1} is right`, await isMarked(index + 1, /✓/));
 }
+await isMarked(heard.length, /✓/);
 const marks = await page.locator(".code-row .mark").allTextContents();
 const rest = await page.locator(".code-entry [role=status]").textContent();
 check("what is left is said to whoever listens", rest === "To be read again: row 3.", rest);
@@ -102,8 +106,8 @@ await page.keyboard.press("Backspace");
 check("the caret does not jump when a symbol is taken out", (await caret()) === 9, await caret());
 await page.keyboard.type((answer[2] ?? "").charAt(9).toLowerCase());
 check("nor when another takes its place", (await caret()) === 10, await caret());
-check("the corrected row is right", /✓/.test(await marked(3)), await marked(3));
-check("every row is right", await page.getByText("Every row is right.").isVisible());
+check("the corrected row is right", await isMarked(3, /✓/), await marked(3));
+check("every row is right", await isShown(page.getByText("Every row is right.")));
 await opened.picture("air-gap-5-right");
 
 // Pasted whole, in the third row; then as a scanner types it, line by line and Enter at the end.
@@ -117,11 +121,11 @@ await page.evaluate(
     document.activeElement.dispatchEvent(event);
   })()`,
 );
-check("a pasted code fills every row", await page.getByText("Every row is right.").isVisible());
+check("a pasted code fills every row", await isShown(page.getByText("Every row is right.")));
 for (const line of [1, 2, 3, 4, 5, 6]) await row(line).fill("");
 await row(1).focus();
 for (const key of confirmation_code) await page.keyboard.press(key === "\n" ? "Enter" : key);
-check("a scanned code, too", await page.getByText("Every row is right.").isVisible());
+check("a scanned code, too", await isShown(page.getByText("Every row is right.")));
 await page.keyboard.press("Enter");
 await page.getByText(`${HOSTILE} is installed`).waitFor();
 await opened.checkAccess("installed by codes");

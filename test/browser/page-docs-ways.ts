@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { check, finish, rigFolder, skip } from "../faults/rig.ts";
 import { fill, open, outcome, send, serveDemo } from "./docs-page.ts";
-import { Opened, serveSite } from "./opened.ts";
+import { comesTrue, Opened, serveSite } from "./opened.ts";
 
 const demo = await serveDemo("127.0.0.1", join(rigFolder(), "demo"));
 await checkKeyboard();
@@ -41,6 +41,8 @@ async function checkKeyboard(): Promise<void> {
   await keyboard.type("api/v4/borrow");
   await keyboard.press("Enter");
   await opened.page.getByRole("heading", { name: "Borrow a license slot for a user" }).waitFor();
+  // Whoever chose it is taken to where it begins: from there it is a few stops.
+  await opened.isSoon(`document.activeElement.id === "view"`);
   check("the button can be reached", await reach("Send"));
   await keyboard.press("Enter");
   check("and the call is made", (await outcome(opened.page)) === "200");
@@ -84,7 +86,7 @@ async function checkLook(
 }
 
 async function isFolded(on: Page): Promise<boolean> {
-  return (await on.locator(".index details[open]").count()) === 0;
+  return comesTrue(async () => (await on.locator(".index details[open]").count()) === 0);
 }
 
 /** A token made on the page is used by it, and forgotten by a reload. */
@@ -141,9 +143,11 @@ async function checkPlainAddress(): Promise<void> {
       told,
     );
   }
-  await opened.page.getByRole("button", { name: "Copy" }).first().click();
-  await opened.page.getByText("Copied").waitFor();
-  check("a line is copied where browsers have no clipboard for scripts", true);
+  const copy = opened.page.getByRole("button", { name: "Copy" }).first();
+  check(
+    "a line is copied where browsers have no clipboard for scripts",
+    await opened.flashes("Copied", () => copy.click()),
+  );
   opened.checkQuiet("at a plain address");
   await opened.close();
   await plain.stop();

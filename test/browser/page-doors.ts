@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { atEnd, check, finish, rigFolder, skip } from "../faults/rig.ts";
 import { startBinary } from "../support/binary.ts";
 import { BERTH } from "../support/vendor-and-site.ts";
-import { startChromium } from "./chromium.ts";
-import { HOSTILE, Opened, serveSite, type Served } from "./opened.ts";
+import { openPage, startChromium } from "./chromium.ts";
+import { HOSTILE, isShown, Opened, serveSite, type Served } from "./opened.ts";
 
 const PASSWORD = "correct horse battery ☂";
 const HTML = { "content-type": "text/html" };
@@ -30,7 +30,7 @@ async function firstVisit({ url }: Served): Promise<string> {
   await page.getByText("Anybody on this machine can administer").waitFor();
   check(
     "a first visit shows that there is no license yet",
-    await page.getByText("No license yet").isVisible(),
+    await isShown(page.getByText("No license yet")),
   );
   await visit.checkLooks("first-visit");
   const isDark = `getComputedStyle(document.body).backgroundColor === "rgb(15, 23, 25)"`;
@@ -46,7 +46,7 @@ async function firstVisit({ url }: Served): Promise<string> {
   await page.getByRole("button", { name: "Sign out" }).waitFor();
   check(
     "and this tab is signed in with it",
-    await page.getByText("live", { exact: true }).isVisible(),
+    await isShown(page.getByText("live", { exact: true })),
   );
   await page.reload();
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
@@ -65,15 +65,12 @@ async function laterVisits({ url }: Served, token: string): Promise<void> {
   await visit.checkLooks("sign-in");
   await enter(visit, "berth_wrong");
   await page.getByRole("alert").waitFor();
-  check(
-    "a wrong one is said to be wrong",
-    await page.getByText("That was not accepted.").isVisible(),
-  );
+  check("a wrong one is said to be wrong", await isShown(page.getByText("That was not accepted.")));
   await enter(visit, token);
   await page.getByRole("navigation").waitFor();
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
-  check("signing out leads back", await page.getByLabel("Administration token").isVisible());
+  check("signing out leads back", await isShown(page.getByLabel("Administration token")));
   await end(visit, "later visits");
 }
 
@@ -91,17 +88,17 @@ async function withPassword({ url }: Served, token: string): Promise<void> {
   };
   await login(HOSTILE, `${PASSWORD}!`);
   await page.getByText("the name or the password is wrong").waitFor();
-  check("a wrong password is told beside it", await form.getByRole("alert").isVisible());
+  check("a wrong password is told beside it", await isShown(form.getByRole("alert")));
   await login("ada", PASSWORD);
   await page.getByText("this needs an administrator").waitFor();
-  check("so is a login that may not administer", await form.getByRole("alert").isVisible());
+  check("so is a login that may not administer", await isShown(form.getByRole("alert")));
   await visit.checkLooks("sign-in-refused");
   await login(HOSTILE, PASSWORD);
   await page.getByRole("navigation").waitFor();
   await page.goto(`${url}#/settings`);
   const own = page.getByRole("listitem").filter({ hasText: HOSTILE });
   await own.waitFor();
-  check("a password lets in, whatever the name", await own.getByText("you").isVisible());
+  check("a password lets in, whatever the name", await isShown(own.getByText("you")));
   await end(visit, "a password");
 }
 
@@ -155,7 +152,7 @@ async function fromAnotherSite({ url }: Served, token: string): Promise<void> {
 /** A name that leads here and that nobody gave the server. */
 async function byAnotherName({ url }: Served): Promise<void> {
   const browser = await startChromium({ "berth.example": "127.0.0.1" });
-  const page = await (await browser.newContext()).newPage();
+  const page = await openPage(browser);
   const answer = await page.goto(url.replace("127.0.0.1", "berth.example"));
   check("a strange name is refused", answer?.status() === 421, answer?.status());
   check(
@@ -179,7 +176,7 @@ async function overTheNetwork(folder: string, token: string): Promise<void> {
   check("from afar nobody is asked for a token in the clear", true);
   check(
     "but told how to come in instead",
-    await page.getByText("berth tls init", { exact: true }).isVisible(),
+    await isShown(page.getByText("berth tls init", { exact: true })),
   );
   await visit.checkLooks("plain-http");
   const heard: string[] = [];
@@ -192,7 +189,7 @@ async function overTheNetwork(folder: string, token: string): Promise<void> {
   await page.getByText("Sign in over plain HTTP").waitFor({ state: "detached" });
   check(
     "whoever insists is refused, and told the same",
-    await page.getByRole("heading", { name: "Come in by https" }).isVisible(),
+    await isShown(page.getByRole("heading", { name: "Come in by https" })),
   );
   await end(visit, "plain HTTP from afar");
   await running.stop();
@@ -222,7 +219,7 @@ async function demo(): Promise<void> {
   await visit.page.getByText("Demo: for trying").waitFor();
   check(
     "nobody signs in to a demo, and the page says that it is one",
-    await visit.page.getByRole("heading", { name: "DEMO" }).first().isVisible(),
+    await isShown(visit.page.getByRole("heading", { name: "DEMO" }).first()),
   );
   await visit.checkLooks("demo");
   await end(visit, "a demo");

@@ -5,8 +5,12 @@ import { join } from "node:path";
 import { framesOf } from "../../src/license/qr.ts";
 import { check, finish, rigFolder } from "../faults/rig.ts";
 import { BERTH } from "../support/vendor-and-site.ts";
-import { HOSTILE, Opened, serveSite } from "./opened.ts";
+import { HOSTILE, isShown, Opened, serveSite } from "./opened.ts";
 import { drop, registered, vendorsDesk } from "./licensing-desk.ts";
+
+/** A slot is held for longer than this takes, on a machine with much else to do, too. */
+const HELD_MINUTES = 600;
+const HELD = ["--timeout-minutes", String(HELD_MINUTES)];
 
 const root = rigFolder();
 const desk = vendorsDesk(join(root, "desk"), "Acme & <b>Sons</b>", "CAD", HOSTILE);
@@ -38,7 +42,7 @@ await page.getByText("Trusted here").waitFor();
 await page.getByRole("button", { name: "Go on" }).click();
 
 await page.getByRole("heading", { name: "Step 2 of 5: Product" }).waitFor();
-check("a hostile product is a word like any other", await page.getByText(HOSTILE).isVisible());
+check("a hostile product is a word like any other", await isShown(page.getByText(HOSTILE)));
 await page.getByRole("button", { name: "CAD", exact: true }).click();
 await opened.checkAccess("which product");
 await opened.picture("ask-2-product");
@@ -51,11 +55,19 @@ await opened.checkLooks("ask-3-request");
 await page.getByText("frame 2 of 2").waitFor();
 await page.getByText("frame 1 of 2").waitFor();
 check("a camera gets one frame after the other, over and over", true);
+// Which one it leads to depends on how long we took to press it.
 await page.getByRole("button", { name: "Previous" }).click();
-const stopped = await page.getByRole("button", { name: "Play" }).isVisible();
+const stopped = await isShown(page.getByRole("button", { name: "Play" }));
 check("whoever turns them by hand stops the play", stopped);
+const caption = page.getByText(/^frame \d of 2/);
+const [still, turned] =
+  (await caption.textContent()) === "frame 1 of 2"
+    ? ["frame 1 of 2", "frame 2 of 2"]
+    : ["frame 2 of 2", "frame 1 of 2"];
 await Bun.sleep(3_500);
-check("and it stays stopped", await page.getByText("frame 2 of 2").isVisible());
+check("and it stays stopped", (await caption.textContent()) === still, still);
+await page.getByRole("button", { name: "Previous" }).click();
+check("each time they are turned, another one comes", await isShown(page.getByText(turned)));
 const [download] = await Promise.all([
   page.waitForEvent("download"),
   page.getByRole("button", { name: "Save as file" }).click(),
@@ -68,13 +80,13 @@ await opened.checkAccess("sending it");
 await opened.picture("ask-4-send");
 
 const foreign = stranger.issue(request, "--slots", "9");
-const answer = desk.issue(request, "--slots", "3", "--borrow-hours", "48");
+const answer = desk.issue(request, "--slots", "3", "--borrow-hours", "48", ...HELD);
 await page.getByRole("button", { name: "I have the answer" }).click();
 await drop(page, foreign, "license.jwt");
 await page.getByText("no vendor is trusted here for this product").waitFor();
 check(
   "a stranger's license says what is missing",
-  await page.getByText("Drop the vendor’s trust file here").isVisible(),
+  await isShown(page.getByText("Drop the vendor’s trust file here")),
 );
 await opened.checkAccess("a stranger's license");
 await drop(page, stranger.trust, "trust.jwt");
@@ -170,10 +182,13 @@ await page.goBack();
 await page.setViewportSize({ width: 1280, height: 300 });
 await page.getByRole("link", { name: "<i>Mesh</i> Pro" }).first().click();
 await page.getByText("Vendor and hardware").waitFor();
-const top = await page.evaluate<number>("scrollY");
-check("a license is shown from its top, wherever the list was", top === 0, top);
+check(
+  "a license is shown from its top, wherever the list was",
+  await opened.isSoon("scrollY === 0"),
+  await page.evaluate<number>("scrollY"),
+);
 await page.setViewportSize({ width: 1280, height: 800 });
-check("a customer's name is text", await page.getByText("<script>alert(1)</script>").isVisible());
+check("a customer's name is text", await isShown(page.getByText("<script>alert(1)</script>")));
 check("every feature has its bar", (await page.locator(".features .slot-bar").count()) === 1);
 await page.getByText("came in").first().waitFor();
 await opened.checkLooks("license");
@@ -181,7 +196,7 @@ await opened.checkLooks("license");
 // Giving it back: asked first, for good, with a receipt.
 await page.getByRole("button", { name: "Give back…" }).click();
 await page.getByText("This is for good").waitFor();
-check("it says whose slots end", await page.getByText("2 slots are held now").isVisible());
+check("it says whose slots end", await isShown(page.getByText("2 slots are held now")));
 await opened.checkAccess("give it back?");
 await opened.picture("give-back");
 await page.getByRole("button", { name: "Cancel" }).click();
@@ -230,6 +245,7 @@ function hostileTerms(): object {
     customer: "<script>alert(1)</script>",
     metadata: "order 4711 <u>urgent</u>",
     slots: 60,
+    timeout_minutes: HELD_MINUTES,
     valid_until: "2031-05-01T00:00:00.000Z",
     grace_hours: 72,
     consumption: { max: 100, overages: 10, negative: false, period: "monthly" },

@@ -2,18 +2,21 @@
 // some of them hostile, and with ten thousand.
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
-import { check, finish } from "../faults/rig.ts";
+import { check, finish, isSoak } from "../faults/rig.ts";
 import { ask, crowd, licensedSite } from "./licensed.ts";
-import { DESK, HOSTILE, Opened, PHONE } from "./opened.ts";
+import { comesTrue, DESK, HOSTILE, isShown, Opened, PHONE } from "./opened.ts";
 
-/** What a person takes for at once. */
+/** What a person takes for at once: only a machine with nothing else to do can be held to it. */
 const AT_ONCE = 100;
-const TURNS = 10;
+const TURNS = isSoak ? 10 : 1;
+
+/** Rows in the document, whatever is shown: as many as fit on a screen, and some beyond its edges. */
+const MOST_ROWS = 50;
 
 const site = await licensedSite({
   CAD: ["--slots", "20", "--borrow-hours", "48", "--feature", "MESH:slots=3"],
   [HOSTILE]: ["--slots", "3", "--borrow-hours", "48", "--no-early-return"],
-  BIG: ["--slots", "10000", "--timeout-minutes", "600"],
+  BIG: ["--slots", "10000"],
 });
 const opened = await Opened.at(new URL("#/slots", site.url).href, { acceptDownloads: true });
 const { page } = opened;
@@ -27,17 +30,20 @@ const heading = (name: string) => table.locator(".slot-head").getByRole("button"
 let letGo = (): void => {};
 const held = new Promise<void>((resolve) => (letGo = resolve));
 await page.goto(new URL("#/overview", site.url).href);
+await page.getByRole("heading", { name: "Overview" }).waitFor();
 await page.route("**/registrations/slice?*", async (route) => held.then(() => route.continue()), {
   times: 1,
 });
+const early = page.waitForRequest("**/registrations/slice?*");
 await page.getByRole("link", { name: "Slots", exact: true }).click();
+await early;
 await page.getByRole("button", { name: "Make the token" }).click();
 await page.getByRole("dialog").waitFor();
 const late = page.waitForResponse("**/registrations/slice?*");
 letGo();
 check("a request from before the token is refused", (await late).status() === 401);
 await page.getByRole("button", { name: "I have kept it" }).click();
-check("and nobody is signed out", await page.getByRole("button", { name: "Sign out" }).isVisible());
+check("and nobody is signed out", await isShown(page.getByRole("button", { name: "Sign out" })));
 await page.getByText("No slot is taken.").waitFor();
 await opened.checkAccess("nobody there");
 await opened.picture("slots-none");
@@ -60,7 +66,11 @@ await ask(site, "borrow", {
   os_hostname: "a-very-long-name.".repeat(9),
 });
 await page.getByText("5 of 5").waitFor();
-check("five came without a reload", (await rows.count()) === 5, await users());
+check(
+  "five came without a reload",
+  await comesTrue(async () => (await rows.count()) === 5),
+  await users(),
+);
 await opened.checkAccess("five slots");
 await opened.picture("slots");
 await page.getByRole("button", { name: "Switch to dark" }).click();
@@ -75,19 +85,21 @@ const wide = await page.evaluate(`document.documentElement.scrollWidth`);
 check("nothing is wider than a phone", wide === PHONE.width, wide);
 await page.setViewportSize(DESK);
 
+const sort = table.getByRole("columnheader", { name: "User" });
+const isSaid = (order: string) =>
+  comesTrue(async () => (await sort.getAttribute("aria-sort")) === order);
 await heading("User").click();
+check("a column that it is sorted by says so", await isSaid("ascending"));
 const upwards = await users();
 check(
   "sorted by user, as people count",
   upwards.indexOf("user-9") + 1 === upwards.indexOf("user-10"),
   upwards,
 );
-const sort = table.getByRole("columnheader", { name: "User" });
-check("and said to be", (await sort.getAttribute("aria-sort")) === "ascending");
 await heading("User").click();
 check(
   "and the other way round",
-  (await users()).join() === upwards.toReversed().join(),
+  (await isSaid("descending")) && (await users()).join() === upwards.toReversed().join(),
   await users(),
 );
 
@@ -99,8 +111,9 @@ for (const [typed, expected] of [
   ["onerror cad", HOSTILE],
 ] as const) {
   await search.fill(typed);
+  const isFound = await comesTrue(async () => (await users()).join() === expected);
+  check(`“${typed}” finds ${expected}`, isFound, await users());
   await page.getByText("1 of 5").waitFor();
-  check(`“${typed}” finds ${expected}`, (await users()).join() === expected, await users());
 }
 await search.fill("nobody at all");
 await page.getByText("Nothing matches.").waitFor();
@@ -113,7 +126,7 @@ await page.getByLabel("Product").selectOption(HOSTILE);
 await page.getByText("1 of 5").waitFor();
 check(
   "the address says which product",
-  page.url().endsWith(`#/slots/${encodeURIComponent(HOSTILE)}`),
+  await comesTrue(async () => page.url().endsWith(`#/slots/${encodeURIComponent(HOSTILE)}`)),
   page.url(),
 );
 
@@ -167,16 +180,20 @@ check(
   download.suggestedFilename(),
 );
 await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-await page.getByRole("button", { name: "Copy as CSV" }).click();
-await page.getByRole("button", { name: "Copied" }).waitFor();
+const copy = page.getByRole("button", { name: "Copy as CSV" });
+check("what is copied is said to be", await opened.flashes("Copied", () => copy.click()));
 const copied = await page.evaluate<string>(`navigator.clipboard.readText()`);
-check("and so does what is copied", `\uFEFF${copied}` === csv, copied);
+check("a copy holds the same as the file", `\uFEFF${copied}` === csv, copied);
 
 // Ten thousand.
 await crowd(site, "BIG", 10_000);
 await page.getByLabel("Product").selectOption("All products");
-await page.getByText("10,004 of 10,004").waitFor({ timeout: 30_000 });
-check("only those in view are in the document", (await rows.count()) < 50, await rows.count());
+await page.getByText("10,004 of 10,004").waitFor();
+check(
+  "only those in view are in the document",
+  (await rows.count()) < MOST_ROWS,
+  await rows.count(),
+);
 const stated = await table.getAttribute("aria-rowcount");
 check("and a screen reader is told of all", stated === "10005", stated);
 await opened.checkAccess("ten thousand slots");
@@ -201,8 +218,7 @@ const top = () => page.evaluate<number>(`document.querySelector(".slot-scroller"
 async function everything(turn: number): Promise<void> {
   for (const key of "user-77") await timed(`key “${key}”`, () => search.press(key));
   if (turn === 0) {
-    const found = (await count.textContent()) ?? "";
-    check("a search finds its part of them", found.startsWith("111 of "), found);
+    check("a search finds its part of them", await isShown(count.filter({ hasText: /^111 of / })));
   }
   for (let left = 7; left > 0; left -= 1) await timed("backspace", () => search.press("Backspace"));
   for (const column of ["Host", "Address", "Since", "Until", "User", "Info"]) {
@@ -210,8 +226,9 @@ async function everything(turn: number): Promise<void> {
     await timed(`sort by ${column}, the other way`, () => heading(column).click());
   }
   await timed("scroll to the end", () => scrollTo(1e9));
-  const lastRow = await rows.last().getAttribute("aria-rowindex");
-  check("the last row knows its place", lastRow === String(10_005 + turn), lastRow);
+  const lastRow = () => rows.last().getAttribute("aria-rowindex");
+  const isLast = await comesTrue(async () => (await lastRow()) === String(10_005 + turn));
+  check("the last row knows its place", isLast, await lastRow());
   await timed("wheel", async () => {
     await scroller.hover();
     for (let notch = 0; notch < 20; notch += 1) await page.mouse.wheel(0, -2_000);
@@ -222,7 +239,7 @@ async function everything(turn: number): Promise<void> {
   await timed("refresh", async () => {
     await ask(site, "register", { product: "CAD", user: `latecomer-${turn}` });
     const total = `10,0${String(5 + turn).padStart(2, "0")}`;
-    await page.getByText(`${total} of ${total}`).waitFor({ timeout: 30_000 });
+    await page.getByText(`${total} of ${total}`).waitFor();
   });
 }
 
@@ -231,21 +248,33 @@ for (let turn = 0; turn === 0 || (slow().length > 0 && turn < TURNS); turn += 1)
   await everything(turn);
 }
 console.log(figures);
-check(`with 10,000 slots nothing takes more than ${AT_ONCE} ms`, slow().length === 0, slow());
+// This is what makes it fast, on any machine.
+const most = await page.evaluate<number>(`mostRows`);
+check("whatever is done, the document holds no more rows", most > 0 && most < MOST_ROWS, most);
+if (isSoak) {
+  check(`with 10,000 slots nothing takes more than ${AT_ONCE} ms`, slow().length === 0, slow());
+}
 
 await scrollTo(0);
 await scroller.focus();
 await page.keyboard.press("PageDown");
-await page.waitForTimeout(300);
-const paged = await top();
+const isPaged = await comesTrue(async () => (await top()) > 200);
+// What is left of that scroll must not be taken for another one.
+let paged = -1;
+while (paged !== (await top())) {
+  paged = await top();
+  await page.waitForTimeout(300);
+}
 await page.keyboard.press("ArrowDown");
-await page.waitForTimeout(300);
-check("page and arrow keys scroll", paged > 200 && (await top()) > paged, [paged, await top()]);
+const isFurther = await comesTrue(async () => (await top()) > paged);
+check("page and arrow keys scroll", isPaged && isFurther, [paged, await top()]);
 await rows.nth(8).getByRole("button").focus();
 await page.keyboard.press("End");
-await page.waitForTimeout(500);
-const focused = await page.evaluate(`document.activeElement.className`);
-check("and go on when the button that had the focus is gone", focused === "slot-scroller", focused);
+check(
+  "and go on when the button that had the focus is gone",
+  await opened.isSoon(`document.activeElement.className === "slot-scroller"`),
+  await page.evaluate(`document.activeElement.className`),
+);
 await page.setViewportSize(PHONE);
 await page.waitForTimeout(300);
 await opened.checkAccess("ten thousand slots on a phone");
@@ -256,7 +285,10 @@ await opened.close();
 await site.stop();
 finish();
 
-/** From here on `stalls` holds how long each frame took that took long, and each long event. */
+/**
+ * From here on `stalls` holds how long each frame took that took long, and each long event;
+ * `mostRows`, how many rows of slots there were at most.
+ */
 async function watchFrames(on: Page): Promise<void> {
   await on.evaluate(`(() => {
     globalThis.stalls = [];
@@ -265,5 +297,9 @@ async function watchFrames(on: Page): Promise<void> {
         for (const { duration } of list.getEntries()) stalls.push(duration);
       }).observe({ type, durationThreshold: 16 });
     }
+    globalThis.mostRows = 0;
+    new MutationObserver(() => {
+      mostRows = Math.max(mostRows, document.querySelectorAll(".slot-body [role=row]").length);
+    }).observe(document.body, { subtree: true, childList: true });
   })()`);
 }

@@ -1,5 +1,6 @@
 // Where an attack comes from: pages of every origin that is not Berth's own.
 import type { Browser, Frame, Page } from "playwright-core";
+import { PATIENCE } from "../support/patience.ts";
 import { emptyPage, SILENT, WAYS } from "./attacker.ts";
 import type { Shot } from "./acts.ts";
 
@@ -10,7 +11,7 @@ export interface Place {
   /** The browser takes its page for Berth's own. */
   readonly isRebound: boolean;
   /** What a way could read of the answers. */
-  fire(way: string, shots: readonly Shot[]): Promise<string[]>;
+  fire(way: string, shots: readonly Shot[], pace: number): Promise<string[]>;
 }
 
 export interface Around {
@@ -26,7 +27,12 @@ export interface Around {
 }
 
 /** What `ways.js` leaves in a page. */
-declare const fire: (way: string, shots: readonly Shot[], home: string) => Promise<string[]>;
+declare const fire: (
+  way: string,
+  shots: readonly Shot[],
+  home: string,
+  pace: number,
+) => Promise<string[]>;
 declare const ways: object;
 
 /** One page for each place, in a browser profile of its own. */
@@ -36,6 +42,7 @@ export async function openPlaces(
   credentials?: { readonly username: string; readonly password: string },
 ): Promise<Place[]> {
   const context = await browser.newContext(credentials && { httpCredentials: credentials });
+  context.setDefaultTimeout(PATIENCE);
   const open = async (url: string): Promise<Page> => {
     const page = await context.newPage();
     await page.goto(url);
@@ -48,8 +55,13 @@ export async function openPlaces(
       name,
       base: to,
       isRebound: to === rebound,
-      fire: (way, shots) =>
-        where.evaluate(([way, shots, home]) => fire(way, shots, home), [way, shots, home] as const),
+      fire: (way, shots, pace) =>
+        where.evaluate(([way, shots, home, pace]) => fire(way, shots, home, pace), [
+          way,
+          shots,
+          home,
+          pace,
+        ] as const),
     };
   };
   return [
