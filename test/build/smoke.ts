@@ -2,10 +2,8 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { atEnd, check } from "../faults/rig.ts";
+import { PATIENCE } from "../support/patience.ts";
 import type { Host } from "./hosts.ts";
-
-/** Emulated, and on a machine that others use. */
-const PATIENCE = 90_000;
 
 export interface Executable {
   readonly host: Host;
@@ -19,8 +17,19 @@ const spawn = ({ host, path }: Executable, words: readonly string[], folder: str
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
-    timeout: PATIENCE,
   });
+
+type Child = ReturnType<typeof spawn>;
+
+/** Waits for something that a process does, and ends the process when it never does it. */
+async function within<T>(child: Child, work: Promise<T>): Promise<T> {
+  const late = setTimeout(() => child.kill("SIGKILL"), PATIENCE);
+  try {
+    return await work;
+  } finally {
+    clearTimeout(late);
+  }
+}
 
 /** What it printed; null, and the reason on the screen, when it failed. */
 export async function said(
@@ -29,11 +38,10 @@ export async function said(
   ...words: string[]
 ): Promise<string | null> {
   const child = spawn(executable, words, folder);
-  const [code, stdout, stderr] = await Promise.all([
-    child.exited,
-    child.stdout.text(),
-    child.stderr.text(),
-  ]);
+  const [code, stdout, stderr] = await within(
+    child,
+    Promise.all([child.exited, child.stdout.text(), child.stderr.text()]),
+  );
   if (code !== 0) console.log(`       ${words.join(" ")}: exit ${code}: ${stderr.trim()}`);
   return code === 0 ? stdout : null;
 }
@@ -51,19 +59,26 @@ export async function serving(
 ): Promise<Serving> {
   const child = spawn(executable, [...words, "--listen", "127.0.0.1:0"], folder);
   atEnd(() => child.kill("SIGKILL"));
+  // Only the start and the stop are waited for: between them it serves as long as others need it.
+  const text = await within(child, untilReady(child));
+  return {
+    url: /http:\/\/[\d.]+:\d+/.exec(text)?.[0],
+    stop() {
+      child.kill("SIGTERM");
+      return within(child, child.exited);
+    },
+  };
+}
+
+/** What it printed until it was ready or gone. */
+async function untilReady(child: Child): Promise<string> {
   let text = "";
   const decoder = new TextDecoder();
   for await (const chunk of child.stdout) {
     text += decoder.decode(chunk, { stream: true });
     if (/^ready$/m.test(text)) break;
   }
-  return {
-    url: /http:\/\/[\d.]+:\d+/.exec(text)?.[0],
-    stop() {
-      child.kill("SIGTERM");
-      return child.exited;
-    },
-  };
+  return text;
 }
 
 /** A site, served by one executable, that takes its license from a desk that is another one. */
