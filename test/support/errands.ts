@@ -3,6 +3,7 @@ import { expect, onTestFinished } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { startBinary, type Running } from "./binary.ts";
+import { PATIENCE } from "./patience.ts";
 import { makeSite } from "./site-folder.ts";
 import { tempFolder } from "./temp-folder.ts";
 
@@ -91,11 +92,11 @@ function read(path: string): string {
   }
 }
 
-/** Looks again and again, for ten seconds at most. */
+/** Looks again and again. */
 export async function until(what: string, holds: () => boolean): Promise<void> {
-  for (let look = 0; look < 2_000; look += 1) {
-    if (holds()) return;
+  const deadline = performance.now() + PATIENCE;
+  while (!holds()) {
+    if (performance.now() > deadline) throw new Error(`it never came to pass: ${what}`);
     await Bun.sleep(5);
   }
-  throw new Error(`it never came to pass: ${what}`);
 }

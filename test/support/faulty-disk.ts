@@ -6,6 +6,7 @@ import {
   type OpenFile,
   type Stat,
 } from "../../src/platform/disk.ts";
+import { PATIENCE } from "./patience.ts";
 
 export type CallName = keyof Disk | keyof OpenFile;
 
@@ -235,8 +236,9 @@ export async function isWaiting(promise: Promise<unknown>): Promise<boolean> {
 }
 
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (let tries = 0; !(await condition()); tries += 1) {
-    if (tries === 2_000) throw new Error("it never came to that");
+  const deadline = performance.now() + PATIENCE;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error("it never came to that");
     await Bun.sleep(2);
   }
 }

@@ -4,6 +4,7 @@ import { onTestFinished } from "bun:test";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { runBinary, startBinary, type Running, type Said } from "./binary.ts";
+import { PATIENCE } from "./patience.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 export const PASSWORD = "correct horse battery";
@@ -99,9 +100,9 @@ export class GuardedSite {
 }
 
 export async function until(done: () => boolean, what: string): Promise<void> {
-  const deadline = Date.now() + 30_000;
+  const deadline = performance.now() + PATIENCE;
   while (!done()) {
-    if (Date.now() > deadline) throw new Error(`it never came: ${what}`);
+    if (performance.now() > deadline) throw new Error(`it never came: ${what}`);
     await Bun.sleep(5);
   }
 }

@@ -4,11 +4,12 @@
 import { realDisk } from "../../src/platform/disk.ts";
 import { lockCheckpoint, lockFolder } from "../../src/store/lock.ts";
 
+const parent = process.ppid;
 const [which, folder = ""] = process.argv.slice(2);
 const lock =
   which === "checkpoint"
     ? lockCheckpoint(realDisk, folder)
     : await lockFolder(realDisk, folder, which === "command" ? "command" : "server");
 console.log(lock === null ? "busy" : "held");
-// Long enough for any test, short enough to leave nothing behind when one is interrupted.
-await Bun.sleep(30_000);
+// As long as the test's process is there: one that is interrupted leaves nothing behind.
+while (process.ppid === parent) await Bun.sleep(100);

@@ -1,15 +1,15 @@
 // How much memory a process holds, read off the kernel.
 import { readFileSync } from "node:fs";
+import { PATIENCE } from "./patience.ts";
 
 const STEP = 250;
 const STILL = 2_000;
-const LONGEST = 60_000;
 
 /** Resident memory in MiB, once it has not moved for a while: what is free is given back late. */
 async function settled(pid: number): Promise<number> {
   let last = resident(pid);
   let still = 0;
-  for (let waited = 0; waited < LONGEST && still < STILL; waited += STEP) {
+  for (let waited = 0; waited < PATIENCE && still < STILL; waited += STEP) {
     await Bun.sleep(STEP);
     const now = resident(pid);
     still = Math.abs(now - last) < 0.5 ? still + STEP : 0;

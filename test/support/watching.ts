@@ -1,6 +1,7 @@
 // Somebody who watches a server: the lines of its stream as they come.
 import { onTestFinished } from "bun:test";
 import type { StatusReply } from "../../src/http/status.ts";
+import { PATIENCE } from "./patience.ts";
 
 export const STREAM = "/api/admin/v1/stream";
 
@@ -44,7 +45,7 @@ export class Watching {
 
   /** Waits until it holds of what was told last. */
   async sees(wanted: (status: StatusReply) => boolean): Promise<StatusReply> {
-    const deadline = performance.now() + 10_000;
+    const deadline = performance.now() + PATIENCE;
     for (;;) {
       const last = this.told.at(-1);
       if (last !== undefined && wanted(last)) return last;
