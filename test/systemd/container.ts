@@ -3,12 +3,11 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { atEnd, skip, finish } from "../faults/rig.ts";
+import { PATIENCE } from "../support/patience.ts";
 
 const SUITE = "bookworm";
 const PACKAGES = "systemd,systemd-sysv,dbus";
 const TRIES = 3;
-/** Other suites may have the machine to themselves for a while. */
-const PATIENCE = 300_000;
 
 /** A root file system kept from an earlier run saves its making. */
 const KEPT = process.env["BERTH_TEST_ROOTFS"];

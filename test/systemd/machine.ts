@@ -1,4 +1,6 @@
 // What an operator types on the machine, and what an application there does.
+import { PATIENCE } from "../support/patience.ts";
+
 export const SERVICE = "berth.service";
 export const DATA = "/var/lib/berth";
 export const UNIT = `/etc/systemd/system/${SERVICE}`;
@@ -52,18 +54,27 @@ export async function call(
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
 
-/** True once it answers. */
-export async function answers(seconds = 30): Promise<boolean> {
-  for (let waited = 0; waited < seconds * 20; waited += 1) {
-    try {
-      if ((await call("/api/v4/health")).status === 200) return true;
-    } catch {
-      // Not yet.
-    }
+/** True once it holds. */
+export async function until(holds: () => boolean | Promise<boolean>): Promise<boolean> {
+  const deadline = performance.now() + PATIENCE;
+  while (!(await holds())) {
+    if (performance.now() > deadline) return false;
     await Bun.sleep(50);
   }
-  return false;
+  return true;
 }
+
+/** True when it answers at the first call. */
+export async function answersNow(): Promise<boolean> {
+  try {
+    return (await call("/api/v4/health")).status === 200;
+  } catch {
+    return false;
+  }
+}
+
+/** True once it answers. */
+export const answers = (): Promise<boolean> => until(answersNow);
 
 /** Who holds a slot, as the operator's own command tells it. */
 export function holders(): Set<string> {
@@ -109,6 +120,8 @@ export interface Load {
   readonly granted: Set<string>;
   /** What else came back that no server of ours may say. */
   readonly wrong: string[];
+  /** True once another registration was answered with 200. */
+  readonly goesOn: () => Promise<boolean>;
   readonly stop: () => Promise<void>;
 }
 
@@ -135,6 +148,10 @@ export function load(name: string, atOnce = 16): Load {
   return {
     granted,
     wrong,
+    goesOn: () => {
+      const before = granted.size;
+      return until(() => granted.size > before);
+    },
     stop: async () => {
       over.abort();
       await Promise.all(all);

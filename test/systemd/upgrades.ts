@@ -1,9 +1,10 @@
 // Versions come and go on the machine that `systemd.ts` boots, and the users stay.
 import { FORMAT } from "../../src/store/snapshot.ts";
-import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { check } from "../faults/rig.ts";
 import {
   answers,
+  answersNow,
   call,
   DATA,
   holders,
@@ -38,11 +39,14 @@ export async function upgrades(builds: (name: string) => string): Promise<void> 
 }
 
 async function upgraded(): Promise<void> {
+  mkdirSync(`/etc/systemd/system/${SERVICE}.d`);
+  writeFileSync(`/etc/systemd/system/${SERVICE}.d/later.conf`, "[Service]\nWatchdogSec=5min\n");
+  must("systemctl", "daemon-reload");
   const before = holders();
-  const { granted, wrong, stop } = load("upgraded");
-  await Bun.sleep(300);
+  const { granted, wrong, goesOn, stop } = load("upgraded");
+  await goesOn();
   const done = await install("berth-next");
-  await Bun.sleep(300);
+  await goesOn();
   await stop();
   const lost = missing([...before, ...granted]);
   check(
@@ -57,7 +61,7 @@ async function upgraded(): Promise<void> {
   );
   check(
     "what an operator changed in the unit outlives it",
-    existsSync(`/etc/systemd/system/${SERVICE}.d/sooner.conf`) && shown("WatchdogUSec") === "10s",
+    existsSync(`/etc/systemd/system/${SERVICE}.d/later.conf`) && shown("WatchdogUSec") === "5min",
     shown("WatchdogUSec"),
   );
 }
@@ -243,7 +247,7 @@ async function portTaken(): Promise<void> {
       told.code === 78 &&
       told.text.includes(`taken by process ${process.pid} (`) &&
       again.code === 0 &&
-      (await answers(1)),
+      (await answersNow()),
     { failed: failed.text, told: told.text, again: again.text },
   );
 }
