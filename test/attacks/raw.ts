@@ -3,6 +3,7 @@
 // refused or hung up on, changes nothing, and the next proper request is answered.
 import { connect } from "node:net";
 import { check, finish, generator, rigFolder, seed, sized } from "../faults/rig.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { judgeBooks } from "./books.ts";
 import { knownCases, registration, type Case } from "./raw-cases.ts";
 import { mutatedCase } from "./raw-mutations.ts";
@@ -14,8 +15,6 @@ const GENERATED = sized(10_000, 1_000_000);
 const CONNECTIONS = 64;
 /** Said nothing for so long: it has no more to say. */
 const REST = 150;
-const LONGEST = 5_000;
-const SOON = 2_000;
 
 const target = await startTarget(rigFolder(), 1_000_000);
 const generated = (index: number): Case => mutatedCase(index, generator(seed + index));
@@ -23,7 +22,8 @@ const generated = (index: number): Case => mutatedCase(index, generator(seed + i
 /** Every name that a registration by the letter had. */
 const allowed = new Set<string>();
 const broken: string[] = [];
-let [sent, answers, closed, slowest] = [0, 0, 0, 0];
+let [sent, answers, closed, asked, slowest] = [0, 0, 0, 0, 0];
+const unanswered: string[] = [];
 
 /** Everything the server says, until it hangs up or rests. */
 function exchange({
@@ -38,18 +38,25 @@ function exchange({
       hungUp = false;
       socket.destroy();
     };
-    let resting = setTimeout(rest, REST);
-    const limit = setTimeout(rest, LONGEST);
-    socket.on("connect", () => (isHalfClosed ? socket.end(bytes) : socket.write(bytes)));
+    const limit = setTimeout(rest, PATIENCE);
+    let resting: Timer | null = null;
+    const restAnew = (): void => {
+      if (resting !== null) clearTimeout(resting);
+      resting = setTimeout(rest, REST);
+    };
+    socket.on("connect", () => {
+      // Not before: on a busy machine it may take longer until the server is there.
+      if (isHalfClosed) socket.end(bytes, restAnew);
+      else socket.write(bytes, restAnew);
+    });
     socket.on("data", (part: Buffer) => {
       text += part.toString("latin1");
-      clearTimeout(resting);
-      resting = setTimeout(rest, REST);
+      restAnew();
     });
     // Hung up on while there was more to send; what it said before still counts.
     socket.on("error", () => {});
     socket.on("close", () => {
-      clearTimeout(resting);
+      if (resting !== null) clearTimeout(resting);
       clearTimeout(limit);
       resolve({ text, hungUp });
     });
@@ -79,7 +86,7 @@ async function attempt(one: Case): Promise<void> {
 
 async function attemptAll(cases: () => Case | null): Promise<void> {
   const run = async (): Promise<void> => {
-    for (let one = cases(); one !== null && broken.length < 10; one = cases()) {
+    for (let one = cases(); one !== null && broken.length + unanswered.length < 10; one = cases()) {
       await attempt(one);
       if (sent % 100 === 0) await askProperly();
     }
@@ -93,8 +100,9 @@ async function askProperly(): Promise<void> {
     Buffer.from("GET /api/v4/health HTTP/1.1\r\nHost: localhost\r\n\r\n"),
   );
   wire.close();
+  asked += 1;
   slowest = Math.max(slowest, answer?.ms ?? 0);
-  if (answer?.status !== 200) broken.push(`a proper request got ${answer?.status ?? "nothing"}`);
+  if (answer?.status !== 200) unanswered.push(`number ${asked} got ${answer?.status ?? "nothing"}`);
 }
 
 async function holders(): Promise<string[]> {
@@ -125,7 +133,11 @@ check(
   broken.length === 0,
   broken.join("\n         "),
 );
-check(`proper requests in between took ${slowest.toFixed(0)} ms at most`, slowest < SOON);
+check(
+  `each of ${asked} proper requests in between is answered, the slowest in ${slowest.toFixed(0)} ms`,
+  asked > 0 && unanswered.length === 0,
+  unanswered,
+);
 const wire = new Wire(target.port);
 const last = await wire.send(Buffer.from(registration("passenger")));
 wire.close();

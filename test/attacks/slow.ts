@@ -1,9 +1,11 @@
 // `bun run test:attacks slow`: a thousand connections that send a byte now and then, nothing at all, or
-// never read what they asked for, while others register. The others must hardly notice, and once it is
-// over the server must have let go of every one.
+// never read what they asked for, while others register. The others must be answered all the while, and
+// once it is over the server must have let go of every one. How long the others waited is always shown,
+// and judged in a soak, which has a machine to itself.
 import { readdirSync } from "node:fs";
 import { connect, type Socket } from "node:net";
-import { check, finish, rigFolder, sized } from "../faults/rig.ts";
+import { check, finish, isSoak, rigFolder, sized } from "../faults/rig.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { judgeBooks } from "./books.ts";
 import { registration } from "./raw-cases.ts";
 import { startTarget } from "./target.ts";
@@ -17,9 +19,10 @@ const DRIP = 500;
 const MOST_P99 = 100;
 /** A packet that a busy machine drops is sent again after one second, and again after two more. */
 const LONGEST = 5_000;
-/** As long as the runtime bears with a body, and a little more. */
-const LET_GO = 45_000;
-const CONNECTED = 10_000;
+/** Of those that have said something; one that was hung up on is on its way back. */
+const THERE_AT_ONCE = 0.95;
+/** Answers to each of the others, the least, while all slow ones are there. */
+const ANSWERS_BESIDE = 10;
 
 const target = await startTarget(rigFolder(), 1_000);
 const descriptors = (): number => readdirSync(`/proc/${target.server.pid}/fd`).length;
@@ -51,6 +54,8 @@ const mannerOf = (index: number): Manner =>
 const OFTEN = [dripsHeaders, dripsBody, saysOneLetter, dripsHeaders, dripsBody, isSilent];
 
 let [opened, isOver] = [0, false];
+/** All of the slow ones have come. */
+let areThere = false;
 const slow = new Set<Socket>();
 
 /** One that was hung up on comes back. */
@@ -72,36 +77,55 @@ function beSlow(index: number): void {
   });
 }
 
-/** How many connections the server has once all of them are there. */
+/** How many connections the server has once nearly all of them are there. */
 async function come(): Promise<number> {
   // A few at a time: more at once than the kernel lines up before a listener wait there, not here.
   for (let index = 0; index < SLOW; index += 1) {
     beSlow(index);
     if (index % 50 === 0) await Bun.sleep(20);
   }
-  const connecting = performance.now();
-  while (descriptors() - before < told && performance.now() - connecting < CONNECTED) {
+  const deadline = performance.now() + PATIENCE;
+  for (;;) {
+    const held = descriptors() - before;
+    areThere = held > told * THERE_AT_ONCE;
+    if (areThere || performance.now() > deadline) return held;
     await Bun.sleep(100);
   }
-  return descriptors() - before;
 }
 
-/** How long each answer took, sorted; all of them the same calls at the same pace. */
-async function measure(seconds: number): Promise<number[]> {
+interface Measured {
+  /** How long each answer took, sorted; infinite for one that was not 200. */
+  readonly took: readonly number[];
+  /** Answers that one of the others got while all slow ones were there, the least of them. */
+  readonly leastBeside: number;
+}
+
+/** For so many seconds, and longer until `isEnough`; the same calls at the same pace every time. */
+async function measure(
+  seconds: number,
+  isEnough: (beside: number) => boolean = () => true,
+): Promise<Measured> {
   const took: number[] = [];
   const end = performance.now() + seconds * 1_000;
-  const one = async (index: number): Promise<void> => {
+  const one = async (index: number): Promise<number> => {
     const wire = new Wire(target.port);
     const bytes = Buffer.from(registration(`other-${index}`));
-    while (performance.now() < end) {
+    let beside = 0;
+    while (performance.now() < end || !isEnough(beside)) {
+      const isBeside = areThere;
       const answer = await wire.send(bytes);
-      took.push(answer?.status === 200 ? answer.ms : Infinity);
+      const isRight = answer?.status === 200;
+      took.push(isRight ? answer.ms : Infinity);
+      // One is enough to fail, and a server that hangs would have it wait for each of the next.
+      if (!isRight) break;
+      if (isBeside) beside += 1;
       await Bun.sleep(PAUSE);
     }
     wire.close();
+    return beside;
   };
-  await Promise.all(Array.from({ length: OTHERS }, (_, index) => one(index)));
-  return took.toSorted((a, b) => a - b);
+  const beside = await Promise.all(Array.from({ length: OTHERS }, (_, index) => one(index)));
+  return { took: took.toSorted((a, b) => a - b), leastBeside: Math.min(...beside) };
 }
 
 const at = (took: readonly number[], share: number): number =>
@@ -113,34 +137,49 @@ const figures = (took: readonly number[]): string =>
 
 await measure(2);
 const before = descriptors();
-const alone = await measure(SECONDS);
+const { took: alone } = await measure(SECONDS);
 const told = Array.from({ length: SLOW }, (_, index) => mannerOf(index)).filter(
   (manner) => manner !== isSilent,
 ).length;
-const [beside, held] = await Promise.all([measure(SECONDS), come()]);
+let hasCome = false;
+const coming = come().finally(() => (hasCome = true));
+const { took: beside, leastBeside } = await measure(
+  SECONDS,
+  (answers) => hasCome && (!areThere || answers >= ANSWERS_BESIDE),
+);
+const held = await coming;
 console.log(`       alone:  ${figures(alone)}`);
 console.log(`       beside: ${figures(beside)}`);
 check(
   `${SLOW} slow ones are there, ${told} of them have said something: ${held} connections`,
-  held > told * 0.95,
+  areThere,
 );
-// On a busy machine the others are slow without the slow ones, too.
-const most = Math.max(MOST_P99, 3 * at(alone, 0.99));
+const refused = beside.filter((ms) => ms === Infinity).length;
 check(
-  `beside them 99 % of ${beside.length} answers came within ${at(beside, 0.99).toFixed(1)} ms, less ` +
-    `than ${most.toFixed(0)} (${at(alone, 0.99).toFixed(1)} ms without them)`,
-  at(beside, 0.99) < most,
+  `beside them all of ${beside.length} registrations are granted, ${leastBeside} or more to each of ` +
+    `${OTHERS} others once all slow ones were there`,
+  refused === 0 && leastBeside >= ANSWERS_BESIDE,
+  `${refused} were not`,
 );
-check(
-  `the longest took ${at(beside, 1).toFixed(0)} ms, less than ${LONGEST}`,
-  at(beside, 1) < LONGEST,
-);
+if (isSoak) {
+  // On a busy machine the others are slow without the slow ones, too.
+  const most = Math.max(MOST_P99, 3 * at(alone, 0.99));
+  check(
+    `beside them 99 % of ${beside.length} answers came within ${at(beside, 0.99).toFixed(1)} ms, ` +
+      `less than ${most.toFixed(0)} (${at(alone, 0.99).toFixed(1)} ms without them)`,
+    at(beside, 0.99) < most,
+  );
+  check(
+    `the longest took ${at(beside, 1).toFixed(0)} ms, less than ${LONGEST}`,
+    at(beside, 1) < LONGEST,
+  );
+}
 check(`the server is alive; slow ones came back ${opened - SLOW} times`, target.isAlive());
 
 isOver = true;
 for (const socket of slow) socket.destroy();
 const gone = performance.now();
-while (descriptors() > before + 2 && performance.now() - gone < LET_GO) await Bun.sleep(100);
+while (descriptors() > before + 2 && performance.now() - gone < PATIENCE) await Bun.sleep(100);
 const seconds = ((performance.now() - gone) / 1_000).toFixed(1);
 const after = descriptors();
 check(

@@ -1,5 +1,6 @@
 // A connection on which any bytes can be sent, and what came back of them.
 import { connect, type Socket } from "node:net";
+import { PATIENCE } from "../support/patience.ts";
 
 export interface Answered {
   readonly status: number;
@@ -25,14 +26,16 @@ export class Wire {
     this.#port = port;
   }
 
-  /** Null: the connection ended without a whole answer. */
+  /** Null: the connection ended without a whole answer, or none ever came. */
   async send(bytes: Uint8Array, bodiless = false): Promise<Answered | null> {
     const socket = (this.#socket ??= await this.#open());
     this.#bodiless = bodiless;
     this.#waiting = Promise.withResolvers();
     const started = performance.now();
     socket.write(bytes);
+    const late = setTimeout(() => this.#ended(), PATIENCE);
     const text = await this.#waiting.promise;
+    clearTimeout(late);
     const ms = performance.now() - started;
     this.#waiting = null;
     if (text === null) return null;
