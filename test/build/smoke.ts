@@ -21,9 +21,13 @@ const spawn = ({ host, path }: Executable, words: readonly string[], folder: str
 
 type Child = ReturnType<typeof spawn>;
 
+/** An emulated executable takes several times as long for the same. */
+const patienceWith = ({ host }: Executable): number =>
+  host.through.length === 0 ? PATIENCE : 4 * PATIENCE;
+
 /** Waits for something that a process does, and ends the process when it never does it. */
-async function within<T>(child: Child, work: Promise<T>): Promise<T> {
-  const late = setTimeout(() => child.kill("SIGKILL"), PATIENCE);
+async function within<T>(executable: Executable, child: Child, work: Promise<T>): Promise<T> {
+  const late = setTimeout(() => child.kill("SIGKILL"), patienceWith(executable));
   try {
     return await work;
   } finally {
@@ -39,6 +43,7 @@ export async function said(
 ): Promise<string | null> {
   const child = spawn(executable, words, folder);
   const [code, stdout, stderr] = await within(
+    executable,
     child,
     Promise.all([child.exited, child.stdout.text(), child.stderr.text()]),
   );
@@ -60,12 +65,12 @@ export async function serving(
   const child = spawn(executable, [...words, "--listen", "127.0.0.1:0"], folder);
   atEnd(() => child.kill("SIGKILL"));
   // Only the start and the stop are waited for: between them it serves as long as others need it.
-  const text = await within(child, untilReady(child));
+  const text = await within(executable, child, untilReady(child));
   return {
     url: /http:\/\/[\d.]+:\d+/.exec(text)?.[0],
     stop() {
       child.kill("SIGTERM");
-      return within(child, child.exited);
+      return within(executable, child, child.exited);
     },
   };
 }
