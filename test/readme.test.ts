@@ -1,4 +1,4 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { commands } from "../src/cli/command-table.ts";
@@ -6,9 +6,6 @@ import { parseTerms } from "../src/license/terms-file.ts";
 import { startBinary } from "./support/binary.ts";
 import { leaseCheck, readme } from "./support/readme.ts";
 import { tempFolder } from "./support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 interface Bundle {
   readonly confirmation_code: string;

@@ -1,5 +1,5 @@
 // The benchmark's own judges: a wrong answer is an error, and books that do not balance are found.
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,8 +7,6 @@ import { Books } from "./books.ts";
 import { crowdIn, Server } from "./field.ts";
 import { run, type Round } from "./load.ts";
 import { KINDS, type Outcome } from "./plan.ts";
-
-setDefaultTimeout(60_000);
 
 const USERS = 100;
 const folder = mkdtempSync(join(tmpdir(), "berth-bench-"));

@@ -1,13 +1,10 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { routes } from "../../src/http/planes.ts";
 import { runBinary, startBinary } from "../support/binary.ts";
 import { basic, bearer, GuardedSite, PASSWORD } from "../support/guarded-site.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 const STATUS = "/api/admin/v1/status";
 const ACCESS = "/api/admin/v1/access";

@@ -1,11 +1,8 @@
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { decodeActivation, encodeActivation } from "../../src/license/confirmation.ts";
 import { berth, done, doneJson, isOffline, serve } from "../support/gap.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(120_000);
 
 const KEY = ["--license-key", "K-1"];
 

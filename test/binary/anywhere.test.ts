@@ -1,5 +1,5 @@
 // One file, wherever it is started and whatever surrounds it there.
-import { describe, expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, onTestFinished, test } from "bun:test";
 import {
   chmodSync,
   chownSync,
@@ -12,9 +12,6 @@ import {
 import { join } from "node:path";
 import { buildBinary } from "../support/binary.ts";
 import { contentsOf, tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 interface Around {
   readonly cwd?: string;

@@ -1,5 +1,5 @@
 // The real executable on a folder whose audit log is damaged, or has months to be let go.
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { RepairReply, SealReply } from "../../src/http/routes/audit-maintenance.ts";
@@ -11,9 +11,6 @@ import { flip } from "../support/care.ts";
 import { asked, register, servedSite, type Site } from "../support/errands.ts";
 import { linesIn } from "../support/licensed-store.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(120_000);
 
 interface Lived {
   readonly folder: string;

@@ -1,14 +1,11 @@
 // What one client can add to the audit log of the real executable, which is kept for ever.
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { connect } from "node:net";
 import { join } from "node:path";
 import type { RecordReply } from "../../src/http/routes/record.ts";
 import { GuardedSite } from "../support/guarded-site.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 const LONGEST_INFO = 4_096;
 

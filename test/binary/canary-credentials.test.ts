@@ -1,4 +1,4 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { routes } from "../../src/http/planes.ts";
@@ -7,9 +7,6 @@ import { canary, commandLines, found, leaksIn, serveAloud } from "../support/can
 import { makeSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { textOf } from "../support/watching.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 /** Runs a command with something on its standard input, and looks at who can see what meanwhile. */
 async function tell(input: string, lines: string[], ...words: string[]): Promise<string> {

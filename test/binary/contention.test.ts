@@ -62,7 +62,7 @@ test(`${CLIENTS} clients fight for ${SLOTS} slots over ${CALLS} calls, then the 
   const invented = found.filter((user) => !ledger.held.has(user) && !ledger.open.has(user));
   expect({ lost, invented }).toEqual({ lost: [], invented: [] });
   expect(found.length).toBeLessThanOrEqual(SLOTS);
-}, 120_000);
+});
 
 /** Takes a slot, keeps it for a few heartbeats, gives it back, and again, until nobody answers. */
 async function fight(url: string, user: string, ledger: Ledger): Promise<void> {

@@ -1,5 +1,5 @@
 // The vendor's desk as a vendor uses it: one command after the other, each a process of its own.
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { signDocument } from "../../src/license/document.ts";
@@ -7,9 +7,6 @@ import type { PrivateKey } from "../../src/license/keys.ts";
 import { buildBinary } from "../support/binary.ts";
 import { berth, done, doneJson } from "../support/gap.ts";
 import { copyOf, tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(120_000);
 
 class Vendor {
   readonly folder = tempFolder();

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, onTestFinished, test } from "bun:test";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { DoctorReply, SettingsReply, VerifyReply } from "../../src/http/served.ts";
@@ -18,9 +18,6 @@ import {
 } from "../support/errands.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 async function told(...words: string[]): Promise<unknown> {
   const { stdout } = await runBinary([...words, "--json"]);

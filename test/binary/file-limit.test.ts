@@ -1,11 +1,8 @@
-import { expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { expect, onTestFinished, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { buildBinary, startBinary, startProgram } from "../support/binary.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 const LISTEN = ["--listen", "127.0.0.1:0"];
 

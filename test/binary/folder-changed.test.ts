@@ -1,6 +1,6 @@
 // An operator, a script or a clean-up job removes or replaces files under a running server. Nothing
 // that was answered may be lost by it in silence, and no second server may get in.
-import { describe, expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, onTestFinished, test } from "bun:test";
 import {
   copyFileSync,
   existsSync,
@@ -17,9 +17,6 @@ import { runBinary, startBinary, type Running } from "../support/binary.ts";
 import { until } from "../support/guarded-site.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 const LISTEN = ["--listen", "127.0.0.1:0"];
 

@@ -1,4 +1,4 @@
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { LicenseInstalled } from "../../src/domain/event.ts";
@@ -11,9 +11,6 @@ import { journalOf } from "../support/licensed-store.ts";
 import { feature, terms } from "../support/scenario.ts";
 import { license, makeSite, openSiteFolder } from "../support/site-folder.ts";
 import { copyOf, tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(120_000);
 
 const NEEDS_OPERATOR = 78;
 

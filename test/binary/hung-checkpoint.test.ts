@@ -1,11 +1,8 @@
-import { expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { expect, onTestFinished, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { startBinary, type Running } from "../support/binary.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-
-// A server waits for some 20 s before it gives up on a checkpoint that hangs.
-setDefaultTimeout(180_000);
 
 const LISTEN = ["--listen", "127.0.0.1:0"];
 const USERS = 200;

@@ -1,11 +1,8 @@
-import { describe, expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, onTestFinished, test } from "bun:test";
 import { join } from "node:path";
 import { runBinary, startBinary, type Running } from "../support/binary.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 /** One slot, lent for 30 days, that nobody gives back before its end. */
 async function makeOneSlot(): Promise<string> {

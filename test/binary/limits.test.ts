@@ -1,13 +1,10 @@
-import { expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { expect, onTestFinished, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { buildBinary } from "../support/binary.ts";
 import { GuardedSite, until } from "../support/guarded-site.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 const REGISTER = "/api/v4/register";
 

@@ -1,9 +1,6 @@
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { connect } from "node:net";
 import { basic, bearer, GuardedSite, PASSWORD, until } from "../support/guarded-site.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 const STATUS = "/api/admin/v1/status";
 

@@ -1,13 +1,10 @@
-import { expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { expect, onTestFinished, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import { buildBinary, startBinary } from "../support/binary.ts";
 import { berth, done, doneJson } from "../support/gap.ts";
 import { until } from "../support/guarded-site.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 const TERMS = ["--allow-weak-binding", "--slots", "9", "--borrow-hours", "48"];
 const LISTEN = ["--listen", "127.0.0.1:0"];

@@ -1,6 +1,6 @@
 // The socket is how the command line reaches a running server. A server that cannot make one serves
 // its applications all the same, and says what does not work.
-import { expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { expect, onTestFinished, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -13,9 +13,6 @@ import {
 import { until } from "../support/guarded-site.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 async function expectToServe(server: Running, socket: string): Promise<void> {
   const warned = `berth: warning: no socket at ${socket} (`;

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { expect, onTestFinished, test } from "bun:test";
 import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Event } from "../../src/domain/event.ts";
@@ -11,9 +11,6 @@ import { buildBinary, runBinary, startCopy } from "../support/binary.ts";
 import { segmentNames } from "../support/licensed-store.ts";
 import { expectedOf, keptFormats, oldFolder } from "../support/old-formats.ts";
 import { contentsOf } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 /** What stood for the hardware when these folders were written. */
 const IDENTITY = ["--identity", "fixture"];

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { expect, onTestFinished, test } from "bun:test";
 import { cpSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DAY, later } from "../../src/domain/time.ts";
@@ -10,9 +10,6 @@ import { checkpoint } from "../../src/store/checkpoint.ts";
 import { Store } from "../../src/store/store.ts";
 import { buildBinary } from "../support/binary.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 /** A folder that was begun half a year ago and has a file of the record from then. */
 async function oldSite(): Promise<{ readonly folder: string; readonly first: string }> {

@@ -1,13 +1,11 @@
 // The record of the real executable, read while it is written and while checkpoints move its lines.
-import { expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { expect, onTestFinished, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { RecordReply } from "../../src/http/routes/record.ts";
 import { runBinary, startBinary } from "../support/binary.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-
-setDefaultTimeout(120_000);
 
 const USERS = ["ada", "bob", "cem", "dan", "eve"];
 

@@ -1,14 +1,11 @@
 // SIGHUP asks a server to read its certificate again. Whatever state the server is in, the signal
 // must not end it: service managers send it on every "reload".
-import { describe, expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, onTestFinished, test } from "bun:test";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { buildBinary, type Running } from "../support/binary.ts";
 import { GuardedSite, until } from "../support/guarded-site.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 async function siteOverTls(): Promise<GuardedSite> {
   const site = await GuardedSite.open();

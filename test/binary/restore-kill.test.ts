@@ -107,4 +107,4 @@ test(`a restore killed ${KILLS} times leaves the old folder or the new one, and 
     rmSync(folder, { recursive: true });
   }
   expect(Math.min(seen.old, seen.new)).toBeGreaterThan(0);
-}, 180_000);
+});

@@ -1,12 +1,9 @@
 // A vendor's key was stolen: the vendor retires it, and a running site learns of it.
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { berth, done, doneJson, start } from "../support/berth.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(120_000);
 
 interface Retired {
   readonly document: string;

@@ -1,6 +1,6 @@
 // A copy of a data folder has the same licenses: served beside the original it would lend every
 // slot twice.
-import { describe, expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, onTestFinished, test } from "bun:test";
 import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { buildBinary, runBinary, startBinary, startProgram } from "../support/binary.ts";
@@ -8,9 +8,6 @@ import { canMount, installedMachine } from "../support/installed-machine.ts";
 import { AS_NOBODY, canRunAsNobody, copyForEveryUser } from "../support/other-user.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { contentsOf, tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(120_000);
 
 const LISTEN = ["--listen", "127.0.0.1:0"];
 const isLinux = process.platform === "linux";

@@ -1,5 +1,5 @@
 // What the site's own CA may do, and who can reach its key.
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
 import {
   chmodSync,
@@ -16,9 +16,6 @@ import { join } from "node:path";
 import { permittedBy } from "../../src/platform/x509.ts";
 import { runBinary } from "../support/binary.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 /** A data folder, without a server: `tls` needs none. */
 function opened() {

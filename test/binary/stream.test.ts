@@ -1,11 +1,8 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { bearer, GuardedSite } from "../support/guarded-site.ts";
 import { Watching } from "../support/watching.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 test("a server that is told to stop ends its streams and is gone at once", async () => {
   const site = await GuardedSite.open();

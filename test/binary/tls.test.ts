@@ -1,4 +1,4 @@
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,9 +7,6 @@ import { runBinary } from "../support/binary.ts";
 import { bearer, GuardedSite, REMOTE } from "../support/guarded-site.ts";
 import { askOnAndOn, askOnce } from "../support/over-tls.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 const STATUS = "/api/admin/v1/status";
 const DAY = 24 * 60 * 60 * 1_000;

@@ -1,10 +1,7 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { instant } from "../../src/domain/time.ts";
 import { bearer, GuardedSite } from "../support/guarded-site.ts";
 import { done, openSite } from "../support/licensed-store.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 const DAY = 24 * 60 * 60 * 1_000;
 

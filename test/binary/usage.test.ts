@@ -1,11 +1,8 @@
-import { expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { expect, onTestFinished, test } from "bun:test";
 import { join } from "node:path";
 import type { UsageReply } from "../../src/http/routes/usage.ts";
 import { runBinary, startBinary, type Running } from "../support/binary.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 async function demo(folder: string): Promise<Running> {
   const running = await startBinary("demo", "--data", folder, "--listen", "127.0.0.1:0");

@@ -1,5 +1,5 @@
 // A vendor adds a product to its desk, and a site learns of it by the new trust document alone.
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
@@ -8,9 +8,6 @@ import { issued, openDesk, requestFrom } from "../support/desk.ts";
 import { berth, done, doneJson } from "../support/gap.ts";
 import { granted } from "../support/licensed-store.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(120_000);
 
 class Loop {
   readonly root = tempFolder();

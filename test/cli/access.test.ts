@@ -1,4 +1,4 @@
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { tokenFindings } from "../../src/cli/doctor/tokens.ts";
@@ -10,9 +10,6 @@ import type { StatusReply } from "../../src/http/status.ts";
 import { berth, done, doneJson, start } from "../support/berth.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 async function site(): Promise<readonly ["--data", string]> {
   const data = join(tempFolder(), "data");

@@ -1,12 +1,9 @@
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { berth, done, doneJson } from "../support/berth.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { contentsOf, tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(30_000);
 
 async function site(): Promise<string> {
   const folder = join(tempFolder(), "data");

@@ -1,4 +1,4 @@
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { commands } from "../../src/cli/command-table.ts";
@@ -6,9 +6,6 @@ import { completions, SHELLS, type Shell } from "../../src/cli/completions.ts";
 import { manPage } from "../../src/cli/man-page.ts";
 import { berth, done } from "../support/berth.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(30_000);
 
 const shown = commands.filter(({ hidden }) => hidden !== true);
 const FIRST = [...new Set(shown.map(({ name }) => name.split(" ")[0] ?? ""))];

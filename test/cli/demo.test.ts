@@ -1,13 +1,10 @@
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { RegistrationReply } from "../../src/http/routes/admin.ts";
 import type { StatusReply } from "../../src/http/status.ts";
 import { berth, done, doneJson, start, type Running } from "../support/berth.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(30_000);
 
 const folderOf = ({ banner }: Running): string => /^ {2}data +(\S+)/m.exec(banner)?.[1] ?? "";
 

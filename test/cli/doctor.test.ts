@@ -1,4 +1,4 @@
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
@@ -13,9 +13,6 @@ import { issueServer, makeAuthority } from "../../src/platform/x509.ts";
 import { berth, doneJson, start } from "../support/berth.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { contentsOf, tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(30_000);
 
 interface Report {
   readonly worst: string;

@@ -1,5 +1,5 @@
 // What files of others say is shown on a terminal, never obeyed by it.
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { commands } from "../../src/cli/command-table.ts";
@@ -11,9 +11,6 @@ import { Desk } from "../../src/vendor/desk.ts";
 import { berth, done, onTerminal } from "../support/berth.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 /** Clears the screen, colours, turns the text round, ends the line, and pretends. */
 const HOSTILE = "Acme\u001b[2J\u009b31m\u202eevil\u2028\u2029\u2066\r\nfingerprint  AAAA";

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
   chmodSync,
   copyFileSync,
@@ -15,9 +15,6 @@ import { buildBinary } from "../support/binary.ts";
 import { berth, done } from "../support/berth.ts";
 import { AS_NOBODY, canRunAsNobody, isRoot } from "../support/other-user.ts";
 import { makeSite } from "../support/site-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 const VECTORS = join(import.meta.dir, "..", "vectors", "documents");
 

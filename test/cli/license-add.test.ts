@@ -1,10 +1,7 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { berth, done } from "../support/berth.ts";
 import { DeskLoop } from "../support/desk-loop.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(120_000);
 
 async function trustingSite(): Promise<DeskLoop> {
   const loop = new DeskLoop();

@@ -1,12 +1,9 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { berth, done, doneJson } from "../support/berth.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 interface Walked {
   readonly audit_sum: string;

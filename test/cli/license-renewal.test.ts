@@ -1,9 +1,6 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { done, doneJson } from "../support/berth.ts";
 import { DeskLoop } from "../support/desk-loop.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 interface Added {
   readonly id: number;

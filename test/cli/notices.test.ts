@@ -1,11 +1,8 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import manifest from "../../package.json";
 import type { Notices } from "../../src/platform/notices.ts";
 import { done, doneJson } from "../support/berth.ts";
 import { buildBinary } from "../support/binary.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 test("notices name what is bundled, each with its own license text", async () => {
   const { runtime, packages } = await doneJson<Notices>(["notices"]);

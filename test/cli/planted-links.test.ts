@@ -1,5 +1,5 @@
 // Commands that write a file where others may write too, run by root as often as not.
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import {
   existsSync,
   lstatSync,
@@ -14,9 +14,6 @@ import { realDisk } from "../../src/platform/disk.ts";
 import { berth, done } from "../support/berth.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 /** A site, a folder anybody may write to, and what is written there. */
 async function opened() {

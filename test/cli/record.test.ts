@@ -1,4 +1,4 @@
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { eventTypes } from "../../src/domain/telling.ts";
@@ -12,9 +12,6 @@ import { longRecord } from "../support/long-record.ts";
 import { VENDOR } from "../support/new-site.ts";
 import { MONDAY } from "../support/scenario.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 const HOSTILE = `<img src=x onerror="alert(1)">`;
 

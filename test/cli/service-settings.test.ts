@@ -1,5 +1,5 @@
 // The settings file of an installed service is what commands on the service's folder go by.
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Finding } from "../../src/cli/doctor/finding.ts";
@@ -7,9 +7,6 @@ import { buildBinary } from "../support/binary.ts";
 import { canMount, installedMachine } from "../support/installed-machine.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 const FILE = "/etc/berth/berth.toml";
 

@@ -1,8 +1,5 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { berth } from "../support/berth.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 test.each([
   ["start", "berth serve runs it by hand; an installed service: systemctl start berth"],

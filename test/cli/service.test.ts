@@ -1,4 +1,4 @@
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { checkPlace } from "../../src/cli/service/installation.ts";
@@ -9,9 +9,6 @@ import { runBinary, buildBinary } from "../support/binary.ts";
 import { canMount, installedMachine } from "../support/installed-machine.ts";
 import { AS_NOBODY, canRunAsNobody, copyForEveryUser, isRoot } from "../support/other-user.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 const BINARY = "/usr/local/bin/berth";
 const NONE = (): boolean => false;

@@ -1,13 +1,10 @@
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { chownSync, chmodSync, existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { RegistrationReply } from "../../src/http/routes/admin.ts";
 import type { StatusReply } from "../../src/http/status.ts";
 import { berth, done, doneJson, start, type Running } from "../support/berth.ts";
 import { contentsOf, modeOf, tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(30_000);
 
 /** A demo's folder with ada and bob in it, and the demo that serves it. */
 async function demoWith(data: string): Promise<Running> {

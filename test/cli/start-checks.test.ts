@@ -1,5 +1,5 @@
 // What serve refuses for its settings, doctor finds before anybody starts it.
-import { describe, expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, onTestFinished, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Finding } from "../../src/cli/doctor/finding.ts";
@@ -7,9 +7,6 @@ import { berth, done } from "../support/berth.ts";
 import { startBinary } from "../support/binary.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 /** A port that nobody listens on. */
 function freePort(): number {

@@ -1,4 +1,4 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { join } from "node:path";
 import type { ConsumptionTerms } from "../../src/domain/terms.ts";
 import type { StatusReply } from "../../src/http/status.ts";
@@ -6,9 +6,6 @@ import { done, doneJson } from "../support/berth.ts";
 import { counting } from "../support/scenario.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 test.each<[string, ConsumptionTerms | null, string, boolean]>([
   ["that does not count", null, "-", false],

@@ -1,4 +1,4 @@
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import {
   appendFileSync,
   existsSync,
@@ -15,9 +15,6 @@ import { berth, done, doneJson, start } from "../support/berth.ts";
 import { canary, found } from "../support/canaries.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 interface Listed {
   readonly path: string;

@@ -1,11 +1,8 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { canServe } from "../../src/platform/systems.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(30_000);
 
 const CLI = join(import.meta.dir, "..", "..", "src", "cli", "cli.ts");
 

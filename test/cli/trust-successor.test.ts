@@ -1,9 +1,6 @@
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { answering, berth, done, doneJson, start } from "../support/berth.ts";
 import { DeskLoop, type LoopVendor } from "../support/desk-loop.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(120_000);
 
 interface Licensed {
   readonly floating_users: number;

@@ -1,10 +1,7 @@
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { berth } from "../support/berth.ts";
 import { VendorDesk } from "../support/vendor-desk.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 const issuedIn = (ledger: string): { readonly serial: number; readonly document: string }[] =>
   ledger

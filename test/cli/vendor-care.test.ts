@@ -1,4 +1,4 @@
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
@@ -9,9 +9,6 @@ import { issued, openDesk, requestFrom } from "../support/desk.ts";
 import { granted } from "../support/licensed-store.ts";
 import { MONDAY } from "../support/scenario.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, and a passphrase is slow to try, on purpose.
-setDefaultTimeout(60_000);
 
 interface Verified {
   readonly ok: boolean;

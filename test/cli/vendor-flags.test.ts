@@ -1,10 +1,8 @@
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { berth } from "../support/berth.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-
-setDefaultTimeout(30_000);
 
 async function newDesk(): Promise<string> {
   const desk = join(tempFolder(), "desk");

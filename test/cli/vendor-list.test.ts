@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,9 +10,6 @@ import type { TermsChanges } from "../../src/license/terms-changes.ts";
 import type { Issued } from "../../src/vendor/ledger.ts";
 import { answeringAll, berth, done, doneJson } from "../support/berth.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, and a passphrase is slow to try, on purpose.
-setDefaultTimeout(60_000);
 
 const DAY = 86_400_000;
 const inDays = (days: number): string => new Date(Date.now() + days * DAY).toISOString();

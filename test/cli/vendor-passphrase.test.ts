@@ -1,11 +1,8 @@
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { answeringAll, berth, done } from "../support/berth.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, and a passphrase is slow to try, on purpose.
-setDefaultTimeout(60_000);
 
 const GOOD = "correct horse battery";
 const OTHER = "staple the battery";

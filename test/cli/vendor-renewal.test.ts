@@ -1,10 +1,7 @@
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { answering } from "../support/berth.ts";
 import { VendorDesk } from "../support/vendor-desk.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 const SOLD = (
   "--slots 5 --timeout-minutes 30 --consumptions 1000 --overages 50 --period monthly " +

@@ -1,4 +1,4 @@
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { lstatSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,9 +6,6 @@ import { realDisk } from "../../src/platform/disk.ts";
 import { berth, done } from "../support/berth.ts";
 import { issued, openDesk, requestFrom } from "../support/desk.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, and a passphrase is slow to try, on purpose.
-setDefaultTimeout(120_000);
 
 function passphraseFile(text: string): string {
   const path = join(tempFolder(), "phrase");

@@ -237,7 +237,7 @@ describe("/auth", () => {
     expect((await site.get("/auth", basic("bob", PASSWORD)))[0].status).toBe(200);
     site.clock.now = hours(26);
     expect((await site.get("/auth", basic("ada", PASSWORD)))[0].status).toBe(200);
-  }, 30_000);
+  });
 
   test("is not open to other machines over plain HTTP unless the operator says so", async () => {
     const closed = await withUser();

@@ -1,12 +1,9 @@
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { openAppliance, type Appliance, type Raw } from "../support/api.ts";
 import { FaultyDisk } from "../support/faulty-disk.ts";
 import { operationsIn, resolved, type Part } from "../support/openapi-rules.ts";
 import { mismatches } from "../support/openapi-values.ts";
 import { served } from "../support/served.ts";
-
-// Some replies are made by processes of their own.
-setDefaultTimeout(60_000);
 
 const JSON_BODY = { "content-type": "application/json" };
 const STREAM = "/api/admin/v1/stream";

@@ -1,4 +1,4 @@
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import manifest from "../../package.json";
 import { routes } from "../../src/http/planes.ts";
 import { framesOf } from "../../src/license/qr.ts";
@@ -14,9 +14,6 @@ import { mismatches } from "../support/openapi-values.ts";
 import { counting, feature, hours } from "../support/scenario.ts";
 import { served } from "../support/served.ts";
 import { LICENSING, type Ask } from "./licensing-replies.ts";
-
-// Some replies are made by processes of their own.
-setDefaultTimeout(60_000);
 
 const TAR = "application/x-tar";
 const TEXT = { accept: "text/plain" };

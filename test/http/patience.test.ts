@@ -1,5 +1,5 @@
 // Answers that take longer than a connection may be silent.
-import { expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { expect, onTestFinished, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { no, ok } from "../../src/domain/result.ts";
@@ -8,8 +8,6 @@ import { handle, IDLE_SECONDS, listenOnSocket } from "../../src/http/server.ts";
 import { openAppliance } from "../support/api.ts";
 import { served } from "../support/served.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-
-setDefaultTimeout(60_000);
 
 const VERIFY = "/api/admin/v1/verify";
 

@@ -1,5 +1,5 @@
 // The stream as those see it who watch: over real listeners, since much of it is about connections.
-import { describe, expect, onTestFinished, setDefaultTimeout, spyOn, test } from "bun:test";
+import { describe, expect, onTestFinished, spyOn, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { socketGate } from "../../src/http/gate.ts";
@@ -11,9 +11,6 @@ import { expectOk, expectRefusal, openAppliance, type Appliance } from "../suppo
 import { bearer } from "../support/guarded-site.ts";
 import { hours, minutes } from "../support/scenario.ts";
 import { STREAM, Watching } from "../support/watching.ts";
-
-// It is looked at once a second, by a machine that may be busy with others.
-setDefaultTimeout(60_000);
 
 const POLICY: Policy = {
   isClient: networkMatcher(["127.0.0.0/8"]),

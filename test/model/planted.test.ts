@@ -112,5 +112,4 @@ test.each(MISTAKES.map((mistake) => [mistake.name, mistake] as const))(
     const child = Bun.spawnSync([process.execPath, "search.ts"], { cwd: copy });
     expect(child.stdout.toString() + child.stderr.toString()).toBe("parted\n");
   },
-  600_000,
 );

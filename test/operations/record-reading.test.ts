@@ -1,6 +1,6 @@
 // Pages of the record against all of it: whatever is asked for, and whatever happens to the folder
 // between two pages, every event comes once and in order.
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as fc from "fast-check";
@@ -37,8 +37,6 @@ import { live as liveThrough } from "../support/months.ts";
 import { nextOf } from "../support/new-site.ts";
 import { oldFolder } from "../support/old-formats.ts";
 import { copyOf, tempFolder } from "../support/temp-folder.ts";
-
-setDefaultTimeout(60_000);
 
 type Plain = Pick<Entry, "seq" | "part" | "event">;
 

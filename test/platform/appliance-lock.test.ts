@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterEach, describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import {
   findHolder,
@@ -7,9 +7,6 @@ import {
   type LockRequest,
 } from "../../src/platform/appliance-lock.ts";
 import { AS_NOBODY, canRunAsNobody, copyForEveryUser } from "../support/other-user.ts";
-
-// One that does not answer is waited for.
-setDefaultTimeout(60_000);
 
 const request = (folder: string, secret: Uint8Array = randomBytes(32)): LockRequest => ({
   secret,

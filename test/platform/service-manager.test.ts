@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, onTestFinished, test } from "bun:test";
 import { dlopen, FFIType } from "bun:ffi";
 import { existsSync, lstatSync, mkdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -6,9 +6,6 @@ import { sendDatagram } from "../../src/platform/datagram.ts";
 import { ServiceManager } from "../../src/platform/service-manager.ts";
 import { done, start } from "../support/berth.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-
-// Processes of their own, on a machine that may be busy with others.
-setDefaultTimeout(30_000);
 
 const AF_UNIX = 1;
 const SOCK_DGRAM = 2;

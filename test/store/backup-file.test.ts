@@ -147,7 +147,7 @@ describe("a backup file that is not what was made is refused", () => {
       refused += 1;
     }
     expect(refused).toBeGreaterThan(500);
-  }, 30_000);
+  });
 
   test("cut off anywhere", async () => {
     const { folder } = await livedSite();
@@ -157,7 +157,7 @@ describe("a backup file that is not what was made is refused", () => {
       writeFileSync(out, bytes.subarray(0, length));
       expect([length, (await opening(out)).name]).toEqual([length, "BackupRefused"]);
     }
-  }, 30_000);
+  });
 
   /** Other files, and a list that agrees to them. */
   async function differing(change: (files: Files) => Files): Promise<string> {

@@ -58,7 +58,7 @@ describe("backups beside commands and checkpoints in the same process", () => {
     }
     await Promise.all(making);
     expect(store.health().checkpointError).toBeNull();
-  }, 30_000);
+  });
 });
 
 /** A life of five months in one folder, as it lay on disk before each change to it. */
@@ -115,7 +115,7 @@ describe("a backup of a folder that moves on", () => {
       { numRuns: 200 },
     );
     expect(moved).toBeGreaterThan(60);
-  }, 30_000);
+  });
 
   test("with every look holds what it should, if it is made at all", async () => {
     const { folder, stages, states } = await filmed();
@@ -135,7 +135,7 @@ describe("a backup of a folder that moves on", () => {
         }
       }
     }
-  }, 30_000);
+  });
 
   test("all the time is given up after five attempts", async () => {
     const { folder } = await livedSite();

@@ -1,15 +1,13 @@
 // A day of heartbeats that could fill a disk, in simulated time on a real folder. It is played for a
 // part of the clients, and what is left behind grows with their number and nothing else; the fault
 // suite `day` plays it for all of them.
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DAY, HOUR, later, MINUTE } from "../../src/domain/time.ts";
 import { FaultyDisk } from "../support/faulty-disk.ts";
 import { done, doneTogether, linesIn, openSite } from "../support/licensed-store.ts";
 import { install, MONDAY, register } from "../support/scenario.ts";
-
-setDefaultTimeout(120_000);
 
 const CLIENTS = 50;
 const AT_A_LARGE_SITE = 10_000;

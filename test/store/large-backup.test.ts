@@ -42,4 +42,4 @@ test("what is larger than what is read at once goes in and comes out as it is", 
   for (const { name, size } of manifest.files) {
     if (!name.startsWith("journal")) expect(statSync(join(fresh, name)).size).toBe(size);
   }
-}, 30_000);
+});

@@ -154,7 +154,7 @@ for (const format of keptFormats()) {
         failed += 1;
       }
       expect(failed).toBeGreaterThan(15);
-    }, 30_000);
+    });
 
     test("can be gone back to", async () => {
       const folder = oldFolder(format);

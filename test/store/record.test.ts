@@ -185,7 +185,7 @@ describe("a checkpoint that lets go of something and is interrupted", () => {
       interrupted += 1;
     }
     expect(interrupted).toBeGreaterThan(35);
-  }, 30_000);
+  });
 
   test("removes what is left over with the one after", async () => {
     const { folder, open } = await ready();
@@ -230,7 +230,7 @@ describe("going back to the kept generation", () => {
         readFileSync(join(site.folder, "state.json")),
       );
     }
-  }, 30_000);
+  });
 });
 
 test("the record is durable, names too, before a file of it is missed", async () => {

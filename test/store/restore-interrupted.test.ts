@@ -132,7 +132,7 @@ describe("a restore that is interrupted", () => {
       expect(places).toBeGreaterThan(90);
       expect(found.old).toBeGreaterThan(70);
       expect(found.new).toBeGreaterThan(25);
-    }, 30_000);
+    });
   }
 
   test("for want of room leaves the old folder", async () => {
@@ -144,7 +144,7 @@ describe("a restore that is interrupted", () => {
       expect([room, await restoring(site, folder, disk)]).toEqual([room, false]);
       expect([room, await isOneOrTheOther(site, folder)]).toEqual([room, "old"]);
     }
-  }, 30_000);
+  });
 
   test("and interrupted again while a start finishes it, at any two calls, is no worse", async () => {
     const site = await prepared();
@@ -166,7 +166,7 @@ describe("a restore that is interrupted", () => {
       }
     });
     expect(twice).toBeGreaterThan(150);
-  }, 30_000);
+  });
 
   test("is made up for by the next one", async () => {
     const site = await prepared();
@@ -176,7 +176,7 @@ describe("a restore that is interrupted", () => {
       expect(await restoring(site, folder, new FaultyDisk())).toBe(true);
       expect([place, unfinished(folder)]).toEqual([place, []]);
     });
-  }, 30_000);
+  });
 
   test("is not taken for a folder: no backup of something of both is made", async () => {
     const site = await prepared();
@@ -205,7 +205,7 @@ describe("a restore that is interrupted", () => {
       }
     });
     expect(seen.refused).toBeGreaterThan(20);
-  }, 30_000);
+  });
 });
 
 describe("a restore that fails", () => {
@@ -237,7 +237,7 @@ describe("a restore that fails", () => {
       }
       expect(found.old).toBeGreaterThan(70);
       expect(found.new).toBeGreaterThan(25);
-    }, 30_000);
+    });
   }
 
   test("as a move says besides not to call the move off on the old host", async () => {
@@ -310,5 +310,5 @@ describe("a restore into a new folder that is interrupted", () => {
     }
     expect(found.nothing).toBeGreaterThan(60);
     expect(found.backup).toBeGreaterThan(12);
-  }, 30_000);
+  });
 });

@@ -1,4 +1,4 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { decodeProtectedHeader } from "jose";
@@ -8,9 +8,6 @@ import { Desk } from "../../src/vendor/desk.ts";
 import { DeskRefused } from "../../src/vendor/refusal.ts";
 import { issued, openDesk, requestFrom } from "../support/desk.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
-
-// A passphrase is slow to try, on purpose.
-setDefaultTimeout(30_000);
 
 const make = (folder: string, passphrase: string | null) =>
   Desk.make(realDisk, folder, { name: "Penetrode", products: ["sim"], passphrase });

@@ -1,4 +1,4 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { cpSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { idOf } from "../../src/license/keys.ts";
@@ -6,9 +6,6 @@ import { realDisk } from "../../src/platform/disk.ts";
 import { Desk } from "../../src/vendor/desk.ts";
 import { diskError, FaultyDisk, type CallName } from "../support/faulty-disk.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-
-// A passphrase is slow to try, on purpose.
-setDefaultTimeout(120_000);
 
 const NEW = { name: "Acme", products: ["cad"] };
 

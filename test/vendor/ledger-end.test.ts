@@ -1,5 +1,5 @@
 // A ledger whose end was cut off, and lines of an older version behind those of this one.
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { appendFileSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
@@ -8,9 +8,6 @@ import { verifyDesk } from "../../src/vendor/verify-desk.ts";
 import { berth, done } from "../support/berth.ts";
 import { issued, openDesk, requestFrom } from "../support/desk.ts";
 import { diskError, FaultyDisk } from "../support/faulty-disk.ts";
-
-// Each command is a process of its own.
-setDefaultTimeout(120_000);
 
 const ledgerIn = (folder: string): string => join(folder, "ledger.jsonl");
 const headIn = (folder: string): string => join(folder, "ledger.head");

@@ -1,5 +1,5 @@
 // A desk's folder without one of its trust documents: a vendor moves the file that it hands out.
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { idOf } from "../../src/license/keys.ts";
@@ -8,9 +8,6 @@ import { GENESIS, sha256 } from "../../src/platform/hash.ts";
 import { Desk } from "../../src/vendor/desk.ts";
 import { berth, done } from "../support/berth.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-
-// Each command is a process of its own.
-setDefaultTimeout(120_000);
 
 interface Made {
   readonly folder: string;

@@ -1,5 +1,5 @@
 // Desks as Berth 0.1.0 made them: one with a plain key, one with a locked key and a successor.
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { idOf } from "../../src/license/keys.ts";
@@ -10,9 +10,6 @@ import { describeDesk } from "../../src/vendor/overview.ts";
 import { verifyDesk } from "../../src/vendor/verify-desk.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import desks from "../vectors/desks-0.1.0.json";
-
-// A passphrase is slow to try, on purpose.
-setDefaultTimeout(60_000);
 
 function unpack(files: Readonly<Record<string, string>>): string {
   const folder = join(tempFolder(), "desk");

@@ -1,5 +1,5 @@
 // A trust document that no site can read must never be signed.
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
@@ -10,8 +10,6 @@ import { openAppliance } from "../support/api.ts";
 import { berth } from "../support/berth.ts";
 import { granted } from "../support/licensed-store.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-
-setDefaultTimeout(120_000);
 
 const makeDesk = (folder: string, products = ["CAD"]) =>
   Desk.make(realDisk, folder, { name: "Acme", products, passphrase: null });
