@@ -29,7 +29,10 @@ const newFolder = (): string => join(tempFolder(), "data");
 /** The folder's lock, as a server or a command, or the checkpoint's, held by another process. */
 async function heldByOther(which: "folder" | "command" | "checkpoint", folder: string) {
   const script = join(import.meta.dir, "..", "support", "hold-lock.ts");
-  const child = Bun.spawn([process.execPath, script, which, folder], { stdout: "pipe" });
+  const child = Bun.spawn([process.execPath, script, which, folder], {
+    stdin: "pipe",
+    stdout: "pipe",
+  });
   onTestFinished(() => child.kill("SIGKILL"));
   const { value } = await child.stdout.getReader().read();
   expect(Buffer.from(value ?? []).toString()).toBe("held\n");
@@ -229,7 +232,7 @@ describe("another process", () => {
   test("is left alone when all that is left of it is a number in the lock file", async () => {
     const folder = newFolder();
     await startIn(folder);
-    const bystander = Bun.spawn(["sleep", "30"]);
+    const bystander = Bun.spawn(["cat"], { stdin: "pipe" });
     onTestFinished(() => bystander.kill("SIGKILL"));
     writeFileSync(join(folder, "checkpoint.lock"), String(bystander.pid));
     await startIn(folder);
