@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { connect } from "node:net";
 import { startBinary, type Running } from "../support/binary.ts";
+import { sendRaw } from "../support/raw-request.ts";
 
 let server: Running;
 
@@ -11,28 +11,8 @@ beforeAll(async () => {
 
 afterAll(() => server.stop());
 
-/** Sends bytes as they are and gives back everything that comes until the server closes or rests. */
-function send(request: string | Uint8Array, rest = 100): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(Number(new URL(server.url).port), "127.0.0.1");
-    let answer = "";
-    let resting = setTimeout(() => socket.destroy(), 5_000);
-    socket.on("connect", () => socket.write(request));
-    socket.on("data", (chunk) => {
-      answer += chunk.toString("utf8");
-      clearTimeout(resting);
-      resting = setTimeout(() => socket.destroy(), rest);
-    });
-    socket.on("error", (error: Error & { code?: string }) => {
-      // The server may hang up before it has read all we send; what it said before still counts.
-      if (error.code !== "ECONNRESET" && error.code !== "EPIPE") reject(error);
-    });
-    socket.on("close", () => {
-      clearTimeout(resting);
-      resolve(answer);
-    });
-  });
-}
+const send = (request: string): Promise<string> =>
+  sendRaw(Number(new URL(server.url).port), request);
 
 const post = (body: string, headers = ""): string =>
   `POST /api/v4/register HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${headers}\r\n${body}`;

@@ -1,15 +1,9 @@
 import { expect, test } from "bun:test";
 import { expectOk, expectRefusal, openAppliance } from "../support/api.ts";
-import { diskError, FaultyDisk } from "../support/faulty-disk.ts";
+import { diskError, FaultyDisk, until } from "../support/faulty-disk.ts";
 import { before, MONDAY } from "../support/scenario.ts";
 
 const HEALTH = "/api/v4/health";
-
-/** Until it says so or there was time enough. */
-async function eventually(holds: () => boolean): Promise<void> {
-  for (let tries = 0; tries < 300 && !holds(); tries += 1) await Bun.sleep(10);
-  expect(holds()).toBe(true);
-}
 
 test("a server that can write says that it is well", async () => {
   const site = await openAppliance();
@@ -53,7 +47,7 @@ test("a full disk is 503 storage_full, nothing is counted, and room again makes 
   });
   expect(expectOk(await site.status()).storage.fault).toBe("storage_full");
   disk.heal();
-  await eventually(() => site.operations.health().fault === null);
+  await until(() => site.operations.health().fault === null);
   expectOk(await site.get(HEALTH));
   expect(expectOk(await site.addConsumption({})).total_consumptions).toBe(1);
 });

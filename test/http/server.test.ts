@@ -6,6 +6,7 @@ import { listen, listenOnSocket, type Policy } from "../../src/http/server.ts";
 import { networkMatcher } from "../../src/platform/networks.ts";
 import { errorCode } from "../../src/platform/disk.ts";
 import { expectOk, openAppliance, type Appliance } from "../support/api.ts";
+import { sendRaw } from "../support/raw-request.ts";
 
 const POLICY: Policy = {
   isClient: () => true,
@@ -25,27 +26,6 @@ async function listening(networks = ["127.0.0.0/8"], adminOpen = false) {
   const server = listen({ services, host: "127.0.0.1", port: 0, policy });
   onTestFinished(() => server.stop());
   return { site, server, port: Number(new URL(server.address).port) };
-}
-
-/** One request as it stands, and all that comes back. */
-async function exchange(port: number, ...lines: string[]): Promise<string> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  let heard = "";
-  const socket = await Bun.connect({
-    hostname: "127.0.0.1",
-    port,
-    socket: {
-      data: (_socket, bytes) => {
-        heard += bytes.toString();
-        if (heard.includes("\r\n\r\n")) setTimeout(resolve, 20);
-      },
-      close: () => resolve(),
-    },
-  });
-  socket.write(lines.join("\r\n"));
-  await Promise.race([promise, Bun.sleep(2_000)]);
-  socket.end();
-  return heard;
 }
 
 const JSON_TYPE = { "content-type": "application/json" };
@@ -95,7 +75,7 @@ test("administration is for this machine, and not through a proxy unless it is a
 
 const ask = async (...lines: string[]): Promise<string> => {
   const { port } = await listening();
-  return exchange(port, ...lines, "connection: close", "", "");
+  return sendRaw(port, [...lines, "connection: close", "", ""].join("\r\n"));
 };
 
 describe("on the wire", () => {
@@ -178,18 +158,27 @@ test("a port that is taken is not shared", async () => {
 });
 
 test("stopping lets a request under way finish, and takes no other", async () => {
-  const { site, server } = await listening();
+  const site = await openAppliance();
+  const [arrived, stopping] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const isClient = (): boolean => {
+    arrived.resolve();
+    return true;
+  };
+  const policy = { ...POLICY, isClient };
+  const server = listen({ services: site.services, host: "127.0.0.1", port: 0, policy });
+  onTestFinished(() => server.stop());
   const slow = new ReadableStream({
     async start(controller) {
       controller.enqueue(new TextEncoder().encode('{"user":'));
-      await Bun.sleep(100);
+      await stopping.promise;
       controller.enqueue(new TextEncoder().encode('"ada"}'));
       controller.close();
     },
   });
   const asked = post(server.address, "register", slow);
-  await Bun.sleep(30);
+  await arrived.promise;
   const stopped = server.stop();
+  stopping.resolve();
   expect((await asked).status).toBe(200);
   await stopped;
   expect(await site.holders()).toEqual(["ada"]);

@@ -1,4 +1,4 @@
-import { describe, expect, spyOn, test } from "bun:test";
+import { describe, expect, onTestFinished, spyOn, test } from "bun:test";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Access } from "../../src/operations/access.ts";
@@ -46,6 +46,21 @@ test("neither time nor a slip of the hand opens the door again", async () => {
   granted(await access.revokeToken("ops", "test"));
   expect(await access.setUser("root", "user", PASSWORD, "test")).toMatchObject({ ok: false });
   expect(await access.removeUser("root", "test")).toMatchObject({ ok: false });
+});
+
+test("a name that nobody has costs as much work as a wrong password", async () => {
+  const { access } = await opened();
+  granted(await access.setUser("ada", "user", PASSWORD, "test"));
+  const verify = spyOn(Bun.password, "verify");
+  onTestFinished(() => verify.mockRestore());
+  for (const name of ["ada", "bob"]) {
+    expect(await access.login(name, "wrong password", "10.0.0.1")).toEqual({
+      ok: false,
+      fault: { code: "unauthorized" },
+    });
+  }
+  const costs = verify.mock.calls.map(([, hash]) => /^\$argon2id\$v=\d+\$[^$]+/.exec(hash)?.[0]);
+  expect(costs).toEqual([expect.any(String), costs[0]]);
 });
 
 describe("a clock that is set back", () => {

@@ -11,10 +11,8 @@ test("says so where there is no such tool", () => {
 });
 
 test("ends what takes too long", () => {
-  const began = performance.now();
-  expect(runTool(["sleep", "30"], 500)).toEqual({
+  expect(runTool(["sleep", "3600"], 500)).toEqual({
     ok: false,
     text: "sleep did not answer within 0.5 s",
   });
-  expect(performance.now() - began).toBeLessThan(20_000);
 });

@@ -105,9 +105,9 @@ describe.skipIf(process.platform !== "linux")("what is told to the service manag
     const reading = setInterval(heard, 10);
     onTestFinished(() => clearInterval(reading));
     const data = join(tempFolder(), "data");
-    const env = { NOTIFY_SOCKET: path, WATCHDOG_USEC: "200000" };
+    const env = { NOTIFY_SOCKET: path, WATCHDOG_USEC: "2000000" };
     const server = await start(["serve", "--data", data], { env });
-    await Bun.sleep(400);
+    while (!heard().includes("WATCHDOG=1")) await Bun.sleep(10);
     expect((await server.stop()).code).toBe(0);
     const words = heard();
     expect(words[0]).toBe(`READY=1\nSTATUS=serving on ${server.url}`);

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, onTestFinished, spyOn, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { no, type Result } from "../../src/domain/result.ts";
@@ -33,11 +33,9 @@ async function almostFull(room: number) {
   return { ...site, disk, before };
 }
 
-/** Room again: a change goes through within five seconds. */
+/** Room again: a change goes through. */
 async function works(change: () => Promise<Result<unknown, unknown>>): Promise<void> {
-  const since = performance.now();
   await until(async () => (await change()).ok);
-  expect(performance.now() - since).toBeLessThan(5_000);
 }
 
 describe("a disk that is full", () => {
@@ -83,8 +81,11 @@ describe("a disk that is full", () => {
     for (const read of reads) expect(await read).toEqual(before.state);
   });
 
-  test("is good again within five seconds of there being room, and nothing was lost or added", async () => {
+  test("is good again by a look each second once there is room, and nothing was lost or added", async () => {
+    const timers = spyOn(globalThis, "setInterval");
+    onTestFinished(() => timers.mockRestore());
     const { store, disk, folder, before, fatal } = await almostFull(300);
+    expect(timers.mock.calls.map(([, every]) => every)).toEqual([1_000]);
     const refused = await Promise.all(["bob", "cem"].map((user) => asked(store, register(user))));
     expect(refused).toEqual([FULL, FULL]);
     // Room for the probe's first bytes only: not enough to go on.
