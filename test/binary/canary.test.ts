@@ -10,6 +10,7 @@ import {
   serveAloud,
   spellings,
 } from "../support/canaries.ts";
+import { until } from "../support/guarded-site.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -61,9 +62,11 @@ test("keys leave no trace in files, output or command lines, however they were s
     cwd: "/",
     env: {},
   });
-  await Bun.sleep(200);
-  look();
-  expect(lines.some((line) => line.includes(" keys set - "))).toBe(true);
+  const isSeen = (): boolean => {
+    look();
+    return lines.some((line) => line.includes(" keys set - "));
+  };
+  await until(isSeen, "the command line of keys set");
   await set.stdin.write(`apiKey=${keys.apiKey}\nsharedKey=${keys.sharedKey}\n`);
   await set.stdin.end();
   const answered = await Promise.all([set.exited, set.stdout.text(), set.stderr.text()]);

@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { buildBinary, startBinary, startProgram } from "../support/binary.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -19,6 +20,7 @@ test("a server whose files may not grow any more goes on in new ones, and says w
   const server = await startProgram([...LIMITED, ...words]);
   onTestFinished(() => server.kill());
   let refused = 0;
+  const deadline = performance.now() + PATIENCE;
   for (let user = 0; user < USERS; user += 1) {
     for (;;) {
       const response = await fetch(`${server.url}/api/v4/register`, {
@@ -34,7 +36,7 @@ test("a server whose files may not grow any more goes on in new ones, and says w
       });
       refused += 1;
       // Where it could not go on, it would be refused for ever.
-      expect(refused).toBeLessThan(100);
+      expect(performance.now()).toBeLessThan(deadline);
       await Bun.sleep(20);
     }
   }

@@ -4,6 +4,7 @@ import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { buildBinary } from "../support/binary.ts";
 import { GuardedSite, until } from "../support/guarded-site.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const REGISTER = "/api/v4/register";
@@ -71,7 +72,7 @@ test("with no file descriptor left it waits, and goes on once there is one", asy
   for (const socket of crowd) socket.destroy();
   const answer = await fetch(`${url}/api/v4/license/generate`, {
     method: "POST",
-    signal: AbortSignal.timeout(10_000),
+    signal: AbortSignal.timeout(PATIENCE),
   });
   expect(answer.status).toBe(200);
   child.kill("SIGTERM");

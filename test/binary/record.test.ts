@@ -57,15 +57,13 @@ test("pages are exact and the export is whole while it works and checkpoints run
 
   const seen = new Set(generations(folder));
   let walks = 0;
-  for (const until = Date.now() + 60_000; seen.size < 3 && Date.now() < until; walks += 1) {
+  for (; seen.size < 3 || walks < 3; walks += 1) {
     const lines = [...new Set(await walk())];
     const newest = lines[0] ?? 0;
     expect(newest).toBeGreaterThan(USERS.length);
     expect(lines).toEqual(Array.from({ length: newest }, (_, index) => newest - index));
     for (const name of generations(folder)) seen.add(name);
   }
-  expect(walks).toBeGreaterThan(2);
-  expect(seen.size).toBeGreaterThanOrEqual(3);
 
   const out = join(tempFolder(), "record.jsonl");
   const exported = await runBinary(["record", "--data", folder, "--out", out, "--json"]);

@@ -4,7 +4,7 @@ import { copyFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { issueServer, makeAuthority } from "../../src/platform/x509.ts";
 import { runBinary } from "../support/binary.ts";
-import { bearer, GuardedSite, REMOTE } from "../support/guarded-site.ts";
+import { bearer, GuardedSite, REMOTE, until } from "../support/guarded-site.ts";
 import { askOnAndOn, askOnce } from "../support/over-tls.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
 
@@ -198,13 +198,15 @@ describe("SIGHUP", () => {
     });
     const all = Promise.all(hammering);
     for (let round = 1; round <= 3; round += 1) {
-      await Promise.race([Bun.sleep(250), all]);
+      const before = asked;
+      await Promise.race([until(() => asked >= before + 40, "forty answers"), all]);
       expect((await site.tell(["tls", "init"])).code).toBe(0);
       site.running.signal("SIGHUP");
       await site.log(round);
-      await Bun.sleep(100);
-      expect((await askOnce({ port, ca })).certificate).toBe(shownBy(file));
+      await Promise.race([until(() => seen.has(shownBy(file)), "the new certificate"), all]);
     }
+    // Those who keep their connection are told to come again.
+    await Promise.race([until(() => told > 0, "a connection that was ended"), all]);
     end.abort();
     await all;
     expect(asked).toBeGreaterThan(100);

@@ -1,7 +1,7 @@
 // The process that makes a checkpoint, when it does not get on: it is ended, the server says so, and
 // a stop does not wait for it. The limits are short here; those of the server are minutes.
 import { describe, expect, spyOn, test } from "bun:test";
-import { existsSync, readFileSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { checkpointInChild, type ChildLimits } from "../../src/cli/checkpoint-child.ts";
 import { realDisk } from "../../src/platform/disk.ts";
@@ -10,17 +10,25 @@ import { StateFile } from "../../src/store/state-file.ts";
 import type { StoreOptions } from "../../src/store/store-options.ts";
 import { until } from "../support/faulty-disk.ts";
 import { done, licensedSite, openSite, startIn, stateOf } from "../support/licensed-store.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { register } from "../support/scenario.ts";
 import { copyOf, tempFolder } from "../support/temp-folder.ts";
 
 const HOUR = 3_600_000;
 
-const limits = (silence: number, stopping = silence): ChildLimits => ({
-  silence: () => silence,
-  stopping: () => stopping,
-  look: 50,
-  ending: 5_000,
+const LOOK = 50;
+
+const limits = (silence: () => number, stopping = silence): ChildLimits => ({
+  silence,
+  stopping,
+  look: LOOK,
+  ending: PATIENCE,
 });
+
+const never = (): number => HOUR;
+
+/** Six looks, once the program runs: a busy machine may take a while to start it. */
+const sixLooks = (pid: () => number) => (): number => (pid() > 0 ? 6 * LOOK : HOUR);
 
 /** A program that does this instead of a checkpoint, and leaves its pid. */
 function program(script: string): { readonly command: string[]; readonly pid: () => number } {
@@ -31,6 +39,23 @@ function program(script: string): { readonly command: string[]; readonly pid: ()
     command: ["/bin/sh", "-c", words, "sh"],
     pid: () => (existsSync(note) ? Number(readFileSync(note, "utf8")) : 0),
   };
+}
+
+/**
+ * A program that gets on slowly: something is written at every fourth of forty looks, by the test
+ * itself, and then it ends. Six looks at nothing new would be too many.
+ */
+function slowProgram() {
+  const [folder, note] = [join(tempFolder(), "data"), join(tempFolder(), "done")];
+  const { command } = program(`while [ ! -e '${note}' ]; do sleep 0.05; done; exit 0`);
+  let looks = 0;
+  const limit = (): number => {
+    looks += 1;
+    if (looks % 4 === 0) appendFileSync(join(folder, "state.json.new"), "x");
+    if (looks === 40) writeFileSync(note, "");
+    return 6 * LOOK;
+  };
+  return { folder, command, limit, looks: () => looks };
 }
 
 const STOPS_ITSELF = "kill -STOP $$; exit 0";
@@ -49,7 +74,7 @@ const coveredBy = async (folder: string): Promise<number | undefined> =>
 
 describe("the process of a checkpoint", () => {
   test("makes it, as a process of this program", async () => {
-    const { store, folder } = await licensedSite({ checkpoint: through(undefined, limits(HOUR)) });
+    const { store, folder } = await licensedSite({ checkpoint: through(undefined, limits(never)) });
     await store.checkpoint();
     expect(store.health().checkpointError).toBeNull();
     expect(await coveredBy(folder)).toBe(2);
@@ -59,14 +84,14 @@ describe("the process of a checkpoint", () => {
     const { command } = program(
       "echo 'berth: error: no memory' >&2; echo 'berth: hint: more' >&2; exit 1",
     );
-    const { store } = await licensedSite({ checkpoint: through(command, limits(HOUR)) });
+    const { store } = await licensedSite({ checkpoint: through(command, limits(never)) });
     await store.checkpoint();
     expect(store.health().checkpointError).toBe("no memory");
   });
 
   test("that cannot even be started is told, and costs nothing", async () => {
     const command = [join(tempFolder(), "absent")];
-    const { store, fatal } = await licensedSite({ checkpoint: through(command, limits(HOUR)) });
+    const { store, fatal } = await licensedSite({ checkpoint: through(command, limits(never)) });
     await store.checkpoint();
     expect(store.health().checkpointError).toContain("ENOENT");
     await done(store, register("ada"));
@@ -76,7 +101,8 @@ describe("the process of a checkpoint", () => {
   test("that is stopped is ended after its time, and the next one makes up for it", async () => {
     const { command, pid } = program(STOPS_ITSELF);
     let hangs = true;
-    const [hanging, good] = [through(command, limits(300)), through(undefined, limits(HOUR))];
+    const hanging = through(command, limits(sixLooks(pid)));
+    const good = through(undefined, limits(never));
     const { store, folder, fatal } = await licensedSite({
       checkpoint: (...words) => (hangs ? hanging(...words) : good(...words)),
     });
@@ -94,14 +120,11 @@ describe("the process of a checkpoint", () => {
   });
 
   test("that writes a little now and then is never ended", async () => {
-    const slow =
-      'for n in 1 2 3 4 5 6 7; do sleep 1; printf x >> "$2/state.json.new"; done; exit 0';
-    const { command } = program(slow);
-    const { store } = await licensedSite({ checkpoint: through(command, limits(5_000)) });
-    const since = performance.now();
+    const { folder, command, limit, looks } = slowProgram();
+    const { store } = await licensedSite({ folder, checkpoint: through(command, limits(limit)) });
     await store.checkpoint();
     expect(store.health().checkpointError).toBeNull();
-    expect(performance.now() - since).toBeGreaterThan(6_000);
+    expect(looks()).toBeGreaterThanOrEqual(40);
   });
 });
 
@@ -109,7 +132,7 @@ describe("a stop", () => {
   test("ends a checkpoint that hangs, makes no other, and loses nothing", async () => {
     const { command, pid } = program(STOPS_ITSELF);
     const { store, folder, stop } = await licensedSite({
-      checkpoint: through(command, limits(HOUR, 300)),
+      checkpoint: through(command, limits(never, sixLooks(pid))),
     });
     const making = store.checkpoint();
     await until(() => pid() > 0);
@@ -126,7 +149,7 @@ describe("a stop", () => {
   test("does not wait for a last checkpoint that hangs", async () => {
     const { command, pid } = program(STOPS_ITSELF);
     const { store, folder, stop } = await licensedSite({
-      checkpoint: through(command, limits(HOUR, 300)),
+      checkpoint: through(command, limits(never, sixLooks(pid))),
     });
     await done(store, register("ada"));
     const state = await stateOf(store);
@@ -140,24 +163,25 @@ describe("a stop", () => {
   });
 
   test("lets a checkpoint that gets on finish", async () => {
-    const slow = 'for n in 1 2 3; do sleep 1; printf x >> "$2/state.json.new"; done; exit 0';
-    const { command } = program(slow);
+    const { folder, command, limit, looks } = slowProgram();
     const { store, stop } = await licensedSite({
-      checkpoint: through(command, limits(HOUR, 10_000)),
+      folder,
+      checkpoint: through(command, limits(never, limit)),
     });
     await done(store, register("ada"));
     await stop();
     expect(store.health().checkpointError).toBeNull();
+    expect(looks()).toBeGreaterThanOrEqual(40);
   });
 });
 
 describe("a checkpoint that takes longer than expected", () => {
   test("is told by health while it is under way, and no longer", async () => {
     const { promise: signal, resolve: finish } = Promise.withResolvers<void>();
-    const { store, folder } = await licensedSite({ checkpoint: () => signal });
-    const clock = spyOn(performance, "now");
+    const since = performance.now();
+    const clock = spyOn(performance, "now").mockImplementation(() => since);
     try {
-      const since = performance.now();
+      const { store, folder } = await licensedSite({ checkpoint: () => signal });
       const making = store.checkpoint();
       await until(() => existsSync(join(folder, "journal-3.jsonl")));
       expect(store.condition().troubles).toEqual([]);

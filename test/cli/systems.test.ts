@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { canServe } from "../../src/platform/systems.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const CLI = join(import.meta.dir, "..", "..", "src", "cli", "cli.ts");
@@ -14,7 +15,7 @@ function on(platform: NodeJS.Platform, ...words: string[]) {
   const child = Bun.spawnSync([process.execPath, "-e", script, JSON.stringify(words), platform], {
     cwd: folder,
     env: { TMPDIR: folder },
-    timeout: 10_000,
+    timeout: PATIENCE,
   });
   const { exitCode, stdout, stderr } = child;
   return { exitCode, out: stdout.toString(), error: stderr.toString(), left: readdirSync(folder) };

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import manifest from "../../package.json";
 import { berth, done, doneJson } from "../support/berth.ts";
+import { PATIENCE } from "../support/patience.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const words = (text: string): string[] => text.split(" ");
@@ -251,7 +252,7 @@ describe("misuse is exit code 2, with an error and a hint, and leaves no trace",
     const cwd = tempFolder();
     const { code, stdout, stderr } = await Promise.race([
       berth(words, { cwd }),
-      Bun.sleep(30_000).then(() => ({ code: -1, stdout: "", stderr: "it runs" })),
+      Bun.sleep(PATIENCE).then(() => ({ code: -1, stdout: "", stderr: "it runs" })),
     ]);
     expect([code, stdout]).toEqual([2, ""]);
     const [said = "", hinted = "", ...rest] = stderr.split("\n");

@@ -14,7 +14,7 @@ function always(check: (step: Step) => void, numRuns = 150): void {
     fc.property(story, (told) => {
       for (const step of serve(told)) check(step);
     }),
-    { numRuns, interruptAfterTimeLimit: 3_000 },
+    { numRuns },
   );
 }
 
@@ -54,7 +54,6 @@ test("replaying all that was written gives the state that served", () => {
       const [last] = steps;
       expect(last && dump(replayed(last.written))).toEqual(last && dump(last.state));
     }),
-    { interruptAfterTimeLimit: 3_000 },
   );
 });
 
@@ -126,7 +125,7 @@ test("no device is given a lease of a borrow while another device has one", () =
         if (leasedTo !== null) leases.set(slot, { device: leasedTo, until: borrowedUntil });
       }
     }),
-    { numRuns: 150, interruptAfterTimeLimit: 3_000 },
+    { numRuns: 150 },
   );
   expect(refused).toBeGreaterThan(0);
 });

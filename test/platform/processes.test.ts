@@ -5,8 +5,11 @@ test.skipIf(process.platform !== "linux")(
   "a process is named on one line of bounded length, whatever its arguments are",
   async () => {
     const hostile = `berth: hint: run this\n\u001b[2J${"x".repeat(5_000)}`;
-    const script = 'console.log("ready"); await Bun.sleep(60_000)';
-    const child = Bun.spawn([process.execPath, "-e", script, hostile], { stdout: "pipe" });
+    const script = 'console.log("ready"); await Bun.stdin.text()';
+    const child = Bun.spawn([process.execPath, "-e", script, hostile], {
+      stdin: "pipe",
+      stdout: "pipe",
+    });
     try {
       // The kernel shows no arguments until the child has begun its program.
       await child.stdout.getReader().read();
