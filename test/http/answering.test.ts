@@ -18,7 +18,10 @@ import {
   type Answer,
   type Fields,
 } from "../support/api.ts";
+import { tellNoSlowSyncs } from "../support/slow-syncs.ts";
 import { instant } from "../../src/domain/time.ts";
+
+tellNoSlowSyncs();
 
 const MARK = "s3cr3t-Input";
 

@@ -2,6 +2,9 @@ import { expect, test } from "bun:test";
 import { expectOk, expectRefusal, openAppliance } from "../support/api.ts";
 import { diskError, FaultyDisk, until } from "../support/faulty-disk.ts";
 import { before, MONDAY } from "../support/scenario.ts";
+import { tellNoSlowSyncs } from "../support/slow-syncs.ts";
+
+tellNoSlowSyncs();
 
 const HEALTH = "/api/v4/health";
 

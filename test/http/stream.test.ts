@@ -12,7 +12,10 @@ import { expectOk, expectRefusal, openAppliance, type Appliance } from "../suppo
 import { bearer, until } from "../support/guarded-site.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { hours, minutes, MONDAY } from "../support/scenario.ts";
+import { tellNoSlowSyncs } from "../support/slow-syncs.ts";
 import { STREAM, Watching } from "../support/watching.ts";
+
+tellNoSlowSyncs();
 
 const POLICY: Policy = {
   isClient: networkMatcher(["127.0.0.0/8"]),

@@ -29,7 +29,10 @@ import {
 import { done, granted, linesIn, openSite, type Site } from "../support/licensed-store.ts";
 import { filesIn, live } from "../support/months.ts";
 import { consume, utc } from "../support/scenario.ts";
+import { tellNoSlowSyncs } from "../support/slow-syncs.ts";
 import { copyOf, tempFolder } from "../support/temp-folder.ts";
+
+tellNoSlowSyncs();
 
 const BY = { note: "the disk was replaced", peer: "ops@socket" };
 const MARCH = "history/2026-03.jsonl";

@@ -14,7 +14,10 @@ import {
   stateOf,
 } from "../support/licensed-store.ts";
 import { install, register } from "../support/scenario.ts";
+import { tellNoSlowSyncs } from "../support/slow-syncs.ts";
 import { copyOf } from "../support/temp-folder.ts";
+
+tellNoSlowSyncs();
 
 const LIMITED = no<StorageFault>({ code: "storage_full", isFileLimit: true });
 

@@ -15,7 +15,10 @@ import {
   stateOf,
 } from "../support/licensed-store.ts";
 import { install, register } from "../support/scenario.ts";
+import { tellNoSlowSyncs } from "../support/slow-syncs.ts";
 import { copyOf, tempFolder } from "../support/temp-folder.ts";
+
+tellNoSlowSyncs();
 
 const coveredBy = async (folder: string): Promise<number | undefined> =>
   (await new StateFile(realDisk, folder).read())?.covers.seq;
