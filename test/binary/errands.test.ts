@@ -56,20 +56,38 @@ async function askedAndHeld(
     await until("it has begun", () => isOver || isUnderWay());
     const [child, ...more] = children();
     expect(more).toEqual([]);
-    if (child !== undefined && stop(child)) {
-      return { answer, goOn: () => void process.kill(child, "SIGCONT") };
+    if (child !== undefined && (await stop(child))) {
+      return { answer, goOn: () => goesOn(child) };
     }
     await over;
   }
 }
 
-/** False: it has ended, or is about to. */
-function stop(pid: number): boolean {
+/** False: it has ended. */
+async function stop(pid: number): Promise<boolean> {
+  const state = (): string => {
+    try {
+      return /^\d+ \(.*\) (\w) /.exec(readFileSync(`/proc/${pid}/stat`, "utf8"))?.[1] ?? "";
+    } catch {
+      return "";
+    }
+  };
   try {
     process.kill(pid, "SIGSTOP");
-    return /^\d+ \(.*\) T /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
   } catch {
     return false;
+  }
+  // T: it is stopped. Z, X or nothing: it has ended.
+  await until("it is stopped or has ended", () => ["T", "Z", "X", ""].includes(state()));
+  return state() === "T";
+}
+
+/** Unless somebody has ended it. */
+function goesOn(pid: number): void {
+  try {
+    process.kill(pid, "SIGCONT");
+  } catch {
+    // It is gone.
   }
 }
 
@@ -196,13 +214,14 @@ describe("a backup", () => {
   test("is for nobody else while it is made, and leaves nothing when it was taken", async () => {
     const site = await servedSite();
     await crowd(site, 1_000);
-    const taking = backup(site);
-    await until("a file is made", () => leftIn(site.folder).length > 0);
+    const isMade = (): boolean => leftIn(site.folder).length > 0;
+    const { answer, goOn } = await askedAndHeld(site, () => ask(site, "POST", "/backup"), isMade);
     const place = join(site.folder, "downloads");
     const [life = ""] = readdirSync(place);
     expect([modeOf(place), modeOf(join(place, life))]).toEqual(["700", "700"]);
     for (const name of leftIn(site.folder)) expect(modeOf(join(place, name))).toBe("600");
-    await taking;
+    goOn();
+    expect((await (await answer).bytes()).length).toBeGreaterThan(0);
     await until("its name is gone", () => leftIn(site.folder).length === 0);
     const log = site.server.stderr();
     expect(log).toContain(`${ADMIN}/backup`);
@@ -244,13 +263,14 @@ describe("a backup", () => {
   test("that a killed server began is cleared away by the next start", async () => {
     const site = await servedSite();
     await crowd(site, 1_000);
-    const taking = ask(site, "POST", "/backup").catch(() => "gone");
-    await until("a file is made", () => leftIn(site.folder).length > 0);
+    const isMade = (): boolean => leftIn(site.folder).length > 0;
+    const { answer, goOn } = await askedAndHeld(site, () => ask(site, "POST", "/backup"), isMade);
     await site.server.kill();
-    expect(await taking).toBe("gone");
+    expect(await answer.catch(() => "gone")).toBe("gone");
     const again = await servedSite([], site.folder);
     await until("its file is gone", () => leftIn(again.folder).length === 0);
     // Also when the process that made it goes on.
+    goOn();
     await Bun.sleep(1_000);
     expect(leftIn(again.folder)).toEqual([]);
   });
