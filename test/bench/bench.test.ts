@@ -22,7 +22,11 @@ afterAll(async () => {
 });
 
 test.each(KINDS)("%s is asked and answered as it should be", async (kind) => {
-  const round = await server.run({ kind, connections: 32, seconds: 0.1 });
+  let round = await server.run({ kind, connections: 32, seconds: 0.1 });
+  // A busy machine may need longer until every connection has had an answer.
+  for (let seconds = 1; round.answered <= 32 && seconds < 100; seconds *= 4) {
+    round = await server.run({ kind, connections: 32, seconds });
+  }
   expect(round.errors).toEqual({});
   expect(round.answered).toBeGreaterThan(32);
   expect(server.books?.wrong).toEqual([]);
