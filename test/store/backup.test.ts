@@ -316,7 +316,7 @@ describe("two backups to one file at once", () => {
     const syncs = disk.hold("sync");
     const [first, second] = [make(folder, out, disk), make(folder, out, disk)];
     await until(() => syncs.waiting === 2);
-    syncs.letOne(diskError("EIO"));
+    await syncs.letOne(diskError("EIO"));
     expect(first).rejects.toThrow("EIO");
     syncs.end();
     await second;

@@ -57,7 +57,7 @@ describe("a disk that fails", () => {
     const second = asked(store, register("bob"));
     const read = store.read((seen) => seen.nextSlot);
     const writes = disk.log("write").length;
-    syncs.letOne(diskError("EIO"));
+    await syncs.letOne(diskError("EIO"));
     for (const answer of [first, second, read]) expect(await answer).toEqual(FAILED);
     expect(disk.log("write")).toHaveLength(writes);
     expect(fatal).toHaveLength(1);
@@ -118,7 +118,7 @@ describe("a bug in the middle of a command", () => {
     await until(() => syncs.waiting === 1);
     expect(store.transact(register("bob"), throwing)).rejects.toThrow("a bug");
     const read = store.read((state) => state.nextSlot);
-    syncs.letOne(diskError("EIO"));
+    await syncs.letOne(diskError("EIO"));
     expect(await pending).toEqual(FAILED);
     disk.heal();
     expect(await read).toEqual(FAILED);

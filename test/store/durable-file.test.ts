@@ -55,9 +55,9 @@ describe("a durable file", () => {
     expect(await isWaiting(writing)).toBe(true);
     expect(await contentOf(path)).toEqual(OLD);
     expect(disk.log("rename")).toEqual([]);
-    syncs.letOne();
+    await syncs.letOne();
     expect(await isWaiting(writing)).toBe(true);
-    folders.letOne();
+    await folders.letOne();
     await writing;
   });
 

@@ -44,7 +44,7 @@ describe("a batch", () => {
     await until(() => syncs.waiting === 1);
     expect(await isWaiting(waiting)).toBe(true);
     expect(commit.durableBytes).toBe(0);
-    syncs.letOne();
+    await syncs.letOne();
     await waiting;
     expect(commit.durableBytes).toBe(2);
   });
@@ -63,12 +63,12 @@ describe("a batch", () => {
     const second = settled(commit);
     expect(await isWaiting(second)).toBe(true);
     expect(text()).toBe("1\n");
-    syncs.letOne();
+    await syncs.letOne();
     await first;
     await until(() => syncs.waiting === 1);
     expect(await isWaiting(second)).toBe(true);
     expect(text()).toBe("1\n2\n3\n");
-    syncs.letOne();
+    await syncs.letOne();
     await second;
     expect(disk.log("write", "syncData")).toEqual([
       "write one",
@@ -138,7 +138,7 @@ describe("a failure", () => {
       const syncs = disk.hold("syncData");
       commit.append(1, "1\n");
       await until(() => syncs.waiting === 1);
-      syncs.letOne();
+      await syncs.letOne();
       await commit.settled();
       // Once only: a second try would find nothing wrong.
       failAt(disk, 1, code, call);
@@ -168,7 +168,7 @@ describe("a failure", () => {
     commit.append(2, "2\n");
     const second = codeOf(settled(commit));
     const third = codeOf(commit.switchTo(async () => disk.open(`${path}-more`)));
-    syncs.letOne(diskError("EIO"));
+    await syncs.letOne(diskError("EIO"));
     expect(await Promise.all([first, second, third])).toEqual([
       "storage_failed",
       "storage_failed",

@@ -87,7 +87,7 @@ describe("the journal", () => {
     const rotating = store.checkpoint();
     await until(() => folders.waiting === 1);
     const answer = asked(store, register("ada"));
-    folders.letOne(diskError("EIO"));
+    await folders.letOne(diskError("EIO"));
     await rotating;
     const { ok } = await answer;
     expect(ok || fatal.length === 1).toBe(true);

@@ -88,7 +88,7 @@ describe("a change", () => {
     const folders = disk.hold("syncFolder");
     const changing = file.change(OLD);
     expect(await isWaiting(changing)).toBe(true);
-    folders.letOne();
+    await folders.letOne();
     expect(await changing).toEqual([]);
   });
 
@@ -111,9 +111,9 @@ describe("a change", () => {
     const reading = file.read();
     expect(await isWaiting(changing)).toBe(true);
     expect(await pairIn(folder)).toEqual(OLD);
-    syncs.letOne();
+    await syncs.letOne();
     expect(await isWaiting(Promise.race([changing, reading]))).toBe(true);
-    folders.letOne();
+    await folders.letOne();
     await changing;
     expect(await reading).toMatchObject(NEW);
   });

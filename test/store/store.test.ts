@@ -29,7 +29,7 @@ describe("not durable, not answered", () => {
     const grant = asked(store, register("ada"));
     await until(() => syncs.waiting === 1);
     expect(await isWaiting(grant)).toBe(true);
-    syncs.letOne();
+    await syncs.letOne();
     expect(await grant).toMatchObject({ ok: true, value: { user: "ada" } });
     expect((await startIn(copyOf(folder))).state).toEqual(await stateOf(store));
   });
@@ -47,7 +47,7 @@ describe("not durable, not answered", () => {
       expect(await isWaiting(answer)).toBe(true);
     const late = [asked(store, UNKNOWN), store.read((state) => state.nextSlot)];
     for (const answer of late) expect(await isWaiting(answer)).toBe(true);
-    syncs.letOne();
+    await syncs.letOne();
     expect(await refusal).toEqual({ ok: false, fault: { code: "unknown_product" } });
     expect(await read).toEqual({ ok: true, value: 2 });
     expect(await unchanged).toEqual({ ok: true, value: null });
@@ -64,12 +64,12 @@ describe("not durable, not answered", () => {
     await until(() => syncs.waiting === 1);
     const second = asked(store, register("bob"));
     const read = store.read((state) => state.nextSlot);
-    syncs.letOne();
+    await syncs.letOne();
     await Promise.all([first, early]);
     await until(() => syncs.waiting === 1);
     expect(await isWaiting(read)).toBe(true);
     expect(await isWaiting(second)).toBe(true);
-    syncs.letOne();
+    await syncs.letOne();
     expect(await read).toEqual({ ok: true, value: 3 });
   });
 

@@ -201,12 +201,12 @@ export class Held {
     return gate.promise;
   }
 
-  /** Lets the one through that waits longest, or makes it fail. */
-  letOne(error: Error | null = null): void {
+  /** Lets the one through that waits longest, or makes it fail; it may still have to come. */
+  async letOne(error: Error | null = null): Promise<void> {
+    await until(() => this.#waiting.length > 0);
     const gate = this.#waiting.shift();
-    if (gate === undefined) throw new Error("nothing waits here");
-    if (error === null) gate.resolve();
-    else gate.reject(error);
+    if (error === null) gate?.resolve();
+    else gate?.reject(error);
   }
 
   end(): void {
