@@ -68,7 +68,7 @@ const Liveness = () => (
 function Content() {
   const ref = useRef<HTMLElement>(null);
   const { view, rest } = place.value;
-  // Of slots and record, the rest of an address is a choice within the screen.
+  // Of slots and the audit log, the rest of an address is a choice within the screen.
   const isScreen = view === "licenses" || view === "settings";
   const screen = isScreen ? [view, ...rest].join("/") : view;
   // A screen reader is told that the view has changed by being taken there; whoever looks begins at
@@ -110,7 +110,7 @@ function Shown({ view }: { view: View }) {
       return <Licenses />;
     case "slots":
       return <Slots />;
-    case "record":
+    case "audit":
       return <RecordView />;
     case "settings":
       return <Settings />;

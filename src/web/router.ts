@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 
 /** Behind the `#`, so that the server need not know the page's places. */
-export const VIEWS = ["overview", "slots", "licenses", "record", "settings"] as const;
+export const VIEWS = ["overview", "slots", "licenses", "audit", "settings"] as const;
 
 export type View = (typeof VIEWS)[number];
 

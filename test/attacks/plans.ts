@@ -53,7 +53,7 @@ export const plansOf = (document: ApiDocument): Plan[] =>
 
 /** Answered one after the other: asked together, what is measured is the line they stand in. */
 export const takesTurns = ({ path }: Plan): boolean =>
-  ["/auth", "/api/admin/v1/access/users", "/api/admin/v1/record"].includes(path);
+  ["/auth", "/api/admin/v1/access/users", "/api/admin/v1/audit"].includes(path);
 
 /** Walks through all that is kept, and gives way to other answers meanwhile. */
 export const walksAll = ({ path }: Pick<Plan, "path">): boolean =>

@@ -23,7 +23,7 @@ try {
   await longRecord(data, lines, 0, await identity.make());
   const server = await startBinary("serve", "--data", data, "--listen", "127.0.0.1:0");
   try {
-    await measure(`${server.url}/api/admin/v1/record`);
+    await measure(`${server.url}/api/admin/v1/audit`);
   } finally {
     await server.stop();
   }

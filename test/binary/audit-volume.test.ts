@@ -19,7 +19,7 @@ const infoOf = (turn: number): string => `${turn} `.padEnd(LONGEST_INFO, "x");
 
 /** The line of the audit log that was written last. */
 async function newestLine(one: GuardedSite): Promise<number> {
-  const response = await one.get("/api/admin/v1/record?limit=1");
+  const response = await one.get("/api/admin/v1/audit?limit=1");
   return ((await response.json()) as RecordReply).events[0]?.seq ?? 0;
 }
 

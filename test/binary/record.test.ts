@@ -41,7 +41,7 @@ test("pages are exact and the export is whole while it works and checkpoints run
   });
 
   const page = async (query: string): Promise<RecordReply> => {
-    const response = await fetch(`${server.url}/api/admin/v1/record?${query}`);
+    const response = await fetch(`${server.url}/api/admin/v1/audit?${query}`);
     expect(response.status).toBe(200);
     return (await response.json()) as RecordReply;
   };

@@ -54,7 +54,7 @@ export const actsOn = (site: Site): readonly Act[] => [
   post("/api/admin/v1/trust/add", { license: site.otherTrust }),
   post("/api/admin/v1/trust/remove", { vendor: site.otherVendor }),
   { ...post("/api/admin/v1/move", { appliance: "0000000000000000" }), idle: true },
-  post("/api/admin/v1/clock/ask", {}),
+  post("/api/admin/v1/clock/request", {}),
   post("/api/admin/v1/clock/accept", {}),
   { ...post("/api/admin/v1/clock/repair", { license: site.license }), idle: true },
   { ...post("/api/admin/v1/backup", {}), quiet: true },

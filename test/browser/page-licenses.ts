@@ -223,7 +223,7 @@ await page.getByText("This license is not installed").waitFor();
 await fetch("http://berth/api/v4/setKeys?apiKey=a&sharedKey=s", {
   unix: join(site.folder, "berth.sock"),
 });
-await page.goto(`${site.url}#/licenses/ask/CAD`);
+await page.goto(`${site.url}#/licenses/request/CAD`);
 await page.getByText("A license for CAD is installed: the answer renews it").waitFor();
 await page.getByLabel("License key (optional)").fill("K-9");
 await page.getByRole("button", { name: "Make the request" }).click();

@@ -54,7 +54,7 @@ for (let turn = 1; turn <= 60; turn += 1) {
   await send("unregister", `worker-${turn}`);
 }
 
-const opened = await visit(`${site.url}#/record`);
+const opened = await visit(`${site.url}#/audit`);
 const { page } = opened;
 const events = page.locator(".event");
 await events.first().waitFor();
@@ -74,7 +74,7 @@ await page.getByRole("button", { name: "Older events" }).click();
 await events.nth(99).waitFor();
 check("older events come in below", (await placeOf()) === stood, [stood, await placeOf()]);
 await page.getByRole("button", { name: "Older events" }).click();
-await page.getByText("This is where the record begins.").waitFor();
+await page.getByText("This is the beginning of the audit log.").waitFor();
 const all = await events.count();
 const evil = events.filter({ hasText: HOSTILE });
 check(
@@ -131,13 +131,13 @@ check(
 );
 await other.close();
 await page.getByLabel("Search").fill("nobody at all");
-await page.getByText("Nothing in the record fits that.").waitFor();
+await page.getByText("No event in the audit log matches.").waitFor();
 await opened.checkLooks("record-nothing");
 await showEverything();
 await asking(/product=/, () => page.getByLabel("Product").selectOption(HOSTILE));
 await asking(/since=/, () => page.getByLabel("From").fill("2020-01-01"));
 await page.getByLabel("To", { exact: true }).fill("2020-12-31");
-await page.getByText("Nothing in the record fits that.").waitFor();
+await page.getByText("No event in the audit log matches.").waitFor();
 check("days bound it", new URL(page.url()).hash.endsWith("/from=2020-01-01/to=2020-12-31"));
 await showEverything();
 await events.filter({ hasText: HOSTILE }).first().waitFor();
@@ -152,11 +152,11 @@ await page.getByText("os_hostname").waitFor();
 await opened.checkLooks("record-detail");
 
 // Proof: a mark is earned, a file can be checked, damage is told.
-await page.goto(`${site.url}#/record`);
+await page.goto(`${site.url}#/audit`);
 check("no mark that nobody earned", await isShown(page.getByText("Not checked yet.")));
-check("none at all", (await page.getByText("The record is whole.").count()) === 0);
+check("none at all", (await page.getByText("The audit log is intact.").count()) === 0);
 await page.getByRole("button", { name: "Check the chain" }).click();
-await page.getByText("The record is whole.").waitFor();
+await page.getByText("The audit log is intact.").waitFor();
 await opened.checkLooks("record-whole");
 
 await page.getByRole("button", { name: "Save as file" }).click();
@@ -182,7 +182,7 @@ const path = join(site.folder, journal);
 const whole = readFileSync(path, "utf8");
 writeFileSync(path, whole.replace("worker-7", "worker-8"));
 await page.getByRole("button", { name: "Check again" }).click();
-await page.getByText("The record is not whole.").waitFor();
+await page.getByText("The audit log is damaged.").waitFor();
 check("damage is told, with where it is", await isShown(page.getByText(journal).first()));
 await opened.checkLooks("record-broken");
 
@@ -225,7 +225,7 @@ async function refuseThree(): Promise<void> {
 
 /** How many each line of the record counts, the newest first. */
 async function refusals(): Promise<number[]> {
-  const answer = await fetch(`${site.url}api/admin/v1/record?type=RefusalsCounted`, {
+  const answer = await fetch(`${site.url}api/admin/v1/audit?type=RefusalsCounted`, {
     headers: { authorization: `Bearer ${token}` },
   });
   const { events: lines } = (await answer.json()) as {
@@ -240,7 +240,7 @@ function total(counts: readonly number[]): number {
 
 async function save(name: string): Promise<string> {
   const download = page.waitForEvent("download");
-  await page.getByRole("button", { name: "Save the record" }).click();
+  await page.getByRole("button", { name: "Save the audit log" }).click();
   const to = join(root, name);
   await (await download).saveAs(to);
   return to;

@@ -186,14 +186,14 @@ await page.getByText("The machine’s clock is followed.").waitFor();
 await opened.checkLooks("settings-clock");
 
 // Care.
-await section("Care");
+await section("Maintenance");
 await page.getByRole("button", { name: "Look again" }).waitFor();
 check(
   "nothing is said to be whole before anybody looked",
   await isShown(page.getByText("Not checked yet.")),
 );
 await page.getByRole("button", { name: "Check the chain" }).click();
-await page.getByText("The record is whole.").waitFor();
+await page.getByText("The audit log is intact.").waitFor();
 await opened.checkLooks("settings-care");
 const files = join(root, "saved");
 mkdirSync(files);

@@ -50,7 +50,7 @@ async function slots(page: Page): Promise<void> {
 }
 
 async function request(page: Page): Promise<void> {
-  await page.goto(`${url}#/licenses/ask`);
+  await page.goto(`${url}#/licenses/request`);
   await page.getByRole("button", { name: "CAD", exact: true }).click();
   await page.getByRole("button", { name: "Make the request" }).click();
   await page.getByRole("button", { name: "Show as QR code" }).click();

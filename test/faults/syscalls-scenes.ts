@@ -155,7 +155,7 @@ function operations({ renewal, trust, confirmation }: Prepared): Step[] {
     post(`${api}/airgap/license`, confirmation, both(adds("licenses"), adds("activations", -1))),
     setKeys,
     post("/api/admin/v1/trust/add", { license: trust }, adds("vendors")),
-    post("/api/admin/v1/clock/ask", {}, setsTo("clock", "asked")),
+    post("/api/admin/v1/clock/request", {}, setsTo("clock", "asked")),
     post(
       "/api/admin/v1/licenses/remove",
       { license_id: LICENSE, with_borrows: true },

@@ -199,7 +199,7 @@ describe("a bug of ours", () => {
     ["license", (site) => site.license()],
     ["health", (site) => site.get("/api/v4/health")],
     ["status", (site) => site.status()],
-    ["record", (site) => site.get("/api/admin/v1/record")],
+    ["record", (site) => site.get("/api/admin/v1/audit")],
     ["license/generate", (site) => site.post("license/generate", {})],
     ["featureRelease/all", (site) => site.get("/api/v4/featureRelease/all")],
   ];

@@ -15,7 +15,7 @@ import { flip } from "../support/care.ts";
 import { linesIn } from "../support/licensed-store.ts";
 import { utc } from "../support/scenario.ts";
 
-const RECORD = "/api/admin/v1/record";
+const RECORD = "/api/admin/v1/audit";
 const MARCH = "2026-03.jsonl";
 
 const repair = async (site: Appliance, body: Fields): Promise<RepairReply> =>

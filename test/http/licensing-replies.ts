@@ -39,10 +39,10 @@ export const LICENSING: Readonly<Record<string, Ask>> = {
     return site.post(`${ADMIN}/move`, { appliance: expectOk(status).appliance.id });
   },
   "GET /api/admin/v1/clock": (site) => site.get(`${ADMIN}/clock`),
-  "POST /api/admin/v1/clock/ask": (site) => site.post(`${ADMIN}/clock/ask`, {}),
+  "POST /api/admin/v1/clock/request": (site) => site.post(`${ADMIN}/clock/request`, {}),
   "POST /api/admin/v1/clock/accept": (site) => site.post(`${ADMIN}/clock/accept`, {}),
   "POST /api/admin/v1/clock/repair": async (site) => {
-    const { code } = expectOk(await site.post<{ code: string }>(`${ADMIN}/clock/ask`, {}));
+    const { code } = expectOk(await site.post<{ code: string }>(`${ADMIN}/clock/request`, {}));
     const asked = decodeTimeCode(code);
     if (asked === null) throw new Error("not a clock code");
     const iat = Math.floor(site.clock.now / 1_000) - 60;

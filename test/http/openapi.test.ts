@@ -139,7 +139,7 @@ const UPLOADS = new Set([
 
 /** An empty body is the same as none: there is nothing to send. */
 const WITHOUT_FIELDS = new Set([
-  "POST /api/admin/v1/clock/ask",
+  "POST /api/admin/v1/clock/request",
   "POST /api/admin/v1/clock/accept",
   "POST /api/admin/v1/backup",
   "POST /api/admin/v1/support-bundle",
@@ -258,10 +258,10 @@ describe("the documented reply is the real one", () => {
     "GET /api/admin/v1/status": (site) => site.status(),
     "GET /api/admin/v1/usage": (site) => site.get("/api/admin/v1/usage?span=week&wait=true"),
     "GET /api/admin/v1/licenses": (site) => site.licenses(),
-    "GET /api/admin/v1/record": (site) => site.get("/api/admin/v1/record"),
-    "POST /api/admin/v1/record/repair": (site) => site.post("/api/admin/v1/record/repair", {}),
-    "POST /api/admin/v1/record/seal": (site) =>
-      site.post("/api/admin/v1/record/seal", { month: "2026-03" }),
+    "GET /api/admin/v1/audit": (site) => site.get("/api/admin/v1/audit"),
+    "POST /api/admin/v1/audit/repair": (site) => site.post("/api/admin/v1/audit/repair", {}),
+    "POST /api/admin/v1/audit/seal": (site) =>
+      site.post("/api/admin/v1/audit/seal", { month: "2026-03" }),
     "GET /api/admin/v1/registrations": (site) => site.registrations(),
     "GET /api/admin/v1/registrations/slice": (site) =>
       site.get("/api/admin/v1/registrations/slice"),
@@ -290,7 +290,7 @@ describe("the documented reply is the real one", () => {
     "GET /api/v4/feature_release/all",
   ];
 
-  const EXPORT = "GET /api/admin/v1/record/export";
+  const EXPORT = "GET /api/admin/v1/audit/export";
 
   async function inUse(): Promise<Appliance> {
     const site = await openAppliance({
@@ -418,7 +418,7 @@ describe("the documented reply is the real one", () => {
   test(`${EXPORT} is lines of JSON`, async () => {
     const site = await inUse();
     const shown = new Map(operationsOf(await documentOf(site))).get(EXPORT)?.responses["200"];
-    const [response] = await site.get("/api/admin/v1/record/export");
+    const [response] = await site.get("/api/admin/v1/audit/export");
     expect(Object.keys(shown?.content ?? {})).toEqual([response.headers.get("content-type") ?? ""]);
   });
 

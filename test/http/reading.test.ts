@@ -221,7 +221,7 @@ describe("an empty body", () => {
   const mayBeEmpty = new Set([
     "/api/v4/unregister/all",
     "/api/v4/license/generate",
-    "/api/admin/v1/clock/ask",
+    "/api/admin/v1/clock/request",
     "/api/admin/v1/clock/accept",
   ]);
 

@@ -23,7 +23,7 @@ import { longRecord } from "../support/long-record.ts";
 import { MONDAY } from "../support/scenario.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-const RECORD = "/api/admin/v1/record";
+const RECORD = "/api/admin/v1/audit";
 const EXPORT = `${RECORD}/export`;
 
 const recordOf = async (site: Appliance, query = ""): Promise<RecordReply> =>
@@ -177,7 +177,7 @@ describe("the record", () => {
     const site = await openAppliance();
     expectOk(await site.post("airgap/generate", { license_key: "K", signing_key: "" }));
     expectOk(await site.post("setKeys", { apiKey: "s3cr3t-api", sharedKey: "s3cr3t-shared" }));
-    expectOk(await site.post("/api/admin/v1/clock/ask", {}));
+    expectOk(await site.post("/api/admin/v1/clock/request", {}));
     expectOk(await site.register({ user: "ada" }));
     const text = JSON.stringify(await recordOf(site));
     const events = journalOf(site.folder).flatMap(({ line }) => line.events);
@@ -262,7 +262,7 @@ describe("its export", () => {
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toBe("application/x-ndjson");
     expect(response.headers.get("content-disposition")).toMatch(
-      /^attachment; filename="berth-record-\w{8}-\d{4}-\d\d-\d\d\.jsonl"$/,
+      /^attachment; filename="berth-audit-\w{8}-\d{4}-\d\d-\d\d\.jsonl"$/,
     );
     expect(response.headers.get("cache-control")).toBe("no-store");
     expect(text).toBe(linesOn(site.folder));

@@ -78,7 +78,7 @@ const ATTACKS: Readonly<Record<string, (site: Appliance, thief: Desk) => Promise
     return () => site.services.airgap.install({ policy, ...asked });
   },
   async "a time"(site, thief) {
-    const made = await site.post<{ code: string }>("/api/admin/v1/clock/ask", {});
+    const made = await site.post<{ code: string }>("/api/admin/v1/clock/request", {});
     const asked = decodeTimeCode(expectOk(made).code);
     if (asked === null) throw new Error("not a clock code");
     const iat = Math.floor(site.clock.now / SECOND) - 60;
@@ -140,7 +140,7 @@ describe("a key that is retired at once", () => {
         const trusting = site.licensing.trust(document, "test");
         for (let turn = 0; turn < round; turn += 1) await Promise.resolve();
         await Promise.all([trusting, act()]);
-        const [, page] = await site.get(`/api/admin/v1/record?type=${types}&limit=1`);
+        const [, page] = await site.get(`/api/admin/v1/audit?type=${types}&limit=1`);
         expect(page).toMatchObject({ events: [{ type: "VendorTrusted" }] });
       }
     },
@@ -163,7 +163,7 @@ describe("a key that is retired at once", () => {
   test("is named in the site's audit log", async () => {
     const { site, thief, document } = await stolen(NOW);
     granted(await site.licensing.trust(document, "test"));
-    const [, text] = await site.get("/api/admin/v1/record?type=VendorTrusted");
+    const [, text] = await site.get("/api/admin/v1/audit?type=VendorTrusted");
     expect(JSON.stringify(text)).toContain(`"retired_keys":["${idOf(thief.key)}"]`);
     expect(JSON.stringify(text)).toContain("; 1 key of it retired");
   });

@@ -7,7 +7,7 @@ import { option } from "../flags.ts";
 import { reach } from "../reach.ts";
 import { count, print, printJson, table } from "../terminal.ts";
 
-const ROUTE = "/api/admin/v1/record";
+const ROUTE = "/api/admin/v1/audit";
 
 const repair: Command = {
   name: "record repair",

@@ -22,7 +22,7 @@ const show: Command = {
       const reply = (await call("GET", "/api/admin/v1/clock")) as ClockReply;
       const wrong = reply.state === "behind" || reply.state === "suspect";
       const asked = wrong
-        ? ((await call("POST", "/api/admin/v1/clock/ask")) as { code: string })
+        ? ((await call("POST", "/api/admin/v1/clock/request")) as { code: string })
         : null;
       if (isSet(given, "json")) printJson({ ...reply, code: asked?.code ?? null });
       else print(text(reply, asked?.code ?? null));

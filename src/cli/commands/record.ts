@@ -17,7 +17,7 @@ import { refuseToReplace, writeOutput } from "../output-file.ts";
 import { reach, type Call } from "../reach.ts";
 import { count, print, printJson, table } from "../terminal.ts";
 
-const ROUTE = "/api/admin/v1/record";
+const ROUTE = "/api/admin/v1/audit";
 
 const show: Command = {
   name: "record",

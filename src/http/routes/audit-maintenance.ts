@@ -78,7 +78,7 @@ const NOT_A_MONTH = {
 
 /** What is done to the audit log's files, and never without an event about it. */
 export const auditMaintenance = ({ audit, peerOf, keepOpen }: RouteDeps) =>
-  new Elysia({ name: "audit-maintenance", prefix: "/api/admin/v1/record" })
+  new Elysia({ name: "audit-maintenance", prefix: "/api/admin/v1/audit" })
     .post(
       "/repair",
       async ({ body, request }): Promise<RepairReply> => {
@@ -140,7 +140,7 @@ export const auditMaintenance = ({ audit, peerOf, keepOpen }: RouteDeps) =>
           description:
             "The month is read from end to end, and declared as a gap with the sum of its last " +
             "line, so that the chain goes on; then its files are removed. GET " +
-            "/api/admin/v1/record/export takes them away first.",
+            "/api/admin/v1/audit/export takes them away first.",
           needs: ["month"],
           destroys: "The lines of the month are gone from this server for good.",
           reply: SealReply,

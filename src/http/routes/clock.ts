@@ -36,7 +36,7 @@ export const clock = ({ timekeeping, peerOf }: RouteDeps) =>
       describe({ id: "getClock", summary: "What time it is here", reply: ClockReply }),
     )
     .post(
-      "/ask",
+      "/request",
       async ({ request }) => ({ code: unwrap(await timekeeping.ask(peerOf(request))) }),
       {
         ...jsonBody(Nothing, { emptyAllowed: true }),

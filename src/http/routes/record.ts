@@ -49,7 +49,7 @@ const Span = Type.Object(span);
 
 /** The auditor's record, a page at a time, and all of it to be taken away. */
 export const record = ({ record: reading, identity }: RouteDeps) =>
-  new Elysia({ name: "record", prefix: "/api/admin/v1/record" })
+  new Elysia({ name: "record", prefix: "/api/admin/v1/audit" })
     .get(
       "",
       async ({ request, set }): Promise<RecordReply> => {
@@ -87,7 +87,7 @@ export const record = ({ record: reading, identity }: RouteDeps) =>
         const since = timestamp("since", query.since);
         const until = timestamp("until", query.until);
         const lines = unwrap(await reading.exported({ since, until }));
-        const name = `berth-record-${identity.id.slice(0, 8)}-${rfc3339(wallClock()).slice(0, 10)}`;
+        const name = `berth-audit-${identity.id.slice(0, 8)}-${rfc3339(wallClock()).slice(0, 10)}`;
         set.headers["content-type"] = "application/x-ndjson";
         set.headers["content-disposition"] = `attachment; filename="${name}.jsonl"`;
         return new Response(streamOf(lines));

@@ -129,7 +129,7 @@ function NotAccepted({ code, message }: { code: string; message: string }) {
         </p>
       )}
       {code === "untrusted_vendor" && <p>{adding.waiting}</p>}
-      {ASK_ANEW.has(code) && <a href={linkTo("licenses", "ask")}>{adding.ask}</a>}
+      {ASK_ANEW.has(code) && <a href={linkTo("licenses", "request")}>{adding.ask}</a>}
     </Notice>
   );
 }

@@ -72,7 +72,7 @@ async function olderThan(id: number, from: Read): Promise<Read> {
   let { next, reached } = from;
   for (let looks = 0; looks < LOOKS; looks += 1) {
     const query = { license_id: String(id), type: TYPES, ...(next !== null && { before: next }) };
-    const page = await done(admin.record.get({ query }));
+    const page = await done(admin.audit.get({ query }));
     events.push(...page.events);
     ({ next, reached } = page);
     if (next === null || page.events.length > 0) break;

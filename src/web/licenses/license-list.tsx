@@ -43,7 +43,7 @@ export function LicenseList() {
           <Command text={adding.command} />
         </section>
         <section class="ways" aria-label={say.ways}>
-          <a class="card" href={linkTo("licenses", "ask")}>
+          <a class="card" href={linkTo("licenses", "request")}>
             <strong>{say.ask}</strong>
             <span>{say.askText}</span>
           </a>

@@ -17,7 +17,7 @@ export function Licenses() {
       {unread.value !== "" && <Notice kind="bad">{unread.value}</Notice>}
       {screen === "" ? (
         <LicenseList />
-      ) : screen === "ask" ? (
+      ) : screen === "request" ? (
         <Ask key={detail} product={detail} />
       ) : screen === "air-gap" ? (
         <AirGap />

@@ -53,7 +53,7 @@ function Shown({ license, standing, now }: Props) {
       {standing.refusal !== null && (
         <Notice kind="bad">
           <p>{say.refusal(reasonOf(standing.refusal))}</p>
-          <a href={linkTo("licenses", "ask", standing.product)}>{say.renew}</a>
+          <a href={linkTo("licenses", "request", standing.product)}>{say.renew}</a>
         </Notice>
       )}
       <div class="one-license">
@@ -97,7 +97,7 @@ function InUse({ standing, license, now }: Props) {
       {license.allow_unlimited_consumptions && (
         <p class="quiet">{say.countedFree(number(standing.total_consumptions))}</p>
       )}
-      <a class="button" href={linkTo("licenses", "ask", product)}>
+      <a class="button" href={linkTo("licenses", "request", product)}>
         {say.renew}
       </a>
     </section>

@@ -45,7 +45,7 @@ function mattersOf(known: StatusReply): Matter[] {
 
 function ofLicense(license: StatusReply["licenses"][number], now: string): Matter[] {
   const { product, refusal, validity_period: end, moved_until, hardware_drift } = license;
-  const renew = { href: linkTo("licenses", "ask", product), text: overview.renew };
+  const renew = { href: linkTo("licenses", "request", product), text: overview.renew };
   if (refusal !== null) {
     return [{ kind: "bad", text: overview.refusal(product, reasonOf(refusal)), link: renew }];
   }

@@ -19,7 +19,7 @@ export function Overview() {
           <h3>{overview.none.title}</h3>
           <p>{overview.none.text}</p>
           <div class="row">
-            <a class="button main" href={linkTo("licenses", "ask")}>
+            <a class="button main" href={linkTo("licenses", "request")}>
               {overview.none.ask}
             </a>
             <a class="button" href={linkTo("licenses")}>

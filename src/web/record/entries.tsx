@@ -59,8 +59,8 @@ function Who({ entry: { user, product, license_id, peer } }: { entry: EntryReply
   if (user === null && product === null && peer === null) return null;
   return (
     <p class="who">
-      {user !== null && <a href={linkTo("record", `user=${user}`)}>{user}</a>}
-      {product !== null && <a href={linkTo("record", `product=${product}`)}>{product}</a>}
+      {user !== null && <a href={linkTo("audit", `user=${user}`)}>{user}</a>}
+      {product !== null && <a href={linkTo("audit", `product=${product}`)}>{product}</a>}
       {license_id !== null && <span>{record.license(String(license_id))}</span>}
       {peer !== null && <span>{record.by(peerText(peer))}</span>}
     </p>

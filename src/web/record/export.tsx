@@ -38,7 +38,7 @@ function Take({ onClose }: { onClose: () => void }) {
   const backwards = first.value !== "" && last.value !== "" && first.value > last.value;
   const take = async (): Promise<void> => {
     const span = new URLSearchParams(spanOf(first.value, last.value));
-    await saveReply(await call(`/api/admin/v1/record/export?${span}`), "berth-record.jsonl");
+    await saveReply(await call(`/api/admin/v1/audit/export?${span}`), "berth-audit.jsonl");
   };
   return (
     <Dialog title={record.export.title} onClose={onClose}>

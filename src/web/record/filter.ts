@@ -43,10 +43,9 @@ export function readFilter(parts: readonly string[]): Filter {
 
 /** The address of what a filter shows, to be linked to. */
 export const addressOf = (filter: Filter): string =>
-  [
-    "#/record",
-    ...given(filter).map(([name, value]) => `${name}=${encodeURIComponent(value)}`),
-  ].join("/");
+  ["#/audit", ...given(filter).map(([name, value]) => `${name}=${encodeURIComponent(value)}`)].join(
+    "/",
+  );
 
 export const isEverything = (filter: Filter): boolean => given(filter).length === 0;
 

@@ -106,7 +106,7 @@ function Narrowed({ filter }: { filter: Filter }) {
     <p class="narrowed">
       {filter.user !== "" && <span>{record.filter.user(filter.user)}</span>}
       {filter.license !== "" && <span>{record.filter.license(filter.license)}</span>}
-      <a class="button" href={linkTo("record")}>
+      <a class="button" href={linkTo("audit")}>
         {record.filter.clear}
       </a>
     </p>

@@ -33,7 +33,7 @@ export function RecordView() {
 }
 
 const askRecord = (query: Record<string, string>): Promise<RecordReply> =>
-  done(admin.record.get({ query }));
+  done(admin.audit.get({ query }));
 
 function List({ filter }: { filter: Filter }) {
   const top = useRef<HTMLDivElement>(null);

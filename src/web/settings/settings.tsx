@@ -19,7 +19,7 @@ const SHOWN: { readonly [S in Section]: FunctionComponent } = {
   keys: Keys,
   network: Network,
   clock: Clock,
-  care: Care,
+  maintenance: Care,
   machine: Machine,
   about: About,
 };

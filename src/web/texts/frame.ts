@@ -5,7 +5,7 @@ export const frame = {
     overview: "Overview",
     slots: "Slots",
     licenses: "Licenses",
-    record: "Record",
+    audit: "Audit log",
     settings: "Settings",
   },
   navigation: "Views",

@@ -10,7 +10,7 @@ const KIND_NAMES: Readonly<Record<Kind, string>> = {
 };
 
 export const record = {
-  title: "Record",
+  title: "Audit log",
   about:
     "Everything that happened here, newest first. Each line is chained to the one before, so nothing can be taken out or changed unnoticed; lines that were declared as gone are named in the chain itself.",
   kinds: KIND_NAMES,
@@ -32,9 +32,9 @@ export const record = {
   older: "Older events",
   further: "Look further back",
   lookedBackTo: (when: string) => `Looked back to ${when}.`,
-  beginning: "This is where the record begins.",
+  beginning: "This is the beginning of the audit log.",
   nothing: "Nothing has happened yet.",
-  nothingFound: "Nothing in the record fits that.",
+  nothingFound: "No event in the audit log matches.",
   line: (seq: string) => `line ${seq}`,
   by: (peer: string) => `from ${peer}`,
   license: (license: string) => `license ${license}`,
@@ -43,28 +43,28 @@ export const record = {
     never: "Not checked yet.",
     check: "Check the chain",
     again: "Check again",
-    whole: "The record is whole.",
+    whole: "The audit log is intact.",
     facts: (from: string, to: string, files: string) =>
       `Lines ${from} to ${to}, in ${files}, are chained without a gap.`,
     gapped: (from: string, to: string, files: string) =>
       `Lines ${from} to ${to}, in ${files}, are chained, but for what was declared as gone:`,
     gap: (from: string, to: string, reason: string, when: string) =>
       `lines ${from} to ${to} (${reason}), declared ${when}`,
-    empty: "Nothing has been moved to the record’s own files yet; the journal before it is whole.",
+    empty: "No event has been moved to the audit log’s files yet; the journal before it is intact.",
     files: (count: number) => (count === 1 ? "1 file" : `${count} files`),
     ends: (line: string) => `The chain ends with line ${line}:`,
     checkedAt: (when: string) => `Checked ${when}, up to what had happened by then.`,
-    broken: "The record is not whole.",
+    broken: "The audit log is damaged.",
   },
   export: {
     open: "Save as file…",
-    title: "Take the record away",
-    text: "As a file with a line of JSON for each thing that was done, byte for byte as it stands here.",
+    title: "Export the audit log",
+    text: "A file with one line of JSON for each command, byte for byte as it is stored here.",
     from: "From the beginning of",
     to: "To the end of",
-    first: "the record",
-    last: "the record (today)",
-    save: "Save the record",
+    first: "the audit log",
+    last: "the audit log (today)",
+    save: "Save the audit log",
     outCommand: "berth record --out record.jsonl",
     checkWith: "Anybody with Berth can check such a file, on any machine:",
     command: "berth record verify record.jsonl",

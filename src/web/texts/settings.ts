@@ -8,7 +8,7 @@ export const settings = {
     keys: "Cloud keys",
     network: "TLS and networks",
     clock: "Clock",
-    care: "Care",
+    maintenance: "Maintenance",
     machine: "On the machine",
     about: "About",
   },
