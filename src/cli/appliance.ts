@@ -117,7 +117,7 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
     record: new RecordReading(store),
     audit: new AuditMaintenance(store),
     // Nobody listens yet.
-    doors: () => [],
+    exposures: () => [],
     certificate: () => null,
     served: null,
   };

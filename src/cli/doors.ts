@@ -16,7 +16,7 @@ interface Standing {
   readonly adminNetworks: readonly string[];
 }
 
-/** What stands open to whom, and how to close it: for `status`, and for whoever starts it. */
+/** Open access to the server, and how to restrict it: for `status` and for the start. */
 export const doorsOf = (standing: Standing): Door[] => [
   ...administration(standing),
   ...applications(standing),
@@ -33,17 +33,17 @@ function administration({ policy, isClaimed, access: { tokens } }: Standing): Do
     return tokens
       .filter(({ endsAt }) => endsAt === null)
       .map(({ name }) => ({
-        door: `the token ${name} never ends`,
-        close: `${name === "service" ? "berth service install" : "berth admin token --name NEW"} makes one that ends; then berth admin token revoke ${name}`,
+        finding: `the token ${name} never expires`,
+        remedy: `create one that expires with ${name === "service" ? "berth service install" : "berth admin token --name NEW"}; then berth admin token revoke ${name}`,
       }));
   }
   if (!policy.adminOpen) {
-    const door =
-      "administration is open to whoever can connect from this machine, tunnels and proxies included";
-    return [{ door, close: "berth admin token" }];
+    const finding =
+      "administration is open to every connection from this machine, including tunnels and proxies";
+    return [{ finding, remedy: "berth admin token" }];
   }
-  const door = "a demo: whoever may call it may administer it, without a credential";
-  return [{ door, close: "berth admin token, or berth serve for a site" }];
+  const finding = "demo: every client may administer the server without a credential";
+  return [{ finding, remedy: "berth admin token, or berth serve for a site" }];
 }
 
 function applications({ policy, clientNetworks }: Standing): Door[] {
@@ -51,8 +51,8 @@ function applications({ policy, clientNetworks }: Standing): Door[] {
   const whom = networksText(clientNetworks);
   return [
     {
-      door: `applications from ${whom} call without a login, in any user's name`,
-      close: 'client_auth = "login" or "mtls"; --client-networks narrows it',
+      finding: `applications from ${whom} call without a login, in any user's name`,
+      remedy: 'client_auth = "login" or "mtls"; --client-networks restricts the networks',
     },
   ];
 }
@@ -63,8 +63,8 @@ const WIDE = 7;
 function networks(who: string, flag: string, given: readonly string[]): Door[] {
   const wide = given.filter((network) => (parseNetwork(network)?.bits ?? WIDE) < WIDE);
   if (wide.length === 0) return [];
-  const door = `${who} may come from ${wide.join(", ")}: that is not one site`;
-  return [{ door, close: `${flag} with the site's own networks` }];
+  const finding = `${who} may connect from ${wide.join(", ")}: more than one site`;
+  return [{ finding, remedy: `${flag} with the site's own networks` }];
 }
 
 function plainHttp({ policy, plain, tls }: Standing): Door[] {
@@ -72,8 +72,8 @@ function plainHttp({ policy, plain, tls }: Standing): Door[] {
   const host = parseListen(plain)?.host ?? "";
   if (host !== "localhost" && !isLoopback(host)) {
     doors.push({
-      door: `plain HTTP on ${plain}: whoever listens on the network reads and changes it`,
-      close:
+      finding: `plain HTTP on ${plain}: traffic can be read and changed on the network`,
+      remedy:
         tls === null
           ? "berth tls init, then --listen-tls HOST:PORT and --listen 127.0.0.1:8080"
           : "--listen 127.0.0.1:8080, once every application uses TLS",
@@ -81,8 +81,8 @@ function plainHttp({ policy, plain, tls }: Standing): Door[] {
   }
   if (policy.allowPlain) {
     doors.push({
-      door: "tokens and passwords from other machines are taken over plain HTTP",
-      close: "leave out allow_plain_credentials",
+      finding: "tokens and passwords from other machines are accepted over plain HTTP",
+      remedy: "remove allow_plain_credentials",
     });
   }
   return doors;

@@ -84,7 +84,8 @@ export function serveTls(services: Services, policy: Policy, secure: Secure): Se
   const reload = (): void => {
     try {
       const fresh = secure.read();
-      if (certificateView(fresh, wallClock()).state === "ended") throw new Error("it has ended");
+      if (certificateView(fresh, wallClock()).state === "expired")
+        throw new Error("it has expired");
       listening.replace(fresh);
       secure.certificate = fresh;
       log.info("the certificate was read again");

@@ -89,7 +89,7 @@ export async function serveFolder(
   const services: Services = {
     ...appliance,
     served,
-    doors: () => openDoors(given, policy, access),
+    exposures: () => openDoors(given, policy, access),
     certificate: () => secure && certificateView(secure.certificate, wallClock()),
   };
   const listeners: Listening[] = [];

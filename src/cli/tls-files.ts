@@ -59,14 +59,14 @@ function checkPair(certPath: string, cert: string, keyPath: string, key: string)
 export function certificateView({ cert }: Certificate, now: number): CertificateView {
   const endsAt = instant(Date.parse(new X509Certificate(cert).validTo));
   const isNear = isEndingSoon(endsAt, instant(now));
-  const state = endsAt <= now ? "ended" : isNear ? "ending" : "ok";
+  const state = endsAt <= now ? "expired" : isNear ? "expiring" : "ok";
   return { endsAt, state };
 }
 
 export function certificateText(state: CertificateView["state"], end: string): string {
   const renew = "renew it (berth tls init), then send the server SIGHUP";
   if (state === "ok") return `until ${end}`;
-  return state === "ending"
-    ? `ends soon, at ${end}; ${renew}`
-    : `ended at ${end}, so that clients turn away; ${renew}`;
+  return state === "expiring"
+    ? `expires soon, at ${end}; ${renew}`
+    : `expired at ${end}: clients refuse it; ${renew}`;
 }

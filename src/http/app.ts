@@ -61,8 +61,8 @@ export interface Services {
   readonly streams: Streams;
   readonly record: RecordReading;
   readonly audit: AuditMaintenance;
-  /** What stands open, and how to close it; nothing while nobody listens. */
-  readonly doors: () => readonly Door[];
+  /** Empty while no listener is open. */
+  readonly exposures: () => readonly Door[];
   /** Of the TLS listener; null: there is none. */
   readonly certificate: () => CertificateView | null;
   /** Null: nobody serves, the folder is only open for a command. */
@@ -70,13 +70,13 @@ export interface Services {
 }
 
 export interface Door {
-  readonly door: string;
-  readonly close: string;
+  readonly finding: string;
+  readonly remedy: string;
 }
 
 export interface CertificateView {
   readonly endsAt: number;
-  readonly state: "ok" | "ending" | "ended";
+  readonly state: "ok" | "expiring" | "expired";
 }
 
 /** The whole HTTP side as a value: it never listens, so tests call it as a server would. */

@@ -18,27 +18,31 @@ export const StatusReply = Type.Object(
     now: time,
     created_at: time,
     moved_away_at: Type.Union([time, Type.Null()], {
-      description: "When it was given up here, to go on elsewhere; null: it was not.",
+      description: "When the appliance was moved to another host; null if it was not moved.",
     }),
     appliance: Type.Object({
       id: Type.String(),
       hardware_id: Type.String(),
       components: Type.Array(Type.String()),
-      weak_binding: Type.Boolean({ description: "Too little of the hardware can be told." }),
+      weak_binding: Type.Boolean({ description: "Too few hardware components can be identified." }),
     }),
     storage: Type.Object({
       fault: text,
       checkpoint_error: text,
-      notes: Type.Array(Type.String()),
+      recovery_notes: Type.Array(Type.String(), {
+        description: "What was repaired when the data folder was opened.",
+      }),
       seq: Type.Integer(),
       audit_seq: Type.Integer(),
       audit_gaps: Type.Array(DeclaredGap, {
-        description: "Lines of the audit log that were declared as gone.",
+        description: "Lines of the audit log that were declared missing.",
       }),
       journal_bytes: Type.Integer(),
-      troubles: Type.Array(Type.Object({ code: Type.String(), message: Type.String() })),
+      warnings: Type.Array(Type.Object({ code: Type.String(), message: Type.String() })),
       free_bytes: Type.Union([Type.Integer(), Type.Null()]),
-      slowest_sync_ms: Type.Number({ description: "Of the last one to two minutes." }),
+      slowest_sync_ms: Type.Number({
+        description: "The slowest sync of the last one to two minutes.",
+      }),
     }),
     licenses: Type.Array(
       Type.Object({
@@ -48,34 +52,39 @@ export const StatusReply = Type.Object(
         validity_period: Type.Union([time, Type.Null()]),
         refusal: text,
         moved_until: Type.Union([time, Type.Null()], {
-          description: "Signed for the host it was moved from, it is good here until then.",
+          description: "A license signed for the previous host is valid here until this time.",
         }),
         vendor: Type.String(),
         serial: Type.Integer(),
         hardware_drift: Type.Array(Type.String(), {
-          description: "What it was signed for and the machine no longer has.",
+          description: "Hardware components in the license that this machine no longer has.",
         }),
         floating_users: Type.Integer(),
         floating_slots_in_use: Type.Integer(),
         max_consumptions: Type.Union([Type.Integer(), Type.Null()]),
         total_consumptions: Type.Integer(),
         allow_unlimited_consumptions: Type.Boolean({
-          description: "It counts without a limit; false without a maximum: it does not count.",
+          description:
+            "Consumption has no limit. false with max_consumptions null: the license does not count.",
         }),
       }),
     ),
-    doors: Type.Array(Type.Object({ door: Type.String(), close: Type.String() }), {
-      description: "What stands open, and how to close it.",
+    exposures: Type.Array(Type.Object({ finding: Type.String(), remedy: Type.String() }), {
+      description: "Open access to the server, and how to restrict it.",
     }),
     certificate: Type.Union(
       [
         Type.Object({
-          ends_at: time,
-          state: Type.Union([Type.Literal("ok"), Type.Literal("ending"), Type.Literal("ended")]),
+          expires_at: time,
+          state: Type.Union([
+            Type.Literal("ok"),
+            Type.Literal("expiring"),
+            Type.Literal("expired"),
+          ]),
         }),
         Type.Null(),
       ],
-      { description: "Of the TLS listener; null: there is none." },
+      { description: "The certificate of the TLS listener; null without a TLS listener." },
     ),
     refusals: Type.Array(
       Type.Object({ product: text, code: Type.String(), count: Type.Integer() }),
@@ -86,13 +95,13 @@ export const StatusReply = Type.Object(
 
 export type StatusReply = Static<typeof StatusReply>;
 
-type Asked = Pick<Services, "operations" | "identity" | "doors" | "certificate">;
+type Asked = Pick<Services, "operations" | "identity" | "exposures" | "certificate">;
 
 /** How the server is, for whoever asks once and for whoever watches. */
 export async function statusReply({
   operations,
   identity,
-  doors,
+  exposures,
   certificate,
 }: Asked): Promise<StatusReply> {
   const { troubles, freeBytes, slowestSync } = operations.condition();
@@ -115,7 +124,7 @@ export async function statusReply({
     storage: {
       fault: health.fault?.code ?? null,
       checkpoint_error: health.checkpointError,
-      notes: [...health.notes],
+      recovery_notes: [...health.notes],
       seq: health.seq,
       audit_seq: health.auditSeq,
       audit_gaps: auditGaps.map(({ reason, from, to, at }) => ({
@@ -125,7 +134,7 @@ export async function statusReply({
         declared_at: rfc3339(at),
       })),
       journal_bytes: health.journalBytes,
-      troubles: troubles.map(({ code, message }) => ({ code, message })),
+      warnings: troubles.map(({ code, message }) => ({ code, message })),
       free_bytes: freeBytes,
       slowest_sync_ms: Math.round(slowestSync * 10) / 10,
     },
@@ -145,11 +154,11 @@ export async function statusReply({
       total_consumptions: total,
       allow_unlimited_consumptions: terms.consumption !== null && terms.consumption.max === null,
     })),
-    doors: doors().map(({ door, close }) => ({ door, close })),
+    exposures: exposures().map(({ finding, remedy }) => ({ finding, remedy })),
     certificate: certificateReply(certificate()),
     refusals: refusals.map(({ product, code, count }) => ({ product, code, count })),
   };
 }
 
 const certificateReply = (view: CertificateView | null): StatusReply["certificate"] =>
-  view === null ? null : { ends_at: rfc3339(view.endsAt as Instant), state: view.state };
+  view === null ? null : { expires_at: rfc3339(view.endsAt as Instant), state: view.state };

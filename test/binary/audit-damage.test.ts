@@ -44,11 +44,11 @@ const done = async (folder: string, ...words: string[]): Promise<string> => {
 };
 
 /** What health tells of; that the disk of this machine is slow just now does not count. */
-async function troublesOf({ server }: Site): Promise<string[]> {
+async function warningsOf({ server }: Site): Promise<string[]> {
   const health = (await (await fetch(`${server.url}/api/v4/health`)).json()) as {
-    readonly troubles?: readonly string[];
+    readonly warnings?: readonly string[];
   };
-  return (health.troubles ?? []).filter((trouble) => trouble !== "disk_slow");
+  return (health.warnings ?? []).filter((trouble) => trouble !== "disk_slow");
 }
 
 const warning = expect.stringMatching(
@@ -143,18 +143,18 @@ describe("a changed byte in the audit log", () => {
     const site = await servedSite([], lived.folder);
     damage(lived);
     const { folder, file } = lived;
-    expect(await troublesOf(site)).toEqual([]);
+    expect(await warningsOf(site)).toEqual([]);
     const found = await asked<VerifyReply>(site, "/verify");
     expect(found).toMatchObject({ whole: false, found: expect.stringContaining(file) });
-    expect(await troublesOf(site)).toEqual(["audit_damaged"]);
+    expect(await warningsOf(site)).toEqual(["audit_damaged"]);
     const { storage } = await asked<StatusReply>(site, "/status");
-    const trouble = storage.troubles.find(({ code }) => code === "audit_damaged");
-    expect(trouble?.message).toContain(file);
-    expect(trouble?.message).toContain("berth record repair");
+    const warning = storage.warnings.find(({ code }) => code === "audit_damaged");
+    expect(warning?.message).toContain(file);
+    expect(warning?.message).toContain("berth record repair");
     const words = ["record", "repair", "--accept-gap", "x", "--yes", "--json"];
     const reply = JSON.parse(await done(folder, ...words)) as RepairReply;
     expect(reply).toMatchObject({ whole: true, declared: [{ from_line: 2, to_line: 2 }] });
-    expect(await troublesOf(site)).toEqual([]);
+    expect(await warningsOf(site)).toEqual([]);
     expect(await asked<VerifyReply>(site, "/verify")).toMatchObject({
       whole: true,
       audit_gaps: [{ reason: "damaged", from_line: 2, to_line: 2 }],

@@ -113,41 +113,41 @@ test("whoever guesses is slowed down", async () => {
 
 describe("berth status", () => {
   interface Status {
-    readonly doors: { readonly door: string; readonly close: string }[];
+    readonly exposures: { readonly finding: string; readonly remedy: string }[];
   }
 
-  /** The doors as JSON, once it is certain that the text for people names the same. */
-  async function doorsOf(site: GuardedSite): Promise<string> {
-    const { doors } = JSON.parse((await site.tell(["status", "--json"])).stdout) as Status;
+  /** The exposures of the JSON, after checking that the plain text lists the same. */
+  async function exposuresOf(site: GuardedSite): Promise<string> {
+    const { exposures } = JSON.parse((await site.tell(["status", "--json"])).stdout) as Status;
     const { stdout } = await site.tell(["status"]);
-    for (const { door, close } of doors) {
-      expect(close).not.toBe("");
-      expect(stdout).toContain(door);
-      expect(stdout).toContain(close);
+    for (const { finding, remedy } of exposures) {
+      expect(remedy).not.toBe("");
+      expect(stdout).toContain(finding);
+      expect(stdout).toContain(remedy);
     }
-    return doors.map(({ door }) => door).join("\n");
+    return exposures.map(({ finding }) => finding).join("\n");
   }
 
-  test("names every door that is open, and no more once it is closed", async () => {
+  test("lists every exposure, and none after it is closed", async () => {
     const wide = ["--client-networks", "0.0.0.0/0", "--admin-networks", "::/0,0.0.0.0/0"];
     const site = await GuardedSite.open([...wide, "--allow-plain-credentials"]);
-    const open = await doorsOf(site);
+    const open = await exposuresOf(site);
     for (const part of [
       "administration is open",
       "call without a login",
-      "applications may come from 0.0.0.0/0",
-      "administrators may come from ::/0, 0.0.0.0/0",
+      "applications may connect from 0.0.0.0/0",
+      "administrators may connect from ::/0, 0.0.0.0/0",
       "plain HTTP on 0.0.0.0:0",
       "tokens and passwords from other machines",
     ]) {
       expect(open).toContain(part);
     }
     await site.token("--name", "ops", "--days", "never");
-    expect(await doorsOf(site)).toContain("the token ops never ends");
-    expect(await doorsOf(site)).not.toContain("administration is open");
+    expect(await exposuresOf(site)).toContain("the token ops never expires");
+    expect(await exposuresOf(site)).not.toContain("administration is open");
     await site.token("--name", "short", "--days", "90");
     await site.tell(["admin", "token", "--revoke", "ops"]);
     await site.restart(["--listen", "127.0.0.1:0", "--client-auth", "login"]);
-    expect(await doorsOf(site)).toBe("");
+    expect(await exposuresOf(site)).toBe("");
   });
 });

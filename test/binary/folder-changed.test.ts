@@ -99,9 +99,9 @@ describe("when the lock file is removed under a server", () => {
     await until(() => existsSync(path), "the lock file is made again");
     expect(await register(server, "dua")).toBe(200);
     const { storage } = (await (await fetch(`${server.url}/api/admin/v1/status`)).json()) as {
-      storage: { notes: string[] };
+      storage: { recovery_notes: string[] };
     };
-    expect(storage.notes).toEqual([`${path} was removed or replaced, and was made again`]);
+    expect(storage.recovery_notes).toEqual([`${path} was removed or replaced, and was made again`]);
     expect(await server.stop()).toBe(0);
   });
 });

@@ -58,7 +58,7 @@ test.each(keptFormats())(
       pid: server.pid,
       created_at: new Date(Number(state.createdAt)).toISOString(),
       appliance: { id: state.appliance, components: ["named"], weak_binding: true },
-      storage: { fault: null, checkpoint_error: null, notes: [] },
+      storage: { fault: null, checkpoint_error: null, recovery_notes: [] },
     });
     const byId = (a: { license_id: number }, b: { license_id: number }): number =>
       a.license_id - b.license_id;

@@ -65,9 +65,9 @@ async function startedOn(folder: string): Promise<{ users: string[]; notes: stri
   const get = async (path: string): Promise<unknown> =>
     (await fetch(`${server.url}/api/admin/v1/${path}`)).json();
   const slots = (await get("registrations")) as { user: string }[];
-  const { storage } = (await get("status")) as { storage: { notes: string[] } };
+  const { storage } = (await get("status")) as { storage: { recovery_notes: string[] } };
   expect(await server.stop()).toBe(0);
-  return { users: slots.map(({ user }) => user), notes: storage.notes.join("\n") };
+  return { users: slots.map(({ user }) => user), notes: storage.recovery_notes.join("\n") };
 }
 
 test(`a restore killed ${KILLS} times leaves the old folder or the new one, and nothing is lost`, async () => {

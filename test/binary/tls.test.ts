@@ -235,7 +235,7 @@ describe("SIGHUP", () => {
     copyFileSync(kept, file("server.key"));
     await refusedAs("is not the key of");
     certifyUntil(file, Date.now() - DAY);
-    await refusedAs("it has ended");
+    await refusedAs("it has expired");
     await site.tell(["tls", "init"]);
     site.running.signal("SIGHUP");
     expect((await site.log(lines + 1)).at(-1)).toMatchObject({ level: "info" });
@@ -256,15 +256,15 @@ describe("a certificate that ends", () => {
     expect(await told(site)).toMatchObject({ state: "ok" });
     certifyUntil(file, Date.now() + 20 * DAY);
     await site.restart();
-    await site.said("the certificate ends soon");
+    await site.said("the certificate expires soon");
     expect(await told(site)).toEqual({
-      state: "ending",
+      state: "expiring",
       text: expect.stringContaining("tls init"),
     });
     certifyUntil(file, Date.now() - 1_000);
     await site.restart();
-    await site.said("the certificate ended");
-    expect(await told(site)).toEqual({ state: "ended", text: expect.stringContaining("SIGHUP") });
+    await site.said("the certificate expired");
+    expect(await told(site)).toEqual({ state: "expired", text: expect.stringContaining("SIGHUP") });
     expect((await site.get("/api/v4/health")).status).toBe(200);
   });
 });

@@ -205,7 +205,7 @@ async function overTls(folder: string, token: string): Promise<void> {
   await page.getByText("live", { exact: true }).waitFor();
   check("over TLS a token lets in, and the page lives", page.url().startsWith("https:"), url);
   await page.goto(`${url}#/settings/network`);
-  await page.getByText("Good until").waitFor();
+  await page.getByText("Valid until").waitFor();
   check("and its certificate is told", true);
   await end(visit, "TLS");
   await running.stop();

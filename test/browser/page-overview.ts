@@ -32,8 +32,8 @@ check(
 );
 
 await page.locator(".health").getByRole("link").click();
-await page.getByRole("heading", { name: "Open doors" }).waitFor();
-check("from the number of open doors one gets to them", true);
+await page.getByRole("heading", { name: "Exposures" }).waitFor();
+check("the number of exposures links to the list of them", true);
 await page.getByRole("link", { name: "Overview" }).click();
 
 // How it was: a day as the server has seen it, and a week that cannot be waited for.

@@ -175,8 +175,8 @@ await page
   .or(page.getByRole("rowheader", { name: "client_auth" }))
   .waitFor();
 check(
-  "open doors are told with how to close them",
-  await isShown(page.getByText("To close it:").first()),
+  "exposures are listed with their remedies",
+  await isShown(page.getByText("Remedy:").first()),
 );
 await opened.checkLooks("settings-network");
 

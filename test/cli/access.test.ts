@@ -31,8 +31,8 @@ describe("berth admin token", () => {
       readonly findings: readonly Finding[];
     };
     expect(findings.filter(({ found }) => found.includes("token"))).toEqual([]);
-    const { doors } = await doneJson<StatusReply>(["status", ...data]);
-    expect(doors.filter(({ door }) => door.includes("token"))).toEqual([]);
+    const { exposures } = await doneJson<StatusReply>(["status", ...data]);
+    expect(exposures.filter(({ finding }) => finding.includes("token"))).toEqual([]);
   });
 
   test("makes one without an end only where --days never says so", async () => {

@@ -32,7 +32,7 @@ describe.each(["a running server", "a stopped folder"])("of %s", (which) => {
     const status = await doneJson<StatusReply>(["status", "--data", data]);
     expect(status).toMatchObject({
       kind: "demo",
-      storage: { fault: null, notes: [] },
+      storage: { fault: null, recovery_notes: [] },
       licenses: [{ product: "DEMO", floating_slots_in_use: 2, floating_users: 5 }],
     });
     expect(status.pid === demo.pid).toBe(running);

@@ -199,7 +199,7 @@ describe("nothing in it tells who works there, where, or with what", () => {
     await done(["admin", "password", "--name", admin, "--data", data], password);
     await done(["admin", "user", "add", user, "--data", data], password);
     const status = await done(["status", "--data", data]);
-    expect(status).toContain(`the token ${token} never ends`);
+    expect(status).toContain(`the token ${token} never expires`);
 
     const during = await bundled(data, ...words);
     expect((await server.stop()).code).toBe(0);
@@ -216,8 +216,8 @@ describe("nothing in it tells who works there, where, or with what", () => {
       }
     }
     // It still tells what is wrong, and where.
-    expect(during.get("status.json")).toMatch(/the token name-\d+ never ends/);
-    expect(during.get("doctor.json")).toMatch(/the token name-\d+ never ends/);
+    expect(during.get("status.json")).toMatch(/the token name-\d+ never expires/);
+    expect(during.get("doctor.json")).toMatch(/the token name-\d+ never expires/);
     expect(broken.get("doctor.json")).toMatch(/folder-1\/state\.json/);
   });
 

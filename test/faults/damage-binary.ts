@@ -139,7 +139,7 @@ const isRefusal = (out: string): boolean =>
   out === "" || /^\{"code":"\w+","message":/.test(out.replaceAll(/\n *| (?=")/g, ""));
 
 interface Status {
-  readonly storage: { readonly seq: number; readonly notes: readonly string[] };
+  readonly storage: { readonly seq: number; readonly recovery_notes: readonly string[] };
 }
 
 /** What it says, and what it left behind: a stop folds everything into the state. */
@@ -147,7 +147,7 @@ async function wrongStart(folder: string, said: Said, expected: Expected): Promi
   if (said.code !== 0) return `should start at ${expected.seq}: ${show(said)}`;
   const { storage } = JSON.parse(said.out) as Status;
   const notes = expected.cut === null ? 0 : 1;
-  if (storage.seq !== expected.seq || storage.notes.length !== notes) {
+  if (storage.seq !== expected.seq || storage.recovery_notes.length !== notes) {
     return `should start at ${expected.seq} with ${notes} notes: ${JSON.stringify(storage)}`;
   }
   const { state } = await start(readTree(folder));

@@ -117,8 +117,10 @@ export class Clients {
 
   /** Did it find the end of an interrupted write when it started? */
   async isTornAtStart(): Promise<boolean> {
-    const status = await this.#get<{ storage: { notes: string[] } }>("/api/admin/v1/status");
-    return status.storage.notes.some((note) => note.includes(".torn"));
+    const status = await this.#get<{ storage: { recovery_notes: string[] } }>(
+      "/api/admin/v1/status",
+    );
+    return status.storage.recovery_notes.some((note) => note.includes(".torn"));
   }
 
   /** What was never answered, and one that was, again under the same key: each counts once. */

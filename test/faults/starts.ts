@@ -68,8 +68,8 @@ async function call<T>(url: string, path: string, body: object | null = null): P
 /** A new folder holds one appliance, made once, however many tried. */
 async function isNew({ pid, url }: Served): Promise<string[]> {
   const status = await call<StatusReply>(url, "/api/admin/v1/status");
-  const { seq, notes } = status.storage;
-  const found = { pid: status.pid, kind: status.kind, seq, notes };
+  const { seq, recovery_notes } = status.storage;
+  const found = { pid: status.pid, kind: status.kind, seq, notes: recovery_notes };
   const wanted = { pid, kind: "site", seq: 1, notes: [] };
   return Bun.deepEquals(found, wanted) ? [] : [`it says ${JSON.stringify(found)}`];
 }

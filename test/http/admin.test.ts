@@ -29,7 +29,7 @@ describe("status", () => {
         components: ["mac", "machine_id"],
         weak_binding: false,
       },
-      doors: [],
+      exposures: [],
       certificate: null,
       licenses: [
         {
@@ -67,7 +67,7 @@ describe("status", () => {
       ],
       refusals: [],
     });
-    expect(storage).toMatchObject({ fault: null, checkpoint_error: null, notes: [] });
+    expect(storage).toMatchObject({ fault: null, checkpoint_error: null, recovery_notes: [] });
     expect(storage.seq).toBe(site.written());
     expect(storage.journal_bytes).toBeGreaterThan(0);
   });

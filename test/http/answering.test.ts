@@ -218,7 +218,7 @@ describe("a bug of ours", () => {
       audit: broken as AuditMaintenance,
       access: { isClaimed: () => false } as Access,
       streams: broken as Streams,
-      doors: () => [],
+      exposures: () => [],
       certificate: () => null,
       served: null,
     };

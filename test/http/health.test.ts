@@ -17,11 +17,11 @@ test("a disk with little room left is told before it is full", async () => {
   const disk = new FaultyDisk();
   const site = await openAppliance({ disk });
   disk.room = 1024 * 1024;
-  expect(expectOk(await site.get(HEALTH))).toEqual({ status: "degraded", troubles: ["disk_low"] });
+  expect(expectOk(await site.get(HEALTH))).toEqual({ status: "degraded", warnings: ["disk_low"] });
   const { storage } = expectOk(await site.status());
   expect(storage.fault).toBeNull();
   expect(storage.free_bytes).toBeLessThanOrEqual(1024 * 1024);
-  expect(storage.troubles).toEqual([
+  expect(storage.warnings).toEqual([
     { code: "disk_low", message: expect.stringMatching(/^1 MiB are left on the disk of /) },
   ]);
   expectOk(await site.register({ user: "ada" }));

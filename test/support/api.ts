@@ -121,7 +121,7 @@ export async function openAppliance(options: ApplianceOptions = {}): Promise<App
     streams: new Streams(),
     record: new RecordReading(store),
     audit: new AuditMaintenance(store),
-    doors: () => [],
+    exposures: () => [],
     certificate: () => null,
     served: options.served?.(folder) ?? null,
   };

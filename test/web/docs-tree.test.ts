@@ -36,7 +36,7 @@ test("an object's parts are told by name, with what they mean and whether they a
     plain(
       Type.Object({
         id: Type.Integer({ description: "Its number." }),
-        troubles: Type.Optional(Type.Array(Type.String())),
+        warnings: Type.Optional(Type.Array(Type.String())),
       }),
     ),
   );
@@ -44,7 +44,7 @@ test("an object's parts are told by name, with what they mean and whether they a
   expect(children).toEqual([
     { name: "id", type: "integer", description: "Its number.", optional: false, children: [] },
     {
-      name: "troubles",
+      name: "warnings",
       type: "array of strings",
       description: "",
       optional: true,

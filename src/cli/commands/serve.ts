@@ -25,7 +25,7 @@ export const serve: Command = {
 const nothingToPrepare = async (): Promise<void> => {};
 
 async function banner(
-  { operations, access, doors, certificate, url, tlsUrl, folder }: Server,
+  { operations, access, exposures, certificate, url, tlsUrl, folder }: Server,
   given: Given,
 ): Promise<void> {
   const status = await operations.status();
@@ -51,7 +51,7 @@ async function banner(
         "  administration",
         access.isClaimed() ? "with a credential" : "from this machine only, without a login",
       ],
-      ["  open doors", `${doors().length}; berth status names them, and how to close them`],
+      ["  open doors", `${exposures().length}; berth status names them, and how to close them`],
     ]),
   );
   const ends = certificate();

@@ -82,7 +82,7 @@ ${table([
 ])}
 
 next:
-  ${binary} status                       how it is, and which doors are open
+  ${binary} status                       server state, and its exposures
   ${binary} trust add trust.jwt          the vendor whose licenses it takes
   ${binary} license request --out FILE   what to send to the vendor
   ${binary} doctor                       is there anything an operator should know?`;

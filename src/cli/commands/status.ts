@@ -35,12 +35,12 @@ function text(
     storage,
     licenses,
     refusals,
-    doors,
+    exposures,
     certificate,
   }: StatusReply,
 ): string {
   const running = pid === process.pid ? "no server is running" : `served by process ${pid}`;
-  const { fault, troubles, notes, seq, audit_seq, free_bytes, slowest_sync_ms } = storage;
+  const { fault, warnings, recovery_notes, seq, audit_seq, free_bytes, slowest_sync_ms } = storage;
   const gaps = storage.audit_gaps.map(({ from_line: from, to_line: to, reason }) =>
     gapText({ from, to, reason }),
   );
@@ -58,14 +58,14 @@ function text(
     ["clock", now],
     ...(certificate === null
       ? []
-      : [["certificate", certificateText(certificate.state, certificate.ends_at)]]),
+      : [["certificate", certificateText(certificate.state, certificate.expires_at)]]),
     [
       "disk",
-      `${fault ?? (troubles.length === 0 ? "ok" : "degraded")}${free}; changes written: ${seq}, on record: ${audit_seq}; slowest sync of late: ${slowest_sync_ms} ms`,
+      `${fault ?? (warnings.length === 0 ? "ok" : "degraded")}${free}; changes written: ${seq}, on record: ${audit_seq}; slowest sync of late: ${slowest_sync_ms} ms`,
     ],
-    ...troubles.map(({ code, message }) => [code, message]),
+    ...warnings.map(({ code, message }) => [code, message]),
     ...gaps.map((gap) => ["audit log", gap]),
-    ...notes.map((note) => ["note", note]),
+    ...recovery_notes.map((note) => ["note", note]),
   ];
   const rows = licenses.map((license) => [
     license.product,
@@ -93,9 +93,14 @@ function text(
   return [
     table([...facts, ...moved, ...drift]),
     rows.length === 0 ? "no licenses yet" : table([header, ...rows]),
-    ...(doors.length === 0
+    ...(exposures.length === 0
       ? []
-      : [table([["OPEN DOOR", "TO CLOSE IT"], ...doors.map(({ door, close }) => [door, close])])]),
+      : [
+          table([
+            ["EXPOSURE", "REMEDY"],
+            ...exposures.map(({ finding, remedy }) => [finding, remedy]),
+          ]),
+        ]),
     ...(denied.length === 0 ? [] : [table([["PRODUCT", "REFUSED", "TIMES"], ...denied])]),
   ].join("\n\n");
 }

@@ -12,7 +12,7 @@ export function siteFindings(status: StatusReply, clock: ClockReply): Finding[] 
     return [finding("moved", "warning", found, "remove it once it is served there")];
   }
   return [
-    ...status.storage.troubles.map(({ code, message }) =>
+    ...status.storage.warnings.map(({ code, message }) =>
       finding(code, "warning", message, "berth status tells how it goes on"),
     ),
     ...(status.storage.fault === null
@@ -22,10 +22,12 @@ export function siteFindings(status: StatusReply, clock: ClockReply): Finding[] 
     ...licenseFindings(status),
     ...hardwareFindings(status),
     // What is open is known of a server that runs: without one, nobody listens.
-    ...(status.doors.length === 0 && isServed
+    ...(status.exposures.length === 0 && isServed
       ? [ok("doors", "none is open that need not be")]
       : []),
-    ...status.doors.map(({ door, close }) => finding("door", "note", door, close)),
+    ...status.exposures.map((exposure) =>
+      finding("door", "note", exposure.finding, exposure.remedy),
+    ),
   ];
 }
 

@@ -14,17 +14,20 @@ export const health = ({ operations }: RouteDeps) =>
       if (retired !== null) return refuse({ code: "moved_away", at: retired.at });
       const { troubles } = operations.condition();
       if (troubles.length === 0) return { status: "ok" };
-      return { status: "degraded", troubles: troubles.map(({ code }) => code) };
+      return { status: "degraded", warnings: troubles.map(({ code }) => code) };
     },
     describe({
       id: "getHealth",
-      summary: "Is it ready?",
+      summary: "Get server health",
       description:
-        "503 while it cannot write, 409 where it was moved away. `degraded`: it serves, and an operator should look (`berth status`).",
+        "503 while the server cannot write, 409 after it was moved to another host. `degraded`: " +
+        "the server works, but an operator should run `berth status`.",
       reply: Type.Object(
         {
           status: Type.Union([Type.Literal("ok"), Type.Literal("degraded")]),
-          troubles: Type.Optional(Type.Array(Type.String())),
+          warnings: Type.Optional(
+            Type.Array(Type.String(), { description: "Codes of what is wrong; only if degraded." }),
+          ),
         },
         { title: "Health" },
       ),

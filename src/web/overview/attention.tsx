@@ -37,7 +37,7 @@ function mattersOf(known: StatusReply): Matter[] {
     ...(storage.fault === null
       ? []
       : [{ kind: "bad" as const, text: `${overview.trouble}: ${storage.fault}` }]),
-    ...storage.troubles.map(({ message }) => ({ kind: "warn" as const, text: message })),
+    ...storage.warnings.map(({ message }) => ({ kind: "warn" as const, text: message })),
     ...licenses.flatMap((license) => ofLicense(license, known.now)),
   ];
   return matters.toSorted((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind));

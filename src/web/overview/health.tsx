@@ -20,11 +20,11 @@ export function Health({ known }: { known: StatusReply }) {
     ],
     [health.version, known.version],
     [
-      health.doors,
-      known.doors.length === 0 ? (
-        health.noDoors
+      health.exposures,
+      known.exposures.length === 0 ? (
+        health.noExposures
       ) : (
-        <a href={linkTo("settings", "network")}>{number(known.doors.length)}</a>
+        <a href={linkTo("settings", "network")}>{number(known.exposures.length)}</a>
       ),
     ],
   ];
@@ -41,6 +41,6 @@ const Bad = ({ children }: { children: string }) => <span class="bad">{children}
 function Certificate({ certificate }: Pick<StatusReply, "certificate">) {
   const { health } = overview;
   if (certificate === null) return health.noCertificate;
-  const until = health.until(date(certificate.ends_at));
+  const until = health.until(date(certificate.expires_at));
   return certificate.state === "ok" ? until : <Bad>{until}</Bad>;
 }

@@ -27,7 +27,7 @@ function Told({ told }: { told: SettingsReply }) {
         <Standing told={told} />
         <Certificate certificate={known.certificate} />
       </section>
-      <Doors doors={known.doors} />
+      <Exposures exposures={known.exposures} />
       <section class="card">
         <h3>{network.all}</h3>
         <All told={told} />
@@ -66,14 +66,14 @@ const Listener = ({ address, tls }: SettingsReply["listeners"][number]) => (
 );
 
 function Certificate({ certificate }: { certificate: StatusReply["certificate"] }) {
-  const state = certificate?.state ?? "ended";
+  const state = certificate?.state ?? "expired";
   return (
     <>
       <h4>{network.certificate}</h4>
       <p class={state === "ok" ? "" : certificate === null ? "quiet" : "bad"}>
         {certificate === null
           ? network.noCertificate
-          : network.states[state](date(certificate.ends_at))}
+          : network.states[state](date(certificate.expires_at))}
       </p>
       <p>{network.renew}</p>
       <Command text={network.renewCommand} />
@@ -81,17 +81,17 @@ function Certificate({ certificate }: { certificate: StatusReply["certificate"] 
   );
 }
 
-function Doors({ doors }: { doors: StatusReply["doors"] }) {
+function Exposures({ exposures }: Pick<StatusReply, "exposures">) {
   return (
     <section class="card">
-      <h3>{network.doors}</h3>
-      {doors.length === 0 && <p>{network.noDoors}</p>}
+      <h3>{network.exposures}</h3>
+      {exposures.length === 0 && <p>{network.noExposures}</p>}
       <ul class="rows">
-        {doors.map(({ door, close }) => (
-          <li key={door} class="door">
-            <p>{door}</p>
+        {exposures.map(({ finding, remedy }) => (
+          <li key={finding} class="exposure">
+            <p>{finding}</p>
             <p>
-              <span class="quiet">{network.close}</span> <code>{close}</code>
+              <span class="quiet">{network.remedy}</span> <code>{remedy}</code>
             </p>
           </li>
         ))}
