@@ -101,10 +101,10 @@ export const option = {
     help: "write the lines as they stand to this new file",
     path: true,
   },
-  span: {
-    name: "span",
+  range: {
+    name: "range",
     type: "string",
-    value: "SPAN",
+    value: "RANGE",
     help: "how far back: day, week or month",
     fallback: () => "day",
     check: oneOf("day", "week", "month"),

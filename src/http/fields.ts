@@ -88,7 +88,7 @@ export const fields = {
   month: field("A month of the audit log, as its files are named: YYYY-MM."),
   note: field("What the audit log shall say about it.", { bytes: INFO_BYTES }),
   appliance: field("This appliance, by its id; berth status tells it."),
-  span: field("day, week or month: how far back; day when left out."),
+  range: field("How far back: day (default), week or month."),
   wait: field(
     "true: not before all of the record is read that it takes. A JSON boolean is understood too.",
     { tolerates: "boolean" },

@@ -10,7 +10,7 @@ const text = Type.Union([Type.String(), Type.Null()]);
 export const EntryReply = Type.Object(
   {
     seq: Type.Integer({ description: "The line of the record; what one call did shares a line." }),
-    part: Type.Integer({ description: "Which event of its line, from 0 on." }),
+    event_index: Type.Integer({ description: "Index of the event within its line, from 0." }),
     at: Type.String({ format: "date-time", description: "When it happened." }),
     type: Type.String(),
     product: text,
@@ -30,7 +30,13 @@ export const EntryReply = Type.Object(
 export type EntryReply = Static<typeof EntryReply>;
 
 export function entryReply({ seq, part, event, product }: Entry): EntryReply {
-  const told = { seq, part, at: rfc3339(event.at), type: event.type, ...tell(event) };
+  const told = {
+    seq,
+    event_index: part,
+    at: rfc3339(event.at),
+    type: event.type,
+    ...tell(event),
+  };
   if (!isKnown(event)) {
     return { ...told, product: null, license_id: null, user: null, peer: null, detail: {} };
   }

@@ -11,7 +11,7 @@ export const SettingsReply = Type.Object(
       Type.Object({
         name: text,
         value: Type.Union([text, Type.Boolean(), Type.Array(text)]),
-        from: Type.String({ description: "A flag, a variable, a file, or default." }),
+        source: Type.String({ description: "A flag, a variable, a file, or default." }),
       }),
     ),
     networks: Type.Object(

@@ -42,7 +42,7 @@ const usual = (papers: Papers): Values => ({
   vendor: fixed(papers.other.vendor.vendor),
   // Never the right one: what is moved away grants nothing any more.
   appliance: fixed("0000000000000000"),
-  span: fixed("day", "week", "month", ""),
+  range: fixed("day", "week", "month", ""),
   since: fixed(soon(1), soon(-1), ""),
   until: fixed(soon(1), soon(-1), ""),
   before: fixed("1", "500", "1000000", ""),

@@ -159,7 +159,7 @@ describe("what the commands tell, the routes tell", () => {
     onTestFinished(() => server.kill());
     const site = { folder, server };
     const reply = await asked<SettingsReply>(site, "/settings");
-    const shown = reply.settings.map(({ name, value, from }) => [name, { value, from }]);
+    const shown = reply.settings.map(({ name, value, source }) => [name, { value, source }]);
     expect(Object.fromEntries(shown)).toEqual(await told("config", ...words));
     expect(reply.networks).toEqual({ client: ["127.0.0.0/8"], admin: ["127.0.0.0/8"] });
     const address = new URL(server.url).host;

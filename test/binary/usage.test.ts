@@ -45,7 +45,7 @@ test("what was in use outlives a stop and a kill, and the command line tells of 
   expect([beside.code, beside.stderr]).toEqual([0, ""]);
   await second.kill();
 
-  const alone = await runBinary(["usage", "--data", folder, "--span", "month"]);
+  const alone = await runBinary(["usage", "--data", folder, "--range", "month"]);
   expect([alone.code, alone.stderr]).toEqual([0, ""]);
   const steps = ["5 minutes", "2 hours"];
   for (const [place, { stdout }] of [beside, alone].entries()) {
@@ -73,11 +73,11 @@ test("what was in use outlives a stop and a kill, and the command line tells of 
   }
   const json = await runBinary(["usage", "--data", folder, "--json"]);
   const reply = JSON.parse(json.stdout) as UsageReply;
-  expect([reply.span, reply.complete, peakOf(reply)]).toEqual(["day", true, 3]);
+  expect([reply.range, reply.complete, peakOf(reply)]).toEqual(["day", true, 3]);
 });
 
-test("a span that there is not is misuse", async () => {
-  const { code, stderr } = await runBinary(["usage", "--data", tempFolder(), "--span", "year"]);
+test("an unknown --range is a usage error", async () => {
+  const { code, stderr } = await runBinary(["usage", "--data", tempFolder(), "--range", "year"]);
   expect(code).toBe(2);
-  expect(stderr).toContain("--span must be one of day, week, month");
+  expect(stderr).toContain("--range must be one of day, week, month");
 });

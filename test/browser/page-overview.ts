@@ -46,7 +46,7 @@ let isAnswered = false;
 let keepWaiting = (): void => {};
 const isAskedAgain = new Promise<void>((resolve) => (keepWaiting = resolve));
 await page.route("**/api/admin/v1/usage?*", async (route) => {
-  if (!route.request().url().endsWith("span=week")) return;
+  if (!route.request().url().endsWith("range=week")) return;
   if (isAnswered) return keepWaiting();
   isAnswered = true;
   await route.fulfill({ json: usageOver("week") });
@@ -181,7 +181,7 @@ function usageOver(span: string): object {
         ? most
         : Math.round((most / 2) * (1 + Math.sin(step / slow)));
   return {
-    span,
+    range: span,
     from: new Date(to - steps * minutes * 60_000).toISOString(),
     to: new Date(to).toISOString(),
     step_minutes: minutes,

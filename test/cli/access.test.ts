@@ -24,8 +24,8 @@ describe("berth admin token", () => {
     const data = await site();
     expect(await done(["admin", "token", "--name", "ops", ...data])).toMatch(/^token ops, until /);
     const { tokens } = await doneJson<AccessReply>(["admin", "user", "list", ...data]);
-    const [{ made_at, ends_at } = { made_at: "", ends_at: "" }] = tokens;
-    expect(Date.parse(ends_at ?? "") - Date.parse(made_at)).toBe(365 * DAY);
+    const [{ created_at, expires_at } = { created_at: "", expires_at: "" }] = tokens;
+    expect(Date.parse(expires_at ?? "") - Date.parse(created_at)).toBe(365 * DAY);
     await start(["serve", ...data]);
     const { findings } = JSON.parse((await berth(["doctor", "--json", ...data])).stdout) as {
       readonly findings: readonly Finding[];
@@ -38,7 +38,7 @@ describe("berth admin token", () => {
   test("makes one without an end only where --days never says so", async () => {
     const data = await site();
     const made = await doneJson(["admin", "token", "--name", "ops", "--days", "never", ...data]);
-    expect(made).toMatchObject({ name: "ops", ends_at: null });
+    expect(made).toMatchObject({ name: "ops", expires_at: null });
   });
 
   test.each(["0", "-1", "x", "10000", "1.5"])("refuses --days %s as misuse", async (days) => {
@@ -88,9 +88,9 @@ describe("doctor on tokens", () => {
   const day = (days: number): string => new Date(Date.parse(NOW) + days * DAY).toISOString();
   const token = (name: string, made: number, ends: number | null) => ({
     name,
-    made_at: day(made),
-    ends_at: ends === null ? null : day(ends),
-    has_ended: ends !== null && ends <= 0,
+    created_at: day(made),
+    expires_at: ends === null ? null : day(ends),
+    is_expired: ends !== null && ends <= 0,
   });
   const said = (...tokens: ReturnType<typeof token>[]) =>
     tokenFindings(tokens, NOW).map(({ level, found, advice }) => [level, found, advice]);

@@ -5,7 +5,7 @@ import { buildBinary } from "../support/binary.ts";
 import { berth, done, doneJson } from "../support/berth.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-type Settings = Record<string, { readonly value: unknown; readonly from: string }>;
+type Settings = Record<string, { readonly value: unknown; readonly source: string }>;
 
 function configFile(text: string): string {
   const path = join(tempFolder(), "berth.toml");
@@ -18,14 +18,14 @@ const settings = (words: readonly string[], env: Record<string, string> = {}): P
 
 test("the defaults are shown, and are not of the working folder", async () => {
   expect(await settings([])).toEqual({
-    data: { value: join(dirname(buildBinary()), "data"), from: "default" },
-    listen: { value: "0.0.0.0:8080", from: "default" },
-    "client-auth": { value: "open", from: "default" },
-    "max-slots-per-user": { value: "0", from: "default" },
-    "max-slots-per-peer": { value: "0", from: "default" },
-    "audit-budget": { value: "64", from: "default" },
-    log: { value: "usual", from: "default" },
-    "history-keep-months": { value: "0", from: "default" },
+    data: { value: join(dirname(buildBinary()), "data"), source: "default" },
+    listen: { value: "0.0.0.0:8080", source: "default" },
+    "client-auth": { value: "open", source: "default" },
+    "max-slots-per-user": { value: "0", source: "default" },
+    "max-slots-per-peer": { value: "0", source: "default" },
+    "audit-budget": { value: "64", source: "default" },
+    log: { value: "usual", source: "default" },
+    "history-keep-months": { value: "0", source: "default" },
   });
 });
 
@@ -35,23 +35,23 @@ test("flags go before the environment, that before the file, that before the def
   const file = ["--config", path];
   expect((await settings([...file, "--listen", "3.3.3.3:3"], env))["listen"]).toEqual({
     value: "3.3.3.3:3",
-    from: "--listen",
+    source: "--listen",
   });
   expect(await settings(file, env)).toMatchObject({
-    listen: { value: "2.2.2.2:2", from: "BERTH_LISTEN" },
-    data: { value: "/variable", from: "BERTH_DATA" },
+    listen: { value: "2.2.2.2:2", source: "BERTH_LISTEN" },
+    data: { value: "/variable", source: "BERTH_DATA" },
     "client-networks": { value: ["::1"], from: path },
-    config: { value: path, from: "--config" },
+    config: { value: path, source: "--config" },
   });
-  expect((await settings(file))["listen"]).toEqual({ value: "1.1.1.1:1", from: path });
-  expect((await settings([]))["listen"]).toMatchObject({ from: "default" });
+  expect((await settings(file))["listen"]).toEqual({ value: "1.1.1.1:1", source: path });
+  expect((await settings([]))["listen"]).toMatchObject({ source: "default" });
 });
 
 test("the file may be named by the environment", async () => {
   const path = configFile('listen = "1.1.1.1:1"\n');
   expect(await settings([], { BERTH_CONFIG: path })).toMatchObject({
     listen: { value: "1.1.1.1:1", from: path },
-    config: { value: path, from: "BERTH_CONFIG" },
+    config: { value: path, source: "BERTH_CONFIG" },
   });
 });
 

@@ -16,7 +16,7 @@ listen_tls = "127.0.0.1:18443"
 client_auth = "login"
 `;
 
-type Settings = Record<string, { readonly value: unknown; readonly from: string }>;
+type Settings = Record<string, { readonly value: unknown; readonly source: string }>;
 
 interface Report {
   readonly worst: string;
@@ -34,8 +34,8 @@ describe.skipIf(!canMount)("on a machine with an installed service", () => {
       listen: { value: "127.0.0.1:18080", from: FILE },
       "listen-tls": { value: "127.0.0.1:18443", from: FILE },
       "client-auth": { value: "login", from: FILE },
-      log: { value: "usual", from: "default" },
-      config: { value: FILE, from: "default" },
+      log: { value: "usual", source: "default" },
+      config: { value: FILE, source: "default" },
     });
   });
 
@@ -43,15 +43,15 @@ describe.skipIf(!canMount)("on a machine with an installed service", () => {
     const { run } = installedMachine(SETTINGS);
     const elsewhere = await run("config", "--json", "--data", "/srv/other");
     const settings = JSON.parse(elsewhere.stdout) as Settings;
-    expect(settings["listen"]).toEqual({ value: "0.0.0.0:8080", from: "default" });
+    expect(settings["listen"]).toEqual({ value: "0.0.0.0:8080", source: "default" });
     expect(settings["config"]).toBeUndefined();
     const named = await run("config", "--json", "--config", "/dev/null");
-    expect((JSON.parse(named.stdout) as Settings)["client-auth"]?.from).toBe("default");
+    expect((JSON.parse(named.stdout) as Settings)["client-auth"]?.source).toBe("default");
   });
 
   test("berth config without such a file shows the defaults", async () => {
     const { code, stdout } = await installedMachine(null).run("config", "--json");
-    expect([code, (JSON.parse(stdout) as Settings)["listen"]?.from]).toEqual([0, "default"]);
+    expect([code, (JSON.parse(stdout) as Settings)["listen"]?.source]).toEqual([0, "default"]);
   });
 
   test("every command on the service's folder follows its file to the data folder", async () => {

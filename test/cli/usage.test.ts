@@ -41,7 +41,7 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   "move out": [...SITE, "yes", "json"],
   "move in": ["data", "config", "json"],
   slots: [...SITE, "product", "local", "json"],
-  usage: [...SITE, "span", "json"],
+  usage: [...SITE, "range", "json"],
   release: [...SITE, "product", "user", "json"],
   "license request": [...SITE, "product", "license-key", "out", "qr", "json"],
   "license add": [...SITE, "json"],

@@ -109,19 +109,22 @@ describe("administration with a credential in force", () => {
 });
 
 test("whoever asks who may get in is told whose credential they showed", async () => {
-  const you = async (site: Appliance, headers: Sent = {}): Promise<unknown> => {
-    const [, reply] = await site.get<{ readonly you: unknown }>("/api/admin/v1/access", headers);
-    return reply.you;
+  const signedInAs = async (site: Appliance, headers: Sent = {}): Promise<unknown> => {
+    const [, reply] = await site.get<{ readonly signed_in_as: unknown }>(
+      "/api/admin/v1/access",
+      headers,
+    );
+    return reply.signed_in_as;
   };
-  expect(await you(await openAppliance())).toBeNull();
+  expect(await signedInAs(await openAppliance())).toBeNull();
   const { site, valid } = await claimed();
   // A user of the same name as a token is somebody else.
   const { access } = site.services;
   await access.setUser("valid", "admin", PASSWORD, "test");
   const login = await access.login("valid", PASSWORD, "test");
-  expect(await you(site, bearer(valid))).toEqual({ name: "valid", by: "token" });
+  expect(await signedInAs(site, bearer(valid))).toEqual({ name: "valid", credential: "token" });
   const session = login.ok ? login.value.token : "";
-  expect(await you(site, bearer(session))).toEqual({ name: "valid", by: "user" });
+  expect(await signedInAs(site, bearer(session))).toEqual({ name: "valid", credential: "user" });
 });
 
 describe("applications, where people log in", () => {

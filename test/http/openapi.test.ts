@@ -256,7 +256,7 @@ describe("the documented reply is the real one", () => {
       return site.post("/api/admin/v1/access/users/remove", { name: "ada" });
     },
     "GET /api/admin/v1/status": (site) => site.status(),
-    "GET /api/admin/v1/usage": (site) => site.get("/api/admin/v1/usage?span=week&wait=true"),
+    "GET /api/admin/v1/usage": (site) => site.get("/api/admin/v1/usage?range=week&wait=true"),
     "GET /api/admin/v1/licenses": (site) => site.licenses(),
     "GET /api/admin/v1/audit": (site) => site.get("/api/admin/v1/audit"),
     "POST /api/admin/v1/audit/repair": (site) => site.post("/api/admin/v1/audit/repair", {}),

@@ -49,7 +49,7 @@ test("an entry for an event of a newer version says so, and shows nothing that i
   const event = JSON.parse(text) as Event;
   expect(entryReply({ seq: 9, part: 0, event, product: null })).toEqual({
     seq: 9,
-    part: 0,
+    event_index: 0,
     at: "2026-03-02T09:00:00.000Z",
     type: "SlotLent",
     product: null,
@@ -64,9 +64,9 @@ test("an entry for an event of a newer version says so, and shows nothing that i
 describe("the record", () => {
   test("tells what happened, newest first, in plain names", async () => {
     const site = await inUse();
-    const { events, next, reached } = await recordOf(site);
+    const { events, next, scanned_until } = await recordOf(site);
     expect(next).toBeNull();
-    expect(reached).toBe("2026-03-02T09:00:00.000Z");
+    expect(scanned_until).toBe("2026-03-02T09:00:00.000Z");
     expect(events.map(({ type }) => type)).toEqual([
       "SlotReleased",
       "ConsumptionAdded",
@@ -84,7 +84,7 @@ describe("the record", () => {
     const taken = events.findLast(({ type }) => type === "SlotTaken");
     expect(taken).toEqual({
       seq: expect.any(Number),
-      part: 0,
+      event_index: 0,
       at: "2026-03-02T09:00:00.000Z",
       type: "SlotTaken",
       product: "cad",

@@ -19,8 +19,8 @@ describe("the answer", () => {
   ] as const)("%s has %i steps of %i minutes", async (span, steps, step) => {
     const site = await openAppliance({ licenses: { 1: {}, 2: { product: "cam", slots: 7 } } });
     expectOk(await site.register({ user: "ada", product: "cam" }));
-    const reply = await asked(site, `?span=${span}&wait=true`);
-    expect(reply).toMatchObject({ span, step_minutes: step, complete: true, refusals: [] });
+    const reply = await asked(site, `?range=${span}&wait=true`);
+    expect(reply).toMatchObject({ range: span, step_minutes: step, complete: true, refusals: [] });
     expect(Date.parse(reply.to) - Date.parse(reply.from)).toBe(steps * step * MINUTE);
     expect(Date.parse(reply.to) % (step * MINUTE)).toBe(0);
     expect(Date.parse(reply.to)).toBeWithin(site.clock.now + 1, site.clock.now + 2 * HOUR + 1);
@@ -38,15 +38,15 @@ describe("the answer", () => {
 
   test("is a day's unless something else is asked for", async () => {
     const site = await openAppliance();
-    expect((await asked(site, "")).span).toBe("day");
-    expect((await asked(site, "?span=")).span).toBe("day");
-    expect((await asked(site, "?Span=week")).span).toBe("week");
+    expect((await asked(site, "")).range).toBe("day");
+    expect((await asked(site, "?range=")).range).toBe("day");
+    expect((await asked(site, "?Range=week")).range).toBe("week");
   });
 
   test.each([
-    ["?span=year", "invalid_parameter"],
-    ["?span=DAY", "invalid_parameter"],
-    ["?span=toString", "invalid_parameter"],
+    ["?range=year", "invalid_parameter"],
+    ["?range=DAY", "invalid_parameter"],
+    ["?range=toString", "invalid_parameter"],
     ["?wait=perhaps", "invalid_boolean"],
   ])("%s is refused with %s", async (query, code) => {
     expectRefusal(await (await openAppliance()).get(`${USAGE}${query}`), 400, code);
@@ -149,14 +149,14 @@ describe("what was in use", () => {
     await site.stop();
     const again = await openAppliance({ licenses: {}, folder: site.folder });
     again.clock.now = hours(24 * 29);
-    const month = await asked(again, "?span=month&wait=true");
+    const month = await asked(again, "?range=month&wait=true");
     const [license] = month.licenses;
     const began = instant(Date.parse(month.from));
     const busy = license?.in_use.flatMap((count, place) => (count ? [[place, count]] : []));
     const first = Math.floor((hours(0) - began) / (120 * MINUTE));
     expect(busy).toEqual([0, 1, 2, 3, 4, 5].map((n) => [first + n, n < 1 ? 2 : 1]));
     again.clock.now = hours(24 * 31);
-    const later = await asked(again, "?span=month");
+    const later = await asked(again, "?range=month");
     expect(later.licenses[0]?.in_use).toEqual(Array<number>(360).fill(0));
   });
 });

@@ -5,7 +5,7 @@ import { Reading } from "../../src/web/record/reading.ts";
 
 const entry = (seq: number): EntryReply => ({
   seq,
-  part: 0,
+  event_index: 0,
   at: "2026-01-01T00:00:00.000Z",
   type: "SlotTaken",
   product: "cad",
@@ -37,7 +37,7 @@ class Record {
       if (events.length === Number(limit)) break;
       if (this.#fits(seq)) events.push(entry(seq));
     }
-    return { events, next: seq > 0 ? String(seq + 1) : null, reached: null };
+    return { events, next: seq > 0 ? String(seq + 1) : null, scanned_until: null };
   };
 }
 

@@ -17,7 +17,7 @@ const license = (license_id: number, product: string, in_use: (number | null)[])
 });
 
 const reply = (differing: Partial<UsageReply>): UsageReply => ({
-  span: "day",
+  range: "day",
   from: "2026-03-02T09:00:00.000Z",
   to: "2026-03-02T09:15:00.000Z",
   step_minutes: 5,

@@ -33,7 +33,7 @@ const token: Command = {
         printJson(made);
         return DONE;
       }
-      print(`token ${made.name}${made.ends_at === null ? "" : `, until ${made.ends_at}`}`);
+      print(`token ${made.name}${made.expires_at === null ? "" : `, until ${made.expires_at}`}`);
       print("send it as Authorization: Bearer; it is not shown again:");
       print(made.token);
       return DONE;
@@ -103,14 +103,20 @@ const listUsers: Command = {
 
 function text({ tokens, users }: AccessReply): string {
   const rows = [
-    ...tokens.map(({ name, made_at, ends_at, has_ended }) => [
+    ...tokens.map(({ name, created_at, expires_at, is_expired }) => [
       "token",
       name,
       "admin",
-      made_at,
-      has_ended ? `${ends_at}, has ended` : (ends_at ?? "never"),
+      created_at,
+      is_expired ? `${expires_at}, expired` : (expires_at ?? "never"),
     ]),
-    ...users.map(({ name, role, set_at }) => ["user", name, role, set_at, "never"]),
+    ...users.map(({ name, role, password_set_at }) => [
+      "user",
+      name,
+      role,
+      password_set_at,
+      "never",
+    ]),
   ];
   if (rows.length === 0) {
     return "no credential yet: administration is open on this machine (berth admin token)";

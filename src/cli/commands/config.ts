@@ -13,7 +13,9 @@ export const configCommand: Command = {
     const settings = settingsIn(given);
     if (isSet(given, "json")) {
       printJson(
-        Object.fromEntries(settings.map(({ name, value, from }) => [name, { value, from }])),
+        Object.fromEntries(
+          settings.map(({ name, value, from }) => [name, { value, source: from }]),
+        ),
       );
     } else {
       print(table(settings.map(({ name, value, from }) => [name, String(value), from])));

@@ -36,7 +36,7 @@ const out: Command = {
       throw new Failure("a demo is not moved", "berth demo begins anew anywhere");
     const question = `${folder} will serve nobody any more; go on?`;
     await confirm(given, question);
-    const { move, at } = (await reach(place(given), (call) =>
+    const { move_id, moved_at } = (await reach(place(given), (call) =>
       call("POST", "/api/admin/v1/move", { appliance }),
     )) as MoveReply;
     const verified = await write(folder, file).catch((error: unknown) => {
@@ -49,7 +49,8 @@ const out: Command = {
     const { licenses, registrations } = verified;
     warnOfDamage(file, verified);
     if (isSet(given, "json")) {
-      printJson({ path: file, move, at, licenses, registrations, ...damageIn(verified) });
+      const facts = { move_id, moved_at, licenses, registrations, ...damageIn(verified) };
+      printJson({ path: file, ...facts });
       return DONE;
     }
     print(`${file} holds ${count(licenses, "license")} and ${count(registrations, "registration")}

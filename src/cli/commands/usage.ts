@@ -9,12 +9,12 @@ export const usageCommand: Command = {
   name: "usage",
   everyday: true,
   summary: "how much was in use, and what was refused",
-  options: [option.data, option.identity, option.config, option.span, option.json],
-  examples: ["berth usage", "berth usage --span month --json"],
+  options: [option.data, option.identity, option.config, option.range, option.json],
+  examples: ["berth usage", "berth usage --range month --json"],
   run(given) {
     return reach(place(given), async (call) => {
       // Whoever reads it once wants all of it.
-      const path = `/api/admin/v1/usage?wait=true&span=${stringOf(given, "span")}`;
+      const path = `/api/admin/v1/usage?wait=true&range=${stringOf(given, "range")}`;
       const reply = (await call("GET", path)) as UsageReply;
       if (isSet(given, "json")) {
         printJson(reply);
@@ -31,7 +31,7 @@ export const usageCommand: Command = {
 type Steps = readonly (number | null)[];
 
 function text(
-  { span, from, to, step_minutes, licenses, refusals }: UsageReply,
+  { range, from, to, step_minutes, licenses, refusals }: UsageReply,
   now: ReadonlyMap<number, number>,
 ): string {
   const header = [
@@ -41,7 +41,7 @@ function text(
     "PEAK",
     "MEAN PEAK",
     "NOW",
-    `THE ${span.toUpperCase()}`,
+    `THE ${range.toUpperCase()}`,
   ];
   const rows = licenses.map(({ product, license_id, floating_users, in_use }) => [
     product,

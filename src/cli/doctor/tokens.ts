@@ -11,7 +11,7 @@ type Token = AccessReply["tokens"][number];
 export function tokenFindings(tokens: readonly Token[], now: string): Finding[] {
   const newest = tokens
     .filter(({ name }) => isServiceToken(name))
-    .toSorted((a, b) => Date.parse(b.made_at) - Date.parse(a.made_at))[0];
+    .toSorted((a, b) => Date.parse(b.created_at) - Date.parse(a.created_at))[0];
   return tokens.flatMap((token) => {
     const { name } = token;
     const found = endOf(token, now);
@@ -20,7 +20,7 @@ export function tokenFindings(tokens: readonly Token[], now: string): Finding[] 
       const advice = `sudo berth service install writes a new one to ${places.adminToken}`;
       return [finding("token", "warning", found, advice)];
     }
-    if (token.has_ended)
+    if (token.is_expired)
       return [finding("token", "note", found, `berth admin token revoke ${name}`)];
     // Another one is in its place already.
     if (isServiceToken(name)) return [];
@@ -30,10 +30,10 @@ export function tokenFindings(tokens: readonly Token[], now: string): Finding[] 
 }
 
 /** Null: it never ends, or not soon. One for a few days is soon at its end from the beginning. */
-function endOf({ name, made_at, ends_at, has_ended }: Token, now: string): string | null {
-  if (has_ended) return `the token ${name} has ended`;
-  if (ends_at === null) return null;
-  const [made, end, at] = [made_at, ends_at, now].map((time) => instant(Date.parse(time)));
+function endOf({ name, created_at, expires_at, is_expired }: Token, now: string): string | null {
+  if (is_expired) return `the token ${name} has ended`;
+  if (expires_at === null) return null;
+  const [made, end, at] = [created_at, expires_at, now].map((time) => instant(Date.parse(time)));
   if (made === undefined || end === undefined || at === undefined) return null;
   const isInLastQuarter = end - at < (end - made) / 4;
   return isInLastQuarter && isEndingSoon(end, at)

@@ -19,7 +19,7 @@ export function servedBy(
     settings: settingsIn(given).map(({ name, value, from }) => ({
       name,
       value: typeof value === "object" ? [...value] : value,
-      from,
+      source: from,
     })),
     networks: networksOf(given),
     listeners: [...bound],

@@ -45,7 +45,7 @@ export async function gather(given: Given): Promise<Entry[]> {
   const settings =
     "error" in resolved
       ? resolved
-      : [...resolved].map(([name, { value, from }]) => ({ [name]: value, from }));
+      : [...resolved].map(([name, { value, from }]) => ({ [name]: value, source: from }));
   // First: names that are known from here are found in free text as well.
   const slots = await asked(given, "/api/admin/v1/registrations");
   redaction.value([slots, await asOwnerOf(folder, async () => accessIn(folder)), settings]);

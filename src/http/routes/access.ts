@@ -14,25 +14,31 @@ import type { RouteDeps } from "./deps.ts";
 const time = Type.String({ format: "date-time" });
 const maybeTime = Type.Union([time, Type.Null()]);
 
-const You = Type.Object({
+const SignedIn = Type.Object({
   name: Type.String(),
-  by: Type.Union([Type.Literal("token"), Type.Literal("user")]),
+  credential: Type.Union([Type.Literal("token"), Type.Literal("user")]),
 });
 
 const AccessReply = Type.Object(
   {
-    claimed: Type.Boolean({ description: "Administration asks for a credential everywhere." }),
+    credential_required: Type.Boolean({
+      description: "Administration requires a credential, also on this machine.",
+    }),
     tokens: Type.Array(
       Type.Object({
         name: Type.String(),
-        made_at: time,
-        ends_at: maybeTime,
-        has_ended: Type.Boolean({ description: "It stays so, even when the clock is set back." }),
+        created_at: time,
+        expires_at: maybeTime,
+        is_expired: Type.Boolean({
+          description: "An expired token stays expired, even when the clock is set back.",
+        }),
       }),
     ),
-    users: Type.Array(Type.Object({ name: Type.String(), role: Type.String(), set_at: time })),
-    you: Type.Union([You, Type.Null()], {
-      description: "Whose credential this call showed; null: it needed none.",
+    users: Type.Array(
+      Type.Object({ name: Type.String(), role: Type.String(), password_set_at: time }),
+    ),
+    signed_in_as: Type.Union([SignedIn, Type.Null()], {
+      description: "The credential of this request; null if it had none.",
     }),
   },
   { title: "Access" },
@@ -41,8 +47,8 @@ const AccessReply = Type.Object(
 const TokenReply = Type.Object(
   {
     name: Type.String(),
-    token: Type.String({ description: "Shown this once." }),
-    ends_at: maybeTime,
+    token: Type.String({ description: "The token; it is not shown again." }),
+    expires_at: maybeTime,
   },
   { title: "CreatedToken" },
 );
@@ -79,19 +85,19 @@ export const access = ({ access: keeper, peerOf }: RouteDeps) =>
         const { tokens, users } = keeper.list();
         const actor = callerOf(request)?.actor ?? null;
         return {
-          claimed: keeper.isClaimed(),
+          credential_required: keeper.isClaimed(),
           tokens: tokens.map(({ name, madeAt, endsAt, ended }) => ({
             name,
-            made_at: rfc3339(madeAt as Instant),
-            ends_at: rfc3339OrNull(endsAt as Instant | null),
-            has_ended: ended,
+            created_at: rfc3339(madeAt as Instant),
+            expires_at: rfc3339OrNull(endsAt as Instant | null),
+            is_expired: ended,
           })),
           users: users.map(({ name, role, setAt }) => ({
             name,
             role,
-            set_at: rfc3339(setAt as Instant),
+            password_set_at: rfc3339(setAt as Instant),
           })),
-          you: actor && { name: actor.name, by: actor.by },
+          signed_in_as: actor && { name: actor.name, credential: actor.by },
         };
       },
       describe({
@@ -105,7 +111,7 @@ export const access = ({ access: keeper, peerOf }: RouteDeps) =>
       async ({ body, request }): Promise<TokenReply> => {
         const made = await keeper.makeToken(tokenName(body.name), days(body.days), peerOf(request));
         const { name, token, endsAt } = unwrap(made);
-        return { name, token, ends_at: rfc3339OrNull(endsAt as Instant | null) };
+        return { name, token, expires_at: rfc3339OrNull(endsAt as Instant | null) };
       },
       {
         ...jsonBody(Token),

@@ -12,8 +12,8 @@ const Body = Type.Object({ appliance: fields.appliance }, { title: "MoveAwayBody
 
 const MoveReply = Type.Object(
   {
-    move: Type.String({ description: "The name of this move." }),
-    at: Type.String({ format: "date-time" }),
+    move_id: Type.String({ description: "The id of this move." }),
+    moved_at: Type.String({ format: "date-time" }),
   },
   { title: "Move" },
 );
@@ -30,7 +30,7 @@ export const move = ({ operations, identity, peerOf }: RouteDeps) =>
       }
       if (appliance !== identity.id) return refuse({ code: "wrong_appliance" });
       const { move: name, at } = unwrap(await operations.moveAway(peerOf(request)));
-      return { move: name, at: rfc3339(at) };
+      return { move_id: name, moved_at: rfc3339(at) };
     },
     {
       ...jsonBody(Body),

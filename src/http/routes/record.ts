@@ -20,8 +20,8 @@ const RecordReply = Type.Object(
     next: Type.Union([Type.String(), Type.Null()], {
       description: "To be sent as before for what is older; null: there is nothing.",
     }),
-    reached: Type.Union([Type.String({ format: "date-time" }), Type.Null()], {
-      description: "When the oldest line that was looked at was written.",
+    scanned_until: Type.Union([Type.String({ format: "date-time" }), Type.Null()], {
+      description: "Time of the oldest line that was scanned.",
     }),
   },
   { title: "AuditPage" },
@@ -67,7 +67,7 @@ export const record = ({ record: reading, identity }: RouteDeps) =>
             },
           }),
         );
-        return { events: [...found], next, reached: rfc3339OrNull(reached) };
+        return { events: [...found], next, scanned_until: rfc3339OrNull(reached) };
       },
       describe({
         id: "listAuditEvents",

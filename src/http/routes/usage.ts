@@ -9,7 +9,7 @@ import { boolean, fields } from "../fields.ts";
 import { readQuery } from "../query.ts";
 import type { RouteDeps } from "./deps.ts";
 
-const Query = Type.Object({ span: fields.span, wait: fields.wait });
+const Query = Type.Object({ range: fields.range, wait: fields.wait });
 
 const time = Type.String({ format: "date-time" });
 const steps = (description: string) =>
@@ -17,7 +17,7 @@ const steps = (description: string) =>
 
 const UsageReply = Type.Object(
   {
-    span: Type.Union([Type.Literal("day"), Type.Literal("week"), Type.Literal("month")]),
+    range: Type.Union([Type.Literal("day"), Type.Literal("week"), Type.Literal("month")]),
     from: time,
     to: Type.Unsafe<string>({ ...time, description: "The end of the step that is under way." }),
     step_minutes: Type.Integer(),
@@ -50,14 +50,16 @@ export const usage = ({ operations }: RouteDeps) =>
     "/api/admin/v1/usage",
     async ({ request, set }): Promise<UsageReply> => {
       const asked = readQuery(Query, request, set.headers);
-      const span = spanOf(asked.span);
+      const range = rangeOf(asked.range);
       const wait = boolean("wait", asked.wait) ?? false;
-      const { from, to, complete, licenses, refusals } = unwrap(await operations.usage(span, wait));
+      const { from, to, complete, licenses, refusals } = unwrap(
+        await operations.usage(range, wait),
+      );
       return {
-        span,
+        range,
         from: rfc3339(from),
         to: rfc3339(to),
-        step_minutes: SPANS[span].step / MINUTE,
+        step_minutes: SPANS[range].step / MINUTE,
         complete,
         licenses: licenses.map(({ id, product, slots, inUse }) => ({
           license_id: id,
@@ -81,18 +83,18 @@ export const usage = ({ operations }: RouteDeps) =>
         "in it as soon as complete is true.",
       query: Query,
       reply: UsageReply,
-      refuses: [NOT_A_SPAN, { code: "invalid_boolean", field: "wait" }],
+      refuses: [NOT_A_RANGE, { code: "invalid_boolean", field: "wait" }],
     }),
   );
 
-function spanOf(asked: string | undefined): Span {
+function rangeOf(asked: string | undefined): Span {
   if (asked === undefined || asked === "") return "day";
   if (isSpan(asked)) return asked;
-  return refuse(NOT_A_SPAN);
+  return refuse(NOT_A_RANGE);
 }
 
-const NOT_A_SPAN = {
+const NOT_A_RANGE = {
   code: "invalid_parameter",
-  field: "span",
+  field: "range",
   expected: "day, week or month",
 } as const;

@@ -13,10 +13,10 @@ interface Read {
   readonly events: readonly EntryReply[];
   /** Where to go on; null: everything was looked at. */
   readonly next: string | null;
-  readonly reached: string | null;
+  readonly scanned_until: string | null;
 }
 
-const NOTHING: Read = { events: [], next: null, reached: null };
+const NOTHING: Read = { events: [], next: null, scanned_until: null };
 const TYPES = "LicenseInstalled,LicenseRemoved";
 
 /** How often the server is asked before a person is: each time it looks through some megabytes. */
@@ -43,7 +43,7 @@ export function History({ id, serial }: { id: number; serial: number }) {
       {found !== null && <Events events={found.events} />}
       {found !== null && found.next !== null && (
         <Button onClick={() => look(found)}>
-          {say.further(found.reached === null ? "" : date(found.reached))}
+          {say.further(found.scanned_until === null ? "" : date(found.scanned_until))}
         </Button>
       )}
     </section>
@@ -55,7 +55,7 @@ function Events({ events }: { events: readonly EntryReply[] }) {
   return (
     <ul class="history">
       {events.map((entry) => (
-        <li key={`${entry.seq}-${entry.part}`}>
+        <li key={`${entry.seq}-${entry.event_index}`}>
           <span class="quiet">
             {when(entry.at)}
             {entry.peer !== null && `, ${say.by(peerText(entry.peer))}`}
@@ -69,13 +69,13 @@ function Events({ events }: { events: readonly EntryReply[] }) {
 
 async function olderThan(id: number, from: Read): Promise<Read> {
   const events = [...from.events];
-  let { next, reached } = from;
+  let { next, scanned_until } = from;
   for (let looks = 0; looks < LOOKS; looks += 1) {
     const query = { license_id: String(id), type: TYPES, ...(next !== null && { before: next }) };
     const page = await done(admin.audit.get({ query }));
     events.push(...page.events);
-    ({ next, reached } = page);
+    ({ next, scanned_until } = page);
     if (next === null || page.events.length > 0) break;
   }
-  return { events, next, reached };
+  return { events, next, scanned_until };
 }

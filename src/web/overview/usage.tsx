@@ -17,7 +17,7 @@ import {
   valueOf,
 } from "./usage-lines.ts";
 
-type Span = UsageReply["span"];
+type Span = UsageReply["range"];
 
 const SPANS: readonly Span[] = ["day", "week", "month"];
 
@@ -35,7 +35,7 @@ export function Usage() {
     let timer = 0;
     const read = async (): Promise<void> => {
       try {
-        const reply = await done(admin.usage.get({ query: { span: span.value } }));
+        const reply = await done(admin.usage.get({ query: { range: span.value } }));
         if (stop.signal.aborted) return;
         known.value = reply;
         fault.value = "";
@@ -99,12 +99,12 @@ function Shown({ known }: { known: Signal<UsageReply | null> }) {
   if (slots.every((line) => peakOf(line) === null) && refusals.length === 0) {
     return <p class="quiet">{usage.nothing}</p>;
   }
-  const over = usage.over[reply.span];
+  const over = usage.over[reply.range];
   const time = {
     times,
     step: reply.step_minutes * 60,
-    writeTime: writer(reply.span),
-    apart: reply.span === "day" ? 3_600 : 86_400,
+    writeTime: writer(reply.range),
+    apart: reply.range === "day" ? 3_600 : 86_400,
     pointed,
   };
   return (

@@ -19,7 +19,7 @@ export function byDay(events: readonly EntryReply[]): Day[] {
     const day = long.format(new Date(entry.at));
     const last = days.at(-1);
     if (last?.day === day) last.events.push(entry);
-    else days.push({ day, from: `${entry.seq}.${entry.part}`, events: [entry] });
+    else days.push({ day, from: `${entry.seq}.${entry.event_index}`, events: [entry] });
   }
   return days;
 }

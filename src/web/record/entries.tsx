@@ -16,7 +16,7 @@ export const Entries = ({ events }: { events: readonly EntryReply[] }) => (
         <h3>{day}</h3>
         <ol>
           {events.map((entry) => (
-            <One key={`${entry.seq}.${entry.part}`} entry={entry} />
+            <One key={`${entry.seq}.${entry.event_index}`} entry={entry} />
           ))}
         </ol>
       </section>

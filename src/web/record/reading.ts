@@ -64,16 +64,16 @@ export class Reading {
       this.events.value = [...fresh, ...(this.events.value ?? [])];
       return;
     }
-    const { next, reached } = this.#restart;
+    const { next, scanned_until } = this.#restart;
     this.#restart = null;
     this.events.value = fresh;
     this.next.value = next;
-    this.reached.value = reached;
+    this.reached.value = scanned_until;
   }
 
-  #append({ events, next, reached }: RecordReply): void {
+  #append({ events, next, scanned_until }: RecordReply): void {
     this.events.value = [...(this.events.value ?? []), ...events];
     this.next.value = next;
-    this.reached.value = reached;
+    this.reached.value = scanned_until;
   }
 }

@@ -23,7 +23,7 @@ export const Access = () => (
       <>
         <section class="card">
           <h3>{access.tokens}</h3>
-          {!known.claimed && <Notice kind="warn">{access.open}</Notice>}
+          {!known.credential_required && <Notice kind="warn">{access.open}</Notice>}
           <p class="quiet">{access.tokensAbout}</p>
           <Tokens known={known} again={again} />
           <NewToken again={again} />
@@ -44,11 +44,11 @@ function Tokens({ known, again }: Props) {
   if (known.tokens.length === 0) return <p>{access.noTokens}</p>;
   return (
     <ul class="rows">
-      {known.tokens.map(({ name, made_at, ends_at, has_ended }) => (
+      {known.tokens.map(({ name, created_at, expires_at, is_expired }) => (
         <li key={name}>
           <Name name={name} isYou={isYou(known, "token", name)} />
-          <Fact name={access.made}>{date(made_at)}</Fact>
-          <Fact name={access.ends}>{endOf(ends_at, has_ended)}</Fact>
+          <Fact name={access.made}>{date(created_at)}</Fact>
+          <Fact name={access.ends}>{endOf(expires_at, is_expired)}</Fact>
           <Confirm
             act={access.revoke.act}
             label={access.revoke.label(name)}
@@ -76,11 +76,11 @@ function Users({ known, again }: Props) {
   if (known.users.length === 0) return <p>{access.noUsers}</p>;
   return (
     <ul class="rows">
-      {known.users.map(({ name, role, set_at }) => (
+      {known.users.map(({ name, role, password_set_at }) => (
         <li key={name}>
           <Name name={name} isYou={isYou(known, "user", name)} />
           <Fact name={access.role}>{access.roles[role] ?? role}</Fact>
-          <Fact name={access.set}>{date(set_at)}</Fact>
+          <Fact name={access.set}>{date(password_set_at)}</Fact>
           <div class="row">
             <SetUser user={{ name, role }} again={again} />
             <Confirm
@@ -102,8 +102,11 @@ function Users({ known, again }: Props) {
   );
 }
 
-const isYou = ({ you }: AccessReply, by: "token" | "user", name: string): boolean =>
-  you !== null && you.by === by && you.name === name;
+const isYou = (
+  { signed_in_as: own }: AccessReply,
+  credential: "token" | "user",
+  name: string,
+): boolean => own !== null && own.credential === credential && own.name === name;
 
 const Name = ({ name, isYou }: { name: string; isYou: boolean }) => (
   <strong class="name">

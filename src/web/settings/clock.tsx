@@ -70,7 +70,7 @@ function SetBack({ again }: Pick<Props, "again">) {
   const code = useSignal("");
   const answer = useSignal("");
   const ask = async (): Promise<void> => {
-    ({ code: code.value } = await done(admin.clock.ask.post({})));
+    ({ code: code.value } = await done(admin.clock.request.post({})));
   };
   const take = async (text: string): Promise<void> => {
     answer.value = text;

@@ -108,17 +108,17 @@ function All({ told }: { told: SettingsReply }) {
           <tr>
             <th scope="col">{network.setting}</th>
             <th scope="col">{network.value}</th>
-            <th scope="col">{network.from}</th>
+            <th scope="col">{network.source}</th>
           </tr>
         </thead>
         <tbody>
-          {told.settings.map(({ name, value, from }) => (
+          {told.settings.map(({ name, value, source }) => (
             <tr key={name}>
               <th scope="row">
                 <code>{name.replaceAll("-", "_")}</code>
               </th>
               <td>{textOf(value)}</td>
-              <td class="quiet">{from}</td>
+              <td class="quiet">{source}</td>
             </tr>
           ))}
         </tbody>

@@ -47,7 +47,7 @@ export function Unclaimed() {
 
 async function look(): Promise<void> {
   try {
-    claimed.value = (await done(admin.access.get())).claimed;
+    claimed.value = (await done(admin.access.get())).credential_required;
   } catch {
     // Whoever is not let in has the sign-in before them already.
   }

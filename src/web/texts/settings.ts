@@ -120,7 +120,7 @@ export const settings = {
     all: "All settings",
     setting: "Setting",
     value: "Value",
-    from: "From",
+    source: "Source",
     file: "In the settings file each is a line, such as:",
     fileLine: 'client_auth = "login"',
     restart: "Then, where Berth runs as a service:",
