@@ -1,6 +1,6 @@
 /** What helps after a refusal, by its code. */
 export const HINTS: Readonly<Record<string, string>> = {
-  audit_unfinished: "berth doctor says what is wrong with the disk",
+  audit_maintenance_incomplete: "berth doctor says what is wrong with the disk",
   clock_suspect: "berth clock says which clock is wrong, and what to do",
   early_return_not_allowed: "berth slots shows until when it is borrowed",
   hardware_mismatch: "make a new request with berth license request",
@@ -8,11 +8,12 @@ export const HINTS: Readonly<Record<string, string>> = {
   invalid_license_file: "berth vendor inspect FILE shows what a file is",
   last_credential: "berth admin token, or berth admin password",
   license_not_found: "berth license list shows what is installed",
-  month_damaged: "berth record repair",
-  month_empty: "berth record --limit 1 shows how far it goes; months are those of UTC",
+  audit_month_damaged: "berth record repair",
+  audit_month_empty: "berth record --limit 1 shows how far it goes; months are those of UTC",
   outdated_confirmation_code: "the activation code stays open; the updated desk confirms it again",
   policy_mismatch: "leave --policy-id out, or take the policy it belongs to",
-  record_damaged: "berth verify says what is wrong; berth record repair mends what can be mended",
+  audit_log_damaged:
+    "berth verify says what is wrong; berth record repair mends what can be mended",
   request_unknown: "make a new request with berth license request",
   request_used: "make a new request with berth license request",
   slots_borrowed: "berth slots shows who holds them; --with-borrows goes on",

@@ -18,7 +18,7 @@ export function decideDeclareAuditGaps(
   const declared = gaps.map((gap): AuditGap => ({ ...gap, at }));
   const after = declared.reduce<readonly AuditGap[]>(addGap, state.auditGaps);
   if (after.length > limits.auditGaps) {
-    return no({ code: "audit_gaps_full", most: limits.auditGaps });
+    return no({ code: "too_many_audit_gaps", most: limits.auditGaps });
   }
   return decided(
     declared.map((gap) => ({ type: "AuditGapDeclared", at, gap, note, peer })),

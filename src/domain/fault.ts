@@ -69,4 +69,4 @@ export type Fault =
   | { readonly code: "unknown_vendor" }
   | { readonly code: "vendor_in_use"; readonly licenses: number }
   | { readonly code: "slots_borrowed"; readonly slots: number }
-  | { readonly code: "audit_gaps_full"; readonly most: number };
+  | { readonly code: "too_many_audit_gaps"; readonly most: number };

@@ -3,13 +3,13 @@ import { rfc3339 } from "../platform/rfc3339.ts";
 import type { WireFault } from "./faults.ts";
 
 export const NOT_HELD = {
-  license: "the user holds no slot of the license; register takes one",
+  license: "the user holds no slot of the license; call register first",
   feature: "the user holds no slot of the feature",
 };
 
 export const BUSY = {
   requests: "too many requests at once; try again",
-  streams: "too many pages watch already; close one of them",
+  streams: "too many open status streams; close one of them",
 };
 
 export function wrongTypes({

@@ -29,7 +29,7 @@ export const FAULTS: { readonly [C in Code]: Row<C> } = {
         : "send the body as application/json in UTF-8, not compressed",
   },
   too_large: { status: 413, say: ({ bytes }) => `the body may have at most ${bytes} bytes` },
-  too_complex: { status: 400, say: () => "the body may nest 8 levels and hold 64 keys at most" },
+  too_complex: { status: 400, say: () => "the body may have at most 8 levels and 64 keys" },
   invalid_type: { status: 400, say: wrongTypes },
   invalid_number: {
     status: 400,
@@ -46,20 +46,20 @@ export const FAULTS: { readonly [C in Code]: Row<C> } = {
   },
   invalid_parameter: { status: 400, say: ({ field, expected }) => `${field} must be ${expected}` },
   too_long: { status: 400, say: ({ field, bytes }) => `${field} may have at most ${bytes} bytes` },
-  not_found: { status: 404, say: () => "there is nothing at this path" },
-  method_not_allowed: { status: 405, say: ({ allow }) => `this path answers ${list(allow)} only` },
+  not_found: { status: 404, say: () => "no route has this path" },
+  method_not_allowed: { status: 405, say: ({ allow }) => `this path accepts ${list(allow)} only` },
   wrong_host: {
     status: 421,
-    say: () => "call this server by its address, by localhost or by its own name",
+    say: () => "use the server's address, localhost or the server's own name as the host",
   },
-  cross_site: { status: 403, say: () => "requests from other sites' pages are not accepted" },
+  cross_site: { status: 403, say: () => "requests from pages of other sites are not accepted" },
   forbidden: {
     status: 403,
     say: ({ reason }) =>
       ({
         network: "this network may not call the server",
-        role: "this needs an administrator",
-        user: "a caller may act only for itself; an administrator for anyone",
+        role: "this operation needs an administrator",
+        user: "a user may act only for itself; an administrator may act for any user",
       })[reason],
   },
   unauthorized: {
@@ -75,31 +75,34 @@ export const FAULTS: { readonly [C in Code]: Row<C> } = {
   },
   tls_required: {
     status: 403,
-    say: () => "credentials from other machines are taken over TLS only",
+    say: () => "credentials from other machines are accepted over TLS only",
   },
   wrong_appliance: {
     status: 400,
-    say: () => "this is another appliance; berth status tells its id",
+    say: () => "the id is of another appliance; berth status shows the id of this one",
   },
-  unknown_name: { status: 400, say: () => "there is no such name" },
-  name_taken: { status: 400, say: () => "there is one of that name already" },
+  unknown_name: { status: 400, say: () => "no token or user has this name" },
+  name_taken: { status: 400, say: () => "this name is already in use" },
   last_credential: {
     status: 400,
-    say: () => "this is the last way in for an administrator; make another one first",
+    say: () => "this is the last administrator credential; create another one first",
   },
-  internal_error: { status: 500, say: () => "a fault of the server's own; its log has the cause" },
+  internal_error: {
+    status: 500,
+    say: () => "internal error: this is a bug in berth; the server log has the cause",
+  },
 
   missing_parameters: { status: 400, say: ({ fields }) => `${list(fields)} must be given` },
   unknown_product: { status: 400, say: () => "no license is installed for this product" },
-  license_not_found: { status: 400, say: () => "no license is installed that fits the request" },
+  license_not_found: { status: 400, say: () => "no installed license matches the request" },
   license_not_enabled: { status: 400, say: () => "the license is disabled" },
   license_not_active: {
     status: 400,
-    say: ({ start }) => `the license begins at ${rfc3339(start)}`,
+    say: ({ start }) => `the license starts at ${rfc3339(start)}`,
   },
   license_expired: {
     status: 400,
-    say: ({ what, end }) => `the ${what} ended at ${rfc3339(end)}`,
+    say: ({ what, end }) => `the ${what} expired at ${rfc3339(end)}`,
   },
   floating_not_available: {
     status: 400,
@@ -108,8 +111,8 @@ export const FAULTS: { readonly [C in Code]: Row<C> } = {
   slots_capped: {
     status: 400,
     say: ({ who, slots }) =>
-      `one ${who === "peer" ? "address" : who} may hold ${slots === 1 ? "1 slot" : `${slots} slots`} at once here; ` +
-      `give one back first, or ask the operator for more (max_slots_per_${who})`,
+      `one ${who === "peer" ? "address" : who} may hold ${slots === 1 ? "1 slot" : `${slots} slots`} at once on this server; ` +
+      `release one first, or ask the operator to raise max_slots_per_${who}`,
   },
   user_not_registered: {
     status: 400,
@@ -118,20 +121,20 @@ export const FAULTS: { readonly [C in Code]: Row<C> } = {
   license_borrow_not_allowed: { status: 400, say: () => "the license does not allow borrowing" },
   borrow_until_not_valid: {
     status: 400,
-    say: ({ latest }) =>
-      `a slot can be borrowed from now on until ${rfc3339(latest)} at the latest`,
+    say: ({ latest }) => `borrowed_until must be after now and no later than ${rfc3339(latest)}`,
   },
   leased_elsewhere: {
     status: 400,
     say: ({ until, canReturn }) =>
       `the slot is leased to another device until ${rfc3339(until)}; ` +
       (canReturn
-        ? "give it back on that device, or with unregister, to lease it to this one"
-        : "the license does not allow giving it back before then"),
+        ? "return it on that device, or with unregister, to lease it to this device"
+        : "the license does not allow an early return"),
   },
   early_return_not_allowed: {
     status: 400,
-    say: ({ until }) => `the license keeps a borrowed slot taken until ${rfc3339(until)}`,
+    say: ({ until }) =>
+      `the license does not allow an early return: the slot stays borrowed until ${rfc3339(until)}`,
   },
   license_not_consumption: { status: 400, say: () => "the license does not count consumption" },
   license_not_enough_consumptions: {
@@ -142,8 +145,8 @@ export const FAULTS: { readonly [C in Code]: Row<C> } = {
     status: 400,
     say: ({ allowed, total }) =>
       allowed
-        ? `nothing was counted: at most ${total} can be taken back`
-        : "nothing was counted: the license does not allow counting down",
+        ? `nothing was counted: at most ${total} can be subtracted`
+        : "nothing was counted: the license does not allow negative counts",
   },
   invalid_license_feature_code: { status: 400, say: () => "the license has no such feature" },
   unsupported_product_feature: { status: 400, say: () => "the feature does not count consumption" },
@@ -154,7 +157,7 @@ export const FAULTS: { readonly [C in Code]: Row<C> } = {
   },
   idempotency_key_reused: {
     status: 409,
-    say: () => "this Idempotency-Key was used for another command; take a new one",
+    say: () => "this Idempotency-Key was used for another command; use a new one",
   },
   audit_budget_exhausted: {
     status: 429,
@@ -167,113 +170,121 @@ export const FAULTS: { readonly [C in Code]: Row<C> } = {
     status: 400,
     say: ({ row }) =>
       row === null
-        ? "the code confirms nothing that was asked for here with this policy and license key"
+        ? "the code does not match any activation code of this appliance with this policy and license key"
         : `row ${row} of the code was misread or mistyped`,
   },
   outdated_confirmation_code: {
     status: 400,
     say: () =>
-      "the code was made by an older version of berth, which signed too little: the vendor must update the berth at its desk and confirm the activation code again",
+      "an older version of berth created the code and signed too little: the vendor must update berth and confirm the activation code again",
   },
   policy_mismatch: { status: 400, say: () => "policy_id is not the id of this policy" },
   too_many_requests: {
     status: 429,
-    say: (fault) => ("busy" in fault ? BUSY[fault.busy] : "too many wrong tries; wait a minute"),
+    say: (fault) =>
+      "busy" in fault ? BUSY[fault.busy] : "too many failed attempts; wait a minute",
   },
   clock_suspect: {
     status: 400,
     say: () =>
-      "the server's clock is far behind its record; see berth clock on the machine for the way back",
+      "the server's clock is far behind its audit log; run berth clock on the server for how to correct it",
   },
   untrusted_vendor: {
     status: 400,
     say: () =>
-      "no vendor is trusted here for this product with this key; see berth trust list, and " +
-      "if the vendor's key changed, a successor document is missing",
+      "no trusted vendor has this key for this product; berth trust list shows the trusted " +
+      "vendors. If the vendor's key changed, a successor document is missing",
   },
   hardware_mismatch: {
     status: 400,
     say: ({ until, appliances }) =>
       until === undefined
         ? signedElsewhere(appliances)
-        : `the license was signed for the host it was moved from, and was good here until ${rfc3339(until)}; make a new request for this machine`,
+        : `the license was signed for the previous host and was valid here until ${rfc3339(until)}; create a new request on this machine`,
   },
   moved_away: {
     status: 409,
-    say: ({ at }) => `this server was moved to another host on ${rfc3339(at)}; ask there`,
+    say: ({ at }) => `this server was moved to another host on ${rfc3339(at)}; use that host`,
   },
   request_unknown: {
     status: 400,
     say: ({ givenBack }) =>
       givenBackText(givenBack) ??
-      "the license answers no request of this appliance; make a new one",
+      "the license does not answer any request of this appliance; create a new request",
   },
-  request_used: { status: 400, say: () => "the request this license answers was answered already" },
+  request_used: {
+    status: 400,
+    say: () => "the request that this license answers was already answered",
+  },
   stale_license: {
     status: 400,
     say: ({ serial, givenBack }) =>
       givenBackText(givenBack) ??
-      `serial ${serial} of this license was here already; ask for a newer one`,
+      `serial ${serial} of this license was already installed here; request a newer license`,
   },
-  trust_closed: {
+  trust_locked: {
     status: 400,
-    say: () => "this build of berth trusts the vendor it was built with, and no other",
+    say: () => "this build of berth trusts only the vendor it was built for",
   },
-  unknown_vendor: { status: 400, say: () => "no such vendor is trusted" },
+  unknown_vendor: { status: 400, say: () => "this vendor is not trusted" },
   vendor_in_use: {
     status: 400,
-    say: ({ licenses }) =>
-      `licenses of this vendor are installed (${licenses}); give them back first`,
+    say: ({ licenses }) => `licenses of this vendor are installed (${licenses}); return them first`,
   },
   slots_borrowed: {
     status: 400,
-    say: ({ slots }) => `slots are borrowed (${slots}); with_borrows gives it back all the same`,
+    say: ({ slots }) =>
+      `slots are borrowed (${slots}); with_borrows=true returns the license anyway`,
   },
-  month_empty: { status: 400, say: () => "the audit log has no lines of that month" },
-  month_sealed: { status: 409, say: () => "that month was sealed before" },
-  month_damaged: {
+  audit_month_empty: { status: 400, say: () => "the audit log has no lines of that month" },
+  audit_month_sealed: { status: 409, say: () => "that month is already sealed" },
+  audit_month_damaged: {
     status: 409,
     say: ({ file }) =>
-      `${file} of the audit log is damaged, or does not fit to the files beside it; mend it first`,
+      `${file} of the audit log is damaged or does not match its neighbouring files; repair it first`,
   },
-  audit_unfinished: {
+  audit_maintenance_incomplete: {
     status: 503,
-    say: ({ said }) =>
-      `it could not be finished, and nothing is lost: ${said}; do it again when that is mended`,
+    say: ({ reason }) =>
+      `the change to the audit log is incomplete, and nothing is lost: ${reason}; ` +
+      "repeat it after that is corrected",
   },
-  audit_gaps_full: {
+  too_many_audit_gaps: {
     status: 409,
-    say: ({ most }) => `the audit log has ${most} declared gaps, and no more are kept`,
+    say: ({ most }) => `the audit log already has ${most} declared gaps, the maximum`,
   },
-  invalid_frames: {
+  invalid_qr_frames: {
     status: 400,
-    say: ({ reason }) => `the codes cannot be put together: ${reason}`,
+    say: ({ reason }) => `the QR codes cannot be joined: ${reason}`,
   },
-  not_served: { status: 409, say: () => "only a running server does this; here it is a command" },
-  command_failed: { status: 503, say: ({ said }) => `it could not be done: ${said}` },
-  broken_off: { status: 408, say: () => "it was broken off before it was done" },
+  server_not_running: {
+    status: 409,
+    say: () => "only a running server does this; without a server, use the command line",
+  },
+  maintenance_failed: { status: 503, say: ({ reason }) => `the operation failed: ${reason}` },
+  request_cancelled: { status: 408, say: () => "the request was cancelled before it was complete" },
   storage_full: {
     status: 503,
     say: (fault) =>
       "isFileLimit" in fault
-        ? "a file reached the server's limit on the size of files (ulimit -f): nothing was changed, try again"
-        : "the disk is full: nothing was changed, try again when there is room",
+        ? "a file reached the server's file size limit (ulimit -f): nothing was changed; try again"
+        : "the disk is full: nothing was changed; try again after space is available",
   },
-  record_damaged: {
+  audit_log_damaged: {
     status: 503,
     say: ({ line }) =>
-      `line ${line} of the record is damaged or missing; before=${line} shows what is older`,
+      `line ${line} of the audit log is damaged or missing; before=${line} shows older lines`,
   },
-  storage_failed: { status: 503, say: () => "the disk failed: nothing can be promised, try again" },
+  storage_failed: { status: 503, say: () => "the disk failed: the outcome is unknown; try again" },
 };
 
 const signedElsewhere = (appliances: Named<"hardware_mismatch">["appliances"]): string =>
   appliances === undefined
-    ? "the license was signed for other hardware; make a new request for this machine"
+    ? "the license was signed for other hardware; create a new request on this machine"
     : `the license is for appliance ${appliances.signed}; this one is ${appliances.here}: ` +
-      "install it there, or make a new request here";
+      "install it there, or create a new request here";
 
 const givenBackText = (givenBack: GivenBack | undefined): string | null =>
   givenBack === undefined
     ? null
-    : `license ${givenBack.license} was given back on ${rfc3339(givenBack.at)}; make a new request`;
+    : `license ${givenBack.license} was returned on ${rfc3339(givenBack.at)}; create a new request`;

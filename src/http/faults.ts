@@ -41,7 +41,7 @@ export type WireFault =
   | { readonly code: "unauthorized"; readonly plane?: Plane; readonly isMissing?: true }
   | { readonly code: "tls_required" }
   | { readonly code: "too_many_requests"; readonly busy: "requests" | "streams" }
-  | { readonly code: "not_served" }
+  | { readonly code: "server_not_running" }
   | { readonly code: "internal_error" };
 
 export type AnyFault =

@@ -95,9 +95,9 @@ export interface Download {
 export type ErrandFault =
   | StorageFault
   | { readonly code: "too_many_requests"; readonly busy: "requests" }
-  | { readonly code: "command_failed"; readonly said: string }
+  | { readonly code: "maintenance_failed"; readonly reason: string }
   /** Whoever asked went away, or the server stops. */
-  | { readonly code: "broken_off" };
+  | { readonly code: "request_cancelled" };
 
 /** Too much work for a process that answers: another one does it, until the signal ends it. */
 export type Errand<T> = (signal: AbortSignal) => Promise<Result<T, ErrandFault>>;

@@ -21,10 +21,10 @@ export type { MissingLines };
 export type AuditFault =
   | Fault
   | StorageFault
-  | { readonly code: "month_damaged"; readonly file: string }
-  | { readonly code: "month_empty" }
-  | { readonly code: "month_sealed" }
-  | { readonly code: "audit_unfinished"; readonly said: string };
+  | { readonly code: "audit_month_damaged"; readonly file: string }
+  | { readonly code: "audit_month_empty" }
+  | { readonly code: "audit_month_sealed" }
+  | { readonly code: "audit_maintenance_incomplete"; readonly reason: string };
 
 /** What a repair found and did. */
 export interface AuditRepair {
@@ -140,8 +140,8 @@ export class AuditMaintenance {
           free.map(({ name }) => name),
         );
         if (kept.length > 0) {
-          const said = this.#store.health().checkpointError ?? "the checkpoint was not made";
-          return no({ code: "audit_unfinished", said } as const);
+          const reason = this.#store.health().checkpointError ?? "the checkpoint was not made";
+          return no({ code: "audit_maintenance_incomplete", reason } as const);
         }
         return ok({ gaps, removed: free.map(({ name }) => name), freedBytes });
       }),
@@ -153,13 +153,13 @@ export class AuditMaintenance {
     const audit = await this.#audit();
     const found = await inSlices(readMonth(disk, folder, audit, gaps, month));
     if (found.damaged !== null) {
-      return no({ code: "month_damaged", file: found.damaged } as const);
+      return no({ code: "audit_month_damaged", file: found.damaged } as const);
     }
     const { files } = found;
     const known = gaps.filter((gap) => gap.files.some(({ name }) => name.startsWith(month)));
     if (files.length === 0) {
       const isSealed = known.some(({ reason }) => reason === "sealed");
-      return no({ code: isSealed ? "month_sealed" : "month_empty" } as const);
+      return no({ code: isSealed ? "audit_month_sealed" : "audit_month_empty" } as const);
     }
     if (found.gaps.length === 0) return ok({ gaps: known, files });
     const declared = await this.#declare(found.gaps, by);
@@ -191,7 +191,7 @@ export class AuditMaintenance {
       return await work();
     } catch (error) {
       if (!(error instanceof Error) || errorCode(error) === null) throw error;
-      return no({ code: "audit_unfinished", said: error.message });
+      return no({ code: "audit_maintenance_incomplete", reason: error.message });
     }
   }
 }

@@ -31,7 +31,7 @@ export interface FileFault {
 
 /** This build trusts the vendor it was built with. */
 export interface TrustClosed {
-  readonly code: "trust_closed";
+  readonly code: "trust_locked";
 }
 
 export type LicensingAnswer<T> = Promise<Result<T, Fault | StorageFault | FileFault | TrustClosed>>;
@@ -104,7 +104,7 @@ export class Licensing {
 
   async #checkTrust(document: string): LicensingAnswer<CheckedTrust> {
     if (this.#baked !== null && document.trim() !== this.#baked)
-      return no({ code: "trust_closed" });
+      return no({ code: "trust_locked" });
     const known = await this.#store.read(({ vendors, licenses }) => ({
       vendors: new Map(vendors),
       // Copies: a renewal that comes in meanwhile changes the ones in the state.
@@ -132,7 +132,7 @@ export class Licensing {
   }
 
   async distrust(vendor: string, peer: string): LicensingAnswer<{ readonly vendor: string }> {
-    if (this.#baked !== null) return no({ code: "trust_closed" });
+    if (this.#baked !== null) return no({ code: "trust_locked" });
     return this.#store.transact({ type: "DistrustVendor", vendor, peer }, (_state, gone) => gone);
   }
 

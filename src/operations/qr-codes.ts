@@ -22,7 +22,7 @@ export interface TextTooLong {
 }
 
 export interface FramesRefused {
-  readonly code: "invalid_frames";
+  readonly code: "invalid_qr_frames";
   readonly reason: string;
 }
 
@@ -48,7 +48,7 @@ export function joinCodes(read: string): Result<JoinedCodes, FramesRefused> {
   const text = read.replaceAll("\r\n", "\n");
   const lines = [...text.split("\n").entries()].filter(([, line]) => line.trim() !== "");
   const joined = joinFrames(isPlain(text.trim()) ? [text] : lines.map(([, line]) => line));
-  if (!joined.ok) return no({ code: "invalid_frames", reason: inWords(joined.fault) });
+  if (!joined.ok) return no({ code: "invalid_qr_frames", reason: inWords(joined.fault) });
   const foreignLines = joined.value.foreign.map((at) => (lines[at - 1]?.[0] ?? 0) + 1);
   return ok({ text: joined.value.text, foreignLines });
 }

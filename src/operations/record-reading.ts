@@ -44,7 +44,7 @@ export interface Page<T> {
 }
 
 export interface DamagedRecord {
-  readonly code: "record_damaged";
+  readonly code: "audit_log_damaged";
   readonly line: number;
 }
 
@@ -88,7 +88,7 @@ export class RecordReading {
     } catch (error) {
       if (!(error instanceof RecordDamaged)) throw error;
       // What was found before it is not lost: the next question runs into it.
-      if (page.isEmpty) return no({ code: "record_damaged", line: error.line });
+      if (page.isEmpty) return no({ code: "audit_log_damaged", line: error.line });
       return ok(page.done(false));
     }
   }

@@ -226,7 +226,7 @@ describe("sealing a month", () => {
     const month = basename(file).slice(0, "2026-03".length);
     expect((await berth(folder, "record", "seal", "2026-13", "--yes")).code).toBe(2);
     const empty = await berth(folder, "record", "seal", "1999-01", "--yes");
-    expect([empty.code, empty.stderr]).toEqual([1, expect.stringContaining("(month_empty)")]);
+    expect([empty.code, empty.stderr]).toEqual([1, expect.stringContaining("(audit_month_empty)")]);
     expect(await done(folder, "record", "seal", month, "--yes")).toMatch(
       /^freed +\d+ bytes in 1 file$/m,
     );
@@ -239,7 +239,7 @@ describe("sealing a month", () => {
     const before = readFileSync(lived.file);
     const month = basename(lived.file).slice(0, "2026-03".length);
     const { code, stderr } = await berth(lived.folder, "record", "seal", month, "--yes");
-    expect([code, stderr]).toEqual([1, expect.stringContaining("(month_damaged)")]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining("(audit_month_damaged)")]);
     expect(stderr).toContain("berth: hint: berth record repair");
     expect(readFileSync(lived.file)).toEqual(before);
   });

@@ -141,7 +141,7 @@ describe("what the commands tell, the routes tell", () => {
     // And no backup is made of it.
     const refused = await ask(site, "POST", "/backup");
     const { code: word, message } = (await refused.json()) as Refused;
-    expect([refused.status, word]).toEqual([503, "command_failed"]);
+    expect([refused.status, word]).toEqual([503, "maintenance_failed"]);
     expect(message).toContain(state);
     expect(leftIn(site.folder)).toEqual([]);
   });

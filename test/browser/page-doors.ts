@@ -90,7 +90,7 @@ async function withPassword({ url }: Served, token: string): Promise<void> {
   await page.getByText("the name or the password is wrong").waitFor();
   check("a wrong password is told beside it", await isShown(form.getByRole("alert")));
   await login("ada", PASSWORD);
-  await page.getByText("this needs an administrator").waitFor();
+  await page.getByText("this operation needs an administrator").waitFor();
   check("so is a login that may not administer", await isShown(form.getByRole("alert")));
   await visit.checkLooks("sign-in-refused");
   await login(HOSTILE, PASSWORD);

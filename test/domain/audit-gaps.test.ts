@@ -51,7 +51,7 @@ describe("declaring gaps of the audit log", () => {
       .at(MONDAY)
       .when(declare(gap(3, 3)))
       .refuses({
-        code: "audit_gaps_full",
+        code: "too_many_audit_gaps",
         most: limits.auditGaps,
       });
     // One that takes the place of others needs no room.

@@ -21,7 +21,8 @@ import { confirmedByVersion1 } from "../support/old-codes.ts";
 import { MONDAY } from "../support/scenario.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-const WRONG = "the code confirms nothing that was asked for here with this policy and license key";
+const WRONG =
+  "the code does not match any activation code of this appliance with this policy and license key";
 
 const bytesOf = (code: string): Buffer => {
   const decoded = decodeConfirmation(code);

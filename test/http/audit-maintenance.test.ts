@@ -31,7 +31,11 @@ async function lived(): Promise<Appliance> {
     site.clock.now = utc(`2026-${month}-15T00:00:00Z`);
     expectOk(await site.addConsumption({ user: "ada" }));
     // Folds, and seals nothing.
-    expectRefusal(await site.post(`${RECORD}/seal`, { month: "2020-01" }), 400, "month_empty");
+    expectRefusal(
+      await site.post(`${RECORD}/seal`, { month: "2020-01" }),
+      400,
+      "audit_month_empty",
+    );
   }
   return site;
 }
@@ -88,7 +92,7 @@ describe("repairing the audit log", () => {
   test("leaves a record that is read past the gap to its beginning", async () => {
     const site = await lived();
     spoil(site, MARCH, 1);
-    expectRefusal(await site.get(`${RECORD}?before=3`), 503, "record_damaged");
+    expectRefusal(await site.get(`${RECORD}?before=3`), 503, "audit_log_damaged");
     await repair(site, { accept_gap: "a bad sector" });
     const { events, next } = expectOk(await site.get<RecordReply>(RECORD));
     expect(next).toBeNull();
@@ -128,7 +132,7 @@ describe("sealing a month", () => {
       `audit log lines 1 to ${gaps[0]?.to_line} declared missing (sealed): a flood`,
       null,
     ]);
-    await expectUnchanged(site, 409, "month_sealed", () =>
+    await expectUnchanged(site, 409, "audit_month_sealed", () =>
       site.post(`${RECORD}/seal`, { month: "2026-03" }),
     );
   });
@@ -141,7 +145,12 @@ describe("sealing a month", () => {
       await expectUnchanged(site, 400, "invalid_parameter", asked({ month }));
     }
     spoil(site, MARCH, 1);
-    const said = await expectUnchanged(site, 409, "month_damaged", asked({ month: "2026-03" }));
+    const said = await expectUnchanged(
+      site,
+      409,
+      "audit_month_damaged",
+      asked({ month: "2026-03" }),
+    );
     expect(said).toContain(MARCH);
     expect(readdirSync(join(site.folder, "history"))).toContain(MARCH);
   });

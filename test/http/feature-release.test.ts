@@ -51,7 +51,7 @@ test("a refusal says whether it is the feature's slot or the license's that is n
   );
   const taken = await site.featureRegister({ user: "eve", feature: "view" });
   expect(expectRefusal(taken, 400, "user_not_registered")).toBe(
-    "the user holds no slot of the license; register takes one",
+    "the user holds no slot of the license; call register first",
   );
 });
 

@@ -181,12 +181,12 @@ describe("an upload is refused", () => {
     const elsewhere = await answer(await other.asked(), 7);
     const { id } = other.services.identity;
     expect(await refuses(site, "hardware_mismatch", elsewhere)).toBe(
-      `the license is for appliance ${id}; this one is ${site.services.identity.id}: install it there, or make a new request here`,
+      `the license is for appliance ${id}; this one is ${site.services.identity.id}: install it there, or create a new request here`,
     );
     const hardware_id = "00".repeat(32);
     const moved = await answer(await site.asked(), 7, {}, { hardware_id });
     expect(await refuses(site, "hardware_mismatch", moved)).toBe(
-      "the license was signed for other hardware; make a new request for this machine",
+      "the license was signed for other hardware; create a new request on this machine",
     );
     await refuses(
       site,

@@ -51,7 +51,7 @@ describe("a broken rule is found:", () => {
     ["an enum of numbers", '"enum":["activation","consumption"]', '"enum":[1,2]'],
     ["a required field that is not described", '"required":["product",', '"required":["gone",'],
     ["a response without words", '"description":"Done, and on disk"', '"description":""'],
-    ["a summary that is gone", '"summary":"Is it ready?"', '"summary":""'],
+    ["a summary that is gone", '"summary":"Get server health"', '"summary":""'],
     [
       "a body without a name",
       '"schema":{"$ref":"#/components/schemas/RegisterBody"}',

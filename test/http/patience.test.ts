@@ -21,7 +21,7 @@ const slowly =
       await Bun.sleep(ms);
       return ok(damaged);
     },
-    doctor: async () => no({ code: "broken_off" }),
+    doctor: async () => no({ code: "request_cancelled" }),
   });
 
 test("SECURITY.md tells after how many seconds a half-sent body is cut off", () => {

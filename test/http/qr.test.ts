@@ -100,7 +100,7 @@ describe("codes that make no text", () => {
     const frames = await codesOf(site, noise(4_000));
     expect(frames).toHaveLength(4);
     const refused = await join(site, change(frames));
-    expect(expectRefusal(refused, 400, "invalid_frames")).toContain(said);
+    expect(expectRefusal(refused, 400, "invalid_qr_frames")).toContain(said);
   });
 
   test("two texts are not one", async () => {
@@ -109,7 +109,7 @@ describe("codes that make no text", () => {
       ...(await codesOf(site, noise(400, "one text"))),
       ...(await codesOf(site, noise(400, "another text"))),
     ];
-    const said = expectRefusal(await join(site, frames), 400, "invalid_frames");
+    const said = expectRefusal(await join(site, frames), 400, "invalid_qr_frames");
     expect(said).toContain("more than one text");
   });
 });

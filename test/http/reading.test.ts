@@ -227,7 +227,7 @@ describe("an empty body", () => {
 
   test.each(errands)("is {} on %s, too", async (path) => {
     const site = await openAppliance();
-    await expectUnchanged(site, 409, "not_served", () => site.send("POST", path));
+    await expectUnchanged(site, 409, "server_not_running", () => site.send("POST", path));
   });
 
   const others = POSTS.filter((path) => !mayBeEmpty.has(path) && !errands.includes(path));

@@ -229,7 +229,7 @@ describe("the record", () => {
     const message = expectRefusal(
       await again.get(`${RECORD}?before=${next}`),
       503,
-      "record_damaged",
+      "audit_log_damaged",
     );
     expect(message).toContain("line 3 ");
     expect((await recordOf(again, "?before=3")).events.map(({ seq }) => seq)).toEqual([2, 1]);

@@ -168,7 +168,7 @@ describe("how many may watch", () => {
     expect(all.map(({ response }) => response.status)).toEqual(all.map(() => 200));
     expect(MOST_STREAMS).toBe(32);
     const message = expectRefusal(await refusedAt(url), 429, "too_many_requests");
-    expect(message).toBe("too many pages watch already; close one of them");
+    expect(message).toBe("too many open status streams; close one of them");
     all[1]?.leave();
     // It takes a moment until the server knows that it has gone.
     const deadline = performance.now() + PATIENCE;

@@ -19,7 +19,7 @@ test("a vendor's own build trusts that vendor, and nobody else, and never stops"
   const { identity, credentials } = (await openAppliance()).services;
   const licensing = new Licensing((await openSite()).store, identity, credentials, baked);
 
-  const closed = { ok: false, fault: { code: "trust_closed" } };
+  const closed = { ok: false, fault: { code: "trust_locked" } };
   expect(await licensing.showTrust(foreign)).toMatchObject(closed);
   expect(await licensing.trust(foreign, "rig")).toMatchObject(closed);
   expect(await licensing.trust(baked, "rig")).toMatchObject({ ok: true });

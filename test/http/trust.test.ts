@@ -230,7 +230,7 @@ describe("giving a license back", () => {
 
   test("is for good: the file that was here does not come in again, nor does its renewal", async () => {
     const site = await openAppliance({ licenses: {} });
-    const givenBack = `license 7 was given back on ${rfc3339(MONDAY)}; make a new request`;
+    const givenBack = `license 7 was returned on ${rfc3339(MONDAY)}; create a new request`;
     const file = await answer(await site.asked(), 7);
     expectOk(await site.upload(file));
     await giveBack(site, { license_id: "7" });

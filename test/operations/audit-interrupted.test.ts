@@ -138,7 +138,7 @@ describe("at any call to the disk", () => {
         const again = await open(left, realDisk);
         const result = await act(again.audit);
         // Sealed is sealed: that it was done before is said.
-        if (!result.ok) expect(result).toMatchObject({ fault: { code: "month_sealed" } });
+        if (!result.ok) expect(result).toMatchObject({ fault: { code: "audit_month_sealed" } });
         const { auditGaps } = await verified(copyOf(left));
         // The current month has new lines by then, which a second seal takes along.
         const declared = auditGaps

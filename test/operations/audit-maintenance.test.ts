@@ -316,13 +316,19 @@ describe("sealing a month", () => {
 
   test("is refused for a month without lines, one that is sealed, and one that is damaged", async () => {
     const { folder, audit } = await lived();
-    expect(await audit.seal("2026-01", BY)).toEqual({ ok: false, fault: { code: "month_empty" } });
+    expect(await audit.seal("2026-01", BY)).toEqual({
+      ok: false,
+      fault: { code: "audit_month_empty" },
+    });
     granted(await audit.seal("2026-04", BY));
-    expect(await audit.seal("2026-04", BY)).toEqual({ ok: false, fault: { code: "month_sealed" } });
+    expect(await audit.seal("2026-04", BY)).toEqual({
+      ok: false,
+      fault: { code: "audit_month_sealed" },
+    });
     spoil(join(folder, "history/2026-05.jsonl"), 1);
     expect(await audit.seal("2026-05", BY)).toEqual({
       ok: false,
-      fault: { code: "month_damaged", file: "2026-05.jsonl" },
+      fault: { code: "audit_month_damaged", file: "2026-05.jsonl" },
     });
     expect(filesIn(folder)).toContain("05");
   });
@@ -331,11 +337,11 @@ describe("sealing a month", () => {
     const { folder, audit } = await lived();
     flip(join(folder, "history/2026-05.jsonl"), 5);
     expect(await audit.seal("2026-04", BY)).toMatchObject({
-      fault: { code: "month_damaged", file: "2026-04.jsonl" },
+      fault: { code: "audit_month_damaged", file: "2026-04.jsonl" },
     });
     spoil(join(folder, MARCH), 3);
     expect(await audit.seal("2026-04", BY)).toMatchObject({
-      fault: { code: "month_damaged", file: "2026-04.jsonl" },
+      fault: { code: "audit_month_damaged", file: "2026-04.jsonl" },
     });
   });
 

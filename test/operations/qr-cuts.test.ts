@@ -87,7 +87,7 @@ describe("joining QR codes", () => {
   });
 
   test.each(["", " \n\r\n"])("says of %p that there are no codes in it", (read) => {
-    const fault = { code: "invalid_frames", reason: "there are no codes in the input" } as const;
+    const fault = { code: "invalid_qr_frames", reason: "there are no codes in the input" } as const;
     expect(joinCodes(read)).toEqual({ ok: false, fault });
   });
 

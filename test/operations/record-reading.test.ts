@@ -351,7 +351,7 @@ describe("damage is told with the line it was found at, and what is newer is sti
     expect(found.at(-1)?.seq).toBe(second?.line.audit_seq ?? 0);
     expect(await refused(site.store, next ?? "")).toEqual({
       ok: false,
-      fault: { code: "record_damaged", line: first?.line.audit_seq ?? 0 },
+      fault: { code: "audit_log_damaged", line: first?.line.audit_seq ?? 0 },
     });
     // Whoever says so goes on behind it.
     const older = await pageOf(site.store, String(first?.line.audit_seq), 500);
@@ -367,7 +367,7 @@ describe("damage is told with the line it was found at, and what is newer is sti
     expect(found.at(-1)?.seq).toBe(last + 1);
     expect(await refused(site.store, next ?? "")).toEqual({
       ok: false,
-      fault: { code: "record_damaged", line: last },
+      fault: { code: "audit_log_damaged", line: last },
     });
   });
 });

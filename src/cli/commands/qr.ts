@@ -75,7 +75,7 @@ const join: Command = {
     const joined = joinCodes(readInput(given.words[0], "what was read"));
     if (!joined.ok) {
       throw new Failure(
-        `the codes cannot be put together: ${joined.fault.reason}`,
+        `the QR codes cannot be joined: ${joined.fault.reason}`,
         "give each code on a line of its own, in any order; berth qr FILE makes them",
       );
     }

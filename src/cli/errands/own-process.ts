@@ -17,7 +17,7 @@ export async function runOwn(
   environment: Environment,
   signal: AbortSignal,
 ): Promise<Result<Ended, ErrandFault>> {
-  if (signal.aborted) return no({ code: "broken_off" });
+  if (signal.aborted) return no({ code: "request_cancelled" });
   const child = Bun.spawn([...ownCommand, ...words], {
     stdin: "ignore",
     stdout: "pipe",
@@ -33,7 +33,7 @@ export async function runOwn(
     child.stderr.text(),
   ]);
   signal.removeEventListener("abort", end);
-  if (signal.aborted) return no({ code: "broken_off" });
+  if (signal.aborted) return no({ code: "request_cancelled" });
   return ok({ code, stdout, error: lastOf(stderr, ERROR), hint: lastOf(stderr, HINT) });
 }
 

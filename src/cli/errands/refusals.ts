@@ -16,7 +16,7 @@ export function refusalOf({ code, error, hint }: LastWords): ErrandFault {
   if (hint === BUG_HINT) throw new Error(error);
   if (NO_ROOM.test(error)) return { code: "storage_full" };
   const what = error === "" ? `it ended with code ${code}` : error;
-  return { code: "command_failed", said: hint === "" ? what : `${what}; ${hint}` };
+  return { code: "maintenance_failed", reason: hint === "" ? what : `${what}; ${hint}` };
 }
 
 /** What the kernel refuses, as a command would say it. */

@@ -15,7 +15,7 @@ export class Turns {
   ): Promise<Result<T, ErrandFault>> {
     if (this.#waiting.length >= MOST_WAITING)
       return no({ code: "too_many_requests", busy: "requests" });
-    if (!(await this.#wait(signal))) return no({ code: "broken_off" });
+    if (!(await this.#wait(signal))) return no({ code: "request_cancelled" });
     try {
       return await work();
     } finally {

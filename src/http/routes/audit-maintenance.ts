@@ -111,7 +111,7 @@ export const auditMaintenance = ({ audit, peerOf, keepOpen }: RouteDeps) =>
             "With accept_gap, lines that cannot be found again are declared as gone: verify " +
             "accepts from then on that they are missing.",
           reply: RepairReply,
-          refuses: ["audit_gaps_full", "audit_unfinished"],
+          refuses: ["too_many_audit_gaps", "audit_maintenance_incomplete"],
         }),
       },
     )
@@ -147,11 +147,11 @@ export const auditMaintenance = ({ audit, peerOf, keepOpen }: RouteDeps) =>
           refuses: [
             "missing_parameters",
             NOT_A_MONTH,
-            "month_empty",
-            "month_sealed",
-            "month_damaged",
-            "audit_gaps_full",
-            "audit_unfinished",
+            "audit_month_empty",
+            "audit_month_sealed",
+            "audit_month_damaged",
+            "too_many_audit_gaps",
+            "audit_maintenance_incomplete",
           ],
         }),
       },

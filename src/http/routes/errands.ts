@@ -9,12 +9,12 @@ import type { RouteDeps } from "./deps.ts";
 const Nothing = Type.Object({});
 const TAR = "application/x-tar";
 const BUSY = { code: "too_many_requests", busy: "requests" } as const;
-const REFUSES = ["not_served", "command_failed", BUSY] as const;
+const REFUSES = ["server_not_running", "maintenance_failed", BUSY] as const;
 
 /** What takes a walk through everything that is kept; a process beside the server takes it. */
 export const errands = ({ served, keepOpen }: RouteDeps) => {
   const run = async <T>(request: Request, named: (by: Served) => Errand<T>): Promise<T> => {
-    if (served === null) return refuse({ code: "not_served" });
+    if (served === null) return refuse({ code: "server_not_running" });
     const release = keepOpen(request);
     try {
       return unwrap(await named(served)(request.signal));

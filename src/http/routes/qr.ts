@@ -55,7 +55,7 @@ export const qr = () =>
         // The reply has no place for a warning, so nothing is ignored here.
         if (line !== undefined) {
           const reason = `code ${line} of those given is not one of Berth's, or was misread`;
-          return refuse({ code: "invalid_frames", reason });
+          return refuse({ code: "invalid_qr_frames", reason });
         }
         return { text };
       },
@@ -66,7 +66,7 @@ export const qr = () =>
           summary: "The text of QR codes that were read",
           needs: ["frames"],
           reply: Type.Object({ text: Type.String() }, { title: "QrText" }),
-          refuses: ["missing_parameters", "invalid_frames"],
+          refuses: ["missing_parameters", "invalid_qr_frames"],
         }),
       },
     );

@@ -77,7 +77,7 @@ export const record = ({ record: reading, identity }: RouteDeps) =>
           "none, there is more as long as next is not null.",
         query: Query,
         reply: RecordReply,
-        refuses: [NOT_A_PLACE, "invalid_number", "invalid_timestamp", "record_damaged"],
+        refuses: [NOT_A_PLACE, "invalid_number", "invalid_timestamp", "audit_log_damaged"],
       }),
     )
     .get(

@@ -28,12 +28,12 @@ export const settings = ({ served }: RouteDeps) =>
   new Elysia({ name: "settings", prefix: "/api/admin/v1" })
     .get(
       "/settings",
-      (): SettingsReply => served?.settings() ?? refuse({ code: "not_served" }),
+      (): SettingsReply => served?.settings() ?? refuse({ code: "server_not_running" }),
       describe({
         id: "getSettings",
         summary: "The settings in force, and where each came from",
         reply: SettingsReply,
-        refuses: ["not_served"],
+        refuses: ["server_not_running"],
       }),
     )
     .get(

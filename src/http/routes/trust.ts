@@ -65,7 +65,7 @@ export const trust = ({ licensing, peerOf }: RouteDeps) =>
           description: "Nothing is accepted by it: the fingerprint is for a person to compare.",
           needs: ["license"],
           reply: VendorReply,
-          refuses: ["missing_parameters", "invalid_license_file", "trust_closed"],
+          refuses: ["missing_parameters", "invalid_license_file", "trust_locked"],
         }),
       },
     )
@@ -85,7 +85,7 @@ export const trust = ({ licensing, peerOf }: RouteDeps) =>
             "missing_parameters",
             "invalid_license_file",
             "untrusted_vendor",
-            "trust_closed",
+            "trust_locked",
           ],
         }),
       },

@@ -34,7 +34,7 @@ const REASONS: Readonly<Record<Fault["code"], string>> = {
   unknown_vendor: "vendor not known",
   vendor_in_use: "vendor’s licenses installed",
   slots_borrowed: "slots borrowed",
-  audit_gaps_full: "too many gaps in the audit log",
+  too_many_audit_gaps: "too many gaps in the audit log",
 };
 
 /** What this page does not know yet is told by its code. */
