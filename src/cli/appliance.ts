@@ -127,10 +127,10 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
 function endAfter(error: Error): void {
   const changed = error instanceof FolderChanged ? error : null;
   if (changed === null) {
-    log.error("the disk failed; stopping, the next start replays what is safe", { error });
+    log.error("disk failure: stopping; the next start replays the journal", { error });
   } else {
-    const { message: found, hint } = changed;
-    log.error("the data folder is not as it was opened; stopping", { found, hint });
+    const { message: finding, hint } = changed;
+    log.error("the data folder was changed by another process: stopping", { finding, hint });
   }
   setTimeout(() => {
     if (changed !== null) printError(changed.message, changed.hint);

@@ -88,9 +88,9 @@ export function serveTls(services: Services, policy: Policy, secure: Secure): Se
         throw new Error("it has expired");
       listening.replace(fresh);
       secure.certificate = fresh;
-      log.info("the certificate was read again");
+      log.info("certificate reloaded");
     } catch (error) {
-      log.error("the certificate in use stays: the new one cannot be used", { error });
+      log.error("certificate reload failed: the previous one stays in use", { error });
     }
   };
   return { address: listening.address, stop: listening.stop, reload };

@@ -22,7 +22,7 @@ export function policyOf(given: Given, kind: Kind): Policy {
     adminOpen: kind === "demo",
     allowPlain: isSet(given, "allow-plain-credentials"),
     names: listOf(given, "names").map((name) => name.toLowerCase()),
-    log: (stringOf(given, "log") ?? "usual") as LogMode,
+    log: (stringOf(given, "log") ?? "default") as LogMode,
   };
 }
 

@@ -119,7 +119,7 @@ export async function serveFolder(
     manager.stopping();
     print("stopping");
   } finally {
-    signals.onReload(() => log.info("stopping, nothing is reloaded"));
+    signals.onReload(() => log.info("reload ignored: the server is stopping"));
     await Promise.all(listeners.map((listener) => listener.stop()));
     served.stop();
     appliance.timekeeping.stop();
@@ -152,4 +152,4 @@ function refuseUnfolded(
 }
 
 const nothingToReload = (): void =>
-  log.info("nothing to reload: no certificate is in use, and settings are read at the start");
+  log.info("nothing to reload: no certificate is in use, and settings are read only at the start");

@@ -163,11 +163,11 @@ export const settings = {
   log: {
     name: "log",
     type: "string",
-    value: "WHAT",
-    help: "usual: acts of administration, closed doors, faults; requests: everything",
+    value: "MODE",
+    help: "default: admin actions, logins, refused, failed and slow requests; requests: all",
     setting: true,
-    fallback: () => "usual",
-    check: oneOf("usual", "requests"),
+    fallback: () => "default",
+    check: oneOf("default", "requests"),
   },
   identity: {
     name: "identity",

@@ -157,7 +157,7 @@ function answer(error: unknown, set: Set): object {
     faultOf(error) ??
     (error instanceof NotFoundError ? { code: "not_found" } : { code: "internal_error" });
   if (fault.code === "internal_error") {
-    log.error("internal error", { request: set.headers["x-request-id"], error });
+    log.error("internal error", { request_id: set.headers["x-request-id"], error });
   }
   if (fault.code === "method_not_allowed") set.headers["allow"] = fault.allow.join(", ");
   if (fault.code === "unauthorized") {

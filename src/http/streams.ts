@@ -86,7 +86,7 @@ export class Streams {
       for (const stream of news) if (write(stream, line)) stream.sent = gist;
     } catch (error) {
       // A disk that failed cannot be asked: what there is to tell comes when it can be.
-      if (faultOf(error) === null) log.error("those who watch could not be told", { error });
+      if (faultOf(error) === null) log.error("status stream update failed", { error });
     } finally {
       this.#looking = false;
     }

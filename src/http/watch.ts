@@ -3,8 +3,11 @@ import { refused } from "./faults.ts";
 import { callerOf } from "./gate.ts";
 import { isAct, pathOf } from "./planes.ts";
 
-/** What is worth a line: acts of administration, closed doors, faults, slow ones; or everything. */
-export type LogMode = "usual" | "requests";
+/**
+ * default: admin actions, logins, refused requests, server errors and slow requests; requests:
+ * every request.
+ */
+export type LogMode = "default" | "requests";
 
 type Fetch = (request: Request) => Response | Promise<Response>;
 
@@ -30,8 +33,8 @@ export function watched(fetch: Fetch, mode: LogMode): Fetch {
       const what = mode === "requests" ? "request" : worth(request, response.status, took);
       if (what === null) return response;
       const pace = paces.get(what);
-      const unsaid = pace === undefined ? 0 : pace.next();
-      if (unsaid !== null) tell(what, request, response, { took, unsaid });
+      const suppressed = pace === undefined ? 0 : pace.next();
+      if (suppressed !== null) tell(what, request, response, { took, suppressed });
       return response;
     } finally {
       pending -= 1;
@@ -43,39 +46,39 @@ export function watched(fetch: Fetch, mode: LogMode): Fetch {
  * What callers can cause as often as they like, a full or slow disk included: each has a pace of
  * its own, so that a flood of one does not hide another.
  */
-const PACED: readonly string[] = ["fault", "slow request", "refused"];
+const PACED: readonly string[] = ["server error", "slow request", "request refused"];
 
 /** No credential, not from there, not by that name, not so often. */
 const CLOSED = new Set([401, 403, 421, 429]);
 
 function worth(request: Request, status: number, took: number): string | null {
-  if (status >= 500) return "fault";
+  if (status >= 500) return "server error";
   if (took >= SLOW) return "slow request";
-  if (CLOSED.has(status)) return "refused";
+  if (CLOSED.has(status)) return "request refused";
   const plane = callerOf(request)?.plane;
   if (status !== 200) return null;
   if (plane === "login") return "login";
   const isAdministration = plane === "admin" && isAct(request.method, pathOf(request.url));
-  return isAdministration ? "administration" : null;
+  return isAdministration ? "admin action" : null;
 }
 
 interface Measured {
   readonly took: number;
-  /** How many like it went unsaid before. */
-  readonly unsaid: number;
+  /** How many similar lines were left out before this one. */
+  readonly suppressed: number;
 }
 
-function tell(what: string, request: Request, response: Response, { took, unsaid }: Measured) {
+function tell(what: string, request: Request, response: Response, { took, suppressed }: Measured) {
   const caller = callerOf(request);
   const facts = {
     method: request.method,
     path: pathOf(request.url).slice(0, LONGEST_PATH),
     status: response.status,
-    ms: Math.round(took * 10) / 10,
+    duration_ms: Math.round(took * 10) / 10,
     peer: caller?.peer ?? null,
-    ...(caller?.actor && { who: caller.actor.name }),
-    request: response.headers.get("x-request-id"),
-    ...(unsaid > 0 && { unsaid }),
+    ...(caller?.actor && { actor: caller.actor.name }),
+    request_id: response.headers.get("x-request-id"),
+    ...(suppressed > 0 && { suppressed }),
   };
   if (response.status >= 500) log.error(what, facts);
   else log.info(what, facts);
@@ -85,7 +88,7 @@ function tell(what: string, request: Request, response: Response, { took, unsaid
 class Pace {
   #second = 0;
   #told = 0;
-  #unsaid = 0;
+  #suppressed = 0;
 
   /** How many were left out before this one; null: this one is left out as well. */
   next(): number | null {
@@ -96,12 +99,12 @@ class Pace {
     }
     this.#told += 1;
     if (this.#told > 10) {
-      this.#unsaid += 1;
+      this.#suppressed += 1;
       return null;
     }
-    const unsaid = this.#unsaid;
-    this.#unsaid = 0;
-    return unsaid;
+    const suppressed = this.#suppressed;
+    this.#suppressed = 0;
+    return suppressed;
   }
 }
 

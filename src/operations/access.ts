@@ -132,7 +132,7 @@ export class Access {
         await (await this.#file.prepare(this.#list)).put();
       } catch (error) {
         // It goes into the file with the next change, or with the next start.
-        log.warn("the end of a token could not be written down", { error });
+        log.warn("could not save token expiry", { error });
       }
     });
   }
@@ -259,7 +259,7 @@ export class Access {
       return ok(null);
     } catch (error) {
       if (errorCode(error) === null) throw error;
-      log.error("who may get in could not be changed", { error });
+      log.error("could not save access changes", { error });
       // Whatever the file says now is what the next start will go by.
       this.#list = this.#file.read();
       return no(storageFault(error));

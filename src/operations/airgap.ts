@@ -212,7 +212,7 @@ export class Airgap {
    */
   #wrongCode(fault: CodeFault | null, peer: string): Result<never, CodeRefused> {
     this.#wrong.push(performance.now());
-    log.warn("a wrong confirmation code", { peer });
+    log.warn("confirmation code rejected", { peer });
     return no({
       code: "invalid_confirmation_code",
       row: fault?.wrong === "row" ? fault.row : null,

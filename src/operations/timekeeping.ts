@@ -56,7 +56,8 @@ export class Timekeeping {
       await this.#store.transact({ type: "MarkClock" }, () => null);
     }
     const { state, now } = this.view();
-    if (state !== "ok") log.warn("the clock is not right", { state, now, wall });
+    if (state !== "ok")
+      log.warn("system clock differs from appliance time", { state, now, system_time: wall });
   }
 
   /** A jump is put on record soon, with whatever is written next. */
@@ -137,7 +138,7 @@ export class Timekeeping {
       this.#clock.setTo(state.mark);
       return null;
     });
-    if (done.ok) log.warn("the clock was set", { to });
+    if (done.ok) log.warn("appliance time set back", { to });
     return done;
   }
 }

@@ -78,7 +78,7 @@ export class UsageWatch {
       this.#known = past.finish();
       this.#complete = true;
     } catch (error) {
-      log.error("the record could not be read for what was in use", { error });
+      log.error("could not read the audit log for usage", { error });
     } finally {
       // What did not come to its end is tried again when somebody asks again.
       if (!this.#complete) this.#reading = null;

@@ -12,9 +12,9 @@ function write(level: string, message: string, facts: Facts): void {
   const line = JSON.stringify({ ...head, ...facts }, plain);
   const shown = `${visible(line)}\n`;
   const bytes = Buffer.byteLength(shown);
-  // A line that is cut is no JSON any more, so it says less instead.
+  // A line that is cut is no JSON any more, so only its head is written.
   process.stderr.write(
-    bytes <= LONGEST ? shown : `${visible(JSON.stringify({ ...head, cut: bytes }))}\n`,
+    bytes <= LONGEST ? shown : `${visible(JSON.stringify({ ...head, truncated_bytes: bytes }))}\n`,
   );
 }
 

@@ -154,8 +154,8 @@ test("who changed it, and from where, is on record and in the log", async () => 
     { change: "user_set", name: "ada", peer: "ops@127.0.0.1" },
   ]);
   expect(await site.log(2)).toMatchObject([
-    { message: "administration", path: `${ACCESS}/tokens`, peer: "socket" },
-    { message: "administration", path: `${ACCESS}/users`, peer: "127.0.0.1", who: "ops" },
+    { message: "admin action", path: `${ACCESS}/tokens`, peer: "socket" },
+    { message: "admin action", path: `${ACCESS}/users`, peer: "127.0.0.1", actor: "ops" },
   ]);
 });
 

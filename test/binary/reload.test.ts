@@ -16,7 +16,7 @@ async function siteOverTls(): Promise<GuardedSite> {
 
 const SITES = [
   ["without TLS", () => GuardedSite.open(), "nothing to reload"],
-  ["with TLS", siteOverTls, "the certificate was read again"],
+  ["with TLS", siteOverTls, "certificate reloaded"],
 ] as const;
 
 /** A request whose body is not complete: a stop waits for it. Returns what completes it. */

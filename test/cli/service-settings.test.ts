@@ -34,7 +34,7 @@ describe.skipIf(!canMount)("on a machine with an installed service", () => {
       listen: { value: "127.0.0.1:18080", from: FILE },
       "listen-tls": { value: "127.0.0.1:18443", from: FILE },
       "client-auth": { value: "login", from: FILE },
-      log: { value: "usual", source: "default" },
+      log: { value: "default", source: "default" },
       config: { value: FILE, source: "default" },
     });
   });

@@ -238,7 +238,7 @@ describe("nothing in it tells who works there, where, or with what", () => {
     expect(stderr).toContain(admin);
     const redacted = new Redaction().log(stderr);
     expect(redacted).not.toContain(admin);
-    expect(redacted).toContain('"who":"name-');
+    expect(redacted).toContain('"actor":"name-');
     expect(redacted.split("\n").length).toBe(stderr.split("\n").length);
   });
 });
@@ -257,8 +257,8 @@ describe("stand-ins", () => {
     expect(redaction.text("ada at 10.1.2.3:443 asked bob (ws-17), adam did not")).toBe(
       "user-1 at address-1:443 asked user-2 (host-1), adam did not",
     );
-    const line = '{"who":"ada@10.1.2.3","peer":"10.1.2.4","status":200}';
-    expect(redaction.log(line)).toBe('{"who":"user-1@address-1","peer":"address-2","status":200}');
+    const line = '{"actor":"ada@10.1.2.3","peer":"10.1.2.4","status":200}';
+    expect(redaction.log(line)).toBe('{"actor":"user-1@address-1","peer":"address-2","status":200}');
   });
 
   test("short names, and words of our own, do not wreck the text", () => {

@@ -47,7 +47,7 @@ class Site {
       adminOpen: false,
       allowPlain: false,
       names: [],
-      log: "usual",
+      log: "default",
     } as const;
     const { services } = this.appliance;
     this.#server = listen({ services, host: "127.0.0.1", port: 0, policy });

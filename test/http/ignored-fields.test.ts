@@ -104,7 +104,7 @@ describe("X-Ignored-Fields", () => {
       adminOpen: true,
       allowPlain: true,
       names: [],
-      log: "usual",
+      log: "default",
     } as const;
     const server = listen({ services, host: "127.0.0.1", port: 0, policy });
     onTestFinished(() => server.stop());

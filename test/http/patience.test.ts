@@ -32,7 +32,7 @@ test("SECURITY.md tells after how many seconds a half-sent body is cut off", () 
 test("on the socket an answer may take its time", async () => {
   const site = await openAppliance({ served: slowly(14_000) });
   const path = join(tempFolder(), "berth.sock");
-  const socket = listenOnSocket(site.services, path, "usual");
+  const socket = listenOnSocket(site.services, path, "default");
   onTestFinished(() => socket.stop());
   const response = await fetch(`http://berth${VERIFY}`, { unix: path });
   expect(await response.json()).toEqual(damaged);
@@ -50,7 +50,7 @@ test("on the network only while such an answer is waited for", async () => {
       adminOpen: false,
       allowPlain: false,
       names: [],
-      log: "usual",
+      log: "default",
     },
     false,
   );

@@ -15,7 +15,7 @@ const POLICY: Policy = {
   adminOpen: false,
   allowPlain: false,
   names: [],
-  log: "usual",
+  log: "default",
 };
 
 async function listening(networks = ["127.0.0.0/8"], adminOpen = false) {
@@ -190,7 +190,7 @@ test("stopping lets a request under way finish, and takes no other", async () =>
 });
 
 const openSocket = (site: Appliance, path: string) => {
-  const socket = listenOnSocket(site.services, path, "usual");
+  const socket = listenOnSocket(site.services, path, "default");
   onTestFinished(() => socket.stop());
   return socket;
 };

@@ -24,7 +24,7 @@ const POLICY: Policy = {
   adminOpen: false,
   allowPlain: false,
   names: [],
-  log: "usual",
+  log: "default",
 };
 
 function served({ services }: Appliance) {
@@ -159,7 +159,7 @@ describe("how many may watch", () => {
     const site = await openAppliance();
     const { url } = served(site);
     const unix = join(site.folder, "berth.sock");
-    const socket = listenOnSocket(site.services, unix, "usual");
+    const socket = listenOnSocket(site.services, unix, "default");
     onTestFinished(() => socket.stop());
     const all: Watching[] = [];
     for (let n = 0; n < MOST_STREAMS; n += 1) {

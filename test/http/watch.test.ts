@@ -16,7 +16,7 @@ class WatchedServer {
   readonly #fetch = watched(async () => {
     await this.#answering;
     return new Response(null, { status: this.status });
-  }, "usual");
+  }, "default");
 
   constructor() {
     const keep = (message: string, facts = {}): void => void this.lines.push({ message, facts });
@@ -53,15 +53,15 @@ test("faults are logged ten times a second, and the next line says how many were
   server.status = 503;
   await server.call(5_000);
   expect(server.lines).toHaveLength(10);
-  expect(server.lines[0]).toMatchObject({ message: "fault", facts: { status: 503 } });
-  expect(server.lines[0]?.facts).not.toHaveProperty("unsaid");
+  expect(server.lines[0]).toMatchObject({ message: "server error", facts: { status: 503 } });
+  expect(server.lines[0]?.facts).not.toHaveProperty("suppressed");
   server.pass(1_000);
   await server.call(11);
   expect(server.lines).toHaveLength(20);
-  expect(server.lines[10]?.facts).toMatchObject({ status: 503, unsaid: 4_990 });
+  expect(server.lines[10]?.facts).toMatchObject({ status: 503, suppressed: 4_990 });
   server.pass(1_000);
   await server.call(1);
-  expect(server.lines[20]?.facts).toMatchObject({ status: 503, unsaid: 1 });
+  expect(server.lines[20]?.facts).toMatchObject({ status: 503, suppressed: 1 });
 });
 
 test("slow requests are logged ten times a second as well", async () => {
@@ -79,5 +79,5 @@ test("a flood of refusals does not hide a fault from the log", async () => {
   server.status = 500;
   await server.call(1);
   expect(server.lines).toHaveLength(11);
-  expect(server.lines.at(-1)).toMatchObject({ message: "fault", facts: { status: 500 } });
+  expect(server.lines.at(-1)).toMatchObject({ message: "server error", facts: { status: 500 } });
 });

@@ -7,7 +7,7 @@ const TELLING: Readonly<Record<string, string>> = {
   user: "user",
   name: "name",
   names: "name",
-  who: "name",
+  actor: "name",
   identity: "name",
   vendor: "vendor",
   os_hostname: "host",
@@ -54,7 +54,7 @@ export class Redaction {
     if (kind === "address" && isAddress(value)) return this.#address(value);
     // Acts are on record as name@address.
     const [, name, address] = /^(.+)@([\d.:a-f]+)$/.exec(value) ?? [];
-    return name === undefined || address === undefined || key !== "who"
+    return name === undefined || address === undefined || key !== "actor"
       ? this.standIn(kind, value)
       : `${this.standIn(kind, name)}@${this.#address(address)}`;
   }

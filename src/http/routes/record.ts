@@ -122,7 +122,7 @@ function streamOf(lines: Iterator<Buffer>): ReadableStream<Uint8Array> {
         }
       } catch (error) {
         // Whoever reads finds the connection cut: half a record must not look like a whole one.
-        log.error("the record could not be exported", { error });
+        log.error("audit log export failed", { error });
         controller.error(error);
       }
     },
