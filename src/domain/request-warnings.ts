@@ -7,7 +7,7 @@ const MOST_NAMED = 20;
 export function requestWarnings({ vendors }: State, product: string | null): string[] {
   const trusted = [...vendors.values()];
   if (trusted.length === 0) {
-    return ["no vendor is trusted here yet: berth trust add takes the vendor's trust document"];
+    return ["no vendor is trusted yet; add the vendor's trust document with berth trust add"];
   }
   if (product === null || trusted.some((vendor) => claims(vendor, product))) return [];
   const products = trusted.flatMap((vendor) => vendor.products);

@@ -11,7 +11,7 @@ export interface Told {
 /** An event in words, for every place that shows the record. */
 export function tell(event: Event): Told {
   if (!isKnown(event)) {
-    return { summary: `an event of a newer berth, which this one cannot tell: ${event.type}` };
+    return { summary: `unknown event from a newer version of berth: ${event.type}` };
   }
   const say = SAY[event.type] as (one: Event) => string;
   return { summary: say(event) };
@@ -21,52 +21,51 @@ type Say<T extends Event["type"]> = (event: Extract<Event, { readonly type: T }>
 
 /** An event without its sentence here does not compile. */
 const SAY: { readonly [T in Event["type"]]: Say<T> } = {
-  Created: ({ kind }) => `the data folder of a ${kind} was made`,
+  Created: ({ kind }) => `data folder created (${kind})`,
   VendorTrusted: ({ vendor: { name, products, retired = [] } }) =>
-    `vendor ${name} is trusted for ${list(products)}` +
-    (retired.length === 0 ? "" : `; ${count(retired.length, "key")} of it retired`),
-  VendorDistrusted: ({ vendor }) => `vendor ${vendor} is no longer trusted`,
-  RequestMade: ({ request }) => `license request ${request.request} made`,
+    `vendor ${name} trusted for ${list(products)}` +
+    (retired.length === 0 ? "" : `; ${count(retired.length, "retired key")}`),
+  VendorDistrusted: ({ vendor }) => `vendor ${vendor} no longer trusted`,
+  RequestMade: ({ request }) => `license request ${request.request} created`,
   ActivationMade: ({ activation }) =>
-    `activation code made for license key ${activation.licenseKey}`,
+    `activation code created for license key ${activation.licenseKey}`,
   LicenseInstalled: ({ license, terms, grant }) =>
-    `license ${license} came in: ${terms.product}, ${count(terms.slots, "slot")}, ` +
-    `${terms.validUntil === null ? "without end" : `until ${time(terms.validUntil)}`}, ` +
+    `license ${license} installed: ${terms.product}, ${count(terms.slots, "slot")}, ` +
+    `${terms.validUntil === null ? "no expiry" : `until ${time(terms.validUntil)}`}, ` +
     `serial ${grant.serial}`,
   LicenseRemoved: ({ license, tombstone: { borrows } }) =>
-    `license ${license} given back to the vendor${
+    `license ${license} returned to the vendor${
       borrows.length === 0 ? "" : `, with ${count(borrows.length, "borrowed slot")}`
     }`,
   SlotTaken: ({ end }) => `slot taken until ${time(end)}`,
   SlotRenewed: ({ contact, leasedTo }) =>
-    (contact === undefined ? "slot renewed" : "slot renewed from somewhere else than before") +
-    (leasedTo === undefined ? "" : ", and its borrow leased to a device"),
+    (contact === undefined ? "slot renewed" : "slot renewed from another machine") +
+    (leasedTo === undefined ? "" : ", borrow leased to a device"),
   ContactChanged: ({ hostname }) =>
     hostname === "" ? "slot used from another machine" : `slot used from ${hostname}`,
   SlotBorrowed: ({ until, early }) =>
     early ? `borrow shortened to ${time(until)}` : `slot borrowed until ${time(until)}`,
   SlotReleased: ({ by, early }) => `slot ${RELEASED[by]}${early ? " before its borrow ended" : ""}`,
-  SlotExpired: () => "slot ran out",
-  SlotRestored: ({ until }) =>
-    `borrow held again until ${time(until)}: it had ended only by a clock that was ahead`,
+  SlotExpired: () => "slot expired",
+  SlotRestored: ({ until }) => `borrow restored until ${time(until)}: the clock had been ahead`,
   FeatureTaken: ({ feature, end }) => `feature ${feature} taken until ${time(end)}`,
   FeatureRenewed: ({ feature }) => `feature ${feature} renewed`,
   FeatureReleased: ({ feature, by }) => `feature ${feature} ${RELEASED[by]}`,
-  FeatureExpired: ({ feature }) => `feature ${feature} ran out`,
+  FeatureExpired: ({ feature }) => `feature ${feature} expired`,
   ConsumptionAdded: ({ count: added, total }) => counted(added, total, ""),
   FeatureConsumptionAdded: ({ count: added, total, feature }) =>
     counted(added, total, ` of feature ${feature}`),
-  KeyRemembered: () => "outcome kept, for a call that is repeated",
+  KeyRemembered: () => "outcome recorded for an idempotency key",
   KeysSet: ({ changed }) => `cloud credentials replaced: ${list(changed)}`,
   AccessChanged: ({ change, name }) => CHANGED[change](name),
-  Restored: ({ restore: { seq } }) => `a backup was brought back; it ended with change ${seq}`,
-  MovedAway: () => "moved away to another host",
-  MovedIn: () => "moved in from another host",
+  Restored: ({ restore: { seq } }) => `backup restored; its last change was ${seq}`,
+  MovedAway: () => "moved to another host",
+  MovedIn: () => "moved here from another host",
   AuditGapDeclared: ({ gap, note }) => `audit log ${gapText(gap)}${note === "" ? "" : `: ${note}`}`,
-  ClockMarked: () => "time went on",
+  ClockMarked: () => "time marked",
   ClockJumped: ({ from, to, reason }) =>
-    `clock went ahead from ${time(from)} to ${time(to)}${JUMPED[reason]}`,
-  ClockAsked: () => "a vendor was asked what time it is",
+    `clock jumped from ${time(from)} to ${time(to)}${JUMPED[reason]}`,
+  ClockAsked: () => "time requested from a vendor",
   ClockSetBack: ({ from, to }) => `time set back from ${time(from)} to ${time(to)}`,
   RefusalsCounted: ({ count: times, code }) => `${count(times, "request")} refused: ${code}`,
 };
@@ -91,19 +90,19 @@ export const gapText = ({ reason, from, to }: GapRange): string =>
   `${from === to ? `line ${from}` : `lines ${from} to ${to}`} declared missing (${reason})`;
 
 const RELEASED: { readonly [B in ReleasedBy]: string } = {
-  user: "given back",
-  admin: "freed by an administrator",
+  user: "released",
+  admin: "released by an administrator",
 };
 
 const JUMPED: { readonly [R in JumpReason]: string } = {
   start: " while the server was off",
   step: "",
-  held: ", believed after a wait",
+  held: ", accepted after a waiting time",
   accepted: ", accepted by an operator",
 };
 
 const CHANGED: { readonly [C in AccessChange]: (name: string) => string } = {
-  token_made: (name) => `token ${name} made`,
+  token_made: (name) => `token ${name} created`,
   token_revoked: (name) => `token ${name} revoked`,
   user_set: (name) => `login of ${name} set`,
   user_removed: (name) => `login of ${name} removed`,
@@ -111,8 +110,8 @@ const CHANGED: { readonly [C in AccessChange]: (name: string) => string } = {
 
 const counted = (added: number, total: number, what: string): string =>
   added < 0
-    ? `${-added}${what} taken back, ${total} in all`
-    : `${added}${what} consumed, ${total} in all`;
+    ? `${-added}${what} returned, ${total} in total`
+    : `${added}${what} consumed, ${total} in total`;
 
 const time = (at: Instant): string =>
   Temporal.Instant.fromEpochMilliseconds(at).round("second").toString();
@@ -120,4 +119,4 @@ const time = (at: Instant): string =>
 const count = (number: number, thing: string): string =>
   `${number} ${thing}${number === 1 ? "" : "s"}`;
 
-const list = (names: readonly string[]): string => names.join(", ") || "nothing";
+const list = (names: readonly string[]): string => names.join(", ") || "none";

@@ -40,7 +40,7 @@ const dated =
 /** The instant, never the day alone: an end at midnight is the first moment after the last day. */
 const timeOf = (at: Instant): string => Temporal.Instant.fromEpochMilliseconds(at).toString();
 
-const ends = dated("ends", "no end date", "no end date");
+const ends = dated("ends", "no expiry", "no expiry");
 
 /** Too long to be shown, and for programs rather than for people. */
 const note = (before: string | null, after: string | null): string[] =>
@@ -49,7 +49,7 @@ const note = (before: string | null, after: string | null): string[] =>
 const CONSUMPTION_ROWS: Rows<ConsumptionTerms> = {
   max: changed("consumptions", "unlimited"),
   overages: changed("overages"),
-  negative: changed("counting down"),
+  negative: changed("negative counts"),
   period: changed("period"),
 };
 
@@ -93,11 +93,11 @@ const named = (terms: readonly FeatureTerms[], code: string): FeatureTerms | und
 function features(before: readonly FeatureTerms[], after: readonly FeatureTerms[]): string[] {
   const now = after.flatMap((feature) => {
     const was = named(before, feature.code);
-    if (was === undefined) return [`with ${feature.code}`];
+    if (was === undefined) return [`feature ${feature.code} added`];
     return differenceBy(FEATURE_ROWS, was, feature).map((change) => `${feature.code} ${change}`);
   });
   const gone = before.filter(({ code }) => named(after, code) === undefined);
-  return [...now, ...gone.map(({ code }) => `without ${code}`)];
+  return [...now, ...gone.map(({ code }) => `feature ${code} removed`)];
 }
 
 const ROWS: Rows<Terms> = {
@@ -109,10 +109,10 @@ const ROWS: Rows<Terms> = {
   trial: changed("trial"),
   enabled: changed("enabled"),
   slots: changed("slots"),
-  start: dated("starts", "at once"),
+  start: dated("starts", "immediately"),
   validUntil: ends,
   graceHours: changed("grace hours"),
-  maintenanceUntil: dated("maintenance until", "without end", "maintenance without end"),
+  maintenanceUntil: dated("maintenance until", "without expiry", "maintenance without expiry"),
   timeoutMinutes: changed("timeout minutes"),
   borrowHours: changed("borrow hours"),
   earlyReturn: changed("early return"),

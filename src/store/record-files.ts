@@ -12,7 +12,7 @@ export class RecordDamaged extends Error {
   readonly line: number;
 
   constructor(line: number) {
-    super(`line ${line} of the record is damaged or missing`);
+    super(`line ${line} of the audit log is damaged or missing`);
     this.line = line;
   }
 }

@@ -87,7 +87,7 @@ test("tokens and passwords leave no trace, with every request logged", async () 
 
   const log = readFileSync(err, "utf8");
   expect(log).toContain('"path":"/auth"');
-  expect(log).toContain('"who":"ops"');
+  expect(log).toContain('"actor":"ops"');
   expect(replies.flatMap((text) => found("a reply", text, secrets))).toEqual([]);
   expect(leaksIn(folder, secrets)).toEqual([]);
   child.kill("SIGTERM");

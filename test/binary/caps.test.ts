@@ -27,7 +27,7 @@ test("one user holds no more slots than the operator allows, after a restart eit
   const refused = await register(site, more);
   expect(refused.code).toBe("slots_capped");
   expect(refused.message).toContain("1 slot at once");
-  expect(refused.message).toContain("give one back first");
+  expect(refused.message).toContain("release one first");
   expect(refused.message).toContain("max_slots_per_user");
   await site.restart();
   expect((await register(site, more)).code).toBe("slots_capped");

@@ -83,7 +83,7 @@ const foreign = stranger.issue(request, "--slots", "9");
 const answer = desk.issue(request, "--slots", "3", "--borrow-hours", "48", ...HELD);
 await page.getByRole("button", { name: "I have the answer" }).click();
 await drop(page, foreign, "license.jwt");
-await page.getByText("no vendor is trusted here for this product").waitFor();
+await page.getByText("no trusted vendor has this key for this product").waitFor();
 check(
   "a stranger's license says what is missing",
   await isShown(page.getByText("Drop the vendor’s trust file here")),

@@ -97,7 +97,7 @@ await page.getByRole("button", { name: "1 new event" }).click();
 await events.first().filter({ hasText: "late-comer" }).waitFor();
 await page.evaluate("scrollTo(0, 0)");
 await send("unregister", "late-comer");
-await events.first().filter({ hasText: "given back" }).waitFor();
+await events.first().filter({ hasText: "slot released" }).waitFor();
 check("while the newest are looked at, news comes in by itself", true);
 
 // Refusals are counted: one line, how often, why and who.

@@ -66,8 +66,8 @@ await page.getByRole("button", { name: "Revoke the token walker" }).click();
 await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
 await page.getByRole("dialog").getByRole("alert").waitFor();
 check(
-  "the last way in is not taken away, and the server says why",
-  await isShown(page.getByText("this is the last way in for an administrator")),
+  "the last administrator credential is not removed, and the server says why",
+  await isShown(page.getByText("this is the last administrator credential")),
 );
 await opened.checkAccess("a refused act");
 await page.keyboard.press("Escape");

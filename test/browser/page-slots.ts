@@ -138,7 +138,7 @@ await page.getByRole("alert").waitFor();
 const said = (await page.getByRole("alert").textContent()) ?? "";
 check(
   "a slot that must not come back early stays, and the server says why",
-  said.includes("keeps a borrowed slot taken until"),
+  said.includes("the slot stays borrowed until"),
   said,
 );
 await opened.checkAccess("a refusal");

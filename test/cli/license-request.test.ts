@@ -70,7 +70,7 @@ describe("berth license request", () => {
     const { stderr, product } = await requested(loop);
     expect(product).toBeNull();
     expect(stderr).toBe(
-      "berth: warning: no vendor is trusted here yet: berth trust add takes the vendor's trust document\n",
+      "berth: warning: no vendor is trusted yet; add the vendor's trust document with berth trust add\n",
     );
   });
 });

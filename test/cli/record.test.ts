@@ -46,8 +46,8 @@ test("berth record tells what happened, of a running server and of a folder, the
   const [header, ...rows] = text.trimEnd().split("\n");
   expect(header).toMatch(/^AT +WHAT +PRODUCT +USER +FROM$/);
   expect(rows.map((row) => ({ ...ROW.exec(row)?.groups, at: null }))).toEqual([
-    { at: null, what: "slot given back", product: "DEMO", user: "ada", peer: "127.0.0.1" },
-    { at: null, what: "4 consumed, 4 in all", product: "DEMO", user: "ada", peer: "127.0.0.1" },
+    { at: null, what: "slot released", product: "DEMO", user: "ada", peer: "127.0.0.1" },
+    { at: null, what: "4 consumed, 4 in total", product: "DEMO", user: "ada", peer: "127.0.0.1" },
     expect.objectContaining({ product: "DEMO", user: "ada", peer: "127.0.0.1" }),
     expect.objectContaining({ product: "DEMO", user: HOSTILE, peer: "127.0.0.1" }),
   ]);

@@ -145,7 +145,7 @@ test("a license of a key that the site does not know yet is refused with a hint 
   const license = await loop.answer("CAD");
   const refused = await berth(loop.add(license));
   expect(refused.code).toBe(1);
-  expect(refused.stderr).toContain("if the vendor's key changed, a successor document is missing");
+  expect(refused.stderr).toContain("If the vendor's key changed, a successor document is missing");
   expect(refused.stderr).toMatch(/^berth: hint: berth trust add FILE .*newer successor document/m);
   await done([...loop.trust("successor-2.jwt"), "--yes"]);
   await done(loop.add(license));

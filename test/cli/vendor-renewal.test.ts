@@ -29,7 +29,7 @@ describe("berth vendor issue --renew", () => {
       ],
     });
     expect(terms.features).toHaveLength(2);
-    const changes = ["consumptions 1000 → 2000", "MESH slots 2 → 4", "without PRO"];
+    const changes = ["consumptions 1000 → 2000", "MESH slots 2 → 4", "feature PRO removed"];
     expect(said.stderr).toContain(`berth: note: license ${id}: ${changes.join("; ")}\n`);
     expect(JSON.parse(said.stdout) as object).toMatchObject({ changes });
   });

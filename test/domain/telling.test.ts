@@ -21,31 +21,31 @@ const GAP: AuditGap = {
 };
 
 const TOLD: readonly [Event, string][] = [
-  [installed(1), "license 1 came in: cad, 2 slots, without end, serial 1"],
+  [installed(1), "license 1 installed: cad, 2 slots, no expiry, serial 1"],
   [taken("ada"), "slot taken until 2026-03-02T09:30:00Z"],
   [borrowed("ada", hours(5)), "slot borrowed until 2026-03-02T14:00:00Z"],
   [{ ...borrowed("ada", hours(5)), early: true }, "borrow shortened to 2026-03-02T14:00:00Z"],
   [{ type: "SlotRenewed", ...held, end: hours(1) }, "slot renewed"],
   [
     { type: "SlotRenewed", ...held, end: hours(1), leasedTo: "laptop" },
-    "slot renewed, and its borrow leased to a device",
+    "slot renewed, borrow leased to a device",
   ],
   [{ type: "ContactChanged", ...held, hostname: "ws-7", ip: "", peer }, "slot used from ws-7"],
   [
     { type: "ContactChanged", ...held, hostname: "", ip: "", peer },
     "slot used from another machine",
   ],
-  [{ type: "SlotReleased", ...held, by: "user", peer, early: false }, "slot given back"],
+  [{ type: "SlotReleased", ...held, by: "user", peer, early: false }, "slot released"],
   [
     { type: "SlotReleased", ...held, by: "admin", peer, early: true },
-    "slot freed by an administrator before its borrow ended",
+    "slot released by an administrator before its borrow ended",
   ],
-  [{ type: "SlotExpired", ...held }, "slot ran out"],
-  [{ type: "ConsumptionAdded", ...counted, count: 3 }, "3 consumed, 5 in all"],
-  [{ type: "ConsumptionAdded", ...counted, count: -3 }, "3 taken back, 5 in all"],
+  [{ type: "SlotExpired", ...held }, "slot expired"],
+  [{ type: "ConsumptionAdded", ...counted, count: 3 }, "3 consumed, 5 in total"],
+  [{ type: "ConsumptionAdded", ...counted, count: -3 }, "3 returned, 5 in total"],
   [
     { type: "FeatureConsumptionAdded", ...counted, count: 1, feature: "plot" },
-    "1 of feature plot consumed, 5 in all",
+    "1 of feature plot consumed, 5 in total",
   ],
   [
     { type: "RefusalsCounted", at, product: null, code: "license_expired", count: 1, users: [] },
@@ -80,8 +80,6 @@ test("a name that every object has is no type of event", () => {
 test("an event of a newer version is named by its type", () => {
   for (const type of ["SlotLent", "constructor", "__proto__"]) {
     const event = JSON.parse(JSON.stringify({ type, at })) as Event;
-    expect(tell(event).summary).toBe(
-      `an event of a newer berth, which this one cannot tell: ${type}`,
-    );
+    expect(tell(event).summary).toBe(`unknown event from a newer version of berth: ${type}`);
   }
 });

@@ -28,8 +28,8 @@ test("a renewal with more slots, a later end and one feature less is told in thi
   ).toEqual([
     "slots 3 → 8",
     "ends 2029-01-01T00:00:00Z (was 2027-01-01T00:00:00Z)",
-    "with MESH",
-    "without EXPORT",
+    "feature MESH added",
+    "feature EXPORT removed",
   ]);
 });
 
@@ -39,31 +39,31 @@ describe("a difference in", () => {
       "the end that is taken away",
       { validUntil: day("2027-01-01") },
       { validUntil: null },
-      ["no end date (was 2027-01-01T00:00:00Z)"],
+      ["no expiry (was 2027-01-01T00:00:00Z)"],
     ],
     [
       "the end that is set",
       { validUntil: null },
       { validUntil: instant(Date.parse("2027-06-30T12:30:00Z")) },
-      ["ends 2027-06-30T12:30:00Z (was no end date)"],
+      ["ends 2027-06-30T12:30:00Z (was no expiry)"],
     ],
     [
       "the start",
       { start: null },
       { start: day("2027-01-01") },
-      ["starts 2027-01-01T00:00:00Z (was at once)"],
+      ["starts 2027-01-01T00:00:00Z (was immediately)"],
     ],
     [
       "the start that is taken away",
       { start: day("2027-01-01") },
       { start: null },
-      ["starts at once (was 2027-01-01T00:00:00Z)"],
+      ["starts immediately (was 2027-01-01T00:00:00Z)"],
     ],
     [
       "the maintenance",
       { maintenanceUntil: null },
       { maintenanceUntil: day("2028-01-01") },
-      ["maintenance until 2028-01-01T00:00:00Z (was without end)"],
+      ["maintenance until 2028-01-01T00:00:00Z (was without expiry)"],
     ],
     ["the grace", { graceHours: null }, { graceHours: 48 }, ["grace hours none → 48"]],
     ["the timeout", { timeoutMinutes: 30 }, { timeoutMinutes: 15 }, ["timeout minutes 30 → 15"]],
@@ -95,7 +95,7 @@ describe("a difference in", () => {
       [
         "consumptions 1000 → 2000",
         "overages 50 → 0",
-        "counting down no → yes",
+        "negative counts no → yes",
         "period monthly → none",
       ],
     ],
@@ -135,7 +135,7 @@ describe("a difference in", () => {
         "MESH slots 2 → 4",
         "MESH timeout minutes 15 → 30",
         "MESH consumptions not counted → 1000",
-        "MESH ends 2027-01-01T00:00:00Z (was no end date)",
+        "MESH ends 2027-01-01T00:00:00Z (was no expiry)",
         "MESH name MESH → Meshing",
         "MESH metadata changed",
       ],

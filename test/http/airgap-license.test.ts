@@ -290,7 +290,7 @@ describe("a code that an older version of the desk made", () => {
       air.add(body),
     );
     expect(message).toContain("older version of berth");
-    expect(message).toContain("the vendor must update the berth at its desk");
+    expect(message).toContain("the vendor must update berth");
     for (let again = 0; again < 70; again += 1) await air.add(body);
     expectRefusal(await air.add(body), 400, "outdated_confirmation_code");
   });

@@ -96,7 +96,7 @@ test("a request made before a vendor is trusted says what is needed besides", as
   expectOk(await site.post("/api/admin/v1/trust/remove", { vendor: idOf(KEY) }));
   for (const fields of [{}, { product: "cad" }]) {
     expect(expectOk(await generate(site, fields)).warnings).toEqual([
-      "no vendor is trusted here yet: berth trust add takes the vendor's trust document",
+      "no vendor is trusted yet; add the vendor's trust document with berth trust add",
     ]);
   }
 });

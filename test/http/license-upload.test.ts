@@ -260,7 +260,7 @@ describe("the reply to an upload", () => {
     expect((await upload(site, renewal)).changes).toEqual([
       "slots 3 → 8",
       "ends 2099-01-01T00:00:00Z (was 2097-01-01T00:00:00Z)",
-      "without EXPORT",
+      "feature EXPORT removed",
     ]);
     expect((await upload(site, renewal)).changes).toBeNull();
     const same = await answer(await site.asked(), 7, changed, { serial: 3 });

@@ -56,7 +56,7 @@ test("an entry for an event of a newer version says so, and shows nothing that i
     license_id: null,
     user: null,
     peer: null,
-    summary: "an event of a newer berth, which this one cannot tell: SlotLent",
+    summary: "unknown event from a newer version of berth: SlotLent",
     detail: {},
   });
 });

@@ -165,7 +165,7 @@ describe("a key that is retired at once", () => {
     granted(await site.licensing.trust(document, "test"));
     const [, text] = await site.get("/api/admin/v1/audit?type=VendorTrusted");
     expect(JSON.stringify(text)).toContain(`"retired_keys":["${idOf(thief.key)}"]`);
-    expect(JSON.stringify(text)).toContain("; 1 key of it retired");
+    expect(JSON.stringify(text)).toContain("; 1 retired key");
   });
 
   test("leaves what was installed before valid, at a start and when it is sent again", async () => {
