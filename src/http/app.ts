@@ -134,7 +134,7 @@ export function createApp(services: Services, gate: Gate) {
       set.headers["content-type"] = JSON_TYPE;
       return (document ??= JSON.stringify(openapi(app)));
     },
-    describe({ id: "getOpenapi", summary: "This document", reply: OpenapiDocument }),
+    describe({ id: "getOpenapi", summary: "Get this OpenAPI document", reply: OpenapiDocument }),
   );
 }
 

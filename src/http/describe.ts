@@ -72,7 +72,7 @@ export function describe(replying: Replying) {
     Object.entries(contents).map(([type, schema]) => [type, { schema }]),
   );
   const done: Reply = {
-    description: "Done, and on disk",
+    description: "Success; changes are on disk",
     ...(Object.keys(content).length > 0 && { content }),
   };
   return { detail: { ...page, responses: { 200: done } } };

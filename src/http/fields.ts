@@ -31,78 +31,82 @@ const name = (description: string) => field(description, { bytes: IDENTIFIER_BYT
 const count = (description: string) =>
   field(
     `${description} A whole number in decimal digits, up to 1000000000000; a JSON integer is ` +
-      "understood too.",
+      "also accepted.",
     { tolerates: "integer" },
   );
 
 export const fields = {
-  product: name("Product code. May be left out while only one product is installed."),
-  user: name("Who the slot is for: an opaque name, compared in Unicode NFC, case-sensitive."),
+  product: name("Product code. Optional if only one product is installed."),
+  user: name("User of the slot: an opaque name, compared in Unicode NFC, case-sensitive."),
   os_hostname: name("Host name of the user's machine; shown to the operator."),
-  ip_local: name("The machine's own address as it knows it; shown to the operator."),
+  ip_local: name("The machine's local address; shown to the operator."),
   user_info: field("Free text for the operator; may be empty.", { bytes: INFO_BYTES }),
   borrowed_until: field(
-    "End of the borrow, RFC 3339 with an offset, any one. Left out, null, empty or " +
-      "0001-01-01T00:00:00Z: the longest allowed. Typed clients leave it out for that.",
+    "End of the borrow, RFC 3339 with any offset. Absent, null, empty or 0001-01-01T00:00:00Z: " +
+      "the longest borrow allowed. Typed clients omit the field for that.",
     { instant: true },
   ),
   license_id: field(
-    "One license of the product, by its id; left out: one that can serve the call. Decimal " +
-      "digits; a JSON integer is understood too.",
+    "Id of a license of the product. Absent: the server chooses a suitable license. Decimal " +
+      "digits; a JSON integer is also accepted.",
     { tolerates: "integer" },
   ),
-  feature: name("Feature code, as the vendor named it."),
-  license_key: name("The vendor's name for what was bought."),
-  signing_key: field("The vendor's initialization code; white space and dashes do not matter.", {
+  feature: name("Feature code, as defined by the vendor."),
+  license_key: name("License key: the vendor's identifier of the purchase."),
+  signing_key: field("The vendor's initialization code; white space and dashes are ignored.", {
     bytes: IDENTIFIER_BYTES,
   }),
-  license_policy: field("The vendor's policy document, as it is or as base64 of it.", {
+  license_policy: field("The vendor's policy document, as received or encoded in base64.", {
     bytes: CODE_BYTES,
   }),
-  policy_id: field("The policy's id; left out: its own. A JSON integer is understood too.", {
-    tolerates: "integer",
-    bytes: IDENTIFIER_BYTES,
-  }),
-  confirmation_code: field("The vendor's code; case, white space and dashes do not matter.", {
+  policy_id: field(
+    "Policy id. Absent: the id in the policy document. A JSON integer is also accepted.",
+    {
+      tolerates: "integer",
+      bytes: IDENTIFIER_BYTES,
+    },
+  ),
+  confirmation_code: field("The vendor's code; case, white space and dashes are ignored.", {
     bytes: CODE_BYTES,
   }),
-  apiKey: field("The API key; empty or left out: unchanged.", { bytes: SECRET_BYTES }),
-  sharedKey: field("The shared key; empty or left out: unchanged.", { bytes: SECRET_BYTES }),
-  name: name("The name of a token or a user."),
-  role: field("admin or user; user when left out."),
+  apiKey: field("API key; empty or absent: unchanged.", { bytes: SECRET_BYTES }),
+  sharedKey: field("Shared key; empty or absent: unchanged.", { bytes: SECRET_BYTES }),
+  name: name("Name of a token or a user."),
+  role: field("admin or user; default user."),
   password: field("At least 12 characters.", { bytes: 1_024 }),
   days: field(
-    "Until the token ends, 1 to 9999; left out: never. A JSON integer is understood too.",
+    "Days until the token expires, 1 to 9999; absent: never. A JSON integer is also accepted.",
     {
       tolerates: "integer",
     },
   ),
-  text: field("What the codes shall hold.", { bytes: CODE_BYTES }),
-  frames: field("What was read, a code a line, in any order."),
-  vendor: name("A vendor, by its id."),
+  text: field("Text to encode in the QR codes.", { bytes: CODE_BYTES }),
+  frames: field("Scanned QR codes, one per line, in any order."),
+  vendor: name("Vendor id."),
   accept_gap: field(
-    "Why lines that cannot be found again are given up; it stands in the audit log. Left out or " +
-      "empty: they are not.",
+    "Reason for declaring unrecoverable lines as a gap; it is written to the audit log. Absent " +
+      "or empty: no gap is declared.",
     { bytes: INFO_BYTES },
   ),
-  month: field("A month of the audit log, as its files are named: YYYY-MM."),
-  note: field("What the audit log shall say about it.", { bytes: INFO_BYTES }),
-  appliance: field("This appliance, by its id; berth status tells it."),
+  month: field("Month of the audit log, as in its file names: YYYY-MM."),
+  note: field("Note for the audit log.", { bytes: INFO_BYTES }),
+  appliance: field("Id of this appliance, as berth status shows it."),
   range: field("How far back: day (default), week or month."),
   wait: field(
-    "true: not before all of the record is read that it takes. A JSON boolean is understood too.",
+    "true: reply after the audit log has been read for the whole range. A JSON boolean is also " +
+      "accepted.",
     { tolerates: "boolean" },
   ),
-  with_borrows: field("true: also while slots are borrowed. A JSON boolean is understood too.", {
+  with_borrows: field("true: also if slots are borrowed. A JSON boolean is also accepted.", {
     tolerates: "boolean",
   }),
-  consumptions: count(
-    "How many to add; 1 when left out, less than 0 only where the license allows.",
+  consumptions: count("Number to add; default 1. Negative only if the license allows it."),
+  max_overages: count(
+    "Overage limit for this request; it can only lower the license's limit. Negative: not given.",
   ),
-  max_overages: count("Tightens the license's own overage for this call; less than 0: not given."),
   allow_overages: field(
-    "false: no overage for this call; true: as the license has it. A JSON boolean is understood " +
-      "too.",
+    "false: no overage for this request; true: as the license allows. A JSON boolean is also " +
+      "accepted.",
     { tolerates: "boolean" },
   ),
 } as const;

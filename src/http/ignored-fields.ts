@@ -22,8 +22,8 @@ export function nameIgnored(headers: ReplyHeaders, names: Iterable<string>): voi
 export const IGNORED_FIELDS = {
   "X-Ignored-Fields": {
     description:
-      "Names of fields and query parameters that the operation does not know and ignored, up to 8, " +
-      "with a comma between them. Absent when there are none.",
+      "Names of unknown fields and query parameters that were ignored: at most 8, separated by " +
+      "commas. Absent if there are none.",
     schema: { type: "string" },
   },
 };

@@ -68,14 +68,14 @@ export const sharedRefusals = (): object => ({
       return [name, refusal(same.map(codeOf).join(", "), same, ANY)];
     }),
   ),
-  AnyRefusal: refusal("What any request can get", COMMON, ANY),
+  AnyRefusal: refusal("Any operation can return these", COMMON, ANY),
 });
 
 const refusal = (description: string, list: readonly Refusing[], asked: Asked): object => ({
   description,
   content: {
     "application/json": {
-      schema: { $ref: "#/components/schemas/Refused" },
+      schema: { $ref: "#/components/schemas/Refusal" },
       examples: Object.fromEntries(
         list.map((one) => [codeOf(one), { value: sampleRefusal(one, asked) }]),
       ),

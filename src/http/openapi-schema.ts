@@ -72,5 +72,5 @@ const notesOf = ({ description, format, pattern, bytes, instant, needed }: TSche
   ...(pattern !== undefined && { pattern: pattern as string }),
   ...(instant === true && { format: "date-time" }),
   ...(bytes !== undefined && { "x-max-bytes": bytes as number }),
-  ...(needed === true && { "x-needed": true }),
+  ...(needed === true && { "x-required": true }),
 });

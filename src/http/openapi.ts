@@ -20,8 +20,8 @@ const CONTRACT = [
 
 const TAGS = [
   { name: "contract", description: "The seven operations." },
-  { name: "companions", description: "What applications and operators need besides." },
-  { name: "administration", description: "What the operator's page and the commands use." },
+  { name: "companions", description: "Further operations for applications and operators." },
+  { name: "administration", description: "Operations of the operator page and the command line." },
 ];
 
 /**
@@ -41,10 +41,10 @@ export function openapi(app: AnyElysia): object {
       title: "Berth",
       version,
       description:
-        "A floating license server. Every field of a request is a string and optional by shape; " +
-        "without those marked x-needed it cannot succeed. Names of fields are matched without " +
-        "regard to case when not found exactly, null is the same as absent. Unknown fields and " +
-        "query parameters are ignored; the reply's header X-Ignored-Fields names them.",
+        "A floating license server. Every request field is a string and optional in the schema; a " +
+        "request without the fields marked x-required fails. A field name is matched exactly, or " +
+        "else without regard to case. null means absent. Unknown fields and query parameters are " +
+        "ignored; the response header X-Ignored-Fields lists them.",
       license: { name: "Apache-2.0" },
     },
     servers: [{ url: "/" }],
@@ -57,9 +57,13 @@ export function openapi(app: AnyElysia): object {
         bearer: {
           type: "http",
           scheme: "bearer",
-          description: "A token of berth admin token, or one from GET /auth.",
+          description: "A token from berth admin token or from GET /auth.",
         },
-        basic: { type: "http", scheme: "basic", description: "Name and password, at /auth only." },
+        basic: {
+          type: "http",
+          scheme: "basic",
+          description: "User name and password; for /auth only.",
+        },
       },
     },
   };
@@ -101,7 +105,7 @@ function operation(route: Route, schemas: SchemaWriter): object {
       name,
       in: "query",
       description: schema.description,
-      ...(needs.includes(name) && { "x-needed": true }),
+      ...(needs.includes(name) && { "x-required": true }),
       schema: schemas.write(schema),
       example: query?.["examples"]?.[0]?.[name],
     })),
@@ -114,7 +118,7 @@ function operation(route: Route, schemas: SchemaWriter): object {
     summary,
     description,
     "x-plane": plane,
-    ...(destroys !== undefined && { "x-destroys": destroys }),
+    ...(destroys !== undefined && { "x-destructive-effect": destroys }),
     security: SECURITY[plane],
     parameters,
     ...(body && hasFields(body) && { requestBody: requestBody(route, body, schemas) }),
@@ -178,8 +182,8 @@ const NONCE = {
   name: "X-Nonce",
   in: "header",
   description:
-    "The application's own, 16 to 128 letters, digits, dots, dashes, underscores or tildes; with " +
-    "it, the answer carries a signed lease that holds it.",
+    "A value chosen by the application: 16 to 128 letters, digits, dots, dashes, underscores or " +
+    "tildes. The reply then contains a signed lease with this value.",
   schema: { type: "string", pattern: "^[A-Za-z0-9._~-]{16,128}$" },
 };
 
@@ -187,18 +191,18 @@ const IDEMPOTENCY_KEY = {
   name: "Idempotency-Key",
   in: "header",
   description:
-    "1 to 64 visible ASCII characters. The same key with the same command gives the same outcome " +
-    "and counts nothing twice, for 24 hours.",
+    "1 to 64 visible ASCII characters. For 24 hours, the same command with the same key returns " +
+    "the same outcome and is not counted twice.",
   schema: { type: "string", pattern: "^[!-~]{1,64}$" },
 };
 
 const Refused = Type.Object(
   {
-    status: Type.Integer({ description: "The same as the answer's own." }),
-    code: Type.String({ description: "Stable: act on this." }),
-    message: Type.String({ description: "For people; may change." }),
+    status: Type.Integer({ description: "The HTTP status code." }),
+    code: Type.String({ description: "A stable code for programs." }),
+    message: Type.String({ description: "A message for people; it may change." }),
   },
-  { title: "Refused" },
+  { title: "Refusal" },
 );
 
 export const OpenapiDocument = Type.Record(Type.String(), Type.Unknown(), {

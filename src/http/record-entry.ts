@@ -9,19 +9,21 @@ const text = Type.Union([Type.String(), Type.Null()]);
 
 export const EntryReply = Type.Object(
   {
-    seq: Type.Integer({ description: "The line of the record; what one call did shares a line." }),
+    seq: Type.Integer({
+      description: "Line number in the audit log; the events of one request share a line.",
+    }),
     event_index: Type.Integer({ description: "Index of the event within its line, from 0." }),
-    at: Type.String({ format: "date-time", description: "When it happened." }),
+    at: Type.String({ format: "date-time", description: "Time of the event." }),
     type: Type.String(),
     product: text,
     license_id: Type.Union([Type.Integer(), Type.Null()]),
     user: text,
     peer: Type.Union([Type.String(), Type.Null()], {
       description:
-        "The address it came from, with the name of the administrator before it; socket: a " +
-        "command on the machine itself.",
+        "Address of the request, preceded by the administrator's name; socket: a command on the " +
+        "server itself.",
     }),
-    summary: Type.String({ description: "What happened, in words." }),
+    summary: Type.String({ description: "Summary of the event in words." }),
     detail: Type.Unsafe<Detail>(Type.Record(Type.String(), Type.Unknown())),
   },
   { title: "AuditEvent" },

@@ -16,7 +16,7 @@ export const SettingsReply = Type.Object(
     ),
     networks: Type.Object(
       { client: Type.Array(text), admin: Type.Array(text) },
-      { description: "In force now: those of the machine's own interfaces may change." },
+      { description: "Networks in effect now; those of the machine's own interfaces may change." },
     ),
     listeners: Type.Array(Type.Object({ address: text, tls: Type.Boolean() })),
   },

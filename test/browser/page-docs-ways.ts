@@ -66,7 +66,7 @@ async function checkLook(
     await opened.checkAccess(`the index, ${what}`);
     await opened.picture(`docs-${device}-${colorScheme}-index`);
     await opened.page.locator('.index a[href="#get-api-v4-license"]').click();
-    await opened.page.getByRole("heading", { name: "Show a license" }).waitFor();
+    await opened.page.getByRole("heading", { name: "Get a license" }).waitFor();
     check(`the index folds away once something is chosen, ${what}`, await isFolded(opened.page));
   } else {
     await open(opened.page, "get-api-v4-license");

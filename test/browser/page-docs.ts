@@ -165,7 +165,7 @@ async function checkDestroying(): Promise<void> {
   await open(page, "post-api-v4-unregister-all");
   await page.getByRole("button", { name: "Send" }).click();
   const dialog = page.getByRole("dialog");
-  await dialog.getByText("Whoever holds a slot loses it").waitFor();
+  await dialog.getByText("All users lose their slots").waitFor();
   await docs.checkAccess("the question");
   await docs.picture("docs-question");
   await dialog.getByRole("button", { name: "Cancel" }).click();

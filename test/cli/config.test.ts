@@ -40,7 +40,7 @@ test("flags go before the environment, that before the file, that before the def
   expect(await settings(file, env)).toMatchObject({
     listen: { value: "2.2.2.2:2", source: "BERTH_LISTEN" },
     data: { value: "/variable", source: "BERTH_DATA" },
-    "client-networks": { value: ["::1"], from: path },
+    "client-networks": { value: ["::1"], source: path },
     config: { value: path, source: "--config" },
   });
   expect((await settings(file))["listen"]).toEqual({ value: "1.1.1.1:1", source: path });
@@ -50,7 +50,7 @@ test("flags go before the environment, that before the file, that before the def
 test("the file may be named by the environment", async () => {
   const path = configFile('listen = "1.1.1.1:1"\n');
   expect(await settings([], { BERTH_CONFIG: path })).toMatchObject({
-    listen: { value: "1.1.1.1:1", from: path },
+    listen: { value: "1.1.1.1:1", source: path },
     config: { value: path, source: "BERTH_CONFIG" },
   });
 });

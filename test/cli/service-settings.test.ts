@@ -30,10 +30,10 @@ describe.skipIf(!canMount)("on a machine with an installed service", () => {
     expect(code).toBe(0);
     const settings = JSON.parse(stdout) as Settings;
     expect(settings).toMatchObject({
-      data: { value: "/var/lib/berth", from: FILE },
-      listen: { value: "127.0.0.1:18080", from: FILE },
-      "listen-tls": { value: "127.0.0.1:18443", from: FILE },
-      "client-auth": { value: "login", from: FILE },
+      data: { value: "/var/lib/berth", source: FILE },
+      listen: { value: "127.0.0.1:18080", source: FILE },
+      "listen-tls": { value: "127.0.0.1:18443", source: FILE },
+      "client-auth": { value: "login", source: FILE },
       log: { value: "default", source: "default" },
       config: { value: FILE, source: "default" },
     });
@@ -71,7 +71,7 @@ describe.skipIf(!canMount)("on a machine with an installed service", () => {
     const { code, stdout } = await runProgram("sh", "-euc", script, "sh", ...words);
     expect([code, JSON.parse(stdout)]).toEqual([
       0,
-      expect.objectContaining({ data: { value: moved, from: FILE } }),
+      expect.objectContaining({ data: { value: moved, source: FILE } }),
     ]);
   });
 

@@ -70,7 +70,7 @@ describe("a license key's next code", () => {
     expectOk(await air.add(await air.body({ serial: 5 })));
     for (const body of [old, same]) {
       const message = await expectUnchanged(air.site, 400, "stale_license", () => air.add(body));
-      expect(message).toStartWith("serial 5 of this license was here already");
+      expect(message).toStartWith("serial 5 of this license was already installed here");
     }
   });
 

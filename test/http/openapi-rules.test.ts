@@ -10,7 +10,7 @@ interface Shown {
   readonly operationId: string;
   readonly tags: readonly string[];
   readonly security: readonly object[];
-  readonly parameters: readonly { readonly "x-needed"?: true; readonly example?: string }[];
+  readonly parameters: readonly { readonly "x-required"?: true; readonly example?: string }[];
   readonly requestBody?: {
     readonly content: {
       readonly "application/json": {
@@ -41,7 +41,7 @@ describe("a broken rule is found:", () => {
     ["an id twice", '"operationId":"borrow"', '"operationId":"register"'],
     ["an id in another case", '"operationId":"borrow"', '"operationId":"reGister"'],
     ["an id with underscores", '"operationId":"borrow"', '"operationId":"post_v4_borrow"'],
-    ["a reference to nowhere", "#/components/schemas/Refused", "#/components/schemas/None"],
+    ["a reference to nowhere", "#/components/schemas/Refusal", "#/components/schemas/None"],
     ["an unknown tag", '"tags":["contract"]', '"tags":["other"]'],
     ["an unknown scheme", '[{"bearer":[]}]', '[{"cookie":[]}]'],
     ["a keyword that OpenAPI does not have", '"x-max-bytes"', '"tolerates"'],
@@ -50,7 +50,11 @@ describe("a broken rule is found:", () => {
     ["an integer of 32 bits", '"type":"integer","format":"int64"', '"type":"integer"'],
     ["an enum of numbers", '"enum":["activation","consumption"]', '"enum":[1,2]'],
     ["a required field that is not described", '"required":["product",', '"required":["gone",'],
-    ["a response without words", '"description":"Done, and on disk"', '"description":""'],
+    [
+      "a response without words",
+      '"description":"Success; changes are on disk"',
+      '"description":""',
+    ],
     ["a summary that is gone", '"summary":"Get server health"', '"summary":""'],
     [
       "a body without a name",
@@ -124,7 +128,7 @@ test("what is marked as needed is what the server misses, and nothing else", asy
     const { properties } = resolved(document, schema) as {
       readonly properties: Readonly<Record<string, Part>>;
     };
-    const needed = Object.keys(properties).filter((name) => properties[name]?.["x-needed"]);
+    const needed = Object.keys(properties).filter((name) => properties[name]?.["x-required"]);
     const [, body] = await site.post<Partial<Refused>>(route.slice("POST ".length), {});
     const missed = body.code === "missing_parameters" ? (body.message ?? "") : "";
     const named = Object.keys(properties).filter((name) => missed.split(/\W+/).includes(name));
@@ -157,7 +161,7 @@ test("every refusal that is documented has its sentence, with facts in it", asyn
 
 test("what destroys says so, by whatever method", async () => {
   const operations = operationsIn(await documentOf(await openAppliance()));
-  const destroying = operations.filter(([, operation]) => "x-destroys" in operation);
+  const destroying = operations.filter(([, operation]) => "x-destructive-effect" in operation);
   const routesOf = destroying.map(([route]) => route);
   const named = operations
     .map(([route]) => route)

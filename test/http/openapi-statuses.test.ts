@@ -68,7 +68,7 @@ async function answers(site: Appliance, sent: Send): Promise<Map<string, number>
     const { responses } = operation as { responses: Readonly<Record<string, unknown>> };
     if (!(status in responses)) undocumented.push(`${route}: ${status}`);
     if (status === 200) continue;
-    expect(mismatches(document, { $ref: "#/components/schemas/Refused" }, body)).toEqual([]);
+    expect(mismatches(document, { $ref: "#/components/schemas/Refusal" }, body)).toEqual([]);
   }
   expect(undocumented).toEqual([]);
   return came;

@@ -454,8 +454,8 @@ test("borrowed_until of a request is an optional date-time, whose absence a type
     type: "string",
     format: "date-time",
     description:
-      "End of the borrow, RFC 3339 with an offset, any one. Left out, null, empty or " +
-      "0001-01-01T00:00:00Z: the longest allowed. Typed clients leave it out for that.",
+      "End of the borrow, RFC 3339 with any offset. Absent, null, empty or 0001-01-01T00:00:00Z: " +
+      "the longest borrow allowed. Typed clients omit the field for that.",
   });
   const latest = hours(24);
   for (const [place, sent] of [{}, { borrowed_until: null }, { borrowed_until: "" }].entries()) {

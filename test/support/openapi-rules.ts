@@ -75,7 +75,7 @@ export function brokenRules(document: Part): string[] {
       const followed = part(resolved(document, response));
       checkResponse(place, followed, must);
       if (status === "200") checkReply(place, followed, must);
-      else must(isRefusal(followed), place, "has Refused as its body, and nothing else");
+      else must(isRefusal(followed), place, "has Refusal as its body, and nothing else");
     }
   }
   for (const [name, response] of Object.entries(part(components["responses"]))) {
@@ -155,7 +155,7 @@ function checkReply(place: string, response: Part, must: Must): void {
   }
 }
 
-const REFUSED = { $ref: "#/components/schemas/Refused" };
+const REFUSED = { $ref: "#/components/schemas/Refusal" };
 
 function isRefusal(response: Part): boolean {
   const contents = Object.entries(part(response["content"]));

@@ -102,7 +102,7 @@ export const access = ({ access: keeper, peerOf }: RouteDeps) =>
       },
       describe({
         id: "listAccess",
-        summary: "Tokens and users, without their secrets",
+        summary: "List tokens and users, without their secrets",
         reply: AccessReply,
       }),
     )
@@ -117,7 +117,7 @@ export const access = ({ access: keeper, peerOf }: RouteDeps) =>
         ...jsonBody(Token),
         ...describe({
           id: "createToken",
-          summary: "Make a token that administers",
+          summary: "Create an administration token",
           needs: ["name"],
           reply: TokenReply,
           refuses: ["missing_parameters", NOT_A_LABEL, "name_taken"],
@@ -135,9 +135,9 @@ export const access = ({ access: keeper, peerOf }: RouteDeps) =>
         ...jsonBody(Named),
         ...describe({
           id: "revokeToken",
-          summary: "Revoke a token at once",
+          summary: "Revoke a token immediately",
           needs: ["name"],
-          destroys: "Whoever uses this token is let in no more.",
+          destroys: "This token is refused from now on.",
           reply: Done,
           refuses: ["missing_parameters", "unknown_name", "last_credential"],
         }),
@@ -161,7 +161,7 @@ export const access = ({ access: keeper, peerOf }: RouteDeps) =>
         ...jsonBody(User),
         ...describe({
           id: "setUser",
-          summary: "Add a user, or give one a new password or role",
+          summary: "Add a user, or change the password or role of a user",
           needs: ["name", "password"],
           reply: Done,
           refuses: ["missing_parameters", NOT_A_PASSWORD, "last_credential"],
@@ -179,9 +179,9 @@ export const access = ({ access: keeper, peerOf }: RouteDeps) =>
         ...jsonBody(Named),
         ...describe({
           id: "removeUser",
-          summary: "Remove a user; tokens from its logins end at once",
+          summary: "Remove a user, and end its login tokens",
           needs: ["name"],
-          destroys: "This user is let in no more, and what it logged in for ends.",
+          destroys: "This user can no longer log in, and its login tokens end immediately.",
           reply: Done,
           refuses: ["missing_parameters", "unknown_name", "last_credential"],
         }),

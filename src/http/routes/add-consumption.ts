@@ -39,7 +39,8 @@ export const addConsumption = ({ operations, ...speaker }: RouteDeps) =>
         id: "addConsumption",
         summary: "Add license consumption for a product",
         description:
-          "Counts all of it or nothing. Overage limits sent here can only tighten the license's.",
+          "Counts the whole number or nothing. Overage limits in the request can only lower those of " +
+          "the license.",
         reply: ConsumptionReply,
         idempotent: true,
         refuses: [

@@ -41,7 +41,7 @@ export const addFeatureConsumption = ({ operations, ...speaker }: RouteDeps) =>
       ...describe({
         id: "addFeatureConsumption",
         summary: "Add consumption of a feature",
-        description: "Counts all of it or nothing.",
+        description: "Counts the whole number or nothing.",
         needs: ["feature"],
         reply: FeatureConsumptionReply,
         idempotent: true,

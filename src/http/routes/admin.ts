@@ -23,7 +23,7 @@ export const Registration = Type.Object(
     os_hostname: Type.String(),
     ip_local: Type.String(),
     user_info: Type.String(),
-    peer: Type.String({ description: "The address its last request came from." }),
+    peer: Type.String({ description: "Address of the user's last request." }),
     registered_at: time,
     expires_at: time,
     borrowed_until: Type.Union([time, Type.Null()]),
@@ -42,7 +42,7 @@ export const admin = ({ operations, peerOf, ...services }: RouteDeps) =>
     .get(
       "/status",
       () => statusReply({ operations, ...services }),
-      describe({ id: "getStatus", summary: "How the server is", reply: StatusReply }),
+      describe({ id: "getStatus", summary: "Get server status", reply: StatusReply }),
     )
     .get(
       "/licenses",
@@ -50,7 +50,7 @@ export const admin = ({ operations, peerOf, ...services }: RouteDeps) =>
         unwrap(await operations.licenses()).map((license) => licenseObject(license, null)),
       describe({
         id: "listLicenses",
-        summary: "Every license installed",
+        summary: "List installed licenses",
         reply: Type.Array(LicenseObject),
       }),
     )
@@ -63,7 +63,7 @@ export const admin = ({ operations, peerOf, ...services }: RouteDeps) =>
       },
       describe({
         id: "listRegistrations",
-        summary: "Who holds what",
+        summary: "List slots in use",
         query: Query,
         reply: Type.Array(Registration),
         refuses: ["unknown_product"],
@@ -85,9 +85,9 @@ export const admin = ({ operations, peerOf, ...services }: RouteDeps) =>
         ...jsonBody(UnregisterBody),
         ...describe({
           id: "releaseRegistration",
-          summary: "Free one user's slot",
+          summary: "Release a user's slot",
           needs: ["user"],
-          destroys: "The user loses the slot at once, and others can take it.",
+          destroys: "The user loses the slot immediately, and other users can take it.",
           reply: Type.Object({ released: Type.Integer() }, { title: "Released" }),
           refuses: ["missing_parameters", "user_not_registered", "early_return_not_allowed"],
         }),

@@ -17,11 +17,13 @@ const INITIALIZATION_BYTES = 256;
 
 const Reply = Type.Object(
   {
-    activation_code: Type.String({ description: "To be read out to the vendor." }),
-    hardware_id: Type.String({ description: "Of the machine that the license will be good on." }),
+    activation_code: Type.String({ description: "Activation code to read out to the vendor." }),
+    hardware_id: Type.String({
+      description: "Hardware id of the machine that the license will be valid on.",
+    }),
     expires_at: Type.String({
       format: "date-time",
-      description: "Until when its answer is accepted.",
+      description: "Time until which the confirmation code is accepted.",
     }),
   },
   { title: "ActivationCode" },
@@ -45,8 +47,8 @@ export const airgapGenerate = ({ airgap, peerOf }: RouteDeps) =>
       ...jsonBody(Body),
       ...describe({
         id: "generateActivationCode",
-        summary: "Make an activation code for an air-gapped license",
-        description: "signing_key: the vendor's initialization code, where the vendor gave one.",
+        summary: "Create an activation code for an air-gapped license",
+        description: "signing_key is the vendor's initialization code, if the vendor issued one.",
         needs: ["license_key"],
         reply: Reply,
         refuses: ["missing_parameters"],

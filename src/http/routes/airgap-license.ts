@@ -58,8 +58,8 @@ export const airgapLicense = ({ airgap, peerOf }: RouteDeps) =>
         id: "addAirgapLicense",
         summary: "Add an air-gapped license",
         description:
-          "The vendor's policy, as it is or as base64 of it, and the code that confirms it for this " +
-          "appliance. The same body again answers the same.",
+          "Takes the vendor's policy, as received or encoded in base64, and the code that confirms it " +
+          "for this appliance. The same body again returns the same result.",
         needs: ["license_policy", "license_key", "confirmation_code"],
         reply: LicenseObject,
         refuses: [

@@ -18,9 +18,12 @@ const Lines = {
   to_line: Type.Integer(),
   earliest: Type.Unsafe<string | null>({
     ...time,
-    description: "Not written before; null: unknown.",
+    description: "Earliest possible time of the lines; null: unknown.",
   }),
-  latest: Type.Unsafe<string | null>({ ...time, description: "Not written after; null: unknown." }),
+  latest: Type.Unsafe<string | null>({
+    ...time,
+    description: "Latest possible time of the lines; null: unknown.",
+  }),
 };
 
 const Missing = Type.Object({ ...Lines, files: names }, { title: "MissingLines" });
@@ -32,7 +35,7 @@ const Gap = Type.Object(
     declared_at: Type.String({ format: "date-time" }),
     files: Type.Array(
       Type.Object({ name: Type.String(), bytes: Type.Integer(), sha256: Type.String() }),
-      { description: "The files the lines stood in, as they were." },
+      { description: "The files that held the lines, before the change." },
     ),
   },
   { title: "AuditGap" },
@@ -103,13 +106,14 @@ export const auditMaintenance = ({ audit, peerOf, keepOpen }: RouteDeps) =>
         ...jsonBody(RepairBody),
         ...describe({
           id: "repairAudit",
-          summary: "Mend the audit log",
+          summary: "Repair the audit log",
           description:
-            "Puts back what the journal still has. What is gone for good is told as missing, and " +
-            "declared as a gap only where accept_gap says why; without it nothing is changed then.",
+            "Restores lines that the journal still has. Lines that cannot be recovered are reported " +
+            "as missing. They are declared as a gap only if accept_gap gives a reason; without it, " +
+            "nothing is changed in that case.",
           destroys:
-            "With accept_gap, lines that cannot be found again are declared as gone: verify " +
-            "accepts from then on that they are missing.",
+            "With accept_gap, lines that cannot be recovered are declared missing, and verify accepts " +
+            "that from then on.",
           reply: RepairReply,
           refuses: ["too_many_audit_gaps", "audit_maintenance_incomplete"],
         }),
@@ -136,13 +140,13 @@ export const auditMaintenance = ({ audit, peerOf, keepOpen }: RouteDeps) =>
         ...jsonBody(SealBody),
         ...describe({
           id: "sealAudit",
-          summary: "Let the lines of a month go",
+          summary: "Seal and remove a month of the audit log",
           description:
-            "The month is read from end to end, and declared as a gap with the sum of its last " +
-            "line, so that the chain goes on; then its files are removed. GET " +
-            "/api/admin/v1/audit/export takes them away first.",
+            "Reads the whole month, declares it as a gap with the checksum of its last line, so that " +
+            "the chain continues, and then removes its files. Export them first with GET " +
+            "/api/admin/v1/audit/export.",
           needs: ["month"],
-          destroys: "The lines of the month are gone from this server for good.",
+          destroys: "The lines of the month are permanently removed from this server.",
           reply: SealReply,
           refuses: [
             "missing_parameters",

@@ -7,7 +7,7 @@ import type { RouteDeps } from "./deps.ts";
 const Reply = Type.Object(
   {
     message: Type.Literal("Login successful"),
-    token: Type.String({ description: "To be sent as Authorization: Bearer, for an hour." }),
+    token: Type.String({ description: "Send it as Authorization: Bearer; valid for an hour." }),
   },
   { title: "LoginToken" },
 );
@@ -28,7 +28,7 @@ export const auth = ({ access, peerOf, recognize }: RouteDeps) =>
     },
     describe({
       id: "logIn",
-      summary: "Log in with HTTP Basic, for a token",
+      summary: "Log in with HTTP Basic to get a token",
       reply: Reply,
       refuses: ["unauthorized", "tls_required", "too_many_requests"],
     }),

@@ -35,7 +35,7 @@ const Reply = Type.Composite(
     SlotReply,
     Type.Object({
       max_borrow_time: Type.Union([Type.Integer(), Type.Null()], {
-        description: "For so many hours at most.",
+        description: "Longest borrow in hours.",
       }),
     }),
   ],
@@ -66,9 +66,9 @@ export const borrow = ({ operations, peerOf, userOf }: RouteDeps) =>
         id: "borrow",
         summary: "Borrow a license slot for a user",
         description:
-          "Holds the slot until a date, without heartbeats. Registers the user if needed; borrowing " +
-          "again moves the end; unregister gives the slot back early. A borrow is leased to one " +
-          "device: until it ends, or the slot is given back, another X-Nonce is refused.",
+          "Holds a slot until a given time without heartbeats. Registers the user if necessary. " +
+          "Borrowing again changes the end; unregister returns the slot early. A borrow is leased " +
+          "to one device: another X-Nonce is refused until the borrow ends or the slot is returned.",
         needs: ["user"],
         reply: Reply,
         idempotent: true,

@@ -33,7 +33,7 @@ export const clock = ({ timekeeping, peerOf }: RouteDeps) =>
     .get(
       "",
       () => clockReply(timekeeping.view()),
-      describe({ id: "getClock", summary: "What time it is here", reply: ClockReply }),
+      describe({ id: "getClock", summary: "Get the clock state", reply: ClockReply }),
     )
     .post(
       "/request",
@@ -42,7 +42,7 @@ export const clock = ({ timekeeping, peerOf }: RouteDeps) =>
         ...jsonBody(Nothing, { emptyAllowed: true }),
         ...describe({
           id: "requestTime",
-          summary: "Make a code that a vendor answers with the time",
+          summary: "Create a time request code for a vendor",
           reply: Type.Object({ code: Type.String() }, { title: "TimeCode" }),
         }),
       },
@@ -51,8 +51,9 @@ export const clock = ({ timekeeping, peerOf }: RouteDeps) =>
       ...jsonBody(Nothing, { emptyAllowed: true }),
       ...describe({
         id: "acceptClock",
-        summary: "The system's clock is right, however far ahead",
-        destroys: "Time here never goes back: what has ended by the new time has ended for good.",
+        summary: "Accept the system clock, even if it is far ahead",
+        destroys:
+          "Appliance time never goes back: everything that has expired by the new time stays expired.",
         reply: ClockReply,
       }),
     })
@@ -70,7 +71,7 @@ export const clock = ({ timekeeping, peerOf }: RouteDeps) =>
         ...describe({
           upload: true,
           id: "repairClock",
-          summary: "Set time back by a vendor's word",
+          summary: "Set appliance time back with a vendor's time document",
           needs: ["license"],
           reply: ClockReply,
           refuses: ["invalid_license_file", "untrusted_vendor"],

@@ -36,12 +36,12 @@ export const countOf = (
 });
 
 const most = Type.Union([Type.Integer(), Type.Null()], {
-  description: "The most that can be counted; null: no maximum.",
+  description: "Maximum consumption; null: no maximum.",
 });
 
 export const ConsumptionReply = Type.Object(
   {
-    license_id: Type.Integer({ description: "The license it was counted on." }),
+    license_id: Type.Integer({ description: "License that the consumption was counted on." }),
     max_consumptions: most,
     ...consumptionShape,
   },

@@ -28,7 +28,7 @@ export const errands = ({ served, keepOpen }: RouteDeps) => {
       ({ request }) => run(request, ({ doctor }) => doctor),
       describe({
         id: "runDoctor",
-        summary: "What an operator should know",
+        summary: "Run the health checks of berth doctor",
         reply: DoctorReply,
         refuses: REFUSES,
       }),
@@ -38,7 +38,7 @@ export const errands = ({ served, keepOpen }: RouteDeps) => {
       ({ request }) => run(request, ({ verify }) => verify),
       describe({
         id: "verifyData",
-        summary: "Walk the data folder from end to end",
+        summary: "Verify the data folder",
         reply: VerifyReply,
         refuses: REFUSES,
       }),
@@ -47,8 +47,8 @@ export const errands = ({ served, keepOpen }: RouteDeps) => {
       ...jsonBody(Nothing, { emptyAllowed: true }),
       ...describe({
         id: "createBackup",
-        summary: "A backup, checked, as a file",
-        description: "It holds the appliance's key: keep it safe.",
+        summary: "Create and download a verified backup",
+        description: "The backup contains the appliance's key: store it safely.",
         file: TAR,
         refuses: [...REFUSES, "storage_full"],
       }),
@@ -60,7 +60,7 @@ export const errands = ({ served, keepOpen }: RouteDeps) => {
         ...jsonBody(Nothing, { emptyAllowed: true }),
         ...describe({
           id: "createSupportBundle",
-          summary: "What helps to find a fault, without names, addresses and secrets, as a file",
+          summary: "Create and download a support bundle without names, addresses and secrets",
           file: TAR,
           refuses: [...REFUSES, "storage_full"],
         }),

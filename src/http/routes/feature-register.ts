@@ -25,8 +25,8 @@ type Asked = { readonly [K in keyof typeof Body.static]?: string };
 const page = {
   summary: "Take a slot of a floating feature",
   description:
-    "The user must hold a slot of the license, and the feature's slot ends no later than that one. " +
-    "Calling again keeps the slot: the feature's heartbeat.",
+    "The user must hold a slot of the license; the feature's slot expires no later than that slot. " +
+    "Calling again is the heartbeat that keeps the feature's slot.",
   needs: ["feature", "user"],
   reply: FeatureObject,
   refuses: [

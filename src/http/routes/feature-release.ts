@@ -22,7 +22,7 @@ const releaseOne = (id: string) => ({
   ...jsonBody(Body),
   ...describe({
     id,
-    summary: "Give back a slot of a floating feature",
+    summary: "Release a slot of a floating feature",
     needs: ["feature", "user"],
     text: "feature_released",
     refuses: [
@@ -38,8 +38,8 @@ const releaseOne = (id: string) => ({
 const releaseEvery = (id: string) =>
   describe({
     id,
-    summary: "Give back every slot of every floating feature",
-    destroys: "Whoever uses a floating feature now loses it at once.",
+    summary: "Release all slots of all floating features",
+    destroys: "All users of floating features lose their feature slots immediately.",
   });
 
 interface Called {

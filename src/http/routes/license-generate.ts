@@ -19,19 +19,23 @@ const text = (description: string) => Type.Union([Type.String(), Type.Null()], {
 
 const Reply = Type.Object(
   {
-    request_id: Type.String({ description: "The license that answers it names it." }),
+    request_id: Type.String({
+      description: "Request id; the license that answers the request contains it.",
+    }),
     created_at: Type.String({ format: "date-time" }),
-    hardware_id: Type.String({ description: "Of the machine that the license will be good on." }),
-    product: text("As it was asked for; null: the vendor decides."),
-    license_key: text("As it was sent."),
-    filename: Type.String({ description: "A name for a file of it." }),
-    payload: Type.String({ description: "The text to carry to the vendor." }),
+    hardware_id: Type.String({
+      description: "Hardware id of the machine that the license will be valid on.",
+    }),
+    product: text("Requested product; null: the vendor decides."),
+    license_key: text("License key as sent in the request."),
+    filename: Type.String({ description: "Suggested file name for the payload." }),
+    payload: Type.String({ description: "The license request to send to the vendor." }),
     cloud_payload: text(
-      "The same for a licensing cloud; null unless both keys and a license key are given.",
+      "The request for a licensing cloud; null unless both keys are set and a license key is given.",
     ),
-    cloud_filename: text("A name for a file of that."),
+    cloud_filename: text("Suggested file name for cloud_payload."),
     warnings: Type.Array(Type.String(), {
-      description: "What may keep the vendor's answer from being installed here.",
+      description: "Reasons why the vendor's license may not be installable here.",
     }),
   },
   { title: "LicenseRequest" },
@@ -64,11 +68,11 @@ export const licenseGenerate = ({ licensing, peerOf }: RouteDeps) =>
         id: "generateLicenseRequest",
         summary: "Generate an offline license request payload",
         description:
-          "For a product and a license key, for one of them, or for neither: then a vendor can enrol " +
-          "the site. With Accept: text/plain, the payload alone.",
+          "Takes a product, a license key, both or neither; with neither, a vendor can enrol the " +
+          "site. With Accept: text/plain, the reply is the payload only.",
         reply: Reply,
         otherReplies: {
-          "text/plain": Type.String({ description: "With Accept: text/plain, the payload alone." }),
+          "text/plain": Type.String({ description: "With Accept: text/plain: the payload only." }),
         },
       }),
     },

@@ -10,7 +10,7 @@ const Reply = Type.Object(
   {
     ...LicenseObject.properties,
     changes: Type.Union([Type.Array(Type.String()), Type.Null()], {
-      description: "What a renewal changed; null: it is new here, or was installed already.",
+      description: "Changes of a renewal; null: a new license, or one that was already installed.",
     }),
   },
   { title: "InstalledLicense" },
@@ -35,8 +35,9 @@ export const licenseUpload = ({ licensing, peerOf }: RouteDeps) =>
       ...describe({
         upload: true,
         id: "uploadLicense",
-        summary: "Install a license the vendor sent",
-        description: "As a file (multipart, any field name), as text/plain, or as JSON.",
+        summary: "Install a license from the vendor",
+        description:
+          "Send the license as a file (multipart, any field name), as text/plain, or as JSON.",
         needs: ["license"],
         reply: Reply,
         refuses: [

@@ -18,30 +18,32 @@ const text = (description: string) => Type.String({ description });
 const LicenseBundle = Type.Object(
   {
     version: Type.Optional(
-      Type.Integer({ description: "Of what the code signs; absent: 1, which left the kind out." }),
+      Type.Integer({
+        description: "Version of the signed content; absent: 1, which does not include the kind.",
+      }),
     ),
     kind: Type.Optional(
       Type.Integer({
-        description: "Of the activation code: 1 for a strong binding, 2 for a weak.",
+        description: "Kind of the activation code: 1 strong hardware binding, 2 weak binding.",
       }),
     ),
-    policy: text("The policy, as the vendor signed it."),
-    confirmation_code: text("The code that confirms it for this appliance."),
-    license_key: text("The license key it was confirmed for."),
-    appliance_id: text("Whom it was confirmed for: a digest of the key below."),
-    hardware_prefix: text("Of the hardware id, the part that the activation code held."),
-    nonce: text("Of the activation code."),
-    initialization_code: text("As it was typed; empty: none."),
+    policy: text("The policy document as signed by the vendor."),
+    confirmation_code: text("The code that confirms the policy for this appliance."),
+    license_key: text("The confirmed license key."),
+    appliance_id: text("Id of the confirmed appliance: a digest of appliance_jwk."),
+    hardware_prefix: text("The part of the hardware id in the activation code."),
+    nonce: text("Nonce of the activation code."),
+    initialization_code: text("Initialization code as entered; empty: none."),
     appliance_jwk: Type.Object(
       { kty: Type.String(), crv: Type.String(), x: Type.String() },
-      { description: "The key that signs leases." },
+      { description: "Public key of the appliance, which signs leases." },
     ),
   },
   {
     title: "LicenseBundle",
     description:
-      "With Accept: application/jwt, for a license that came by code: what proves it, for an " +
-      "application that checks leases by itself.",
+      "With Accept: application/jwt, for an air-gapped license: the proof of the license, for an " +
+      "application that verifies leases offline.",
   },
 );
 
@@ -67,14 +69,15 @@ export const license = ({ operations }: RouteDeps) =>
     },
     describe({
       id: "getLicense",
-      summary: "Show a license",
-      description: "Takes no slot. Without an id: the one a new caller would be served by.",
+      summary: "Get a license",
+      description:
+        "Takes no slot. Without license_id: the license that a new user would get a slot of.",
       query: Query,
       reply: Reply,
       otherReplies: {
         "application/jwt": text(
-          "With Accept: application/jwt, the license as the vendor signed it, for an application " +
-            "that checks leases by itself.",
+          "With Accept: application/jwt: the license as signed by the vendor, for an application " +
+            "that verifies leases offline.",
         ),
       },
       refuses: ["missing_parameters", "unknown_product", "license_not_found"],

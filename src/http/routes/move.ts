@@ -36,15 +36,15 @@ export const move = ({ operations, identity, peerOf }: RouteDeps) =>
       ...jsonBody(Body),
       ...describe({
         id: "moveAway",
-        summary: "Give the appliance up on this host",
+        summary: "Move the appliance away from this host",
         description:
-          "From then on every change is refused with moved_away: berth move out carries it on " +
-          "from here, and berth move in goes on with it on another host. Asked again, it is the " +
-          "same move.",
+          "After this, every change is refused with moved_away. berth move out then writes the " +
+          "appliance to a file, and berth move in continues it on another host. Repeating the " +
+          "request returns the same move.",
         needs: ["appliance"],
         destroys:
-          "This host serves nobody any more, and nothing here brings it back: the appliance goes " +
-          "on only where it is moved to.",
+          "This host stops serving permanently: the appliance continues only on the host that it is " +
+          "moved to.",
         reply: MoveReply,
         refuses: ["missing_parameters", "wrong_appliance"],
       }),

@@ -28,12 +28,12 @@ export const page = () =>
     .get(
       "/",
       serve("page.html"),
-      describe({ id: "getPage", summary: "The operator's page", html: true }),
+      describe({ id: "getPage", summary: "Get the operator page", html: true }),
     )
     .get(
       "/api/v4/docs",
       serve("docs.html"),
-      describe({ id: "getDocs", summary: "This API, to read and to try", html: true }),
+      describe({ id: "getDocs", summary: "Get the API documentation page", html: true }),
     )
     .get("/page.js", serve("page.js"), hidden)
     .get("/page.css", serve("page.css"), hidden)

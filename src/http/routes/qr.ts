@@ -13,8 +13,8 @@ const QrReply = Type.Object(
   {
     frames: Type.Array(
       Type.Object({
-        text: Type.String({ description: "What a scanner reads." }),
-        svg: Type.String({ description: "A picture of it, without script or style." }),
+        text: Type.String({ description: "Text in the QR code." }),
+        svg: Type.String({ description: "SVG image of the QR code, without scripts or styles." }),
       }),
     ),
   },
@@ -37,7 +37,7 @@ export const qr = () =>
         ...jsonBody(Text, { large: true }),
         ...describe({
           id: "createQrCodes",
-          summary: "A text as QR codes",
+          summary: "Encode a text as QR codes",
           needs: ["text"],
           reply: QrReply,
           refuses: ["missing_parameters", { code: "too_long", field: "text", bytes: 64 * 1024 }],
@@ -63,7 +63,7 @@ export const qr = () =>
         ...jsonBody(Frames, { large: true }),
         ...describe({
           id: "joinQrCodes",
-          summary: "The text of QR codes that were read",
+          summary: "Join scanned QR codes into a text",
           needs: ["frames"],
           reply: Type.Object({ text: Type.String() }, { title: "QrText" }),
           refuses: ["missing_parameters", "invalid_qr_frames"],

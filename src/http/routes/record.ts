@@ -18,7 +18,7 @@ const RecordReply = Type.Object(
   {
     events: Type.Array(EntryReply, { description: "Newest first." }),
     next: Type.Union([Type.String(), Type.Null()], {
-      description: "To be sent as before for what is older; null: there is nothing.",
+      description: "Value of before for older events; null: there are none.",
     }),
     scanned_until: Type.Union([Type.String({ format: "date-time" }), Type.Null()], {
       description: "Time of the oldest line that was scanned.",
@@ -30,18 +30,18 @@ const RecordReply = Type.Object(
 export type RecordReply = Static<typeof RecordReply>;
 
 const span = {
-  since: field("RFC 3339; nothing before it.", { instant: true }),
-  until: field("RFC 3339; nothing after it.", { instant: true }),
+  since: field("RFC 3339; no events before this time.", { instant: true }),
+  until: field("RFC 3339; no events after this time.", { instant: true }),
 };
 
 const Query = Type.Object({
-  before: field("A seq, or what next said: only what is older. Left out: from the newest on."),
-  limit: field("At most so many, 1 to 500; 100 when left out."),
-  type: field("Types of events, with commas between them."),
-  user: field("Of this user."),
-  product: field("Of this product, installed or not."),
+  before: field("A seq or the value of next: only older events. Absent: from the newest event."),
+  limit: field("Maximum number of events, 1 to 500; default 100."),
+  type: field("Event types, separated by commas."),
+  user: field("Only events of this user."),
+  product: field("Only events of this product, installed or not."),
   license_id: fields.license_id,
-  text: field("Stands in any of the fields shown, in whatever case."),
+  text: field("Only events with this text in a field, in upper or lower case."),
   ...span,
 });
 
@@ -71,10 +71,10 @@ export const record = ({ record: reading, identity }: RouteDeps) =>
       },
       describe({
         id: "listAuditEvents",
-        summary: "What happened, newest first",
+        summary: "List audit events, newest first",
         description:
-          "Looks at a few megabytes of the record at a time: with fewer events than asked for, or " +
-          "none, there is more as long as next is not null.",
+          "Scans a few megabytes of the audit log per request. A page may have fewer events than " +
+          "limit, or none; there are more as long as next is not null.",
         query: Query,
         reply: RecordReply,
         refuses: [NOT_A_PLACE, "invalid_number", "invalid_timestamp", "audit_log_damaged"],
@@ -94,11 +94,11 @@ export const record = ({ record: reading, identity }: RouteDeps) =>
       },
       describe({
         id: "exportAudit",
-        summary: "The record as it stands, to be kept and checked elsewhere",
+        summary: "Export the audit log",
         description:
-          "A line of JSON for each command, oldest first, byte for byte as it was written, with " +
-          "names and the vendors' documents: from the first line written since a time to the last " +
-          "one until another. berth record verify FILE checks it.",
+          "One line of JSON for each command, oldest first, byte for byte as stored, with names and " +
+          "the vendors' documents: all lines written from since to until. Verify the file with " +
+          "berth audit verify FILE.",
         query: Span,
         file: "application/x-ndjson",
         refuses: ["invalid_timestamp"],
@@ -148,7 +148,7 @@ function typesIn(value: string | undefined): ReadonlySet<string> | null {
   if (value === undefined || value === "") return null;
   const types = value.split(",").map((type) => type.trim());
   if (!types.every((type) => eventTypes.has(type))) {
-    const expected = "types of events such as SlotTaken,SlotReleased";
+    const expected = "event types such as SlotTaken,SlotReleased";
     refuse({ code: "invalid_parameter", field: "type", expected });
   }
   return new Set(types);
@@ -162,7 +162,7 @@ function positionIn(value: string | undefined): Position | null {
 const NOT_A_PLACE = {
   code: "invalid_parameter",
   field: "before",
-  expected: "a seq of the record, or what next said",
+  expected: "a seq of the audit log or the value of next",
 } as const;
 
 const USUAL = 100;

@@ -39,9 +39,9 @@ export const register = ({ operations, peerOf, userOf }: RouteDeps) =>
         id: "register",
         summary: "Register a user for a product",
         description:
-          "Takes a slot. Registering again is the heartbeat: it keeps the slot, renews its end, and " +
-          "neither fails for a full pool nor touches a borrow. While the slot is borrowed, an " +
-          "X-Nonce other than the one it is leased to is refused.",
+          "Takes a slot. Registering again is the heartbeat: it keeps the slot and renews its expiry. " +
+          "A heartbeat does not fail when all slots are taken, and does not change a borrow. While " +
+          "the slot is borrowed, an X-Nonce other than that of its lease is refused.",
         needs: ["user"],
         reply: SlotReply,
         leased: true,

@@ -12,15 +12,17 @@ const MOST = 1_000;
 
 const Query = Type.Object({
   product: fields.product,
-  after: Type.Optional(Type.String({ description: "What `next` said; left out: the beginning." })),
-  limit: Type.Optional(Type.String({ description: `How many at most, up to ${MOST}.` })),
+  after: Type.Optional(Type.String({ description: "The value of `next`; absent: the beginning." })),
+  limit: Type.Optional(
+    Type.String({ description: `Maximum number of entries, up to ${MOST}; default ${MOST}.` }),
+  ),
 });
 
 const SliceReply = Type.Object(
   {
     registrations: Type.Array(Registration),
     next: Type.Union([Type.Integer(), Type.Null()], {
-      description: "Where the next slice begins; null: this was the last one.",
+      description: "Value of `after` for the next slice; null: this is the last slice.",
     }),
   },
   { title: "RegistrationSlice" },
@@ -45,9 +47,10 @@ export const registrationsSlice = ({ operations }: RouteDeps) =>
     },
     describe({
       id: "sliceRegistrations",
-      summary: "Who holds what, a slice at a time",
+      summary: "List slots in use, in slices",
       description:
-        "Each slice is true when it is read: who comes while they are read is in a later one.",
+        "Each slice shows the state at the time of its request; slots taken in between appear in a " +
+        "later slice.",
       query: Query,
       reply: SliceReply,
       refuses: ["unknown_product", notBetween("limit", 1, MOST)],

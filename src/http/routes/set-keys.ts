@@ -16,15 +16,15 @@ const Reply = Type.Object(
   {
     status: Type.Literal(200),
     updated: Type.Array(Type.Union([Type.Literal("apiKey"), Type.Literal("sharedKey")]), {
-      description: "What changed.",
+      description: "Keys that were changed.",
     }),
   },
   { title: "UpdatedKeys" },
 );
 
 const page = {
-  summary: "Set the API key and the shared key towards the remote licensing cloud",
-  description: "Never shown again by any call. An empty or absent one stays as it is.",
+  summary: "Set the API key and the shared key for the remote licensing cloud",
+  description: "No operation shows the keys again. An empty or absent key is not changed.",
   reply: Reply,
 };
 

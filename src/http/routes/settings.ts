@@ -31,7 +31,7 @@ export const settings = ({ served }: RouteDeps) =>
       (): SettingsReply => served?.settings() ?? refuse({ code: "server_not_running" }),
       describe({
         id: "getSettings",
-        summary: "The settings in force, and where each came from",
+        summary: "Get the effective settings and their sources",
         reply: SettingsReply,
         refuses: ["server_not_running"],
       }),
@@ -41,7 +41,7 @@ export const settings = ({ served }: RouteDeps) =>
       (): Notices => readNotices(),
       describe({
         id: "getNotices",
-        summary: "The work of others in this program, and its licenses",
+        summary: "Get third-party notices and licenses",
         reply: NoticesReply,
       }),
     );

@@ -21,27 +21,27 @@ const time = (description: string) => Type.String({ format: "date-time", descrip
 export const SlotReply = Type.Object(
   {
     product: word("Product code."),
-    user: word("Who holds the slot."),
-    os_hostname: word("As it was sent."),
-    ip_local: word("As it was sent."),
-    user_info: word("As it was sent."),
-    license_id: integer("The license that the slot is of."),
-    registered_at: time("Since when the user has held it without a gap."),
-    expires_at: time("The slot is free from here on."),
+    user: word("User of the slot."),
+    os_hostname: word("As sent in the request."),
+    ip_local: word("As sent in the request."),
+    user_info: word("As sent in the request."),
+    license_id: integer("License of the slot."),
+    registered_at: time("Start of the uninterrupted registration."),
+    expires_at: time("The slot is free from this time on."),
     borrowed_until: Type.Union([Type.String({ format: "date-time" }), Type.Null()], {
-      description: "Null: not borrowed.",
+      description: "End of the borrow; null: not borrowed.",
     }),
-    is_borrowed: Type.Boolean({ description: "Whether it is." }),
-    floating_timeout: integer("Minutes; register again before they are over to keep the slot."),
-    floating_users: integer("Slots of the license."),
-    floating_slots_in_use: integer("Slots taken now, the caller's counted."),
+    is_borrowed: Type.Boolean({ description: "Whether the slot is borrowed." }),
+    floating_timeout: integer("Minutes within which to register again to keep the slot."),
+    floating_users: integer("Number of slots of the license."),
+    floating_slots_in_use: integer("Slots in use, including this one."),
     license_json: Type.String({
-      description: "The license object, as JSON in a string: the fields of GET /api/v4/license.",
+      description: "The license object of GET /api/v4/license, as JSON in a string.",
     }),
     lease: Type.Union([Type.String(), Type.Null()], {
       description:
-        "Signed proof of the slot that an application can check by itself; null: register without " +
-        "an X-Nonce.",
+        "Signed proof of the slot, which an application can verify offline; null for register " +
+        "without X-Nonce.",
     }),
   },
   { title: "Slot" },

@@ -18,12 +18,12 @@ export const stream = ({ streams, gate, ...services }: RouteDeps) => {
     },
     describe({
       id: "streamStatus",
-      summary: "How the server is, from now on",
+      summary: "Stream server status",
       description:
-        "A line of JSON at once, and one whenever something changes, but for the time and what a " +
-        "heartbeat changes. Empty lines between them, at least every five seconds, say that it " +
-        "still stands. It ends with the credential it was opened with, and with the server; " +
-        "whoever still wants it opens it again.",
+        "Sends one line of JSON immediately, and one after each change; changes of the time and " +
+        "those by heartbeats are not sent. An empty line at least every five seconds shows that " +
+        "the connection works. The stream ends when its credential ends or when the server " +
+        "stops; open it again to continue.",
       lines: Type.Object({ status: StatusReply }, { title: "StatusLine" }),
       refuses: [{ code: "too_many_requests", busy: "streams" }],
     }),

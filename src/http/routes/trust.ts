@@ -11,9 +11,9 @@ import type { RouteDeps } from "./deps.ts";
 
 const RetiredKey = Type.Object(
   {
-    key: Type.String({ description: "The key's id." }),
+    key: Type.String({ description: "Key id." }),
     from: Type.Union([Type.String({ format: "date-time" }), Type.Null()], {
-      description: "From when on nothing that it signed is taken; null: at once.",
+      description: "Time from which documents signed with this key are refused; null: immediately.",
     }),
   },
   { title: "RetiredKey" },
@@ -25,9 +25,9 @@ const VendorReply = Type.Object(
     name: Type.String(),
     version: Type.Integer(),
     products: Type.Array(Type.String()),
-    fingerprint: Type.String({ description: "To compare with the vendor by voice." }),
+    fingerprint: Type.String({ description: "Fingerprint to compare with the vendor by phone." }),
     retired: Type.Optional(
-      Type.Array(RetiredKey, { description: "Keys that the vendor retired; absent: none." }),
+      Type.Array(RetiredKey, { description: "Keys retired by the vendor; absent: none." }),
     ),
   },
   { title: "Vendor" },
@@ -49,7 +49,7 @@ export const trust = ({ licensing, peerOf }: RouteDeps) =>
       async () => unwrap(await licensing.vendors()).map(vendorReply),
       describe({
         id: "listVendors",
-        summary: "Vendors whose licenses are accepted",
+        summary: "List trusted vendors",
         reply: Type.Array(VendorReply),
       }),
     )
@@ -61,8 +61,8 @@ export const trust = ({ licensing, peerOf }: RouteDeps) =>
         ...describe({
           upload: true,
           id: "inspectVendor",
-          summary: "What a vendor's trust document says",
-          description: "Nothing is accepted by it: the fingerprint is for a person to compare.",
+          summary: "Inspect a trust document",
+          description: "Changes nothing: a person compares the fingerprint first.",
           needs: ["license"],
           reply: VendorReply,
           refuses: ["missing_parameters", "invalid_license_file", "trust_locked"],
@@ -78,7 +78,7 @@ export const trust = ({ licensing, peerOf }: RouteDeps) =>
         ...describe({
           upload: true,
           id: "trustVendor",
-          summary: "Accept a vendor's licenses",
+          summary: "Trust a vendor",
           needs: ["license"],
           reply: VendorReply,
           refuses: [
@@ -101,7 +101,7 @@ export const trust = ({ licensing, peerOf }: RouteDeps) =>
         ...jsonBody(Named),
         ...describe({
           id: "distrustVendor",
-          summary: "No longer accept a vendor's licenses",
+          summary: "Stop trusting a vendor",
           needs: ["vendor"],
           destroys: "Licenses of this vendor are refused from now on.",
           reply: Type.Object({ vendor: Type.String() }, { title: "VendorId" }),
@@ -121,10 +121,10 @@ export const trust = ({ licensing, peerOf }: RouteDeps) =>
         ...jsonBody(Remove),
         ...describe({
           id: "removeLicense",
-          summary: "Give a license back to its vendor, for good",
+          summary: "Return a license to its vendor",
           needs: ["license_id"],
           destroys:
-            "The license and its slots are gone from here; only its vendor can give it again.",
+            "The license and its slots are removed permanently; only the vendor can issue it again.",
           reply: Type.Object({ receipt: Type.String() }, { title: "Receipt" }),
           refuses: ["missing_parameters", "license_not_found", "slots_borrowed"],
         }),

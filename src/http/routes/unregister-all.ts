@@ -13,11 +13,12 @@ const Body = Type.Object(
 );
 
 const page = {
-  summary: "Give back every slot",
+  summary: "Release all slots",
   description:
-    "Of one product, or of all. Borrowed slots that their license keeps until their end stay.",
+    "Of one product, or of all products. Borrowed slots stay if the license does not allow an " +
+    "early return.",
   refuses: ["unknown_product"] as const,
-  destroys: "Whoever holds a slot loses it at once, and others can take it.",
+  destroys: "All users lose their slots immediately, and other users can take them.",
 };
 
 /** Two ways to say the same; clients use either. */

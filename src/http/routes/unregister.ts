@@ -30,8 +30,8 @@ export const unregister = ({ operations, peerOf, userOf }: RouteDeps) =>
       ...jsonBody(UnregisterBody),
       ...describe({
         id: "unregister",
-        summary: "Give a slot back",
-        description: "Also returns a borrowed slot early, where the license allows it.",
+        summary: "Release a slot",
+        description: "Also returns a borrowed slot early, if the license allows it.",
         needs: ["user"],
         text: "user_unregistered",
         refuses: [

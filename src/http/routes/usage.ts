@@ -19,24 +19,24 @@ const UsageReply = Type.Object(
   {
     range: Type.Union([Type.Literal("day"), Type.Literal("week"), Type.Literal("month")]),
     from: time,
-    to: Type.Unsafe<string>({ ...time, description: "The end of the step that is under way." }),
+    to: Type.Unsafe<string>({ ...time, description: "End of the current step." }),
     step_minutes: Type.Integer(),
     complete: Type.Boolean({
-      description: "false: what was before the server's start is still being read.",
+      description: "false: the audit log from before the server start is still being read.",
     }),
     licenses: Type.Array(
       Type.Object({
         license_id: Type.Integer(),
         product: Type.String(),
         floating_users: Type.Integer(),
-        in_use: steps("The most slots in use at once within each step; null: not known."),
+        in_use: steps("Peak number of slots in use in each step; null: unknown."),
       }),
     ),
     refusals: Type.Array(
       Type.Object({
         product: Type.Union([Type.String(), Type.Null()]),
         code: Type.String(),
-        counts: steps("How many within each step; null: not known."),
+        counts: steps("Number of refusals in each step; null: unknown."),
       }),
     ),
   },
@@ -76,11 +76,11 @@ export const usage = ({ operations }: RouteDeps) =>
     },
     describe({
       id: "getUsage",
-      summary: "How much was in use, and what was refused",
+      summary: "Get usage and refusals",
       description:
-        "A day in steps of 5 minutes, a week of 30 minutes, or 30 days of 2 hours, from the " +
-        "record and from what the server sees. It is answered at once: what the record tells is " +
-        "in it as soon as complete is true.",
+        "A day in steps of 5 minutes, a week in steps of 30 minutes, or 30 days in steps of 2 " +
+        "hours, from the audit log and from the running server. Without wait the reply is " +
+        "immediate, and contains all of the audit log when complete is true.",
       query: Query,
       reply: UsageReply,
       refuses: [NOT_A_RANGE, { code: "invalid_boolean", field: "wait" }],

@@ -14,7 +14,7 @@ export interface Schema {
   readonly items?: Schema;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
-  readonly "x-needed"?: boolean;
+  readonly "x-required"?: boolean;
   readonly "x-max-bytes"?: number;
 }
 
@@ -24,7 +24,7 @@ interface Parameter {
   readonly description?: string;
   readonly schema: Schema;
   readonly example?: string;
-  readonly "x-needed"?: boolean;
+  readonly "x-required"?: boolean;
 }
 
 interface Content {
@@ -51,7 +51,7 @@ interface Described {
   };
   readonly responses: Readonly<Record<string, Response>>;
   readonly "x-plane": Plane;
-  readonly "x-destroys"?: string;
+  readonly "x-destructive-effect"?: string;
 }
 
 export interface Document {
@@ -161,7 +161,7 @@ function operationOf(method: string, path: string, described: Described, names: 
     summary: described.summary,
     description: described.description ?? "",
     plane: described["x-plane"],
-    destroys: described["x-destroys"] ?? null,
+    destroys: described["x-destructive-effect"] ?? null,
     fields: [
       ...bodyFields(requestBody?.content, names),
       ...described.parameters.map(parameterField),
@@ -182,7 +182,7 @@ function bodyFields(contents: Contents | undefined, names: Names): RequestField[
   return Object.entries(names.follow(schema).properties ?? {}).map(([name, property]) => ({
     ...fieldOf(name, property),
     place: "body",
-    needed: property["x-needed"] === true,
+    needed: property["x-required"] === true,
     example: example[name] ?? "",
   }));
 }
@@ -191,7 +191,7 @@ const parameterField = (parameter: Parameter): RequestField => ({
   ...fieldOf(parameter.name, parameter.schema),
   place: parameter.in,
   description: parameter.description ?? "",
-  needed: parameter["x-needed"] === true,
+  needed: parameter["x-required"] === true,
   example: parameter.example ?? "",
 });
 

@@ -131,7 +131,7 @@ keys = must(
 show("setKeys", status=keys.status, updated=[key.value for key in keys.updated])
 
 refused = must(
-    models.Refused,
+    models.Refusal,
     add_feature_consumption.sync(
         client=client, body=models.AddFeatureConsumptionBody(product="DEMO", feature="NONE")
     ),

@@ -15,7 +15,7 @@ function print(call: string, value: object): void {
 }
 
 /** The reply of a call that must succeed. */
-function replyOf<T>({ data, error }: { data?: T; error?: Schemas["Refused"] }): T {
+function replyOf<T>({ data, error }: { data?: T; error?: Schemas["Refusal"] }): T {
   if (error !== undefined) throw new Error(`${error.code}: ${error.message}`);
   if (data === undefined) throw new Error("no reply");
   return data;
