@@ -47,10 +47,10 @@ export async function verifyTime(
   document: string,
   vendors: readonly Vendor[],
   at: Instant | null = null,
-): Promise<Result<TimeDocument, VendorFault | "is not a time">> {
+): Promise<Result<TimeDocument, VendorFault | "is not a time document">> {
   const signed = await verifyFromVendor("time", document, vendors, at);
   if (!signed.ok) return signed;
   const { payload, vendor } = signed.value;
   const whole = Value.Check(TimeDocument, payload) && payload.iss === vendor.vendor;
-  return whole ? ok(payload) : no("is not a time");
+  return whole ? ok(payload) : no("is not a time document");
 }

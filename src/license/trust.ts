@@ -53,8 +53,8 @@ export const signTrust = (vendor: Vendor, key: PrivateKey): Promise<string> =>
 export type TrustFault =
   | DocumentFault
   | "is not a vendor's trust document"
-  | "is older than the one known"
-  | "is a successor document of a vendor that is not trusted here: take its trust.jwt first"
+  | "is older than the trusted version"
+  | "is a successor document of a vendor that is not trusted: add its trust.jwt first"
   | typeof SIGNED_WITH_RETIRED;
 
 export const SIGNED_WITH_RETIRED = "is signed with a key that its vendor retired";
@@ -78,10 +78,10 @@ export async function verifyTrust(
   const first = claimed.keys[0];
   if (before === null && (first === undefined || idOf(first) !== claimed.vendor)) {
     return claimed.version > 1
-      ? no("is a successor document of a vendor that is not trusted here: take its trust.jwt first")
+      ? no("is a successor document of a vendor that is not trusted: add its trust.jwt first")
       : no("is not a vendor's trust document");
   }
-  if (signer === undefined) return no("is not signed by the key it should be");
+  if (signer === undefined) return no("is not signed with the expected key");
   const verified = await verifyDocument("trust", text, signer);
   if (!verified.ok) return verified;
   const vendor = parseVendor(verified.value);
@@ -93,7 +93,7 @@ export async function verifyTrust(
     return no(SIGNED_WITH_RETIRED);
   }
   const grows = before === null || vendor.version > before.version;
-  if (!grows) return no("is older than the one known");
+  if (!grows) return no("is older than the trusted version");
   return ok(vendor);
 }
 
@@ -105,7 +105,7 @@ export function trustFaultText(
 ): string {
   const claimed = parseVendor(unverifiedPayload(text));
   const before = claimed && known(claimed.vendor);
-  const isKeyUnknown = fault === "is not signed by the key it should be";
+  const isKeyUnknown = fault === "is not signed with the expected key";
   if (!isKeyUnknown || claimed === null || before === null) return fault;
   const next = before.version + 1;
   return claimed.version > next
@@ -137,7 +137,7 @@ export interface SignedByVendor {
 }
 
 export type VendorFault =
-  DocumentFault | "is signed by nobody trusted here" | typeof SIGNED_WITH_RETIRED;
+  DocumentFault | "is not signed by a trusted vendor" | typeof SIGNED_WITH_RETIRED;
 
 /**
  * What one of `vendors` signed; that the document names the same one, its reader has to ask. A
@@ -161,5 +161,5 @@ export async function verifyFromVendor(
     if (at !== null && isRetired(vendor, idOf(key), at)) return no(SIGNED_WITH_RETIRED);
     return ok({ vendor, key, payload: verified.value });
   }
-  return no("is signed by nobody trusted here");
+  return no("is not signed by a trusted vendor");
 }

@@ -99,7 +99,7 @@ export class Airgap {
     if (misplaced !== null) return no(misplaced);
     const verified = await verifyPolicy(document, found.value.vendors);
     if (!verified.ok) {
-      return verified.fault === "is signed by nobody trusted here"
+      return verified.fault === "is not signed by a trusted vendor"
         ? no({ code: "untrusted_vendor" })
         : no({ code: "invalid_license_file", reason: verified.fault });
     }

@@ -191,7 +191,7 @@ export class Licensing {
     // The same file again changes nothing, so it may be signed with a key that is retired by now.
     const verified = await verifyLicense(text, vendors, isInstalled ? null : at);
     if (!verified.ok) {
-      return verified.fault === "is signed by nobody trusted here"
+      return verified.fault === "is not signed by a trusted vendor"
         ? no({ code: "untrusted_vendor" })
         : no({ code: "invalid_license_file", reason: verified.fault });
     }

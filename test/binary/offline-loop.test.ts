@@ -176,7 +176,7 @@ describe(`by files, ${how}`, () => {
       writeFileSync(gap.path("forged.jwt"), forged);
       const refused = berth("vendor", "inspect", gap.path("forged.jwt"), ...gap.desk);
       expect([kind, refused.code]).toEqual([kind, 1]);
-      expect(refused.out).toStartWith(`${kind}: is not signed by the key it should be\n`);
+      expect(refused.out).toStartWith(`${kind}: is not signed with the expected key\n`);
     }
     const tampered = berth("license", "add", gap.path("forged.jwt"), ...gap.data);
     expect([tampered.code, tampered.out]).toEqual([1, ""]);

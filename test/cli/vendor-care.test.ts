@@ -131,7 +131,7 @@ describe("vendor verify", () => {
       faults
         .filter(({ where }) => where === `ledger.jsonl line ${line + 1}`)
         .map(({ what }) => what);
-    expect(at(file)).toContain("holds a license that is signed by nobody trusted here");
+    expect(at(file)).toContain("holds a license that is not signed by a trusted vendor");
     expect(at(code)).toContain(
       "holds a confirmation code that this vendor did not sign for what it says",
     );

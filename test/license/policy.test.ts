@@ -17,9 +17,9 @@ const policyWith = (differing: Partial<Policy> = {}): Policy => ({
   ...differing,
 });
 
-const nobody = { ok: false, fault: "is signed by nobody trusted here" } as const;
+const nobody = { ok: false, fault: "is not signed by a trusted vendor" } as const;
 const notPolicy = { ok: false, fault: "is not a policy" } as const;
-const edited = { ok: false, fault: "is not signed by the key it should be" } as const;
+const edited = { ok: false, fault: "is not signed with the expected key" } as const;
 
 /** Signed by the vendor, whatever it says. */
 const signed = (payload: object): Promise<string> => signDocument("policy", payload, KEY);

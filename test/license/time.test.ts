@@ -120,7 +120,7 @@ describe("a vendor's time", () => {
   });
 
   test("from nobody trusted is refused", async () => {
-    const fault = "is signed by nobody trusted here";
+    const fault = "is not signed by a trusted vendor";
     expect(await verifyTime(await signTime(time, await makeKey()), trusted)).toEqual(no(fault));
     expect(await verifyTime(await signTime(time, KEY), [])).toEqual(no(fault));
   });
@@ -129,9 +129,7 @@ describe("a vendor's time", () => {
     const [header, , signature] = (await signTime(time, KEY)).split(".");
     const forged = Buffer.from(JSON.stringify({ ...time, iat: 0 })).toString("base64url");
     const document = `${header}.${forged}.${signature}`;
-    expect(await verifyTime(document, trusted)).toEqual(
-      no("is not signed by the key it should be"),
-    );
+    expect(await verifyTime(document, trusted)).toEqual(no("is not signed with the expected key"));
   });
 
   test("is not another kind of document with the same members", async () => {
@@ -153,7 +151,7 @@ describe("a vendor's time", () => {
     ];
     for (const payload of wrong) {
       const document = await signDocument("time", payload, KEY);
-      expect(await verifyTime(document, trusted)).toEqual(no("is not a time"));
+      expect(await verifyTime(document, trusted)).toEqual(no("is not a time document"));
     }
   });
 

@@ -312,7 +312,11 @@ describe("a vendor's time", () => {
     const site = await openLent();
     wall(REAL);
     const stranger = await makeKey();
-    await refuses(site, await answer(site, REAL, {}, stranger), "is signed by nobody trusted here");
+    await refuses(
+      site,
+      await answer(site, REAL, {}, stranger),
+      "is not signed by a trusted vendor",
+    );
     const good = await answer(site, REAL);
     await refuses(site, `${good}x`, "is not a signed document");
     granted(await site.time.repair(good, PEER));
