@@ -60,7 +60,9 @@ const Whole = Type.Object(
     record_lines: count,
     record_files: count,
     record_leftover_bytes: count,
-    audit_gaps: Type.Array(DeclaredGap, { description: "Lines that were declared as gone." }),
+    audit_gaps: Type.Array(DeclaredGap, {
+      description: "Lines of the audit log that were declared missing.",
+    }),
     generations: Type.Array(count),
     torn_bytes: count,
     torn_files: Type.Array(text),
@@ -71,8 +73,8 @@ const Whole = Type.Object(
 const NotWhole = Type.Object(
   {
     whole: Type.Literal(false),
-    found: Type.String({ description: "Which file, and where in it." }),
-    advice: Type.String({ description: "The command that helps." }),
+    found: Type.String({ description: "The damaged file, and the place in it." }),
+    advice: Type.String({ description: "The recommended action, with its command." }),
   },
   { title: "DamagedData" },
 );

@@ -53,7 +53,10 @@ describe.each(SITES)("SIGHUP to a server %s", (_name, open, expected) => {
     // From the first moment of the stop to the last.
     const signals = setInterval(() => site.running.signal("SIGHUP"), 5);
     onTestFinished(() => clearInterval(signals));
-    await until(() => site.running.stderr().includes("reload ignored: the server is stopping"), "the log line");
+    await until(
+      () => site.running.stderr().includes("reload ignored: the server is stopping"),
+      "the log line",
+    );
     finish();
     expect(await site.running.exited).toBe(0);
   });

@@ -28,5 +28,5 @@ test("a token that ended by the record's time is refused when the machine's cloc
   // By now the appliance follows the machine's clock again, which nothing dated keeps it from.
   await site.restart();
   expect([await status(short), await status(long)]).toEqual([401, 200]);
-  expect((await site.tell(["admin", "user", "list"])).stdout).toMatch(/short .*, has ended$/m);
+  expect((await site.tell(["admin", "user", "list"])).stdout).toMatch(/short .*, expired$/m);
 });

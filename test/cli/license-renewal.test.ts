@@ -18,7 +18,7 @@ test("berth license add says what a renewal changed, and nothing of it for a new
 
   const renewal = await loop.answer("CAD", "--slots", "8", ...until(2099), "--feature", "PRO");
   expect(await done(loop.add(renewal))).toBe(
-    `license ${id} for CAD is renewed: slots 3 → 8, ends 2099-01-01T00:00:00Z (was 2097-01-01T00:00:00Z), with PRO\n`,
+    `license ${id} for CAD is renewed: slots 3 → 8, ends 2099-01-01T00:00:00Z (was 2097-01-01T00:00:00Z), feature PRO added\n`,
   );
   expect((await doneJson<Added>(loop.add(renewal))).changes).toBeNull();
 

@@ -261,7 +261,7 @@ test("what would move the cursor is shown as what it is, on one line", async () 
   const asked = ["record", "--data", folder, "--identity", "desk", "--limit", "1"];
   const text = await done(asked);
   expect(text.split("\n")).toHaveLength(3);
-  expect(text).toContain("vendor \\u001b[2J\\u202eevil line\\u0007 is trusted");
+  expect(text).toContain("vendor \\u001b[2J\\u202eevil line\\u0007 trusted for");
   const { events } = await doneJson<RecordReply>(asked);
   expect(events[0]?.detail["name"]).toBe(name);
 });

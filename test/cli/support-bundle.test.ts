@@ -258,7 +258,9 @@ describe("stand-ins", () => {
       "user-1 at address-1:443 asked user-2 (host-1), adam did not",
     );
     const line = '{"actor":"ada@10.1.2.3","peer":"10.1.2.4","status":200}';
-    expect(redaction.log(line)).toBe('{"actor":"user-1@address-1","peer":"address-2","status":200}');
+    expect(redaction.log(line)).toBe(
+      '{"actor":"user-1@address-1","peer":"address-2","status":200}',
+    );
   });
 
   test("short names, and words of our own, do not wreck the text", () => {

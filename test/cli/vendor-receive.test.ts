@@ -21,7 +21,7 @@ test("a license that a site gave back while the desk renewed it is received, and
   const renew = ["vendor", "issue", ...loop.desk, "--renew", String(id)];
   await done([...renew, "--out", renewal]);
   const refused = await berth(loop.add(renewal));
-  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("was given back")]);
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("was returned on")]);
 
   const received = await done(["vendor", "receive", receipt, ...loop.desk]);
   expect(received).toBe(`license ${id}, serial 2, was given back\n`);

@@ -238,7 +238,7 @@ describe("a bug of ours", () => {
     const line = JSON.parse(logged[0] ?? "") as Fields;
     expect(line).toMatchObject({
       level: "error",
-      request: response.headers.get("x-request-id"),
+      request_id: response.headers.get("x-request-id"),
       error: { error: SECRET },
     });
   });

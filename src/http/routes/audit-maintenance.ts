@@ -43,11 +43,13 @@ const Gap = Type.Object(
 
 const RepairReply = Type.Object(
   {
-    whole: Type.Boolean({ description: "Nothing is missing but what was declared." }),
-    missing: Type.Array(Missing, { description: "Lines that are gone and were not declared." }),
-    recovered_lines: Type.Integer({ description: "Found again, and in their places now." }),
+    whole: Type.Boolean({ description: "No lines are missing except declared gaps." }),
+    missing: Type.Array(Missing, { description: "Missing lines that are not declared as a gap." }),
+    recovered_lines: Type.Integer({ description: "Lines that were recovered and written back." }),
     rewritten: names,
-    kept: Type.Array(Type.String(), { description: "What was in those files before." }),
+    kept: Type.Array(Type.String(), {
+      description: "Copies of the rewritten files from before the repair.",
+    }),
     declared: Type.Array(Gap),
   },
   { title: "AuditRepair" },
