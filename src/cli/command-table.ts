@@ -27,7 +27,7 @@ import { usageCommand } from "./commands/usage.ts";
 import { vendorCommands } from "./commands/vendor.ts";
 import { versionCommand } from "./commands/version.ts";
 
-/** Commands by what somebody wants; no group has the name of a command. */
+/** Commands by purpose; no group has the name of a command. */
 export interface Group {
   readonly name: string;
   readonly about: string;
@@ -36,16 +36,16 @@ export interface Group {
 
 /** Every command there is: dispatch, help, completions and the man page are made of this. */
 export const groups: readonly Group[] = [
-  { name: "run", about: "run it", commands: [demo, serve, ...serviceCommands, status] },
+  { name: "run", about: "run the server", commands: [demo, serve, ...serviceCommands, status] },
   {
     name: "licenses",
-    about: "licenses and where they come from",
+    about: "licenses and vendor trust",
     commands: [...trustCommands, ...licenseCommands, ...airgapCommands, keysSet],
   },
-  { name: "people", about: "people and their slots", commands: [slots, usageCommand, release] },
+  { name: "users", about: "users and slots", commands: [slots, usageCommand, release] },
   {
-    name: "care",
-    about: "care for what it keeps",
+    name: "maintenance",
+    about: "checks, audit log, backups, moves",
     commands: [
       doctor,
       ...recordCommands,
@@ -58,7 +58,7 @@ export const groups: readonly Group[] = [
   },
   {
     name: "access",
-    about: "who may call, and how",
+    about: "access control and TLS",
     commands: [...accessCommands, ...tlsCommands],
   },
   { name: "vendor", about: "the vendor's desk", commands: vendorCommands },

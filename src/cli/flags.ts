@@ -267,7 +267,7 @@ export const option = {
   },
   serial: { name: "serial", type: "string", value: "N", help: "default: the ledger's next" },
   to: {
-    name: "to",
+    name: "install-path",
     type: "string",
     value: "FILE",
     help: "where the executable goes",

@@ -10,12 +10,12 @@ import { printJson, printNote, printWarning } from "./terminal.ts";
 
 export const againFlags: readonly Option[] = [
   {
-    name: "again",
+    name: "reprint",
     type: "string",
     value: "ID",
     help: "write a license that is on the ledger once more, as it was signed; needs no passphrase",
   },
-  { ...option.serial, help: "with --again: this serial; default: the newest" },
+  { ...option.serial, help: "with --reprint: this serial; default: the newest" },
 ];
 
 /** Flags that say something about a license that is yet to be signed. */
@@ -36,7 +36,7 @@ export async function writeAgain(given: Given, id: number): Promise<void> {
   const other = SIGNING.find(({ name }) => given.values.has(name));
   if (other !== undefined) {
     throw new Misuse(
-      `--again signs nothing, and --${other.name} is for a license that is signed`,
+      `--reprint signs nothing, and --${other.name} is for a license that is signed`,
       "leave one of them out",
     );
   }

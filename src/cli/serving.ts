@@ -71,7 +71,7 @@ export async function serveFolder(
     create: true,
     holder: "server",
     migrateAtOnce: true,
-    keepMonths: Number(stringOf(given, "history-keep-months") ?? 0),
+    keepMonths: Number(stringOf(given, "audit-keep-months") ?? 0),
     caps: capsOf(given),
     auditBudget: Number(stringOf(given, "audit-budget") ?? DEFAULT_AUDIT_BUDGET),
   });

@@ -176,8 +176,8 @@ export const settings = {
     help: "stands for the hardware where none can be told, as in a container; a weak binding",
     setting: true,
   },
-  historyKeepMonths: {
-    name: "history-keep-months",
+  auditKeepMonths: {
+    name: "audit-keep-months",
     type: "string",
     value: "N",
     help: "months of the record to keep besides the current one; 0 keeps all of it",

@@ -179,4 +179,4 @@ function missing(folder: string, from: number, to: number): AuditDamaged {
 
 /** First the way that loses nothing. */
 export const waysToMend = (folder: string, name: string): string =>
-  `licenses are not affected; as the folder's owner, tar xf BACKUP -C ${quoted(folder)} ${HISTORY}/${name} brings the file back from a backup and loses nothing; without one, berth record repair`;
+  `licenses are not affected; as the folder's owner, tar xf BACKUP -C ${quoted(folder)} ${HISTORY}/${name} brings the file back from a backup and loses nothing; without one, berth audit repair`;

@@ -13,7 +13,7 @@ export const LICENSE_STATES = [
   "not yet started",
   "ended",
   "disabled",
-  "given back",
+  "returned",
   "replaced",
 ] as const;
 
@@ -42,7 +42,7 @@ export function listLicenses(ledger: Ledger, now: Instant): ListedLicense[] {
     const isGivenBack =
       receipts.some(({ serial }) => serial === issued.serial) ||
       (isNewest && receiptEnding(issued.serial, line, receipts) !== undefined);
-    const state = isGivenBack ? "given back" : isNewest ? stateOf(issued, now) : "replaced";
+    const state = isGivenBack ? "returned" : isNewest ? stateOf(issued, now) : "replaced";
     return { ...issued, customer, product, slots, ends: valid_until, license_key, state };
   });
 }

@@ -91,7 +91,7 @@ describe("a changed byte in the audit log", () => {
     expect(code).toBe(78);
     const [, hint = ""] = /^berth: hint: (.*)$/m.exec(stderr) ?? [];
     expect(hint).not.toContain("accept-loss");
-    expect(hint).toContain("berth record repair");
+    expect(hint).toContain("berth audit repair");
     const allowed = await berth(folder, "verify", "--allow-damaged-audit");
     expect(allowed).toMatchObject({ code: 0, stderr: warning });
     const doctor = await berth(folder, "doctor", "--json", "--listen", "127.0.0.1:1");
@@ -112,13 +112,13 @@ describe("a changed byte in the audit log", () => {
     const { folder, file } = lived;
     damage(lived);
     const before = readFileSync(file);
-    const refused = await berth(folder, "record", "repair");
+    const refused = await berth(folder, "audit", "repair");
     expect(refused.code).toBe(1);
     expect(refused.stderr).toMatch(/^berth: error: the audit log lacks line 2 \(written from /);
     const [, tar, accept] =
       /hint: .*(tar xf BACKUP).*(--accept-gap "REASON")/.exec(refused.stderr) ?? [];
     expect([tar, accept]).toEqual(["tar xf BACKUP", '--accept-gap "REASON"']);
-    const words = ["record", "repair", "--accept-gap", "the disk was replaced"];
+    const words = ["audit", "repair", "--accept-gap", "the disk was replaced"];
     const unasked = await berth(folder, ...words);
     expect([unasked.code, unasked.stderr]).toEqual([2, expect.stringContaining("--yes")]);
     expect(readFileSync(file)).toEqual(before);
@@ -129,13 +129,13 @@ describe("a changed byte in the audit log", () => {
     expect(await done(folder, "verify")).toMatch(
       /^declared gap +line 2 declared missing \(damaged\) on /m,
     );
-    expect(await done(folder, "record", "--type", "AuditGapDeclared")).toContain(
+    expect(await done(folder, "audit", "--type", "AuditGapDeclared")).toContain(
       "audit log line 2 declared missing (damaged): the disk was replaced",
     );
     const taken = join(tempFolder(), "record.jsonl");
-    await done(folder, "record", "--out", taken);
-    expect((await runBinary(["record", "verify", taken])).stdout).toContain("declared gap");
-    expect(await done(folder, "record", "repair")).toContain("nothing to repair");
+    await done(folder, "audit", "--out", taken);
+    expect((await runBinary(["audit", "verify", taken])).stdout).toContain("declared gap");
+    expect(await done(folder, "audit", "repair")).toContain("nothing to repair");
   });
 
   test("is a warning of a running server once it was found, until it is mended", async () => {
@@ -150,8 +150,8 @@ describe("a changed byte in the audit log", () => {
     const { storage } = await asked<StatusReply>(site, "/status");
     const warning = storage.warnings.find(({ code }) => code === "audit_damaged");
     expect(warning?.message).toContain(file);
-    expect(warning?.message).toContain("berth record repair");
-    const words = ["record", "repair", "--accept-gap", "x", "--yes", "--json"];
+    expect(warning?.message).toContain("berth audit repair");
+    const words = ["audit", "repair", "--accept-gap", "x", "--yes", "--json"];
     const reply = JSON.parse(await done(folder, ...words)) as RepairReply;
     expect(reply).toMatchObject({ whole: true, declared: [{ from_line: 2, to_line: 2 }] });
     expect(await warningsOf(site)).toEqual([]);
@@ -177,8 +177,8 @@ describe("a newest audit file that is gone", () => {
     expect(said).not.toContain("bug in berth");
     expect(said).toMatch(/^berth: error: stopped, but state\.json in .* is not up to date: /m);
     expect(said).toContain(`${file} has 0 bytes`);
-    expect(said).toMatch(/^berth: hint: nothing that was answered is lost.*berth record repair$/m);
-    await done(folder, "record", "repair", "--accept-gap", "gone", "--yes");
+    expect(said).toMatch(/^berth: hint: nothing that was answered is lost.*berth audit repair$/m);
+    await done(folder, "audit", "repair", "--accept-gap", "gone", "--yes");
     await done(folder, "verify");
     const again = await servedSite([], folder);
     await register(again, "eve");
@@ -205,9 +205,9 @@ describe("sealing a month", () => {
     const month = basename(file).slice(0, "2026-03".length);
     const site = await servedSite([], folder);
     await register(site, "dua");
-    const unasked = await berth(folder, "record", "seal", month);
+    const unasked = await berth(folder, "audit", "seal", month);
     expect([unasked.code, unasked.stderr]).toEqual([2, expect.stringContaining("--yes")]);
-    const words = ["record", "seal", month, "--note", "a flood", "--yes", "--json"];
+    const words = ["audit", "seal", month, "--note", "a flood", "--yes", "--json"];
     const reply = JSON.parse(await done(folder, ...words)) as SealReply;
     expect(reply).toMatchObject({ removed: [basename(file)], gaps: [{ from_line: 1 }] });
     expect(reply.freed_bytes).toBeGreaterThan(1_000);
@@ -224,10 +224,10 @@ describe("sealing a month", () => {
   test("is done on a stopped folder too, and refused where there is nothing to seal", async () => {
     const { folder, file } = await livedFolder();
     const month = basename(file).slice(0, "2026-03".length);
-    expect((await berth(folder, "record", "seal", "2026-13", "--yes")).code).toBe(2);
-    const empty = await berth(folder, "record", "seal", "1999-01", "--yes");
+    expect((await berth(folder, "audit", "seal", "2026-13", "--yes")).code).toBe(2);
+    const empty = await berth(folder, "audit", "seal", "1999-01", "--yes");
     expect([empty.code, empty.stderr]).toEqual([1, expect.stringContaining("(audit_month_empty)")]);
-    expect(await done(folder, "record", "seal", month, "--yes")).toMatch(
+    expect(await done(folder, "audit", "seal", month, "--yes")).toMatch(
       /^freed +\d+ bytes in 1 file$/m,
     );
     await done(folder, "verify");
@@ -238,18 +238,18 @@ describe("sealing a month", () => {
     damage(lived);
     const before = readFileSync(lived.file);
     const month = basename(lived.file).slice(0, "2026-03".length);
-    const { code, stderr } = await berth(lived.folder, "record", "seal", month, "--yes");
+    const { code, stderr } = await berth(lived.folder, "audit", "seal", month, "--yes");
     expect([code, stderr]).toEqual([1, expect.stringContaining("(audit_month_damaged)")]);
-    expect(stderr).toContain("berth: hint: berth record repair");
+    expect(stderr).toContain("berth: hint: berth audit repair");
     expect(readFileSync(lived.file)).toEqual(before);
   });
 });
 
 describe.skipIf(process.platform === "win32")("on a terminal", () => {
-  test("berth record seal is done after a yes, and not after a no", async () => {
+  test("berth audit seal is done after a yes, and not after a no", async () => {
     const { folder, file } = await livedFolder();
     const month = basename(file).slice(0, "2026-03".length);
-    const words = ["record", "seal", month, "--data", folder];
+    const words = ["audit", "seal", month, "--data", folder];
     const refused = await answering(words, "n");
     expect([refused.code, refused.text]).toEqual([1, NOTHING_CHANGED]);
     expect(existsSync(file)).toBe(true);
@@ -258,11 +258,11 @@ describe.skipIf(process.platform === "win32")("on a terminal", () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  test("berth record repair declares a gap after a yes, and not after a no", async () => {
+  test("berth audit repair declares a gap after a yes, and not after a no", async () => {
     const lived = await livedFolder();
     damage(lived);
     const before = readFileSync(lived.file);
-    const words = ["record", "repair", "--accept-gap", "a flood", "--data", lived.folder];
+    const words = ["audit", "repair", "--accept-gap", "a flood", "--data", lived.folder];
     const refused = await answering(words, "n");
     expect([refused.code, refused.text]).toEqual([1, NOTHING_CHANGED]);
     expect(readFileSync(lived.file)).toEqual(before);

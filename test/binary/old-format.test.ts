@@ -97,7 +97,7 @@ test.each(keptFormats())(
     const folder = oldFolder(format);
     const at = ["--data", folder, ...IDENTITY];
     const journal = segmentNames(folder).map((name) => readFileSync(join(folder, name), "utf8"));
-    for (const command of ["status", "slots", "record"]) told(command, ...at);
+    for (const command of ["status", "slots", "audit"]) told(command, ...at);
     expect(formatOf(folder)).toBe(format);
     expect(segmentNames(folder).map((name) => readFileSync(join(folder, name), "utf8"))).toEqual(
       journal,
@@ -121,7 +121,7 @@ test("a journal with an event of a newer version is refused with 78 by all that 
   appendFileSync(path, encodeLine(head, null, at, [JSON.parse(text) as Event]).text);
   const before = contentsOf(folder);
   const listen = ["--listen", "127.0.0.1:0"];
-  for (const words of [["serve", ...IDENTITY, ...listen], ["verify"], ["record", ...IDENTITY]]) {
+  for (const words of [["serve", ...IDENTITY, ...listen], ["verify"], ["audit", ...IDENTITY]]) {
     const { code, stderr } = await runBinary([...words, "--data", folder]);
     expect([code, stderr]).toEqual([
       78,

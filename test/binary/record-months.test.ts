@@ -61,7 +61,7 @@ async function live(folder: string, words: readonly string[], env: Record<string
   expect(await child.stderr.text()).not.toContain("months");
 }
 
-test("--history-keep-months lets go of old months, by flag, by environment and by file", async () => {
+test("--audit-keep-months lets go of old months, by flag, by environment and by file", async () => {
   const { folder, first } = await oldSite();
   const toml = (text: string): string => {
     const path = join(tempFolder(), "berth.toml");
@@ -70,10 +70,10 @@ test("--history-keep-months lets go of old months, by flag, by environment and b
   };
   const said: readonly [string[], Record<string, string>, kept: boolean][] = [
     [[], {}, true],
-    [["--history-keep-months", "12"], {}, true],
-    [["--history-keep-months", "2"], {}, false],
-    [[], { BERTH_HISTORY_KEEP_MONTHS: "2" }, false],
-    [["--config", toml("history_keep_months = 2")], {}, false],
+    [["--audit-keep-months", "12"], {}, true],
+    [["--audit-keep-months", "2"], {}, false],
+    [[], { BERTH_AUDIT_KEEP_MONTHS: "2" }, false],
+    [["--config", toml("audit_keep_months = 2")], {}, false],
   ];
   await Promise.all(
     said.map(async ([words, env, kept]) => {

@@ -66,13 +66,13 @@ test("pages are exact and the export is whole while it works and checkpoints run
   }
 
   const out = join(tempFolder(), "record.jsonl");
-  const exported = await runBinary(["record", "--data", folder, "--out", out, "--json"]);
+  const exported = await runBinary(["audit", "--data", folder, "--out", out, "--json"]);
   expect([exported.code, exported.stderr]).toEqual([0, ""]);
   over.abort();
   await Promise.all(working);
   const facts = JSON.parse(exported.stdout) as { lines: number; last: number; anchor: null };
   expect(facts).toMatchObject({ lines: facts.last, anchor: null });
-  const checked = await runBinary(["record", "verify", out]);
+  const checked = await runBinary(["audit", "verify", out]);
   expect([checked.code, checked.stderr]).toEqual([0, ""]);
   expect(await server.stop()).toBe(0);
   expect((await runBinary(["verify", "--data", folder])).code).toBe(0);

@@ -61,7 +61,7 @@ describe.skipIf(!isLinux)("a copy of a served data folder", () => {
       ["license", "request", "--product", "cad", "--data", copy],
       ["admin", "token", "--data", copy],
       ["release", "--product", "cad", "--user", "ada", "--data", copy],
-      ["record", "repair", "--data", copy],
+      ["audit", "repair", "--data", copy],
       ["move", "out", join(tempFolder(), "site.move"), "--yes", "--data", copy],
       ["move", "in", file, "--data", target],
     ];
@@ -78,7 +78,7 @@ describe.skipIf(!isLinux)("a copy of a served data folder", () => {
     expect(existsSync(target)).toBe(false);
     // What only reads goes on, and doctor says what is the matter.
     const backup = join(tempFolder(), "copy.berth");
-    for (const words of [["backup", backup], ["record"], ["trust", "list"]]) {
+    for (const words of [["backup", backup], ["audit"], ["trust", "list"]]) {
       const read = await runBinary([...words, "--data", copy]);
       expect([words, read.code, read.stderr]).toEqual([words, 0, ""]);
     }

@@ -184,7 +184,7 @@ describe("what is not there", () => {
   });
 });
 
-describe("history_keep_months is a number of months, or misuse", () => {
+describe("audit_keep_months is a number of months, or misuse", () => {
   const WRONG = ["-1", "x", "1.5", "12345", " 3", "0x10", "3 months"];
 
   const isMisuse = async (
@@ -203,18 +203,18 @@ describe("history_keep_months is a number of months, or misuse", () => {
 
   test.each(WRONG)("by flag and by environment: %p", async (value) => {
     const must = "must be a number of months";
-    await isMisuse([`--history-keep-months=${value}`], {}, `--history-keep-months ${must}`);
-    const env = { BERTH_HISTORY_KEEP_MONTHS: value };
-    await isMisuse([], env, `BERTH_HISTORY_KEEP_MONTHS: history-keep-months ${must}`);
+    await isMisuse([`--audit-keep-months=${value}`], {}, `--audit-keep-months ${must}`);
+    const env = { BERTH_AUDIT_KEEP_MONTHS: value };
+    await isMisuse([], env, `BERTH_AUDIT_KEEP_MONTHS: audit-keep-months ${must}`);
   });
 
   test.each(["-1", "1.5", "12345", '"x"', "true", "[3]"])("by file: %s", async (value) => {
     const path = join(tempFolder(), "berth.toml");
-    writeFileSync(path, `history_keep_months = ${value}\n`);
+    writeFileSync(path, `audit_keep_months = ${value}\n`);
     await isMisuse(
       ["--config", path],
       {},
-      `${path}:1: history_keep_months must be a number of months`,
+      `${path}:1: audit_keep_months must be a number of months`,
     );
   });
 });

@@ -25,7 +25,7 @@ test("the defaults are shown, and are not of the working folder", async () => {
     "max-slots-per-peer": { value: "0", source: "default" },
     "audit-budget": { value: "64", source: "default" },
     log: { value: "default", source: "default" },
-    "history-keep-months": { value: "0", source: "default" },
+    "audit-keep-months": { value: "0", source: "default" },
   });
 });
 

@@ -47,7 +47,7 @@ const WRITERS: Record<string, (site: Opened) => string[]> = {
     out,
     ...data,
   ],
-  record: ({ data, out }) => ["record", "--out", out, ...data],
+  audit: ({ data, out }) => ["audit", "--out", out, ...data],
   backup: ({ data, out }) => ["backup", out, ...data],
   "move out": ({ data, out }) => ["move", "out", out, "--yes", ...data],
   "tls client": ({ data, out }) => ["tls", "client", "--name", "ws-17", "--out", out, ...data],

@@ -76,7 +76,7 @@ const NAMES = [
 ];
 
 /** Asked in test/binary/audit-damage.test.ts, where there is something to repair and to seal. */
-const ELSEWHERE = ["record repair", "record seal"];
+const ELSEWHERE = ["audit repair", "audit seal"];
 
 test("every command that takes --yes is asked on a terminal by a test", () => {
   const asking = commands.filter(({ options }) => options.some(({ name }) => name === "yes"));

@@ -39,9 +39,9 @@ async function lived() {
 
 const ROW = /^(?<at>\S+Z) {2,}(?<what>.+?) {2,}(?<product>\S+) {2,}(?<user>.+?) {2,}(?<peer>\S+)$/;
 
-test("berth record tells what happened, of a running server and of a folder, the same", async () => {
+test("berth audit tells what happened, of a running server and of a folder, the same", async () => {
   const { folder, server } = await lived();
-  const asked = ["record", "--data", folder, "--type", "SlotTaken,SlotReleased,ConsumptionAdded"];
+  const asked = ["audit", "--data", folder, "--type", "SlotTaken,SlotReleased,ConsumptionAdded"];
   const text = await done(asked);
   const [header, ...rows] = text.trimEnd().split("\n");
   expect(header).toMatch(/^AT +WHAT +PRODUCT +USER +FROM$/);
@@ -55,10 +55,10 @@ test("berth record tells what happened, of a running server and of a folder, the
   expect(await done(asked)).toBe(text);
 });
 
-test("berth record takes the filters, and --json what the server says", async () => {
+test("berth audit takes the filters, and --json what the server says", async () => {
   const { folder } = await lived();
   const events = async (...words: string[]) =>
-    (await doneJson<RecordReply>(["record", "--data", folder, ...words])).events;
+    (await doneJson<RecordReply>(["audit", "--data", folder, ...words])).events;
   const all = await events();
   expect(all.at(-1)?.type).toBe("Created");
   expect(await events("--limit", "2")).toEqual(all.slice(0, 2));
@@ -70,15 +70,15 @@ test("berth record takes the filters, and --json what the server says", async ()
   expect(await events("--until", "2020-01-01T00:00:00Z")).toEqual([]);
   const license = all.find(({ type }) => type === "SlotTaken")?.license_id;
   expect(await events("--license-id", String(license), "--limit", "1")).toEqual(all.slice(0, 1));
-  expect(await done(["record", "--data", folder, "--user", "nobody"])).toBe(
+  expect(await done(["audit", "--data", folder, "--user", "nobody"])).toBe(
     "nothing on record fits\n",
   );
 });
 
-test("berth record takes days and spans for --since and --until", async () => {
+test("berth audit takes days and spans for --since and --until", async () => {
   const { folder } = await lived();
   const events = async (...words: string[]) =>
-    (await doneJson<RecordReply>(["record", "--data", folder, ...words])).events;
+    (await doneJson<RecordReply>(["audit", "--data", folder, ...words])).events;
   const all = await events();
   const dayOf = (at: string | undefined): string => (at ?? "").slice(0, 10);
   expect(await events("--since", dayOf(all.at(-1)?.at))).toEqual(all);
@@ -87,15 +87,15 @@ test("berth record takes days and spans for --since and --until", async () => {
   expect(await events("--until", "7d")).toEqual([]);
   expect(await events("--until", "2020-01-01")).toEqual([]);
   const out = join(tempFolder(), "week.jsonl");
-  expect(await done(["record", "--data", folder, "--since", "1w", "--out", out])).toContain(
+  expect(await done(["audit", "--data", folder, "--since", "1w", "--out", out])).toContain(
     "at the beginning of the record",
   );
 });
 
-test("berth record says this machine of what was done on the machine itself", async () => {
+test("berth audit says this machine of what was done on the machine itself", async () => {
   const { folder, server } = await lived();
   await done(["admin", "token", "--name", "ops", "--data", folder]);
-  const asked = ["record", "--data", folder, "--text", "this machine"];
+  const asked = ["audit", "--data", folder, "--text", "this machine"];
   const [, ...rows] = (await done(asked)).trimEnd().split("\n");
   expect(rows).toHaveLength(1);
   expect(rows[0]).toMatch(/ops.* {2}this machine$/);
@@ -119,7 +119,7 @@ test("--local shows the times of record and slots in the machine's time zone", a
       const moved = new Date(Date.parse(time) + 9 * 3_600_000).toISOString();
       return moved.replace(time.includes(".") ? "Z" : ".000Z", "+09:00");
     });
-  for (const words of [["record", "--user", "ada"], ["slots"]]) {
+  for (const words of [["audit", "--user", "ada"], ["slots"]]) {
     const utc = await shown(words);
     const local = await shown([...words, "--local"]);
     const columns = (text: string): string[][] => text.split("\n").map((row) => row.split(/ {2,}/));
@@ -132,7 +132,7 @@ test("--local shows the times of record and slots in the machine's time zone", a
 });
 
 test("berth help record lists the types of events", async () => {
-  const help = await done(["help", "record"]);
+  const help = await done(["help", "audit"]);
   for (const type of eventTypes) expect(help).toContain(type);
   for (const line of help.split("\n").slice(-12)) expect(line.length).toBeLessThanOrEqual(100);
   const page = await done(["man"]);
@@ -154,7 +154,7 @@ describe("what is wrong is said", () => {
     const folder = join(tempFolder(), "data");
     const cwd = tempFolder();
     await (await start(["demo", "--data", folder])).stop();
-    const said = await berth(["record", "--data", folder, ...words], { cwd });
+    const said = await berth(["audit", "--data", folder, ...words], { cwd });
     expect([said.code, said.stdout]).toEqual([code, ""]);
     expect(said.stderr).toContain(error);
     expect(readdirSync(cwd)).toEqual([]);
@@ -162,17 +162,17 @@ describe("what is wrong is said", () => {
 });
 
 describe("--out", () => {
-  test("writes the record as it stands, running or not, and berth record verify follows it", async () => {
+  test("writes the record as it stands, running or not, and berth audit verify follows it", async () => {
     const { folder, server } = await lived();
     const out = tempFolder();
     const [first, second] = [join(out, "1.jsonl"), join(out, "2.jsonl")];
-    const text = await done(["record", "--data", folder, "--out", first]);
+    const text = await done(["audit", "--data", folder, "--out", first]);
     expect(text).toContain("at the beginning of the record");
     await server.stop();
-    const facts = await doneJson<Checked>(["record", "--data", folder, "--out", second]);
+    const facts = await doneJson<Checked>(["audit", "--data", folder, "--out", second]);
     expect(facts).toMatchObject({ ok: true, path: second, first: 1, anchor: null });
     expect(readFileSync(second, "utf8")).toStartWith(readFileSync(first, "utf8"));
-    expect(await doneJson<Checked>(["record", "verify", second])).toEqual(facts);
+    expect(await doneJson<Checked>(["audit", "verify", second])).toEqual(facts);
     const { audit_seq, audit_sum } = await doneJson<{ audit_seq: number; audit_sum: string }>([
       "verify",
       "--data",
@@ -187,12 +187,12 @@ describe("--out", () => {
     const out = tempFolder();
     const path = join(out, "letter.txt");
     writeFileSync(path, "dear ada");
-    const over = await berth(["record", "--data", folder, "--out", path]);
+    const over = await berth(["audit", "--data", folder, "--out", path]);
     expect([over.code, over.stdout]).toEqual([1, ""]);
     expect(over.stderr).toContain("letter.txt is there already");
     expect(readFileSync(path, "utf8")).toBe("dear ada");
     const late = ["--since", "2100-01-01T00:00:00Z"];
-    const none = await berth(["record", "--data", folder, "--out", join(out, "x"), ...late]);
+    const none = await berth(["audit", "--data", folder, "--out", join(out, "x"), ...late]);
     expect(none.code).toBe(1);
     expect(none.stderr).toContain("holds no line of a record");
     expect(readdirSync(out)).toEqual(["letter.txt"]);
@@ -210,7 +210,7 @@ describe("--out", () => {
     writeFileSync(path, lines.toSpliced(4_000, 1).join(""));
     const out = tempFolder();
     const site = ["--data", folder, "--identity", "desk"];
-    const exporting = () => berth(["record", ...site, "--out", join(out, "x")]);
+    const exporting = () => berth(["audit", ...site, "--out", join(out, "x")]);
     const alone = await exporting();
     const server = await start(["serve", ...site]);
     const beside = await exporting();
@@ -225,16 +225,16 @@ describe("--out", () => {
   test("of a line that was rewritten is refused with its number", async () => {
     const { folder } = await lived();
     const path = join(tempFolder(), "record.jsonl");
-    await done(["record", "--data", folder, "--out", path]);
+    await done(["audit", "--data", folder, "--out", path]);
     const lines = readFileSync(path, "utf8").split("\n");
     const place = lines.findIndex((line) => line.includes("ConsumptionAdded"));
     const changed = lines[place]?.replace('"count":4', '"count":1') ?? "";
     writeFileSync(path, lines.with(place, changed).join("\n"));
-    const rewritten = await berth(["record", "verify", path]);
+    const rewritten = await berth(["audit", "verify", path]);
     expect([rewritten.code, rewritten.stdout]).toEqual([1, ""]);
     expect(rewritten.stderr).toContain(`record.jsonl: line ${place + 1} is not as it was written`);
     writeFileSync(path, lines.toSpliced(place, 1).join("\n"));
-    const removed = await berth(["record", "verify", path]);
+    const removed = await berth(["audit", "verify", path]);
     expect(removed.code).toBe(1);
     expect(removed.stderr).toContain(`record.jsonl: line ${place + 1} is line ${place + 2} of`);
   });
@@ -258,7 +258,7 @@ test("what would move the cursor is shown as what it is, on one line", async () 
   const trusted = { ...VENDOR, name };
   await store.transact({ type: "TrustVendor", vendor: trusted, peer: "10.0.0.9" }, () => null);
   await store.close();
-  const asked = ["record", "--data", folder, "--identity", "desk", "--limit", "1"];
+  const asked = ["audit", "--data", folder, "--identity", "desk", "--limit", "1"];
   const text = await done(asked);
   expect(text.split("\n")).toHaveLength(3);
   expect(text).toContain("vendor \\u001b[2J\\u202eevil line\\u0007 trusted for");

@@ -20,7 +20,7 @@ describe("the unit", () => {
     expect(printed).toContain("\nLoadCredential=berth-sealing-key:/etc/berth/sealing-key\n");
     const without = (text: string) => text.replaceAll(/^LoadCredential=.*\n/gm, "");
     expect(without(printed)).toBe(without(unitText(BINARY, NONE)));
-    const elsewhere = await done(["service", "print", "--to", "/opt/berth"]);
+    const elsewhere = await done(["service", "print", "--install-path", "/opt/berth"]);
     expect(elsewhere).toContain("\nExecStart=/opt/berth serve ");
     expect(binaryIn(elsewhere)).toBe("/opt/berth");
   });
@@ -152,7 +152,13 @@ describe.skipIf(!canMount)("on a machine without systemd", () => {
     const { run } = installedMachine('listen = "127.0.0.1:0"\n');
     const binary = join(tempFolder(), "berth");
     writeFileSync(binary, "");
-    const { code, stdout } = await run("service", "uninstall", "--dry-run", "--to", binary);
+    const { code, stdout } = await run(
+      "service",
+      "uninstall",
+      "--dry-run",
+      "--install-path",
+      binary,
+    );
     expect(code).toBe(0);
     expect(stdout).toContain(`  would  remove ${binary}\n`);
     expect(stdout).not.toContain(".previous");

@@ -103,7 +103,7 @@ describe("berth trust add of a successor document", () => {
       await done([...loop.trust("trust.jwt"), "--yes"]);
       expect((await loop.trusted())[0]).not.toHaveProperty("retired");
       const day = "2027-01-02";
-      const retire = ["--retire-old", "--from", day, "--no-passphrase", ...loop.desk];
+      const retire = ["--retire-old", "--retire-from", day, "--no-passphrase", ...loop.desk];
       await done(["vendor", "successor", ...retire]);
       const unasked = await berth(loop.trust("successor-2.jwt"));
       expect([unasked.code, unasked.stdout]).toEqual([

@@ -10,7 +10,7 @@ const SITE = ["data", "identity", "config"];
 const SETTINGS = words(
   "data listen listen-tls tls-cert tls-key client-ca client-networks admin-networks client-auth " +
     "allow-plain-credentials names max-slots-per-user max-slots-per-peer audit-budget log " +
-    "identity history-keep-months",
+    "identity audit-keep-months",
 );
 const DESK = ["dir", "passphrase-file"];
 const TERMS = words(
@@ -23,9 +23,9 @@ const TERMS = words(
 const FLAGS: Readonly<Record<string, readonly string[]>> = {
   serve: [...SETTINGS, "config"],
   demo: ["listen", "data", "product"],
-  "service install": ["to", "listen", "listen-tls", "names", "dry-run"],
-  "service uninstall": ["to", "dry-run"],
-  "service print": ["to"],
+  "service install": ["install-path", "listen", "listen-tls", "names", "dry-run"],
+  "service uninstall": ["install-path", "dry-run"],
+  "service print": ["install-path"],
   doctor: [...SETTINGS, "config", "json"],
   "support-bundle": [...SETTINGS, "config", "yes", "json"],
   completions: [],
@@ -34,10 +34,10 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   verify: ["data", "allow-damaged-audit", "config", "json"],
   backup: ["data", "config", "json"],
   restore: ["data", "accept-loss", "config", "json"],
-  record: [...SITE, ...words("limit type user product license-id since until text out local json")],
-  "record verify": ["json"],
-  "record repair": [...SITE, "accept-gap", "yes", "json"],
-  "record seal": [...SITE, "note", "yes", "json"],
+  audit: [...SITE, ...words("limit type user product license-id since until text out local json")],
+  "audit verify": ["json"],
+  "audit repair": [...SITE, "accept-gap", "yes", "json"],
+  "audit seal": [...SITE, "note", "yes", "json"],
   "move out": [...SITE, "yes", "json"],
   "move in": ["data", "config", "json"],
   slots: [...SITE, "product", "local", "json"],
@@ -66,11 +66,11 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   "clock accept": [...SITE, "json"],
   "clock repair": [...SITE, "json"],
   "vendor init": [...DESK, "no-passphrase", "name", "product", "json"],
-  "vendor successor": [...DESK, "no-passphrase", "retire-old", "from", "json"],
+  "vendor successor": [...DESK, "no-passphrase", "retire-old", "retire-from", "json"],
   "vendor passphrase": [...DESK, "new-passphrase-file", "no-passphrase", "json"],
   "vendor issue": [
     ...DESK,
-    ...words("request renew again serial license-id new license-key allow-weak-binding"),
+    ...words("request renew reprint serial license-id new license-key allow-weak-binding"),
     ...words("accept-fork out dry-run yes qr json"),
     ...TERMS,
   ],
@@ -89,7 +89,7 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   "vendor product add": [...DESK, "json"],
   "vendor product remove": [...DESK, "yes", "json"],
   "vendor list": words(
-    "dir product customer appliance license-key state ending all to-reissue csv json",
+    "dir product customer appliance license-key state ending-within all to-reissue csv json",
   ),
   "vendor verify": [...DESK, "json"],
   "vendor backup": ["dir", "yes", "json"],
@@ -101,7 +101,7 @@ const FLAGS: Readonly<Record<string, readonly string[]>> = {
   "qr join": ["out", "json"],
 };
 const COMMANDS = Object.keys(FLAGS);
-const GROUPS = words("run licenses people care access vendor tools");
+const GROUPS = words("run licenses users maintenance access vendor tools");
 
 /** The rows of a list of commands: their names. */
 const listed = (text: string): string[] =>
@@ -131,7 +131,7 @@ describe("berth alone", () => {
   test("berth help GROUP lists a group; the groups together are all there is", async () => {
     const all = await Promise.all(GROUPS.map(async (group) => listed(await done(["help", group]))));
     expect(all.flat().toSorted()).toEqual(COMMANDS.toSorted());
-    expect(all[GROUPS.indexOf("people")]).toEqual(["slots", "usage", "release"]);
+    expect(all[GROUPS.indexOf("users")]).toEqual(["slots", "usage", "release"]);
   });
 
   test("berth help WORD lists the commands that begin with it", async () => {

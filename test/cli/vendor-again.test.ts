@@ -21,7 +21,7 @@ describe("berth vendor issue, when its file cannot be written", () => {
     expect([said.code, said.stdout]).toEqual([1, ""]);
     expect(said.stderr).toContain(`; license ${id}, serial 2, is on the ledger\n`);
     const folder = desk.path("desk");
-    const hint = `berth vendor issue --again ${id} --serial 2 --dir ${folder} --out FILE`;
+    const hint = `berth vendor issue --reprint ${id} --serial 2 --dir ${folder} --out FILE`;
     expect(said.stderr).toContain(`berth: hint: ${hint} writes it again\n`);
     const file = desk.path("license.jwt");
     const words = hint.replace("berth ", "").replace("FILE", file).split(" ");
@@ -43,15 +43,15 @@ describe("berth vendor issue, when its file cannot be written", () => {
   });
 });
 
-describe("berth vendor issue --again", () => {
+describe("berth vendor issue --reprint", () => {
   test("writes the newest serial, or the one that is named, and says if it is replaced", async () => {
     const desk = await VendorDesk.open();
     const id = await desk.sell("--slots", "3");
     await desk.renew(id, "--slots", "4");
     const [first, second] = issuedIn(desk.ledger());
-    const newest = await desk.run("issue", "--again", id);
+    const newest = await desk.run("issue", "--reprint", id);
     expect([newest.code, newest.stdout, newest.stderr]).toEqual([0, `${second?.document}\n`, ""]);
-    const older = await desk.run("issue", "--again", id, "--serial", "1", "--json");
+    const older = await desk.run("issue", "--reprint", id, "--serial", "1", "--json");
     expect(JSON.parse(older.stdout)).toMatchObject({
       license_id: Number(id),
       serial: 1,
@@ -64,10 +64,10 @@ describe("berth vendor issue --again", () => {
   test("refuses a license or a serial that is not on the ledger", async () => {
     const desk = await VendorDesk.open();
     const id = await desk.sell("--slots", "3");
-    const serial = await desk.run("issue", "--again", id, "--serial", "7");
+    const serial = await desk.run("issue", "--reprint", id, "--serial", "7");
     expect(serial.code).toBe(1);
     expect(serial.stderr).toContain(`no serial 7 of license ${id} is on the ledger`);
-    const license = await desk.run("issue", "--again", "12345");
+    const license = await desk.run("issue", "--reprint", "12345");
     expect(license.code).toBe(1);
     expect(license.stderr).toContain("no license 12345 is on the ledger");
   });
@@ -75,12 +75,12 @@ describe("berth vendor issue --again", () => {
   test("refuses flags of a license that is yet to be signed", async () => {
     const desk = await VendorDesk.open();
     const id = await desk.sell("--slots", "3");
-    const said = await desk.run("issue", "--again", id, "--slots", "9");
+    const said = await desk.run("issue", "--reprint", id, "--slots", "9");
     expect(said.code).toBe(2);
-    expect(said.stderr).toContain("--again signs nothing, and --slots is for a license");
+    expect(said.stderr).toContain("--reprint signs nothing, and --slots is for a license");
     const signing = await desk.run("issue", "--renew", id, "--serial", "9");
     expect(signing.code).toBe(2);
-    expect(signing.stderr).toContain("--serial goes with --again");
+    expect(signing.stderr).toContain("--serial goes with --reprint");
   });
 });
 
@@ -92,7 +92,7 @@ describe("berth vendor issue --out", () => {
     const [ledger, text] = [desk.ledger(), readFileSync(request, "utf8")];
     for (const words of [
       ["--renew", id],
-      ["--again", id],
+      ["--reprint", id],
     ]) {
       const said = await desk.run("issue", ...words, "--out", request);
       expect(said.code).toBe(2);

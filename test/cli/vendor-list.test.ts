@@ -72,7 +72,7 @@ describe("vendor list", () => {
     expect(await listed()).toEqual([
       "6/1 disabled",
       "5/1 active",
-      "4/1 given back",
+      "4/1 returned",
       "3/1 not yet started",
       "2/1 ended",
       "1/2 active",
@@ -101,11 +101,11 @@ describe("vendor list", () => {
   });
 
   test.each([
-    ["--product CAM", ["4/1 given back"]],
+    ["--product CAM", ["4/1 returned"]],
     ["--customer init", ["2/1 ended", "1/2 active"]],
     ["--customer nobody", []],
     ["--license-key K-3", ["3/1 not yet started"]],
-    ["--state given-back", ["4/1 given back"]],
+    ["--state returned", ["4/1 returned"]],
     ["--state ended", ["2/1 ended"]],
     [`--appliance ${OTHER_APPLIANCE}`, []],
     [`--appliance ${APPLIANCE} --product CAD --state active`, ["5/1 active", "1/2 active"]],
@@ -113,23 +113,23 @@ describe("vendor list", () => {
     expect(await listed(...flags.split(" "))).toEqual(expected);
   });
 
-  test("shows with --ending what will be over by then, the next first, and nothing that is over", async () => {
-    expect(await listed("--ending", "60d")).toEqual(["6/1 disabled", "1/2 active"]);
-    expect(await listed("--ending", "2w")).toEqual(["6/1 disabled"]);
-    expect(await listed("--ending", "48h")).toEqual([]);
+  test("shows with --ending-within what will be over by then, the next first, and nothing that is over", async () => {
+    expect(await listed("--ending-within", "60d")).toEqual(["6/1 disabled", "1/2 active"]);
+    expect(await listed("--ending-within", "2w")).toEqual(["6/1 disabled"]);
+    expect(await listed("--ending-within", "48h")).toEqual([]);
   });
 
   test.each([
     ["--product NOPE", "--product NOPE is no product of this desk"],
     ["--state lost", "--state must be one of active, "],
-    ["--ending soon", "--ending must be a number of hours, days or weeks"],
-    ["--ending 0d", "--ending must be a number of hours, days or weeks"],
+    ["--ending-within soon", "--ending-within must be a number of hours, days or weeks"],
+    ["--ending-within 0d", "--ending-within must be a number of hours, days or weeks"],
     [
-      "--ending 2m",
-      "--ending must be a number of hours, days or weeks\n" +
-        "berth: hint: m would be minutes; for 2 months: --ending 60d\n",
+      "--ending-within 2m",
+      "--ending-within must be a number of hours, days or weeks\n" +
+        "berth: hint: m would be minutes; for 2 months: --ending-within 60d\n",
     ],
-    ["--ending 99999m", "--ending must be a number of hours, days or weeks\n"],
+    ["--ending-within 99999m", "--ending-within must be a number of hours, days or weeks\n"],
     ["--appliance x", "--appliance must be an appliance's id"],
     ["--csv --json", "--csv and --json exclude each other"],
   ])("refuses %s by name", async (flags, wrong) => {
@@ -185,7 +185,7 @@ describe("vendor show", () => {
         active: 2,
         disabled: 1,
         ended: 1,
-        "given back": 1,
+        returned: 1,
         "not yet started": 1,
       },
       to_reissue: [],

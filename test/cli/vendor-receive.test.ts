@@ -25,7 +25,7 @@ test("a license that a site gave back while the desk renewed it is received, and
 
   const received = await done(["vendor", "receive", receipt, ...loop.desk]);
   expect(received).toBe(`license ${id}, serial 2, was given back\n`);
-  expect(await listed()).toMatchObject([{ license_id: id, serial: 3, state: "given back" }]);
+  expect(await listed()).toMatchObject([{ license_id: id, serial: 3, state: "returned" }]);
   const again = await berth([...renew, "--slots", "9"]);
   expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("was given back on")]);
 

@@ -46,11 +46,11 @@ describe("vendor successor", () => {
   test.each([
     ["2020-01-01", true],
     ["2999-01-01", false],
-  ])("with --from %s says that the day is over: %p", async (day, isOver) => {
+  ])("with --retire-from %s says that the day is over: %p", async (day, isOver) => {
     const folder = join(tempFolder(), "desk");
     await makeDesk(folder);
     const words = ["vendor", "successor", "--dir", folder, "--no-passphrase", "--retire-old"];
-    const { code, stderr } = await berth([...words, "--from", day]);
+    const { code, stderr } = await berth([...words, "--retire-from", day]);
     expect([code, stderr.includes("holds at once")]).toEqual([0, isOver]);
   });
 

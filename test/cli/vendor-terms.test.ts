@@ -370,7 +370,7 @@ describe("the help of the vendor's commands", () => {
 
   test("says which of several flags is required, what is the default, and what --code is", async () => {
     const issue = await done(["vendor", "issue", "--help"]);
-    expect(issue).toContain("this, --renew or --again is required");
+    expect(issue).toContain("this, --renew or --reprint is required");
     expect(issue).toContain("how many users at once; default 1");
     expect(issue).toContain("flags override the file");
     expect(issue).not.toMatch(/usual/);

@@ -410,7 +410,7 @@ describe("a checkpoint that cannot continue the audit log", () => {
     const { troubles } = store.condition();
     expect(troubles.map(({ code }) => code)).toEqual(["checkpoint_failing", "audit_damaged"]);
     expect(troubles[1]?.message).toContain(join(folder, JUNE));
-    expect(troubles[1]?.message).toContain("berth record repair");
+    expect(troubles[1]?.message).toContain("berth audit repair");
     await done(store, consume(2));
     granted(await audit.repair(BY));
     expect(store.condition().troubles).toEqual([]);

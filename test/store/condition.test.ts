@@ -39,9 +39,9 @@ test("a checkpoint that failed is told with its reason", () => {
 });
 
 test("a damaged audit log is told with what is wrong and what helps", () => {
-  const found = { message: "line 7 is gone", hint: "berth record repair" };
+  const found = { message: "line 7 is gone", hint: "berth audit repair" };
   expect(conditionOf(realDisk, tempFolder(), { ...WELL, audit: found }).troubles).toEqual([
-    { code: "audit_damaged", message: "line 7 is gone; berth record repair" },
+    { code: "audit_damaged", message: "line 7 is gone; berth audit repair" },
   ]);
 });
 

@@ -41,7 +41,7 @@ function rearrange(folder: string, name: string, order: readonly number[]): void
 
 /** What loses nothing comes first; never a restore of everything for the sake of one file. */
 const hintFor = (folder: string, name: string): string =>
-  `licenses are not affected; as the folder's owner, tar xf BACKUP -C '${folder}' ${name} brings the file back from a backup and loses nothing; without one, berth record repair`;
+  `licenses are not affected; as the folder's owner, tar xf BACKUP -C '${folder}' ${name} brings the file back from a backup and loses nothing; without one, berth audit repair`;
 
 interface Case {
   readonly damage: (folder: string) => void;

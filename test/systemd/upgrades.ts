@@ -110,13 +110,13 @@ async function noRoom(): Promise<void> {
   const before = holders();
   must("mkdir", "/opt/small");
   must("mount", "-t", "tmpfs", "-o", "size=180m", "tmpfs", "/opt/small");
-  const to = ["--to", "/opt/small/berth"];
+  const to = ["--install-path", "/opt/small/berth"];
   const moved = await runBeside(build("berth-next"), "service", "install", ...to);
   const failed = await runBeside(build("berth-new-format"), "service", "install");
   await answers();
   const lost = missing(before);
   check(
-    "moved elsewhere with --to, and without room for the next one, what ran runs on",
+    "moved elsewhere with --install-path, and without room for the next one, what ran runs on",
     moved.code === 0 &&
       failed.code === 1 &&
       failed.text.includes("ENOSPC") &&
@@ -126,7 +126,7 @@ async function noRoom(): Promise<void> {
       lost.length === 0,
     { moved: moved.text, failed: failed.text, ls: run("ls", "/opt/small").text },
   );
-  const back = ["--to", "/usr/local/bin/berth"];
+  const back = ["--install-path", "/usr/local/bin/berth"];
   const again = await runBeside(build("berth-next"), "service", "install", ...back);
   check(
     "and back again, with the way there kept until it ran",
@@ -228,8 +228,12 @@ async function installedElsewhere(): Promise<void> {
     ["/opt", "is a folder"],
     ["/opt/two words", "plain letters"],
   ] as const) {
-    const refused = run(build("berth-new-format"), "service", "install", "--to", to);
-    check(`--to ${to} is misuse`, refused.code === 2 && refused.text.includes(why), refused);
+    const refused = run(build("berth-new-format"), "service", "install", "--install-path", to);
+    check(
+      `--install-path ${to} is misuse`,
+      refused.code === 2 && refused.text.includes(why),
+      refused,
+    );
   }
 }
 

@@ -170,8 +170,8 @@ describe("a license that was renewed from the ledger while the site gave it back
     await receive(desk, receipt, MONDAY);
     expect(desk.ledger.isGivenBack(first)).toBe(true);
     expect(listLicenses(desk.ledger, MONDAY).map(({ serial, state }) => [serial, state])).toEqual([
-      [3, "given back"],
-      [2, "given back"],
+      [3, "returned"],
+      [2, "returned"],
       [1, "replaced"],
     ]);
     const again = await refusal(issued(desk, null, { renew: first.license_id }));

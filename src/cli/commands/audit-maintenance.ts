@@ -10,10 +10,10 @@ import { count, print, printJson, table } from "../terminal.ts";
 const ROUTE = "/api/admin/v1/audit";
 
 const repair: Command = {
-  name: "record repair",
+  name: "audit repair",
   summary: "put back what is damaged or missing in the audit log, or declare it as gone",
   options: [option.data, option.identity, option.config, option.acceptGap, option.yes, option.json],
-  examples: ["berth record repair", 'berth record repair --accept-gap "disk replaced in March"'],
+  examples: ["berth audit repair", 'berth audit repair --accept-gap "disk replaced in March"'],
   async run(given) {
     const reason = stringOf(given, "accept-gap");
     if (reason?.trim() === "") {
@@ -51,7 +51,7 @@ function notMended(folder: string, { missing }: RepairReply): Failure {
   const paths = files.map((name) => `${HISTORY}/${name}`).join(" ");
   return new Failure(
     `the audit log lacks ${missingText(missing)} (${missing.map(timeText).join("; ")}), and the journal no longer has them`,
-    `as the folder's owner, tar xf BACKUP -C ${quoted(folder)} ${paths} brings them back from a backup and loses nothing; without one, berth record repair --accept-gap "REASON" declares them as gone`,
+    `as the folder's owner, tar xf BACKUP -C ${quoted(folder)} ${paths} brings them back from a backup and loses nothing; without one, berth audit repair --accept-gap "REASON" declares them as gone`,
   );
 }
 
@@ -75,17 +75,17 @@ function repairText({ recovered_lines, rewritten, kept, declared }: RepairReply)
 const MONTH = /^\d{4}-(?:0[1-9]|1[0-2])$/;
 
 const seal: Command = {
-  name: "record seal",
+  name: "audit seal",
   summary: "let the lines of one month go; their sum stays, and the chain goes on",
   options: [option.data, option.identity, option.config, option.note, option.yes, option.json],
   arguments: ["MONTH"],
-  examples: ["berth record --out /media/usb/record.jsonl", "berth record seal 2026-03"],
+  examples: ["berth audit --out /media/usb/audit.jsonl", "berth audit seal 2026-03"],
   async run(given) {
     const [month = ""] = given.words;
     if (!MONTH.test(month)) {
-      throw new Misuse("MONTH must be given as YYYY-MM", "for example berth record seal 2026-03");
+      throw new Misuse("MONTH must be given as YYYY-MM", "for example berth audit seal 2026-03");
     }
-    const question = `the lines of ${month} will be gone; berth record --out FILE takes them away first; go on?`;
+    const question = `the lines of ${month} will be gone; berth audit --out FILE takes them away first; go on?`;
     await confirm(given, question);
     const note = stringOf(given, "note") ?? "";
     const reply = (await reach(place(given), (call) =>

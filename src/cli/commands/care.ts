@@ -56,7 +56,7 @@ export function warnOfDamage(path: string, { auditDamage }: Verified): void {
   ];
   const words = what.filter((text) => text !== "").join("; ");
   printWarning(`the audit log in ${path} is not whole (${words}); licenses are not affected`);
-  printWarning("berth record repair mends it in the data folder");
+  printWarning("berth audit repair mends it in the data folder");
 }
 
 const linesText = (lines: readonly { readonly from: number; readonly to: number }[]): string =>

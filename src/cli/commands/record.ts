@@ -20,7 +20,7 @@ import { count, print, printJson, table } from "../terminal.ts";
 const ROUTE = "/api/admin/v1/audit";
 
 const show: Command = {
-  name: "record",
+  name: "audit",
   everyday: true,
   summary: "what happened, newest first; with --out, all of the record to be kept elsewhere",
   options: [
@@ -40,10 +40,10 @@ const show: Command = {
     option.json,
   ],
   examples: [
-    "berth record --user ada --limit 20",
-    "berth record --type LicenseInstalled,LicenseRemoved --since 2026-01-01",
-    "berth record --since 7d --until 1d",
-    "berth record --out /media/usb/record.jsonl",
+    "berth audit --user ada --limit 20",
+    "berth audit --type LicenseInstalled,LicenseRemoved --since 2026-01-01",
+    "berth audit --since 7d --until 1d",
+    "berth audit --out /media/usb/audit.jsonl",
   ],
   words: { title: "types of events", list: [...eventTypes] },
   async run(given) {
@@ -105,7 +105,7 @@ function checkTypes(types: readonly string[]): void {
     );
     const meant = known.find((one) => one.toLowerCase() === lower);
     const guess = meant === undefined ? "" : `did you mean ${meant}? `;
-    throw new Misuse(`no type ${type}`, `${guess}berth help record lists them`);
+    throw new Misuse(`no type ${type}`, `${guess}berth help audit lists them`);
   }
 }
 
@@ -152,13 +152,13 @@ async function fill(file: OpenFile, given: Given, span: URLSearchParams): Promis
 }
 
 const verify: Command = {
-  name: "record verify",
+  name: "audit verify",
   summary: "follow an exported record from its first line to its last",
   options: [option.json],
   arguments: ["FILE"],
-  examples: ["berth record verify /media/usb/record.jsonl"],
+  examples: ["berth audit verify /media/usb/audit.jsonl"],
   async run(given) {
-    const path = fileThere(given, "an exported record", "record.jsonl");
+    const path = fileThere(given, "an exported audit log", "audit.jsonl");
     tell(given, path, checkRecord(realDisk, path));
     return DONE;
   },

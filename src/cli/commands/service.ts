@@ -44,9 +44,9 @@ const install: Command = {
 
 /** Where it is already, unless somebody says otherwise. */
 const placeOf = (given: Given, old: Installed | null): string =>
-  old !== null && given.values.get("to")?.from === "default"
+  old !== null && given.values.get("install-path")?.from === "default"
     ? old.binary
-    : (stringOf(given, "to") ?? "");
+    : (stringOf(given, "install-path") ?? "");
 
 /** A rehearsal changes nothing: it may be held on any machine, and says what that one lacks. */
 function refuseElsewhere(verb: "install" | "uninstall", isRehearsal: boolean): void {
@@ -126,7 +126,7 @@ const show: Command = {
   summary: "print the unit that service install would write here",
   options: [option.to],
   async run(given) {
-    print(unitText(stringOf(given, "to") ?? "", willBeThere).trimEnd());
+    print(unitText(stringOf(given, "install-path") ?? "", willBeThere).trimEnd());
     return DONE;
   },
 };

@@ -21,7 +21,7 @@ export const issueCommand: Command = {
   summary: "answer a site's request with a signed license, or renew one",
   options: [
     ...deskFlags,
-    { ...option.request, help: `${option.request.help}; this, --renew or --again is required` },
+    { ...option.request, help: `${option.request.help}; this, --renew or --reprint is required` },
     option.renew,
     ...againFlags,
     option.licenseId,
@@ -39,10 +39,10 @@ export const issueCommand: Command = {
   examples: [
     "berth vendor issue --dir desk --request request.jwt --slots 10 --out license.jwt",
     "berth vendor issue --dir desk --renew ID --feature MESH:slots=4:timeout=30 --no-feature EXPORT --dry-run",
-    "berth vendor issue --dir desk --again ID --out license.jwt",
+    "berth vendor issue --dir desk --reprint ID --out license.jwt",
   ],
   async run(given) {
-    const again = numberFlag(given, "again");
+    const again = numberFlag(given, "reprint");
     if (again !== null) {
       await writeAgain(given, again);
       return DONE;
@@ -53,7 +53,7 @@ export const issueCommand: Command = {
       throw new Misuse("give either --request or --renew", "berth vendor issue --help");
     }
     if (given.values.has("serial")) {
-      throw new Misuse("--serial goes with --again", "the ledger counts the serials itself");
+      throw new Misuse("--serial goes with --reprint", "the ledger counts the serials itself");
     }
     const terms = termsGiven(given);
     checkOut(given, "license");
@@ -96,7 +96,7 @@ export const issueCommand: Command = {
     }
     const key = license_key === null ? "" : ` key ${license_key},`;
     const named = `license ${license_id}, serial ${serial},`;
-    const write = `berth vendor issue --again ${license_id} --serial ${serial}`;
+    const write = `berth vendor issue --reprint ${license_id} --serial ${serial}`;
     const hint = `${write} --dir ${deskFolder(given)} --out FILE writes it again`;
     await handOverRecorded(given, document, { what: `${named}${key}`, named, again: hint });
     return DONE;

@@ -28,7 +28,7 @@ const text = (name: string, value: string, help: string, check?: Option["check"]
   check: check ?? ((given) => (given === "" ? { wrong: "must not be empty", hint: help } : null)),
 });
 
-/** `given-back` needs no quotes in a shell. */
+/** `not-yet-started` needs no quotes in a shell. */
 const spaced = (state: string | null) => state?.replaceAll("-", " ") ?? null;
 
 const filters: readonly Option[] = [
@@ -43,8 +43,11 @@ const filters: readonly Option[] = [
   text("state", "STATE", `in this state only: ${LICENSE_STATES.join(", ")}`, (given) =>
     oneOf(...LICENSE_STATES)(spaced(String(given)) ?? ""),
   ),
-  text("ending", "TIME", "not over yet, and ending within this time: 60d, 8w or 48h", (given) =>
-    endingFault(String(given)),
+  text(
+    "ending-within",
+    "DURATION",
+    "not over yet, and ending within this time: 60d, 8w or 48h",
+    (given) => endingFault(String(given)),
   ),
 ];
 
@@ -54,8 +57,8 @@ function endingFault(given: string): Wrong | null {
   if (months === undefined && !given.endsWith("m") && spanOf(given) !== null) return null;
   const hint =
     months === undefined
-      ? "for example --ending 60d"
-      : `m would be minutes; for ${count(Number(months), "month")}: --ending ${Number(months) * 30}d`;
+      ? "for example --ending-within 60d"
+      : `m would be minutes; for ${count(Number(months), "month")}: --ending-within ${Number(months) * 30}d`;
   return { wrong: "must be a number of hours, days or weeks", hint };
 }
 
@@ -77,7 +80,7 @@ export const listCommand: Command = {
   ],
   examples: [
     "berth vendor list --dir desk",
-    "berth vendor list --dir desk --ending 60d",
+    "berth vendor list --dir desk --ending-within 60d",
     "berth vendor list --dir desk --customer initech --state active --csv > licenses.csv",
   ],
   async run(given) {
@@ -117,7 +120,7 @@ function filterOf(given: Given, { vendor, ledger }: DeskRecords, now: Instant): 
       `it has: ${[...products].join(", ")}`,
     );
   }
-  const ending = stringOf(given, "ending");
+  const ending = stringOf(given, "ending-within");
   const span = ending === null ? null : spanOf(ending);
   return {
     product,

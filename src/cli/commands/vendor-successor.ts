@@ -28,7 +28,7 @@ export const successorCommand: Command = {
       help: "end every earlier key: a site that took the document takes nothing new from it",
     },
     {
-      name: "from",
+      name: "retire-from",
       type: "string",
       value: "DAY",
       help: "end them as this day begins, by the site's clock (UTC); without it, at once",
@@ -38,12 +38,12 @@ export const successorCommand: Command = {
   examples: [
     "berth vendor successor --dir desk",
     "berth vendor successor --dir desk --retire-old",
-    "berth vendor successor --dir desk --retire-old --from 2027-01-01",
+    "berth vendor successor --dir desk --retire-old --retire-from 2027-01-01",
   ],
   async run(given) {
     const from = dayIn(given);
     if (from !== null && !isSet(given, "retire-old")) {
-      throw new Misuse("--from is for --retire-old", "berth help vendor successor");
+      throw new Misuse("--retire-from is for --retire-old", "berth help vendor successor");
     }
     checkNewPassphrase(given, "passphrase-file");
     const folder = deskFolder(given);
@@ -61,7 +61,7 @@ export const successorCommand: Command = {
     }
     const reissue = licensesToReissue(after, wallClock());
     if (from !== null && from <= wallClock()) {
-      printNote("the day of --from is over: the retirement holds at once at each site");
+      printNote("the day of --retire-from is over: the retirement holds at once at each site");
     }
     if (passphrase !== null) warnOfPlainKeys(folder);
     if (isSet(given, "json")) {
@@ -107,9 +107,9 @@ function printToReissue(licenses: readonly ListedLicense[], dir: string): void {
 }
 
 function dayIn(given: Given): Instant | null {
-  const text = stringOf(given, "from");
+  const text = stringOf(given, "retire-from");
   if (text === null) return null;
   const start = isDay(text) ? startTime(text) : null;
   if (start !== null && Date.parse(start) >= 0) return instant(Date.parse(start));
-  throw new Misuse(`--from ${oneLine(text)} is no day`, "for example 2027-01-01");
+  throw new Misuse(`--retire-from ${oneLine(text)} is no day`, "for example 2027-01-01");
 }

@@ -13,15 +13,18 @@ import { berth } from "./upgrade.ts";
 export function checkPlace(binary: string): void {
   if (!/^\/[\w./+@-]+$/.test(binary)) {
     throw new Misuse(
-      "--to must be plain letters, digits and . / + @ - _",
+      "--install-path must be plain letters, digits and . / + @ - _",
       "for example /opt/berth",
     );
   }
   if (/^\/(?:home|root|run\/user|tmp|var\/tmp)\//.test(binary)) {
-    throw new Misuse(`the service does not see ${binary}`, "for example --to /usr/local/bin/berth");
+    throw new Misuse(
+      `the service does not see ${binary}`,
+      "for example --install-path /usr/local/bin/berth",
+    );
   }
   if (statSync(binary, { throwIfNoEntry: false })?.isDirectory() === true) {
-    throw new Misuse(`${binary} is a folder`, `--to ${binary}/berth`);
+    throw new Misuse(`${binary} is a folder`, `--install-path ${binary}/berth`);
   }
 }
 

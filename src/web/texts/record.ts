@@ -65,9 +65,9 @@ export const record = {
     first: "the audit log",
     last: "the audit log (today)",
     save: "Save the audit log",
-    outCommand: "berth record --out record.jsonl",
+    outCommand: "berth audit --out audit.jsonl",
     checkWith: "Anybody with Berth can check such a file, on any machine:",
-    command: "berth record verify record.jsonl",
+    command: "berth audit verify audit.jsonl",
     backwards: "The first month is after the last one.",
   },
 } as const;
