@@ -50,14 +50,14 @@ export async function writeAgain(given: Given, id: number): Promise<void> {
     const what = serial === null ? `license ${id}` : `serial ${serial} of license ${id}`;
     throw new Failure(`no ${what} is on the ledger`, "berth vendor list --all");
   }
-  const { document, license_key, ends, state } = found;
+  const { document, license_key, ends_at, state } = found;
   const named = `license ${id}, serial ${found.serial},`;
   if (!isOut(found)) printNote(`${named} is ${state}`);
   if (isSignedWithRetired(records, found)) {
     printWarning(`${named} is signed with a key that is retired since; sites refuse it`);
   }
   if (isSet(given, "json")) {
-    const about = { license_id: id, serial: found.serial, license_key, valid_until: ends };
+    const about = { license_id: id, serial: found.serial, license_key, valid_until: ends_at };
     printJson({ ...about, state, document });
   } else await handOver(given, document, named);
 }

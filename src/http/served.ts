@@ -25,8 +25,8 @@ export const SettingsReply = Type.Object(
 
 export const DoctorReply = Type.Object(
   {
-    worst: text,
-    findings: Type.Array(Type.Object({ check: text, level: text, found: text, advice: text })),
+    worst_level: text,
+    findings: Type.Array(Type.Object({ check: text, level: text, finding: text, remedy: text })),
   },
   { title: "Doctor" },
 );
@@ -44,37 +44,37 @@ export const DeclaredGap = Type.Object(
 
 const Whole = Type.Object(
   {
-    whole: Type.Literal(true),
+    intact: Type.Literal(true),
     path: text,
     kind: text,
     appliance: text,
     licenses: count,
     registrations: count,
     seq: count,
-    state_covers: count,
+    checkpoint_seq: count,
     journal_segments: count,
     audit_seq: count,
     audit_sum: text,
-    record_from: count,
-    record_to: count,
-    record_lines: count,
-    record_files: count,
-    record_leftover_bytes: count,
+    audit_from: count,
+    audit_to: count,
+    audit_lines: count,
+    audit_files: count,
+    audit_unfinished_bytes: count,
     audit_gaps: Type.Array(DeclaredGap, {
       description: "Lines of the audit log that were declared missing.",
     }),
-    generations: Type.Array(count),
+    checkpoint_generations: Type.Array(count),
     torn_bytes: count,
     torn_files: Type.Array(text),
   },
-  { title: "WholeData" },
+  { title: "IntactData" },
 );
 
 const NotWhole = Type.Object(
   {
-    whole: Type.Literal(false),
-    found: Type.String({ description: "The damaged file, and the place in it." }),
-    advice: Type.String({ description: "The recommended action, with its command." }),
+    intact: Type.Literal(false),
+    finding: Type.String({ description: "The damaged file, and the place in it." }),
+    remedy: Type.String({ description: "The recommended action, with its command." }),
   },
   { title: "DamagedData" },
 );

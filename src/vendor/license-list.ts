@@ -24,7 +24,7 @@ export interface ListedLicense extends Issued {
   readonly product: string;
   readonly slots: number;
   /** The first instant at which it is over; null: it has no end. */
-  readonly ends: string | null;
+  readonly ends_at: string | null;
   readonly license_key: string | null;
   readonly state: LicenseState;
 }
@@ -43,7 +43,7 @@ export function listLicenses(ledger: Ledger, now: Instant): ListedLicense[] {
       receipts.some(({ serial }) => serial === issued.serial) ||
       (isNewest && receiptEnding(issued.serial, line, receipts) !== undefined);
     const state = isGivenBack ? "returned" : isNewest ? stateOf(issued, now) : "replaced";
-    return { ...issued, customer, product, slots, ends: valid_until, license_key, state };
+    return { ...issued, customer, product, slots, ends_at: valid_until, license_key, state };
   });
 }
 
@@ -129,7 +129,7 @@ export function filterLicenses(
       (endingBefore === null || isEnding(one, endingBefore)),
   );
   if (endingBefore === null) return found;
-  return found.toSorted((a, b) => Date.parse(a.ends ?? "") - Date.parse(b.ends ?? ""));
+  return found.toSorted((a, b) => Date.parse(a.ends_at ?? "") - Date.parse(b.ends_at ?? ""));
 }
 
 const contains = (text: string | null, part: string): boolean =>
@@ -143,4 +143,4 @@ const LIVE: ReadonlySet<LicenseState> = new Set(["active", "not yet started", "d
 export const isOut = ({ state }: ListedLicense): boolean => LIVE.has(state);
 
 const isEnding = (license: ListedLicense, before: Instant): boolean =>
-  isOut(license) && license.ends !== null && Date.parse(license.ends) <= before;
+  isOut(license) && license.ends_at !== null && Date.parse(license.ends_at) <= before;

@@ -16,7 +16,7 @@ export async function describeDesk(disk: Disk, folder: string, now: Instant) {
     key: idOf(key),
     fingerprint: fingerprintOf(key),
     /** Null: since the desk was made, or since an older version that left no line of it. */
-    since: signed.find((one) => one.key === idOf(key))?.at ?? null,
+    current_since: signed.find((one) => one.key === idOf(key))?.at ?? null,
     ...stateOf(vendor, idOf(key), place),
   }));
   const licenses: Record<string, number> = {};
@@ -30,7 +30,7 @@ export async function describeDesk(disk: Disk, folder: string, now: Instant) {
     version: vendor.version,
     documents: chain.files,
     fingerprint: keys[0]?.fingerprint ?? "",
-    locked: await Desk.needsPassphrase(disk, folder),
+    encrypted: await Desk.needsPassphrase(disk, folder),
     keys,
     licenses,
     to_reissue: licensesToReissue(records, now).map(({ license_id }) => license_id),

@@ -21,22 +21,22 @@ import { DeskRefused } from "./refusal.ts";
 /** Something that is not as the desk left it. */
 export interface DeskFault {
   /** A file of the desk, with the line where it has lines. */
-  readonly where: string;
-  readonly what: string;
+  readonly location: string;
+  readonly problem: string;
 }
 
 export interface VerifiedDesk {
-  /** `locked`: nobody gave the passphrase, so the key was not tried. */
-  readonly key: "opens" | "locked" | "fault";
+  /** `encrypted`: no passphrase was given, so the key was not tried. */
+  readonly key: "ok" | "encrypted" | "fault";
   /** Trust documents that follow on one another. */
   readonly documents: readonly string[];
-  readonly lines: number;
+  readonly ledger_lines: number;
   /** Lines of an older version, which hold no hash of the line before. */
-  readonly unchained: number;
+  readonly unchained_lines: number;
   /** Issued licenses and codes whose signature was checked. */
-  readonly licenses: number;
+  readonly checked_licenses: number;
   /** Lines of an older version that do not hold all that a code signs. */
-  readonly unchecked: number;
+  readonly unchecked_licenses: number;
   readonly faults: readonly DeskFault[];
   /** What may be as it should, and may not: a person knows. */
   readonly notes: readonly string[];
@@ -49,12 +49,12 @@ export async function verifyDesk(
   passphrase: string | null,
 ): Promise<VerifiedDesk> {
   const faults: DeskFault[] = [];
-  const trying = async <T>(where: string, work: () => Promise<T>): Promise<T | null> => {
+  const trying = async <T>(location: string, work: () => Promise<T>): Promise<T | null> => {
     try {
       return await work();
     } catch (error) {
       if (!(error instanceof DeskRefused)) throw error;
-      faults.push({ where, what: error.message });
+      faults.push({ location, problem: error.message });
       return null;
     }
   };
@@ -70,7 +70,7 @@ export async function verifyDesk(
   faults.push(...keyFileFaults(disk, folder, vendor));
   const ledger = await verifyLedger(disk, folder, vendor);
   return {
-    key: isLocked ? "locked" : key === null ? "fault" : "opens",
+    key: isLocked ? "encrypted" : key === null ? "fault" : "ok",
     documents: chain?.files ?? [],
     ...ledger,
     faults: [...faults, ...ledger.faults],
@@ -92,8 +92,10 @@ async function readKeyOf(
 
 /** What the ledger knows of and the folder does not hold. */
 const chainFaults = ({ lost, fault }: TrustChain): DeskFault[] => [
-  ...lost.map(({ file, what }) => ({ where: "trust documents", what: `${file} ${what}` })),
-  ...(fault === null ? [] : [{ where: "trust documents", what: `${fault.what}: ${fault.hint}` }]),
+  ...lost.map(({ file, what }) => ({ location: "trust documents", problem: `${file} ${what}` })),
+  ...(fault === null
+    ? []
+    : [{ location: "trust documents", problem: `${fault.what}: ${fault.hint}` }]),
 ];
 
 /** A file that somebody believes to be gone. */
@@ -102,8 +104,8 @@ function keyFileFaults(disk: Disk, folder: string, vendor: Vendor | null): DeskF
   return ids.flatMap((id) => {
     const [plain, locked] = KEY_FILES.map((name) => (id === null ? name : `${id}.${name}`));
     const isBoth = [plain, locked].every((name) => disk.stat(join(folder, name ?? "")) !== null);
-    const what = `is there without a passphrase beside ${locked}: run berth vendor passphrase again`;
-    return isBoth ? [{ where: plain ?? "", what }] : [];
+    const problem = `is there without a passphrase beside ${locked}: run berth vendor passphrase again`;
+    return isBoth ? [{ location: plain ?? "", problem }] : [];
   });
 }
 
@@ -127,24 +129,24 @@ function leftOverKeys(disk: Disk, folder: string, vendor: Vendor | null): string
 async function verifyLedger(disk: Disk, folder: string, vendor: Vendor | null) {
   const found = readLedgerLines(disk, folder);
   const { lines, torn } = found ?? { lines: [], torn: 0 };
-  const faults: DeskFault[] = found ? [] : [{ where: LEDGER, what: "is missing" }];
+  const faults: DeskFault[] = found ? [] : [{ location: LEDGER, problem: "is missing" }];
   let [licenses, unchecked] = [0, 0];
   for (const { number, entry, fault } of lines) {
-    const where = `ledger.jsonl line ${number}`;
-    if (fault !== null) faults.push({ where, what: fault });
+    const location = `ledger.jsonl line ${number}`;
+    if (fault !== null) faults.push({ location, problem: fault });
     if (entry?.type !== "issued" || vendor === null) continue;
     const wrong =
       entry.jwk === null ? await codeFault(entry, vendor) : await fileFault(entry, vendor);
     if (wrong === UNCHECKED) unchecked += 1;
     else licenses += 1;
-    if (wrong !== null && wrong !== UNCHECKED) faults.push({ where, what: wrong });
+    if (wrong !== null && wrong !== UNCHECKED) faults.push({ location, problem: wrong });
   }
   if (torn > 0) {
-    const what = `ends in an interrupted write of ${torn} bytes; the next command sets it aside`;
-    faults.push({ where: LEDGER, what });
+    const problem = `ends in an interrupted write of ${torn} bytes; the next command sets it aside`;
+    faults.push({ location: LEDGER, problem });
   }
   const loss = found && lossSinceHead(disk, folder, lines);
-  if (loss !== null) faults.push({ where: "ledger.head", what: `${loss}: ${LOSS_HINT}` });
+  if (loss !== null) faults.push({ location: "ledger.head", problem: `${loss}: ${LOSS_HINT}` });
   const isKnown = lines.some(({ entry }) => entry?.type === "trust");
   const unknown =
     vendor === null || vendor.version === 1 || isKnown
@@ -152,7 +154,14 @@ async function verifyLedger(disk: Disk, folder: string, vendor: Vendor | null) {
       : `the ledger has no line about version ${vendor.version} of the trust document: an older version of berth signed it, or lines are lost`;
   const notes = [unchainedNote(lines), unknown].filter((note) => note !== null);
   const unchained = lines.filter(({ isChained }) => !isChained).length;
-  return { lines: lines.length, unchained, licenses, unchecked, faults, notes };
+  return {
+    ledger_lines: lines.length,
+    unchained_lines: unchained,
+    checked_licenses: licenses,
+    unchecked_licenses: unchecked,
+    faults,
+    notes,
+  };
 }
 
 const UNCHECKED = Symbol("a line of an older version");

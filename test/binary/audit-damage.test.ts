@@ -97,7 +97,12 @@ describe("a changed byte in the audit log", () => {
     const doctor = await berth(folder, "doctor", "--json", "--listen", "127.0.0.1:1");
     const { findings } = JSON.parse(doctor.stdout) as DoctorReply;
     expect(findings.filter(({ check }) => check === "audit log")).toEqual([
-      { check: "audit log", level: "warning", found: expect.stringContaining(file), advice: hint },
+      {
+        check: "audit log",
+        level: "warning",
+        finding: expect.stringContaining(file),
+        remedy: hint,
+      },
     ]);
     expect(findings.find(({ check }) => check === "data")?.level).toBe("ok");
     // The first way, as it is printed, loses nothing.
@@ -145,7 +150,7 @@ describe("a changed byte in the audit log", () => {
     const { folder, file } = lived;
     expect(await warningsOf(site)).toEqual([]);
     const found = await asked<VerifyReply>(site, "/verify");
-    expect(found).toMatchObject({ whole: false, found: expect.stringContaining(file) });
+    expect(found).toMatchObject({ intact: false, finding: expect.stringContaining(file) });
     expect(await warningsOf(site)).toEqual(["audit_damaged"]);
     const { storage } = await asked<StatusReply>(site, "/status");
     const warning = storage.warnings.find(({ code }) => code === "audit_damaged");
@@ -153,10 +158,10 @@ describe("a changed byte in the audit log", () => {
     expect(warning?.message).toContain("berth audit repair");
     const words = ["audit", "repair", "--accept-gap", "x", "--yes", "--json"];
     const reply = JSON.parse(await done(folder, ...words)) as RepairReply;
-    expect(reply).toMatchObject({ whole: true, declared: [{ from_line: 2, to_line: 2 }] });
+    expect(reply).toMatchObject({ intact: true, declared_gaps: [{ from_line: 2, to_line: 2 }] });
     expect(await warningsOf(site)).toEqual([]);
     expect(await asked<VerifyReply>(site, "/verify")).toMatchObject({
-      whole: true,
+      intact: true,
       audit_gaps: [{ reason: "damaged", from_line: 2, to_line: 2 }],
     });
     await register(site, "dua");

@@ -66,21 +66,21 @@ const FACTS = {
   licenses: 1,
   registrations: 1,
   seq: 5,
-  state_covers: 4,
+  checkpoint_seq: 4,
   journal_segments: 1,
   audit_seq: 5,
   audit_sum: expect.stringMatching(HASH),
-  record_from: 1,
-  record_to: 4,
-  record_lines: 4,
-  record_files: 1,
-  record_leftover_bytes: 0,
+  audit_from: 1,
+  audit_to: 4,
+  audit_lines: 4,
+  audit_files: 1,
+  audit_unfinished_bytes: 0,
   audit_gaps: [],
-  generations: [0],
+  checkpoint_generations: [0],
   torn_bytes: 0,
   torn_files: [],
 };
-const MADE = { made_at: expect.stringMatching(TIME), made_by: expect.any(String) };
+const MADE = { created_at: expect.stringMatching(TIME), created_by: expect.any(String) };
 
 describe("berth backup", () => {
   test("copies the folder of a running server and tells what is in the copy", async () => {
@@ -91,11 +91,11 @@ describe("berth backup", () => {
     const path = join(out, "site.berth");
     const made = told("backup", path, "--data", folder);
     const bytes = readFileSync(path).length;
-    expect(made).toEqual({ ...FACTS, ...MADE, path, bytes, generations: [] });
+    expect(made).toEqual({ ...FACTS, ...MADE, path, bytes, checkpoint_generations: [] });
     expect(modeOf(path)).toBe("600");
     expect(readdirSync(out)).toEqual(["site.berth"]);
     expect(await usersOf(server)).toEqual(["ada"]);
-    expect(told("verify", path)).toEqual({ ...FACTS, ...MADE, path, generations: [] });
+    expect(told("verify", path)).toEqual({ ...FACTS, ...MADE, path, checkpoint_generations: [] });
     expect(told("verify", "--data", folder)).toEqual({ ...FACTS, path: folder });
   });
 
@@ -105,7 +105,7 @@ describe("berth backup", () => {
     const path = join(tempFolder(), "site.berth");
     const { code, out, err } = berth("backup", path, "--data", folder);
     expect([code, err]).toEqual([0, ""]);
-    expect(out).toMatch(new RegExp(`^checked +${path}\nmade +\\S+Z by berth `));
+    expect(out).toMatch(new RegExp(`^checked +${path}\ncreated +\\S+Z by berth `));
     expect(out).toEndWith(
       `\n\n${path} is written and checked. It holds the appliance's key: keep it safe.\n`,
     );
@@ -204,14 +204,16 @@ describe("berth restore", () => {
     const words = ["restore", file, "--data", folder, "--accept-loss", "--json"];
     const { code, out, err } = berth(...words);
     expect([code, err]).toEqual([0, ""]);
-    const { replaced, ...reply } = JSON.parse(out) as { readonly replaced: string };
+    const { replaced_folder: replaced, ...reply } = JSON.parse(out) as {
+      readonly replaced_folder: string;
+    };
     expect(reply).toEqual({
       ...FACTS,
       ...MADE,
       path: folder,
-      generations: [],
+      checkpoint_generations: [],
       lineage: expect.stringMatching(/^[0-9a-f]{32}$/),
-      lost: 2,
+      lost_changes: 2,
     });
     expect(dirname(replaced)).toBe(folder);
     expect(basename(replaced)).toMatch(STAMP);
@@ -222,7 +224,12 @@ describe("berth restore", () => {
     await server.stop();
     const folder = join(tempFolder(), "new");
     const restored = told("restore", file, "--data", folder);
-    expect(restored).toMatchObject({ path: folder, replaced: null, lost: 0, registrations: 1 });
+    expect(restored).toMatchObject({
+      path: folder,
+      replaced_folder: null,
+      lost_changes: 0,
+      registrations: 1,
+    });
     expect(modeOf(folder)).toBe("700");
     expect(await usersOf(await serve(folder))).toEqual(["ada"]);
   });
@@ -248,9 +255,9 @@ describe("berth verify", () => {
       expect.stringMatching(/^appliance {2}\S{16} \(site\); its key fits$/),
       expect.stringMatching(/^state {2}checksum fits; 1 license, 3 registrations; up to line 7$/),
       "journal  nothing since that state",
-      "record  lines 1 to 7 in 1 file, chained",
+      "audit log  lines 1 to 7 in 1 file, chained",
       expect.stringMatching(/^chain ends {2}line 7 of the record, [0-9a-f]{64}$/),
-      "way back  state-4.json leads to this state",
+      "older state  state-4.json leads to this state",
       "",
     ]);
     expect(contentsOf(folder)).toEqual(before);

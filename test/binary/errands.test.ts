@@ -112,12 +112,12 @@ describe("what the commands tell, the routes tell", () => {
     const listen = new URL(site.server.url).host;
     const reply = await asked<DoctorReply>(site, "/doctor");
     const said = (await told("doctor", "--data", site.folder, "--listen", listen)) as DoctorReply;
-    const checks = ({ worst, findings }: DoctorReply) => [
-      worst,
+    const checks = ({ worst_level, findings }: DoctorReply) => [
+      worst_level,
       findings.map(({ check, level }) => [check, level]),
     ];
     expect(checks(reply)).toEqual(checks(said));
-    const found = new Map(reply.findings.map((one) => [one.check, one.found]));
+    const found = new Map(reply.findings.map((one) => [one.check, one.finding]));
     expect(found.get(`port ${new URL(site.server.url).port}`)).toBe(`served on ${listen}`);
     expect(found.get("service")).toBe("started by hand");
   });
@@ -127,8 +127,8 @@ describe("what the commands tell, the routes tell", () => {
     await register(site, "ada");
     const { ok: _ok, ...facts } = (await told("verify", "--data", site.folder)) as { ok: true };
     expect(await asked<VerifyReply>(site, "/verify")).toEqual({
-      whole: true,
-      ...(facts as Omit<Extract<VerifyReply, { whole: true }>, "whole">),
+      intact: true,
+      ...(facts as Omit<Extract<VerifyReply, { intact: true }>, "intact">),
     });
     const state = join(site.folder, "state.json");
     flip(state, 40);
@@ -137,7 +137,7 @@ describe("what the commands tell, the routes tell", () => {
     expect(code).toBe(78);
     const [, found, advice] = /^berth: error: (.*)\nberth: hint: (.*)\n$/.exec(stderr) ?? [];
     expect(found).toContain(state);
-    expect(damaged).toEqual({ whole: false, found: found ?? "", advice: advice ?? "" });
+    expect(damaged).toEqual({ intact: false, finding: found ?? "", remedy: advice ?? "" });
     // And no backup is made of it.
     const refused = await ask(site, "POST", "/backup");
     const { code: word, message } = (await refused.json()) as Refused;
@@ -168,7 +168,7 @@ describe("what the commands tell, the routes tell", () => {
     // The same folder, listener and identity for what it has done, whatever the file says by now.
     writeFileSync(config, "nonsense");
     const { findings } = await asked<DoctorReply>(site, "/doctor");
-    const found = new Map(findings.map((one) => [one.check, one.found]));
+    const found = new Map(findings.map((one) => [one.check, one.finding]));
     expect(found.get(`port ${new URL(server.url).port}`)).toBe(`served on ${address}`);
     expect(found.get("data")).toStartWith("whole");
     expect((await backup(site)).response.status).toBe(200);
@@ -399,7 +399,7 @@ describe("without room", () => {
       await makeSite(join(folder, "data"), { product: "cad" });
       const site = await servedSite([], join(folder, "data"));
       expect(await refusedAs(await ask(site, "POST", "/backup"))).toEqual([503, "storage_full"]);
-      expect((await asked<VerifyReply>(site, "/verify")).whole).toBe(true);
+      expect((await asked<VerifyReply>(site, "/verify")).intact).toBe(true);
       await register(site, "ada");
     });
   });

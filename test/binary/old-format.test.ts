@@ -85,9 +85,9 @@ test.each(keptFormats())(
     );
     expect(await server.stop()).toBe(0);
     expect(formatOf(folder)).toBe(FORMAT);
-    const after = told("verify", "--data", folder) as Record<"seq" | "state_covers", number>;
+    const after = told("verify", "--data", folder) as Record<"seq" | "checkpoint_seq", number>;
     expect(after.seq).toBeGreaterThanOrEqual(seq);
-    expect(after.state_covers).toBe(after.seq);
+    expect(after.checkpoint_seq).toBe(after.seq);
   },
 );
 

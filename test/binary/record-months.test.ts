@@ -87,13 +87,13 @@ test("--audit-keep-months lets go of old months, by flag, by environment and by 
       expect([words, env, left.includes(first)]).toEqual([words, env, kept]);
       const verified = berth("verify", "--data", copy, "--json");
       expect(verified.exitCode).toBe(0);
-      const { record_from, record_lines, audit_seq } = JSON.parse(verified.stdout.toString()) as {
-        record_from: number;
-        record_lines: number;
+      const { audit_from, audit_lines, audit_seq } = JSON.parse(verified.stdout.toString()) as {
+        audit_from: number;
+        audit_lines: number;
         audit_seq: number;
       };
-      expect(record_from).toBe(kept ? 1 : 2);
-      expect(record_from + record_lines - 1).toBe(audit_seq);
+      expect(audit_from).toBe(kept ? 1 : 2);
+      expect(audit_from + audit_lines - 1).toBe(audit_seq);
     }),
   );
 });

@@ -70,8 +70,12 @@ test("pages are exact and the export is whole while it works and checkpoints run
   expect([exported.code, exported.stderr]).toEqual([0, ""]);
   over.abort();
   await Promise.all(working);
-  const facts = JSON.parse(exported.stdout) as { lines: number; last: number; anchor: null };
-  expect(facts).toMatchObject({ lines: facts.last, anchor: null });
+  const facts = JSON.parse(exported.stdout) as {
+    lines: number;
+    last_line: number;
+    previous_sum: null;
+  };
+  expect(facts).toMatchObject({ lines: facts.last_line, previous_sum: null });
   const checked = await runBinary(["audit", "verify", out]);
   expect([checked.code, checked.stderr]).toEqual([0, ""]);
   expect(await server.stop()).toBe(0);

@@ -30,7 +30,7 @@ describe("berth admin token", () => {
     const { findings } = JSON.parse((await berth(["doctor", "--json", ...data])).stdout) as {
       readonly findings: readonly Finding[];
     };
-    expect(findings.filter(({ found }) => found.includes("token"))).toEqual([]);
+    expect(findings.filter(({ finding }) => finding.includes("token"))).toEqual([]);
     const { exposures } = await doneJson<StatusReply>(["status", ...data]);
     expect(exposures.filter(({ finding }) => finding.includes("token"))).toEqual([]);
   });
@@ -93,7 +93,7 @@ describe("doctor on tokens", () => {
     is_expired: ends !== null && ends <= 0,
   });
   const said = (...tokens: ReturnType<typeof token>[]) =>
-    tokenFindings(tokens, NOW).map(({ level, found, advice }) => [level, found, advice]);
+    tokenFindings(tokens, NOW).map(({ level, finding, remedy }) => [level, finding, remedy]);
 
   test("a token of a year is told of from 30 days before its end on", () => {
     expect(said(token("ops", -335, 30))).toEqual([]);

@@ -15,7 +15,7 @@ import { makeSite } from "../support/site-folder.ts";
 import { contentsOf, tempFolder } from "../support/temp-folder.ts";
 
 interface Report {
-  readonly worst: string;
+  readonly worst_level: string;
   readonly findings: readonly Finding[];
 }
 
@@ -46,29 +46,29 @@ async function site(): Promise<string> {
 /** On this machine's test folders only memory is doubtful: everything else must be well. */
 const others = ({ findings }: Report): string[] =>
   findings
-    .filter(({ level, check }) => ["warning", "broken"].includes(level) && check !== "file system")
-    .map(({ check, found }) => `${check}: ${found}`);
+    .filter(({ level, check }) => ["warning", "error"].includes(level) && check !== "file system")
+    .map(({ check, finding }) => `${check}: ${finding}`);
 
 describe("levels", () => {
-  test("the worst one is the exit code: notes ask for nothing, warnings fail, broken is 78", () => {
+  test("the worst one is the exit code: notes ask for nothing, warnings fail, errors are 78", () => {
     const note = finding("b", "note", "", "");
     const warning = finding("c", "warning", "", "");
-    const broken = finding("d", "broken", "", "");
+    const broken = finding("d", "error", "", "");
     expect([worstOf([]), exitCodeOf([])]).toEqual(["ok", 0]);
     expect([worstOf([ok("a", ""), note]), exitCodeOf([note])]).toEqual(["note", 0]);
     expect([worstOf([warning, note]), exitCodeOf([warning, note])]).toEqual(["warning", 1]);
-    expect([worstOf([broken, warning]), exitCodeOf([broken, warning])]).toEqual(["broken", 78]);
+    expect([worstOf([broken, warning]), exitCodeOf([broken, warning])]).toEqual(["error", 78]);
   });
 
   test("file systems, space and speed by their figures", () => {
     expect(fileSystemFinding(0xef53).level).toBe("ok");
     expect(fileSystemFinding(0x01021994)).toMatchObject({ level: "warning" });
-    expect(fileSystemFinding(0x01021994).found).toStartWith("tmpfs: ");
-    expect(fileSystemFinding(0x6969).found).toStartWith("NFS: ");
+    expect(fileSystemFinding(0x01021994).finding).toStartWith("tmpfs: ");
+    expect(fileSystemFinding(0x6969).finding).toStartWith("NFS: ");
     expect(spaceFinding(256 * 2 ** 20).level).toBe("ok");
     expect(spaceFinding(256 * 2 ** 20 - 1).level).toBe("warning");
-    expect(spaceFinding(0).advice).toContain("make room");
-    expect(speedFinding([1, 500, 2, 600, 3]).found).toBe("a sync takes 3.00 ms");
+    expect(spaceFinding(0).remedy).toContain("make room");
+    expect(speedFinding([1, 500, 2, 600, 3]).finding).toBe("a sync takes 3.00 ms");
     expect(speedFinding([101]).level).toBe("warning");
   });
 
@@ -76,7 +76,7 @@ describe("levels", () => {
     const result = () => "exit-code";
     expect(stoppedFinding({ ok: true, text: "active" }, result)).toBeNull();
     const failed = stoppedFinding({ ok: false, text: "failed" }, result);
-    expect(failed).toMatchObject({ level: "broken", found: "not running (exit-code)" });
+    expect(failed).toMatchObject({ level: "error", finding: "not running (exit-code)" });
     const bus = "Failed to connect to bus: Operation not permitted";
     for (const text of [bus, "there is no systemctl here", ""]) {
       expect(stoppedFinding({ ok: false, text }, result)?.level).toBe("note");
@@ -91,7 +91,7 @@ describe("the folder", () => {
     const report = await examined(data);
     expect(others(report)).toEqual([]);
     expect(about(report, "permissions")?.level).toBe("ok");
-    expect(about(report, "data")?.found).toMatch(/^whole: \d+ changes/);
+    expect(about(report, "data")?.finding).toMatch(/^whole: \d+ changes/);
     expect(report.findings.find(({ check }) => check.startsWith("license "))?.level).toBe("ok");
     expect(about(report, "service")?.level).toBe("note");
     expect(Object.keys(contentsOf(data))).toEqual(Object.keys({ ...before, lock: "" }).toSorted());
@@ -101,7 +101,7 @@ describe("the folder", () => {
     const data = await site();
     chmodSync(data, 0o750);
     const open = await examined(data);
-    expect([open.code, about(open, "permissions")?.advice]).toEqual([1, `chmod 700 ${data}`]);
+    expect([open.code, about(open, "permissions")?.remedy]).toEqual([1, `chmod 700 ${data}`]);
     chmodSync(data, 0o700);
     mkdirSync(join(data, "tls"), { mode: 0o700 });
     const key = join(data, "tls", "ca.key");
@@ -109,7 +109,7 @@ describe("the folder", () => {
     const deep = await examined(data);
     expect(about(deep, "permissions")).toMatchObject({
       level: "warning",
-      advice: `chmod go= ${key}`,
+      remedy: `chmod go= ${key}`,
     });
   });
 
@@ -121,24 +121,24 @@ describe("the folder", () => {
     writeFileSync(path, bytes);
     const { lock: _before, ...before } = contentsOf(data);
     const report = await examined(data);
-    expect([report.code, report.worst]).toEqual([78, "broken"]);
+    expect([report.code, report.worst_level]).toEqual([78, "error"]);
     const found = about(report, "data");
     const refused = await berth(["serve", "--data", data, "--listen", "127.0.0.1:0"]);
     expect(refused.code).toBe(78);
-    expect(found?.found).toContain("state.json");
-    expect(refused.stderr).toContain(found?.advice ?? "no advice");
+    expect(found?.finding).toContain("state.json");
+    expect(refused.stderr).toContain(found?.remedy ?? "no advice");
     const { lock: _after, ...after } = contentsOf(data);
     expect(after).toEqual(before);
     const text = await berth(["doctor", "--data", data, "--listen", freePort()]);
     expect(text.code).toBe(78);
-    expect(text.stdout).toMatch(/^broken +data /m);
-    expect(text.stdout).toContain(`to do`);
+    expect(text.stdout).toMatch(/^error +data /m);
+    expect(text.stdout).toContain(`remedy`);
   });
 
   test("absent is 78, and no folder is made by looking", async () => {
     const data = join(tempFolder(), "data");
     const report = await examined(data);
-    expect([report.code, about(report, "data folder")?.advice]).toEqual([78, "check --data"]);
+    expect([report.code, about(report, "data folder")?.remedy]).toEqual([78, "check --data"]);
     expect(contentsOf(dirname(data))).toEqual({ ".": "700" });
   });
 });
@@ -151,7 +151,7 @@ describe("the host", () => {
     expect(report.code).toBe(1);
     const found = about(report, `port ${new URL(other.url).port}`);
     expect(found?.level).toBe("warning");
-    expect(found?.found).toContain(`taken by process ${other.pid} (`);
+    expect(found?.finding).toContain(`taken by process ${other.pid} (`);
   });
 
   test("a server that runs: its own port is well, another that was meant is not", async () => {
@@ -162,19 +162,19 @@ describe("the host", () => {
     expect(about(own, `port ${new URL(server.url).port}`)?.level).toBe("ok");
     const meant = freePort();
     const other = await examined(data, "--listen", meant);
-    expect(about(other, `port ${meant.split(":")[1]}`)?.found).toContain("does not listen");
+    expect(about(other, `port ${meant.split(":")[1]}`)?.finding).toContain("does not listen");
     // Nobody said where: then nothing is known to be wrong.
     const { findings } = JSON.parse(
       (await berth(["doctor", "--data", data, "--json"])).stdout,
     ) as Report;
     expect(findings.filter(({ check }) => check.startsWith("port "))).toEqual([]);
-    expect(about({ worst: "", findings }, "service")?.found).toBe("started by hand");
+    expect(about({ worst_level: "", findings }, "service")?.finding).toBe("started by hand");
   });
 
   test.each([
     ["good", 0, "ok", 0],
     ["ends soon", 800, "warning", 1],
-    ["has ended", 900, "broken", 78],
+    ["has ended", 900, "error", 78],
   ] as const)("a certificate that %s", async (_what, daysAgo, level, code) => {
     const data = await site();
     mkdirSync(join(data, "tls"), { mode: 0o700 });
@@ -188,7 +188,7 @@ describe("the host", () => {
     const report = await examined(data);
     expect(about(report, "certificate")?.level).toBe(level);
     if (code !== 0) expect(report.code).toBe(code);
-    if (code !== 0) expect(about(report, "certificate")?.advice).toContain("berth tls init");
+    if (code !== 0) expect(about(report, "certificate")?.remedy).toContain("berth tls init");
   });
 
   test("a certificate that is none", async () => {
@@ -196,7 +196,7 @@ describe("the host", () => {
     mkdirSync(join(data, "tls"), { mode: 0o700 });
     writeFileSync(join(data, "tls", "server.pem"), "no certificate", { mode: 0o600 });
     const report = await examined(data);
-    expect([report.code, about(report, "certificate")?.level]).toEqual([78, "broken"]);
+    expect([report.code, about(report, "certificate")?.level]).toEqual([78, "error"]);
   });
 });
 
@@ -223,7 +223,7 @@ describe("the site", () => {
     const ending = new RegExp(`ends (?:today|tomorrow) at ${end.slice(11, 16)} UTC`);
     const { findings } = await examined(data);
     const found = findings.find(({ check }) => check.startsWith("license "));
-    expect([found?.level, found?.found]).toEqual(["warning", expect.stringMatching(ending)]);
+    expect([found?.level, found?.finding]).toEqual(["warning", expect.stringMatching(ending)]);
     expect((await berth(["status", "--data", data])).stdout).toMatch(ending);
   });
 
@@ -252,13 +252,13 @@ describe("the site", () => {
     // Signed for another host altogether: that is told once, with its end.
     const moved = { ...drifted, moved_until: "2030-01-01T00:00:00Z" };
     const told = siteFindings({ ...status, licenses: [moved] }, clock);
-    expect(told.filter(({ level }) => level === "warning").map(({ found }) => found)).toEqual([
+    expect(told.filter(({ level }) => level === "warning").map(({ finding }) => finding)).toEqual([
       `${license.product} is signed for the host it was moved from, and good here until 2030-01-01T00:00:00Z`,
     ]);
     const away = siteFindings({ ...status, moved_away_at: "2030-01-01T00:00:00Z" }, clock);
     expect(away.map(({ check, level }) => [check, level])).toEqual([["moved", "warning"]]);
     const storage = { ...status.storage, fault: "storage_full" };
-    expect(levelOf(siteFindings({ ...status, storage }, clock), /^disk$/)).toBe("broken");
+    expect(levelOf(siteFindings({ ...status, storage }, clock), /^disk$/)).toBe("error");
     for (const [state, level] of [
       ["ok", "ok"],
       ["ahead", "warning"],

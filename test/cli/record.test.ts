@@ -17,9 +17,9 @@ const HOSTILE = `<img src=x onerror="alert(1)">`;
 
 interface Checked {
   readonly lines: number;
-  readonly first: number;
-  readonly last: number;
-  readonly anchor: string | null;
+  readonly first_line: number;
+  readonly last_line: number;
+  readonly previous_sum: string | null;
   readonly sum: string;
 }
 
@@ -44,7 +44,7 @@ test("berth audit tells what happened, of a running server and of a folder, the 
   const asked = ["audit", "--data", folder, "--type", "SlotTaken,SlotReleased,ConsumptionAdded"];
   const text = await done(asked);
   const [header, ...rows] = text.trimEnd().split("\n");
-  expect(header).toMatch(/^AT +WHAT +PRODUCT +USER +FROM$/);
+  expect(header).toMatch(/^TIME +EVENT +PRODUCT +USER +ADDRESS$/);
   expect(rows.map((row) => ({ ...ROW.exec(row)?.groups, at: null }))).toEqual([
     { at: null, what: "slot released", product: "DEMO", user: "ada", peer: "127.0.0.1" },
     { at: null, what: "4 consumed, 4 in total", product: "DEMO", user: "ada", peer: "127.0.0.1" },
@@ -131,7 +131,7 @@ test("--local shows the times of record and slots in the machine's time zone", a
   expect(json).not.toContain("+09:00");
 });
 
-test("berth help record lists the types of events", async () => {
+test("berth help audit lists the types of events", async () => {
   const help = await done(["help", "audit"]);
   for (const type of eventTypes) expect(help).toContain(type);
   for (const line of help.split("\n").slice(-12)) expect(line.length).toBeLessThanOrEqual(100);
@@ -144,7 +144,7 @@ describe("what is wrong is said", () => {
     [["--limit", "0"], 2, "--limit must be a whole number"],
     [["--limit", "many"], 2, "--limit must be a whole number"],
     [["--type", "slottaken"], 2, "no type slottaken\nberth: hint: did you mean SlotTaken? berth"],
-    [["--type", "SlotTaken,Slut"], 2, "no type Slut\nberth: hint: berth help record lists them"],
+    [["--type", "SlotTaken,Slut"], 2, "no type Slut\nberth: hint: berth help audit lists them"],
     [["--since", "monday"], 2, "--since is not a day, a time or a span: monday"],
     [["--until", "2026-02-30"], 2, "--until is not a day, a time or a span: 2026-02-30"],
     [["--since", "x", "--out", "x.jsonl"], 2, "--since is not a day, a time or a span: x"],
@@ -170,7 +170,7 @@ describe("--out", () => {
     expect(text).toContain("at the beginning of the record");
     await server.stop();
     const facts = await doneJson<Checked>(["audit", "--data", folder, "--out", second]);
-    expect(facts).toMatchObject({ ok: true, path: second, first: 1, anchor: null });
+    expect(facts).toMatchObject({ ok: true, path: second, first_line: 1, previous_sum: null });
     expect(readFileSync(second, "utf8")).toStartWith(readFileSync(first, "utf8"));
     expect(await doneJson<Checked>(["audit", "verify", second])).toEqual(facts);
     const { audit_seq, audit_sum } = await doneJson<{ audit_seq: number; audit_sum: string }>([
@@ -178,7 +178,7 @@ describe("--out", () => {
       "--data",
       folder,
     ]);
-    expect([facts.last, facts.sum]).toEqual([audit_seq, audit_sum]);
+    expect([facts.last_line, facts.sum]).toEqual([audit_seq, audit_sum]);
     expect(readdirSync(out).toSorted()).toEqual(["1.jsonl", "2.jsonl"]);
   });
 

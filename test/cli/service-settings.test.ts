@@ -19,7 +19,7 @@ client_auth = "login"
 type Settings = Record<string, { readonly value: unknown; readonly source: string }>;
 
 interface Report {
-  readonly worst: string;
+  readonly worst_level: string;
   readonly findings: readonly Finding[];
 }
 
@@ -102,7 +102,7 @@ describe.skipIf(!canMount)("on a machine with an installed service", () => {
     const doctor = await run("doctor", "--json");
     expect([doctor.code, (JSON.parse(doctor.stdout) as Report).findings]).toEqual([
       78,
-      expect.arrayContaining([expect.objectContaining({ check: "settings", found })]),
+      expect.arrayContaining([expect.objectContaining({ check: "settings", finding: found })]),
     ]);
   });
 
@@ -120,8 +120,8 @@ describe.skipIf(!canMount)("on a machine with an installed service", () => {
     expect(findings).toContainEqual({
       check: "settings",
       level: "ok",
-      found: `read from ${FILE}`,
-      advice: "",
+      finding: `read from ${FILE}`,
+      remedy: "",
     });
     const ports = findings.filter(({ check }) => check.startsWith("port "));
     expect(ports.map(({ check }) => check)).toEqual(["port 18080", "port 18443"]);
@@ -142,12 +142,12 @@ describe.skipIf(!canMount)("on a machine with an installed service", () => {
       const { findings } = JSON.parse(stdout) as Report;
       const settings = findings.filter(({ check }) => check === "settings");
       expect(settings).toEqual([
-        expect.objectContaining({ level: "broken", found: expect.stringContaining(found) }),
+        expect.objectContaining({ level: "error", found: expect.stringContaining(found) }),
       ]);
       expect(findings.filter(({ check }) => check.startsWith("port "))).toEqual([]);
-      expect(findings.filter(({ check }) => check.startsWith("door"))).toEqual([]);
+      expect(findings.filter(({ check }) => check.startsWith("exposure"))).toEqual([]);
       const asText = await run("doctor");
-      expect(asText.stdout).toMatch(/^broken +settings +\/etc\/berth\/berth\.toml:/m);
+      expect(asText.stdout).toMatch(/^error +settings +\/etc\/berth\/berth\.toml:/m);
     },
   );
 

@@ -79,14 +79,14 @@ describe("berth doctor finds what berth serve refuses", () => {
     const report = await examined(data, config);
     expect([report.code, settingsOf(report)]).toEqual([
       78,
-      [expect.objectContaining({ level: "broken", found: expect.stringContaining(words) })],
+      [expect.objectContaining({ level: "error", finding: expect.stringContaining(words) })],
     ]);
     const fresh = join(tempFolder(), "data");
     const refused = await berth(["serve", "--data", fresh, "--config", config]);
     expect([[1, 2].includes(refused.code), existsSync(fresh)]).toEqual([true, false]);
     const [found] = settingsOf(report);
     expect(refused.stderr.replaceAll(fresh, data)).toBe(
-      `berth: error: ${found?.found}\nberth: hint: ${found?.advice}\n`,
+      `berth: error: ${found?.finding}\nberth: hint: ${found?.remedy}\n`,
     );
   });
 

@@ -30,7 +30,7 @@ const NAMES = [
   "settings.json",
   "doctor.json",
   "files.json",
-  "record.json",
+  "audit.json",
 ];
 
 const newSite = async (): Promise<string> => {
@@ -92,14 +92,14 @@ describe("a bundle", () => {
     const damaged = await newSite();
     writeFileSync(join(damaged, "state.json"), "{}");
     const inDamaged = await bundled(damaged);
-    expect(inDamaged.get("doctor.json")).toContain('"broken"');
+    expect(inDamaged.get("doctor.json")).toContain('"error"');
     expect(inDamaged.get("status.json")).toContain("state.json");
     expect(inDamaged.get("files.json")).toContain("identity.jwk");
     const absent = join(tempFolder(), "data");
     const inAbsent = await bundled(absent);
     expect(inAbsent.get("doctor.json")).toContain("is not there");
-    expect([inAbsent.get("record.json"), existsSync(absent)]).toEqual(["[]\n", false]);
-    expect((await bundled(tempFolder())).get("doctor.json")).toContain('"broken"');
+    expect([inAbsent.get("audit.json"), existsSync(absent)]).toEqual(["[]\n", false]);
+    expect((await bundled(tempFolder())).get("doctor.json")).toContain('"error"');
     const half = await newSite();
     rmSync(join(half, "identity.jwk"));
     expect((await bundled(half)).size).toBeGreaterThanOrEqual(NAMES.length);

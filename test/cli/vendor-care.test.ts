@@ -13,11 +13,11 @@ import { modeOf, tempFolder } from "../support/temp-folder.ts";
 interface Verified {
   readonly ok: boolean;
   readonly key: string;
-  readonly lines: number;
-  readonly unchained: number;
-  readonly licenses: number;
+  readonly ledger_lines: number;
+  readonly unchained_lines: number;
+  readonly checked_licenses: number;
   readonly documents: string[];
-  readonly faults: { readonly where: string; readonly what: string }[];
+  readonly faults: { readonly location: string; readonly problem: string }[];
 }
 
 /** Two licenses by file, one by code, then a new key and a license that it signs. */
@@ -63,12 +63,12 @@ describe("vendor verify", () => {
     expect(await verify(folder)).toMatchObject({
       code: 0,
       ok: true,
-      key: "opens",
+      key: "ok",
       documents: ["trust.jwt", "successor-2.jwt"],
-      lines: linesOf(folder).length,
-      unchained: 0,
-      licenses: 4,
-      unchecked: 0,
+      ledger_lines: linesOf(folder).length,
+      unchained_lines: 0,
+      checked_licenses: 4,
+      unchecked_licenses: 0,
       faults: [],
     });
     expect(await done(["vendor", "verify", "--dir", folder])).toContain("4 signatures checked");
@@ -77,16 +77,16 @@ describe("vendor verify", () => {
   test("tries a locked key only with a passphrase", async () => {
     const folder = await filledDesk();
     await Desk.changePassphrase(realDisk, folder, null, "correct horse");
-    expect(await verify(folder)).toMatchObject({ code: 0, key: "locked" });
+    expect(await verify(folder)).toMatchObject({ code: 0, key: "encrypted" });
     const file = join(tempFolder(), "phrase");
     writeFileSync(file, "correct horse\n");
     expect(await verify(folder, "--passphrase-file", file)).toMatchObject({
       code: 0,
-      key: "opens",
+      key: "ok",
     });
     writeFileSync(file, "wrong horse\n");
     const wrong = await verify(folder, "--passphrase-file", file);
-    expect(wrong).toMatchObject({ code: 1, key: "fault", faults: [{ where: "key" }] });
+    expect(wrong).toMatchObject({ code: 1, key: "fault", faults: [{ location: "key" }] });
   });
 
   test("counts lines of an older version, which have no hash", async () => {
@@ -97,7 +97,11 @@ describe("vendor verify", () => {
     });
     writeLines(folder, plain);
     realDisk.remove(join(folder, "ledger.head"));
-    expect(await verify(folder)).toMatchObject({ code: 0, unchained: plain.length, faults: [] });
+    expect(await verify(folder)).toMatchObject({
+      code: 0,
+      unchained_lines: plain.length,
+      faults: [],
+    });
   });
 
   test("names the line that was changed, and the one that no longer continues it", async () => {
@@ -107,10 +111,10 @@ describe("vendor verify", () => {
     writeLines(folder, lines.with(at, lines[at]?.replace('"slots":5', '"slots":6') ?? ""));
     expect((await verify(folder)).faults).toEqual([
       {
-        where: `ledger.jsonl line ${at + 1}`,
-        what: "differs from the license that it holds: terms",
+        location: `ledger.jsonl line ${at + 1}`,
+        problem: "differs from the license that it holds: terms",
       },
-      { where: `ledger.jsonl line ${at + 2}`, what: "does not continue the ledger" },
+      { location: `ledger.jsonl line ${at + 2}`, problem: "does not continue the ledger" },
     ]);
     const said = await berth(["vendor", "verify", "--dir", folder]);
     expect(said.code).toBe(1);
@@ -129,8 +133,8 @@ describe("vendor verify", () => {
     const { faults } = await verify(folder);
     const at = (line: number) =>
       faults
-        .filter(({ where }) => where === `ledger.jsonl line ${line + 1}`)
-        .map(({ what }) => what);
+        .filter(({ location }) => location === `ledger.jsonl line ${line + 1}`)
+        .map(({ problem }) => problem);
     expect(at(file)).toContain("holds a license that is not signed by a trusted vendor");
     expect(at(code)).toContain(
       "holds a confirmation code that this vendor did not sign for what it says",
@@ -174,12 +178,12 @@ describe("vendor verify", () => {
       (folder) => writeFileSync(join(folder, "vendor.jwe"), "x"),
       "vendor.jwk",
     ],
-  ])("finds %s", async (_what, change, where) => {
+  ])("finds %s", async (_what, change, location) => {
     const folder = await filledDesk();
     change(folder);
     const { code, ok, faults } = await verify(folder);
     expect([code, ok]).toEqual([1, false]);
-    expect(faults.map((fault) => fault.where)).toContain(where);
+    expect(faults.map((fault) => fault.location)).toContain(location);
   });
 
   test("refuses a folder that is no desk", async () => {
@@ -209,7 +213,7 @@ describe("vendor backup and restore", () => {
     await done(["vendor", "restore", file, "--dir", back]);
     expect(contents(back)).toEqual(contents(folder));
     expect(modeOf(join(back, "vendor.jwe"))).toBe("600");
-    expect(await verify(back)).toMatchObject({ code: 0, key: "locked" });
+    expect(await verify(back)).toMatchObject({ code: 0, key: "encrypted" });
     expect((await Desk.open(realDisk, back, "correct horse")).vendor.version).toBe(2);
     expect(readdirSync(root).toSorted()).toEqual(["back", "desk.backup"]);
   });

@@ -60,7 +60,7 @@ beforeAll(async () => {
   return () => rmSync(folder, { recursive: true, force: true });
 });
 
-type Listed = Issued & { readonly state: string; readonly ends: string | null };
+type Listed = Issued & { readonly state: string; readonly ends_at: string | null };
 
 const listed = async (...flags: string[]): Promise<string[]> => {
   const rows = await doneJson<Listed[]>(["vendor", "list", ...dir, ...flags]);
@@ -143,7 +143,7 @@ describe("vendor list", () => {
     const text = await done(["vendor", "list", ...dir, "--csv"]);
     const records = text.split("\r\n");
     expect(records[0]).toBe(
-      "license_id,serial,customer,product,slots,ends,state,appliance,license_key,issued_at",
+      "license_id,serial,customer,product,slots,ends_at,state,appliance,license_key,issued_at",
     );
     expect(text).toContain(",'=1+2,CAM,");
     expect(text).toContain(',"Quote ""and"", comma",CAD,');
@@ -172,12 +172,12 @@ describe("vendor show", () => {
       version: 1,
       documents: ["trust.jwt"],
       fingerprint: fingerprintOf(desk.key),
-      locked: true,
+      encrypted: true,
       keys: [
         {
           key: idOf(desk.key),
           fingerprint: fingerprintOf(desk.key),
-          since: null,
+          current_since: null,
           state: "current",
         },
       ],
@@ -204,17 +204,21 @@ describe("vendor show", () => {
     const before = Date.now();
     const words = ["vendor", "successor", ...desk, "--no-passphrase"];
     const second = await doneJson<{ fingerprint: string }>(words);
-    const shown = await doneJson<{ keys: { since: string | null }[] }>(["vendor", "show", ...desk]);
+    const shown = await doneJson<{ keys: { current_since: string | null }[] }>([
+      "vendor",
+      "show",
+      ...desk,
+    ]);
     expect(shown).toMatchObject({
       fingerprint: second.fingerprint,
-      locked: false,
+      encrypted: false,
       documents: ["trust.jwt", "successor-2.jwt"],
       keys: [
         { fingerprint: second.fingerprint, state: "current" },
-        { fingerprint: first.fingerprint, state: "earlier", since: null },
+        { fingerprint: first.fingerprint, state: "earlier", current_since: null },
       ],
     });
-    expect(Date.parse(shown.keys[0]?.since ?? "")).toBeGreaterThanOrEqual(before);
+    expect(Date.parse(shown.keys[0]?.current_since ?? "")).toBeGreaterThanOrEqual(before);
   });
 });
 

@@ -30,7 +30,7 @@ export interface Facts {
   readonly seq: number;
   readonly audit_seq: number;
   readonly torn_bytes: number;
-  readonly record_leftover_bytes: number;
+  readonly audit_unfinished_bytes: number;
   readonly lineage?: string;
 }
 
@@ -75,7 +75,7 @@ export async function judge(
   if (walked.seq !== facts.seq + 1 || walked.audit_seq !== facts.audit_seq + 1) {
     throw new Broken("recorded", `a restore adds one line: ${JSON.stringify({ facts, walked })}`);
   }
-  if (facts.torn_bytes > 0 || facts.record_leftover_bytes > 0) {
+  if (facts.torn_bytes > 0 || facts.audit_unfinished_bytes > 0) {
     throw new Broken(
       "recorded",
       `more was copied than its state knows of: ${JSON.stringify(facts)}`,

@@ -54,8 +54,8 @@ describe("repairing the audit log", () => {
     const before = site.written();
     const found = await repair(site, {});
     expect(found).toEqual({
-      whole: false,
-      missing: [
+      intact: false,
+      missing_lines: [
         {
           from_line: 2,
           to_line: 2,
@@ -65,18 +65,18 @@ describe("repairing the audit log", () => {
         },
       ],
       recovered_lines: 0,
-      rewritten: [],
-      kept: [],
-      declared: [],
+      rewritten_files: [],
+      backup_files: [],
+      declared_gaps: [],
     });
     expect(await repair(site, { accept_gap: "  " })).toEqual(found);
     expect(site.written()).toBe(before);
     const done = await repair(site, { accept_gap: "a bad sector" });
     expect(done).toMatchObject({
-      whole: true,
-      missing: [],
-      kept: [`${MARCH}.damaged`],
-      declared: [{ reason: "damaged", from_line: 2, to_line: 2, files: [{ name: MARCH }] }],
+      intact: true,
+      missing_lines: [],
+      backup_files: [`${MARCH}.damaged`],
+      declared_gaps: [{ reason: "damaged", from_line: 2, to_line: 2, files: [{ name: MARCH }] }],
     });
     const query = `${RECORD}?type=AuditGapDeclared`;
     const { events } = expectOk(await site.get<RecordReply>(query));
@@ -122,8 +122,11 @@ describe("repairing the audit log", () => {
 describe("sealing a month", () => {
   test("removes its file and keeps what it was in the chain", async () => {
     const site = await lived();
-    const { gaps, removed, freed_bytes } = await seal(site, { month: "2026-03", note: "a flood" });
-    expect(removed).toEqual([MARCH]);
+    const { gaps, removed_files, freed_bytes } = await seal(site, {
+      month: "2026-03",
+      note: "a flood",
+    });
+    expect(removed_files).toEqual([MARCH]);
     expect(gaps).toMatchObject([{ reason: "sealed", from_line: 1, files: [{ name: MARCH }] }]);
     expect(freed_bytes).toBe(gaps[0]?.files[0]?.bytes ?? 0);
     expect(readdirSync(join(site.folder, "history"))).not.toContain(MARCH);

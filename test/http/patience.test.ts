@@ -11,7 +11,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 
 const VERIFY = "/api/admin/v1/verify";
 
-const damaged = { whole: false, found: "something", advice: "" } as const;
+const damaged = { intact: false, finding: "something", remedy: "" } as const;
 
 const slowly =
   (ms: number) =>

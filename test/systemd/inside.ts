@@ -181,14 +181,14 @@ async function lookedAfterFromAfar(): Promise<void> {
   const examined = (await (await fetch(at("doctor"), { unix })).json()) as {
     readonly findings: readonly { check: string; level: string }[];
   };
-  const walked = (await (await fetch(at("verify"), { unix })).json()) as { whole: boolean };
+  const walked = (await (await fetch(at("verify"), { unix })).json()) as { intact: boolean };
   const backup = await fetch(at("backup"), { unix, method: "POST" });
   writeFileSync("/root/from-afar.tar", await backup.bytes(), { mode: 0o600 });
   const checked = run("berth", "verify", "/root/from-afar.tar");
   check(
     "inside its sandbox the service finds nothing broken, and makes a backup that is whole",
-    examined.findings.every(({ level }) => level !== "broken") &&
-      walked.whole &&
+    examined.findings.every(({ level }) => level !== "error") &&
+      walked.intact &&
       backup.status === 200 &&
       checked.code === 0,
     { examined, walked, status: backup.status, checked },
@@ -339,15 +339,15 @@ async function keysFromOutside(): Promise<void> {
 async function lookedAfter(): Promise<void> {
   const well = run("berth", "doctor", "--json");
   const { findings } = JSON.parse(well.text) as {
-    readonly findings: readonly { check: string; level: string; found: string }[];
+    readonly findings: readonly { check: string; level: string; finding: string }[];
   };
-  const worse = findings.filter(({ level }) => level === "warning" || level === "broken");
+  const worse = findings.filter(({ level }) => level === "warning" || level === "error");
   // The container's own root is an overlay, which doctor is right to doubt.
   check(
     "doctor finds nothing to do but for what this machine is",
     worse.every(({ check: what }) => what === "file system") &&
       well.code === (worse.length === 0 ? 0 : 1) &&
-      findings.some(({ check: what, found }) => what === "service" && found === "running") &&
+      findings.some(({ check: what, finding }) => what === "service" && finding === "running") &&
       findings.some(({ check: what, level }) => what === "port 8443" && level === "ok"),
     { code: well.code, findings },
   );

@@ -54,7 +54,7 @@ describe("a ledger", () => {
     const [one, other] = [await deskWithLicenses(), await deskWithLicenses()];
     writeFileSync(ledgerIn(one.folder), readFileSync(ledgerIn(other.folder)));
     const { faults } = await verifyDesk(realDisk, one.folder, null);
-    expect(faults.map(({ what }) => what)).toContainEqual(
+    expect(faults.map(({ problem }) => problem)).toContainEqual(
       expect.stringContaining("line 4 is not the one that was written"),
     );
   });

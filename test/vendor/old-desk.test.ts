@@ -32,7 +32,11 @@ describe.each<[what: string, files: Record<string, string>, passphrase: string |
   test("is shown and verified", async () => {
     const folder = unpack(files);
     const shown = await describeDesk(realDisk, folder, instant(0));
-    expect(shown).toMatchObject({ name: "Acme", locked: passphrase !== null, products: ["CAD"] });
+    expect(shown).toMatchObject({
+      name: "Acme",
+      encrypted: passphrase !== null,
+      products: ["CAD"],
+    });
     const verified = await verifyDesk(realDisk, folder, passphrase);
     expect(verified).toMatchObject({ key: "opens", faults: [] });
   });

@@ -23,21 +23,21 @@ const repair: Command = {
     return reach(place(given), async (call) => {
       const mend = (body: object) => call("POST", `${ROUTE}/repair`, body) as Promise<RepairReply>;
       let reply = await mend({});
-      if (!reply.whole && reason !== null) {
-        const question = `${missingText(reply.missing)} will be declared as gone for good; go on?`;
+      if (!reply.intact && reason !== null) {
+        const question = `${missingText(reply.missing_lines)} will be declared as gone for good; go on?`;
         await confirm(given, question);
         reply = await mend({ accept_gap: reason });
       }
       if (isSet(given, "json")) printJson(reply);
-      if (!reply.whole) throw notMended(dataFolder(given), reply);
+      if (!reply.intact) throw notMended(dataFolder(given), reply);
       if (!isSet(given, "json")) print(repairText(reply));
       return DONE;
     });
   },
 };
 
-type Missing = RepairReply["missing"];
-type Gap = RepairReply["declared"][number];
+type Missing = RepairReply["missing_lines"];
+type Gap = RepairReply["declared_gaps"][number];
 
 const linesText = ({ from_line: from, to_line: to }: Missing[number] | Gap): string =>
   from === to ? `line ${from}` : `lines ${from} to ${to}`;
@@ -45,7 +45,7 @@ const linesText = ({ from_line: from, to_line: to }: Missing[number] | Gap): str
 const missingText = (missing: Missing): string => missing.map(linesText).join(", ");
 
 /** First the way that loses nothing. */
-function notMended(folder: string, { missing }: RepairReply): Failure {
+function notMended(folder: string, { missing_lines: missing }: RepairReply): Failure {
   const names = [...new Set(missing.flatMap(({ files }) => files))];
   const files = names.length === 0 ? ["FILE"] : names;
   const paths = files.map((name) => `${HISTORY}/${name}`).join(" ");
@@ -60,15 +60,16 @@ const timeText = ({ earliest, latest }: Missing[number] | Gap): string =>
     ? "written at an unknown time"
     : `written ${[earliest && `from ${earliest}`, latest && `until ${latest}`].filter(Boolean).join(" ")}`;
 
-function repairText({ recovered_lines, rewritten, kept, declared }: RepairReply): string {
-  if (rewritten.length + kept.length + declared.length === 0) {
+function repairText(reply: RepairReply): string {
+  const { recovered_lines, rewritten_files, backup_files, declared_gaps } = reply;
+  if (rewritten_files.length + backup_files.length + declared_gaps.length === 0) {
     return "the audit log is whole: there is nothing to repair";
   }
   return table([
     ["found again", count(recovered_lines, "line")],
-    ...rewritten.map((name) => ["written again", `${HISTORY}/${name}`]),
-    ...kept.map((name) => ["kept", `${HISTORY}/${name}, what was there before`]),
-    ...declared.map((gap) => ["declared gone", `${linesText(gap)}, ${timeText(gap)}`]),
+    ...rewritten_files.map((name) => ["written again", `${HISTORY}/${name}`]),
+    ...backup_files.map((name) => ["kept", `${HISTORY}/${name}, what was there before`]),
+    ...declared_gaps.map((gap) => ["declared gone", `${linesText(gap)}, ${timeText(gap)}`]),
   ]);
 }
 
@@ -97,14 +98,14 @@ const seal: Command = {
   },
 };
 
-const sealText = (month: string, { gaps, removed, freed_bytes }: SealReply): string =>
+const sealText = (month: string, { gaps, removed_files, freed_bytes }: SealReply): string =>
   table([
     ["sealed", month],
     ...gaps.map((gap) => ["let go", `${linesText(gap)}, ${timeText(gap)}`]),
     ...gaps.flatMap(({ files }) =>
       files.map(({ name, sha256 }) => ["SHA-256", `${sha256} of ${HISTORY}/${name}`]),
     ),
-    ["freed", `${freed_bytes} bytes in ${count(removed.length, "file")}`],
+    ["freed", `${freed_bytes} bytes in ${count(removed_files.length, "file")}`],
   ]);
 
 export const auditMaintenanceCommands: readonly Command[] = [repair, seal];

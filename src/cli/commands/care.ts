@@ -129,7 +129,8 @@ const restoreCommand: Command = {
     const { manifest, verified, replaced, lineage, lost } = done;
     warnOfDamage(folder, verified);
     if (isSet(given, "json")) {
-      printJson({ ok: true, path: folder, replaced, lineage, lost, ...facts(verified, manifest) });
+      const outcome = { replaced_folder: replaced, lineage, lost_changes: lost };
+      printJson({ ok: true, path: folder, ...outcome, ...facts(verified, manifest) });
       return DONE;
     }
     print(report(folder, verified, manifest));
@@ -147,19 +148,19 @@ function facts(verified: Verified, manifest: Manifest | null) {
   return {
     kind,
     appliance,
-    ...(manifest !== null && { made_at: manifest.made_at, made_by: manifest.berth }),
+    ...(manifest !== null && { created_at: manifest.made_at, created_by: manifest.berth }),
     licenses: verified.licenses,
     registrations: verified.registrations,
     seq: head.seq,
-    state_covers: covers,
+    checkpoint_seq: covers,
     journal_segments: verified.segments.length,
     audit_seq: head.auditSeq,
     audit_sum: head.auditSum,
-    record_from: record.from,
-    record_to: record.to,
-    record_lines: record.lines,
-    record_files: record.files,
-    record_leftover_bytes: record.leftover,
+    audit_from: record.from,
+    audit_to: record.to,
+    audit_lines: record.lines,
+    audit_files: record.files,
+    audit_unfinished_bytes: record.leftover,
     audit_gaps: verified.auditGaps.map(({ reason, from, to, at }) => ({
       reason,
       from_line: from,
@@ -167,7 +168,7 @@ function facts(verified: Verified, manifest: Manifest | null) {
       declared_at: rfc3339(at),
     })),
     ...damageIn(verified),
-    generations,
+    checkpoint_generations: generations,
     torn_bytes: torn,
     torn_files: tornFiles,
   };
@@ -178,7 +179,7 @@ export function damageIn({ auditDamage }: Verified): { readonly audit_damage?: o
   if (auditDamage === null) return {};
   const { message, hint, missing, files } = auditDamage;
   const lines = missing.map(({ from, to }) => ({ from_line: from, to_line: to }));
-  return { audit_damage: { found: message, advice: hint, missing: lines, files } };
+  return { audit_damage: { finding: message, remedy: hint, missing: lines, files } };
 }
 
 function report(path: string, verified: Verified, manifest: Manifest | null): string {
@@ -186,7 +187,7 @@ function report(path: string, verified: Verified, manifest: Manifest | null): st
   const { licenses, registrations, kind, appliance } = verified;
   const rows = [
     ["checked", path],
-    ...(manifest === null ? [] : [["made", `${manifest.made_at} by berth ${manifest.berth}`]]),
+    ...(manifest === null ? [] : [["created", `${manifest.made_at} by berth ${manifest.berth}`]]),
     ["appliance", `${appliance} (${kind}); its key fits`],
     [
       "state",
@@ -194,14 +195,14 @@ function report(path: string, verified: Verified, manifest: Manifest | null): st
     ],
     ["journal", chained(covers + 1, head.seq, segments.length) ?? "nothing since that state"],
     [
-      "record",
+      "audit log",
       chained(record.from, record.to, record.files, verified.auditDamage === null) ??
         "nothing yet; the next checkpoint writes it from the journal",
     ],
     ...verified.auditGaps.map((gap) => ["declared gap", `${gapText(gap)} on ${rfc3339(gap.at)}`]),
     ...(verified.auditDamage === null ? [] : [["damaged", verified.auditDamage.message]]),
     ["chain ends", `line ${head.auditSeq} of the record, ${head.auditSum}`],
-    ...generations.map((number) => ["way back", `state-${number}.json leads to this state`]),
+    ...generations.map((number) => ["older state", `state-${number}.json leads to this state`]),
     ...(torn > 0
       ? [["torn", `${torn} bytes that were never answered; the next start cuts them`]]
       : []),

@@ -34,7 +34,7 @@ export const doctor: Command = {
   examinesSettings: true,
   async run(given) {
     const findings = await examine(given);
-    if (isSet(given, "json")) printJson({ worst: worstOf(findings), findings });
+    if (isSet(given, "json")) printJson({ worst_level: worstOf(findings), findings });
     else print(report(findings));
     return exitCodeOf(findings);
   },
@@ -47,7 +47,7 @@ export async function examine(given: Given): Promise<Finding[]> {
     ...(await folderFindings(folder)),
     ...(await copyFindings(folder, given)),
   ]);
-  const isBroken = inFolder.some(({ level }) => level === "broken");
+  const isBroken = inFolder.some(({ level }) => level === "error");
   const { site, findings } = isBroken ? NOBODY : await ask(given);
   const pid = site === null || site.status.pid === process.pid ? null : site.status.pid;
   const listens = listensOf(given, pid !== null);
@@ -69,10 +69,10 @@ async function settingsFindings(
 ): Promise<Finding[]> {
   const { settingsFault: fault } = given;
   if (fault !== null && fault !== undefined) {
-    return [finding("settings", "broken", fault.message, fault.hint)];
+    return [finding("settings", "error", fault.message, fault.hint)];
   }
   const refusal = await findStartRefusal(given, folder, listens);
-  if (refusal !== null) return [finding("settings", "broken", refusal.message, refusal.hint)];
+  if (refusal !== null) return [finding("settings", "error", refusal.message, refusal.hint)];
   const path = stringOf(given, "config");
   return path === null ? [] : [ok("settings", `read from ${path}`)];
 }
@@ -124,8 +124,8 @@ async function ask(given: Given): Promise<Asked> {
 
 const report = (findings: readonly Finding[]): string =>
   table(
-    findings.flatMap(({ level, check, found, advice }) => [
-      [level, check, found],
-      ...(advice === "" ? [] : [["", "  to do", advice]]),
+    findings.flatMap(({ level, check, finding: text, remedy }) => [
+      [level, check, text],
+      ...(remedy === "" ? [] : [["", "  remedy", remedy]]),
     ]),
   );

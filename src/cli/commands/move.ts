@@ -88,8 +88,8 @@ const into: Command = {
     const { licenses, registrations, appliance } = verified;
     warnOfDamage(folder, verified);
     if (isSet(given, "json")) {
-      const facts = { appliance, licenses, registrations, replaced, ...damageIn(verified) };
-      printJson({ path: folder, ...facts });
+      const facts = { appliance, licenses, registrations, replaced_folder: replaced };
+      printJson({ path: folder, ...facts, ...damageIn(verified) });
       return DONE;
     }
     print(`${folder} is appliance ${appliance} now, with ${count(licenses, "license")} and ${count(registrations, "registration")}.

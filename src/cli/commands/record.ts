@@ -110,7 +110,7 @@ function checkTypes(types: readonly string[]): void {
 }
 
 function text(events: readonly EntryReply[], time: (text: string) => string): string {
-  const header = ["AT", "WHAT", "PRODUCT", "USER", "FROM"];
+  const header = ["TIME", "EVENT", "PRODUCT", "USER", "ADDRESS"];
   const rows = events.map(({ at, summary, product, user, peer }) =>
     [time(at), time(summary), product ?? "-", user ?? "-", peerText(peer ?? "-")].map(onOneLine),
   );
@@ -167,14 +167,24 @@ const verify: Command = {
 function tell(given: Given, path: string, checked: CheckedRecord): void {
   const { lines, first, last, from, to, anchor, sum, gaps } = checked;
   if (isSet(given, "json")) {
-    const times = { from: rfc3339(from), to: rfc3339(to) };
     const declared = gaps.map((gap) => ({
       reason: gap.reason,
       from_line: gap.from,
       to_line: gap.to,
       declared_at: rfc3339(gap.at),
     }));
-    printJson({ ok: true, path, lines, first, last, ...times, anchor, sum, audit_gaps: declared });
+    printJson({
+      ok: true,
+      path,
+      lines,
+      first_line: first,
+      last_line: last,
+      first_at: rfc3339(from),
+      last_at: rfc3339(to),
+      previous_sum: anchor,
+      sum,
+      audit_gaps: declared,
+    });
     return;
   }
   const begins =

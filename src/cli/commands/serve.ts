@@ -51,7 +51,7 @@ async function banner(
         "  administration",
         access.isClaimed() ? "with a credential" : "from this machine only, without a login",
       ],
-      ["  open doors", `${exposures().length}; berth status names them, and how to close them`],
+      ["  exposures", `${exposures().length}; berth status lists them and how to remove them`],
     ]),
   );
   const ends = certificate();

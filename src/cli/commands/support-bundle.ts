@@ -22,13 +22,17 @@ export const supportBundle: Command = {
     // Once more when it is written: gathering takes its time.
     refuseToReplace(out);
     const entries = await gather(given);
-    const sizes = entries.map(({ name, about, text }) => ({
+    const sizes = entries.map(({ name, description, text }) => ({
       name,
-      about,
+      description,
       bytes: Buffer.byteLength(text),
     }));
     if (!isSet(given, "json")) {
-      print(table(sizes.map(({ name, about, bytes }) => [`  ${name}`, `${bytes} bytes`, about])));
+      print(
+        table(
+          sizes.map(({ name, bytes, description }) => [`  ${name}`, `${bytes} bytes`, description]),
+        ),
+      );
     }
     await confirm(given, `write these to ${out}?`);
     await writeBundle(out, entries);

@@ -74,9 +74,10 @@ const init: Command = {
       isNew: kept === null,
     };
     if (isSet(given, "json")) {
-      const { oldCaKey: _old, ...files } = paths;
-      const { validTo: valid_to, fingerprint, isNew: new_authority } = made;
-      printJson({ ...files, caKey: ca.keyPath, names, valid_to, fingerprint, new_authority });
+      const { certificate, key, caCertificate: ca_certificate } = paths;
+      const files = { certificate, key, ca_certificate, ca_key: ca.keyPath };
+      const { validTo: valid_until, fingerprint, isNew: is_new_ca } = made;
+      printJson({ ...files, names, valid_until, fingerprint, is_new_ca });
       return DONE;
     }
     print(advice(folder, ca, made));
@@ -136,7 +137,7 @@ const client: Command = {
     const { certificate, key } = issueClient(ca.authority, name, { now: wallClock(), days });
     await writeOutputText(out, `${certificate}${ca.chain}${key}`);
     const validTo = endOf(certificate);
-    if (isSet(given, "json")) printJson({ name, path: out, valid_to: validTo });
+    if (isSet(given, "json")) printJson({ name, path: out, valid_until: validTo });
     else {
       print(`${out} holds the certificate and the key of ${name}, until ${validTo}.
 It cannot be revoked. If it is lost before then, make a new CA (berth tls init --new-ca), hand it

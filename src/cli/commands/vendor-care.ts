@@ -49,7 +49,7 @@ const verify: Command = {
     if (isSet(given, "json")) printJson({ ok: isGood, ...found });
     else print(report(found));
     for (const note of found.notes) printNote(note);
-    for (const { where, what } of found.faults) printError(`${where}: ${what}`, "");
+    for (const { location, problem } of found.faults) printError(`${location}: ${problem}`, "");
     if (isGood) return DONE;
     printWarning("berth vendor restore FILE --dir DIR brings a backup back into a new folder");
     return FAILED;
@@ -57,12 +57,14 @@ const verify: Command = {
 };
 
 const KEY_WORDS = {
-  opens: "opens, and is the current one",
-  locked: "locked, not tried: --passphrase-file FILE tries it",
+  ok: "opens, and is the current one",
+  encrypted: "encrypted, not tried: --passphrase-file FILE tries it",
   fault: "does not open",
 } as const;
 
-function report({ key, documents, lines, unchained, licenses, unchecked }: VerifiedDesk): string {
+function report({ key, documents, ...counts }: VerifiedDesk): string {
+  const { ledger_lines: lines, unchained_lines: unchained } = counts;
+  const { checked_licenses: licenses, unchecked_licenses: unchecked } = counts;
   const older = unchained === 0 ? "" : `, ${unchained} of an older version without a hash`;
   const left = unchecked === 0 ? "" : `, ${unchecked} of an older version not checked`;
   return table([
@@ -95,8 +97,8 @@ const backup: Command = {
     const write = (file: OpenFile): void => writeAll(file, Buffer.from(text));
     const files = await writeOutput(out, write, filesIn);
     const { faults } = await verifyDesk(realDisk, folder, null);
-    for (const { where, what } of faults) {
-      printWarning(`the desk itself has a fault, and so has its backup: ${where}: ${what}`);
+    for (const { location, problem } of faults) {
+      printWarning(`the desk has a fault, and its backup has it too: ${location}: ${problem}`);
     }
     if (isSet(given, "json")) printJson({ path: out, files, faults });
     else print(`${out} holds ${count(files ?? 0, "file")} and was read back`);
@@ -120,11 +122,11 @@ const restore: Command = {
     const opened = openDeskBackup(textOf(readWholeFile(given.words[0], "a desk's backup")));
     await restoreDesk(realDisk, folder, opened);
     const { faults } = await verifyDesk(realDisk, folder, null);
-    for (const { where, what } of faults) printWarning(`${where}: ${what}`);
-    const { vendor, made_at } = opened;
-    if (isSet(given, "json")) printJson({ folder, vendor, made_at, faults });
+    for (const { location, problem } of faults) printWarning(`${location}: ${problem}`);
+    const { vendor, made_at: created_at } = opened;
+    if (isSet(given, "json")) printJson({ folder, vendor, created_at, faults });
     else {
-      print(`the desk of ${made_at} is in ${folder}`);
+      print(`the desk of ${created_at} is in ${folder}`);
       print("what was issued after that is not on its ledger: do not use both desks");
     }
     return DONE;

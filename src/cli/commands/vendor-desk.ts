@@ -63,8 +63,10 @@ const passphrase: Command = {
     for (const key of unchanged) {
       printWarning(`the earlier key ${key} has another passphrase, and keeps it`);
     }
-    if (isSet(given, "json")) printJson({ locked: next !== null, earlier, unchanged });
-    else {
+    if (isSet(given, "json")) {
+      const changed = { changed_earlier_keys: earlier, unchanged_earlier_keys: unchanged };
+      printJson({ encrypted: next !== null, ...changed });
+    } else {
       const also = earlier.length === 0 ? "" : `, and ${count(earlier.length, "earlier key")} too`;
       print(
         `the vendor's key is ${next === null ? "without a" : "under the new"} passphrase${also}`,

@@ -84,14 +84,14 @@ export const issueCommand: Command = {
     const { license_key, valid_until } = prepared.terms;
     const about = { license_id, serial, license_key, valid_until, changes };
     if (isSet(given, "dry-run")) {
-      const shown = { ...about, terms: prepared.terms, restored, warnings };
+      const shown = { ...about, terms: prepared.terms, restore_warnings: restored, warnings };
       printJson(isSet(given, "json") ? shown : prepared.terms);
       return DONE;
     }
     if (over?.isNew === true) await confirm(given, `sign license ${license_id} with this end?`);
     const { document } = await signPrepared(opened, prepared);
     if (isSet(given, "json")) {
-      printJson({ ...about, document, restored, warnings });
+      printJson({ ...about, document, restore_warnings: restored, warnings });
       return DONE;
     }
     const key = license_key === null ? "" : ` key ${license_key},`;

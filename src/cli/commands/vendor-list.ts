@@ -99,7 +99,7 @@ export const listCommand: Command = {
         ? every
         : newestOnly(every);
     const found = filterLicenses(chosen, filter);
-    if (isSet(given, "json")) printJson(found);
+    if (isSet(given, "json")) printJson(found.map(jsonOf));
     else if (isSet(given, "csv")) printCsv([CSV_HEADER, ...found.map(csvCells)].map(csvRecord));
     else if (every.length === 0) print("nothing was issued yet");
     else if (found.length === 0) print("no license is like that");
@@ -132,6 +132,9 @@ function filterOf(given: Given, { vendor, ledger }: DeskRecords, now: Instant): 
   };
 }
 
+/** As it is on the ledger, with the name of its time that the CSV has too. */
+const jsonOf = ({ at, ...license }: ListedLicense) => ({ ...license, issued_at: at });
+
 const HEADER = words("LICENSE SERIAL CUSTOMER PRODUCT SLOTS ENDS STATE APPLIANCE KEY");
 
 const cells = (one: ListedLicense): string[] => [
@@ -140,14 +143,14 @@ const cells = (one: ListedLicense): string[] => [
   one.customer ?? "-",
   one.product,
   String(one.slots),
-  one.ends?.replace(".000Z", "Z") ?? "never",
+  one.ends_at?.replace(".000Z", "Z") ?? "never",
   one.state,
   one.appliance,
   one.license_key ?? "-",
 ];
 
 const CSV_HEADER = words(
-  "license_id serial customer product slots ends state appliance license_key issued_at",
+  "license_id serial customer product slots ends_at state appliance license_key issued_at",
 );
 
 const csvCells = (one: ListedLicense): string[] => [
@@ -156,7 +159,7 @@ const csvCells = (one: ListedLicense): string[] => [
   one.customer ?? "",
   one.product,
   String(one.slots),
-  one.ends ?? "",
+  one.ends_at ?? "",
   one.state,
   one.appliance,
   one.license_key ?? "",

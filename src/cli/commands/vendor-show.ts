@@ -27,14 +27,17 @@ export const showCommand: Command = {
         ["fingerprint", shown.fingerprint],
         ["products", shown.products.join(", ")],
         ["hand out", shown.documents.join(", then ")],
-        ["passphrase", shown.locked ? "set" : "none: any reader of the key file can sign licenses"],
+        [
+          "passphrase",
+          shown.encrypted ? "set" : "none: any reader of the key file can sign licenses",
+        ],
         ["licenses", states.length === 0 ? "none" : states.join(", ")],
       ]),
     );
-    const rows = shown.keys.map(({ key, fingerprint, since, state, retired_from }) => [
+    const rows = shown.keys.map(({ key, fingerprint, current_since, state, retired_from }) => [
       key,
       fingerprint,
-      key === shown.vendor ? "the beginning" : (since ?? "unknown"),
+      key === shown.vendor ? "the beginning" : (current_since ?? "unknown"),
       retired_from == null ? state : `${state} from ${retired_from}`,
     ]);
     print(`\n${table([["KEY", "FINGERPRINT", "SINCE", "STATE"], ...rows])}`);

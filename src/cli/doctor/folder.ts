@@ -28,7 +28,7 @@ const SLOW = 100;
 export async function folderFindings(folder: string): Promise<Finding[]> {
   const stat = realDisk.stat(folder);
   if (stat === null) {
-    return [finding("data folder", "broken", `${folder} is not there`, "check --data")];
+    return [finding("data folder", "error", `${folder} is not there`, "check --data")];
   }
   return [
     permissions(folder, stat.mode),
@@ -118,6 +118,6 @@ async function wholeness(folder: string): Promise<Finding[]> {
     ];
   } catch (error) {
     if (!(error instanceof FolderRefused)) throw error;
-    return [finding("data", "broken", error.message, error.hint)];
+    return [finding("data", "error", error.message, error.hint)];
   }
 }

@@ -91,11 +91,11 @@ function certificateFindings(folder: string): Finding[] {
   const validTo = endOf(bytes);
   if (validTo === null) {
     const path = tlsPaths(folder).certificate;
-    return [finding("certificate", "broken", `${path} is none`, "berth tls init makes a new one")];
+    return [finding("certificate", "error", `${path} is none`, "berth tls init makes a new one")];
   }
   const [end, now] = [instant(Date.parse(validTo)), instant(Date.now())];
   const renew = "berth tls init renews it; systemctl reload berth takes it";
-  if (end < now) return [finding("certificate", "broken", `it ended on ${validTo}`, renew)];
+  if (end < now) return [finding("certificate", "error", `it ended on ${validTo}`, renew)];
   if (isEndingSoon(end, now))
     return [finding("certificate", "warning", `it ends on ${validTo}`, renew)];
   return [ok("certificate", `good until ${validTo}`)];
@@ -133,7 +133,7 @@ export function stoppedFinding({ ok: isActive, text }: Ran, result: () => string
     const advice = "berth doctor on the machine itself can tell";
     return finding("service", "note", "systemd cannot be asked here", advice);
   }
-  return finding("service", "broken", `not running (${result()})`, `journalctl -u ${SERVICE}`);
+  return finding("service", "error", `not running (${result()})`, `journalctl -u ${SERVICE}`);
 }
 
 function serviceFindings({ folder, isService, pid }: Host): Finding[] {

@@ -17,16 +17,16 @@ export function siteFindings(status: StatusReply, clock: ClockReply): Finding[] 
     ),
     ...(status.storage.fault === null
       ? []
-      : [finding("disk", "broken", status.storage.fault, "make room, or look after the disk")]),
+      : [finding("disk", "error", status.storage.fault, "make room, or look after the disk")]),
     clockFinding(clock),
     ...licenseFindings(status),
     ...hardwareFindings(status),
     // What is open is known of a server that runs: without one, nobody listens.
     ...(status.exposures.length === 0 && isServed
-      ? [ok("doors", "none is open that need not be")]
+      ? [ok("exposures", "none is open that need not be")]
       : []),
     ...status.exposures.map((exposure) =>
-      finding("door", "note", exposure.finding, exposure.remedy),
+      finding("exposure", "note", exposure.finding, exposure.remedy),
     ),
   ];
 }

@@ -35,7 +35,7 @@ export interface Errands extends Omit<Served, "settings"> {
 /** What `verify` prints. */
 interface Walked {
   readonly ok: true;
-  readonly audit_damage?: { readonly found: string; readonly advice: string };
+  readonly audit_damage?: { readonly finding: string; readonly remedy: string };
 }
 
 type Outcome<T> = Promise<Result<T, ErrandFault>>;
@@ -88,15 +88,15 @@ export function errandsOf({ given, folder, listeners, noteAudit }: Place): Erran
         const words = ["verify", ...data, "--allow-damaged-audit", "--json"];
         const ended = await runOwn(words, bare, ends);
         if (!ended.ok) return ended;
-        const { code, stdout, error: found, hint: advice } = ended.value;
-        if (code === NEEDS_OPERATOR) return ok({ whole: false, found, advice });
+        const { code, stdout, error: finding, hint: remedy } = ended.value;
+        if (code === NEEDS_OPERATOR) return ok({ intact: false, finding, remedy });
         if (code !== DONE) return no(refusalOf(ended.value));
-        const { ok: whole, audit_damage: damage, ...facts } = JSON.parse(stdout) as Walked;
-        noteAudit(damage === undefined ? null : { message: damage.found, hint: damage.advice });
+        const { ok: intact, audit_damage: damage, ...facts } = JSON.parse(stdout) as Walked;
+        noteAudit(damage === undefined ? null : { message: damage.finding, hint: damage.remedy });
         if (damage !== undefined) {
-          return ok({ whole: false, found: damage.found, advice: damage.advice });
+          return ok({ intact: false, finding: damage.finding, remedy: damage.remedy });
         }
-        return ok({ whole, ...facts } as VerifyReply);
+        return ok({ intact, ...facts } as VerifyReply);
       }),
     backup: (signal) =>
       inTurn(signal, async (ends) => {

@@ -37,7 +37,7 @@ export function berth(binary: string, ...words: readonly string[]): string {
 
 /** What `verify` prints. */
 interface Walked {
-  readonly audit_damage?: { readonly found: string; readonly advice: string };
+  readonly audit_damage?: { readonly finding: string; readonly remedy: string };
 }
 
 const hasData = (): boolean =>
@@ -50,7 +50,7 @@ export function checkData(old: Installed | null): void {
     const words = ["verify", "--allow-damaged-audit", "--json", "--data", places.data];
     const { audit_damage: damage } = JSON.parse(berth(process.execPath, ...words)) as Walked;
     // Nothing that an upgrade could make worse; the backup it makes says so, too.
-    if (damage !== undefined) printWarning(`${damage.found}; ${damage.advice}`);
+    if (damage !== undefined) printWarning(`${damage.finding}; ${damage.remedy}`);
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     const kept = old === null ? "" : `; the installed ${old.binary} stays`;

@@ -24,7 +24,7 @@ import { Redaction } from "./redact.ts";
 
 export interface Entry {
   readonly name: string;
-  readonly about: string;
+  readonly description: string;
   readonly text: string;
 }
 
@@ -53,38 +53,38 @@ export async function gather(given: Given): Promise<Entry[]> {
   // Whatever else somebody put there is not ours to name.
   for (const { file } of files) if (!isOurs(file)) redaction.standIn("file", file);
   return [
-    { name: "berth.json", about: "version and machine", text: json(machine()) },
-    { name: "slots.json", about: "who holds what, under other names", text: json(slots) },
+    { name: "berth.json", description: "version and machine", text: json(machine()) },
+    { name: "slots.json", description: "who holds what, under other names", text: json(slots) },
     {
       name: "status.json",
-      about: "what berth status tells",
+      description: "what berth status tells",
       text: json(await asked(given, "/api/admin/v1/status")),
     },
     {
       name: "settings.json",
-      about: "what berth config tells",
+      description: "what berth config tells",
       text: json(settings),
     },
     {
       name: "doctor.json",
-      about: "what berth doctor tells",
+      description: "what berth doctor tells",
       text: json(await examine(given)),
     },
     {
       name: "files.json",
-      about: "names, sizes and modes in the data folder",
+      description: "names, sizes and modes in the data folder",
       text: json(files),
     },
     {
-      name: "record.json",
-      about: `the last ${RECORD_LINES} lines of the record, only when and what`,
+      name: "audit.json",
+      description: `the last ${RECORD_LINES} lines of the record, only when and what`,
       text: json(await asOwnerOf(folder, async () => recordIn(folder))),
     },
     ...(hasSystemd()
       ? [
           {
             name: "log.txt",
-            about: `the service's last ${LOG_LINES} lines`,
+            description: `the service's last ${LOG_LINES} lines`,
             text: `${redaction.log(lastWords(SERVICE, LOG_LINES))}\n`,
           },
         ]
@@ -97,7 +97,7 @@ const machine = () => ({
   commit,
   runtime,
   target,
-  made_at: rfc3339(wallClock()),
+  created_at: rfc3339(wallClock()),
   kernel: `${release()} ${kernel()} ${arch()}`,
 });
 
@@ -176,8 +176,8 @@ const filesIn = (folder: string) =>
     const { size, mode, uid, mtimeMs } = statSync(path, { throwIfNoEntry: false }) ?? {};
     if (size === undefined || mode === undefined) return [];
     const about = { file: name, size, mode: (mode & 0o7777).toString(8), uid };
-    const within = name === HISTORY ? readdirSync(path) : undefined;
-    return [{ ...about, changed: rfc3339(instant(Math.floor(mtimeMs ?? 0))), within }];
+    const files = name === HISTORY ? readdirSync(path) : undefined;
+    return [{ ...about, modified_at: rfc3339(instant(Math.floor(mtimeMs ?? 0))), files }];
   });
 
 /** Tokens and users: warnings and log lines speak of them. */

@@ -43,14 +43,14 @@ const Gap = Type.Object(
 
 const RepairReply = Type.Object(
   {
-    whole: Type.Boolean({ description: "No lines are missing except declared gaps." }),
-    missing: Type.Array(Missing, { description: "Missing lines that are not declared as a gap." }),
+    intact: Type.Boolean({ description: "No lines are missing except declared gaps." }),
+    missing_lines: Type.Array(Missing, { description: "Missing lines that are not declared as a gap." }),
     recovered_lines: Type.Integer({ description: "Lines that were recovered and written back." }),
-    rewritten: names,
-    kept: Type.Array(Type.String(), {
+    rewritten_files: names,
+    backup_files: Type.Array(Type.String(), {
       description: "Copies of the rewritten files from before the repair.",
     }),
-    declared: Type.Array(Gap),
+    declared_gaps: Type.Array(Gap),
   },
   { title: "AuditRepair" },
 );
@@ -58,7 +58,7 @@ const RepairReply = Type.Object(
 const SealReply = Type.Object(
   {
     gaps: Type.Array(Gap),
-    removed: names,
+    removed_files: names,
     freed_bytes: Type.Integer(),
   },
   { title: "AuditSeal" },
@@ -93,12 +93,12 @@ export const auditMaintenance = ({ audit, peerOf, keepOpen }: RouteDeps) =>
         try {
           const done = unwrap(await audit.repair(accept));
           return {
-            whole: done.missing.length === 0,
-            missing: done.missing.map(missingReply),
+            intact: done.missing.length === 0,
+            missing_lines: done.missing.map(missingReply),
             recovered_lines: done.recovered,
-            rewritten: [...done.written],
-            kept: [...done.kept],
-            declared: done.declared.map(gapReply),
+            rewritten_files: [...done.written],
+            backup_files: [...done.kept],
+            declared_gaps: done.declared.map(gapReply),
           };
         } finally {
           release();
@@ -133,7 +133,7 @@ export const auditMaintenance = ({ audit, peerOf, keepOpen }: RouteDeps) =>
         const release = keepOpen(request);
         try {
           const { gaps, removed, freedBytes } = unwrap(await audit.seal(month, by));
-          return { gaps: gaps.map(gapReply), removed: [...removed], freed_bytes: freedBytes };
+          return { gaps: gaps.map(gapReply), removed_files: [...removed], freed_bytes: freedBytes };
         } finally {
           release();
         }
@@ -171,7 +171,7 @@ const missingReply = ({ from, to, earliest, latest, files }: MissingLines) => ({
   files: [...files],
 });
 
-const gapReply = (gap: AuditGap): RepairReply["declared"][number] => ({
+const gapReply = (gap: AuditGap): RepairReply["declared_gaps"][number] => ({
   from_line: gap.from,
   to_line: gap.to,
   earliest: rfc3339OrNull(gap.earliest),

@@ -23,11 +23,11 @@ export function Chain() {
 
 function Found({ found, at }: { found: VerifyReply; at: string }) {
   const said = <p class="quiet">{chain.checkedAt(when(at))}</p>;
-  if (!found.whole) {
+  if (!found.intact) {
     return (
       <Notice kind="bad" title={chain.broken}>
-        <p>{found.found}</p>
-        <p>{found.advice}</p>
+        <p>{found.finding}</p>
+        <p>{found.remedy}</p>
         {said}
       </Notice>
     );
@@ -44,12 +44,12 @@ function Found({ found, at }: { found: VerifyReply; at: string }) {
   );
 }
 
-type Whole = Extract<VerifyReply, { whole: true }>;
+type Whole = Extract<VerifyReply, { intact: true }>;
 
-function linesOf({ record_from, record_to, record_files, audit_gaps }: Whole): string {
-  if (record_to < record_from) return chain.empty;
-  const [from, to] = [number(record_from), number(record_to)];
-  const files = chain.files(record_files);
+function linesOf({ audit_from, audit_to, audit_files, audit_gaps }: Whole): string {
+  if (audit_to < audit_from) return chain.empty;
+  const [from, to] = [number(audit_from), number(audit_to)];
+  const files = chain.files(audit_files);
   return audit_gaps.length === 0 ? chain.facts(from, to, files) : chain.gapped(from, to, files);
 }
 

@@ -39,15 +39,17 @@ const KINDS: Readonly<Record<string, "good" | "note" | "warn" | "bad">> = {
   ok: "good",
   note: "note",
   warning: "warn",
-  broken: "bad",
+  error: "bad",
 };
 
-function Findings({ told: { worst, findings } }: { told: DoctorReply }) {
+function Findings({ told: { worst_level, findings } }: { told: DoctorReply }) {
   const fine = findings.filter(({ level }) => level === "ok");
   const others = findings.filter(({ level }) => level !== "ok");
   return (
     <>
-      <Notice kind={KINDS[worst] ?? "warn"}>{care.doctor.worst[worst] ?? worst}</Notice>
+      <Notice kind={KINDS[worst_level] ?? "warn"}>
+        {care.doctor.worst[worst_level] ?? worst_level}
+      </Notice>
       <List findings={others} />
       <details>
         <summary>{care.doctor.fine(fine.length)}</summary>
@@ -59,14 +61,14 @@ function Findings({ told: { worst, findings } }: { told: DoctorReply }) {
 
 const List = ({ findings }: Pick<DoctorReply, "findings">) => (
   <ul class="rows findings">
-    {findings.map(({ check, level, found, advice }) => (
-      <li key={`${check} ${found}`}>
+    {findings.map(({ check, level, finding, remedy }) => (
+      <li key={`${check} ${finding}`}>
         <span class={`level ${level}`}>{care.doctor.levels[level] ?? level}</span>
         <div>
           <p>
-            <strong>{check}</strong> {found}
+            <strong>{check}</strong> {finding}
           </p>
-          {advice !== "" && <p class="quiet">{advice}</p>}
+          {remedy !== "" && <p class="quiet">{remedy}</p>}
         </div>
       </li>
     ))}

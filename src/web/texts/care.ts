@@ -33,14 +33,14 @@ export const clock = {
 export const care = {
   doctor: {
     title: "What an operator should know",
-    levels: { ok: "ok", note: "note", warning: "warning", broken: "broken" } as Readonly<
+    levels: { ok: "ok", note: "note", warning: "warning", error: "error" } as Readonly<
       Record<string, string>
     >,
     worst: {
       ok: "Everything that was looked at is in order.",
       note: "All in order; some things are worth knowing.",
       warning: "Something asks for you.",
-      broken: "Something is broken.",
+      error: "Something does not work.",
     } as Readonly<Record<string, string>>,
     fine: (count: number) => (count === 1 ? "1 thing in order" : `${count} things in order`),
     again: "Look again",
