@@ -36,7 +36,7 @@ export class ApplianceClaim {
     if (taken.result === "held") throw servedAlready(key, this.#folder, taken.holder);
     if (taken.result === "unavailable") {
       printWarning(
-        `a copy of ${this.#folder} that is served on this machine would not be noticed: ${taken.reason}`,
+        `cannot detect whether a copy of ${this.#folder} is served on this machine: ${taken.reason}`,
       );
     }
   }
@@ -48,8 +48,8 @@ export class ApplianceClaim {
 
 function servedAlready(key: PrivateKey, folder: string, holder: LockHolder): FolderBusy {
   return new FolderBusy(
-    `appliance ${idOf(key)} is served already, ${describeHolder(holder)}`,
-    `stop that server first: ${folder} is a copy, and both would lend the same slots`,
+    `appliance ${idOf(key)} is already served ${describeHolder(holder)}`,
+    `stop that server first: ${folder} is a copy, and both servers would grant the same slots`,
   );
 }
 
@@ -134,12 +134,12 @@ export async function checkForCopy(question: CopyQuestion): Promise<void> {
   if (place === null) return;
   const what = `appliance ${idOf(key)} of ${file} is ${place}`;
   if (!isDefault) {
-    printWarning(`${what}; the copy in ${folder} cannot be served beside it`);
+    printWarning(`${what}; the copy in ${folder} cannot be served at the same time`);
     return;
   }
   throw new Failure(
-    `${what}: ${folder} would become a copy, which cannot be served beside it`,
-    "name the folder to restore with --data DIR",
+    `${what}: ${folder} would become a copy, which cannot be served at the same time`,
+    "specify the folder to restore with --data DIR",
   );
 }
 

@@ -61,12 +61,13 @@ export async function checkpointInChild(
     const isGone = (await Promise.race([ended, Bun.sleep(limits.ending)])) !== undefined;
     const time = `${Math.ceil(silent / SECOND)} s`;
     throw new CheckpointHung(
-      `the process of the checkpoint (${child.pid}) made no progress for ${time}, and ${isGone ? "was ended" : "does not end"}`,
+      `the checkpoint process (${child.pid}) made no progress for ${time} and ${isGone ? "was killed" : "cannot be killed"}`,
     );
   }
   const [code, complaint] = await ended;
   if (code === NEEDS_OPERATOR) throw new AuditDamaged(...refusalIn(complaint));
-  if (code !== 0) throw new Error(lastError(complaint) ?? `the checkpoint ended with code ${code}`);
+  if (code !== 0)
+    throw new Error(lastError(complaint) ?? `the checkpoint process exited with code ${code}`);
 }
 
 /** Null when it has; else for how long it has written nothing. */

@@ -70,7 +70,7 @@ async function dispatch(
   }
   const known = [...Object.values(option), ...commands.flatMap(({ options }) => options)];
   for (const name of strangers(environment, known)) {
-    printWarning(`the environment holds ${name}, which berth does not know`);
+    printWarning(`unknown environment variable ${name}`);
   }
   const settings = readSettings(command, flags, environment);
   const values = resolveOptions(command.options, flags, environment, settings.file);
@@ -119,10 +119,16 @@ function chosen(first: string, rest: readonly string[]): { command: Command; aft
 
 /** What other programs of this kind have as commands, and what does it here. */
 const DONE_ELSEWHERE: ReadonlyMap<string, string> = new Map([
-  ["start", "berth serve runs it by hand; an installed service: systemctl start berth"],
-  ["stop", "Ctrl-C ends berth serve; an installed service: systemctl stop berth"],
-  ["restart", "end berth serve and start it again; an installed service: systemctl restart berth"],
-  ["reload", "an installed service: systemctl reload berth; by hand, send berth serve SIGHUP"],
+  ["start", "run berth serve in the foreground; for an installed service: systemctl start berth"],
+  ["stop", "press Ctrl-C to stop berth serve; for an installed service: systemctl stop berth"],
+  [
+    "restart",
+    "stop berth serve and start it again; for an installed service: systemctl restart berth",
+  ],
+  [
+    "reload",
+    "for an installed service: systemctl reload berth; otherwise send SIGHUP to berth serve",
+  ],
 ]);
 
 /** Words after a command that look like one of its family, and what does it. */
@@ -136,19 +142,19 @@ function named(name: string, words: readonly string[]): Command {
   const elsewhere = DONE_ELSEWHERE.get(name);
   if (elsewhere !== undefined) {
     const hint = `${elsewhere}; berth help --all lists the commands`;
-    throw new Misuse(`there is no command ${name}`, hint);
+    throw new Misuse(`unknown command: ${name}`, hint);
   }
   const meant = meantBy(words);
   const hint = meant === null || meant === name ? "" : `did you mean berth ${meant}? `;
   const names = familyOf(name).map((candidate) => candidate.name.slice(name.length + 1));
   if (names.length > 0) {
     throw new Misuse(
-      `berth ${name} needs one of: ${names.join(", ")}`,
-      `${hint}berth help ${name} tells what they do`,
+      `berth ${name} needs a subcommand: ${names.join(", ")}`,
+      `${hint}berth help ${name} describes them`,
     );
   }
-  const order = name.startsWith("-") ? "the command comes first, then its flags; " : hint;
-  throw new Misuse(`there is no command ${name}`, `${order}berth help --all lists the commands`);
+  const order = name.startsWith("-") ? "the command comes before its flags; " : hint;
+  throw new Misuse(`unknown command: ${name}`, `${order}berth help --all lists the commands`);
 }
 
 /** The command these words look like: a name of two words is compared with the first two. */
@@ -176,7 +182,7 @@ function parse(command: Command, argv: readonly string[]): { flags: Flags; words
       },
     ]),
   );
-  const hint = `berth ${command.name} --help shows what it takes`;
+  const hint = `berth ${command.name} --help shows its arguments and flags`;
   try {
     const { values, positionals, tokens } = parseArgs({
       args: withNegativeNumbers(command, argv),
@@ -187,12 +193,12 @@ function parse(command: Command, argv: readonly string[]): { flags: Flags; words
     });
     const repeated = repeatedFlag(command, tokens);
     if (repeated !== null) {
-      throw new Misuse(`--${repeated} is given twice and takes one value`, hint);
+      throw new Misuse(`--${repeated} is given twice but takes one value`, hint);
     }
     const extra = positionals[command.arguments?.length ?? 0];
     if (extra !== undefined) {
       const meant = WORDS_ELSEWHERE.get(`${command.name} ${extra}`);
-      throw new Misuse(`${extra} is one word too many`, meant ?? hint);
+      throw new Misuse(`unexpected argument: ${extra}`, meant ?? hint);
     }
     return { flags: splitLists(command.options, values), words: positionals };
   } catch (error) {
@@ -236,7 +242,7 @@ function wrongFlag(command: Command, error: unknown, hint: string): Misuse {
   const flag = /'(?:-\w, )?(--?[^\s'=]+)/.exec(error.message)?.[1];
   if (flag === undefined) return new Misuse(firstSentence(error.message), hint);
   if (errorCode(error) !== "ERR_PARSE_ARGS_UNKNOWN_OPTION") {
-    const wrong = error.message.includes("does not take") ? "takes no value" : "needs a value";
+    const wrong = error.message.includes("does not take") ? "takes no value" : "requires a value";
     return new Misuse(`${flag} ${wrong}`, hint);
   }
   const flags = command.options.map(({ name }) => `--${name}`);

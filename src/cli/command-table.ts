@@ -61,7 +61,7 @@ export const groups: readonly Group[] = [
     about: "access control and TLS",
     commands: [...accessCommands, ...tlsCommands],
   },
-  { name: "vendor", about: "the vendor's desk", commands: vendorCommands },
+  { name: "vendor", about: "the vendor's licensing desk", commands: vendorCommands },
   {
     name: "tools",
     about: "tools",

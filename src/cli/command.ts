@@ -45,7 +45,7 @@ export function stringOf({ values }: Given, name: string): string | null {
 export function dataFolder(given: Given): string {
   const folder = stringOf(given, "data");
   if (folder === null || folder === "") {
-    throw new Misuse("--data must name a folder", "for example --data /srv/berth");
+    throw new Misuse("--data requires a folder", "for example --data /srv/berth");
   }
   return folder;
 }

@@ -9,8 +9,8 @@ import { ask } from "./terminal.ts";
 export function checkConfirmable(given: Given, question = ""): void {
   if (isSet(given, "yes") || process.stdin.isTTY) return;
   throw new Misuse(
-    `nothing was done: there is no terminal to confirm it on${question && ` (${question})`}`,
-    "add --yes to go on without being asked",
+    `nothing was done: confirmation is required and there is no terminal${question && ` (${question})`}`,
+    "add --yes to continue without confirmation",
   );
 }
 

@@ -7,7 +7,7 @@ import { isUnset } from "./term-values.ts";
 /** What two bytes can say. */
 const MOST_DAYS = 65_535;
 
-const HINT = "for example 2027-12-31, which counts whole";
+const HINT = "for example 2027-12-31; the whole day is included";
 
 /**
  * The end that a code holds: the day named counts whole, so it is 00:00 UTC of the next one. A code
@@ -17,14 +17,14 @@ export function codeEnd(text: string | null): Instant | null {
   if (text === null) return null;
   if (isUnset(text)) {
     throw new Misuse(
-      "a code cannot take the end of its policy away",
-      "leave out --valid-until, or sign a policy without an end",
+      "a confirmation code cannot remove the end date of its policy",
+      "omit --valid-until, or sign a policy without an end date",
     );
   }
   const written = endTime(text);
   const at = written === null ? 0 : Date.parse(written);
   if (written !== null && !isDay(text) && at % DAY !== 0) {
-    throw new Misuse("--valid-until must be a day here, or 00:00 UTC of one", HINT);
+    throw new Misuse("--valid-until must be a day, or a time at 00:00 UTC", HINT);
   }
   const first = isDay(text) ? 2 * DAY : DAY;
   if (at < first || at > MOST_DAYS * DAY) throw new Misuse("--valid-until must be a day", HINT);

@@ -26,7 +26,7 @@ export const doorsOf = (standing: Standing): Door[] => [
 ];
 
 export const networksText = (given: readonly string[]): string =>
-  given.join(", ") || "private networks and this machine's own";
+  given.join(", ") || "private networks and this machine's subnets";
 
 function administration({ policy, isClaimed, access: { tokens } }: Standing): Door[] {
   if (isClaimed) {
@@ -34,16 +34,21 @@ function administration({ policy, isClaimed, access: { tokens } }: Standing): Do
       .filter(({ endsAt }) => endsAt === null)
       .map(({ name }) => ({
         finding: `the token ${name} never expires`,
-        remedy: `create one that expires with ${name === "service" ? "berth service install" : "berth admin token --name NEW"}; then berth admin token revoke ${name}`,
+        remedy: `${name === "service" ? "berth service install" : "berth admin token --name NEW"} creates a token that expires; then run berth admin token revoke ${name}`,
       }));
   }
   if (!policy.adminOpen) {
     const finding =
-      "administration is open to every connection from this machine, including tunnels and proxies";
-    return [{ finding, remedy: "berth admin token" }];
+      "administration is open to everything that connects from this machine, including tunnels and proxies";
+    return [{ finding, remedy: "create a credential with berth admin token" }];
   }
-  const finding = "demo: every client may administer the server without a credential";
-  return [{ finding, remedy: "berth admin token, or berth serve for a site" }];
+  const finding = "demo: every client can administer it without a credential";
+  return [
+    {
+      finding,
+      remedy: "create a credential with berth admin token, or use berth serve for production",
+    },
+  ];
 }
 
 function applications({ policy, clientNetworks }: Standing): Door[] {
@@ -51,8 +56,8 @@ function applications({ policy, clientNetworks }: Standing): Door[] {
   const whom = networksText(clientNetworks);
   return [
     {
-      finding: `applications from ${whom} call without a login, in any user's name`,
-      remedy: 'client_auth = "login" or "mtls"; --client-networks restricts the networks',
+      finding: `applications from ${whom} can call without a login and in any user's name`,
+      remedy: 'set client_auth = "login" or "mtls", or restrict the networks with --client-networks',
     },
   ];
 }
@@ -63,8 +68,8 @@ const WIDE = 7;
 function networks(who: string, flag: string, given: readonly string[]): Door[] {
   const wide = given.filter((network) => (parseNetwork(network)?.bits ?? WIDE) < WIDE);
   if (wide.length === 0) return [];
-  const finding = `${who} may connect from ${wide.join(", ")}: more than one site`;
-  return [{ finding, remedy: `${flag} with the site's own networks` }];
+  const finding = `${who} can connect from ${wide.join(", ")}, which is larger than one site`;
+  return [{ finding, remedy: `set ${flag} to the site's own networks` }];
 }
 
 function plainHttp({ policy, plain, tls }: Standing): Door[] {
@@ -75,8 +80,8 @@ function plainHttp({ policy, plain, tls }: Standing): Door[] {
       finding: `plain HTTP on ${plain}: traffic can be read and changed on the network`,
       remedy:
         tls === null
-          ? "berth tls init, then --listen-tls HOST:PORT and --listen 127.0.0.1:8080"
-          : "--listen 127.0.0.1:8080, once every application uses TLS",
+          ? "run berth tls init, then set --listen-tls HOST:PORT and --listen 127.0.0.1:8080"
+          : "set --listen 127.0.0.1:8080 once every application uses TLS",
     });
   }
   if (policy.allowPlain) {

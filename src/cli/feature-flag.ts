@@ -36,7 +36,7 @@ function featureIn(text: string): WrittenFeature {
   const [, head = "", metadata] = /^(.*?)(?::metadata=([\s\S]*))?$/s.exec(text) ?? [];
   const [code = "", ...settings] = head.split(/:(?=[\w-]+=)/);
   if (code === "" || code.includes(":") || code.includes("=")) {
-    throw new Misuse(`--feature ${text} is not understood`, `--feature ${FEATURE_SYNTAX}`);
+    throw new Misuse(`--feature ${text} is not valid`, `--feature ${FEATURE_SYNTAX}`);
   }
   const values = new Map<string, string>();
   for (const setting of settings) {
@@ -49,7 +49,7 @@ function featureIn(text: string): WrittenFeature {
         `--feature ${FEATURE_SYNTAX}`,
       );
     }
-    if (values.has(name)) throw new Misuse(`--feature ${code} says ${name} twice`, "say it once");
+    if (values.has(name)) throw new Misuse(`--feature ${code} sets ${name} twice`, "set it once");
     values.set(name, setting.slice(name.length + 1));
   }
   if (metadata !== undefined) values.set("metadata", metadata);
@@ -83,8 +83,8 @@ function groupOf(
   if (isUnset(values.get(first) ?? "")) {
     if (given.length === 1) return { [group]: null };
     throw new Misuse(
-      `--feature ${code}: ${first}=none leaves nothing for ${given[1]}`,
-      "leave one of them out",
+      `--feature ${code}: ${first}=none cannot be combined with ${given[1]}`,
+      "omit one of them",
     );
   }
   const members = given.map((name) => [

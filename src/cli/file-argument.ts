@@ -16,11 +16,14 @@ export function newFile(given: Given, thing: string, example: string): string {
   const folder = dataFolder(given);
   // What a running server hands out it makes in a place of its own there, where there is room.
   if (isInside(folder, path) && !isInside(join(folder, DOWNLOADS), path)) {
-    throw new Misuse(`${thing} inside the data folder helps nobody`, "name another place");
+    throw new Misuse(
+      `${thing} must not be written inside the data folder`,
+      "choose another folder",
+    );
   }
   refuseSpecialFile(path);
   if (isFolder(path)) {
-    throw new BackupRefused(`${path} is a folder`, `name a file in it: ${join(path, example)}`);
+    throw new BackupRefused(`${path} is a folder`, `specify a file in it: ${join(path, example)}`);
   }
   // Now, not when a host has given everything up for it.
   accessSync(dirname(path), constants.W_OK);
@@ -51,8 +54,8 @@ export function checkBackup(path: string): void {
   const beginning = new TextDecoder("latin1").decode(bytes);
   if (isArchive(bytes) || beginning.startsWith(IDENTITY)) return;
   const header = readHeader(beginning.trim());
-  const hint = header.ok ? `it is ${describeKind(header.value.kind)}` : "take another backup file";
-  throw new BackupRefused(`${path} is not a backup of Berth`, hint);
+  const hint = header.ok ? `it is ${describeKind(header.value.kind)}` : "use another backup file";
+  throw new BackupRefused(`${path} is not a Berth backup`, hint);
 }
 
 /** Enough to tell any signed document. */
@@ -60,7 +63,7 @@ const MOST_OF_DOCUMENT = 64 * 1024;
 
 function named({ words: [file] }: Given, what: string, example: string): string {
   if (file === undefined || file === "") {
-    throw new Misuse(`FILE must be given: ${what}`, `for example /media/usb/${example}`);
+    throw new Misuse(`FILE is required: ${what}`, `for example /media/usb/${example}`);
   }
   return resolve(file);
 }

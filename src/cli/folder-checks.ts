@@ -15,9 +15,9 @@ export const signatureCheck =
     const foreign = baked === null ? null : await foreignVendor(state, baked);
     if (foreign !== null) {
       const { name, vendor } = foreign;
-      const what = `${name} (${vendor}) is trusted with a key that this build of berth does not have`;
+      const what = `${name} (${vendor}) is trusted with a key that is not in this build of berth`;
       const hint =
-        "start the berth that was told to trust it, or bring back a backup: berth restore";
+        "start the berth build that trusts this vendor, or restore a backup with berth restore";
       return { license: null, what, hint };
     }
     const vendors = [...state.vendors.values()] as Vendor[];

@@ -17,7 +17,7 @@ export async function handOver(given: Given, text: string, what: string): Promis
   else {
     refuseToOverwrite(out);
     await writeOutputText(out, `${text}\n`);
-    print(`${what} is in ${out}`);
+    print(`${what} is written to ${out}`);
   }
   if (isSet(given, "qr")) printCodes(text, what);
 }
@@ -35,7 +35,10 @@ export function checkOut(given: Given, kind: Kind | null = null): void {
   const out = stringOf(given, "out");
   if (out === null) return;
   if (isSet(given, "json")) {
-    throw new Misuse("--out and --json exclude each other", "the JSON holds what the file would");
+    throw new Misuse(
+      "--out and --json exclude each other",
+      "the JSON output contains the content of the file",
+    );
   }
   refuseToOverwrite(out, kind);
   accessSync(dirname(out), constants.W_OK);
@@ -50,15 +53,12 @@ function refuseToOverwrite(path: string, kind: Kind | null = null): void {
   const other = kind === null ? null : otherKind(text, kind);
   if (kind !== null && other !== null) {
     throw new Misuse(
-      `${path} is ${KIND_NAMES[other]} and is not replaced by ${KIND_NAMES[kind]}`,
+      `${path} is ${KIND_NAMES[other]}; it is not overwritten with ${KIND_NAMES[kind]}`,
       "choose another --out",
     );
   }
   if (/^[\w-]+\.[\w-]+\.[\w-]+$/.test(text)) return;
-  throw new Misuse(
-    `${path} is there already and is not one of our documents`,
-    "choose another --out",
-  );
+  throw new Misuse(`${path} already exists and is not a Berth document`, "choose another --out");
 }
 
 const MOST = 64 * 1024;

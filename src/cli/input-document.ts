@@ -4,29 +4,32 @@ import { policyText } from "../license/policy.ts";
 import { Failure } from "./command.ts";
 import { isEmptyFile, nameOfInput, readInputBytes, tooLarge } from "./input-file.ts";
 
-const COPY_AGAIN = "copy all of it again from the original: from eyJ to the last character";
+const COPY_AGAIN = "copy the complete text again from the original, from eyJ to the last character";
 
 /**
  * The text of a signed document in a file, or on standard input with `-`. Whatever can be told of a
  * wrong file is told here, by its name, before anybody else is asked. `kind` null: any kind.
  */
 export function readDocument(path: string | undefined | null, kind: Kind | null): string {
-  const wanted = kind === null ? "a document of Berth" : KIND_NAMES[kind];
+  const wanted = kind === null ? "a Berth document" : KIND_NAMES[kind];
   const bytes = readInputBytes(path, wanted);
   const file = path ?? "";
   const name = nameOfInput(file);
   const content = utf8In(bytes);
   if (content === null) {
     throw isArchive(bytes)
-      ? new Failure(`${name} is not ${wanted}: it is an archive`, "berth restore takes a backup")
-      : new Failure(`${name} is not ${wanted}: it holds binary data`, "check the name of the file");
+      ? new Failure(
+          `${name} is not ${wanted}: it is an archive`,
+          "restore a backup with berth restore",
+        )
+      : new Failure(`${name} is not ${wanted}: it contains binary data`, "check the file name");
   }
   const text = kind === "policy" ? policyText(content) : unwrapped(content.trim());
   if (text === "") throw isEmptyFile(file);
   const header = readHeader(text);
   if (!header.ok) {
     if (isPrivateKey(text)) {
-      const hint = `it must not leave the vendor's desk; have the vendor send ${wanted}`;
+      const hint = `a private key must not leave the vendor's desk; ask the vendor for ${wanted}`;
       throw new Failure(`${name} is not ${wanted}: it is a private key`, hint);
     }
     if (header.fault === "is too large") throw tooLarge(file, wanted);

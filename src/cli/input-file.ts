@@ -12,7 +12,7 @@ export const nameOfInput = (path: string): string => (path === "-" ? "standard i
 /** Reads a file that a person named; `what` finishes "too large to be …". */
 export function readInputBytes(path: string | undefined | null, what: string): Uint8Array {
   if (path == null || path === "")
-    throw new Misuse(`${what} must be named`, "name a file, or - for standard input");
+    throw new Misuse(`${what} is required`, "specify a file, or - for standard input");
   const bytes = firstBytes(path, MOST_BYTES + 1, what);
   if (bytes.length > MOST_BYTES) throw tooLarge(path, what);
   return bytes;
@@ -20,8 +20,8 @@ export function readInputBytes(path: string | undefined | null, what: string): U
 
 /** The same for a file that may be of any size; not for standard input. */
 export function readWholeFile(path: string | undefined, what: string): Uint8Array {
-  if (path === undefined || path === "") throw new Misuse(`${what} must be named`, "name a file");
-  if (isFolder(path)) throw new Failure(`${path} is a folder`, `name ${what}, a file`);
+  if (path === undefined || path === "") throw new Misuse(`${what} is required`, "specify a file");
+  if (isFolder(path)) throw new Failure(`${path} is a folder`, `specify a file: ${what}`);
   try {
     return readFileSync(path);
   } catch (error) {
@@ -30,10 +30,10 @@ export function readWholeFile(path: string | undefined, what: string): Uint8Arra
 }
 
 export const tooLarge = (path: string, what: string): Failure =>
-  new Failure(`${nameOfInput(path)} is too large to be ${what}`, "check the name of the file");
+  new Failure(`${nameOfInput(path)} is too large to be ${what}`, "check the file name");
 
 export const isEmptyFile = (path: string): Failure =>
-  new Failure(`${nameOfInput(path)} is empty`, "copy it again from where it came from");
+  new Failure(`${nameOfInput(path)} is empty`, "copy it again from the original");
 
 /** At most so many bytes from the beginning: a device or a pipe may never end. */
 export function firstBytes(path: string, most: number, what: string): Uint8Array {
@@ -41,7 +41,7 @@ export function firstBytes(path: string, most: number, what: string): Uint8Array
   let length = 0;
   // Systems differ in what they say of a folder that is opened like a file.
   if (path !== "-" && isFolder(path))
-    throw new Failure(`${path} is a folder`, `name ${what}, a file`);
+    throw new Failure(`${path} is a folder`, `specify a file: ${what}`);
   try {
     const file = path === "-" ? 0 : openSync(path, "r");
     try {
@@ -73,7 +73,7 @@ function unreadable(error: unknown, path: string): unknown {
   switch (errorCode(error)) {
     case "ENOENT":
     case "ENOTDIR":
-      return new Failure(`${name} is not there`, "check the name");
+      return new Failure(`${name} does not exist`, "check the file name");
     case "EACCES":
     case "EPERM":
       return new Failure(`permission denied: ${name}`, sudoHint());
@@ -84,5 +84,5 @@ function unreadable(error: unknown, path: string): unknown {
 
 const sudoHint = (): string =>
   process.getuid?.() === 0
-    ? "check who may read it, and the disk it is on"
-    : "run it with sudo, or copy the file to a place where you may read it";
+    ? "check the file's permissions and its disk"
+    : "run the command with sudo, or copy the file to a folder that you can read";

@@ -13,9 +13,9 @@ export const againFlags: readonly Option[] = [
     name: "reprint",
     type: "string",
     value: "ID",
-    help: "write a license that is on the ledger once more, as it was signed; needs no passphrase",
+    help: "write a license from the ledger again, exactly as it was signed; needs no passphrase",
   },
-  { ...option.serial, help: "with --reprint: this serial; default: the newest" },
+  { ...option.serial, help: "with --reprint: the serial to write; default: the newest" },
 ];
 
 /** Flags that say something about a license that is yet to be signed. */
@@ -36,8 +36,8 @@ export async function writeAgain(given: Given, id: number): Promise<void> {
   const other = SIGNING.find(({ name }) => given.values.has(name));
   if (other !== undefined) {
     throw new Misuse(
-      `--reprint signs nothing, and --${other.name} is for a license that is signed`,
-      "leave one of them out",
+      `--reprint signs nothing and cannot be combined with --${other.name}`,
+      "omit one of them",
     );
   }
   const serial = numberFlag(given, "serial");
@@ -48,13 +48,13 @@ export async function writeAgain(given: Given, id: number): Promise<void> {
     .toSorted((a, b) => b.serial - a.serial)[0];
   if (found === undefined) {
     const what = serial === null ? `license ${id}` : `serial ${serial} of license ${id}`;
-    throw new Failure(`no ${what} is on the ledger`, "berth vendor list --all");
+    throw new Failure(`${what} is not in the ledger`, "berth vendor list --all shows all licenses");
   }
   const { document, license_key, ends_at, state } = found;
   const named = `license ${id}, serial ${found.serial},`;
   if (!isOut(found)) printNote(`${named} is ${state}`);
   if (isSignedWithRetired(records, found)) {
-    printWarning(`${named} is signed with a key that is retired since; sites refuse it`);
+    printWarning(`${named} is signed with a key that is now retired; sites refuse it`);
   }
   if (isSet(given, "json")) {
     const about = { license_id: id, serial: found.serial, license_key, valid_until: ends_at };

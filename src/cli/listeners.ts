@@ -59,7 +59,7 @@ async function checkHostName(host: string): Promise<void> {
   } catch (error) {
     throw new Failure(
       `the host name ${host} cannot be resolved (${errorCode(error) ?? "no address"})`,
-      "name an address of this machine with HOST:PORT, for example 0.0.0.0:8080",
+      "specify an address of this machine as HOST:PORT, for example 0.0.0.0:8080",
     );
   }
 }
@@ -67,7 +67,7 @@ async function checkHostName(host: string): Promise<void> {
 const unavailable = (host: string): Failure =>
   new Failure(
     `${host} is not an address of this machine (EADDRNOTAVAIL)`,
-    "ip address lists them; 0.0.0.0 listens on all",
+    "the command ip address lists the addresses; 0.0.0.0 listens on all of them",
   );
 
 export const servePlain = (options: ListenOptions): Listening =>
@@ -110,7 +110,7 @@ function bound<T extends Listening>({ host, port }: Address, start: () => T): T 
     if (code === "EADDRINUSE") {
       throw new Failure(
         `port ${port} on ${host} is in use by ${nameOfProcess(listenerOn(port))}`,
-        "choose another with --listen HOST:PORT",
+        "choose another port with --listen HOST:PORT",
       );
     }
     throw listenFailure(host, port, code) ?? error;
@@ -123,8 +123,8 @@ function listenFailure(host: string, port: number, code: string | null): Failure
   if (code === "EACCES") {
     const other = `${address.slice(0, -String(port).length)}8080`;
     return new Failure(
-      `ports below 1024 need root: ${address}`,
-      `choose another, for example --listen ${other}; or sysctl net.ipv4.ip_unprivileged_port_start=${port}, for the service too`,
+      `ports below 1024 require root: ${address}`,
+      `choose another port, for example --listen ${other}; or allow it with sysctl net.ipv4.ip_unprivileged_port_start=${port}, which the service needs too`,
     );
   }
   return code === "EADDRNOTAVAIL" ? unavailable(host) : null;
@@ -145,7 +145,7 @@ export function openSocket(
   const path = runtime === undefined ? known : socketIn(runtime);
   if (Buffer.byteLength(path) > SOCKET_PATH) {
     printWarning(
-      `${folder} is too long a path for a socket: other berth commands cannot reach this server`,
+      `the path ${folder} is too long for a socket: other berth commands cannot reach this server`,
     );
     return null;
   }
@@ -168,7 +168,7 @@ export function openSocket(
     const code = errorCode(error);
     if (code === null) throw error;
     printWarning(
-      `no socket at ${known} (${code}): applications are served, and so is the page, but berth status, berth slots, berth license and every other command on this folder cannot reach this server until it is restarted with the cause removed`,
+      `cannot create the socket ${known} (${code}): the API and the web page work, but berth status, berth slots, berth license and all other commands on this folder cannot reach this server; fix the cause and restart the server`,
     );
     return null;
   }

@@ -14,12 +14,13 @@ berth \\- a floating license server in one file
 .I COMMAND
 [\\fIFLAGS\\fR]
 .SH DESCRIPTION
-Berth shares a site's software licenses: applications register users, borrow slots and count
-consumption over HTTP; licenses come in and requests go out as files, QR codes or by voice.
+Berth is a floating license server for one site. Applications register users, borrow slots and count
+consumption over HTTP. Licenses and requests are exchanged with the vendor as files, as QR codes or
+as codes read out by telephone.
 .PP
-Every flag has an environment variable of the same meaning, and settings can be kept in a TOML file
-named with \\fB\\-\\-config\\fR; on the service's folder it is the service's own. Flags go
-before the environment, the environment before the file.
+Every flag has an environment variable of the same meaning. Settings can also be in a TOML file that
+\\fB\\-\\-config\\fR specifies; the default for the service's data folder is the service's file.
+Flags override the environment, and the environment overrides the file.
 .SH COMMANDS
 ${shown.map(section).join("\n")}
 .SH EXIT STATUS
@@ -28,7 +29,7 @@ ${shown.map(section).join("\n")}
 done
 .TP
 .B 1
-refused or failed; the reason and a hint are on standard error
+refused or failed; standard error has the reason and a hint
 .TP
 .B 2
 misuse
@@ -38,10 +39,10 @@ the data folder needs an operator
 .SH FILES
 .TP
 .I /var/lib/berth
-the data of the service
+the service's data
 .TP
 .I /etc/berth/berth.toml
-its settings
+the service's settings
 `;
 }
 

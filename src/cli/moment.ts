@@ -16,7 +16,7 @@ export function momentOf(flag: "since" | "until", text: string, now: Instant): s
   const at = parseTimestamp(isDay(text) ? text + edge : text);
   if (at !== null) return rfc3339(at);
   throw new Misuse(
-    `--${flag} is not a day, a time or a span: ${text}`,
-    "for example 2026-11-15, 2026-11-15T08:00:00Z, or 7d for seven days ago; days are those of UTC",
+    `--${flag} must be a day, a time or a duration: ${text}`,
+    "for example 2026-11-15, 2026-11-15T08:00:00Z, or 7d for seven days ago; days are in UTC",
   );
 }

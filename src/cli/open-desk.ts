@@ -16,7 +16,7 @@ export const deskFlags = [deskFolderFlag, option.passphraseFile] as const;
 
 export function deskFolder(given: Given): string {
   const folder = stringOf(given, "dir");
-  if (folder === null) throw new Misuse("--dir must be given", "the desk's folder");
+  if (folder === null) throw new Misuse("--dir is required", "specify the desk's folder");
   return folder;
 }
 
@@ -71,8 +71,8 @@ export function checkNewPassphrase(
 ): void {
   if (isSet(given, "no-passphrase") || given.values.has(flag) || process.stdin.isTTY) return;
   throw new Misuse(
-    "there is no terminal to ask for a passphrase on",
-    `give --${flag} FILE, or --no-passphrase to store the key without one`,
+    "a passphrase is required and there is no terminal to ask for it",
+    `use --${flag} FILE, or --no-passphrase to store the key without one`,
   );
 }
 
@@ -80,7 +80,11 @@ export function passphraseIn(given: Given, flag: string): string | null {
   const path = stringOf(given, flag);
   if (path === null) return null;
   const [line = ""] = readInput(path, "the passphrase").split(/\r?\n/);
-  if (line === "") throw new Misuse("the passphrase is empty", "its file's first line");
+  if (line === "")
+    throw new Misuse(
+      "the passphrase is empty",
+      "the first line of the file must be the passphrase",
+    );
   return line;
 }
 
@@ -88,6 +92,6 @@ export function numberFlag(given: Given, name: string): number | null {
   const text = stringOf(given, name);
   if (text === null) return null;
   if (!/^\d{1,16}$/.test(text))
-    throw new Misuse(`--${name} must be a number`, "berth vendor list shows them");
+    throw new Misuse(`--${name} must be a number`, "berth vendor list shows the numbers");
   return Number(text);
 }

@@ -46,10 +46,10 @@ export async function writeOutputText(out: string, text: string): Promise<void> 
 export function refuseSpecialFile(path: string): void {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found?.isSymbolicLink() === true) {
-    throw new Failure(`${path} is a symbolic link`, "name the file itself, or remove the link");
+    throw new Failure(`${path} is a symbolic link`, "specify the file itself, or remove the link");
   }
   if (found !== undefined && !found.isFile() && !found.isDirectory()) {
-    throw new Failure(`${path} is not a regular file`, "name a new file");
+    throw new Failure(`${path} is not a regular file`, "choose a new file name");
   }
 }
 
@@ -57,6 +57,6 @@ export function refuseSpecialFile(path: string): void {
 export function refuseToReplace(path: string): void {
   refuseSpecialFile(path);
   if (realDisk.stat(path) !== null) {
-    throw new Failure(`${path} is there already`, "name a new file");
+    throw new Failure(`${path} already exists`, "choose a new file name");
   }
 }

@@ -49,16 +49,19 @@ export function checkTlsFlags(
   tls: Address | null,
 ): void {
   if (clientAuth === "mtls" && stringOf(given, "client-ca") === null) {
-    throw new Misuse('client_auth = "mtls" needs --client-ca', "berth tls init makes a site CA");
+    throw new Misuse(
+      'client_auth = "mtls" requires --client-ca',
+      "berth tls init creates a site CA",
+    );
   }
   if (tls !== null && isSamePort(plain, tls)) {
     const hint = "choose another port for one of them, for example --listen-tls 0.0.0.0:8443";
-    throw new Misuse(`${tls.port} is the port of --listen and of --listen-tls`, hint);
+    throw new Misuse(`--listen and --listen-tls use the same port ${tls.port}`, hint);
   }
   if (tls !== null) return;
   const idle = ["client-ca", "tls-cert", "tls-key"].find((name) => stringOf(given, name) !== null);
   if (idle !== undefined)
-    throw new Misuse(`--${idle} needs --listen-tls`, "--listen-tls HOST:PORT");
+    throw new Misuse(`--${idle} requires --listen-tls`, "add --listen-tls HOST:PORT");
 }
 
 /** Whether nobody could listen on both at once. Port 0 is another one each time. */

@@ -79,8 +79,8 @@ async function* toTheEnd(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8
     yield* body;
   } catch {
     throw new Failure(
-      "the answer was cut off",
-      "berth verify says whether the data folder is whole, and the server's log what happened",
+      "the server's response was interrupted",
+      "check the data folder with berth verify, and the server's log for the cause",
     );
   }
 }

@@ -22,6 +22,6 @@ export async function handOverRecorded(
     await handOver(given, document, what);
   } catch (error) {
     const { message, code } = describeError(error).refusal;
-    throw new Failure(`${message}; ${named} is on the ledger`, again, code);
+    throw new Failure(`${message}; ${named} is in the ledger`, again, code);
   }
 }

@@ -10,8 +10,8 @@ export async function readPassword(): Promise<string> {
   if (process.stdin.isTTY) return askTwice("password", checkPassword);
   const [line = ""] = readFileSync(0, "utf8").split(/\r?\n/);
   if (line === "") {
-    const hint = "its first line is the password: berth admin password < FILE";
-    throw new Misuse("standard input holds no password", hint);
+    const hint = "the first line must be the password: berth admin password < FILE";
+    throw new Misuse("standard input contains no password", hint);
   }
   return line;
 }
@@ -29,10 +29,10 @@ export async function askTwice(
   check: (text: string) => void = () => {},
 ): Promise<string> {
   const first = await askSecret(what, `${what}: `);
-  if (first === "") throw new Failure(`no ${what} was typed; nothing was changed`, "");
+  if (first === "") throw new Failure(`no ${what} was entered; nothing was changed`, "");
   check(first);
   if ((await askSecret(what, `${what} again: `)) !== first) {
-    throw new Failure(`the two are not the same; nothing was changed`, "run it again");
+    throw new Failure(`the two entries differ; nothing was changed`, "run the command again");
   }
   return first;
 }
@@ -40,6 +40,6 @@ export async function askTwice(
 /** A secret that exists already, typed once. */
 export async function askSecret(what: string, question = `${what}: `): Promise<string> {
   const typed = await askHidden(question);
-  if (typed === null) throw new Failure(`no ${what} was typed; nothing was changed`, "");
+  if (typed === null) throw new Failure(`no ${what} was entered; nothing was changed`, "");
   return typed;
 }

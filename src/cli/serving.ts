@@ -32,8 +32,8 @@ export interface Server extends Services {
 export function refuseElsewhere({ platform }: Given, kind: Kind): void {
   if (canServe(kind, platform)) return;
   throw new Failure(
-    `berth ${kind === "site" ? "serve" : "demo"} is for Linux: elsewhere its locks do not hold`,
-    "the vendor's desk works here: berth help vendor init",
+    `berth ${kind === "site" ? "serve" : "demo"} requires Linux: its file locks do not work on other systems`,
+    "the vendor's desk works on this system: berth help vendor init",
   );
 }
 
@@ -45,7 +45,7 @@ export function refuseDebugger({ environment }: Given): void {
   if (name === undefined) return;
   throw new Failure(
     `${name} is set: a debugger could read and change everything in this process`,
-    `unset ${name} and start it again`,
+    `unset ${name} and start the server again`,
   );
 }
 
@@ -80,8 +80,8 @@ export async function serveFolder(
   if (retired !== null) {
     await operations.close();
     throw new FolderRefused(
-      `${folder} was moved to another host on ${rfc3339(retired.at)}: it serves nobody any more`,
-      "serve it there; to call the move off, berth move in FILE here, and nowhere else",
+      `${folder} was moved to another host on ${rfc3339(retired.at)} and no longer grants licenses`,
+      "run the server on that host; to cancel the move, run berth move in FILE here, and nowhere else",
     );
   }
   const bound: Bound[] = [];
@@ -142,9 +142,9 @@ function refuseUnfolded(
   if (changed !== null) throw new Failure(changed.message, changed.hint);
   if (fault === null && checkpointError === null) return;
   const full =
-    fault?.isFileLimit === true ? "a file is at its limit (ulimit -f)" : "the disk is full";
+    fault?.isFileLimit === true ? "a file reached the size limit (ulimit -f)" : "the disk is full";
   const why = fault?.code === "storage_full" ? full : (checkpointError ?? "the disk failed");
-  const safe = "nothing that was answered is lost: the next start reads the rest from the journal";
+  const safe = "no acknowledged change is lost: the next start reads the rest from the journal";
   throw new Failure(
     `stopped, but state.json in ${folder} is not up to date: ${why}`,
     audit === null ? safe : `${safe}; ${audit.hint}`,

@@ -77,7 +77,7 @@ function textOf(path: string, isNamed: boolean): string {
     if (errorCode(error) === "EISDIR") {
       const hint = isNamed
         ? "check --config"
-        : "put a file in its place; berth help serve lists the settings";
+        : "replace it with a file; berth help serve lists the settings";
       throw new Misuse(`the configuration file ${path} is a folder (EISDIR)`, hint);
     }
     if (!isNamed) throw error;
@@ -136,7 +136,7 @@ function unknownKey(at: string, key: string, value: unknown, known: readonly str
   const isTable = typeof value === "object" && !Array.isArray(value);
   const meant = nearest(key.replaceAll("-", "_"), known);
   const list = "berth help serve lists the settings";
-  const hint = isTable ? "settings stand alone, in no table" : list;
+  const hint = isTable ? "settings must not be in a TOML table" : list;
   return new Misuse(
     `${at}: unknown key ${key}`,
     meant === null ? hint : `did you mean ${meant}? ${hint}`,
@@ -153,7 +153,7 @@ function parseToml(path: string, text: string): object {
     );
     throw new Misuse(
       `${path}${lineSuffix(lineOfSyntaxError(text))}: ${reason} (not valid TOML)`,
-      'a setting is one line, for example listen = "0.0.0.0:8080"',
+      'write each setting on one line, for example listen = "0.0.0.0:8080"',
     );
   }
 }

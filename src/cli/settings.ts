@@ -14,7 +14,10 @@ const networksCheck = (value: Value): Wrong | null => {
   const wrong = [value].flat().find((network) => parseNetwork(String(network)) === null);
   return wrong === undefined
     ? null
-    : { wrong: `must hold networks; ${wrong} is not a network`, hint: "for example 10.1.0.0/16" };
+    : {
+        wrong: `must be a list of networks; ${wrong} is not a network`,
+        hint: "for example 10.1.0.0/16",
+      };
 };
 
 export const oneOf =
@@ -27,7 +30,7 @@ export const oneOf =
 const slotsCheck = (value: Value): Wrong | null =>
   /^(?:0|[1-9]\d{0,8})$/.test(String(value))
     ? null
-    : { wrong: "must be a number of slots", hint: "for example 2, or 0 for no cap" };
+    : { wrong: "must be a number of slots", hint: "for example 2, or 0 for no limit" };
 
 /** MiB; also what a demo has, which takes no such setting. */
 export const DEFAULT_AUDIT_BUDGET = "64";
@@ -58,7 +61,7 @@ export const settings = {
     name: "listen",
     type: "string",
     value: "HOST:PORT",
-    help: "where applications reach it",
+    help: "address and port to listen on",
     setting: true,
     fallback: () => "0.0.0.0:8080",
     check: listenCheck,
@@ -67,7 +70,7 @@ export const settings = {
     name: "listen-tls",
     type: "string",
     value: "HOST:PORT",
-    help: "the same over TLS, beside the plain one",
+    help: "address and port to listen on with TLS, in addition to plain HTTP",
     setting: true,
     check: listenCheck,
   },
@@ -75,7 +78,7 @@ export const settings = {
     name: "tls-cert",
     type: "string",
     value: "FILE",
-    help: "its certificate, as PEM; without it, the one of berth tls init",
+    help: "the TLS certificate (PEM); default: the one created by berth tls init",
     setting: true,
     path: true,
   },
@@ -83,7 +86,7 @@ export const settings = {
     name: "tls-key",
     type: "string",
     value: "FILE",
-    help: "the certificate's key, as PEM",
+    help: "the private key of the TLS certificate (PEM)",
     setting: true,
     path: true,
   },
@@ -91,7 +94,7 @@ export const settings = {
     name: "client-ca",
     type: "string",
     value: "FILE",
-    help: "clients must show a certificate that this CA signed",
+    help: "require client certificates signed by this CA (PEM)",
     setting: true,
     path: true,
   },
@@ -99,7 +102,7 @@ export const settings = {
     name: "client-networks",
     type: "list",
     value: "CIDR",
-    help: "networks that may call; instead of the private ones and this machine's own",
+    help: "networks from which clients can connect; default: private networks and this machine's subnets",
     setting: true,
     check: networksCheck,
   },
@@ -107,7 +110,7 @@ export const settings = {
     name: "admin-networks",
     type: "list",
     value: "CIDR",
-    help: "networks that may try to administer; instead of those that may call",
+    help: "networks from which administrators can connect; default: the client networks",
     setting: true,
     check: networksCheck,
   },
@@ -115,7 +118,7 @@ export const settings = {
     name: "client-auth",
     type: "string",
     value: "MODE",
-    help: "how applications show who they are: open, login or mtls",
+    help: "how applications authenticate: open, login or mtls",
     setting: true,
     fallback: () => "open",
     check: oneOf("open", "login", "mtls"),
@@ -123,21 +126,21 @@ export const settings = {
   allowPlainCredentials: {
     name: "allow-plain-credentials",
     type: "boolean",
-    help: "take tokens and passwords from other machines over plain HTTP too",
+    help: "accept tokens and passwords from other machines over plain HTTP too",
     setting: true,
   },
   names: {
     name: "names",
     type: "list",
     value: "NAME",
-    help: "other names browsers and administrators call this server by",
+    help: "additional host names of this server, as browsers and administrators use them",
     setting: true,
   },
   maxSlotsPerUser: {
     name: "max-slots-per-user",
     type: "string",
     value: "N",
-    help: "slots one user may hold at once, over all licenses; 0: no cap",
+    help: "maximum number of slots per user over all licenses; 0: no limit",
     setting: true,
     fallback: () => "0",
     check: slotsCheck,
@@ -146,7 +149,7 @@ export const settings = {
     name: "max-slots-per-peer",
     type: "string",
     value: "N",
-    help: "slots one address may hold at once; 0: no cap",
+    help: "maximum number of slots per address; 0: no limit",
     setting: true,
     fallback: () => "0",
     check: slotsCheck,
@@ -155,7 +158,7 @@ export const settings = {
     name: "audit-budget",
     type: "string",
     value: "MIB",
-    help: "MiB an hour that one address may add to the audit log; 0: no limit",
+    help: "maximum MiB per hour that one address can add to the audit log; 0: no limit",
     setting: true,
     fallback: () => DEFAULT_AUDIT_BUDGET,
     check: mebibytesCheck,
@@ -164,7 +167,7 @@ export const settings = {
     name: "log",
     type: "string",
     value: "MODE",
-    help: "default: admin actions, logins, refused, failed and slow requests; requests: all",
+    help: "default: admin actions, rejected requests, errors; requests: every request",
     setting: true,
     fallback: () => "default",
     check: oneOf("default", "requests"),
@@ -173,14 +176,14 @@ export const settings = {
     name: "identity",
     type: "string",
     value: "NAME",
-    help: "stands for the hardware where none can be told, as in a container; a weak binding",
+    help: "a name to bind licenses to if no hardware can be identified, as in a container; a weak binding",
     setting: true,
   },
   auditKeepMonths: {
     name: "audit-keep-months",
     type: "string",
     value: "N",
-    help: "months of the record to keep besides the current one; 0 keeps all of it",
+    help: "months of the audit log to keep besides the current one; 0: keep all",
     setting: true,
     fallback: () => "0",
     check: monthsCheck,

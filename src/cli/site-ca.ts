@@ -37,7 +37,7 @@ export function caFolderOf(given: Given, folder: string): CaFolder {
   if (`${path}${sep}`.startsWith(`${folder}${sep}`)) {
     throw new Misuse(
       "--ca-dir must not be inside the data folder",
-      "the server can read everything in there; name another place",
+      "the server can read everything in the data folder; choose another folder",
     );
   }
   return { path, isDefault: named === null };
@@ -55,14 +55,14 @@ export function readSiteCa(given: Given, folder: string): SiteCa | null {
   if (root === null && old === null) return null;
   if (root === null) {
     throw new Failure(
-      `${caCertificate} is missing beside its key`,
-      "bring it back, or make a new CA with berth tls init --new-ca and hand it out",
+      `${caCertificate} is missing, but its key exists`,
+      "restore it, or create a new CA with berth tls init --new-ca and distribute it",
     );
   }
   if (old !== null) return checked(`${old}${root}`, { keyPath: oldCaKey, isInDataFolder: true });
   throw new Failure(
     `the key of the site CA is not in ${keyPath}`,
-    "--ca-dir DIR names where it is; berth tls init --new-ca makes a new CA to hand out",
+    "specify its folder with --ca-dir DIR, or create a new CA with berth tls init --new-ca and distribute it",
   );
 }
 
@@ -85,8 +85,8 @@ function checked(text: string, where: Pick<SiteCa, "keyPath" | "isInDataFolder">
   const endsAt = Date.parse(signer.validTo);
   if (endsAt <= wallClock()) {
     throw new Failure(
-      `the site CA ended on ${new Date(endsAt).toISOString()}`,
-      "make a new one with berth tls init --new-ca, and hand it out",
+      `the site CA expired on ${new Date(endsAt).toISOString()}`,
+      "create a new one with berth tls init --new-ca and distribute it",
     );
   }
   const name = signer.subject.replace(/^CN=/, "");
@@ -97,7 +97,7 @@ function checked(text: string, where: Pick<SiteCa, "keyPath" | "isInDataFolder">
 const damaged = ({ keyPath }: Pick<SiteCa, "keyPath">): Failure =>
   new Failure(
     `${keyPath} is not the key of the site CA`,
-    "bring it back, or make a new CA with berth tls init --new-ca and hand it out",
+    "restore it, or create a new CA with berth tls init --new-ca and distribute it",
   );
 
 function textAt(path: string): string | null {
@@ -112,8 +112,8 @@ export async function keepSiteCa(where: CaFolder, key: string, certificates: rea
   } catch (error) {
     if (errorCode(error) === null) throw error;
     throw new Failure(
-      `the key of the site CA cannot be kept in ${where.path} (${errorCode(error)})`,
-      "sudo, or name another place with --ca-dir DIR, a medium kept elsewhere for one",
+      `cannot store the key of the site CA in ${where.path} (${errorCode(error)})`,
+      "run the command with sudo, or choose another folder with --ca-dir DIR, for example on removable media",
     );
   }
   if (where.isDefault) refuseForeign(where.path);
@@ -132,7 +132,7 @@ function refuseForeign(path: string): void {
   const isOurs = lstatSync(path).isDirectory() && uid === process.geteuid?.();
   if (isOurs && (mode & OTHERS) === 0) return;
   throw new Failure(
-    `${path} is not this user's alone`,
-    `chown and chmod 700 it, or name another place with --ca-dir DIR`,
+    `other users can access ${path}`,
+    `change it with chown and chmod 700, or choose another folder with --ca-dir DIR`,
   );
 }

@@ -32,64 +32,80 @@ export function describeUnexpected(error: unknown): Said {
   const path = "path" in error && typeof error.path === "string" ? error.path : null;
   const said = (path === null ? null : aboutPath(code, path)) ?? WITHOUT_PATH[code];
   if (said !== undefined) return { ...said, message: `${said.message} (${code})` };
-  const hint = `the system refused it with ${code}; berth doctor looks at the folder and its disk`;
+  const hint = `the system returned ${code}; check the folder and its disk with berth doctor`;
   return { message: error.message, hint };
 }
 
 const WITHOUT_PATH: Readonly<Record<string, Said>> = {
-  EACCES: { message: "permission denied", hint: "run it with sudo" },
-  EBUSY: { message: "it is in use by another process", hint: "try again when that has ended" },
-  EDQUOT: { message: "the disk quota is used up", hint: "make room, or raise the quota" },
+  EACCES: { message: "permission denied", hint: "run the command with sudo" },
+  EBUSY: {
+    message: "the file is in use by another process",
+    hint: "try again when that process has ended",
+  },
+  EDQUOT: { message: "the disk quota is used up", hint: "free disk space, or raise the quota" },
   EFBIG: {
-    message: "a file may not grow beyond the limit on the size of files",
+    message: "a file reached the file size limit",
     hint: "raise the limit: ulimit -f, or LimitFSIZE= of the service",
   },
-  EIO: { message: "the disk or the medium failed", hint: "look after the disk: journalctl -k" },
-  EISDIR: { message: "a folder was named where a file is meant", hint: "name a file" },
+  EIO: { message: "the disk or the medium failed", hint: "check the disk: journalctl -k" },
+  EISDIR: { message: "a file is required, not a folder", hint: "specify a file" },
   EMFILE: { message: "too many open files", hint: "raise the limit: ulimit -n" },
-  ENAMETOOLONG: { message: "a path is too long", hint: "name a shorter one" },
-  ENFILE: { message: "too many open files on this machine", hint: "see sysctl fs.file-max" },
-  ENOMEM: { message: "there is not enough memory", hint: "free some, or end other processes" },
-  ENOSPC: { message: "the disk is full", hint: "make room" },
+  ENAMETOOLONG: { message: "a path is too long", hint: "use a shorter path" },
+  ENFILE: {
+    message: "too many open files on this machine",
+    hint: "raise the limit: sysctl fs.file-max",
+  },
+  ENOMEM: { message: "there is not enough memory", hint: "free memory, or stop other processes" },
+  ENOSPC: { message: "the disk is full", hint: "free disk space" },
 };
 
 function aboutPath(code: string, path: string): Said | null {
   switch (code) {
     case "EACCES":
     case "EPERM": {
-      const hint = startedAsRoot ? `see who may: ls -ld ${dirname(path)}` : "run it with sudo";
+      const hint = startedAsRoot
+        ? `check the permissions: ls -ld ${dirname(path)}`
+        : "run the command with sudo";
       return { message: `permission denied: ${path}`, hint };
     }
     case "ENOENT": {
       const missing = existsSync(dirname(path)) ? path : dirname(path);
-      return { message: `${missing} is not there`, hint: "make it, or name another place" };
+      return { message: `${missing} does not exist`, hint: "create it, or choose another path" };
     }
     case "EEXIST":
     case "ENOTDIR": {
       const file = fileOn(path);
-      return file === null ? null : { message: `${file} is not a folder`, hint: "name a folder" };
+      return file === null
+        ? null
+        : { message: `${file} is not a folder`, hint: "specify a folder" };
     }
     case "EBUSY":
-      return { message: `${path} is in use`, hint: "try again when that has ended" };
+      return {
+        message: `${path} is in use by another process`,
+        hint: "try again when that process has ended",
+      };
     case "EDQUOT":
-      return { message: `${path} does not fit the disk quota`, hint: "make room, or raise it" };
+      return {
+        message: `${path} exceeds the disk quota`,
+        hint: "free disk space, or raise the quota",
+      };
     case "EIO":
       return {
         message: `the disk or the medium failed: ${path}`,
-        hint: "look after the disk: journalctl -k",
+        hint: "check the disk: journalctl -k",
       };
     case "ELOOP":
-      return { message: `${path} is a symbolic link`, hint: "remove it, or name another place" };
+      return { message: `${path} is a symbolic link`, hint: "remove it, or choose another path" };
     case "ENAMETOOLONG":
-      return { message: `${path} is too long a path`, hint: "name a shorter one" };
+      return { message: `the path ${path} is too long`, hint: "use a shorter path" };
     case "EISDIR":
-      return { message: `${path} is a folder`, hint: "name a file" };
+      return { message: `${path} is a folder`, hint: "specify a file" };
     case "ENOSPC":
-      return { message: `there is no room for ${path}`, hint: "make room on its disk" };
+      return { message: `not enough disk space for ${path}`, hint: "free space on its disk" };
     case "EROFS":
       return {
-        message: `${path} is on a disk that can only be read`,
-        hint: "name another place, or mount it for writing",
+        message: `${path} is on a read-only file system`,
+        hint: "choose another path, or remount the file system read-write",
       };
     default:
       return null;

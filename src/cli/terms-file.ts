@@ -35,7 +35,7 @@ export function hintFor(fault: FieldFault, trial: string, unset: string): string
   const isTrial = fault.wrong === "value" && fault.value === "trial";
   if (isTrial) return `${trial} marks a license of any type as a trial`;
   const isTime = fault.wrong === "value" && fault.expected.includes("RFC 3339");
-  if (isTime) return `for example 2027-12-31, a whole day, or ${unset}`;
+  if (isTime) return `for example 2027-12-31 (the whole day), or ${unset}`;
   return "berth vendor terms --schema describes every field";
 }
 
@@ -47,14 +47,14 @@ function jsonIn(path: string): unknown {
     text = readFileSync(path, "utf8");
   } catch (error) {
     const isMissing = errorCode(error) === "ENOENT";
-    const what = isMissing ? "is not there" : "cannot be read";
-    throw new Misuse(`${path} ${what}`, "--terms names a file of terms as JSON");
+    const what = isMissing ? "does not exist" : "cannot be read";
+    throw new Misuse(`${path} ${what}`, "--terms requires a JSON file with license terms");
   }
   // Some editors begin a file with this mark.
   const written = text.startsWith(MARK) ? text.slice(MARK.length) : text;
   const terms = parsed(path, written);
   const twice = repeatedMember(written);
-  if (twice !== null) throw new Misuse(`${path} says ${twice} twice`, "leave one of them out");
+  if (twice !== null) throw new Misuse(`${path} contains ${twice} twice`, "remove one of them");
   return terms;
 }
 

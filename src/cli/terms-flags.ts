@@ -32,7 +32,7 @@ const termFlag = (
 ): TermFlag => ({ name, value, help, is, canBeUnset, field });
 
 const TERM_FLAGS: readonly TermFlag[] = [
-  termFlag("product", "CODE", "the product", "text"),
+  termFlag("product", "CODE", "the product code", "text"),
   termFlag("product-name", "NAME", "the product's name; default: its code", "text"),
   termFlag(
     "license-type",
@@ -40,20 +40,20 @@ const TERM_FLAGS: readonly TermFlag[] = [
     `${TYPES}; default perpetual, or time-limited with --valid-until`,
     "text",
   ),
-  termFlag("customer", "NAME", "who bought it, or none", "text", true),
-  termFlag("metadata", "TEXT", "anything for the application, or none", "text", true),
-  termFlag("slots", "N", "how many users at once; default 1", "number"),
+  termFlag("customer", "NAME", "the customer's name, or none", "text", true),
+  termFlag("metadata", "TEXT", "a text for the application, or none", "text", true),
+  termFlag("slots", "N", "maximum number of concurrent users; default 1", "number"),
   termFlag(
     "timeout-minutes",
     "N",
-    "how long a slot outlives its last heartbeat; default 15",
+    "minutes until a slot without a heartbeat is released; default 15",
     "number",
   ),
-  termFlag("start", "DAY", "the beginning, from 00:00 UTC of that day, or none", "time", true),
+  termFlag("start", "DAY", "the first valid day, from 00:00 UTC, or none", "time", true),
   termFlag(
     "valid-until",
     "DAY",
-    "the last day, which counts whole in UTC, an RFC 3339 time, or never",
+    "the last valid day (in UTC), an RFC 3339 time, or never",
     "time",
     true,
   ),
@@ -64,18 +64,30 @@ const TERM_FLAGS: readonly TermFlag[] = [
     "time",
     true,
   ),
-  termFlag("grace-hours", "N", "how long it serves past its end, or none", "number", true),
-  termFlag("borrow-hours", "N", "how long a slot may be borrowed; default none", "number", true),
+  termFlag(
+    "grace-hours",
+    "N",
+    "hours the license stays usable after its end, or none",
+    "number",
+    true,
+  ),
+  termFlag(
+    "borrow-hours",
+    "N",
+    "maximum hours a slot can be borrowed; default none",
+    "number",
+    true,
+  ),
   termFlag(
     "move-grace-hours",
     "N",
-    "how long it serves on other hardware after a move; default 72",
+    "hours the license stays valid on other hardware after a move; default 72",
     "number",
   ),
   termFlag(
     "consumptions",
     "N",
-    "how much may be counted, unlimited, or none: nothing is counted",
+    "maximum consumption, unlimited, or none: consumption is not counted",
     "number",
     false,
     "consumption.max",
@@ -83,7 +95,7 @@ const TERM_FLAGS: readonly TermFlag[] = [
   termFlag(
     "overages",
     "N",
-    "how far past that; default 0",
+    "consumption allowed above the maximum; default 0",
     "number",
     false,
     "consumption.overages",
@@ -91,7 +103,7 @@ const TERM_FLAGS: readonly TermFlag[] = [
   termFlag(
     "period",
     "PERIOD",
-    `how often the count starts again: ${PERIODS}, or none`,
+    `how often the count resets: ${PERIODS}, or none`,
     "text",
     true,
     "consumption.period",
@@ -100,21 +112,27 @@ const TERM_FLAGS: readonly TermFlag[] = [
 
 /** A term that is yes or no, as two flags. */
 const SWITCHES = [
-  ["trial", "trial", "it is a trial", "no-trial", "it is no trial (default)"],
-  ["enabled", "enabled", "it grants what it says (default)", "disabled", "it grants nothing"],
+  ["trial", "trial", "a trial license", "no-trial", "not a trial license (default)"],
+  [
+    "enabled",
+    "enabled",
+    "the license grants slots (default)",
+    "disabled",
+    "the license grants nothing",
+  ],
   [
     "early_return",
     "early-return",
-    "a borrowed slot can be given back early (default)",
+    "a borrowed slot can be returned early (default)",
     "no-early-return",
-    "a borrowed slot stays taken until its end",
+    "a borrowed slot stays in use until the borrow ends",
   ],
   [
     "consumption.negative",
     "negative",
-    "what was counted may be counted down",
+    "negative consumption is allowed",
     "no-negative",
-    "it may not (default)",
+    "negative consumption is not allowed (default)",
   ],
 ] as const;
 
@@ -129,20 +147,20 @@ export const termsFlags: readonly Option[] = [
     name: "feature",
     type: "list",
     value: "CODE[:SETTING=VALUE]…",
-    help: "a feature, or what changes of it; settings: name, slots, timeout (in minutes), consumptions, overages, negative (yes or no), period, ends (a day) and, last, metadata; may be given several times",
+    help: "a feature, or changes to it; settings: name, slots, timeout (in minutes), consumptions, overages, negative (yes or no), period, ends (a day) and metadata, which must be last; can be repeated",
     keepsCommas: true,
   },
   {
     name: "no-feature",
     type: "list",
     value: "CODE",
-    help: "take this feature away; may be given several times",
+    help: "remove this feature; can be repeated",
   },
   {
     name: "terms",
     type: "string",
     value: "FILE",
-    help: "terms as JSON (berth vendor terms shows how); flags override the file",
+    help: "JSON file with terms (berth vendor terms prints an example); flags override the file",
     path: true,
   },
 ];
@@ -161,7 +179,7 @@ function termsInFlags(given: Given): TermsChanges {
   const both = features.find(({ code }) => without.includes(code));
   if (both !== undefined) {
     const { code } = both;
-    throw new Misuse(`--feature and --no-feature both name ${code}`, "leave one of them out");
+    throw new Misuse(`--feature and --no-feature both name ${code}`, "omit one of them");
   }
   const codes = features.map(({ code }) => code);
   const twice = codes.find((code, place) => codes.indexOf(code) !== place);
@@ -193,8 +211,8 @@ function fieldsIn(given: Given): object {
   if (stringOf(given, "consumptions") === "none") {
     if (Object.keys(counting).length > 1) {
       throw new Misuse(
-        "--consumptions none leaves nothing for --overages, --period or --negative",
-        "leave them out",
+        "--consumptions none cannot be combined with --overages, --period or --negative",
+        "omit them",
       );
     }
     return { ...fields, consumption: null };
@@ -209,7 +227,7 @@ function switchOf(given: Given, yes: string, no: string): boolean | null {
   if (isYes !== isNo) return isYes;
   const isFlag = (name: string): boolean => given.values.get(name)?.from === `--${name}`;
   if (isFlag(yes) !== isFlag(no)) return isFlag(yes);
-  throw new Misuse(`--${yes} and --${no} contradict each other`, "leave one of them out");
+  throw new Misuse(`--${yes} and --${no} exclude each other`, "omit one of them");
 }
 
 function valueOf({ name, is, canBeUnset }: TermFlag, text: string): unknown {

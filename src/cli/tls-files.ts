@@ -22,9 +22,13 @@ export function readCertificate(given: Given, folder: string): Certificate {
   const certPath = stringOf(given, "tls-cert") ?? own.certificate;
   const keyPath = stringOf(given, "tls-key") ?? own.key;
   const caPath = stringOf(given, "client-ca");
-  const cert = textOf(certPath, "the certificate", "--tls-cert, or make one with berth tls init");
-  const key = textOf(keyPath, "the certificate's key", "--tls-key");
-  const clientCa = caPath === null ? null : textOf(caPath, "the clients' CA", "--client-ca");
+  const cert = textOf(
+    certPath,
+    "the certificate",
+    "check --tls-cert, or create a certificate with berth tls init",
+  );
+  const key = textOf(keyPath, "the certificate's key", "check --tls-key");
+  const clientCa = caPath === null ? null : textOf(caPath, "the client CA", "check --client-ca");
   checkPair(certPath, cert, keyPath, key);
   if (caPath !== null && clientCa !== null) parsed(caPath, clientCa);
   return { cert, key, clientCa };
@@ -32,7 +36,7 @@ export function readCertificate(given: Given, folder: string): Certificate {
 
 function textOf(path: string, what: string, hint: string): string {
   const bytes = realDisk.read(path);
-  if (bytes === null) throw new Failure(`${what}, ${path}, is not there`, hint);
+  if (bytes === null) throw new Failure(`${what} ${path} does not exist`, hint);
   return new TextDecoder().decode(bytes);
 }
 
@@ -40,7 +44,7 @@ function parsed(path: string, text: string): X509Certificate {
   try {
     return new X509Certificate(text);
   } catch {
-    throw new Failure(`${path} is not a certificate`, "it should be PEM");
+    throw new Failure(`${path} is not a certificate`, "the file must be in PEM format");
   }
 }
 
@@ -50,9 +54,13 @@ function checkPair(certPath: string, cert: string, keyPath: string, key: string)
   try {
     fits = certificate.checkPrivateKey(createPrivateKey(key));
   } catch {
-    throw new Failure(`${keyPath} is not a private key`, "it should be PEM, without a passphrase");
+    throw new Failure(
+      `${keyPath} is not a private key`,
+      "the file must be in PEM format, without a passphrase",
+    );
   }
-  if (!fits) throw new Failure(`${keyPath} is not the key of ${certPath}`, "check both files");
+  if (!fits)
+    throw new Failure(`${keyPath} is not the key of ${certPath}`, "check --tls-cert and --tls-key");
 }
 
 /** One that ended is told, not refused: applications in plain HTTP must not go down with it. */
@@ -65,8 +73,8 @@ export function certificateView({ cert }: Certificate, now: number): Certificate
 
 export function certificateText(state: CertificateView["state"], end: string): string {
   const renew = "renew it (berth tls init), then send the server SIGHUP";
-  if (state === "ok") return `until ${end}`;
+  if (state === "ok") return `valid until ${end}`;
   return state === "expiring"
-    ? `expires soon, at ${end}; ${renew}`
-    : `expired at ${end}: clients refuse it; ${renew}`;
+    ? `expires soon, on ${end}; ${renew}`
+    : `expired on ${end}, and clients reject it; ${renew}`;
 }

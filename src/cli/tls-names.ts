@@ -22,7 +22,7 @@ function givenNames(given: Given): string[] {
   const names = listOf(given, "names").map(normalName);
   const wrong = names.find((name) => normalAddress(name) === null && !HOST_NAME.test(name));
   if (wrong === undefined) return names;
-  throw new Misuse(`${wrong} is no name for a server`, "for example berth.plant7.lan");
+  throw new Misuse(`${wrong} is not a valid server name`, "for example berth.plant7.lan");
 }
 
 const HOST_NAME = /^[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?$/;
@@ -56,14 +56,14 @@ export function permittedNames(given: Given, ca: SiteCa): string[] {
   const refused = named.filter((name) => !isPermitted(permitted, name));
   if (refused.length > 0) {
     throw new Failure(
-      `the site CA may not sign for ${refused.join(", ")}`,
-      "berth tls init --new-ca, with every name as --names, makes one that may; hand it out",
+      `the site CA cannot sign for ${refused.join(", ")}`,
+      "create a new CA with berth tls init --new-ca and all names in --names, then distribute it",
     );
   }
   const left = own.filter((name) => !isPermitted(permitted, name));
   if (left.length > 0) {
     printWarning(
-      `left out, because the site CA may not sign for it: ${left.join(", ")}; --new-ca makes one that may`,
+      `not in the certificate, because the site CA cannot sign for them: ${left.join(", ")}; --new-ca creates a CA that can`,
     );
   }
   const { names, addresses } = permitted;

@@ -19,7 +19,7 @@ export function trustFacts(shown: VendorReply, known: VendorReply | null): strin
 
 /** A day is enough where it begins with one. */
 const retiredText = (from: string | null): string =>
-  from === null ? "at once" : `from ${from.replace(/T00:00:00\.000Z$/, "")}`;
+  from === null ? "immediately" : `from ${from.replace(/T00:00:00\.000Z$/, "")}`;
 
 const changed = (now: string, before: string): string =>
   now === before ? now : `${now} (was ${before})`;

@@ -19,15 +19,15 @@ usage: berth COMMAND [FLAGS]
 ${table(rows)}
 
 examples:
-  berth demo                     try it: a server with a license, ready for curl
-  sudo berth service install     run a site's server with the machine
-  berth serve --data /srv/berth  run it by hand
-  berth slots                    who holds what
+  berth demo                     run a demo server with a license
+  sudo berth service install     install the server as a service
+  berth serve --data /srv/berth  run the server in the foreground
+  berth slots                    list the slots in use
   berth release --product CAD --user ada
 
-berth help COMMAND tells more, berth help GROUP lists one of the groups above,
-berth help --all everything. Exit codes: 0 done, 1 refused or failed, 2 misuse,
-78 the data folder needs an operator.`;
+berth help COMMAND shows the flags of a command, berth help GROUP lists a group,
+berth help --all lists all commands. Exit codes: 0 done, 1 refused or failed,
+2 misuse, 78 the data folder needs an operator.`;
 }
 
 export const allUsage = (groups: readonly Group[]): string =>

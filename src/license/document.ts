@@ -14,7 +14,7 @@ export type DocumentFault =
   | "is too large"
   | "is not a signed document"
   | "is another kind of document"
-  | "is not signed with the expected key";
+  | "has an invalid signature";
 
 export interface Header {
   readonly kind: Kind;
@@ -39,7 +39,7 @@ export async function verifyDocument(
   if (!header.ok) return header;
   if (header.value.kind !== kind) return no("is another kind of document");
   // A weak key "signs" anything; it must not come this far, and if it does, no further.
-  if (parsePublicKey(key) === null) return no("is not signed with the expected key");
+  if (parsePublicKey(key) === null) return no("has an invalid signature");
   try {
     const options = { algorithms: ["EdDSA"] };
     const { payload } = await compactVerify(
@@ -49,7 +49,7 @@ export async function verifyDocument(
     );
     return ok(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(payload)));
   } catch {
-    return no("is not signed with the expected key");
+    return no("has an invalid signature");
   }
 }
 

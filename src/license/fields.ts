@@ -61,13 +61,13 @@ export function fieldFaultText(
   suggest: (name: string, known: readonly string[]) => string | null = () => null,
 ): string {
   const { path } = fault;
-  if (fault.wrong === "missing") return `${path} must be given: ${fault.expected}`;
+  if (fault.wrong === "missing") return `${path} is required: ${fault.expected}`;
   if (fault.wrong === "value") {
     return `${path === "" ? "they" : path} must be ${fault.expected}, not ${shown(fault.value)}`;
   }
   const meant = suggest(path.split(".").at(-1) ?? path, fault.known);
   const help = meant === null ? ` (fields: ${fault.known.join(", ")})` : `: did you mean ${meant}?`;
-  return `no field ${path}${help}`;
+  return `unknown field ${path}${help}`;
 }
 
 const LONGEST_SHOWN = 60;

@@ -12,13 +12,13 @@ export const KIND_NAMES: Readonly<Record<Kind, string>> = {
 };
 
 const TAKEN_BY: Readonly<Record<Kind, string>> = {
-  trust: "berth trust add takes it",
-  request: "it goes to the vendor, where berth vendor issue takes it",
-  license: "berth license add takes it",
-  policy: "berth airgap add takes it, with the vendor's confirmation code",
-  lease: "it is for the application that asked for it, and nothing to install",
-  receipt: "it goes to the vendor, where berth vendor receive takes it",
-  time: "berth clock repair takes it",
+  trust: "add it with berth trust add",
+  request: "send it to the vendor, who answers it with berth vendor issue",
+  license: "install it with berth license add",
+  policy: "install it with berth airgap add and the vendor's confirmation code",
+  lease: "it is for the application that requested it and cannot be installed",
+  receipt: "send it to the vendor, who records it with berth vendor receive",
+  time: "use it with berth clock repair",
 };
 
 /** Finishes "it is …" or "the file is …". */

@@ -27,10 +27,10 @@ const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()
 const consumption = orNull(
   Type.Object(
     {
-      max: member(counted.max, "how much may be counted; null: unlimited"),
-      overages: member(counted.overages, "how far past that; default 0"),
-      negative: member(counted.negative, "whether it may be counted down; default false"),
-      period: member(counted.period, "how often it starts again at zero; null: never"),
+      max: member(counted.max, "maximum consumption; null: unlimited"),
+      overages: member(counted.overages, "consumption allowed above the maximum; default 0"),
+      negative: member(counted.negative, "whether negative consumption is allowed; default false"),
+      period: member(counted.period, "how often the count resets to zero; null: never"),
     },
     closed,
   ),
@@ -38,23 +38,26 @@ const consumption = orNull(
 
 const FeatureInFile = Type.Object(
   {
-    code: { ...feature.code, title: "the code that applications ask for" },
+    code: { ...feature.code, title: "the feature code that applications use" },
     name: member(feature.name, "default: the code"),
-    metadata: member(feature.metadata, "anything, for the application"),
-    expires: member(dayOrTime, "its own end; a day counts whole; null: the license's"),
+    metadata: member(feature.metadata, "a text for the application"),
+    expires: member(
+      dayOrTime,
+      "its own end; a day is included to its end; null: the license's end",
+    ),
     floating: member(
       orNull(
         Type.Object(
           {
-            slots: member(floating.slots, "how many users at once"),
+            slots: member(floating.slots, "maximum number of concurrent users"),
             timeout_minutes: member(floating.timeout_minutes, "default 15"),
           },
           closed,
         ),
       ),
-      "null: it has no slots of its own",
+      "null: the feature has no slots of its own",
     ),
-    consumption: member(consumption, "null: it is not counted"),
+    consumption: member(consumption, "null: its consumption is not counted"),
   },
   closed,
 );
@@ -62,43 +65,52 @@ const FeatureInFile = Type.Object(
 /** Terms as a person writes them: only what is to be set, and days where a day is meant. */
 const TermsFile = Type.Object(
   {
-    $schema: Type.Optional(Type.String({ title: "for editors; not read" })),
+    $schema: Type.Optional(Type.String({ title: "for editors; ignored" })),
     product: member(terms.product, "the product's code"),
     product_name: member(terms.product_name, "default: the code"),
     license_key: member(
       terms.license_key,
-      "the vendor's name for what was bought; null: as before, or as the site says",
+      "the vendor's license key for the purchase; null: as before, or as in the request",
     ),
-    license_type: member(terms.license_type, "default perpetual, or time-limited with an end"),
-    customer: member(terms.customer, "who bought it"),
-    metadata: member(terms.metadata, "anything, for the application"),
+    license_type: member(terms.license_type, "default perpetual, or time-limited if it has an end"),
+    customer: member(terms.customer, "the customer's name"),
+    metadata: member(terms.metadata, "a text for the application"),
     trial: member(terms.trial, "default false"),
-    enabled: member(terms.enabled, "false: it grants nothing; default true"),
-    start: member(dayOrTime, "the beginning; a day begins at 00:00 UTC; null: at once"),
-    valid_until: member(dayOrTime, "the end; a day counts whole, in UTC; null: never"),
-    maintenance_until: member(dayOrTime, "the end of maintenance; a day counts whole; null: never"),
-    grace_hours: member(terms.grace_hours, "how long it serves past its end; null: not at all"),
-    slots: member(terms.slots, "how many users at once; default 1"),
+    enabled: member(terms.enabled, "false: the license grants nothing; default true"),
+    start: member(dayOrTime, "the start; a day begins at 00:00 UTC; null: immediately"),
+    valid_until: member(dayOrTime, "the end; a day is included to its end, in UTC; null: never"),
+    maintenance_until: member(
+      dayOrTime,
+      "the end of maintenance; a day is included to its end; null: never",
+    ),
+    grace_hours: member(
+      terms.grace_hours,
+      "hours the license stays usable after its end; null: none",
+    ),
+    slots: member(terms.slots, "maximum number of concurrent users; default 1"),
     timeout_minutes: member(
       terms.timeout_minutes,
-      "how long a slot outlives its last heartbeat; default 15",
+      "minutes until a slot without a heartbeat is released; default 15",
     ),
-    borrow_hours: member(terms.borrow_hours, "how long a slot may be borrowed; null: not at all"),
+    borrow_hours: member(
+      terms.borrow_hours,
+      "maximum hours a slot can be borrowed; null: borrowing is not allowed",
+    ),
     early_return: member(
       terms.early_return,
-      "whether a borrowed slot can be given back early; default true",
+      "whether a borrowed slot can be returned early; default true",
     ),
     move_grace_hours: member(
       terms.move_grace_hours,
-      "how long it serves on other hardware after a move; default 72",
+      "hours the license stays valid on other hardware after a move; default 72",
     ),
-    consumption: member(consumption, "null: nothing is counted"),
+    consumption: member(consumption, "null: consumption is not counted"),
     features: member(
       Type.Array(FeatureInFile, {
         maxItems: 256,
         description: "a list of at most 256 features",
       }),
-      "those not named here stay as they are",
+      "features that are not listed stay unchanged",
     ),
   },
   closed,
@@ -143,14 +155,14 @@ export function parseTerms(value: unknown): Result<TermsChanges, FieldFault> {
 const repeatedCodes = (features: readonly { readonly code: string }[]): FieldFault[] =>
   features.flatMap(({ code }, place) => {
     if (features.findIndex((one) => one.code === code) === place) return [];
-    const expected = "a code that no feature before it has";
+    const expected = "a code that is not used by another feature";
     return [{ wrong: "value", path: `features[${place}].code`, expected, value: code }];
   });
 
 /** For people and their editors. */
 export const termsFileSchema = (): unknown => ({
   $schema: "https://json-schema.org/draft/2020-12/schema",
-  title: "terms of a license; what is left out stays as it is, or is the default",
+  title: "terms of a license; omitted fields stay unchanged or get their default",
   ...(JSON.parse(JSON.stringify(TermsFile, withEnum)) as object),
 });
 

@@ -53,8 +53,8 @@ export const signTrust = (vendor: Vendor, key: PrivateKey): Promise<string> =>
 export type TrustFault =
   | DocumentFault
   | "is not a vendor's trust document"
-  | "is older than the trusted version"
-  | "is a successor document of a vendor that is not trusted: add its trust.jwt first"
+  | "is older than the installed one"
+  | "is a successor document of a vendor that is not trusted here: add its trust.jwt first"
   | typeof SIGNED_WITH_RETIRED;
 
 export const SIGNED_WITH_RETIRED = "is signed with a key that its vendor retired";
@@ -78,10 +78,10 @@ export async function verifyTrust(
   const first = claimed.keys[0];
   if (before === null && (first === undefined || idOf(first) !== claimed.vendor)) {
     return claimed.version > 1
-      ? no("is a successor document of a vendor that is not trusted: add its trust.jwt first")
+      ? no("is a successor document of a vendor that is not trusted here: add its trust.jwt first")
       : no("is not a vendor's trust document");
   }
-  if (signer === undefined) return no("is not signed with the expected key");
+  if (signer === undefined) return no("has an invalid signature");
   const verified = await verifyDocument("trust", text, signer);
   if (!verified.ok) return verified;
   const vendor = parseVendor(verified.value);
@@ -93,7 +93,7 @@ export async function verifyTrust(
     return no(SIGNED_WITH_RETIRED);
   }
   const grows = before === null || vendor.version > before.version;
-  if (!grows) return no("is older than the trusted version");
+  if (!grows) return no("is older than the installed one");
   return ok(vendor);
 }
 
@@ -105,11 +105,11 @@ export function trustFaultText(
 ): string {
   const claimed = parseVendor(unverifiedPayload(text));
   const before = claimed && known(claimed.vendor);
-  const isKeyUnknown = fault === "is not signed with the expected key";
+  const isKeyUnknown = fault === "has an invalid signature";
   if (!isKeyUnknown || claimed === null || before === null) return fault;
   const next = before.version + 1;
   return claimed.version > next
-    ? `is signed by a key that is not known here: take successor-${next}.jwt first`
+    ? `is signed by a key that is not known here: add successor-${next}.jwt first`
     : fault;
 }
 

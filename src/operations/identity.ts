@@ -42,7 +42,7 @@ export class Identity {
     if (key === null || idOf(key) !== appliance) {
       throw new FolderRefused(
         `${this.#path} is ${key === null ? "missing or damaged" : "another appliance's key"}`,
-        "bring it back from a backup; nothing else can take its place",
+        "restore it from a backup; it cannot be replaced in any other way",
       );
     }
     this.#key = key;

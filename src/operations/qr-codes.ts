@@ -58,23 +58,23 @@ export const textForCodes = (text: string): string => (isPlain(text.trim()) ? te
 
 function inWords(fault: FrameFault): string {
   if (fault.wrong === "frame") {
-    return `code ${fault.at} of those given was cut or misread, or is not one of Berth's`;
+    return `code ${fault.at} of those given is incomplete, misread or not a Berth code`;
   }
   if (fault.wrong === "form") {
     return (
-      `code ${fault.at} of those given has the form ${fault.form} of another version of berth; ` +
-      `this version reads ${FORM}: make the codes again with it`
+      `code ${fault.at} of those given has the format ${fault.form} of another version of berth; ` +
+      `this version reads ${FORM}: create the codes again with this version`
     );
   }
   if (fault.wrong === "short") {
     const missing = fault.by === 1 ? "1 character is" : `${fault.by} characters are`;
-    return `${nameOf(fault)} was cut: ${missing} missing`;
+    return `${nameOf(fault)} is incomplete: ${missing} missing`;
   }
   if (fault.wrong === "long") {
     const added = fault.by === 1 ? "1 character" : `${fault.by} characters`;
-    return `${nameOf(fault)} has ${added} too many: each code needs its own line`;
+    return `${nameOf(fault)} has ${added} too many: put each code on its own line`;
   }
-  if (fault.wrong === "misread") return `${nameOf(fault)} was cut or misread`;
+  if (fault.wrong === "misread") return `${nameOf(fault)} is incomplete or misread`;
   if (fault.wrong === "missing") {
     const [first, ...more] = fault.frames;
     return more.length === 0
@@ -90,7 +90,7 @@ const nameOf = ({ number, of, at }: { number: number; of: number; at: number }):
 
 const WORDS = {
   none: "there are no codes in the input",
-  mixed: "they are of more than one text",
-  damaged: "one of them was misread; read them all again",
+  mixed: "they belong to more than one text",
+  damaged: "one of them was misread; scan them all again",
   size: "the text in them is too long",
 };

@@ -28,7 +28,7 @@ export function readNotices(): Notices {
 /** One text, for people to read and for a file beside the executable. */
 export function noticesText({ runtime, packages }: Notices): string {
   return [
-    `This program contains the Bun runtime and ${packages.length} packages by others:`,
+    `This program contains the Bun runtime and ${packages.length} third-party packages:`,
     [runtime, ...packages].map((one) => `  ${titleOf(one)}`).join("\n"),
     ...[runtime, ...packages].map((one) => `${"=".repeat(72)}\n${titleOf(one)}\n\n${one.text}`),
   ].join("\n\n");

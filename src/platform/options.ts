@@ -113,7 +113,10 @@ function typed(option: Option, text: string): Value {
   if (option.type === "string") return text;
   if (/^(1|true|yes)$/i.test(text)) return true;
   if (/^(0|false|no)$/i.test(text)) return false;
-  throw new Misuse(`${twinOf(option)} must be true or false`, "unset it, or set it to true");
+  throw new Misuse(
+    `${twinOf(option)} must be true or false`,
+    "unset it, or set it to true or false",
+  );
 }
 
 export interface ConfigFile {

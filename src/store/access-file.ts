@@ -55,8 +55,8 @@ export class AccessFile {
     const list = parsed(bytes);
     if (list !== null) return list;
     throw new FolderRefused(
-      `${this.#path} is damaged: who may administer cannot be told`,
-      `remove it and make a new credential with berth admin token; until then this machine itself may administer`,
+      `${this.#path} is damaged: the users and tokens cannot be read`,
+      `delete it and create a new credential with berth admin token; until then administration is open on this machine`,
     );
   }
 

@@ -79,11 +79,12 @@ export class Archive implements Disk {
     this.#disk = disk;
     this.path = path;
     const size = disk.stat(path)?.size;
-    if (size === undefined) throw new BackupRefused(`${path} is not there`, "check the name");
+    if (size === undefined)
+      throw new BackupRefused(`${path} does not exist`, "check the file name");
     for (let at = 0; at !== size - END || !this.#isZero(at, END);) {
       const entry = this.#entryAt(at);
       if (entry === null || this.#entries.has(entry.name)) {
-        throw new BackupRefused(`${path} is damaged at byte ${at}`, "take another backup file");
+        throw new BackupRefused(`${path} is damaged at byte ${at}`, "use another backup file");
       }
       this.#entries.set(entry.name, entry);
       at = entry.offset + entry.size + filling(entry.size);

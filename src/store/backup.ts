@@ -55,7 +55,10 @@ export async function makeBackup(
   options: VerifyOptions,
 ): Promise<{ readonly manifest: Manifest; readonly verified: Verified; readonly size: number }> {
   if (disk.stat(out) !== null) {
-    throw new BackupRefused(`${out} is there already`, "name a new file; backups are not replaced");
+    throw new BackupRefused(
+      `${out} already exists`,
+      "choose a new file name; backups are not overwritten",
+    );
   }
   let damage: AuditDamage | null = null;
   for (let attempt = 1; ; attempt += 1) {
@@ -112,7 +115,10 @@ async function copy(
 ): Promise<Manifest> {
   const replayed = await replay(disk, folder);
   if (replayed === null) {
-    throw new FolderRefused(`${folder} is not a data folder`, "name another one with --data DIR");
+    throw new FolderRefused(
+      `${folder} is not a data folder`,
+      "specify another folder with --data DIR",
+    );
   }
   const files: Manifest["files"] = [];
   const file = disk.open(out, "new");
@@ -211,7 +217,7 @@ export async function openBackup(
   const bytes = archive.read(join(path, MANIFEST));
   const manifest = bytes && parsed(bytes);
   if (manifest === null) {
-    throw new BackupRefused(`${path} is not a whole backup`, "take another backup file");
+    throw new BackupRefused(`${path} is not a complete backup`, "use another backup file");
   }
   const listed = manifest.files.map(({ name }) => name).toSorted();
   const found = archive.names.filter((name) => name !== MANIFEST).toSorted();
@@ -228,7 +234,7 @@ export async function openBackup(
   const verified = await verify(archive, path, allowing).catch((error: unknown) => {
     if (error instanceof FormatRefused) throw new BackupRefused(error.message, error.hint);
     if (!(error instanceof FolderRefused)) throw error;
-    throw new BackupRefused(`${path} is damaged: ${error.message}`, "take another backup file");
+    throw new BackupRefused(`${path} is damaged: ${error.message}`, "use another backup file");
   });
   const same =
     verified.appliance === manifest.appliance &&
@@ -237,7 +243,7 @@ export async function openBackup(
     verified.head.auditSeq === manifest.audit_seq &&
     isSameDamage(verified.auditDamage, manifest.audit_damage ?? null) &&
     verified.torn === 0;
-  if (!same) throw notAsListed(path, "what it covers");
+  if (!same) throw notAsListed(path, "its content");
   return { archive, manifest, verified };
 }
 
@@ -251,4 +257,7 @@ function parsed(bytes: Uint8Array): Manifest | null {
 }
 
 const notAsListed = (path: string, what: string): BackupRefused =>
-  new BackupRefused(`${path} is damaged: ${what} is not as listed`, "take another backup file");
+  new BackupRefused(
+    `${path} is damaged: ${what} does not match its manifest`,
+    "use another backup file",
+  );

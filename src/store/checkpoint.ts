@@ -37,12 +37,12 @@ export async function checkpoint(
   { keepMonths = 0, isWanted = () => true }: CheckpointOptions = {},
 ): Promise<void> {
   const lock = lockCheckpoint(disk, folder);
-  if (lock === null) throw new Error("another checkpoint is under way");
+  if (lock === null) throw new Error("another checkpoint is running");
   try {
-    if (!isWanted()) throw new Error("the server that wanted it is gone");
+    if (!isWanted()) throw new Error("the server that started it has ended");
     const file = new StateFile(disk, folder);
     const before = await file.read();
-    if (before === null) throw new Error(`${file.path} is not there`);
+    if (before === null) throw new Error(`${file.path} does not exist`);
     if (before.covers.seq >= open - 1) return;
     await replaceState(disk, folder, file, before, open, keepMonths);
     await dropOld(disk, folder, before);

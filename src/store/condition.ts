@@ -52,13 +52,13 @@ export function conditionOf(disk: Disk, folder: string, known: Known): Condition
   if (freeBytes !== null && freeBytes < needed) {
     troubles.push({
       code: "disk_low",
-      message: `${mib(freeBytes)} are left on the disk of ${folder}; ${mib(needed)} are wanted for the next checkpoint`,
+      message: `the disk of ${folder} has ${mib(freeBytes)} free; the next checkpoint needs ${mib(needed)}`,
     });
   }
   if (slowestSync >= SLOW) {
     troubles.push({
       code: "disk_slow",
-      message: `a sync took ${(slowestSync / 1_000).toFixed(1)} s within the last minutes, and every answer waits for one`,
+      message: `a sync took ${(slowestSync / 1_000).toFixed(1)} s within the last minutes, and every change waits for a sync`,
     });
   }
   if (checkpointError !== null) {
@@ -70,14 +70,14 @@ export function conditionOf(disk: Disk, folder: string, known: Known): Condition
   if (checkpointFor !== null && checkpointFor > expectedTime(state + unfolded)) {
     troubles.push({
       code: "checkpoint_slow",
-      message: `a checkpoint has been under way for ${Math.floor(checkpointFor / MINUTE)} minutes, and the journal grows until it is done; it is ended if it hangs`,
+      message: `a checkpoint has been running for ${Math.floor(checkpointFor / MINUTE)} minutes, and the journal grows until it is done; it is killed if it hangs`,
     });
   }
   if (isFileLimited) {
     troubles.push({
       code: "file_size_limit",
       message:
-        "the journal reached the size that files of the server may have (ulimit -f; LimitFSIZE= of its service); raise it: a checkpoint needs larger files than the journal",
+        "the journal reached the file size limit (ulimit -f, or LimitFSIZE= of the service); raise the limit: a checkpoint needs larger files than the journal",
     });
   }
   if (audit !== null) {

@@ -86,7 +86,7 @@ export async function takeFolder({
     const finished = await finishRestore(disk, folder);
     if (finished !== null) {
       const kept =
-        finished.replaced === null ? "" : `; what it replaced is in ${finished.replaced}`;
+        finished.replaced === null ? "" : `; the previous contents are in ${finished.replaced}`;
       notes.push(`an interrupted restore was finished${kept}`);
     }
     return { lock, notes };
@@ -128,14 +128,14 @@ function closeToOthers(disk: Disk, folder: string, uid: number): string[] {
   const mode = stat.mode.toString(8).padStart(4, "0");
   if (stat.uid !== uid) {
     throw new FolderRefused(
-      `${folder} can be read by others (mode ${mode}) and belongs to another user (uid ${stat.uid})`,
-      `as its owner: chmod 700 ${folder}`,
+      `${folder} can be read by other users (mode ${mode}) and belongs to another user (uid ${stat.uid})`,
+      `run as its owner: chmod 700 ${folder}`,
     );
   }
   disk.setMode(folder, 0o700);
   // With nothing in it, nobody could have read anything.
   if (!held) return [];
-  return [`${folder} could be read by others (mode ${mode}); it is closed to them now (0700)`];
+  return [`${folder} could be read by other users (mode ${mode}); its mode is now 0700`];
 }
 
 /**
@@ -150,7 +150,7 @@ async function firstStart(options: FolderOptions): Promise<Loaded> {
   if (generationsIn(disk, folder).length > 0 || (segments.length > 0 && !begun)) {
     const path = join(folder, STATE);
     throw new FolderRefused(
-      `${path} is missing beside its journal`,
+      `${path} is missing, but its journal exists`,
       (await wayBack(disk, folder, path)) ?? NO_WAY_BACK,
     );
   }
@@ -222,21 +222,21 @@ function bytesIn(disk: Disk, path: string): Uint8Array<ArrayBuffer> | null {
 function notThere(folder: string): FolderRefused {
   return new FolderRefused(
     `${folder} is not a data folder`,
-    "name the server's with --data DIR; berth serve makes a new one",
+    "specify the server's folder with --data DIR; berth serve creates a new one",
   );
 }
 
 function notOurs(folder: string): FolderRefused {
   return new FolderRefused(
-    `${folder} holds other files and is not a data folder`,
-    "name a new or an empty folder with --data DIR",
+    `${folder} contains other files and is not a data folder`,
+    "specify a new or an empty folder with --data DIR",
   );
 }
 
 function wrongKind(folder: string, wanted: Kind, found: Kind): FolderRefused {
   const command = { site: "berth serve", demo: "berth demo" };
   return new FolderRefused(
-    `${folder} was made by ${command[found]} and cannot be used by ${command[wanted]}`,
-    `name another folder with --data DIR, or run ${command[found]}`,
+    `${folder} was created by ${command[found]} and cannot be used by ${command[wanted]}`,
+    `specify another folder with --data DIR, or run ${command[found]}`,
   );
 }

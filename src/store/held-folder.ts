@@ -7,7 +7,7 @@ import { StorageError } from "./group-commit.ts";
 import type { FolderLock } from "./lock.ts";
 import { openSegment } from "./rotation.ts";
 
-const ONLY_BERTH = "nothing but berth may remove or replace files in a data folder";
+const ONLY_BERTH = "only berth may remove or replace files in a data folder";
 
 /** How far a journal is safe: what can be said of a segment that was removed. */
 export interface Progress {
@@ -110,8 +110,8 @@ export class HeldFolder {
     const what = how === "removed" ? "removed or renamed" : "replaced by another folder";
     return new FolderChanged(
       this.#folder,
-      `${this.#folder} was ${what} while the server ran`,
-      "what was answered is in the folder that stood there: put it back in its place, then start the server again; nothing was written anywhere else",
+      `${this.#folder} was ${what} while the server was running`,
+      "all acknowledged changes are in the original folder: put it back, then start the server again; nothing was written anywhere else",
     );
   }
 
@@ -123,11 +123,11 @@ export class HeldFolder {
     if (other !== null) {
       return new FolderChanged(
         path,
-        `${path} was removed or replaced, and ${other} has taken the folder beside this server`,
-        `stop that process, then see what berth verify says; ${ONLY_BERTH}`,
+        `${path} was removed or replaced, and ${other} now uses the folder too`,
+        `stop that process, then run berth verify; ${ONLY_BERTH}`,
       );
     }
-    this.#notes = [`${path} was removed or replaced, and was made again`];
+    this.#notes = [`${path} was removed or replaced, and was created again`];
     return null;
   }
 
@@ -135,7 +135,9 @@ export class HeldFolder {
     if (this.#segment === null) return null;
     const { path, file } = this.#segment;
     const how = this.#howChanged(path, file.identity());
-    return how && new FolderChanged(path, `${path} was ${how} while the server ran`, ONLY_BERTH);
+    return (
+      how && new FolderChanged(path, `${path} was ${how} while the server was running`, ONLY_BERTH)
+    );
   }
 
   #howChanged(path: string, held: FileIdentity): "removed" | "replaced" | null {
@@ -155,15 +157,15 @@ export class HeldFolder {
   ): Promise<FolderChanged> {
     try {
       const bytes = this.#segment?.file.readBack(durableBytes);
-      if (bytes?.length !== durableBytes) throw new Error("its bytes cannot be read any more");
+      if (bytes?.length !== durableBytes) throw new Error("its content can no longer be read");
       const prepared = await prepareFile(this.#disk, path, bytes);
       const kept = this.#disk.stat(path) === null ? null : `${path}.replaced`;
       if (kept !== null) this.#disk.rename(path, kept);
       await prepared.put();
-      const beside = kept === null ? "" : `, and what stood there is kept as ${kept}`;
+      const beside = kept === null ? "" : `, and the replacement is kept as ${kept}`;
       const rest = unfolded
-        ? "berth verify says whether the rest of the journal is whole"
-        : "nothing that was answered is lost";
+        ? "check the rest of the journal with berth verify"
+        : "no acknowledged change is lost";
       return new FolderChanged(
         path,
         `${message}; it was written again${beside}`,
@@ -175,8 +177,8 @@ export class HeldFolder {
       const why = error instanceof Error ? error.message : String(error);
       return new FolderChanged(
         path,
-        `${message} and cannot be written again (${why}): what was answered after line ${covers} is lost`,
-        `berth restore FILE brings back a backup; ${ONLY_BERTH}`,
+        `${message} and cannot be written again (${why}): changes acknowledged after line ${covers} are lost`,
+        `restore a backup with berth restore FILE; ${ONLY_BERTH}`,
       );
     }
   }

@@ -99,5 +99,5 @@ async function cutTail(
     segment.close();
   }
   await disk.syncFolder(folder);
-  return `${path} ended in an interrupted write: ${torn.length} bytes that were never answered are now in ${kept}`;
+  return `${path} ended in an interrupted write: ${torn.length} bytes that were never acknowledged were moved to ${kept}`;
 }

@@ -13,7 +13,10 @@ export class FolderBusy extends Error {
   override readonly name = "FolderBusy";
   readonly hint: string;
 
-  constructor(message: string, hint = "stop that process, or name another folder with --data DIR") {
+  constructor(
+    message: string,
+    hint = "stop that process, or specify another folder with --data DIR",
+  ) {
     super(message);
     this.hint = hint;
   }

@@ -73,12 +73,12 @@ export class FormatUnknown extends Error {
   readonly hint: string;
 
   constructor(format: number) {
-    const known = `this berth knows ${OLDEST} to ${FORMAT}`;
+    const known = `this version of berth reads formats ${OLDEST} to ${FORMAT}`;
     const old = format < OLDEST;
     super(`has format ${format}${old ? ", from before licenses were signed" : ""}; ${known}`);
     this.hint = old
-      ? "nothing in it is signed: begin with a new folder, --data DIR"
-      : "start the berth that wrote it, or a newer one";
+      ? "its licenses are not signed: start with a new folder, --data DIR"
+      : "start the version of berth that wrote it, or a newer one";
   }
 }
 

@@ -58,7 +58,10 @@ export function checkRecord(disk: Disk, path: string): CheckedRecord {
     last = line;
   }
   if (first === null || last === null) {
-    throw new RecordRefused(`${path} holds no line of a record`, "name a file that was exported");
+    throw new RecordRefused(
+      `${path} contains no line of an audit log`,
+      "specify an exported audit log",
+    );
   }
   for (const leap of leaps) {
     const { seq, sum } = passGaps(declared, leap.from);
@@ -85,19 +88,21 @@ const continues = (line: Line, before: Line): boolean =>
 
 function doesNotContinue(path: string, { number, from, to }: Leap): RecordRefused {
   const { audit_seq: seq = 0 } = to;
-  const wrong = `is line ${seq} of the record and does not continue the line before it`;
+  const wrong = `is line ${seq} of the audit log and does not continue the previous line`;
   if (seq <= from.seq + 1) return refused(path, number, wrong);
-  const lost = `${from.seq + 1} to ${seq - 1} are missing, and no line of the file declares them`;
+  const lost = `${from.seq + 1} to ${seq - 1} are missing, and no line of the file declares them as lost`;
   return refused(path, number, `${wrong}: ${lost}`);
 }
 
 function whatIsWrong(bytes: Uint8Array, whole: boolean): string {
-  if (!whole) return "is cut short";
-  return startOf(bytes) === null ? "is no line of a record" : "is not as it was written";
+  if (!whole) return "is incomplete";
+  return startOf(bytes) === null
+    ? "is not a line of an audit log"
+    : "was changed after it was written";
 }
 
 const refused = (path: string, number: number, wrong: string): RecordRefused =>
   new RecordRefused(
     `${path}: line ${number} ${wrong}`,
-    "export the record again, to its newest line, where its gaps are declared; berth verify checks a data folder",
+    "export the audit log again up to its newest line, which declares its gaps; berth verify checks a data folder",
   );

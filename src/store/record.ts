@@ -165,18 +165,18 @@ function* linesOf(disk: Disk, path: string, end: number): Generator<Placed> {
 
 function broken(path: string, offset: number, seq: number): AuditDamaged {
   return new AuditDamaged(
-    `${path} is damaged at byte ${offset}, where line ${seq} of the record should stand`,
+    `${path} is damaged at byte ${offset}, where line ${seq} of the audit log is expected`,
     waysToMend(dirname(dirname(path)), basename(path)),
   );
 }
 
 function missing(folder: string, from: number, to: number): AuditDamaged {
   return new AuditDamaged(
-    `the record in ${join(folder, HISTORY)} lacks lines ${from} to ${to}`,
+    `the audit log in ${join(folder, HISTORY)} lacks lines ${from} to ${to}`,
     waysToMend(folder, "FILE"),
   );
 }
 
 /** First the way that loses nothing. */
 export const waysToMend = (folder: string, name: string): string =>
-  `licenses are not affected; as the folder's owner, tar xf BACKUP -C ${quoted(folder)} ${HISTORY}/${name} brings the file back from a backup and loses nothing; without one, berth audit repair`;
+  `licenses are not affected; to restore the file from a backup without loss, run as the folder's owner: tar xf BACKUP -C ${quoted(folder)} ${HISTORY}/${name}; without a backup, run berth audit repair`;

@@ -113,12 +113,15 @@ export function readSegment(disk: Disk, path: string): Uint8Array<ArrayBuffer> {
     if (errorCode(error) !== "EISDIR") throw error;
     throw new FolderRefused(
       `${path} ${NO_FILE}`,
-      "put the file back, or bring back a backup with berth restore FILE; nothing was changed",
+      "put the file back, or restore a backup with berth restore FILE; nothing was changed",
     );
   }
 }
 
-const NO_FILE = "is a folder and should be a file";
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);
+
+const NO_FILE = "is a folder instead of a file";
 
 /** What a line of a segment says happened, happened; refuses one that cannot have. */
 export function applyLine(
@@ -133,11 +136,11 @@ export function applyLine(
     if (error instanceof UnknownEvent) {
       throw new FormatRefused(
         `${path}: line ${seq} ${error.message}`,
-        "a newer berth wrote it: start that one, or a newer one; nothing was changed",
+        "a newer version of berth wrote it: start that version, or a newer one; nothing was changed",
       );
     }
     throw new FolderRefused(
-      `${path}: line ${seq} cannot be applied: ${String(error)}`,
+      `${path}: line ${seq} cannot be applied: ${messageOf(error)}`,
       `keep a copy of ${folder} and ask for help; nothing was changed`,
     );
   }
@@ -170,12 +173,12 @@ async function rowsOf(disk: Disk, folder: string, snapshot: Snapshot): Promise<S
   } catch (error) {
     const path = join(folder, STATE);
     const back = await wayBack(disk, folder, path);
-    throw new FolderRefused(`${path} ${String(error)}`, back ?? NO_WAY_BACK);
+    throw new FolderRefused(`${path} is damaged: ${messageOf(error)}`, back ?? NO_WAY_BACK);
   }
 }
 
 export const NO_WAY_BACK =
-  "no earlier generation is left in this folder; berth restore FILE brings back a backup";
+  "this folder has no usable older state; restore a backup with berth restore FILE";
 
 /**
  * The one command that brings back the checkpoint before the damaged one, and what it would cost;
@@ -189,7 +192,7 @@ export async function wayBack(
 ): Promise<string | null> {
   for (const { number, path: kept } of generationsIn(disk, folder).toReversed()) {
     if (!(await isUsable(disk, folder, number, check))) continue;
-    return `cp -p ${quoted(kept)} ${quoted(path)} # nothing is lost, the journal has every change since`;
+    return `cp -p ${quoted(kept)} ${quoted(path)} # nothing is lost: the journal contains every change since`;
   }
   return null;
 }
@@ -214,16 +217,16 @@ async function isUsable(
 
 function damaged(folder: string, { path }: Numbered, { offset, seq }: Damage): FolderRefused {
   return new FolderRefused(
-    `${path} is damaged at byte ${offset}, where line ${seq} should stand; lines follow that were safe on disk`,
-    `berth restore FILE brings back a backup; or keep a copy of ${folder} and ask for help; nothing was changed`,
+    `${path} is damaged at byte ${offset}, where line ${seq} is expected; lines that were safely on disk follow`,
+    `restore a backup with berth restore FILE, or keep a copy of ${folder} and ask for help; nothing was changed`,
   );
 }
 
 function gap(folder: string, from: number, to: number | null): FolderRefused {
-  const lines = to === null ? `line ${from} on` : `lines ${from} to ${to}`;
+  const lines = to === null ? `everything from line ${from} on` : `lines ${from} to ${to}`;
   return new FolderRefused(
-    `the journal in ${folder} does not continue its state: ${lines} ${to === null ? "has" : "have"} no file (${join(folder, `journal-${from}.jsonl`)})`,
-    "put the missing file back, or bring back a backup with berth restore FILE; nothing was changed",
+    `the journal in ${folder} does not continue its state: ${lines} ${to === null ? "is" : "are"} missing (${join(folder, `journal-${from}.jsonl`)})`,
+    "put the missing file back, or restore a backup with berth restore FILE; nothing was changed",
   );
 }
 
@@ -231,6 +234,6 @@ function gap(folder: string, from: number, to: number | null): FolderRefused {
 function halfRestored(folder: string): FolderRefused {
   return new FolderRefused(
     `a restore of ${folder} was interrupted`,
-    "start the server: it finishes what was begun",
+    "start the server: it finishes the restore",
   );
 }

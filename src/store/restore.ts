@@ -94,12 +94,15 @@ function checkMove(
 ): void {
   if (retired === null) {
     throw new BackupRefused(
-      `${file} is a backup: its host has not given it up, and both would lend the same slots`,
-      "make it with berth move out on that host; or, if that host is lost, berth restore",
+      `${file} is a backup, not a moved site: its host still serves it, and both would grant the same slots`,
+      "create the file with berth move out on that host; or, if that host is lost, use berth restore",
     );
   }
   if (kind === "demo") {
-    throw new BackupRefused(`${file} is of a demo, which is not moved`, "berth demo begins anew");
+    throw new BackupRefused(
+      `${file} is of a demo, which cannot be moved`,
+      "start a new demo with berth demo",
+    );
   }
   if (there === null) return;
   if ("head" in there) {
@@ -109,14 +112,14 @@ function checkMove(
     // Somebody whose first try was interrupted must not look for another place to bring it to.
     if (same && state.restores.some(({ moved, seq }) => moved === true && seq === head.seq)) {
       throw new BackupRefused(
-        `${file} was moved in here before, and ${folder} goes on from it`,
-        "start the server, and do not bring the file in anywhere else",
+        `${file} was already moved in here, and ${folder} continues from it`,
+        "start the server, and do not move the file in anywhere else",
       );
     }
   }
   throw new BackupRefused(
-    `${folder} is in use by something else`,
-    "name an empty folder with --data DIR",
+    `${folder} already contains another site`,
+    "specify an empty folder with --data DIR",
   );
 }
 
@@ -142,20 +145,20 @@ function decide(
 ): number | null {
   if (retired !== null) {
     throw new BackupRefused(
-      `${file} was given up with berth move out: brought back as a backup it would serve nobody`,
-      "berth move in goes on with it",
+      `${file} was written by berth move out: restored as a backup it could not grant licenses`,
+      "use berth move in instead",
     );
   }
   if (there === null) return 0;
-  const hint = `berth restore --accept-loss goes on, and keeps what is in ${folder} now`;
+  const hint = `berth restore --accept-loss restores anyway and keeps the current contents of ${folder}`;
   if ("unreadable" in there) {
     if (acceptLoss) return null;
-    throw new BackupRefused(`what would be lost cannot be told: ${there.unreadable}`, hint);
+    throw new BackupRefused(`it is unknown which changes would be lost: ${there.unreadable}`, hint);
   }
   if (there.state.appliance !== appliance) {
     if (acceptLoss) return null;
     throw new BackupRefused(
-      `${folder} is appliance ${there.state.appliance} and ${file} is of ${appliance}`,
+      `${folder} is of appliance ${there.state.appliance}, but ${file} is of appliance ${appliance}`,
       hint,
     );
   }
@@ -164,7 +167,7 @@ function decide(
   if (acceptLoss) return since > 0 ? since : null;
   if (since <= 0 && there.head.auditSeq < record.from - 1) {
     throw new BackupRefused(
-      `whether ${file} continues what is in ${folder} cannot be told: its record begins later, with line ${record.from}`,
+      `cannot determine whether ${file} continues the contents of ${folder}: its audit log begins later, at line ${record.from}`,
       hint,
     );
   }
@@ -175,14 +178,14 @@ function decide(
     auditDamage?.missing.some(({ from, to }) => from <= end && end <= to) === true;
   if (since <= 0 && isGone) {
     throw new BackupRefused(
-      `whether ${file} continues what is in ${folder} cannot be told: its audit log lacks line ${end}`,
+      `cannot determine whether ${file} continues the contents of ${folder}: its audit log lacks line ${end}`,
       hint,
     );
   }
   throw new BackupRefused(
     since > 0
-      ? `${file} is older than ${folder}: ${since === 1 ? "a change" : `${since} changes`} since would be lost (from line ${head.seq + 1} on)`
-      : `${file} does not continue what is in ${folder}: they parted before line ${there.head.seq}`,
+      ? `${file} is older than ${folder}: ${since === 1 ? "1 change" : `${since} changes`} since then would be lost (from line ${head.seq + 1} on)`
+      : `${file} does not continue the contents of ${folder}: they differ from before line ${there.head.seq}`,
     hint,
   );
 }

@@ -33,8 +33,8 @@ export function needRoom(disk: Disk, folder: string, estimate: number, count: ()
   const needed = bytes + journalRoom(bytes);
   if (free >= needed) return;
   throw new NoRoom(
-    `the next checkpoint needs ${inMiB(needed)} on the disk of ${folder}, and there is room for ${inMiB(free)}`,
-    "make room there: until then the journal grows, and nothing is lost",
+    `the next checkpoint needs ${inMiB(needed)} on the disk of ${folder}, but only ${inMiB(free)} are free`,
+    "free space on that disk: until then the journal grows; nothing is lost",
   );
 }
 

@@ -101,7 +101,7 @@ export class SealedFile {
   /** Throws only what the disk throws. */
   #unseal(): Unsealed {
     const bytes = this.#disk.read(join(this.#folder, SEALED));
-    if (bytes === null) return notSet("absent", `${SEALED} is not there`);
+    if (bytes === null) return notSet("absent", `${SEALED} does not exist`);
     const key = this.#key();
     if (key === null) {
       return notSet("unusable", `${SEALED} cannot be opened: ${SEALING_KEY} is missing or damaged`);
@@ -158,7 +158,7 @@ function seal(credentials: Credentials, key: Uint8Array): Uint8Array {
 function unseal(bytes: Uint8Array, key: Uint8Array): Unsealed {
   const end = bytes.length - TAG_LENGTH;
   const start = 1 + NONCE_LENGTH;
-  if (end < start) return notSet("unusable", `${SEALED} is cut short`);
+  if (end < start) return notSet("unusable", `${SEALED} is incomplete`);
   if (bytes[0] !== VERSION) return notSet("unusable", `${SEALED} has an unknown version`);
   try {
     const nonce = bytes.subarray(1, start);
@@ -170,7 +170,7 @@ function unseal(bytes: Uint8Array, key: Uint8Array): Unsealed {
     return { apiKey, sharedKey, found: "opened", note: null };
   } catch {
     // Not even the reason: a parser's message quotes what it read.
-    return notSet("unusable", `${SEALED} was damaged or sealed with another key`);
+    return notSet("unusable", `${SEALED} was damaged or encrypted with another key`);
   }
 }
 

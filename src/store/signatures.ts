@@ -32,6 +32,6 @@ export async function refuseUnsigned(
   const path = join(folder, STATE);
   const where = installedBy.get(found.license ?? -1) ?? path;
   const back = await wayBack(disk, folder, path, check);
-  const backup = "berth restore FILE brings back a backup; nothing was changed";
+  const backup = "restore a backup with berth restore FILE; nothing was changed";
   throw new FolderRefused(`${where}: ${found.what}`, back ?? found.hint ?? backup);
 }

@@ -51,7 +51,7 @@ export class StateFormat {
       const why = error instanceof Error ? error.message : String(error);
       throw new MigrationFailed(
         `${path} has format ${this.#found} and cannot be written in format ${FORMAT}: ${why}`,
-        "make room on its disk, or look after it, and start again; nothing was changed",
+        "free disk space or check the disk, and start again; nothing was changed",
       );
     }
   }

@@ -142,6 +142,6 @@ const counterOf = ({ total, resetAt, counted }: Counter): Counter => ({
 });
 
 function found<T>(value: T | undefined): T {
-  if (value === undefined) throw new Error("a row names a license or feature that is not there");
+  if (value === undefined) throw new Error("a row names a license or feature that does not exist");
   return value;
 }

@@ -65,9 +65,9 @@ export async function applyRestore(
   } catch (error) {
     const what = isMove ? "move" : "restore";
     throw new RestoreUnfinished(
-      `the ${what} counts, but not everything is in its place in ${folder}: ${wordsOf(error)}`,
+      `the ${what} took effect, but not all files are in place in ${folder}: ${wordsOf(error)}`,
       isMove
-        ? "start the server here: it finishes the move; do not call the move off on the old host, and bring the file in nowhere else: two servers would lend the same slots"
+        ? "start the server here: it finishes the move; do not cancel the move on the old host, and do not move the file in anywhere else: two servers would grant the same slots"
         : "start the server: it finishes the restore",
     );
   }
@@ -108,8 +108,8 @@ export async function finishRestore(
     return await moveIn(disk, folder);
   } catch (error) {
     throw new RestoreUnfinished(
-      `an interrupted restore of ${folder} counts and cannot be finished yet: ${wordsOf(error)}`,
-      "look after the disk, then start the server: it finishes the restore",
+      `an interrupted restore of ${folder} took effect but cannot be finished yet: ${wordsOf(error)}`,
+      "check the disk, then start the server: it finishes the restore",
     );
   }
 }

@@ -64,7 +64,10 @@ export async function verify(
     if (audit_seq !== undefined) fresh.push([audit_seq, sum]);
   });
   if (replayed === null) {
-    throw new FolderRefused(`${folder} is not a data folder`, "name another one with --data DIR");
+    throw new FolderRefused(
+      `${folder} is not a data folder`,
+      "specify another folder with --data DIR",
+    );
   }
   const { snapshot, state, head, segments, torn } = replayed;
   identity(disk, folder, state.appliance);
@@ -112,7 +115,7 @@ async function leadsTo(
   const name = generationName(covers);
   const file = new StateFile(disk, folder, name);
   const kept = await file.read().catch((error: unknown) => {
-    throw unusable(file.path, String(error));
+    throw unusable(file.path, error instanceof Error ? error.message : String(error));
   });
   if (kept === null || covers > snapshot.covers.seq) return false;
   const state = decodeSnapshot(kept);
@@ -147,5 +150,5 @@ function isOfNewer(error: unknown): false {
 const unusable = (path: string, what: string): FolderRefused =>
   new FolderRefused(
     `${path} ${what}`,
-    "it is only kept to go back to: the next checkpoint replaces it",
+    "this older state is only a fallback: the next checkpoint replaces it",
   );

@@ -37,8 +37,8 @@ export function policyTerms(
   if (before === undefined || isReplacing || sameTerms(before.terms, terms)) return terms;
   const difference = documentDifference(before.terms, terms).join("; ");
   throw new DeskRefused(
-    `policy ${policyId} is on the ledger since ${before.at.slice(0, 10)} with other terms: ${difference}`,
-    "choose another --policy-id, or give --replace if no site has the earlier one",
+    `policy ${policyId} is in the ledger since ${before.at.slice(0, 10)} with other terms: ${difference}`,
+    "choose another --policy-id, or use --replace if no site has the earlier policy",
   );
 }
 
@@ -76,7 +76,7 @@ function checkPolicy(desk: Desk, { policy_id, terms }: Policy, document: string)
   if (isListed && newest.document !== document) {
     throw new DeskRefused(
       `policy ${policy_id} was replaced on ${newest.at.slice(0, 10)}`,
-      "give the newer policy of this id to the site and to --policy",
+      "use the newer policy with this id, both at the site and for --policy",
     );
   }
   return [];
@@ -106,22 +106,28 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
   const document = options.policy.replaceAll(/\s/g, "");
   const policy = await verifyPolicy(document, [desk.vendor]);
   if (!policy.ok) {
-    throw new DeskRefused(`the policy ${policy.fault}`, "make one: berth vendor policy");
+    throw new DeskRefused(`the policy ${policy.fault}`, "create one with berth vendor policy");
   }
   if (policy.value.key.x !== desk.key.x) {
     throw new DeskRefused(
       "the policy is signed with an earlier key of this vendor",
-      "make it anew: berth vendor policy",
+      "create it again with berth vendor policy",
     );
   }
   const activation = decodeActivation(options.activationCode);
   if (!activation.ok) {
     const { fault } = activation;
-    const where = fault.wrong === "row" ? `row ${fault.row} was misread` : "it has another length";
-    throw new DeskRefused(`that is not an activation code: ${where}`, "have it read out again");
+    const where = fault.wrong === "row" ? `row ${fault.row} was misread` : "its length is wrong";
+    throw new DeskRefused(
+      `this is not an activation code: ${where}`,
+      "ask the site to read it out again",
+    );
   }
   if (activation.value.weak && !options.allowWeakBinding) {
-    throw new DeskRefused("the appliance is bound weakly", "--allow-weak-binding goes on");
+    throw new DeskRefused(
+      "the appliance has a weak hardware binding",
+      "--allow-weak-binding accepts it",
+    );
   }
   const { appliance, nonce } = activation.value;
   const { policy_id } = policy.value.policy;
@@ -135,15 +141,15 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
     .issued()
     .filter((one) => one.appliance === appliance && one.request_id === nonce);
   for (const one of before) {
-    refuseGivenBack(desk, one, "have the site make a new activation code");
+    refuseGivenBack(desk, one, "ask the site to create a new activation code");
   }
   const policy_hash = sha256(document);
   const other = (one: Issued): boolean =>
     one.policy_hash !== policy_hash || !Bun.deepEquals(one.terms, terms);
   if (before.some(other)) {
     throw new DeskRefused(
-      "this activation code was confirmed already, with other terms",
-      "have the site make a new one",
+      "this activation code was already confirmed with other terms",
+      "ask the site to create a new one",
     );
   }
   // For another initialization code it is another answer, of which the site can use one at most.
@@ -163,7 +169,7 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
   const id = airgapLicenseId(rawKey(desk.key), license_key);
   const serial = options.serial ?? same[0]?.serial ?? nextSerial(desk, id, appliance);
   if (serial < 1 || serial > MOST_SERIAL) {
-    throw new DeskRefused(`the serial must be 1 to ${MOST_SERIAL}`, "leave it out");
+    throw new DeskRefused(`the serial must be from 1 to ${MOST_SERIAL}`, "omit --serial");
   }
   const code = await confirm(confirmed, { validUntil: options.validUntil, serial }, desk.key);
   const decoded = decodeConfirmation(code);
@@ -197,8 +203,8 @@ function nextSerial(desk: Desk, id: number, appliance: string): number {
   const elsewhere = issued.find((one) => one.appliance !== appliance);
   if (elsewhere !== undefined && !desk.ledger.isGivenBack(elsewhere)) {
     throw new DeskRefused(
-      "another appliance holds a license with this key",
-      "have that site give it back first, or say --serial N to go on all the same",
+      "another appliance has a license with this license key",
+      "ask that site to return it first, or use --serial N to continue anyway",
     );
   }
   return Math.max(0, ...issued.map(({ serial }) => serial)) + 1;

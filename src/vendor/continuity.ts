@@ -97,15 +97,15 @@ const totalIn = (seen: Seen | undefined, license: number): number | null =>
 
 function datedWrong({ created_at }: Request, last: Seen | undefined, now: Instant): string[] {
   const made = Date.parse(created_at);
-  if (Number.isNaN(made)) return ["the request does not say when it was made"];
+  if (Number.isNaN(made)) return ["the request has no creation time"];
   const dated = `the request is dated ${created_at}`;
-  if (made > now + DAY) return [`${dated}, ahead of this desk's clock by more than a day`];
+  if (made > now + DAY) return [`${dated}, more than a day ahead of this desk's clock`];
   const before = last?.created_at;
   const isEarlier = before !== undefined && made < Date.parse(before);
-  return isEarlier ? [`${dated}, before the one seen last (${before})`] : [];
+  return isEarlier ? [`${dated}, before the last request seen (${before})`] : [];
 }
 
-const COPY = "a copy may have been brought back";
+const COPY = "an old copy may have been restored";
 
 const fallen = (desk: Desk, request: Request, changes: readonly Change[]): string[] =>
   changes
@@ -113,7 +113,7 @@ const fallen = (desk: Desk, request: Request, changes: readonly Change[]): strin
     .filter(({ license_id }) => !mayFall(desk, request, license_id))
     .map(
       ({ license_id, total, lastTotal }) =>
-        `license ${license_id}: ${lastTotal} were counted at the request seen last, and only ${total} now; ${COPY}`,
+        `license ${license_id}: the consumption was ${lastTotal} at the last request seen and is only ${total} now; ${COPY}`,
     );
 
 /** It resets, it may be counted down, or it began anew after it was given back. */
@@ -138,7 +138,7 @@ function unrecorded(request: Request, last: Seen, changes: readonly Change[]): s
   const lines = request.audit.seq - last.audit_seq - requests;
   const risen = changes.filter(({ total, lastTotal }) => total > lastTotal);
   return risen.length > lines
-    ? ["more was counted since the request seen last, and the record has no line of it"]
+    ? ["the consumption grew since the last request seen, but the audit log has no line for it"]
     : [];
 }
 
@@ -167,12 +167,12 @@ function slower(
     const [grew, grewBefore] = [total - lastTotal, lastTotal - totalBefore];
     if (!isSlower(grew, grewBefore)) return [];
     return [
-      `license ${license_id}: ${grew} were counted in ${since} days, and ${grewBefore} in the ${beforeThat} days before; ${COPY}`,
+      `license ${license_id}: the consumption grew by ${grew} in ${since} days and by ${grewBefore} in the ${beforeThat} days before; ${COPY}`,
     ];
   });
   if (!isSlower(lines, linesBefore)) return counted;
   return [
-    `the record grew by ${lines} lines in ${since} days, and by ${linesBefore} in the ${beforeThat} days before; ${COPY}`,
+    `the audit log grew by ${lines} lines in ${since} days and by ${linesBefore} in the ${beforeThat} days before; ${COPY}`,
     ...counted,
   ];
 }
@@ -196,9 +196,9 @@ export const stillInstalled = (desk: Desk, request: Request): string[] =>
     // A request that the site made before it gave the license back lists it rightly.
     if (Date.parse(created_at) < Date.parse(receipt.removed_at ?? receipt.at)) return [];
     return [
-      `license ${license_id} was given back on ${receipt.at.slice(0, 10)}, and the request lists it ` +
-        "as installed: its receipt was made on a copy, or a backup was restored; the site would " +
-        "lend its slots and those of a new license",
+      `license ${license_id} was returned on ${receipt.at.slice(0, 10)}, but the request lists it ` +
+        "as installed: the receipt was created on a copy, or a backup was restored; the site would " +
+        "grant its slots and those of a new license",
     ];
   });
 
@@ -209,7 +209,7 @@ export function restoredSince(desk: Desk, request: Request): string[] {
     .filter(({ lineage }) => !known.has(lineage))
     .map(({ at, seq, replaced, moved }) => {
       if (moved === true) return `the site moved to another host on ${at}, at line ${seq}`;
-      const given = replaced === null ? "" : `; it had come to line ${replaced}`;
-      return `the site brought back a backup of line ${seq} on ${at}${given}`;
+      const given = replaced === null ? "" : `; before that it was at line ${replaced}`;
+      return `the site restored a backup of line ${seq} on ${at}${given}`;
     });
 }

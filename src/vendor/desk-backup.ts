@@ -75,12 +75,15 @@ export interface OpenedBackup {
 export function openDeskBackup(text: string): OpenedBackup {
   const backup = parseBackup(text);
   if (backup === null) {
-    throw new DeskRefused("the file is not a desk's backup", "berth vendor backup FILE makes one");
+    throw new DeskRefused(
+      "the file is not a backup of a desk",
+      "berth vendor backup FILE creates one",
+    );
   }
   const files = backup.files.map(({ name, content, sha256: sum }) => {
     const bytes = new Uint8Array(Buffer.from(content, "base64"));
     if (sha256(bytes) === sum) return { name, bytes };
-    throw new DeskRefused(`the backup is damaged at ${name}`, "take another copy of it");
+    throw new DeskRefused(`the backup is damaged at ${name}`, "use another copy of the backup");
   });
   return { vendor: backup.vendor, made_at: backup.made_at, files };
 }
@@ -111,10 +114,10 @@ function isFile(value: unknown): value is BackedUpFile {
  */
 export async function restoreDesk(disk: Disk, folder: string, backup: OpenedBackup): Promise<void> {
   if (disk.stat(folder) !== null && disk.list(folder).length > 0) {
-    throw new DeskRefused(`${folder} is not empty`, "name a new folder with --dir DIR");
+    throw new DeskRefused(`${folder} is not empty`, "specify a new folder with --dir DIR");
   }
   if (!backup.files.some(({ name }) => name === TRUST)) {
-    throw new DeskRefused(`the backup holds no ${TRUST}`, "take another backup of the desk");
+    throw new DeskRefused(`the backup does not contain ${TRUST}`, "use another backup of the desk");
   }
   const fresh = `${folder}.${randomBytes(8)}.new`;
   disk.makeFolder(fresh);

@@ -47,7 +47,7 @@ export class Desk implements DeskRecords {
   /** Before somebody thinks of a passphrase for it. */
   static refuseExisting(disk: Disk, folder: string): void {
     if (disk.stat(folder) === null || !hasKey(disk, folder)) return;
-    throw new DeskRefused(`${folder} is a desk already`, "name another folder with --dir DIR");
+    throw new DeskRefused(`${folder} is already a desk`, "specify another folder with --dir DIR");
   }
 
   static async make(
@@ -157,7 +157,9 @@ export class Desk implements DeskRecords {
     const { key, isWaiting } = await readCurrentKey(disk, folder, vendor, passphrase);
     refuseOtherKey(folder, vendor, key);
     if (isWaiting || chain.lost.length > 0) await finish(disk, folder, vendor, isWaiting);
-    const again = chain.lost.map(({ file }) => `${file} was lost: written again from the ledger`);
+    const again = chain.lost.map(
+      ({ file }) => `${file} was missing and was written again from the ledger`,
+    );
     return new Desk(vendor, key, ledger, [...ledger.notes, ...again]);
   }
 
@@ -171,26 +173,26 @@ export class Desk implements DeskRecords {
 }
 
 const changedMeanwhile = (): DeskRefused =>
-  new DeskRefused("another command changed this desk meanwhile", "run it again");
+  new DeskRefused("another command changed this desk in the meantime", "run the command again");
 
 function refuseOtherKey(folder: string, vendor: Vendor, key: PrivateKey): void {
   const id = idOf(key);
   if (!vendor.keys.some((one) => one.x === key.x)) {
     throw new DeskRefused(
       `the key in ${folder} is not in its trust document`,
-      "if a newer trust document was moved, copy it back; else bring back the key from a backup",
+      "if a newer trust document was moved, copy it back; otherwise restore the key from a backup",
     );
   }
   if (vendor.retired?.some((one) => one.key === id) === true) {
     throw new DeskRefused(
-      `the key in ${folder} (${id}) is retired, and signs nothing any more`,
-      "bring back the key that followed it from a backup",
+      `the key in ${folder} (${id}) is retired and can no longer sign`,
+      "restore the key that replaced it from a backup",
     );
   }
   if (vendor.keys[0]?.x !== key.x) {
     throw new DeskRefused(
       `the key in ${folder} (${id}) is not the current one of the newest trust document`,
-      "bring back the key that followed it from a backup",
+      "restore the key that replaced it from a backup",
     );
   }
 }

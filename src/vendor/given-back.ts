@@ -7,5 +7,5 @@ export function refuseGivenBack(desk: Desk, issued: Issued, hint: string): void 
   const receipt = desk.ledger.receiptOf(issued);
   if (receipt === null) return;
   const day = receipt.at.slice(0, 10);
-  throw new DeskRefused(`license ${issued.license_id} was given back on ${day}`, hint);
+  throw new DeskRefused(`license ${issued.license_id} was returned on ${day}`, hint);
 }

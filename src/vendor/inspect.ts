@@ -16,20 +16,19 @@ export interface Inspected {
 /** Shows what a document says, and whether the key that should have signed it did. */
 export async function inspect(document: string, desk: DeskRecords | null): Promise<Inspected> {
   const header = readHeader(document);
-  if (!header.ok)
-    throw new DeskRefused(`the file ${header.fault}`, "it should be one of our documents");
+  if (!header.ok) throw new DeskRefused(`the file ${header.fault}`, "it must be a Berth document");
   const { kind, kid } = header.value;
   const payload = unverifiedPayload(document);
   const fingerprint = fingerprintIn(kind, payload);
   const facts = { kind, kid, fingerprint, payload };
   const key = candidates(kind, payload, desk).find((one) => idOf(one) === kid);
   if (key === undefined) {
-    return { ...facts, verified: false, verdict: "signed by a key not known here" };
+    return { ...facts, verified: false, verdict: "signed by an unknown key" };
   }
   const verified = await verifyDocument(kind, document, key);
   // A thief's documents verify as the vendor's own do.
   const isRetired = desk?.vendor.retired?.some((one) => one.key === kid) === true;
-  const signer = isRetired ? `${kid}, a key that is retired` : kid;
+  const signer = isRetired ? `${kid}, a retired key` : kid;
   const verdict = verified.ok ? `verified, signed by ${signer}` : verified.fault;
   return { ...facts, verified: verified.ok, verdict };
 }

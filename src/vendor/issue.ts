@@ -58,8 +58,8 @@ export function prepareIssue(desk: Desk, options: IssueOptions): Prepared {
   // A renewal may end a license early; an answer that is over on arrival is a slip of the hand.
   if (request !== null && end !== null && Date.parse(end) <= now) {
     throw new DeskRefused(
-      `the license would be over since ${end}`,
-      "name a day to come with --valid-until",
+      `the license would already have ended on ${end}`,
+      "specify a future day with --valid-until",
     );
   }
   const notes = request === null ? [] : checkRequest(desk, request, options, rfc3339(now));
@@ -79,17 +79,17 @@ function sameAnswer(
   answered: Issued,
 ): Prepared {
   const { license_id, serial, terms } = answered;
-  refuseGivenBack(desk, answered, "ask the site for a new request, which gets a new license");
+  refuseGivenBack(desk, answered, "ask the site for a new request; it gets a new license");
   if (isSignedWithRetired(desk, answered)) {
     throw new DeskRefused(
-      "this request was answered with a key that is retired since; sites refuse that answer",
+      "this request was answered with a key that is now retired; sites refuse that license",
       "ask the site for a new request",
     );
   }
   const isOther = (options.licenseId ?? license_id) !== license_id;
   if (isOther || !changesNothing(desk, options, answered)) {
     throw new DeskRefused(
-      "this request was answered already, with other terms",
+      "this request was already answered with other terms",
       "ask the site for a new request, or renew with --renew",
     );
   }
@@ -159,12 +159,15 @@ function previous(desk: Desk, options: IssueOptions): Issued | null {
   if (wanted !== null) {
     const found = issued.find((one) => one.license_id === wanted);
     if (found === undefined) {
-      throw new DeskRefused(`no license ${wanted} is on the ledger`, "berth vendor list");
+      throw new DeskRefused(
+        `license ${wanted} is not in the ledger`,
+        "berth vendor list shows the licenses",
+      );
     }
     if (request !== null && found.appliance !== request.appliance) {
       throw new DeskRefused(
         `license ${wanted} belongs to another appliance`,
-        "have that site give it back first, or make another with --new",
+        "ask that site to return it first, or issue an additional license with --new",
       );
     }
     refuseGivenBack(
@@ -172,7 +175,7 @@ function previous(desk: Desk, options: IssueOptions): Issued | null {
       found,
       request === null
         ? "ask the site for a new request; berth vendor issue --request FILE makes a new license"
-        : "leave out --license-id, and the request gets a new license",
+        : "omit --license-id to issue a new license for the request",
     );
     return found;
   }
@@ -196,14 +199,14 @@ function previous(desk: Desk, options: IssueOptions): Issued | null {
   );
   if (elsewhere) {
     throw new DeskRefused(
-      "another appliance holds a license with this key",
-      "have that site give it back first, or make another with --new",
+      "another appliance has a license with this license key",
+      "ask that site to return it first, or issue an additional license with --new",
     );
   }
   if (candidates.size > 1) {
     throw new DeskRefused(
-      "several licenses of this product are on the ledger for this appliance",
-      "say which with --license-id ID, or make another with --new",
+      "the ledger has several licenses of this product for this appliance",
+      "choose one with --license-id ID, or issue an additional license with --new",
     );
   }
   return candidates.values().next().value ?? null;
@@ -215,7 +218,7 @@ function termsOf(desk: Desk, options: IssueOptions, before: Issued | null): Term
   if (before !== null && product !== before.terms.product) {
     throw new DeskRefused(
       `license ${before.license_id} is for ${before.terms.product}, not for ${product}`,
-      "a license of another product is a new one: --request FILE --new",
+      "for another product, issue a new license: --request FILE --new",
     );
   }
   const license_key = keyOf(options) ?? before?.terms.license_key ?? null;
@@ -224,15 +227,17 @@ function termsOf(desk: Desk, options: IssueOptions, before: Issued | null): Term
 }
 
 const FORKED =
-  "the site's record does not continue the one seen last: a restored copy, or a cloned machine";
+  "the site's audit log does not continue the last one seen: it is a restored copy or a cloned machine";
 
 /** What an answer must not be given to, unless somebody says so. */
 function checkRequest(desk: Desk, request: Request, options: IssueOptions, at: string): Entry[] {
   const hardware = request.hardware as readonly Frozen[];
   if (hardware.length === 0 || (isWeak(hardware) && !options.allowWeakBinding)) {
     throw new DeskRefused(
-      "the appliance is bound weakly: fewer than two parts of its hardware can be told",
-      hardware.length === 0 ? "run it where its hardware shows" : "--allow-weak-binding goes on",
+      "the appliance has a weak hardware binding: fewer than two components can be identified",
+      hardware.length === 0
+        ? "run the server on a machine whose hardware can be identified"
+        : "--allow-weak-binding accepts it",
     );
   }
   const seen = seenNow(desk, request, at);
@@ -241,10 +246,10 @@ function checkRequest(desk: Desk, request: Request, options: IssueOptions, at: s
   if (!isForked && installed.length === 0) return [seen];
   const { appliance, request_id } = request;
   if (options.acceptFork === null) {
-    const giveBack = "have the site remove it again and make a new request; ";
+    const giveBack = "ask the site to remove it again and create a new request; ";
     throw new DeskRefused(
       [...(isForked ? [FORKED] : []), ...installed].join("; "),
-      `${installed.length === 0 ? "" : giveBack}--accept-fork "REASON" goes on and is put on the ledger`,
+      `${installed.length === 0 ? "" : giveBack}--accept-fork "REASON" accepts it and records the reason in the ledger`,
     );
   }
   return [{ type: "forked", at, appliance, request_id, reason: options.acceptFork }, seen];
@@ -259,13 +264,13 @@ interface Bound {
 function bindingOf(request: Request | null, before: Issued | null): Bound {
   const from = request ?? before;
   if (from === null) {
-    throw new DeskRefused("there is nothing to answer", "give --request or --renew");
+    throw new DeskRefused("there is no request to answer", "use --request or --renew");
   }
   const { appliance, jwk, hardware_id } = from;
   if (jwk === null) {
     throw new DeskRefused(
-      "that license went out as a code, and no key of the appliance is on the ledger",
-      "berth vendor confirm answers its next activation code",
+      "this license was issued as a code, and the ledger has no key of the appliance",
+      "confirm its next activation code with berth vendor confirm",
     );
   }
   return { appliance, jwk, hardware_id };

@@ -57,18 +57,20 @@ export async function readKey(
   const plain = textIn(disk, paths.plain);
   if (plain !== null) return parsed(plain);
   const locked = textIn(disk, paths.locked);
-  if (locked === null) throw new DeskRefused("the vendor's key file is missing", "bring it back");
+  if (locked === null)
+    throw new DeskRefused("the vendor's key file is missing", "restore it from a backup");
   if (passphrase === null) {
-    throw new DeskRefused("the vendor's key is under a passphrase", "give --passphrase-file FILE");
+    throw new DeskRefused("the vendor's key is encrypted", "use --passphrase-file FILE");
   }
   const text = await unlockKey(locked, passphrase);
   if (text !== null) return parsed(text);
-  throw new DeskRefused("the passphrase does not open the vendor's key", "check the passphrase");
+  throw new DeskRefused("the passphrase of the vendor's key is wrong", "check the passphrase");
 }
 
 function parsed(text: string): PrivateKey {
   const key = parseKeyText(text);
-  if (key === null) throw new DeskRefused("the vendor's key file is damaged", "bring it back");
+  if (key === null)
+    throw new DeskRefused("the vendor's key file is damaged", "restore it from a backup");
   return key;
 }
 
@@ -103,7 +105,10 @@ export async function readCurrentKey(
   }
   const key = await readKey(disk, folder, passphrase, id);
   if (idOf(key) === id) return { key, isWaiting: true };
-  throw new DeskRefused(`the file of the key ${id} holds the key ${idOf(key)}`, "bring it back");
+  throw new DeskRefused(
+    `the file of the key ${id} contains the key ${idOf(key)}`,
+    "restore it from a backup",
+  );
 }
 
 /** Whether the file with the names of the current key holds the key before it, or is not there. */

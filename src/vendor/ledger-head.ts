@@ -45,12 +45,12 @@ export function lossSinceHead(
   const head = readHead(disk, folder);
   if (head === null || head.lines < 1) return null;
   if (lines.length < head.lines) {
-    return `${LEDGER} has ${lines.length} of its ${head.lines} lines`;
+    return `${LEDGER} has only ${lines.length} of its ${head.lines} lines`;
   }
   return lines[head.lines - 1]?.sum === head.sum
     ? null
-    : `${LEDGER} line ${head.lines} is not the one that was written`;
+    : `${LEDGER} line ${head.lines} was changed after it was written`;
 }
 
 export const LOSS_HINT =
-  "bring ledger.jsonl back from a backup; to go on without the lost lines, remove ledger.head";
+  "restore ledger.jsonl from a backup; to continue without the lost lines, delete ledger.head";

@@ -71,8 +71,8 @@ export function unchainedNote(lines: readonly LedgerLine[]): string | null {
   if (numbers.length === 0) return null;
   const more = numbers.length > MOST_NAMED ? ` and ${numbers.length - MOST_NAMED} more` : "";
   const which = `${numbers.slice(0, MOST_NAMED).join(", ")}${more}`;
-  const what = numbers.length === 1 ? `line ${which} holds` : `lines ${which} hold`;
-  return `${LEDGER} ${what} no hash of the line before: an older version of berth added them, or something else changed the file`;
+  const what = numbers.length === 1 ? `line ${which} has` : `lines ${which} have`;
+  return `${LEDGER} ${what} no hash of the previous line: an older version of berth added them, or another program changed the file`;
 }
 
 /** The trust documents that the ledger knows of, oldest first, without damaged lines. */

@@ -96,7 +96,7 @@ export interface PolicySigned {
 export type Entry = Issued | Seen | Forked | Received | TrustSigned | PolicySigned;
 
 const busy = (): DeskRefused =>
-  new DeskRefused("another command is writing to this desk", "run it again");
+  new DeskRefused("another command is writing to this desk", "run the command again");
 
 /**
  * What the desk did, only ever added to: a line is on disk before anything leaves the desk. Each
@@ -140,7 +140,7 @@ export class Ledger {
       const torn = now.subarray(whole.length);
       if (torn.length === 0) return new Ledger(disk, path, now, []);
       const kept = `${path}.${whole.length}.torn`;
-      const note = `${path} ended in an interrupted write: its ${torn.length} bytes are now in ${kept}`;
+      const note = `${path} ended in an interrupted write; its ${torn.length} bytes were moved to ${kept}`;
       const ledger = new Ledger(disk, path, whole, [note]);
       await replaceFile(disk, kept, torn);
       await replaceFile(disk, path, whole);
@@ -235,7 +235,7 @@ export class Ledger {
 function read(disk: Disk, path: string): Uint8Array {
   const bytes = disk.read(path);
   if (bytes !== null) return bytes;
-  throw new DeskRefused(`${path} is missing`, "bring it back from a backup");
+  throw new DeskRefused(`${path} is missing`, "restore it from a backup");
 }
 
 /** While no other command writes to the desk's folder. */
@@ -264,5 +264,5 @@ function parseLines(path: string, bytes: Uint8Array) {
 const damaged = (path: string, line: number, what: string): DeskRefused =>
   new DeskRefused(
     `${path} ${what} at line ${line}`,
-    "bring it back from a backup; something else than berth wrote to it",
+    "restore it from a backup; another program than berth wrote to it",
   );

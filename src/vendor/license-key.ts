@@ -5,8 +5,8 @@ import { DeskRefused } from "./refusal.ts";
 export function readableKey(key: string): string {
   if (isReadableKey(key)) return key.normalize("NFC");
   throw new DeskRefused(
-    `the license key ${key} holds characters or spaces that cannot be seen`,
-    "say which key is meant with --license-key K, letter by letter",
+    `the license key ${key} contains invisible characters or spaces`,
+    "specify the exact key with --license-key KEY",
   );
 }
 

@@ -9,7 +9,7 @@ import { DeskRefused } from "./refusal.ts";
 export async function receive(desk: DeskRecords, document: string, now: Instant): Promise<Receipt> {
   const verified = await verifyReceipt(document);
   if (!verified.ok) {
-    throw new DeskRefused(`the receipt ${verified.fault}`, "ask the site for it again");
+    throw new DeskRefused(`the receipt ${verified.fault}`, "ask the site to send it again");
   }
   const { appliance, vendor, license_id, serial, total_consumptions, removed_at } = verified.value;
   const issued = desk.ledger
@@ -19,14 +19,14 @@ export async function receive(desk: DeskRecords, document: string, now: Instant)
   // A renewal that answers no request does not hinder: the site cannot install it any more.
   if (newest > serial) {
     throw new DeskRefused(
-      `serial ${newest} of this license is out, and the receipt is for serial ${serial}`,
-      "have the site install that one, or the answer to a new request, and give that back",
+      `the newest serial of this license is ${newest}, but the receipt is for serial ${serial}`,
+      "ask the site to install that serial, or the answer to a new request, and return it",
     );
   }
   if (issued.length === 0 || vendor !== desk.vendor.vendor) {
     throw new DeskRefused(
-      "no such license of this desk went to that appliance",
-      "berth vendor list",
+      "this desk issued no such license to that appliance",
+      "berth vendor list shows the licenses",
     );
   }
   const again = desk.ledger

@@ -90,11 +90,11 @@ export async function readTrustChain(disk: Disk, folder: string): Promise<TrustC
 
 function noTrust(disk: Disk, folder: string): DeskRefused {
   if (disk.stat(folder) === null || !hasKey(disk, folder)) {
-    return new DeskRefused(`${folder} is not a desk`, "berth vendor init makes one");
+    return new DeskRefused(`${folder} is not a desk`, "create one with berth vendor init");
   }
   return new DeskRefused(
     `${join(folder, TRUST)} is missing`,
-    "copy it back from a backup, or from a site or medium that it was handed out to",
+    "copy it back from a backup, or from a site or medium that it was distributed to",
   );
 }
 
@@ -110,7 +110,7 @@ function lostAfter(before: Vendor, signed: readonly TrustSigned[]): LostDocument
   if (line?.document === undefined) return null;
   const { document } = line;
   return line.key === before.vendor
-    ? { file: TRUST, document, what: `is older than the ledger says: ${AGAIN}` }
+    ? { file: TRUST, document, what: `is older than in the ledger: ${AGAIN}` }
     : { file: successorName(version), document, what: `is missing: ${AGAIN}` };
 }
 
@@ -122,19 +122,19 @@ function faultOf(vendor: Vendor, signed: readonly TrustSigned[]): TrustChainFaul
   if (newest.version === vendor.version) {
     if (newest.key === idOf(current)) return null;
     return {
-      what: `the newest trust document names another current key than the ledger: ${idOf(current)}, and not ${newest.key}`,
-      hint: "bring the document and the key back from a backup of this desk",
+      what: `the newest trust document has another current key than the ledger: ${idOf(current)} instead of ${newest.key}`,
+      hint: "restore the document and the key from a backup of this desk",
     };
   }
   const next = vendor.version + 1;
   const isFirst = lineOf(signed, next)?.key === vendor.vendor;
   return isFirst
     ? {
-        what: `${TRUST} is older than the ledger says: version ${vendor.version}, and not ${next}`,
-        hint: "copy the newer one back from a backup, or from where it was handed out",
+        what: `${TRUST} is older than in the ledger: version ${vendor.version} instead of ${next}`,
+        hint: "copy the newer one back from a backup, or from a site that has it",
       }
     : {
         what: `${successorName(next)} is missing`,
-        hint: "copy it back from where it was moved",
+        hint: "copy it back from the folder it was moved to",
       };
 }

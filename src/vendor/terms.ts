@@ -44,11 +44,11 @@ export function applyChanges(
   changes: TermsChanges,
 ): TermsDocument {
   const product = changes.product ?? before?.product;
-  if (product === undefined) throw new DeskRefused("no product is named", "say --product CODE");
+  if (product === undefined) throw new DeskRefused("no product is specified", "use --product CODE");
   if (!desk.vendor.products.includes(product)) {
     throw new DeskRefused(
-      `${product} is not among this vendor's products`,
-      `it may license: ${desk.vendor.products.join(", ")}`,
+      `${product} is not a product of this vendor`,
+      `its products: ${desk.vendor.products.join(", ")}`,
     );
   }
   const base = { ...DEFAULTS, product_name: product, ...before, product };
@@ -63,7 +63,7 @@ export function applyChanges(
   const { start, valid_until } = terms;
   if (start !== null && valid_until !== null && Date.parse(start) >= Date.parse(valid_until)) {
     throw new DeskRefused(
-      `the license would end ${valid_until}, before it begins ${start}`,
+      `the license would end on ${valid_until}, before it starts on ${start}`,
       "check --start and --valid-until",
     );
   }
@@ -72,8 +72,8 @@ export function applyChanges(
   // Only what is said now: a license of an earlier version that is like this can be renewed.
   if (changes.license_type === "consumption" && !counts) {
     throw new DeskRefused(
-      "a consumption license counts something, and this one nothing",
-      "--consumptions N says how much may be counted, or unlimited",
+      "a consumption license must have a maximum consumption",
+      "set it with --consumptions N, or --consumptions unlimited",
     );
   }
   return checked({ ...terms, license_type });
@@ -91,12 +91,15 @@ function typeWith(
   }
   const needsEnd = license_type === "time-limited" || license_type === "subscription";
   if (needsEnd && valid_until === null) {
-    throw new DeskRefused(`a ${license_type} license needs an end`, "--valid-until 2027-12-31");
+    throw new DeskRefused(
+      `a ${license_type} license requires an end date`,
+      "--valid-until 2027-12-31",
+    );
   }
   if (isNamed && license_type === "perpetual" && valid_until !== null) {
     throw new DeskRefused(
-      `a perpetual license has no end, and this one would end ${valid_until}`,
-      "leave out --license-type for a time-limited one, or give --valid-until never",
+      `a perpetual license has no end date, but this one would end on ${valid_until}`,
+      "omit --license-type for a time-limited license, or use --valid-until never",
     );
   }
   return license_type;
@@ -111,12 +114,12 @@ function checked(terms: TermsDocument): TermsDocument {
   const bytes = Buffer.byteLength(JSON.stringify(terms));
   if (bytes > MOST_BYTES) {
     throw new DeskRefused(
-      `the terms have ${bytes} bytes, and a license has room for ${MOST_BYTES}`,
-      "shorten the metadata, or sell fewer features in one license",
+      `the terms have ${bytes} bytes, but a license holds at most ${MOST_BYTES}`,
+      "shorten the metadata, or put fewer features into one license",
     );
   }
   if (decodeTerms(terms) === null) {
-    throw new DeskRefused("the terms are not valid", "check their days and feature codes");
+    throw new DeskRefused("the terms are not valid", "check the dates and feature codes");
   }
   return terms;
 }
@@ -139,8 +142,8 @@ function featuresWith(
   for (const code of without) {
     if (features.has(code)) continue;
     const known = [...features.keys()].join(", ");
-    const hint = known === "" ? "it has none" : `its features are: ${known}`;
-    throw new DeskRefused(`the license has no feature ${code} to take away`, hint);
+    const hint = known === "" ? "it has no features" : `its features are: ${known}`;
+    throw new DeskRefused(`the license has no feature ${code} to remove`, hint);
   }
   return [...features.values()].filter(({ code }) => !without.includes(code));
 }
@@ -167,8 +170,8 @@ function floatingWith(
   const { slots = before?.slots, timeout_minutes } = changes;
   if (slots === undefined) {
     throw new DeskRefused(
-      `feature ${code} has no slots that could have a timeout`,
-      `say how many: --feature ${code}:slots=N:timeout=MINUTES`,
+      `feature ${code} has no slots, so it cannot have a timeout`,
+      `set the slots too: --feature ${code}:slots=N:timeout=MINUTES`,
     );
   }
   const kept = before?.timeout_minutes ?? DEFAULT_TIMEOUT;
@@ -190,8 +193,8 @@ function consumptionWith(
         ? ["the license", "--consumptions N"]
         : [code, `--feature ${code}:consumptions=N`];
     throw new DeskRefused(
-      `${what} counts no consumptions that could have overages, a period or a negative count`,
-      `say how many: ${how}, or unlimited`,
+      `${what} does not count consumption, so it cannot have overages, a period or negative consumption`,
+      `set a maximum: ${how}, or unlimited`,
     );
   }
   const kept = before ?? { overages: 0, negative: false, period: null };
@@ -207,6 +210,6 @@ const complete = (terms: TermsDocument): TermsDocument => ({ ...DEFAULTS, ...ter
 /** What the second document changes of the first, one text for each term. */
 export function documentDifference(before: TermsDocument, after: TermsDocument): string[] {
   const [from, to] = [decodeTerms(complete(before)), decodeTerms(complete(after))];
-  if (from === null || to === null) throw new Error("terms on the ledger cannot be read");
+  if (from === null || to === null) throw new Error("the terms in the ledger cannot be read");
   return termsDifference(from, to);
 }

@@ -7,8 +7,8 @@ import { DeskRefused } from "./refusal.ts";
 export function refuseAnotherKey({ keys }: Vendor): void {
   if (keys.length < MOST_KEYS) return;
   throw new DeskRefused(
-    `a desk has at most ${MOST_KEYS} keys, and this one has ${keys.length}`,
-    "sites need each of them for installed licenses: make a new desk with berth vendor init",
+    `a desk can have at most ${MOST_KEYS} keys, and this one has ${keys.length}`,
+    "sites need all of them for installed licenses: create a new desk with berth vendor init",
   );
 }
 
@@ -19,7 +19,10 @@ export async function signReadableTrust(
   before: Vendor | null,
 ): Promise<string> {
   if (vendor.products.length > MOST_PRODUCTS) {
-    throw new DeskRefused(`a desk has at most ${MOST_PRODUCTS} products`, "make another desk");
+    throw new DeskRefused(
+      `a desk can have at most ${MOST_PRODUCTS} products`,
+      "create another desk",
+    );
   }
   if ([vendor.name, ...vendor.products].some((text) => text.length > LONGEST_NAME)) {
     throw new DeskRefused(
@@ -31,7 +34,7 @@ export async function signReadableTrust(
   const verified = await verifyTrust(document, () => before);
   if (verified.ok) return document;
   throw new DeskRefused(
-    `the trust document would not be accepted by any site: it ${verified.fault}`,
-    "a document has room for 48 KiB: choose fewer products, or shorter codes",
+    `sites would not accept the trust document: it ${verified.fault}`,
+    "a document holds at most 48 KiB: use fewer products or shorter codes",
   );
 }

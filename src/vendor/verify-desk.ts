@@ -104,7 +104,7 @@ function keyFileFaults(disk: Disk, folder: string, vendor: Vendor | null): DeskF
   return ids.flatMap((id) => {
     const [plain, locked] = KEY_FILES.map((name) => (id === null ? name : `${id}.${name}`));
     const isBoth = [plain, locked].every((name) => disk.stat(join(folder, name ?? "")) !== null);
-    const problem = `is there without a passphrase beside ${locked}: run berth vendor passphrase again`;
+    const problem = `exists without a passphrase beside ${locked}: run berth vendor passphrase again`;
     return isBoth ? [{ location: plain ?? "", problem }] : [];
   });
 }
@@ -117,11 +117,11 @@ function leftOverKeys(disk: Disk, folder: string, vendor: Vendor | null): string
     ...disk
       .list(folder)
       .filter((name) => /vendor\.jw[ek]\.new$/.test(name))
-      .map((name) => `${name} is left over from an interrupted command: it may be removed`),
+      .map((name) => `${name} is left over from an interrupted command: it can be deleted`),
     ...unnamed.flatMap((id) =>
       KEY_FILES.map((name) => `${id}.${name}`)
         .filter((name) => disk.stat(join(folder, name)) !== null)
-        .map((name) => `${name} is a key that no trust document of this desk names`),
+        .map((name) => `${name} is a key that is in no trust document of this desk`),
     ),
   ];
 }
@@ -142,7 +142,7 @@ async function verifyLedger(disk: Disk, folder: string, vendor: Vendor | null) {
     if (wrong !== null && wrong !== UNCHECKED) faults.push({ location, problem: wrong });
   }
   if (torn > 0) {
-    const problem = `ends in an interrupted write of ${torn} bytes; the next command sets it aside`;
+    const problem = `ends in an interrupted write of ${torn} bytes; the next command moves it to another file`;
     faults.push({ location: LEDGER, problem });
   }
   const loss = found && lossSinceHead(disk, folder, lines);
@@ -151,7 +151,7 @@ async function verifyLedger(disk: Disk, folder: string, vendor: Vendor | null) {
   const unknown =
     vendor === null || vendor.version === 1 || isKnown
       ? null
-      : `the ledger has no line about version ${vendor.version} of the trust document: an older version of berth signed it, or lines are lost`;
+      : `the ledger has no line for version ${vendor.version} of the trust document: an older version of berth signed it, or lines are lost`;
   const notes = [unchainedNote(lines), unknown].filter((note) => note !== null);
   const unchained = lines.filter(({ isChained }) => !isChained).length;
   return {
@@ -170,7 +170,7 @@ type Found = string | typeof UNCHECKED | null;
 
 async function fileFault(entry: Issued, vendor: Vendor): Promise<Found> {
   const verified = await verifyLicense(entry.document, [vendor]);
-  if (!verified.ok) return `holds a license that ${verified.fault}`;
+  if (!verified.ok) return `contains a license that ${verified.fault}`;
   const { license } = verified.value;
   const differing = [
     ...(["license_id", "serial", "appliance", "hardware_id", "request_id"] as const).filter(
@@ -181,18 +181,18 @@ async function fileFault(entry: Issued, vendor: Vendor): Promise<Found> {
   ];
   return differing.length === 0
     ? null
-    : `differs from the license that it holds: ${differing.join(", ")}`;
+    : `differs from the license that it contains: ${differing.join(", ")}`;
 }
 
 async function codeFault(entry: Issued, vendor: Vendor): Promise<Found> {
   const code = decodeConfirmation(entry.document);
-  if (!code.ok) return "holds a confirmation code that cannot be read";
+  if (!code.ok) return "contains a confirmation code that cannot be read";
   const { policy_hash, terms, appliance, hardware_id, request_id, serial } = entry;
   if (policy_hash === undefined) return UNCHECKED;
   const isEnd =
     code.value.validUntil === null || isSameTime(terms.valid_until, code.value.validUntil);
   if (code.value.serial !== serial || !isEnd) {
-    return "differs from the confirmation code that it holds: serial or valid_until";
+    return "differs from the confirmation code that it contains: serial or valid_until";
   }
   for (const key of vendor.keys) {
     for (const weak of [false, true]) {
@@ -209,7 +209,7 @@ async function codeFault(entry: Issued, vendor: Vendor): Promise<Found> {
   }
   // Lines of an older version leave out the initialization code, which is part of what is signed.
   if (entry.initialization_code === undefined) return UNCHECKED;
-  return "holds a confirmation code that this vendor did not sign for what it says";
+  return "contains a confirmation code that this vendor did not sign for these terms";
 }
 
 const isSameTime = (text: string | null, at: number): boolean =>

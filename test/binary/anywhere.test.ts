@@ -234,7 +234,7 @@ test.skipIf(!isRoot || Bun.which("setpriv") === null)(
     chownSync(data, 0, 0);
     const refused = await ran(["serve", ...LISTEN], around);
     expect(refused.code).toBe(1);
-    expect(refused.stderr).toContain("berth: hint: run it with sudo\n");
+    expect(refused.stderr).toContain("berth: hint: run the command with sudo\n");
   },
 );
 

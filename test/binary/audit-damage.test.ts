@@ -182,7 +182,7 @@ describe("a newest audit file that is gone", () => {
     expect(said).not.toContain("bug in berth");
     expect(said).toMatch(/^berth: error: stopped, but state\.json in .* is not up to date: /m);
     expect(said).toContain(`${file} has 0 bytes`);
-    expect(said).toMatch(/^berth: hint: nothing that was answered is lost.*berth audit repair$/m);
+    expect(said).toMatch(/^berth: hint: no acknowledged change is lost.*berth audit repair$/m);
     await done(folder, "audit", "repair", "--accept-gap", "gone", "--yes");
     await done(folder, "verify");
     const again = await servedSite([], folder);

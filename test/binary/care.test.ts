@@ -107,7 +107,7 @@ describe("berth backup", () => {
     expect([code, err]).toEqual([0, ""]);
     expect(out).toMatch(new RegExp(`^checked +${path}\ncreated +\\S+Z by berth `));
     expect(out).toEndWith(
-      `\n\n${path} is written and checked. It holds the appliance's key: keep it safe.\n`,
+      `\n\n${path} is written and checked. It contains the appliance's key: keep it safe.\n`,
     );
   });
 
@@ -120,7 +120,7 @@ describe("berth backup", () => {
     expect(refused).toEqual({
       code: 1,
       out: "",
-      err: `berth: error: ${path} is there already\nberth: hint: name a new file; backups are not replaced\n`,
+      err: `berth: error: ${path} already exists\nberth: hint: choose a new file name; backups are not overwritten\n`,
     });
     expect(readFileSync(path, "utf8")).toBe("an older one");
   });
@@ -150,7 +150,7 @@ describe("berth restore", () => {
     expect([code, out]).toEqual([1, ""]);
     const [said, hint] = err.split("\n");
     expect(said).toStartWith(`berth: error: ${folder} is in use by process ${server.pid} (`);
-    expect(hint).toBe("berth: hint: stop that process, or name another folder with --data DIR");
+    expect(hint).toBe("berth: hint: stop that process, or specify another folder with --data DIR");
     expect(await usersOf(server)).toEqual(["ada", "bob", "cem"]);
   });
 
@@ -164,7 +164,7 @@ describe("berth restore", () => {
       out: "",
       err:
         `berth: error: ${file} is older than ${folder}: 2 changes since would be lost (from line 6 on)\n` +
-        `berth: hint: berth restore --accept-loss goes on, and keeps what is in ${folder} now\n`,
+        `berth: hint: berth restore --accept-loss restores anyway and keeps the current contents of ${folder}\n`,
     });
     expect(contentsOf(folder)).toEqual({ ...before, lock: expect.anything() });
   });
@@ -174,14 +174,14 @@ describe("berth restore", () => {
     await server.stop();
     const before = contentsOf(folder);
     const { code, out, err } = berth("restore", file, "--data", folder, "--accept-loss");
-    expect([code, err]).toEqual([0, "berth: warning: lost: 2 changes\n"]);
+    expect([code, err]).toEqual([0, "berth: warning: 2 changes lost\n"]);
     const kept = readdirSync(folder).filter((name) => STAMP.test(name));
     expect(kept).toHaveLength(1);
     const replaced = join(folder, kept[0] ?? "");
     expect(out).toContain(
-      `\n\n${folder} holds the backup now.\n` +
-        "This restore is in the audit log, and the vendor sees it with the next request.\n" +
-        `What was there is kept in ${replaced}.\n`,
+      `\n\nThe backup is restored in ${folder}.\n` +
+        "The restore is recorded in the audit log, and the next license request reports it to the vendor.\n" +
+        `The previous contents are in ${replaced}.\n`,
     );
     for (const [name, held] of Object.entries(contentsOf(replaced)))
       expect(held).toBe(before[name] ?? "");
@@ -252,12 +252,14 @@ describe("berth verify", () => {
     expect([code, err]).toEqual([0, ""]);
     expect(out.replaceAll(/ {2,}/g, "  ").split("\n")).toEqual([
       `checked  ${folder}`,
-      expect.stringMatching(/^appliance {2}\S{16} \(site\); its key fits$/),
-      expect.stringMatching(/^state {2}checksum fits; 1 license, 3 registrations; up to line 7$/),
-      "journal  nothing since that state",
+      expect.stringMatching(/^appliance {2}\S{16} \(site\); its key matches$/),
+      expect.stringMatching(
+        /^state {2}checksum matches; 1 license, 3 registrations; up to line 7$/,
+      ),
+      "journal  no lines since that state",
       "audit log  lines 1 to 7 in 1 file, chained",
-      expect.stringMatching(/^chain ends {2}line 7 of the record, [0-9a-f]{64}$/),
-      "older state  state-4.json leads to this state",
+      expect.stringMatching(/^chain ends {2}line 7 of the audit log, [0-9a-f]{64}$/),
+      "older state  state-4.json and the journal lead to this state",
       "",
     ]);
     expect(contentsOf(folder)).toEqual(before);
@@ -293,7 +295,7 @@ describe("berth verify", () => {
       const { code, out, err } = berth(...words);
       expect([code, out]).toEqual([1, ""]);
       expect(err).toStartWith(`berth: error: ${file} is damaged`);
-      expect(err).toEndWith("\nberth: hint: take another backup file\n");
+      expect(err).toEndWith("\nberth: hint: use another backup file\n");
     }
     expect(existsSync(folder)).toBe(false);
   });

@@ -120,11 +120,11 @@ describe("vendor issue", () => {
     const ahead = new Date(Date.now() + 3 * 86_400_000).toISOString();
     await signAgain(site.folder, request, (payload) => ({ ...payload, created_at: ahead }));
     const said = berth(...vendor.issuing(request, "--json"));
-    const warning = `the request is dated ${ahead}, ahead of this desk's clock by more than a day`;
+    const warning = `the request is dated ${ahead}, more than a day ahead of this desk's clock`;
     expect([said.code, said.err]).toEqual([0, `berth: warning: ${warning}\n`]);
     expect(JSON.parse(said.out)).toMatchObject({ serial: 1, warnings: [warning] });
     expect(doneJson(...vendor.issuing(site.request(), "--slots", "2"))).toMatchObject({
-      warnings: [expect.stringContaining("before the one seen last") as string],
+      warnings: [expect.stringContaining("before the last request seen") as string],
     });
   });
 
@@ -147,7 +147,7 @@ describe("vendor issue", () => {
     }));
     const refused = berth(...vendor.issuing(request, "--slots", "3"));
     expect([refused.code, refused.out]).toEqual([1, ""]);
-    expect(refused.err).toContain("does not continue the one seen last");
+    expect(refused.err).toContain("does not continue the last one seen");
     expect(refused.err).toContain("--accept-fork");
   });
 });

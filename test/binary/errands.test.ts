@@ -119,7 +119,7 @@ describe("what the commands tell, the routes tell", () => {
     expect(checks(reply)).toEqual(checks(said));
     const found = new Map(reply.findings.map((one) => [one.check, one.finding]));
     expect(found.get(`port ${new URL(site.server.url).port}`)).toBe(`served on ${listen}`);
-    expect(found.get("service")).toBe("started by hand");
+    expect(found.get("service")).toBe("running, but not as a service");
   });
 
   test("berth verify, of a whole folder and of a damaged one", async () => {

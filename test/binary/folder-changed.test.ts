@@ -101,7 +101,7 @@ describe("when the lock file is removed under a server", () => {
     const { storage } = (await (await fetch(`${server.url}/api/admin/v1/status`)).json()) as {
       storage: { recovery_notes: string[] };
     };
-    expect(storage.recovery_notes).toEqual([`${path} was removed or replaced, and was made again`]);
+    expect(storage.recovery_notes).toEqual([`${path} was removed or replaced, and was created again`]);
     expect(await server.stop()).toBe(0);
   });
 });
@@ -115,9 +115,9 @@ describe("when the journal is removed under a server", () => {
     expect([...answers].filter((status) => ![200, 503, null].includes(status))).toEqual([]);
     expect(await site.server.exited).toBe(1);
     expect(errorOf(site.server)).toContain(
-      `${path} was removed while the server ran; it was written again`,
+      `${path} was removed while the server was running; it was written again`,
     );
-    expect(errorOf(site.server)).toContain("nothing that was answered is lost");
+    expect(errorOf(site.server)).toContain("no acknowledged change is lost");
     const users = await usersIn(site.folder);
     expect(site.acknowledged.filter((user) => !users.includes(user))).toEqual([]);
   });
@@ -126,7 +126,9 @@ describe("when the journal is removed under a server", () => {
     const { folder, server, acknowledged } = await served();
     for (const journal of journalsIn(folder)) rmSync(journal);
     expect(await server.stop()).toBe(1);
-    expect(errorOf(server)).toContain("was removed while the server ran; it was written again");
+    expect(errorOf(server)).toContain(
+      "was removed while the server was running; it was written again",
+    );
     expect(await usersIn(folder)).toEqual(acknowledged);
   });
 });
@@ -139,8 +141,8 @@ test("a journal that is replaced under a server is kept, and the server's own pu
   renameSync(`${path}~`, path);
   await registerUntilTheEnd(site);
   expect(await site.server.exited).toBe(1);
-  expect(errorOf(site.server)).toContain(`${path} was replaced while the server ran`);
-  expect(errorOf(site.server)).toContain(`what stood there is kept as ${path}.replaced`);
+  expect(errorOf(site.server)).toContain(`${path} was replaced while the server was running`);
+  expect(errorOf(site.server)).toContain(`the replacement is kept as ${path}.replaced`);
   expect(existsSync(`${path}.replaced`)).toBe(true);
   const users = await usersIn(site.folder);
   expect(site.acknowledged.filter((user) => !users.includes(user))).toEqual([]);
@@ -159,7 +161,7 @@ describe("when the folder is replaced under a server", () => {
       await end(site);
       expect(await site.server.exited).toBe(1);
       expect(errorOf(site.server)).toContain(
-        `${site.folder} was replaced by another folder while the server ran`,
+        `${site.folder} was replaced by another folder while the server was running`,
       );
       expect(readdirSync(site.folder)).toEqual([]);
       const users = await usersIn(moved);
@@ -185,7 +187,7 @@ test("a server whose folder is renamed away ends and says so", async () => {
   await registerUntilTheEnd(site);
   expect(await site.server.exited).toBe(1);
   expect(errorOf(site.server)).toContain(
-    `${site.folder} was removed or renamed while the server ran`,
+    `${site.folder} was removed or renamed while the server was running`,
   );
   expect(existsSync(site.folder)).toBe(false);
 });

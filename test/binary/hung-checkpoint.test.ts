@@ -71,9 +71,9 @@ test("a stop ends although its checkpoint hangs, says so, and nothing is lost", 
     caught = await stopHanging(server);
     if (caught === null) continue;
     expect(server.stderr()).toContain(
-      `stopped, but state.json in ${folder} is not up to date: the process of the checkpoint (${caught.hung}) made no progress for`,
+      `stopped, but state.json in ${folder} is not up to date: the checkpoint process (${caught.hung}) made no progress for`,
     );
-    expect(server.stderr()).toContain("nothing that was answered is lost");
+    expect(server.stderr()).toContain("no acknowledged change is lost");
   }
   expect(caught?.code).toBe(1);
   // It was killed before the server ended, and is gone as soon as the system comes to it.

@@ -139,7 +139,7 @@ describe("the command line", () => {
     expect([refused.exitCode, refused.stderr.toString()]).toEqual([
       1,
       "berth: error: the user holds no such slot (user_not_registered)\n" +
-        "berth: hint: berth slots shows who holds what; names are compared letter by letter\n",
+        "berth: hint: berth slots lists the slots in use; user names are case-sensitive\n",
     ]);
   });
 
@@ -166,7 +166,7 @@ describe("the command line", () => {
       for (const words of [["serve", ...LISTEN], ["verify"], ["status"]]) {
         const refused = run(...words, "--data", folder);
         expect([words[0], refused.exitCode]).toEqual([words[0], 78]);
-        const said = `berth: error: ${path} is a folder and should be a file\n`;
+        const said = `berth: error: ${path} is a folder instead of a file\n`;
         expect(refused.stderr.toString()).toContain(said);
       }
     }

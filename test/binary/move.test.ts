@@ -119,18 +119,18 @@ test("everything goes on on another host, and nothing on the old one", async () 
   const again = berth("serve", "--data", sites.path("old"), "--identity", "old-host", ...LISTEN);
   expect(again.code).toBe(78);
   expect(again.err).toContain("was moved to another host on ");
-  expect(again.err).toContain("berth: hint: serve it there");
+  expect(again.err).toContain("berth: hint: run the server on that host");
   const old = ["--data", sites.path("old"), "--identity", "old-host"];
   expect(done("status", ...old)).toContain("to another host on ");
   const looked = berth("doctor", ...old);
   expect(looked.code).toBe(1);
-  expect(looked.out).toMatch(/^warning +moved +it was moved to another host on /m);
+  expect(looked.out).toMatch(/^warning +moved +this folder was moved to another host on /m);
 
   done("move", "in", moved, "--data", sites.path("new"));
   const fresh = await serve(sites.path("new"), "new-host");
   expect(usersIn(sites.path("new"))).toEqual(["ada", "bob"]);
   expect(slotsIn(sites.path("new")).map(({ borrowed_until }) => borrowed_until)).toEqual(borrows);
-  expect(done("status", "--data", sites.path("new"))).toMatch(/^moved +\d+: good here until /m);
+  expect(done("status", "--data", sites.path("new"))).toMatch(/^moved +\d+: valid here until /m);
   expect(await post(fresh.url, "register", { product: "CAD", user: "ada" })).toEqual([200, null]);
   expect(await post(fresh.url, "register", { product: "CAD", user: "cyd" })).toEqual([200, null]);
 
@@ -165,7 +165,7 @@ test("what was not given up is not moved in, nor over something else", async () 
   done("backup", sites.path("site.backup"), ...old);
   const kept = berth("move", "in", sites.path("site.backup"), "--data", sites.path("new"));
   expect(kept.code).toBe(1);
-  expect(kept.err).toContain("its host has not given it up");
+  expect(kept.err).toContain("its host still serves it");
 
   done("move", "out", sites.path("site.move"), ...old, "--yes");
   done("move", "in", sites.path("site.move"), "--data", sites.path("new"));
@@ -174,7 +174,7 @@ test("what was not given up is not moved in, nor over something else", async () 
   await server.stop();
   const twice = berth("move", "in", sites.path("site.move"), "--data", sites.path("new"));
   expect(twice.code).toBe(1);
-  expect(twice.err).toContain("was moved in here before");
+  expect(twice.err).toContain("was already moved in here");
   expect(usersIn(sites.path("new"))).toContain("cyd");
 
   const taken = berth("move", "out", sites.path("site.move"), "--data", sites.path("new"), "--yes");
@@ -220,7 +220,10 @@ test("a host where the service is installed already takes it in, with its own cr
   const other = ["--data", sites.path("other"), "--identity", "other-host"];
   done("license", "request", ...other, "--product", "CAD", "--out", sites.path("other.request"));
   const used = berth("move", "in", sites.path("site.move"), "--data", sites.path("other"));
-  expect([used.code, used.err]).toEqual([1, expect.stringContaining("in use by something else")]);
+  expect([used.code, used.err]).toEqual([
+    1,
+    expect.stringContaining("already contains another site"),
+  ]);
 });
 
 test("a move out that fails or is killed is done by asking again", async () => {
@@ -236,7 +239,7 @@ test("a move out that fails or is killed is done by asking again", async () => {
   // What cannot be written at the end, however well it went before.
   const file = sites.path("site.move");
   const failed = await movedOutInTheWay(sites.path("old"), file);
-  expect([failed.code, failed.output]).toEqual([1, expect.stringContaining("is given up, and ")]);
+  expect([failed.code, failed.output]).toEqual([1, expect.stringContaining("was moved out, but ")]);
   rmdirSync(file);
   done("move", "out", file, ...old);
   expect(readdirSync(sites.folder).filter((name) => name.startsWith("site.move"))).toEqual([
@@ -250,12 +253,12 @@ test("a move out that fails or is killed is done by asking again", async () => {
   expect(usersIn(sites.path("new"))).toEqual(["ada", "bob"]);
 });
 
-test("a demo is not moved", async () => {
+test("a demo cannot be moved", async () => {
   const sites = new Sites();
   const demo = await startBinary("demo", "--data", sites.path("demo"), ...LISTEN);
   onTestFinished(() => demo.kill());
   const out = berth("move", "out", sites.path("demo.move"), "--data", sites.path("demo"), "--yes");
-  expect([out.code, out.err]).toEqual([1, expect.stringContaining("a demo is not moved")]);
+  expect([out.code, out.err]).toEqual([1, expect.stringContaining("a demo cannot be moved")]);
   await giveUp(sites.path("demo"));
   done("backup", sites.path("demo.backup"), "--data", sites.path("demo"));
   const into = berth("move", "in", sites.path("demo.backup"), "--data", sites.path("new"));

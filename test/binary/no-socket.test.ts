@@ -15,7 +15,7 @@ import { makeSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 async function expectToServe(server: Running, socket: string): Promise<void> {
-  const warned = `berth: warning: no socket at ${socket} (`;
+  const warned = `berth: warning: cannot create the socket ${socket} (`;
   await until(() => server.stderr().includes(warned), warned);
   expect(server.stderr()).toContain("berth status, berth slots, berth license");
   const response = await fetch(`${server.url}/api/v4/register`, {

@@ -118,7 +118,7 @@ describe(`by files, ${how}`, () => {
     expect(gap.text("again.jwt")).toBe(gap.text("receipt.jwt"));
     for (const receipt of ["receipt.jwt", "again.jwt"]) {
       const said = done("vendor", "receive", gap.path(receipt), ...gap.desk);
-      expect(said).toBe(`license ${id}, serial 3, was given back\n`);
+      expect(said).toBe(`license ${id}, serial 3, is recorded as returned\n`);
     }
     const received = gap.text("desk/ledger.jsonl").match(/"type":"received"/g);
     expect(received).toHaveLength(1);
@@ -153,7 +153,7 @@ describe(`by files, ${how}`, () => {
     const other = ["--request", gap.path("request.jwt"), "--allow-weak-binding", "--slots", "6"];
     const refused = berth("vendor", "issue", ...gap.desk, ...other);
     expect([refused.code, refused.out]).toEqual([1, ""]);
-    expect(refused.err).toContain("this request was answered already, with other terms");
+    expect(refused.err).toContain("this request was already answered with other terms");
     expect(gap.issued()).toHaveLength(1);
   });
 
@@ -176,7 +176,7 @@ describe(`by files, ${how}`, () => {
       writeFileSync(gap.path("forged.jwt"), forged);
       const refused = berth("vendor", "inspect", gap.path("forged.jwt"), ...gap.desk);
       expect([kind, refused.code]).toEqual([kind, 1]);
-      expect(refused.out).toStartWith(`${kind}: is not signed with the expected key\n`);
+      expect(refused.out).toStartWith(`${kind}: has an invalid signature\n`);
     }
     const tampered = berth("license", "add", gap.path("forged.jwt"), ...gap.data);
     expect([tampered.code, tampered.out]).toEqual([1, ""]);
@@ -209,7 +209,7 @@ describe(`on another machine, ${canDisguise ? how : "not tried here"}`, () => {
     const issue = ["vendor", "issue", ...gap.desk, "--request", gap.path("asked-here.jwt")];
     const refused = berth(...issue, "--allow-weak-binding", "--slots", "6");
     expect([refused.code, refused.out]).toEqual([1, ""]);
-    expect(refused.err).toContain("a restored copy, or a cloned machine");
+    expect(refused.err).toContain("a restored copy or a cloned machine");
     expect(refused.err).toContain("--accept-fork");
     done(...issue, "--allow-weak-binding", "--slots", "6", "--accept-fork", "we know");
     expect(gap.text("desk/ledger.jsonl")).toContain('"reason":"we know"');

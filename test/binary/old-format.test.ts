@@ -126,7 +126,7 @@ test("a journal with an event of a newer version is refused with 78 by all that 
     expect([code, stderr]).toEqual([
       78,
       `berth: error: ${path}: line ${head.seq + 1} holds an event that this berth does not know: SlotLent\n` +
-        "berth: hint: a newer berth wrote it: start that one, or a newer one; nothing was changed\n",
+        "berth: hint: a newer version of berth wrote it: start that version, or a newer one; nothing was changed\n",
     ]);
   }
   const { lock: _lock, "checkpoint.lock": _other, ...after } = contentsOf(folder);

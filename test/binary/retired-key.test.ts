@@ -70,9 +70,9 @@ test("a site that took the successor refuses what the stolen key signs, and take
 });
 
 test.each([
-  [["--retire-from", "2027-01-01"], "--retire-from is for --retire-old"],
-  [["--retire-old", "--retire-from", "2027-02-30"], "--retire-from 2027-02-30 is no day"],
-  [["--retire-old", "--retire-from", "soon"], "--retire-from soon is no day"],
+  [["--retire-from", "2027-01-01"], "--retire-from is only valid with --retire-old"],
+  [["--retire-old", "--retire-from", "2027-02-30"], "--retire-from 2027-02-30 is not a day"],
+  [["--retire-old", "--retire-from", "soon"], "--retire-from soon is not a day"],
 ])("vendor successor refuses %j and changes nothing", async (flags, wrong) => {
   const dir = ["--dir", join(tempFolder(), "desk")];
   await done(["vendor", "init", ...dir, "--name", "A", "--product", "CAD", "--no-passphrase"]);

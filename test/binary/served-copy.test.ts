@@ -33,7 +33,7 @@ describe.skipIf(!isLinux)("a copy of a served data folder", () => {
     const { code, stdout, stderr } = await runBinary(["serve", "--data", copy, ...LISTEN]);
     expect([code, stdout]).toEqual([1, ""]);
     const [error, hint] = stderr.split("\n");
-    expect(error).toMatch(/^berth: error: appliance [0-9A-Z]{16} is served already, from /);
+    expect(error).toMatch(/^berth: error: appliance [0-9A-Z]{16} is already served from /);
     expect(error).toContain(`from ${site} by process ${server.pid} (`);
     expect(hint).toStartWith(`berth: hint: stop that server first: ${copy} is a copy`);
     const { lock: _after, ...after } = contentsOf(copy);
@@ -69,7 +69,7 @@ describe.skipIf(!isLinux)("a copy of a served data folder", () => {
       const { code, stdout, stderr } = await runBinary(words);
       expect([words, code, stdout]).toEqual([words, 1, ""]);
       const [error, hint] = stderr.split("\n");
-      expect(error).toMatch(/^berth: error: appliance [0-9A-Z]{16} is served already, from /);
+      expect(error).toMatch(/^berth: error: appliance [0-9A-Z]{16} is already served from /);
       expect(error).toContain(`from ${site} by process ${server.pid} (`);
       expect(hint).toStartWith("berth: hint: stop that server first: ");
     }
@@ -161,13 +161,13 @@ describe.skipIf(!isLinux)("berth restore", () => {
     const [error, hint] = refused.stderr.toString().split("\n");
     expect(error).toContain(`is served from ${site} by process ${server.pid} (`);
     expect(error).toContain(`${data} would become a copy`);
-    expect(hint).toBe("berth: hint: name the folder to restore with --data DIR");
+    expect(hint).toBe("berth: hint: specify the folder to restore with --data DIR");
     expect(readdirSync(data)).toEqual([]);
     // Named, it is done, and said.
     const named = Bun.spawnSync([binary, "restore", file, "--data", data], { cwd: "/", env: {} });
     expect([named.exitCode, named.stderr.toString()]).toEqual([
       0,
-      expect.stringContaining(`the copy in ${data} cannot be served beside it`),
+      expect.stringContaining(`the copy in ${data} cannot be served at the same time`),
     ]);
     expect(await server.stop()).toBe(0);
     const again = await runBinary(["restore", file, "--data", site, "--accept-loss"]);

@@ -71,7 +71,7 @@ describe("the site CA", () => {
     await tell("init", "--names", "berth.plant7.lan,10.77.0.5");
     const root = readFileSync(tls("ca.pem"), "utf8");
     const again = await tell("init");
-    expect(again.stdout).toContain("the site CA stays");
+    expect(again.stdout).toContain("the site CA did not change");
     expect(readFileSync(tls("ca.pem"), "utf8")).toBe(root);
     expect(subjectNames(tls("server.pem"))).toContain("DNS:berth.plant7.lan");
     const more = await tell("init", "--names", "10.77.0.6,www.berth.plant7.lan");
@@ -144,7 +144,7 @@ describe("the key of the site CA", () => {
     const ca = readFileSync(tls("ca.pem"), "utf8");
     const lost = await tell("init");
     expect([lost.code, lost.stderr]).toEqual([1, expect.stringContaining("--ca-dir DIR")]);
-    expect((await tell("init", ...elsewhere)).stdout).toContain("the site CA stays");
+    expect((await tell("init", ...elsewhere)).stdout).toContain("the site CA did not change");
     expect(readFileSync(tls("ca.pem"), "utf8")).toBe(ca);
     const client = ["client", "--name", "ws-17", "--out", join(root, "ws-17.pem")];
     expect((await tell(...client)).code).toBe(1);
@@ -173,7 +173,7 @@ describe("the key of the site CA", () => {
       const refused = await tell("init");
       expect([refused.code, refused.stderr]).toEqual([
         1,
-        expect.stringContaining("is not this user's alone"),
+        expect.stringContaining("other users can access"),
       ]);
       expect([existsSync(key), readdirSync(folder)]).toEqual([false, []]);
     }
@@ -206,9 +206,9 @@ describe.skipIf(Bun.which("openssl") === null)("a CA of an older version", () =>
     const renewed = await site.tell("init", "--names", "berth.plant7.lan");
     expect([renewed.code, renewed.stdout]).toEqual([
       0,
-      expect.stringMatching(/the site CA stays[^]*any name: --new-ca/),
+      expect.stringMatching(/the site CA did not change[^]*any name: --new-ca/),
     ]);
-    expect(renewed.stderr).toContain(`move it: berth tls move-ca --data ${site.folder}`);
+    expect(renewed.stderr).toContain(`move it with berth tls move-ca --data ${site.folder}`);
     expect(readFileSync(site.tls("ca.pem"), "utf8")).toBe(root);
     const verified = openssl("verify", "-CAfile", site.tls("ca.pem"), site.tls("server.pem"));
     expect(verified.success).toBe(true);
@@ -220,19 +220,24 @@ describe.skipIf(Bun.which("openssl") === null)("a CA of an older version", () =>
     withOldCa(site);
     const doctor = async (): Promise<string> =>
       (await runBinary(["doctor", "--data", site.folder])).stdout;
-    expect(await doctor()).toMatch(/warning +site CA +.*ca\.key lies where the server can read it/);
+    expect(await doctor()).toMatch(
+      /warning +site CA +.*ca\.key is in a folder that the server can read/,
+    );
     const moved = await site.tell("move-ca");
     expect([moved.code, moved.stdout]).toEqual([0, expect.stringContaining(site.key)]);
     expect([existsSync(site.tls("ca.key")), modeOf(site.key)]).toEqual([false, "600"]);
-    expect(await doctor()).not.toContain("lies where the server can read it");
-    expect(await doctor()).toMatch(/note +site CA +it may sign for any name/);
+    expect(await doctor()).not.toContain("is in a folder that the server can read");
+    expect(await doctor()).toMatch(/note +site CA +it can sign for any name/);
     const renewed = await site.tell("init");
     expect([renewed.code, renewed.stderr]).toEqual([0, ""]);
     expect(openssl("verify", "-CAfile", site.tls("ca.pem"), site.tls("server.pem")).success).toBe(
       true,
     );
     const again = await site.tell("move-ca");
-    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("there is no key")]);
+    expect([again.code, again.stderr]).toEqual([
+      1,
+      expect.stringContaining("contains no site CA key"),
+    ]);
   });
 
   test("a move that was interrupted is finished by the next", async () => {

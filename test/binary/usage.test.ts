@@ -51,7 +51,7 @@ test("what was in use outlives a stop and a kill, and the command line tells of 
   for (const [place, { stdout }] of [beside, alone].entries()) {
     expect(stdout.split("\n")[0]).toMatch(/^from \S+ to \S+, in steps of .+$/);
     expect(stdout.trimEnd().split("\n").at(-1)).toBe(
-      `MEAN PEAK: the mean of the highest count in each step of ${steps[place]} that is known`,
+      `MEAN PEAK: the mean of the peaks of all steps of ${steps[place]} with data`,
     );
     const [, , head = "", row = "", , denied = "", refused = ""] = stdout.split("\n");
     expect(head.split(/ {2,}/).slice(0, 6)).toEqual([

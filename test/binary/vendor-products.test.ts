@@ -43,7 +43,7 @@ test("a site takes the document with a new product, and then a license of that p
   expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("CAM") as string]);
 
   const said = done("vendor", "product", "add", "CAM", ...loop.desk);
-  expect(said).toContain("hand out trust.jwt");
+  expect(said).toContain("distribute trust.jwt");
   expect(said).toContain("berth trust add trust.jwt");
   const again = berth("vendor", "product", "add", "CAM", ...loop.desk);
   expect([again.code, again.err]).toEqual([1, expect.stringContaining("already") as string]);

@@ -101,7 +101,7 @@ describe("doctor on tokens", () => {
       [
         "warning",
         "the token ops ends in 29 days",
-        "berth admin token --name NEW makes another to hand out in its place",
+        "berth admin token --name NEW creates a token to replace it",
       ],
     ]);
   });

@@ -38,7 +38,7 @@ describe("help", () => {
 
   test("that a server must be stopped for a restore, and need not be for a backup", async () => {
     expect(await done(["restore", "--help"])).toContain("the server must be stopped");
-    expect(await done(["backup", "--help"])).toContain("of a running server too");
+    expect(await done(["backup", "--help"])).toContain("the server may be running");
   });
 });
 
@@ -52,7 +52,7 @@ describe("misuse is exit code 2", () => {
     for (const words of [[name], [name, ""]]) {
       expect(await refused([...words, "--data", folder])).toMatchObject({
         code: 2,
-        said: `FILE must be given: ${what}`,
+        said: `FILE is required: ${what}`,
       });
     }
     expect(contentsOf(folder)).toEqual(before);
@@ -62,8 +62,8 @@ describe("misuse is exit code 2", () => {
     const words = [name, "a", "b", "--data", join(tempFolder(), "data")];
     expect(await refused(words)).toEqual({
       code: 2,
-      said: "b is one word too many",
-      hint: `berth ${name} --help shows what it takes`,
+      said: "unexpected argument: b",
+      hint: `berth ${name} --help shows its arguments and flags`,
     });
   });
 
@@ -74,8 +74,8 @@ describe("misuse is exit code 2", () => {
       const before = contentsOf(folder);
       expect(await refused(["backup", name, "--data", folder], { cwd: folder })).toEqual({
         code: 2,
-        said: "a backup inside the data folder helps nobody",
-        hint: "name another place",
+        said: "a backup must not be written inside the data folder",
+        hint: "choose another folder",
       });
       expect(contentsOf(folder)).toEqual(before);
     },
@@ -99,7 +99,7 @@ describe("a folder and a file taken for each other", () => {
     expect(await refused(["backup", other, "--data", folder])).toEqual({
       code: 1,
       said: `${other} is a folder`,
-      hint: `name a file in it: ${join(other, "site.berth")}`,
+      hint: `specify a file in it: ${join(other, "site.berth")}`,
     });
     expect(await refused(["restore", other, "--data", folder])).toEqual({
       code: 1,
@@ -139,7 +139,7 @@ describe("what is not there", () => {
       expect(await refused([...words, "--data", folder])).toEqual({
         code: 78,
         said: `${folder} is not a data folder`,
-        hint: "name another one with --data DIR",
+        hint: "specify another folder with --data DIR",
       });
     }
     expect([existsSync(folder), existsSync(out)]).toEqual([false, false]);
@@ -158,9 +158,9 @@ describe("what is not there", () => {
   });
 
   test.each([
-    ["nothing", "", "is empty", "copy it again from where it came from"],
-    ["zeros", "\u0000".repeat(2_048), "is not a backup of Berth", "take another backup file"],
-    ["text", "berth ".repeat(500), "is not a backup of Berth", "take another backup file"],
+    ["nothing", "", "is empty", "copy it again from the original"],
+    ["zeros", "\u0000".repeat(2_048), "is not a Berth backup", "use another backup file"],
+    ["text", "berth ".repeat(500), "is not a Berth backup", "use another backup file"],
   ])("a file that holds %s is no backup, and leaves no folder behind", async (...row) => {
     const [, text, wrong, way] = row;
     const [file, folder] = [join(tempFolder(), "site.berth"), join(tempFolder(), "data")];
@@ -179,7 +179,7 @@ describe("what is not there", () => {
     expect(await refused(["backup", "/nowhere/site.berth", "--data", folder])).toEqual({
       code: 1,
       said: "/nowhere is not there (ENOENT)",
-      hint: "make it, or name another place",
+      hint: "create it, or choose another path",
     });
   });
 });

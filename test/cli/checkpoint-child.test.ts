@@ -108,7 +108,7 @@ describe("the process of a checkpoint", () => {
     });
     await store.checkpoint();
     expect(store.health().checkpointError).toMatch(
-      /^the process of the checkpoint \(\d+\) made no progress for \d+ s, and was ended$/,
+      /^the checkpoint process \(\d+\) made no progress for \d+ s and was killed$/,
     );
     expect([pid() > 0, isRunning(pid())]).toEqual([true, false]);
     await done(store, register("ada"));
@@ -191,7 +191,7 @@ describe("a checkpoint that takes longer than expected", () => {
       expect(store.condition().troubles).toEqual([
         {
           code: "checkpoint_slow",
-          message: expect.stringMatching(/^a checkpoint has been under way for 3 minutes/),
+          message: expect.stringMatching(/^a checkpoint has been running for 3 minutes/),
         },
       ]);
       finish();

@@ -130,7 +130,7 @@ describe("without --data", () => {
     const said = await berth(["demo", "--listen", host], { env: { TMPDIR: tmp } });
     expect([said.code, said.stdout]).toEqual([1, ""]);
     expect(said.stderr).toContain(`berth: error: port ${port} on 127.0.0.1 is in use by `);
-    expect(said.stderr).toContain("berth: hint: choose another with --listen");
+    expect(said.stderr).toContain("berth: hint: choose another port with --listen");
     expect(readdirSync(tmp)).toEqual([]);
   });
 });

@@ -67,7 +67,7 @@ describe("levels", () => {
     expect(fileSystemFinding(0x6969).finding).toStartWith("NFS: ");
     expect(spaceFinding(256 * 2 ** 20).level).toBe("ok");
     expect(spaceFinding(256 * 2 ** 20 - 1).level).toBe("warning");
-    expect(spaceFinding(0).remedy).toContain("make room");
+    expect(spaceFinding(0).remedy).toContain("free disk space");
     expect(speedFinding([1, 500, 2, 600, 3]).finding).toBe("a sync takes 3.00 ms");
     expect(speedFinding([101]).level).toBe("warning");
   });
@@ -97,7 +97,7 @@ describe("the folder", () => {
     expect(Object.keys(contentsOf(data))).toEqual(Object.keys({ ...before, lock: "" }).toSorted());
   });
 
-  test("others may read it, or something deep in it", async () => {
+  test("other users can read it, or something deep in it", async () => {
     const data = await site();
     chmodSync(data, 0o750);
     const open = await examined(data);
@@ -168,7 +168,9 @@ describe("the host", () => {
       (await berth(["doctor", "--data", data, "--json"])).stdout,
     ) as Report;
     expect(findings.filter(({ check }) => check.startsWith("port "))).toEqual([]);
-    expect(about({ worst_level: "", findings }, "service")?.finding).toBe("started by hand");
+    expect(about({ worst_level: "", findings }, "service")?.finding).toBe(
+      "running, but not as a service",
+    );
   });
 
   test.each([
@@ -253,7 +255,7 @@ describe("the site", () => {
     const moved = { ...drifted, moved_until: "2030-01-01T00:00:00Z" };
     const told = siteFindings({ ...status, licenses: [moved] }, clock);
     expect(told.filter(({ level }) => level === "warning").map(({ finding }) => finding)).toEqual([
-      `${license.product} is signed for the host it was moved from, and good here until 2030-01-01T00:00:00Z`,
+      `${license.product} is signed for the host it was moved from and valid here until 2030-01-01T00:00:00Z`,
     ]);
     const away = siteFindings({ ...status, moved_away_at: "2030-01-01T00:00:00Z" }, clock);
     expect(away.map(({ check, level }) => [check, level])).toEqual([["moved", "warning"]]);

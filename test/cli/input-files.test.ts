@@ -70,13 +70,13 @@ const NAMES: Readonly<Record<Kind, string>> = {
 };
 
 const TAKEN_BY: Readonly<Record<Kind, string>> = {
-  trust: "berth trust add takes it",
-  request: "it goes to the vendor, where berth vendor issue takes it",
-  license: "berth license add takes it",
-  policy: "berth airgap add takes it",
-  lease: "it is for the application that asked for it",
-  receipt: "it goes to the vendor, where berth vendor receive takes it",
-  time: "berth clock repair takes it",
+  trust: "add it with berth trust add",
+  request: "send it to the vendor, who answers it with berth vendor issue",
+  license: "install it with berth license add",
+  policy: "install it with berth airgap add",
+  lease: "it is for the application that requested it",
+  receipt: "send it to the vendor, who records it with berth vendor receive",
+  time: "use it with berth clock repair",
 };
 
 /** What it says on stderr; every refusal has exit code 1 and prints nothing else. */
@@ -113,14 +113,14 @@ describe.each(COMMANDS)("berth %s", (_name, kind, words) => {
   test("says that a file of other text or of bytes is not what it takes", async () => {
     expect(await error("letter.jwt")).toBe(`${inRoot("letter.jwt")} is not ${NAMES[kind]}`);
     expect(await error("picture.jwt")).toBe(
-      `${inRoot("picture.jwt")} is not ${NAMES[kind]}: it holds binary data`,
+      `${inRoot("picture.jwt")} is not ${NAMES[kind]}: it contains binary data`,
     );
   });
 
   test("names the command for a backup", async () => {
     const stderr = await refused(words(backup));
     expect(errorOf(stderr)).toBe(`${backup} is not ${NAMES[kind]}: it is an archive`);
-    expect(stderr).toContain("berth: hint: berth restore takes a backup\n");
+    expect(stderr).toContain("berth: hint: restore a backup with berth restore\n");
   });
 
   test.each(KINDS.filter((other) => other !== kind))(
@@ -143,7 +143,7 @@ test("berth license add refuses a file of the wrong kind before it looks for a d
   const nowhere = ["--data", inRoot("nowhere")];
   const stderr = await refused(["license", "add", inRoot("trust.jwt"), ...nowhere]);
   expect(errorOf(stderr)).toBe(
-    `${inRoot("trust.jwt")} is a trust document: berth trust add takes it`,
+    `${inRoot("trust.jwt")} is a trust document: add it with berth trust add`,
   );
 });
 
@@ -153,7 +153,7 @@ test("berth vendor inspect tells an empty file, a folder and other text apart", 
   expect(await error("empty.jwt")).toEndWith("empty.jwt is empty");
   expect(await error("folder.jwt")).toEndWith("folder.jwt is a folder");
   expect(await error("nofile.jwt")).toEndWith("nofile.jwt is not there");
-  expect(await error("letter.jwt")).toEndWith("letter.jwt is not a document of Berth");
+  expect(await error("letter.jwt")).toEndWith("letter.jwt is not a Berth document");
 });
 
 /** Every command that reads a backup. */
@@ -170,7 +170,7 @@ describe.each(READING_BACKUPS)("berth %s", (name, words) => {
     expect(await error("empty.jwt")).toBe(`${inRoot("empty.jwt")} is empty`);
     expect(await error("nofile.jwt")).toBe(`${inRoot("nofile.jwt")} is not there`);
     for (const file of ["letter.jwt", "picture.jwt"]) {
-      expect(await error(file)).toBe(`${inRoot(file)} is not a backup of Berth`);
+      expect(await error(file)).toBe(`${inRoot(file)} is not a Berth backup`);
     }
     // `verify` takes a folder as a data folder.
     if (name !== "verify")
@@ -180,7 +180,7 @@ describe.each(READING_BACKUPS)("berth %s", (name, words) => {
   test.each([...KINDS])("names the command for a document of kind %s", async (kind) => {
     const file = inRoot(`${kind}.jwt`);
     const stderr = await refused(words(file));
-    expect(errorOf(stderr)).toBe(`${file} is not a backup of Berth`);
+    expect(errorOf(stderr)).toBe(`${file} is not a Berth backup`);
     expect(stderr).toContain(`berth: hint: it is ${NAMES[kind]}`);
     expect(stderr).toContain(`: ${TAKEN_BY[kind]}`);
   });

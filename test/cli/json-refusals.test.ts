@@ -58,7 +58,7 @@ describe("a refused command with --json", () => {
       "a desk that is none",
       (at) => ["vendor", "list", "--dir", at],
       1,
-      { code: "desk_refused", hint: "berth vendor init makes one" },
+      { code: "desk_refused", hint: "create one with berth vendor init" },
     ],
     [
       "what the kernel refuses",

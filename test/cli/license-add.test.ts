@@ -30,7 +30,7 @@ test("a private key in the place of a license is refused and named as one", asyn
   expect([code, stdout, stderr]).toEqual([
     1,
     "",
-    `berth: error: ${key} is not a license: it is a private key\nberth: hint: it must not leave the vendor's desk; have the vendor send a license\n`,
+    `berth: error: ${key} is not a license: it is a private key\nberth: hint: a private key must not leave the vendor's desk; ask the vendor for a license\n`,
   ]);
 });
 
@@ -38,6 +38,6 @@ test("berth admin token list leads to the command that lists tokens", async () =
   const { code, stderr } = await berth(["admin", "token", "list"]);
   expect([code, stderr]).toEqual([
     2,
-    "berth: error: list is one word too many\nberth: hint: berth admin user list shows tokens and users\n",
+    "berth: error: unexpected argument: list\nberth: hint: berth admin user list shows tokens and users\n",
   ]);
 });

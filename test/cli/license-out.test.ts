@@ -60,7 +60,7 @@ test("a document of another kind is not replaced by a request or a receipt", asy
     expect([code, stdout, stderr]).toEqual([
       2,
       "",
-      `berth: error: ${license} is a license and is not replaced by ${kind}\nberth: hint: choose another --out\n`,
+      `berth: error: ${license} is a license; it is not overwritten with ${kind}\nberth: hint: choose another --out\n`,
     ]);
   }
   expect(readFileSync(license, "utf8")).toBe(bytes);

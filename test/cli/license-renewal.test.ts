@@ -24,7 +24,7 @@ test("berth license add says what a renewal changed, and nothing of it for a new
 
   const same = await loop.answer("CAD");
   expect(await done(loop.add(same))).toBe(
-    `license ${id} for CAD is renewed: its terms are the same as before\n`,
+    `license ${id} for CAD is renewed: its terms did not change\n`,
   );
   const more = await loop.answer("CAD", "--slots", "9");
   expect((await doneJson<Added>(loop.add(more))).changes).toEqual(["slots 8 → 9"]);

@@ -55,7 +55,7 @@ describe("berth license request", () => {
   test("names no product where there are several, and warns of it", async () => {
     const loop = new DeskLoop();
     await loop.open("CAD", "CAE");
-    const warning = "the request names no product; --product chooses one of: CAD, CAE";
+    const warning = "the request names no product; choose one with --product: CAD, CAE";
     expect(await requested(loop)).toEqual({
       product: null,
       stderr: `berth: warning: ${warning}\n`,

@@ -33,6 +33,8 @@ describe("a moment named on the command line", () => {
     "",
   ])("%p is refused with the value and an example", (text) => {
     expect(() => momentOf("since", text, NOW)).toThrow(Misuse);
-    expect(() => momentOf("since", text, NOW)).toThrow(`not a day, a time or a span: ${text}`);
+    expect(() => momentOf("since", text, NOW)).toThrow(
+      `must be a day, a time or a duration: ${text}`,
+    );
   });
 });

@@ -158,7 +158,7 @@ describe("without a terminal", () => {
     const { code, stderr } = await berth([...words, "--data", data], { stdin: "" });
     expect([code, stderr]).toEqual([
       2,
-      "berth: error: standard input holds no password\nberth: hint: its first line is the password: berth admin password < FILE\n",
+      "berth: error: standard input contains no password\nberth: hint: the first line must be the password: berth admin password < FILE\n",
     ]);
     expect(await usersIn(data)).toEqual([]);
   });

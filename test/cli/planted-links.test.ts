@@ -122,7 +122,7 @@ test("a pipe or a device is not replaced by an output file", async () => {
   const said = await berth(["license", "request", ...data, "--product", "cad", "--out", pipe]);
   expect([said.code, said.stderr]).toEqual([
     1,
-    `berth: error: ${pipe} is not a regular file\nberth: hint: name a new file\n`,
+    `berth: error: ${pipe} is not a regular file\nberth: hint: choose a new file name\n`,
   ]);
   expect(lstatSync(pipe).isFIFO()).toBe(true);
 });

@@ -40,7 +40,7 @@ test("a text goes into codes and comes back", async () => {
   const joined = await berth(["qr", "join", read]);
   expect([joined.code, joined.stdout]).toEqual([1, ""]);
   expect(joined.stderr).toContain(`code 1 of ${frames.length} has `);
-  expect(joined.stderr).toContain("berth: hint: give each code on a line of its own");
+  expect(joined.stderr).toContain("berth: hint: put each code on its own line");
 });
 
 test("it is drawn into files of its own, or on the screen", async () => {
@@ -78,7 +78,7 @@ describe("berth qr", () => {
     writeFileSync(file, bytes);
     const { code, stdout, stderr } = await berth(["qr", file]);
     expect([code, stdout]).toEqual([1, ""]);
-    expect(stderr).toContain("is not text in UTF-8");
+    expect(stderr).toContain("is not UTF-8 text");
   });
 
   test.each(["", "\n", " \r\n\t"])("refuses a file without text: %p", async (text) => {
@@ -129,7 +129,7 @@ describe("berth qr join", () => {
     const { code, stdout, stderr } = await berth(["qr", "join", read]);
     expect([code, stdout]).toEqual([0, `${text}\n`]);
     expect(stderr).toBe(
-      "berth: warning: line 3 is not one of Berth's codes, or was misread: it was ignored\n",
+      "berth: warning: line 3 is not a Berth code or was misread; it was ignored\n",
     );
     const { stdout: json } = await berth(["qr", "join", read, "--json"]);
     expect(JSON.parse(json)).toEqual({ text: `${text}\n`, ignored_lines: [3] });

@@ -71,7 +71,7 @@ test("berth audit takes the filters, and --json what the server says", async () 
   const license = all.find(({ type }) => type === "SlotTaken")?.license_id;
   expect(await events("--license-id", String(license), "--limit", "1")).toEqual(all.slice(0, 1));
   expect(await done(["audit", "--data", folder, "--user", "nobody"])).toBe(
-    "nothing on record fits\n",
+    "no entry of the audit log matches\n",
   );
 });
 
@@ -88,7 +88,7 @@ test("berth audit takes days and spans for --since and --until", async () => {
   expect(await events("--until", "2020-01-01")).toEqual([]);
   const out = join(tempFolder(), "week.jsonl");
   expect(await done(["audit", "--data", folder, "--since", "1w", "--out", out])).toContain(
-    "at the beginning of the record",
+    "at the beginning of the audit log",
   );
 });
 
@@ -131,7 +131,7 @@ test("--local shows the times of record and slots in the machine's time zone", a
   expect(json).not.toContain("+09:00");
 });
 
-test("berth help audit lists the types of events", async () => {
+test("berth help audit lists the event types", async () => {
   const help = await done(["help", "audit"]);
   for (const type of eventTypes) expect(help).toContain(type);
   for (const line of help.split("\n").slice(-12)) expect(line.length).toBeLessThanOrEqual(100);
@@ -144,10 +144,14 @@ describe("what is wrong is said", () => {
     [["--limit", "0"], 2, "--limit must be a whole number"],
     [["--limit", "many"], 2, "--limit must be a whole number"],
     [["--type", "slottaken"], 2, "no type slottaken\nberth: hint: did you mean SlotTaken? berth"],
-    [["--type", "SlotTaken,Slut"], 2, "no type Slut\nberth: hint: berth help audit lists them"],
-    [["--since", "monday"], 2, "--since is not a day, a time or a span: monday"],
-    [["--until", "2026-02-30"], 2, "--until is not a day, a time or a span: 2026-02-30"],
-    [["--since", "x", "--out", "x.jsonl"], 2, "--since is not a day, a time or a span: x"],
+    [
+      ["--type", "SlotTaken,Slut"],
+      2,
+      "unknown event type: Slut\nberth: hint: berth help audit lists the event types",
+    ],
+    [["--since", "monday"], 2, "--since must be a day, a time or a duration: monday"],
+    [["--until", "2026-02-30"], 2, "--until must be a day, a time or a duration: 2026-02-30"],
+    [["--since", "x", "--out", "x.jsonl"], 2, "--since must be a day, a time or a duration: x"],
     [["--license-id", "x"], 1, "license_id must be a whole number"],
     [["--out", "x.jsonl", "--user", "ada"], 2, "without --user"],
   ])("%p", async (words, code, error) => {
@@ -167,7 +171,7 @@ describe("--out", () => {
     const out = tempFolder();
     const [first, second] = [join(out, "1.jsonl"), join(out, "2.jsonl")];
     const text = await done(["audit", "--data", folder, "--out", first]);
-    expect(text).toContain("at the beginning of the record");
+    expect(text).toContain("at the beginning of the audit log");
     await server.stop();
     const facts = await doneJson<Checked>(["audit", "--data", folder, "--out", second]);
     expect(facts).toMatchObject({ ok: true, path: second, first_line: 1, previous_sum: null });
@@ -189,12 +193,12 @@ describe("--out", () => {
     writeFileSync(path, "dear ada");
     const over = await berth(["audit", "--data", folder, "--out", path]);
     expect([over.code, over.stdout]).toEqual([1, ""]);
-    expect(over.stderr).toContain("letter.txt is there already");
+    expect(over.stderr).toContain("letter.txt already exists");
     expect(readFileSync(path, "utf8")).toBe("dear ada");
     const late = ["--since", "2100-01-01T00:00:00Z"];
     const none = await berth(["audit", "--data", folder, "--out", join(out, "x"), ...late]);
     expect(none.code).toBe(1);
-    expect(none.stderr).toContain("holds no line of a record");
+    expect(none.stderr).toContain("contains no line of an audit log");
     expect(readdirSync(out)).toEqual(["letter.txt"]);
     expect(existsSync(join(out, "x"))).toBe(false);
   });
@@ -217,7 +221,7 @@ describe("--out", () => {
     await server.stop();
     for (const { code, stdout, stderr } of [alone, beside]) {
       expect([code, stdout]).toEqual([1, ""]);
-      expect(stderr).toContain("berth: error: the answer was cut off\n");
+      expect(stderr).toContain("berth: error: the server's response was interrupted\n");
     }
     expect(readdirSync(out)).toEqual([]);
   });
@@ -232,7 +236,9 @@ describe("--out", () => {
     writeFileSync(path, lines.with(place, changed).join("\n"));
     const rewritten = await berth(["audit", "verify", path]);
     expect([rewritten.code, rewritten.stdout]).toEqual([1, ""]);
-    expect(rewritten.stderr).toContain(`record.jsonl: line ${place + 1} is not as it was written`);
+    expect(rewritten.stderr).toContain(
+      `record.jsonl: line ${place + 1} was changed after it was written`,
+    );
     writeFileSync(path, lines.toSpliced(place, 1).join("\n"));
     const removed = await berth(["audit", "verify", path]);
     expect(removed.code).toBe(1);

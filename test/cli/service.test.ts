@@ -78,7 +78,7 @@ describe("an installation is refused", () => {
         fromSources: true,
       });
       expect([code, stdout]).toEqual([1, ""]);
-      expect(stderr).toContain(`only the executable can ${words[0]} itself`);
+      expect(stderr).toContain(`only the compiled executable can ${words[0]} itself`);
       expect(stderr).toContain("berth: hint: bun run build");
     }
   });
@@ -96,7 +96,7 @@ describe("an installation is refused", () => {
       const { exitCode, stderr } = Bun.spawnSync([...drop, binary, "service", ...words]);
       expect([exitCode, stderr.toString()]).toEqual([
         1,
-        `berth: error: a service can only be ${verb} by root\nberth: hint: ${hint}\n`,
+        `berth: error: root privileges are required to ${verb} the service\nberth: hint: ${hint}\n`,
       ]);
     }
   });
@@ -106,8 +106,8 @@ describe("an installation is refused", () => {
   test.skipIf(!isRoot || hasSystemd)("where no systemd runs, with what to do instead", async () => {
     const { code, stderr } = await runBinary(["service", "install"]);
     expect(code).toBe(1);
-    expect(stderr).toContain("this machine is not run by systemd");
-    expect(stderr).toContain("berth service print shows the unit");
+    expect(stderr).toContain("this machine does not run systemd");
+    expect(stderr).toContain("berth service print shows the systemd unit");
   });
 
   test.each(["/home/x/berth", "/tmp/berth", "/root/berth", "/opt/a b", "/opt/$x", "/opt/%n", "/"])(
@@ -124,8 +124,8 @@ describe.skipIf(!canMount)("on a machine without systemd", () => {
     const { run, etc, data } = installedMachine(null);
     const { code, stdout, stderr } = await run("service", "install");
     expect([code, stdout]).toEqual([1, ""]);
-    expect(stderr).toContain("berth: error: this machine is not run by systemd");
-    expect(stderr).toContain("berth service print shows the unit");
+    expect(stderr).toContain("berth: error: this machine does not run systemd");
+    expect(stderr).toContain("berth service print shows the systemd unit");
     expect([readdirSync(etc), readdirSync(data)]).toEqual([[], []]);
   });
 
@@ -137,13 +137,13 @@ describe.skipIf(!canMount)("on a machine without systemd", () => {
       "the executable: /usr/local/bin/berth",
       "the settings: /etc/berth/berth.toml",
       "the unit: /etc/systemd/system/berth.service",
-      "a token for administration, for a year: /etc/berth/admin-token",
-      "start berth.service, and wait until it is ready",
+      "an admin token, valid for one year: /etc/berth/admin-token",
+      "start berth.service and wait until it is ready",
     ]) {
       expect(stdout).toContain(`  would  ${what}\n`);
     }
     expect(stderr).toBe(
-      "berth: warning: this machine is not run by systemd: without --dry-run it is refused here\n",
+      "berth: warning: this machine does not run systemd: without --dry-run this command fails here\n",
     );
     expect([readdirSync(etc), readdirSync(data)]).toEqual([[], []]);
   });

@@ -67,7 +67,7 @@ describe.each(["a running server", "a stopped folder"])("of %s", (which) => {
     expect(again.stderr).toContain("user_not_registered");
     const last = await doneJson<object>(["release", "--data", data, "--user", "bob"]);
     expect(last).toEqual({ released: 1 });
-    expect(await done(["slots", "--data", data])).toBe("no slot is taken\n");
+    expect(await done(["slots", "--data", data])).toBe("no slot is in use\n");
     if (running) expect((await demo.stop()).code).toBe(0);
   });
 });

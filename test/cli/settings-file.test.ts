@@ -83,7 +83,7 @@ describe("a configuration file", () => {
     const { message, hint } = misuse(() => config('[server]\nlisten = "x:1"'));
     expect([message, hint]).toEqual([
       "/etc/berth.toml:1: unknown key server",
-      "settings stand alone, in no table",
+      "settings must not be in a TOML table",
     ]);
   });
 

@@ -43,12 +43,12 @@ describe("berth doctor finds what berth serve refuses", () => {
     [
       "mtls without a clients' CA",
       (port) => [listen(port), 'client_auth = "mtls"'],
-      'client_auth = "mtls" needs --client-ca',
+      'client_auth = "mtls" requires --client-ca',
     ],
     [
       "a clients' CA without a TLS address",
       (port) => [listen(port), 'client_ca = "ca.pem"'],
-      "--client-ca needs --listen-tls",
+      "--client-ca requires --listen-tls",
     ],
     [
       "an address of another machine",
@@ -63,7 +63,7 @@ describe("berth doctor finds what berth serve refuses", () => {
     [
       "one port for both addresses",
       (port) => [`listen = "0.0.0.0:${port}"`, `listen_tls = "127.0.0.1:${port}"`],
-      "is the port of --listen and of --listen-tls",
+      "--listen and --listen-tls use the same port",
     ],
     [
       "a host name that cannot be resolved",

@@ -62,7 +62,7 @@ describe("a bundle", () => {
     const before = readFileSync(out);
     const again = await berth(["support-bundle", out, "--yes", "--data", data]);
     expect([again.code, again.stdout]).toEqual([1, ""]);
-    expect(again.stderr).toContain(`${out} is there already`);
+    expect(again.stderr).toContain(`${out} already exists`);
     expect(readFileSync(out).equals(before)).toBe(true);
     const nowhere = await berth(["support-bundle", "--data", data]);
     expect(nowhere.code).toBe(2);

@@ -28,7 +28,7 @@ describe("what a command says of an error of the system", () => {
         expect(code).toBe(1);
         const [error, hint] = stderr.split("\n");
         expect(error).toStartWith(`berth: error: permission denied: ${data}`);
-        expect(hint).toBe("berth: hint: run it with sudo");
+        expect(hint).toBe("berth: hint: run the command with sudo");
       }
     },
   );
@@ -46,8 +46,8 @@ describe("what a command says of an error of the system", () => {
       const { code, stderr } = asPlainUser("serve", "--data", data, "--listen", "127.0.0.1:80");
       expect(code).toBe(1);
       const [error, hint] = stderr.split("\n");
-      expect(error).toBe("berth: error: ports below 1024 need root: 127.0.0.1:80");
-      expect(hint).toContain("choose another, for example --listen 127.0.0.1:8080");
+      expect(error).toBe("berth: error: ports below 1024 require root: 127.0.0.1:80");
+      expect(hint).toContain("choose another port, for example --listen 127.0.0.1:8080");
       expect(hint).toContain("sysctl net.ipv4.ip_unprivileged_port_start=80");
     },
   );
@@ -57,14 +57,16 @@ describe("what a command says of an error of the system", () => {
     const { code, stderr } = await runBinary(["serve", "--data", data, "--listen", "192.0.2.7:0"]);
     expect(code).toBe(1);
     expect(stderr).toContain("192.0.2.7 is not an address of this machine (EADDRNOTAVAIL)");
-    expect(stderr).toContain("berth: hint: ip address lists them; 0.0.0.0 listens on all");
+    expect(stderr).toContain(
+      "berth: hint: the command ip address lists the addresses; 0.0.0.0 listens on all of them",
+    );
   });
 
   test.each([
     ["EIO", "the disk or the medium failed", "look after the disk"],
-    ["EROFS", "is on a disk that can only be read", "name another place"],
-    ["ENOSPC", "no room", "make room"],
-    ["EDQUOT", "quota", "make room"],
+    ["EROFS", "is on a read-only file system", "choose another path"],
+    ["ENOSPC", "not enough disk space", "free space on its disk"],
+    ["EDQUOT", "quota", "free disk space"],
     ["EMFILE", "too many open files", "ulimit -n"],
     ["ENAMETOOLONG", "too long", "shorter"],
     ["EBUSY", "in use", "try again"],
@@ -81,7 +83,7 @@ describe("what a command says of an error of the system", () => {
     const error = Object.assign(new Error("EXDEV: cross-device link"), { code: "EXDEV" });
     expect(describeUnexpected(error)).toEqual({
       message: "EXDEV: cross-device link",
-      hint: "the system refused it with EXDEV; berth doctor looks at the folder and its disk",
+      hint: "the system returned EXDEV; check the folder and its disk with berth doctor",
     });
   });
 });

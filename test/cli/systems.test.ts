@@ -37,8 +37,8 @@ test.each([
     exitCode: 1,
     out: "",
     error:
-      `berth: error: berth ${command} is for Linux: elsewhere its locks do not hold\n` +
-      "berth: hint: the vendor's desk works here: berth help vendor init\n",
+      `berth: error: berth ${command} requires Linux: its file locks do not work on other systems\n` +
+      "berth: hint: the vendor's desk works on this system: berth help vendor init\n",
     left: [],
   });
 });

@@ -60,7 +60,7 @@ describe("berth trust add of a successor document", () => {
     await loop.makeSite();
     const { code, stdout, stderr } = await berth([...loop.trust("successor-2.jwt"), "--yes"]);
     expect([code, stdout]).toEqual([1, ""]);
-    expect(stderr).toContain("a vendor that is not trusted: add its trust.jwt first");
+    expect(stderr).toContain("a vendor that is not trusted here: add its trust.jwt first");
     expect(await loop.trusted()).toEqual([]);
   });
 
@@ -134,7 +134,7 @@ describe("berth trust add of a successor document", () => {
     await loop.makeSite();
     await done([...loop.trust("trust.jwt"), "--yes"]);
     const again = await done([...loop.trust("trust.jwt"), "--yes"]);
-    expect(again).toContain("this trust document is known here already");
+    expect(again).toContain("this trust document is already known");
   });
 });
 

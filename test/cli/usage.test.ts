@@ -139,8 +139,8 @@ describe("berth alone", () => {
     expect(listed(await done(["help", "license"]))).toEqual(names);
     const { code, stderr } = await berth(["license"]);
     expect(code).toBe(2);
-    expect(stderr).toContain("needs one of: request, add, list, remove");
-    expect(stderr).toContain("berth: hint: berth help license tells what they do\n");
+    expect(stderr).toContain("needs a subcommand: request, add, list, remove");
+    expect(stderr).toContain("berth: hint: berth help license describes them\n");
   });
 
   test.each(["license", "vendor", "vendor product"])(
@@ -209,10 +209,15 @@ describe("version", () => {
 
 describe("misuse is exit code 2, with an error and a hint, and leaves no trace", () => {
   const MISUSES: readonly [string, readonly string[], string, string][] = [
-    ["an unknown command", ["fly"], "there is no command fly", "hint: berth help --all"],
-    ["a misspelt command", ["sevre"], "there is no command sevre", "did you mean berth serve?"],
+    ["an unknown command", ["fly"], "unknown command: fly", "hint: berth help --all"],
+    ["a misspelt command", ["sevre"], "unknown command: sevre", "did you mean berth serve?"],
     ["a misspelt group", ["licence", "list"], "licence", "did you mean berth license list?"],
-    ["a misspelt second word", ["license", "lst"], "needs one of", "mean berth license list?"],
+    [
+      "a misspelt second word",
+      ["license", "lst"],
+      "needs a subcommand",
+      "mean berth license list?",
+    ],
     ["help on a misspelt command", ["help", "stauts"], "stauts", "did you mean berth status?"],
     ["a flag before the command", ["--data", "x", "serve"], "no command --data", "comes first"],
     ["an unknown flag", ["serve", "--color"], "has no flag --color", "hint: berth serve --help"],
@@ -220,7 +225,7 @@ describe("misuse is exit code 2, with an error and a hint, and leaves no trace",
     ["a flag of another command", ["status", "--listen", "x:1"], "--listen", "berth status --help"],
     ["a flag without its value", ["serve", "--data"], "--data needs", "berth serve --help"],
     ["a value for a flag that takes none", ["version", "--json=x"], "takes no", "version --help"],
-    ["a word too many", ["status", "x"], "x is one word too many", "berth status --help"],
+    ["a word too many", ["status", "x"], "unexpected argument: x", "berth status --help"],
     ["no port", ["serve", "--data", "d", "--listen", "8080"], "HOST:PORT", "0.0.0.0:8080"],
     ["an empty address", ["serve", "--data", "d", "--listen", ""], "HOST:PORT", "0.0.0.0:8080"],
     ["a large port", ["demo", "--listen", "127.0.0.1:65536"], "HOST:PORT", "0.0.0.0:8080"],
@@ -238,7 +243,7 @@ describe("misuse is exit code 2, with an error and a hint, and leaves no trace",
       "for example 64, or 0 for no limit",
     ],
     ["a product with a space", ["demo", "--product", "A B"], "--product", "--product CAD"],
-    ["a release of nobody", ["release", "--data", "d"], "--user must be given", "berth slots"],
+    ["a release of nobody", ["release", "--data", "d"], "--user is required", "berth slots"],
     ["no configuration file", ["config", "--config", "nowhere"], "nowhere", "--config"],
     [
       "an empty data folder's name",
@@ -285,7 +290,7 @@ test.each([
   expect([code, stdout, stderr]).toEqual([
     2,
     "",
-    `berth: error: ${flag} is given twice and takes one value\nberth: hint: berth ${name} --help shows what it takes\n`,
+    `berth: error: ${flag} is given twice but takes one value\nberth: hint: berth ${name} --help shows its arguments and flags\n`,
   ]);
 });
 

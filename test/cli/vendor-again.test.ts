@@ -13,13 +13,13 @@ const issuedIn = (ledger: string): { readonly serial: number; readonly document:
 const UNWRITABLE = `${"x".repeat(246)}.jwt`;
 
 describe("berth vendor issue, when its file cannot be written", () => {
-  test("says that the license is on the ledger, and its hint writes it", async () => {
+  test("says that the license is in the ledger, and its hint writes it", async () => {
     const desk = await VendorDesk.open();
     const id = await desk.sell("--slots", "3");
     const out = ["--out", desk.path(UNWRITABLE)];
     const said = await desk.run("issue", "--renew", id, "--slots", "5", ...out);
     expect([said.code, said.stdout]).toEqual([1, ""]);
-    expect(said.stderr).toContain(`; license ${id}, serial 2, is on the ledger\n`);
+    expect(said.stderr).toContain(`; license ${id}, serial 2, is in the ledger\n`);
     const folder = desk.path("desk");
     const hint = `berth vendor issue --reprint ${id} --serial 2 --dir ${folder} --out FILE`;
     expect(said.stderr).toContain(`berth: hint: ${hint} writes it again\n`);
@@ -36,7 +36,7 @@ describe("berth vendor issue, when its file cannot be written", () => {
     const desk = await VendorDesk.open();
     const said = await desk.policy("--out", desk.path(UNWRITABLE));
     expect(said.code).toBe(1);
-    expect(said.stderr).toContain("; policy p is on the ledger\n");
+    expect(said.stderr).toContain("; policy p is in the ledger\n");
     const ledger = desk.ledger();
     expect((await desk.policy("--out", desk.path("policy.jwt"))).code).toBe(0);
     expect(desk.ledger()).toBe(ledger);
@@ -66,10 +66,10 @@ describe("berth vendor issue --reprint", () => {
     const id = await desk.sell("--slots", "3");
     const serial = await desk.run("issue", "--reprint", id, "--serial", "7");
     expect(serial.code).toBe(1);
-    expect(serial.stderr).toContain(`no serial 7 of license ${id} is on the ledger`);
+    expect(serial.stderr).toContain(`serial 7 of license ${id} is not in the ledger`);
     const license = await desk.run("issue", "--reprint", "12345");
     expect(license.code).toBe(1);
-    expect(license.stderr).toContain("no license 12345 is on the ledger");
+    expect(license.stderr).toContain("license 12345 is not in the ledger");
   });
 
   test("refuses flags of a license that is yet to be signed", async () => {
@@ -77,10 +77,10 @@ describe("berth vendor issue --reprint", () => {
     const id = await desk.sell("--slots", "3");
     const said = await desk.run("issue", "--reprint", id, "--slots", "9");
     expect(said.code).toBe(2);
-    expect(said.stderr).toContain("--reprint signs nothing, and --slots is for a license");
+    expect(said.stderr).toContain("--reprint signs nothing and cannot be combined with --slots");
     const signing = await desk.run("issue", "--renew", id, "--serial", "9");
     expect(signing.code).toBe(2);
-    expect(signing.stderr).toContain("--serial goes with --reprint");
+    expect(signing.stderr).toContain("--serial is only valid with --reprint");
   });
 });
 
@@ -96,7 +96,7 @@ describe("berth vendor issue --out", () => {
     ]) {
       const said = await desk.run("issue", ...words, "--out", request);
       expect(said.code).toBe(2);
-      expect(said.stderr).toContain(`${request} is a license request and is not replaced by`);
+      expect(said.stderr).toContain(`${request} is a license request; it is not overwritten with`);
     }
     const policy = await desk.policy("--out", request);
     expect(policy.code).toBe(2);
@@ -118,7 +118,7 @@ describe("a renewal that is over when it is signed", () => {
     const ledger = desk.ledger();
     const said = await desk.run("issue", "--renew", id, ...PAST);
     expect([said.code, said.stdout]).toEqual([2, ""]);
-    expect(said.stderr).toContain(`license ${id} is over since 2020-01-02T00:00:00.000Z`);
+    expect(said.stderr).toContain(`license ${id} ended on 2020-01-02T00:00:00.000Z`);
     expect((await desk.run("issue", "--renew", id, ...PAST, "--dry-run")).code).toBe(0);
     expect(desk.ledger()).toBe(ledger);
     const { terms } = await desk.renew(id, ...PAST, "--yes");
@@ -130,7 +130,7 @@ describe("a renewal that is over when it is signed", () => {
     const id = await desk.sell("--valid-until", "2099-12-31");
     await desk.renew(id, ...PAST, "--yes");
     const { said } = await desk.renew(id, "--slots", "7");
-    const warning = `license ${id} is over since 2020-01-02T00:00:00.000Z: this renewal keeps that end`;
+    const warning = `license ${id} ended on 2020-01-02T00:00:00.000Z: this renewal keeps that end`;
     expect(said.stderr).toContain(`berth: warning: ${warning}`);
     expect(JSON.parse(said.stdout)).toMatchObject({
       warnings: [expect.stringContaining(warning)],

@@ -112,7 +112,7 @@ describe("vendor verify", () => {
     expect((await verify(folder)).faults).toEqual([
       {
         location: `ledger.jsonl line ${at + 1}`,
-        problem: "differs from the license that it holds: terms",
+        problem: "differs from the license that it contains: terms",
       },
       { location: `ledger.jsonl line ${at + 2}`, problem: "does not continue the ledger" },
     ]);
@@ -135,9 +135,9 @@ describe("vendor verify", () => {
       faults
         .filter(({ location }) => location === `ledger.jsonl line ${line + 1}`)
         .map(({ problem }) => problem);
-    expect(at(file)).toContain("holds a license that is not signed by a trusted vendor");
+    expect(at(file)).toContain("contains a license that is not signed by a trusted vendor");
     expect(at(code)).toContain(
-      "holds a confirmation code that this vendor did not sign for what it says",
+      "contains a confirmation code that this vendor did not sign for these terms",
     );
   });
 
@@ -207,7 +207,7 @@ describe("vendor backup and restore", () => {
     writeFileSync(join(folder, "a policy.jwt"), "kept too");
     const root = tempFolder();
     const [file, back] = [join(root, "desk.backup"), join(root, "back")];
-    expect(await done(["vendor", "backup", file, "--dir", folder])).toContain("was read back");
+    expect(await done(["vendor", "backup", file, "--dir", folder])).toContain("was verified");
     expect(modeOf(file)).toBe("600");
     mkdirSync(back, { mode: 0o700 });
     await done(["vendor", "restore", file, "--dir", back]);
@@ -282,7 +282,7 @@ describe("vendor backup and restore", () => {
         ...head,
         files: files.filter(({ name }) => name !== "trust.jwt"),
       }),
-      "the backup holds no trust.jwt",
+      "the backup does not contain trust.jwt",
     ],
   ])("a restore from what %s is refused and leaves nothing", async (_what, edit, says) => {
     const root = tempFolder();

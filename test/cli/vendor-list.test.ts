@@ -120,17 +120,17 @@ describe("vendor list", () => {
   });
 
   test.each([
-    ["--product NOPE", "--product NOPE is no product of this desk"],
+    ["--product NOPE", "--product NOPE is not a product of this desk"],
     ["--state lost", "--state must be one of active, "],
     ["--ending-within soon", "--ending-within must be a number of hours, days or weeks"],
     ["--ending-within 0d", "--ending-within must be a number of hours, days or weeks"],
     [
       "--ending-within 2m",
       "--ending-within must be a number of hours, days or weeks\n" +
-        "berth: hint: m would be minutes; for 2 months: --ending-within 60d\n",
+        "berth: hint: m means minutes; for 2 months: --ending-within 60d\n",
     ],
     ["--ending-within 99999m", "--ending-within must be a number of hours, days or weeks\n"],
-    ["--appliance x", "--appliance must be an appliance's id"],
+    ["--appliance x", "--appliance must be an appliance id"],
     ["--csv --json", "--csv and --json exclude each other"],
   ])("refuses %s by name", async (flags, wrong) => {
     const said = await berth(["vendor", "list", ...dir, ...flags.split(" ")]);

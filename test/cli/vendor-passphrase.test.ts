@@ -175,7 +175,7 @@ describe("without a terminal", () => {
   test("a command that signs names --passphrase-file when the key is locked", async () => {
     const said = await berth(policy(await lockedDesk()));
     expect([said.code, said.stdout]).toEqual([1, ""]);
-    expect(said.stderr).toContain("give --passphrase-file FILE");
+    expect(said.stderr).toContain("use --passphrase-file FILE");
   });
 
   test("a passphrase in an environment variable is not taken", async () => {

@@ -24,7 +24,7 @@ test("a license that a site gave back while the desk renewed it is received, and
   expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("was returned on")]);
 
   const received = await done(["vendor", "receive", receipt, ...loop.desk]);
-  expect(received).toBe(`license ${id}, serial 2, was given back\n`);
+  expect(received).toBe(`license ${id}, serial 2, is recorded as returned\n`);
   expect(await listed()).toMatchObject([{ license_id: id, serial: 3, state: "returned" }]);
   const again = await berth([...renew, "--slots", "9"]);
   expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("was given back on")]);

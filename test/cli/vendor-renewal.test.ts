@@ -115,7 +115,7 @@ test("an answer to a request says that it is the same license when it was given 
   const again = await desk.run("issue", ...answer);
   expect([again.code, again.stdout]).toEqual([0, first.stdout]);
   expect(again.stderr).toBe(
-    "berth: note: this request was answered already: the same license again\n",
+    "berth: note: this request was already answered: the same license is written again\n",
   );
 });
 
@@ -137,7 +137,7 @@ describe("one --policy-id", () => {
     const other = await desk.policy("--slots", "300");
     expect([other.code, other.stdout]).toEqual([1, ""]);
     expect(other.stderr).toContain("with other terms: slots 3 → 300\n");
-    expect(other.stderr).toContain("berth: hint: choose another --policy-id, or give --replace");
+    expect(other.stderr).toContain("berth: hint: choose another --policy-id, or use --replace");
     expect(desk.ledger()).toBe(before);
     expect((await desk.policy("--slots", "300", "--replace")).code).toBe(0);
     expect((await desk.policy("--slots", "300")).code).toBe(0);

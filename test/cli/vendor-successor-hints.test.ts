@@ -24,7 +24,7 @@ describe("vendor successor", () => {
     const { license_id } = await issued(desk, await requestFrom(site));
     const words = ["vendor", "successor", "--dir", folder, "--no-passphrase", "--retire-old"];
     const said = await done(words);
-    expect(said).toContain("hand out a copy of successor-2.jwt");
+    expect(said).toContain("distribute a copy of successor-2.jwt");
     expect(said).toContain(`berth vendor issue --dir ${folder} --renew ${license_id} --out`);
     expect(said).toContain(`berth vendor list --dir ${folder} --to-reissue`);
     const shown = await done(["vendor", "show", "--dir", folder]);
@@ -51,7 +51,7 @@ describe("vendor successor", () => {
     await makeDesk(folder);
     const words = ["vendor", "successor", "--dir", folder, "--no-passphrase", "--retire-old"];
     const { code, stderr } = await berth([...words, "--retire-from", day]);
-    expect([code, stderr.includes("holds at once")]).toEqual([0, isOver]);
+    expect([code, stderr.includes("takes effect immediately")]).toEqual([0, isOver]);
   });
 
   test("says that an earlier key stays without a passphrase", async () => {

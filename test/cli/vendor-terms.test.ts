@@ -175,7 +175,7 @@ describe("a license of the type consumption", () => {
     const typed = ["--license-type", "consumption"];
     const said = await desk.policy(...typed);
     expect([said.code, said.stdout]).toEqual([1, ""]);
-    expect(said.stderr).toContain("a consumption license counts something, and this one nothing");
+    expect(said.stderr).toContain("a consumption license must have a maximum consumption");
     expect(said.stderr).toContain("berth: hint: --consumptions N");
     expect(desk.ledger()).toBe("");
     expect((await desk.policy(...typed, "--feature", "A:consumptions=5")).code).toBe(0);
@@ -224,7 +224,7 @@ describe("the end of a license", () => {
     const desk = await VendorDesk.open();
     const dated = ["--start", "2028-01-01", "--valid-until", "2027-12-31"];
     const said = await desk.policy(...dated);
-    expect([said.code, said.stderr]).toEqual([1, expect.stringContaining("before it begins")]);
+    expect([said.code, said.stderr]).toEqual([1, expect.stringContaining("before it starts")]);
     expect((await desk.policy("--start", "2027-12-31", ...dated.slice(2))).code).toBe(0);
   });
 
@@ -233,7 +233,7 @@ describe("the end of a license", () => {
     const said = await desk.policy("--license-type", "perpetual", "--valid-until", "2027-12-31");
     expect([said.code, said.stdout]).toEqual([1, ""]);
     expect(said.stderr).toContain("a perpetual license has no end");
-    expect(said.stderr).toContain("berth: hint: leave out --license-type");
+    expect(said.stderr).toContain("berth: hint: omit --license-type");
   });
 });
 
@@ -294,7 +294,7 @@ describe("--terms FILE", () => {
     ['{"trial":"yes"}', 'terms: trial must be true or false, not "yes"'],
     ['{"consumption":{"maxx":5}}', "terms: no field consumption.maxx: did you mean max?"],
     ['{"consumption":5}', "terms: consumption must be an object, not 5"],
-    ['{"features":[{"name":"A"}]}', "terms: features[0].code must be given: a text of 1 to 256"],
+    ['{"features":[{"name":"A"}]}', "terms: features[0].code is required: a text of 1 to 256"],
     ['{"features":[{"code":"A","expires":1}]}', "terms: features[0].expires must be a day"],
     ['{"features":{"A":1}}', "terms: features must be a list of at most 256 features"],
     ['{"features":[{"code":"A"},{"code":"A"}]}', "terms: features[1].code must be a code that no"],
@@ -370,8 +370,8 @@ describe("the help of the vendor's commands", () => {
 
   test("says which of several flags is required, what is the default, and what --code is", async () => {
     const issue = await done(["vendor", "issue", "--help"]);
-    expect(issue).toContain("this, --renew or --reprint is required");
-    expect(issue).toContain("how many users at once; default 1");
+    expect(issue).toContain("one of --request, --renew and --reprint is required");
+    expect(issue).toContain("maximum number of concurrent users; default 1");
     expect(issue).toContain("flags override the file");
     expect(issue).not.toMatch(/usual/);
     expect(await done(["vendor", "time", "--help"])).toContain("the clock code");

@@ -483,7 +483,7 @@ export const bugs: readonly Bug[] = [
   {
     name: "a checkpoint that wakes up late goes on beside the next server",
     file: "src/store/checkpoint.ts",
-    find: '    if (!isWanted()) throw new Error("the server that wanted it is gone");\n',
+    find: '    if (!isWanted()) throw new Error("the server that started it has ended");\n',
     replace: "",
     caughtBy: ["kill"],
   },

@@ -33,7 +33,7 @@ const INJECTED: Readonly<Record<Effect, string>> = {
 export const READY_SIGNAL = "SIGCONT";
 export const READY = `--- ${READY_SIGNAL} `;
 
-/** How long a sync is held up before it begins. */
+/** How long a sync is held up before it starts. */
 export const DELAY = 2_000;
 
 /** One persistence call of a process that does the same every time. */

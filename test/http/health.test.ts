@@ -22,7 +22,7 @@ test("a disk with little room left is told before it is full", async () => {
   expect(storage.fault).toBeNull();
   expect(storage.free_bytes).toBeLessThanOrEqual(1024 * 1024);
   expect(storage.warnings).toEqual([
-    { code: "disk_low", message: expect.stringMatching(/^1 MiB are left on the disk of /) },
+    { code: "disk_low", message: expect.stringMatching(/^the disk of .* has 1 MiB free; /) },
   ]);
   expectOk(await site.register({ user: "ada" }));
   disk.heal();

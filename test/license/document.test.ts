@@ -22,7 +22,7 @@ const [first = "", second = "", third = ""] = whole.split(".");
 const verified = (text: string, kind: Kind = "license") => verifyDocument(kind, text, key);
 const CAP = 48 * 1024;
 const NOT_SIGNED = no("is not a signed document" as const);
-const WRONG_KEY = no("is not signed with the expected key" as const);
+const WRONG_KEY = no("has an invalid signature" as const);
 
 describe.each(KINDS.map((kind) => ({ kind })))("a $kind", ({ kind }) => {
   const made = signDocument(kind, payload, VENDOR);

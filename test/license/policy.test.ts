@@ -19,7 +19,7 @@ const policyWith = (differing: Partial<Policy> = {}): Policy => ({
 
 const nobody = { ok: false, fault: "is not signed by a trusted vendor" } as const;
 const notPolicy = { ok: false, fault: "is not a policy" } as const;
-const edited = { ok: false, fault: "is not signed with the expected key" } as const;
+const edited = { ok: false, fault: "has an invalid signature" } as const;
 
 /** Signed by the vendor, whatever it says. */
 const signed = (payload: object): Promise<string> => signDocument("policy", payload, KEY);

@@ -31,7 +31,7 @@ const knowing =
 const signedBy = (key: TestKey, payload: unknown): string =>
   forge(headerOf("trust", key), payload, key);
 
-const WRONG_KEY = no("is not signed with the expected key" as const);
+const WRONG_KEY = no("has an invalid signature" as const);
 const NO_TRUST = no("is not a vendor's trust document" as const);
 
 describe("a vendor nobody knows", () => {
@@ -91,7 +91,7 @@ describe("a successor key", () => {
     const both = { ...next, keys: [publicPart(SUCCESSOR), publicPart(VENDOR)] };
     for (const document of [next, both]) {
       expect(await verifyTrust(await signTrust(document, VENDOR), nobody)).toEqual(
-        no("is a successor document of a vendor that is not trusted: add its trust.jwt first"),
+        no("is a successor document of a vendor that is not trusted here: add its trust.jwt first"),
       );
     }
   });
@@ -148,7 +148,7 @@ describe("a retired key", () => {
 describe("the version", () => {
   test("may not go back, although the right key signed", async () => {
     const text = await signTrust({ ...one, version: 1 }, VENDOR);
-    expect(await verifyTrust(text, knowing(one))).toEqual(no("is older than the trusted version"));
+    expect(await verifyTrust(text, knowing(one))).toEqual(no("is older than the installed one"));
   });
 
   test("may stay, for the document that is known", async () => {

@@ -162,7 +162,7 @@ test("good-trust.jwt is a vendor's trust document", async () => {
 
 const NOT_SIGNED = "is not a signed document";
 const OTHER_KIND = "is another kind of document";
-const WRONG_KEY = "is not signed with the expected key";
+const WRONG_KEY = "has an invalid signature";
 
 /** What our code says, and whether the bare signature holds: then only the rules keep it out. */
 const BAD = [

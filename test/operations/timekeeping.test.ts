@@ -258,7 +258,7 @@ describe("a vendor's time", () => {
     expect(granted(await site.time.repair(document, PEER)).now).toBe(later(REAL, DAY));
   });
 
-  test("takes nothing back while the system's clock says the same as before", async () => {
+  test("takes nothing back while the system clock says the same as before", async () => {
     const site = await openLent();
     const document = await answer(site, REAL);
     granted(await site.time.repair(document, PEER));

@@ -20,7 +20,7 @@ function damageIn(path: string): number {
   } catch (error) {
     if (!(error instanceof BackupRefused)) throw error;
     const [, said, place] = /^(.*) is damaged at byte (\d+)$/.exec(error.message) ?? [];
-    expect([said, error.hint]).toEqual([path, "take another backup file"]);
+    expect([said, error.hint]).toEqual([path, "use another backup file"]);
     return Number(place);
   }
   throw new Error("it was not refused");

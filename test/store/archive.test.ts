@@ -88,7 +88,9 @@ describe("an archive", () => {
 
   test("that is not there is refused", () => {
     const path = newFile();
-    expect(() => opened(path)).toThrow(new BackupRefused(`${path} is not there`, "check the name"));
+    expect(() => opened(path)).toThrow(
+      new BackupRefused(`${path} does not exist`, "check the file name"),
+    );
   });
 
   test("takes what comes in parts, also when the disk takes only a little at a time", () => {

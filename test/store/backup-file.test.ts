@@ -41,7 +41,7 @@ const listed = (files: Files): Manifest["files"] =>
 const opening = (path: string): Promise<Refusal> =>
   refusal(openBackup(realDisk, path, { identity }));
 
-const HINT = "take another backup file";
+const HINT = "use another backup file";
 
 const relisted = (
   one: Manifest,
@@ -60,53 +60,53 @@ describe("a backup file that is not what was made is refused", () => {
   });
 
   const changes: Record<string, [(manifest: Manifest) => object | string, string]> = {
-    "no list at all": [() => "", "is not a whole backup"],
-    "a list that is no JSON": [() => "{", "is not a whole backup"],
-    "a list of another shape": [({ seq: _seq, ...rest }) => rest, "is not a whole backup"],
-    "a later kind of backup": [(one) => ({ ...one, backup: 2 }), "is not a whole backup"],
+    "no list at all": [() => "", "is not a complete backup"],
+    "a list that is no JSON": [() => "{", "is not a complete backup"],
+    "a list of another shape": [({ seq: _seq, ...rest }) => rest, "is not a complete backup"],
+    "a later kind of backup": [(one) => ({ ...one, backup: 2 }), "is not a complete backup"],
     "a file too many": [
       (one) => ({ ...one, files: one.files.slice(1) }),
-      "is damaged: its list of files is not as listed",
+      "is damaged: its list of files does not match its manifest",
     ],
     "a file too few": [
       (one) => ({ ...one, files: [...one.files, { ...one.files[0], name: "journal-9.jsonl" }] }),
-      "is damaged: its list of files is not as listed",
+      "is damaged: its list of files does not match its manifest",
     ],
     "a file twice in its list": [
       (one) => ({ ...one, files: [...one.files, one.files[0]] }),
-      "is damaged: its list of files is not as listed",
+      "is damaged: its list of files does not match its manifest",
     ],
     "another sum": [
       (one) => relisted(one, "state.json", () => ({ sha256: "0".repeat(64) })),
-      "is damaged: state.json is not as listed",
+      "is damaged: state.json does not match its manifest",
     ],
     "a file that should be shorter": [
       (one) => relisted(one, "state.json", ({ size }) => ({ size: size - 1 })),
-      "is damaged: state.json is not as listed",
+      "is damaged: state.json does not match its manifest",
     ],
     "a file that should be longer": [
       (one) => relisted(one, "state.json", ({ size }) => ({ size: size + 1 })),
-      "is damaged: state.json is not as listed",
+      "is damaged: state.json does not match its manifest",
     ],
     "another appliance": [
       (one) => ({ ...one, appliance: "OTHER" }),
-      "is damaged: what it covers is not as listed",
+      "is damaged: its content does not match its manifest",
     ],
     "an earlier end": [
       (one) => ({ ...one, seq: one.seq - 1 }),
-      "is damaged: what it covers is not as listed",
+      "is damaged: its content does not match its manifest",
     ],
     "a later end": [
       (one) => ({ ...one, seq: one.seq + 1 }),
-      "is damaged: what it covers is not as listed",
+      "is damaged: its content does not match its manifest",
     ],
     "another end of its record": [
       (one) => ({ ...one, audit_seq: one.audit_seq - 1 }),
-      "is damaged: what it covers is not as listed",
+      "is damaged: its content does not match its manifest",
     ],
     "another kind": [
       (one) => ({ ...one, kind: "demo" }),
-      "is damaged: what it covers is not as listed",
+      "is damaged: its content does not match its manifest",
     ],
   };
   for (const [what, [change, said]] of Object.entries(changes)) {
@@ -126,7 +126,7 @@ describe("a backup file that is not what was made is refused", () => {
     const { files } = await made();
     const out = backup(files, "");
     writeFileSync(out, Buffer.concat([readFileSync(out).subarray(0, -1536), Buffer.alloc(1024)]));
-    expect((await opening(out)).message).toBe(`${out} is not a whole backup`);
+    expect((await opening(out)).message).toBe(`${out} is not a complete backup`);
   });
 
   test("at whichever byte it is flipped, but for what nothing else in it says", async () => {
@@ -171,7 +171,7 @@ describe("a backup file that is not what was made is refused", () => {
     test(`with something in it that no restore replaces: ${name}`, async () => {
       const out = await differing((files) => ({ ...files, [name]: "x" }));
       expect((await opening(out)).message).toBe(
-        `${out} is damaged: its list of files is not as listed`,
+        `${out} is damaged: its list of files does not match its manifest`,
       );
     });
   }
@@ -179,7 +179,9 @@ describe("a backup file that is not what was made is refused", () => {
   test("with an interrupted write at the end of its journal", async () => {
     const name = "journal-6.jsonl";
     const out = await differing((files) => ({ ...files, [name]: `${files[name]}{"seq"` }));
-    expect((await opening(out)).message).toBe(`${out} is damaged: what it covers is not as listed`);
+    expect((await opening(out)).message).toBe(
+      `${out} is damaged: its content does not match its manifest`,
+    );
   });
 
   test("without the last line of its journal", async () => {
@@ -188,7 +190,9 @@ describe("a backup file that is not what was made is refused", () => {
       ...files,
       [name]: files[name]?.split("\n").toSpliced(-2, 1).join("\n") ?? "",
     }));
-    expect((await opening(out)).message).toBe(`${out} is damaged: what it covers is not as listed`);
+    expect((await opening(out)).message).toBe(
+      `${out} is damaged: its content does not match its manifest`,
+    );
   });
 
   const inside: Record<string, [change: (files: Files) => Files, said: string]> = {
@@ -209,7 +213,7 @@ describe("a backup file that is not what was made is refused", () => {
         ...files,
         "history/2026-04.jsonl": files["history/2026-04.jsonl"]?.replace("seq", "sed") ?? "",
       }),
-      "/history/2026-04.jsonl is damaged at byte 0, where line 4 of the record should stand",
+      "/history/2026-04.jsonl is damaged at byte 0, where line 4 of the audit log is expected",
     ],
   };
   for (const [what, [change, said]] of Object.entries(inside)) {

@@ -161,14 +161,14 @@ describe("a backup", () => {
 });
 
 describe("a backup is refused", () => {
-  test("over a file that is there already, which stays as it is", async () => {
+  test("over a file that already exists, which stays as it is", async () => {
     const { folder } = await livedSite();
     const out = newFile();
     writeFileSync(out, "older");
     expect(await refusal(make(folder, out))).toEqual({
       name: "BackupRefused",
-      message: `${out} is there already`,
-      hint: "name a new file; backups are not replaced",
+      message: `${out} already exists`,
+      hint: "choose a new file name; backups are not overwritten",
     });
     expect(readFileSync(out, "utf8")).toBe("older");
     expect(readdirSync(dirname(out))).toEqual(["site.berth"]);
@@ -180,7 +180,7 @@ describe("a backup is refused", () => {
     expect(await refusal(make(folder, out))).toEqual({
       name: "FolderRefused",
       message: `${folder} is not a data folder`,
-      hint: "name another one with --data DIR",
+      hint: "specify another folder with --data DIR",
     });
     expect(readdirSync(dirname(out))).toEqual([]);
   });

@@ -77,7 +77,7 @@ test("room is little when it is less than the state and all of the journal since
     expect(conditionOf(disk, folder, { ...WELL, covers }).troubles).toEqual([
       {
         code: "disk_low",
-        message: `${wanted} MiB are left on the disk of ${folder}; ${wanted} MiB are wanted for the next checkpoint`,
+        message: `the disk of ${folder} has ${wanted} MiB free; the next checkpoint needs ${wanted} MiB`,
       },
     ]);
   }

@@ -59,8 +59,10 @@ describe("a store whose folder is replaced", () => {
     await site.store.checkpoint();
     expect(readdirSync(site.folder)).toEqual([]);
     const { message, hint } = await givenUp(site);
-    expect(message).toBe(`${site.folder} was replaced by another folder while the server ran`);
-    expect(hint).toContain("put it back in its place");
+    expect(message).toBe(
+      `${site.folder} was replaced by another folder while the server was running`,
+    );
+    expect(hint).toContain("put it back, then start");
     await site.stop();
     expect(readdirSync(site.folder)).toEqual([]);
     expect((await startIn(moved)).state).toEqual(before);
@@ -86,7 +88,7 @@ describe("a store whose folder is replaced", () => {
     const site = await licensedSite();
     renameSync(site.folder, `${site.folder}-moved`);
     expect((await givenUp(site)).message).toBe(
-      `${site.folder} was removed or renamed while the server ran`,
+      `${site.folder} was removed or renamed while the server was running`,
     );
     await site.stop();
     expect(existsSync(site.folder)).toBe(false);
@@ -103,8 +105,8 @@ describe("a store whose journal is removed", () => {
     const bytes = readFileSync(path);
     rmSync(path);
     const { message, hint } = await givenUp(site);
-    expect(message).toBe(`${path} was removed while the server ran; it was written again`);
-    expect(hint).toStartWith("start the server again: nothing that was answered is lost; ");
+    expect(message).toBe(`${path} was removed while the server was running; it was written again`);
+    expect(hint).toStartWith("start the server again: no acknowledged change is lost; ");
     expect(readFileSync(path)).toEqual(bytes);
     await site.stop();
     expect((await startIn(site.folder)).state).toEqual(before);
@@ -140,9 +142,9 @@ describe("a store whose journal is removed", () => {
     disk.room = 10;
     const { message, hint } = await givenUp(site);
     expect(message).toBe(
-      `${path} was removed while the server ran and cannot be written again (ENOSPC: told to): what was answered after line 2 is lost`,
+      `${path} was removed while the server was running and cannot be written again (ENOSPC: told to): changes acknowledged after line 2 is lost`,
     );
-    expect(hint).toStartWith("berth restore FILE brings back a backup; ");
+    expect(hint).toStartWith("restore a backup with berth restore FILE; ");
     expect(readdirSync(site.folder).filter((name) => name.endsWith(".new"))).toEqual([]);
   });
 
@@ -165,7 +167,7 @@ describe("a store whose journal is removed", () => {
     await done(site.store, register("ada"));
     for (const name of segmentNames(site.folder)) rmSync(join(site.folder, name));
     expect((await givenUp(site)).hint).toStartWith(
-      "start the server again: berth verify says whether the rest of the journal is whole; ",
+      "start the server again: check the rest of the journal with berth verify; ",
     );
   });
 
@@ -175,7 +177,7 @@ describe("a store whose journal is removed", () => {
     const before = await stateOf(site.store);
     rmSync(segmentOf(site.folder));
     await site.stop();
-    expect((await givenUp(site)).message).toContain("was removed while the server ran");
+    expect((await givenUp(site)).message).toContain("was removed while the server was running");
     expect((await startIn(site.folder)).state).toEqual(before);
   });
 });
@@ -190,7 +192,7 @@ test("a store whose journal is replaced keeps the other file and puts its own ba
   renameSync(`${path}~`, path);
   const { message } = await givenUp(site);
   expect(message).toBe(
-    `${path} was replaced while the server ran; it was written again, and what stood there is kept as ${path}.replaced`,
+    `${path} was replaced while the server was running; it was written again, and the replacement is kept as ${path}.replaced`,
   );
   expect(readFileSync(`${path}.replaced`, "utf8")).toBe("edited\n");
   await site.stop();
@@ -204,7 +206,9 @@ describe("a store whose lock file is removed", () => {
     rmSync(path);
     expect(realDisk.lockFolder(folder)).toBeNull();
     await until(() => store.health().notes.length > 0);
-    expect(store.health().notes).toEqual([`${path} was removed or replaced, and was made again`]);
+    expect(store.health().notes).toEqual([
+      `${path} was removed or replaced, and was created again`,
+    ]);
     expect(readFileSync(path, "utf8")).toBe(String(process.pid));
     expect(lockFolder(realDisk, folder)).rejects.toThrow(`is in use by process ${process.pid} (`);
     await done(store, register("ada"));
@@ -229,7 +233,7 @@ describe("a store whose lock file is removed", () => {
     other?.note(String(process.pid));
     const { message } = await givenUp(site);
     expect(message).toStartWith(`${path} was removed or replaced, and process ${process.pid} (`);
-    expect(message).toEndWith(") has taken the folder beside this server");
+    expect(message).toEndWith(") now uses the folder too");
   });
 });
 

@@ -36,7 +36,7 @@ describe("a folder in the place of", () => {
     asFolder(path);
     const before = contentsOf(folder);
     const { message, hint } = await refusalOf(folder);
-    expect(message).toBe(`${path} is a folder and should be a file`);
+    expect(message).toBe(`${path} is a folder instead of a file`);
     expect(await verifying(folder)).toMatchObject({ name: "FolderRefused", message });
     const { lock: _lock, "checkpoint.lock": _other, ...after } = contentsOf(folder);
     const { lock: _before, "checkpoint.lock": _same, ...was } = before;
@@ -51,8 +51,8 @@ describe("a folder in the place of", () => {
     asFolder(join(folder, "state.json"));
     rmSync(join(folder, "state-0.json"));
     const { message, hint } = await refusalOf(folder);
-    expect(message).toContain("state.json is a folder and should be a file");
-    expect(hint).toStartWith("no earlier generation is left");
+    expect(message).toContain("state.json is a folder instead of a file");
+    expect(hint).toStartWith("this folder has no usable older state");
   });
 
   test("any segment of the journal is refused with its path", async () => {
@@ -69,7 +69,7 @@ describe("a folder in the place of", () => {
         );
       asFolder(path);
       const { message, hint } = await refusalOf(folder);
-      expect(message).toBe(`${path} is a folder and should be a file`);
+      expect(message).toBe(`${path} is a folder instead of a file`);
       expect(hint).toContain("backup");
       expect(await verifying(folder)).toMatchObject({ name: "FolderRefused", message });
     }
@@ -81,7 +81,7 @@ describe("a folder in the place of", () => {
     for (const name of ["state.json", "state-0.json"]) rmSync(join(folder, name));
     asFolder(join(folder, "journal-1.jsonl"));
     const { message } = await refusalOf(folder);
-    expect(message).toContain("state.json is missing beside its journal");
+    expect(message).toContain("state.json is missing, but its journal exists");
   });
 
   test("a kept generation is refused by verify alone", async () => {

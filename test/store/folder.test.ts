@@ -156,7 +156,7 @@ describe("a folder that somebody else uses", () => {
     writeFileSync(join(folder, "notes.txt"), "mine");
     const before = contentsOf(folder);
     const { message, hint } = await refusalOf(folder);
-    expect(message).toBe(`${folder} holds other files and is not a data folder`);
+    expect(message).toBe(`${folder} contains other files and is not a data folder`);
     expect(hint).toContain("--data DIR");
     expect(contentsOf(folder)).toEqual(before);
   });
@@ -284,7 +284,7 @@ describe("a command on a stopped folder", () => {
       (error: unknown) => error,
     )) as FolderBusy;
     expect(message).toContain(`is in use by process ${child.pid} (`);
-    expect(hint).toBe("stop that process, or name another folder with --data DIR");
+    expect(hint).toBe("stop that process, or specify another folder with --data DIR");
   });
 
   test("is told from a server by its note, and a server is known by its pid alone", async () => {
@@ -313,7 +313,7 @@ describe("a folder readable by others", () => {
     chmodSync(copy, 0o755);
     const { state, notes } = await startIn(copy);
     expect(notes).toEqual([
-      `${copy} could be read by others (mode 0755); it is closed to them now (0700)`,
+      `${copy} could be read by other users (mode 0755); its mode is now 0700`,
     ]);
     expect(modeOf(copy)).toBe("700");
     expect(state).toEqual(await stateOf(store));

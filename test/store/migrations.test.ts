@@ -201,9 +201,9 @@ function reformatted(folder: string, format: string): void {
 }
 
 describe("a format nobody here knows is refused in one line, and nothing is changed", () => {
-  const OLD = "nothing in it is signed: begin with a new folder, --data DIR";
-  const NEW = "start the berth that wrote it, or a newer one";
-  const known = `this berth knows ${OLDEST} to ${FORMAT}`;
+  const OLD = "its licenses are not signed: start with a new folder, --data DIR";
+  const NEW = "start the version of berth that wrote it, or a newer one";
+  const known = `this version of berth reads formats ${OLDEST} to ${FORMAT}`;
   const unknown: Record<string, [message: string, hint: string]> = {
     "-1": [`has format -1, from before licenses were signed; ${known}`, OLD],
     "0": [`has format 0, from before licenses were signed; ${known}`, OLD],
@@ -254,7 +254,9 @@ describe("a format nobody here knows is refused in one line, and nothing is chan
     copyFileSync(join(folder, "state.json"), join(folder, "state-0.json"));
     rmSync(join(folder, "state-17.json"));
     writeFileSync(join(folder, "state.json"), "");
-    expect((await refusal(standsAt(folder))).hint).toStartWith("no earlier generation is left");
+    expect((await refusal(standsAt(folder))).hint).toStartWith(
+      "this folder has no usable older state",
+    );
   });
 });
 

@@ -39,7 +39,8 @@ async function killed(): Promise<Killed> {
   return { folder: copy, path, head: added.head };
 }
 
-const HINT = "a newer berth wrote it: start that one, or a newer one; nothing was changed";
+const HINT =
+  "a newer version of berth wrote it: start that version, or a newer one; nothing was changed";
 
 describe("an event of a newer version in the journal", () => {
   test("is refused by a start with its file, line and type, and nothing is changed", async () => {

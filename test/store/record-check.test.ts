@@ -65,7 +65,7 @@ describe("an exported record", () => {
     for (let index = 1; index < lines.length - 1; index += 1) {
       const without = lines.toSpliced(index, 1);
       expect(refusalOf(without.join(""))).toStartWith(
-        `line ${index + 1} is line ${index + 2} of the record and does not continue`,
+        `line ${index + 1} is line ${index + 2} of the audit log and does not continue`,
       );
       const twice = lines.toSpliced(index, 0, lines[index] ?? "");
       expect(refusalOf(twice.join(""))).toStartWith(`line ${index + 2} is line ${index + 1} of`);
@@ -86,12 +86,12 @@ describe("an exported record", () => {
     for (let index = 1; index < lines.length - 1; index += 1) {
       const without = refusalOf(lines.toSpliced(index, 1).join(""));
       expect(without).toContain(
-        `is line ${numbers[index + 1]} of the record and does not continue`,
+        `is line ${numbers[index + 1]} of the audit log and does not continue`,
       );
     }
     // The line that declares it is the last one.
     expect(refusalOf(lines.slice(0, -1).join(""))).toContain(
-      "5 to 6 are missing, and no line of the file declares them",
+      "5 to 6 are missing, and no line of the file declares them as lost",
     );
     const half = [...lines.slice(0, 4), before[4], ...lines.slice(4)].join("");
     expect(checked(half).lines).toBe(lines.length + 1);
@@ -118,10 +118,10 @@ describe("an exported record", () => {
 
   test("that was cut short, is empty, or is something else is refused", async () => {
     const text = exported(await licensedSite());
-    expect(refusalOf(text.slice(0, -1))).toBe("line 2 is cut short");
-    expect(refusalOf("")).toEndWith("holds no line of a record");
-    expect(refusalOf(`${text}\n`)).toBe("line 3 is no line of a record");
-    expect(refusalOf(readFileSync(import.meta.path))).toBe("line 1 is no line of a record");
+    expect(refusalOf(text.slice(0, -1))).toBe("line 2 is incomplete");
+    expect(refusalOf("")).toEndWith("contains no line of an audit log");
+    expect(refusalOf(`${text}\n`)).toBe("line 3 is not a line of an audit log");
+    expect(refusalOf(readFileSync(import.meta.path))).toBe("line 1 is not a line of an audit log");
   });
 });
 

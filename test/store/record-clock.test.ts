@@ -83,7 +83,7 @@ test("a month that begins with damage is not taken for a leftover, and not lost"
   expect(filesIn(site.folder).toSorted()).toEqual(["03", "03-8", "08"]);
   expect(readFileSync(march)).toEqual(before);
   expect((await refusal(verified(site.folder))).message).toBe(
-    `${march} is damaged at byte 0, where line 1 of the record should stand`,
+    `${march} is damaged at byte 0, where line 1 of the audit log is expected`,
   );
 });
 

@@ -93,7 +93,9 @@ async function isOneOrTheOther(site: Prepared, folder: string): Promise<"old" | 
   expect(storeFiles(kept)).toEqual(site.files);
   expect(unfinished(folder)).toEqual([]);
   if (notes.length > 0) {
-    expect(notes).toEqual([`an interrupted restore was finished; what it replaced is in ${kept}`]);
+    expect(notes).toEqual([
+      `an interrupted restore was finished; the previous contents are in ${kept}`,
+    ]);
   }
   return "new";
 }
@@ -231,7 +233,7 @@ describe("a restore that fails", () => {
         expect([place, error instanceof RestoreUnfinished]).toEqual([place, which === "new"]);
         if (!(error instanceof RestoreUnfinished)) continue;
         expect(error.message).toBe(
-          `the restore counts, but not everything is in its place in ${folder}: EIO: told to`,
+          `the restore took effect, but not all files are in place in ${folder}: EIO: told to`,
         );
         expect(error.hint).toBe("start the server: it finishes the restore");
       }
@@ -254,9 +256,9 @@ describe("a restore that fails", () => {
     );
     expect(error).toBeInstanceOf(RestoreUnfinished);
     expect(error).toMatchObject({
-      message: `the move counts, but not everything is in its place in ${folder}: EIO: told to`,
+      message: `the move took effect, but not all files are in place in ${folder}: EIO: told to`,
       hint: expect.stringMatching(
-        /^start the server here: it finishes the move; do not call the move off on the old host/,
+        /^start the server here: it finishes the move; do not cancel the move on the old host/,
       ),
     });
     const { notes, state } = await startIn(folder);

@@ -26,7 +26,7 @@ import { contentsOf, copyOf, tempFolder } from "../support/temp-folder.ts";
 const OTHER = "APPLIANCE0000002";
 
 const hintFor = (folder: string): string =>
-  `berth restore --accept-loss goes on, and keeps what is in ${folder} now`;
+  `berth restore --accept-loss restores anyway and keeps the current contents of ${folder}`;
 
 /** Not locked, and with the files that a start leaves. */
 async function atRest(folder: string): Promise<string> {
@@ -110,7 +110,7 @@ describe("without leave to lose anything, a restore is refused", () => {
     await refusedWith(
       elsewhere,
       file,
-      `${file} does not continue what is in ${elsewhere}: they parted before line ${last}`,
+      `${file} does not continue the contents of ${elsewhere}: they differ from before line ${last}`,
     );
     await goesOn(elsewhere, file, null);
   });
@@ -126,7 +126,7 @@ describe("without leave to lose anything, a restore is refused", () => {
     await refusedWith(
       elsewhere,
       file,
-      `${file} does not continue what is in ${elsewhere}: they parted before line ${last}`,
+      `${file} does not continue the contents of ${elsewhere}: they differ from before line ${last}`,
     );
   });
 
@@ -148,18 +148,22 @@ describe("without leave to lose anything, a restore is refused", () => {
     await refusedWith(
       copy,
       file,
-      `what would be lost cannot be told: ${join(copy, "state.json")} does not match its checksum`,
+      `it is unknown which changes would be lost: ${join(copy, "state.json")} does not match its checksum`,
     );
     await goesOn(copy, file, null);
     expect((await standsAt(copy)).state.restores).toMatchObject([{ replaced: null }]);
   });
 
-  test("when the state is missing beside its journal", async () => {
+  test("when the state is missing, but its journal exists", async () => {
     const { folder } = await livedSite();
     const file = await backupOf(folder);
     const copy = await atRest(folder);
     rmSync(join(copy, "state.json"));
-    await refusedWith(copy, file, "what would be lost cannot be told: its state is missing");
+    await refusedWith(
+      copy,
+      file,
+      "it is unknown which changes would be lost: its state is missing",
+    );
     await goesOn(copy, file, null);
   });
 
@@ -177,7 +181,7 @@ describe("without leave to lose anything, a restore is refused", () => {
     await refusedWith(
       behind,
       file,
-      `whether ${file} continues what is in ${behind} cannot be told: its record begins later, with line 5`,
+      `cannot determine whether ${file} continues the contents of ${behind}: its audit log begins later, at line 5`,
     );
     await goesOn(behind, file, null);
   });
@@ -194,7 +198,7 @@ describe("without leave to lose anything, a restore is refused", () => {
     await refusedWith(
       behind,
       file,
-      `whether ${file} continues what is in ${behind} cannot be told: its audit log lacks line 2`,
+      `cannot determine whether ${file} continues the contents of ${behind}: its audit log lacks line 2`,
     );
     await goesOn(behind, file, null);
     // The sum of a gap's last line is known.
@@ -218,7 +222,7 @@ test("where the two parted is told even if it is the last line the backup let go
   await refusedWith(
     elsewhere.folder,
     file,
-    `${file} does not continue what is in ${elsewhere.folder}: they parted before line 3`,
+    `${file} does not continue the contents of ${elsewhere.folder}: they differ from before line 3`,
   );
 });
 
@@ -230,7 +234,7 @@ describe("leave to lose something is not leave for everything", () => {
     const copy = await atRest(folder);
     const before = contentsOf(copy);
     const { name, hint } = await refusal(restoreTo(copy, file, { acceptLoss: true }));
-    expect([name, hint]).toEqual(["BackupRefused", "take another backup file"]);
+    expect([name, hint]).toEqual(["BackupRefused", "use another backup file"]);
     expect(contentsOf(copy)).toEqual(before);
   });
 
@@ -249,7 +253,7 @@ describe("leave to lose something is not leave for everything", () => {
     writeFileSync(join(photos, "holiday.jpg"), "sun");
     expect(await refusal(restoreTo(photos, file, { acceptLoss: true }))).toMatchObject({
       name: "FolderRefused",
-      message: `${photos} holds other files and is not a data folder`,
+      message: `${photos} contains other files and is not a data folder`,
     });
     expect(Object.keys(contentsOf(photos))).toEqual([".", "holiday.jpg"]);
   });
@@ -292,7 +296,7 @@ describe("a bad backup makes no new folder", () => {
     expect(await refusal(restoreTo(fresh, file))).toEqual({
       name: "BackupRefused",
       message: `${file} is not there`,
-      hint: "check the name",
+      hint: "check the file name",
     });
     expect((await startIn(fresh)).seq).toBe(1);
   });

@@ -184,9 +184,9 @@ describe("when the disk fails", () => {
 
 describe("a file that cannot be opened", () => {
   const KEY_GONE = "credentials.sealed cannot be opened: sealing.key is missing or damaged";
-  const DAMAGED = "credentials.sealed was damaged or sealed with another key";
+  const DAMAGED = "credentials.sealed was damaged or encrypted with another key";
   const damages: [string, string, string, string | null][] = [
-    ["empty", "credentials.sealed is cut short", SEALED, ""],
+    ["empty", "credentials.sealed is incomplete", SEALED, ""],
     ["zeros", "credentials.sealed has an unknown version", SEALED, "\0".repeat(99)],
     ["without its key", KEY_GONE, SEALING_KEY, null],
     ["with a key cut short", KEY_GONE, SEALING_KEY, "short"],

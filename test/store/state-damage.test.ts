@@ -154,7 +154,7 @@ describe("the way back", () => {
     const { folder, path } = await killed();
     writeFileSync(path, "");
     rmSync(join(folder, "journal-4.jsonl"));
-    expect((await refusalOf(folder)).hint).toContain("berth restore FILE brings back a backup");
+    expect((await refusalOf(folder)).hint).toContain("restore a backup with berth restore FILE");
   });
 
   test("works in a folder whose name a shell would take apart", async () => {
@@ -167,7 +167,7 @@ describe("the way back", () => {
   });
 });
 
-describe("a state that is missing beside its journal", () => {
+describe("a state that is missing, but its journal exists", () => {
   test("is refused, with the way back", async () => {
     const { folder, path, state } = await killed();
     rmSync(path);
@@ -180,7 +180,7 @@ describe("a state that is missing beside its journal", () => {
     rmSync(join(folder, "state-3.json"));
     const before = contentsOf(folder);
     const { message, hint } = await refusalOf(folder);
-    expect(message).toBe(`${path} is missing beside its journal`);
+    expect(message).toBe(`${path} is missing, but its journal exists`);
     expect(hint).toContain("backup");
     expect(contentsOf(folder)).toEqual(before);
   });
@@ -191,7 +191,7 @@ describe("a state that is missing beside its journal", () => {
     rmSync(join(copy, "state.json"));
     rmSync(join(copy, "state-0.json"));
     const before = contentsOf(copy);
-    expect((await refusalOf(copy)).message).toContain("is missing beside its journal");
+    expect((await refusalOf(copy)).message).toContain("is missing, but its journal exists");
     expect(contentsOf(copy)).toEqual(before);
   });
 });
@@ -209,8 +209,10 @@ describe("a newer format", () => {
     writeFileSync(path, newer);
     const before = contentsOf(folder);
     const { message, hint } = await refusalOf(folder);
-    expect(message).toBe(`${path} has format ${newerFormat}; this berth knows 2 to ${FORMAT}`);
-    expect(hint).toBe("start the berth that wrote it, or a newer one");
+    expect(message).toBe(
+      `${path} has format ${newerFormat}; this version of berth reads formats 2 to ${FORMAT}`,
+    );
+    expect(hint).toBe("start the version of berth that wrote it, or a newer one");
     expect(contentsOf(folder)).toEqual(before);
     expect(new StateFile(realDisk, folder).read()).rejects.toThrow(`format ${newerFormat}`);
   });
@@ -234,8 +236,8 @@ describe("a newer format", () => {
     const file = written(Object.fromEntries(entries));
     expect(await refusal(restoreTo(newFile(), file))).toEqual({
       name: "BackupRefused",
-      message: `${file}/state.json has format ${newerFormat}; this berth knows 2 to ${FORMAT}`,
-      hint: "start the berth that wrote it, or a newer one",
+      message: `${file}/state.json has format ${newerFormat}; this version of berth reads formats 2 to ${FORMAT}`,
+      hint: "start the version of berth that wrote it, or a newer one",
     });
   });
 });

@@ -82,7 +82,7 @@ describe("a torn tail in the last batch", () => {
     const cut = bytes.length - 1 - (offsets[2] ?? 0);
     const torn = tornCopy(path, offsets[2] ?? 0);
     expect(first.notes).toEqual([
-      `${path} ended in an interrupted write: ${cut} bytes that were never answered are now in ${torn}`,
+      `${path} ended in an interrupted write: ${cut} bytes that were never acknowledged were moved to ${torn}`,
     ]);
     expect(modeOf(torn)).toBe("600");
     const before = contentsOf(folder);

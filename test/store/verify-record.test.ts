@@ -41,7 +41,7 @@ function rearrange(folder: string, name: string, order: readonly number[]): void
 
 /** What loses nothing comes first; never a restore of everything for the sake of one file. */
 const hintFor = (folder: string, name: string): string =>
-  `licenses are not affected; as the folder's owner, tar xf BACKUP -C '${folder}' ${name} brings the file back from a backup and loses nothing; without one, berth audit repair`;
+  `licenses are not affected; to restore the file from a backup without loss, run as the folder's owner: tar xf BACKUP -C '${folder}' ${name}; without a backup, run berth audit repair`;
 
 interface Case {
   readonly damage: (folder: string) => void;
@@ -149,7 +149,7 @@ describe("a record that is not what was written is refused, and nothing is touch
         const where = join(folder, "history");
         expect(said).toEqual({
           name: "FolderRefused",
-          message: `the record in ${where} lacks lines ${from} to ${to}`,
+          message: `the audit log in ${where} lacks lines ${from} to ${to}`,
           hint: hintFor(folder, "history/FILE"),
         });
       } else {
@@ -157,7 +157,7 @@ describe("a record that is not what was written is refused, and nothing is touch
         const offset = startOf(whole, name, place);
         expect(said).toEqual({
           name: "FolderRefused",
-          message: `${join(folder, name)} is damaged at byte ${offset}, where line ${line} of the record should stand`,
+          message: `${join(folder, name)} is damaged at byte ${offset}, where line ${line} of the audit log is expected`,
           hint: hintFor(folder, name),
         });
       }
@@ -199,7 +199,7 @@ describe("a record that is not what was written is refused, and nothing is touch
       Buffer.concat([bytes.subarray(0, offset), Buffer.from(forged)]),
     );
     expect((await refusal(verified(folder))).message).toContain(
-      `byte ${offset}, where line 11 of the record should stand`,
+      `byte ${offset}, where line 11 of the audit log is expected`,
     );
   });
 

@@ -204,7 +204,7 @@ describe("a folder as it was written", () => {
     expect(last.offset).toBeGreaterThan(2_000_000);
     flip(join(copy, MARCH), last.offset + 9);
     expect((await refusal(verified(copy))).message).toBe(
-      `${copy}/${MARCH} is damaged at byte ${last.offset}, where line ${last.line.audit_seq} of the record should stand`,
+      `${copy}/${MARCH} is damaged at byte ${last.offset}, where line ${last.line.audit_seq} of the audit log is expected`,
     );
   });
 });
@@ -219,7 +219,7 @@ describe("damage to the state is named", () => {
     expect(said).toEqual({
       name: "FolderRefused",
       message: `${path} does not match its checksum`,
-      hint: `cp -p '${join(folder, "state-3.json")}' '${path}' # nothing is lost, the journal has every change since`,
+      hint: `cp -p '${join(folder, "state-3.json")}' '${path}' # nothing is lost: the journal contains every change since`,
     });
     expect(await refusal(verified(folder))).toEqual(said);
     expect(contentsOf(folder)).toEqual(before);
@@ -244,7 +244,7 @@ describe("damage to the state is named", () => {
     expect(await refusal(verified(folder))).toEqual({
       name: "FolderRefused",
       message: `${path} FileDamaged: does not match its checksum`,
-      hint: "it is only kept to go back to: the next checkpoint replaces it",
+      hint: "this older state is only a fallback: the next checkpoint replaces it",
     });
     await startIn(folder);
   });
@@ -260,7 +260,7 @@ describe("damage to the state is named", () => {
     expect(await refusal(verified(folder))).toEqual({
       name: "FolderRefused",
       message: `${folder} is not a data folder`,
-      hint: "name another one with --data DIR",
+      hint: "specify another folder with --data DIR",
     });
   });
 });
@@ -272,7 +272,7 @@ describe("damage to the journal is named by file, place and line", () => {
     const second = linesIn(path)[1] as RawLine;
     flip(path, second.offset + 30);
     expect((await refusal(verified(folder))).message).toBe(
-      `${path} is damaged at byte ${second.offset}, where line 7 should stand; lines follow that were safe on disk`,
+      `${path} is damaged at byte ${second.offset}, where line 7 is expected; lines that were safely on disk follow`,
     );
   });
 
@@ -284,7 +284,7 @@ describe("damage to the journal is named by file, place and line", () => {
     expect(await refusal(verified(folder))).toEqual({
       name: "FolderRefused",
       message: `${path} is damaged at byte ${second.offset}`,
-      hint: "it is only kept to go back to: the next checkpoint replaces it",
+      hint: "this older state is only a fallback: the next checkpoint replaces it",
     });
     await startIn(folder);
   });

@@ -38,7 +38,7 @@ const keyOf = (appliance: string): string => `the key of ${appliance}\n`;
 export const identity: VerifyOptions["identity"] = (disk, folder, appliance) => {
   const path = join(folder, "identity.jwk");
   if (new TextDecoder().decode(disk.read(path) ?? new Uint8Array()) === keyOf(appliance)) return;
-  throw new FolderRefused(`${path} is another appliance's key`, "bring it back from a backup");
+  throw new FolderRefused(`${path} is another appliance's key`, "restore it from a backup");
 };
 
 /** A new folder with requests open, a key and, after its first command, the license for `cad`. */

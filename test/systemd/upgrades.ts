@@ -68,8 +68,8 @@ async function upgraded(): Promise<void> {
 
 async function upgradesThatFail(): Promise<void> {
   for (const [name, what] of [
-    ["berth-never-ready", "does not get ready"],
-    ["berth-new-format-never-ready", "has written its own format and does not get ready"],
+    ["berth-never-ready", "does not become ready"],
+    ["berth-new-format-never-ready", "has written its own format and does not become ready"],
   ] as const) {
     const before = holders();
     const failed = await install(name);
@@ -168,7 +168,7 @@ async function stoppedOnPurpose(): Promise<void> {
   check(
     "one that was stopped on purpose stays stopped, one that was disabled stays disabled",
     upgradedOnce.code === 0 &&
-      upgradedOnce.text.includes("stays so") &&
+      upgradedOnce.text.includes("stays stopped") &&
       code !== 0 &&
       twice.code === 0 &&
       run("systemctl", "is-active", "--quiet", SERVICE).code === 0 &&
@@ -224,9 +224,9 @@ async function uninstalled(): Promise<void> {
 
 async function installedElsewhere(): Promise<void> {
   for (const [to, why] of [
-    ["/home/berth", "does not see"],
+    ["/home/berth", "cannot access"],
     ["/opt", "is a folder"],
-    ["/opt/two words", "plain letters"],
+    ["/opt/two words", "only contain letters"],
   ] as const) {
     const refused = run(build("berth-new-format"), "service", "install", "--install-path", to);
     check(
@@ -249,7 +249,7 @@ async function portTaken(): Promise<void> {
     failed.code === 1 &&
       failed.text.includes("port 8080 on 0.0.0.0 is in use") &&
       told.code === 78 &&
-      told.text.includes(`taken by process ${process.pid} (`) &&
+      told.text.includes(`in use by process ${process.pid} (`) &&
       again.code === 0 &&
       (await answersNow()),
     { failed: failed.text, told: told.text, again: again.text },

@@ -121,7 +121,7 @@ describe("a request of a copy that was brought back", () => {
     const request = graft(await requestFrom(clone));
     expect(request.audit.seq).toBeLessThan(seen.audit.seq);
     const answer = issued(desk, request);
-    expect(answer).rejects.toThrow("does not continue the one seen last");
+    expect(answer).rejects.toThrow("does not continue the last one seen");
     await answer.catch(() => null);
     await issued(desk, request, { acceptFork: "a copy of Monday" });
   });
@@ -133,7 +133,9 @@ describe("a request of a copy that was brought back", () => {
     const [warning, ...more] = warningsAbout(desk, request, MONDAY);
     expect(more).toEqual([]);
     expect(warning).toMatch(
-      new RegExp(`^license ${license}: 80 were counted at the request seen last, and only \\d now`),
+      new RegExp(
+        `^license ${license}: the consumption was 80 at the last request seen and is only \\d now`,
+      ),
     );
     await issued(desk, request);
   });
@@ -144,7 +146,7 @@ describe("a request is refused", () => {
     const { desk, site, seen } = await countingSite();
     const request = await requestFrom(site);
     const still = edited(request, seen.audit.seq - request.audit.seq);
-    expect(issued(desk, still)).rejects.toThrow("does not continue the one seen last");
+    expect(issued(desk, still)).rejects.toThrow("does not continue the last one seen");
   });
 
   test("where its earlier requests are not in order", async () => {
@@ -162,7 +164,7 @@ describe("a request is warned about", () => {
     const { desk, site, license } = await countingSite();
     const request = edited(await requestFrom(site), 3, 10);
     expect(warningsAbout(desk, request, MONDAY)).toEqual([
-      `license ${license}: 80 were counted at the request seen last, and only 10 now; a copy may have been brought back`,
+      `license ${license}: the consumption was 80 at the last request seen and is only 10 now; an old copy may have been restored`,
     ]);
     const back = { license_id: license, serial: 1, total_consumptions: 80 };
     const { appliance } = request;
@@ -175,7 +177,7 @@ describe("a request is warned about", () => {
     const { desk, site } = await countingSite();
     const request = await requestFrom(site);
     expect(warningsAbout(desk, edited(request, 0, 90), MONDAY)).toEqual([
-      "more was counted since the request seen last, and the record has no line of it",
+      "the consumption grew since the last request seen, but the audit log has no line for it",
     ]);
     expect(warningsAbout(desk, edited(request, 1, 90), MONDAY)).toEqual([]);
   });
@@ -186,18 +188,18 @@ describe("a request is warned about", () => {
     expect(warningsAbout(desk, dated, MONDAY)).toEqual([]);
     const ahead = { ...dated, created_at: at(hours(24) + 1) };
     expect(warningsAbout(desk, ahead, MONDAY)).toEqual([
-      `the request is dated ${at(hours(24) + 1)}, ahead of this desk's clock by more than a day`,
+      `the request is dated ${at(hours(24) + 1)}, more than a day ahead of this desk's clock`,
     ]);
     expect(warningsAbout(desk, { ...dated, created_at: "soon" }, MONDAY)).toEqual([
-      "the request does not say when it was made",
+      "the request has no creation time",
     ]);
   });
 
-  test("when it is dated before the one seen last", async () => {
+  test("when it is dated before the last request seen", async () => {
     const { desk, site, seen } = await countingSite();
     const dated = { ...(await requestFrom(site)), created_at: at(MONDAY - 1) };
     expect(warningsAbout(desk, dated, MONDAY)).toEqual([
-      `the request is dated ${at(MONDAY - 1)}, before the one seen last (${seen.created_at})`,
+      `the request is dated ${at(MONDAY - 1)}, before the last request seen (${seen.created_at})`,
     ]);
   });
 
@@ -215,10 +217,10 @@ describe("a request is warned about", () => {
     });
     expect(warningsAbout(desk, after(110, 2_290), day(20))).toEqual([]);
     expect(warningsAbout(desk, after(90, 2_290), day(20))).toEqual([
-      "the record grew by 90 lines in 10 days, and by 1001 in the 10 days before; a copy may have been brought back",
+      "the audit log grew by 90 lines in 10 days and by 1001 in the 10 days before; an old copy may have been restored",
     ]);
     expect(warningsAbout(desk, after(110, 2_090), day(20))).toEqual([
-      `license ${license}: 10 were counted in 10 days, and 2000 in the 10 days before; a copy may have been brought back`,
+      `license ${license}: the consumption grew by 10 in 10 days and by 2000 in the 10 days before; an old copy may have been restored`,
     ]);
     // What takes less than a day tells nothing.
     const soon = { ...after(90, 2_081), created_at: at(hours(241)) };

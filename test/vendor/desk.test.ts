@@ -36,7 +36,7 @@ test("a desk is not made over another", async () => {
   for (const passphrase of [null, "correct horse"]) {
     const folder = join(tempFolder(), "desk");
     await make(folder, passphrase);
-    expect(await refusal(make(folder, null))).toContain("is a desk already");
+    expect(await refusal(make(folder, null))).toContain("is already a desk");
   }
 });
 

@@ -20,7 +20,7 @@ async function refusal(act: Promise<unknown>): Promise<string> {
   return error instanceof DeskRefused ? `${error.message}; ${error.hint}` : "";
 }
 
-const WHEN = "was given back on 2026-03-02";
+const WHEN = "was returned on 2026-03-02";
 
 describe("a license that was given back", () => {
   async function givenBack() {
@@ -47,7 +47,7 @@ describe("a license that was given back", () => {
     const named = { licenseId: first.license_id };
     const reason = await refusal(issued(desk, await requestFrom(site), named));
     expect(reason).toContain(`license ${first.license_id} ${WHEN}`);
-    expect(reason).toContain("leave out --license-id");
+    expect(reason).toContain("omit --license-id");
     expect(desk.ledger.issued()).toHaveLength(lines);
   });
 
@@ -91,8 +91,8 @@ describe("a request that lists a license as installed which was given back", () 
     const lines = desk.ledger.issued().length;
     const reason = await refusal(issued(desk, await requestFrom(site), { now }));
     expect(reason).toContain(`license ${first.license_id} ${WHEN}`);
-    expect(reason).toContain("the site would lend its slots and those of a new license");
-    expect(reason).toContain('--accept-fork "REASON" goes on');
+    expect(reason).toContain("the site would grant its slots and those of a new license");
+    expect(reason).toContain('--accept-fork "REASON" accepts it');
     expect(desk.ledger.issued()).toHaveLength(lines);
   });
 
@@ -188,7 +188,9 @@ describe("a license that was renewed from the ledger while the site gave it back
     const answer = await issued(desk, await requestFrom(site));
     const receipt = granted(await site.licensing.remove(first.license_id, false, "test"));
     const reason = await refusal(receive(desk, receipt, MONDAY));
-    expect(reason).toContain("serial 2 of this license is out, and the receipt is for serial 1");
+    expect(reason).toContain(
+      "the newest serial of this license is 2, but the receipt is for serial 1",
+    );
     // The site forgot that request with the license, and takes the answer to a new one.
     expectRefusal(await site.upload(answer.document), 400, "request_unknown");
     expect(reason).toContain("or the answer to a new request");
@@ -219,7 +221,7 @@ describe("a license by code that was given back", () => {
     for (const serial of [null, 7]) {
       const reason = await refusal(air.confirm(policy, activation, { serial }));
       expect(reason).toContain(WHEN);
-      expect(reason).toContain("have the site make a new activation code");
+      expect(reason).toContain("ask the site to create a new activation code");
     }
     expect(air.desk.ledger.issued()).toHaveLength(1);
   });

@@ -42,7 +42,7 @@ describe("a ledger", () => {
     const before = [readFileSync(ledgerIn(folder), "utf8"), readFileSync(headIn(folder), "utf8")];
     const refused = await sign(folder);
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(says)]);
-    expect(refused.stderr).toContain("remove ledger.head");
+    expect(refused.stderr).toContain("delete ledger.head");
     expect(issued(stale, await requestFrom(site))).rejects.toThrow("another command is writing");
     const after = [readFileSync(ledgerIn(folder), "utf8"), readFileSync(headIn(folder), "utf8")];
     expect(after).toEqual(before);
@@ -55,7 +55,7 @@ describe("a ledger", () => {
     writeFileSync(ledgerIn(one.folder), readFileSync(ledgerIn(other.folder)));
     const { faults } = await verifyDesk(realDisk, one.folder, null);
     expect(faults.map(({ problem }) => problem)).toContainEqual(
-      expect.stringContaining("line 4 is not the one that was written"),
+      expect.stringContaining("line 4 was changed after it was written"),
     );
   });
 
@@ -114,7 +114,7 @@ test("a desk with successors and without a line about them is named by verify", 
   const verified = await berth(["vendor", "verify", "--dir", folder]);
   expect([verified.code, verified.stderr]).toEqual([
     0,
-    expect.stringContaining("the ledger has no line about version 2"),
+    expect.stringContaining("the ledger has no line for version 2"),
   ]);
 });
 

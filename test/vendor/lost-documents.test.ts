@@ -109,7 +109,7 @@ describe.each([1, 3])("a desk with %d successors whose newest document was moved
     }
     const refused = await policy(folder);
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(hint)]);
-    expect(refused.stderr).toContain("copy it back from where it was moved");
+    expect(refused.stderr).toContain("copy it back from the folder it was moved to");
     expect(keyFiles(folder)).toEqual(before);
     renameSync(away, join(folder, newest));
     expect((await policy(folder)).code).toBe(0);
@@ -142,7 +142,7 @@ test("a desk with an earlier trust.jwt put back over one with more products is n
   const verified = await berth(["vendor", "verify", "--dir", folder]);
   expect([verified.code, verified.stderr]).toEqual([
     1,
-    expect.stringContaining("trust.jwt is older than the ledger says"),
+    expect.stringContaining("trust.jwt is older than in the ledger"),
   ]);
   expect((await Desk.open(realDisk, folder, null)).vendor).toEqual(wider.vendor);
   expect(readFileSync(trust, "utf8")).toBe(newer);
@@ -174,7 +174,7 @@ test("a desk whose newest document names another key than the ledger does signs 
   const refused = await policy(folder);
   expect([refused.code, refused.stderr]).toEqual([
     1,
-    expect.stringContaining("names another current key than the ledger"),
+    expect.stringContaining("has another current key than the ledger"),
   ]);
   expect((await berth(["vendor", "verify", "--dir", folder])).code).toBe(1);
 });

@@ -48,7 +48,7 @@ describe("one policy id", () => {
     await basic(desk);
     const before = ledgerIn(folder);
     const reason = await refusal(basic(desk, { slots: 300, trial: true }, hours(5)));
-    expect(reason).toContain("policy basic is on the ledger since 2026-03-02 with other terms");
+    expect(reason).toContain("policy basic is in the ledger since 2026-03-02 with other terms");
     expect(reason).toContain("trial no → yes; slots 3 → 300");
     expect(reason).toContain("--policy-id");
     expect(reason).toContain("--replace");

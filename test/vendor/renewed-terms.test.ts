@@ -170,7 +170,7 @@ describe("a new license", () => {
       Array.from({ length: count }, (_, place) => ({ code: `F${place}`, metadata }));
     const request = await requestFrom(site);
     const large = issued(desk, request, { terms: { features: features(9) } });
-    expect(await refusal(large)).toMatch(/the terms have \d+ bytes, and a license has room for/);
+    expect(await refusal(large)).toMatch(/the terms have \d+ bytes, but a license holds at most/);
     const rest = { code: "REST", metadata: "m".repeat(1_200) };
     const most = { features: [...features(8), rest] };
     expectOk(await site.upload((await issued(desk, request, { terms: most })).document));

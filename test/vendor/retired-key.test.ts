@@ -207,17 +207,16 @@ describe("a key that is retired at once", () => {
     const request = await requestFrom(site);
     await issued(thief, request);
     const desk = await thief.succeed(realDisk, folder, null, NOW);
-    expect(await refusal(issued(desk, request))).toContain("answered with a key that is retired");
+    expect(await refusal(issued(desk, request))).toContain(
+      "answered with a key that is now retired",
+    );
   });
 
   test("is named as retired when the desk inspects what it signed", async () => {
     const { desk, first, thief } = await stolen(NOW);
     const signer = idOf(thief.key);
     const { verified, verdict } = await inspect(first.document, desk);
-    expect([verified, verdict]).toEqual([
-      true,
-      `verified, signed by ${signer}, a key that is retired`,
-    ]);
+    expect([verified, verdict]).toEqual([true, `verified, signed by ${signer}, a retired key`]);
     expect((await inspect(first.document, thief)).verdict).toBe(`verified, signed by ${signer}`);
   });
 
@@ -225,7 +224,7 @@ describe("a key that is retired at once", () => {
     const { folder, thief } = await stolen(NOW);
     renameSync(join(folder, `${idOf(thief.key)}.vendor.jwk`), join(folder, "vendor.jwk"));
     expect(await refusal(Desk.open(realDisk, folder, null))).toContain(
-      "is retired, and signs nothing",
+      "is retired and can no longer sign",
     );
   });
 });

@@ -12,7 +12,7 @@ const site = [option.data, option.identity, option.config] as const;
 const token: Command = {
   name: "admin token",
   everyday: true,
-  summary: "make a token for administration; it is printed once",
+  summary: "create an admin token and print it once",
   options: [...site, option.tokenName, option.tokenDays, option.revoke, option.json],
   examples: [
     "berth admin token --name ops",
@@ -34,7 +34,7 @@ const token: Command = {
         return DONE;
       }
       print(`token ${made.name}${made.expires_at === null ? "" : `, until ${made.expires_at}`}`);
-      print("send it as Authorization: Bearer; it is not shown again:");
+      print("send it in the header Authorization: Bearer TOKEN; it is not shown again:");
       print(made.token);
       return DONE;
     });
@@ -43,7 +43,7 @@ const token: Command = {
 
 const revoke: Command = {
   name: "admin token revoke",
-  summary: "revoke a token at once",
+  summary: "revoke a token immediately",
   options: [...site, option.json],
   arguments: ["NAME"],
   examples: ["berth admin token revoke ops"],
@@ -53,19 +53,19 @@ const revoke: Command = {
 const password: Command = {
   name: "admin password",
   everyday: true,
-  summary: "set an administrator's password, asked for or from standard input",
+  summary: "set an administrator's password, typed or read from standard input",
   options: [...site, option.userName, option.json],
   examples: ["berth admin password", "berth admin password --name ada < password.txt"],
   async run(given) {
     const name = stringOf(given, "name") ?? "admin";
     const body = { name, role: "admin", password: await readPassword() };
-    return changed(given, `${PATH}/users`, body, `${name} may log in at /auth and administer`);
+    return changed(given, `${PATH}/users`, body, `${name} can log in at /auth as an administrator`);
   },
 };
 
 const addUser: Command = {
   name: "admin user add",
-  summary: "add a user, or give one a new password or role",
+  summary: "add a user, or change a user's password or role",
   options: [...site, option.role, option.json],
   arguments: ["NAME"],
   examples: ["berth admin user add ada < password.txt", "berth admin user add bob --role admin"],
@@ -73,24 +73,24 @@ const addUser: Command = {
     const name = named(given);
     const role = stringOf(given, "role") ?? "user";
     const body = { name, role, password: await readPassword() };
-    return changed(given, `${PATH}/users`, body, `${name} may log in at /auth (${role})`);
+    return changed(given, `${PATH}/users`, body, `${name} can log in at /auth (role: ${role})`);
   },
 };
 
 const removeUser: Command = {
   name: "admin user remove",
-  summary: "remove a user; its logins end at once",
+  summary: "remove a user and end its sessions immediately",
   options: [...site, option.json],
   arguments: ["NAME"],
   run(given) {
     const name = named(given);
-    return remove(given, "user", name, `${PATH}/users/remove`, `${name} is removed`);
+    return remove(given, "user", name, `${PATH}/users/remove`, `user ${name} is removed`);
   },
 };
 
 const listUsers: Command = {
   name: "admin user list",
-  summary: "users and tokens, without their secrets",
+  summary: "list users and tokens, without secrets",
   options: [...site, option.json],
   run: (given) =>
     reach(place(given), async (call) => {
@@ -119,13 +119,13 @@ function text({ tokens, users }: AccessReply): string {
     ]),
   ];
   if (rows.length === 0) {
-    return "no credential yet: administration is open on this machine (berth admin token)";
+    return "no credential yet: administration is open on this machine; berth admin token creates one";
   }
   return table([["KIND", "NAME", "ROLE", "SINCE", "ENDS"], ...rows]);
 }
 
 const revokeToken = (given: Given, name: string): Promise<number> =>
-  remove(given, "token", name, `${PATH}/tokens/revoke`, `${name} is revoked`);
+  remove(given, "token", name, `${PATH}/tokens/revoke`, `token ${name} is revoked`);
 
 /** Of the two kinds that one list shows; a name that is of the other kind is not looked for. */
 const remove = (
@@ -159,7 +159,7 @@ function answered(given: Given, reply: unknown, said: string): number {
 
 function named({ words: [name] }: Given): string {
   if (name === undefined || name === "")
-    throw new Misuse("NAME must be given", "berth admin user list shows them all");
+    throw new Misuse("NAME is required", "berth admin user list shows all names");
   return name;
 }
 

@@ -13,7 +13,7 @@ interface ActivationReply {
 
 const request: Command = {
   name: "airgap request",
-  summary: "make an activation code to read out to the vendor",
+  summary: "create an activation code to read out to the vendor",
   options: [
     option.data,
     option.identity,
@@ -34,7 +34,7 @@ const request: Command = {
       if (isSet(given, "json")) printJson(reply);
       else {
         await handOver(given, reply.activation_code, "the activation code");
-        print(`\nit can be confirmed until ${reply.expires_at}`);
+        print(`\nthe vendor can confirm it until ${reply.expires_at}`);
       }
       return DONE;
     });
@@ -43,7 +43,7 @@ const request: Command = {
 
 const add: Command = {
   name: "airgap add",
-  summary: "install a license by the vendor's policy and code",
+  summary: "install a license from the vendor's policy and confirmation code",
   options: [
     option.data,
     option.identity,
@@ -73,7 +73,7 @@ const add: Command = {
 
 function needed(given: Given, name: string): string {
   const value = stringOf(given, name);
-  if (value === null) throw new Misuse(`--${name} must be given`, "berth help airgap");
+  if (value === null) throw new Misuse(`--${name} is required`, "berth help airgap");
   return value;
 }
 

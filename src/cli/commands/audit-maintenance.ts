@@ -11,20 +11,23 @@ const ROUTE = "/api/admin/v1/audit";
 
 const repair: Command = {
   name: "audit repair",
-  summary: "put back what is damaged or missing in the audit log, or declare it as gone",
+  summary: "repair damaged or missing lines of the audit log, or declare them as lost",
   options: [option.data, option.identity, option.config, option.acceptGap, option.yes, option.json],
   examples: ["berth audit repair", 'berth audit repair --accept-gap "disk replaced in March"'],
   async run(given) {
     const reason = stringOf(given, "accept-gap");
     if (reason?.trim() === "") {
-      throw new Misuse("--accept-gap must say why", 'for example --accept-gap "disk replaced"');
+      throw new Misuse(
+        "--accept-gap requires a reason",
+        'for example --accept-gap "disk replaced"',
+      );
     }
     if (reason !== null) checkConfirmable(given);
     return reach(place(given), async (call) => {
       const mend = (body: object) => call("POST", `${ROUTE}/repair`, body) as Promise<RepairReply>;
       let reply = await mend({});
       if (!reply.intact && reason !== null) {
-        const question = `${missingText(reply.missing_lines)} will be declared as gone for good; go on?`;
+        const question = `${missingText(reply.missing_lines)} will be declared as permanently lost; continue?`;
         await confirm(given, question);
         reply = await mend({ accept_gap: reason });
       }
@@ -50,8 +53,8 @@ function notMended(folder: string, { missing_lines: missing }: RepairReply): Fai
   const files = names.length === 0 ? ["FILE"] : names;
   const paths = files.map((name) => `${HISTORY}/${name}`).join(" ");
   return new Failure(
-    `the audit log lacks ${missingText(missing)} (${missing.map(timeText).join("; ")}), and the journal no longer has them`,
-    `as the folder's owner, tar xf BACKUP -C ${quoted(folder)} ${paths} brings them back from a backup and loses nothing; without one, berth audit repair --accept-gap "REASON" declares them as gone`,
+    `the audit log lacks ${missingText(missing)} (${missing.map(timeText).join("; ")}), and the journal no longer contains them`,
+    `to restore them from a backup without loss, run as the folder's owner: tar xf BACKUP -C ${quoted(folder)} ${paths}; without a backup, berth audit repair --accept-gap "REASON" declares them as lost`,
   );
 }
 
@@ -63,13 +66,13 @@ const timeText = ({ earliest, latest }: Missing[number] | Gap): string =>
 function repairText(reply: RepairReply): string {
   const { recovered_lines, rewritten_files, backup_files, declared_gaps } = reply;
   if (rewritten_files.length + backup_files.length + declared_gaps.length === 0) {
-    return "the audit log is whole: there is nothing to repair";
+    return "the audit log is intact: nothing to repair";
   }
   return table([
-    ["found again", count(recovered_lines, "line")],
-    ...rewritten_files.map((name) => ["written again", `${HISTORY}/${name}`]),
-    ...backup_files.map((name) => ["kept", `${HISTORY}/${name}, what was there before`]),
-    ...declared_gaps.map((gap) => ["declared gone", `${linesText(gap)}, ${timeText(gap)}`]),
+    ["recovered", count(recovered_lines, "line")],
+    ...rewritten_files.map((name) => ["rewritten", `${HISTORY}/${name}`]),
+    ...backup_files.map((name) => ["backup", `${HISTORY}/${name}, the previous content`]),
+    ...declared_gaps.map((gap) => ["declared lost", `${linesText(gap)}, ${timeText(gap)}`]),
   ]);
 }
 
@@ -77,16 +80,20 @@ const MONTH = /^\d{4}-(?:0[1-9]|1[0-2])$/;
 
 const seal: Command = {
   name: "audit seal",
-  summary: "let the lines of one month go; their sum stays, and the chain goes on",
+  summary:
+    "delete one month of the audit log; its checksum stays, so that the chain remains verifiable",
   options: [option.data, option.identity, option.config, option.note, option.yes, option.json],
   arguments: ["MONTH"],
   examples: ["berth audit --out /media/usb/audit.jsonl", "berth audit seal 2026-03"],
   async run(given) {
     const [month = ""] = given.words;
     if (!MONTH.test(month)) {
-      throw new Misuse("MONTH must be given as YYYY-MM", "for example berth audit seal 2026-03");
+      throw new Misuse(
+        "MONTH is required, in the form YYYY-MM",
+        "for example berth audit seal 2026-03",
+      );
     }
-    const question = `the lines of ${month} will be gone; berth audit --out FILE takes them away first; go on?`;
+    const question = `the lines of ${month} will be deleted; berth audit --out FILE exports them first; continue?`;
     await confirm(given, question);
     const note = stringOf(given, "note") ?? "";
     const reply = (await reach(place(given), (call) =>
@@ -101,7 +108,7 @@ const seal: Command = {
 const sealText = (month: string, { gaps, removed_files, freed_bytes }: SealReply): string =>
   table([
     ["sealed", month],
-    ...gaps.map((gap) => ["let go", `${linesText(gap)}, ${timeText(gap)}`]),
+    ...gaps.map((gap) => ["deleted", `${linesText(gap)}, ${timeText(gap)}`]),
     ...gaps.flatMap(({ files }) =>
       files.map(({ name, sha256 }) => ["SHA-256", `${sha256} of ${HISTORY}/${name}`]),
     ),

@@ -21,7 +21,7 @@ const EXAMPLE = "site.berth";
 const verifyCommand: Command = {
   name: "verify",
   everyday: true,
-  summary: "walk the data folder, or a backup, from end to end; change nothing",
+  summary: "check the whole data folder, or a backup; changes nothing",
   options: [option.data, option.allowDamagedAudit, option.config, option.json],
   arguments: ["[FILE]"],
   examples: ["berth verify --data /srv/berth", "berth verify /media/usb/site.berth"],
@@ -52,11 +52,11 @@ export function warnOfDamage(path: string, { auditDamage }: Verified): void {
   const { missing, files } = auditDamage;
   const what = [
     missing.length === 0 ? "" : `${linesText(missing)} missing`,
-    files.length === 0 ? "" : `damaged: ${files.join(", ")}`,
+    files.length === 0 ? "" : `damaged files: ${files.join(", ")}`,
   ];
   const words = what.filter((text) => text !== "").join("; ");
-  printWarning(`the audit log in ${path} is not whole (${words}); licenses are not affected`);
-  printWarning("berth audit repair mends it in the data folder");
+  printWarning(`the audit log in ${path} is damaged (${words}); licenses are not affected`);
+  printWarning("berth audit repair repairs it in the data folder");
 }
 
 const linesText = (lines: readonly { readonly from: number; readonly to: number }[]): string =>
@@ -82,7 +82,7 @@ async function walked(folder: string, allowAuditDamage: boolean): Promise<Verifi
 const backupCommand: Command = {
   name: "backup",
   everyday: true,
-  summary: "copy the data folder into one file, of a running server too, and check the copy",
+  summary: "copy the data folder into one file and check the copy; the server may be running",
   options: [option.data, option.config, option.json],
   arguments: ["FILE"],
   examples: ["berth backup /media/usb/site.berth --data /srv/berth"],
@@ -97,7 +97,7 @@ const backupCommand: Command = {
       return DONE;
     }
     print(report(out, verified, manifest));
-    print(`\n${out} is written and checked. It holds the appliance's key: keep it safe.`);
+    print(`\n${out} is written and checked. It contains the appliance's key: keep it safe.`);
     return DONE;
   },
 };
@@ -105,7 +105,7 @@ const backupCommand: Command = {
 const restoreCommand: Command = {
   name: "restore",
   everyday: true,
-  summary: "put a backup in the place of what the data folder holds; the server must be stopped",
+  summary: "replace the contents of the data folder with a backup; the server must be stopped",
   options: [option.data, option.acceptLoss, option.config, option.json],
   arguments: ["FILE"],
   examples: ["berth restore /media/usb/site.berth --data /srv/berth"],
@@ -134,11 +134,13 @@ const restoreCommand: Command = {
       return DONE;
     }
     print(report(folder, verified, manifest));
-    print(`\n${folder} holds the backup now.`);
-    print("This restore is in the audit log, and the vendor sees it with the next request.");
-    if (replaced !== null) print(`What was there is kept in ${replaced}.`);
-    if (lost === null) printWarning("what was lost cannot be told");
-    else if (lost > 0) printWarning(`lost: ${count(lost, "change")}`);
+    print(`\nThe backup is restored in ${folder}.`);
+    print(
+      "The restore is recorded in the audit log, and the next license request reports it to the vendor.",
+    );
+    if (replaced !== null) print(`The previous contents are in ${replaced}.`);
+    if (lost === null) printWarning("it is unknown how many changes were lost");
+    else if (lost > 0) printWarning(`${count(lost, "change")} lost`);
     return DONE;
   },
 };
@@ -188,28 +190,41 @@ function report(path: string, verified: Verified, manifest: Manifest | null): st
   const rows = [
     ["checked", path],
     ...(manifest === null ? [] : [["created", `${manifest.made_at} by berth ${manifest.berth}`]]),
-    ["appliance", `${appliance} (${kind}); its key fits`],
+    ["appliance", `${appliance} (${kind}); its key matches`],
     [
       "state",
-      `checksum fits; ${count(licenses, "license")}, ${count(registrations, "registration")}; up to line ${covers}`,
+      `checksum matches; ${count(licenses, "license")}, ${count(registrations, "registration")}; up to line ${covers}`,
     ],
-    ["journal", chained(covers + 1, head.seq, segments.length) ?? "nothing since that state"],
+    ["journal", chained(covers + 1, head.seq, segments.length) ?? "no lines since that state"],
     [
       "audit log",
       chained(record.from, record.to, record.files, verified.auditDamage === null) ??
-        "nothing yet; the next checkpoint writes it from the journal",
+        "empty; the next checkpoint writes it from the journal",
     ],
     ...verified.auditGaps.map((gap) => ["declared gap", `${gapText(gap)} on ${rfc3339(gap.at)}`]),
     ...(verified.auditDamage === null ? [] : [["damaged", verified.auditDamage.message]]),
-    ["chain ends", `line ${head.auditSeq} of the record, ${head.auditSum}`],
-    ...generations.map((number) => ["older state", `state-${number}.json leads to this state`]),
+    ["chain ends", `line ${head.auditSeq} of the audit log, ${head.auditSum}`],
+    ...generations.map((number) => [
+      "older state",
+      `state-${number}.json and the journal lead to this state`,
+    ]),
     ...(torn > 0
-      ? [["torn", `${torn} bytes that were never answered; the next start cuts them`]]
+      ? [
+          [
+            "torn",
+            `${torn} bytes of an unfinished write, never acknowledged; the next start removes them`,
+          ],
+        ]
       : []),
     ...(record.leftover > 0
-      ? [["unfinished", `${record.leftover} bytes of a fold; the next one writes them again`]]
+      ? [
+          [
+            "unfinished",
+            `${record.leftover} bytes of an unfinished checkpoint; the next checkpoint rewrites them`,
+          ],
+        ]
       : []),
-    ...tornFiles.map((name) => ["kept", `${name}, from an interrupted write; may be removed`]),
+    ...tornFiles.map((name) => ["kept", `${name}, from an interrupted write; can be deleted`]),
   ];
   return table(rows);
 }
@@ -217,6 +232,6 @@ function report(path: string, verified: Verified, manifest: Manifest | null): st
 const chained = (from: number, to: number, files: number, isWhole = true): string | null =>
   to < from
     ? null
-    : `lines ${from} to ${to} in ${count(files, "file")}, ${isWhole ? "chained" : "not whole"}`;
+    : `lines ${from} to ${to} in ${count(files, "file")}, ${isWhole ? "chained" : "incomplete"}`;
 
 export const careCommands: readonly Command[] = [verifyCommand, backupCommand, restoreCommand];

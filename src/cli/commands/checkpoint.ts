@@ -11,14 +11,14 @@ const NUMBER = /^(?:0|[1-9]\d{0,15})$/;
 /** The server's own helper; it holds the folder's checkpoint lock while it works. */
 export const checkpointCommand: Command = {
   name: "checkpoint",
-  summary: "fold closed journal segments into state.json (started by the server)",
+  summary: "write closed journal segments into state.json (started by the server)",
   hidden: true,
   options: [],
-  arguments: ["FOLDER", "OPEN", "KEEP", "SERVER"],
+  arguments: ["FOLDER", "OPEN_SEGMENT", "KEEP_MONTHS", "SERVER_PID"],
   async run({ words: [folder, open = "", keep = "", server = ""] }) {
     if (folder === undefined || ![open, keep, server].every((word) => NUMBER.test(word))) {
-      const all = "FOLDER, OPEN, KEEP and SERVER must be given";
-      throw new Misuse(all, "the server starts this by itself");
+      const all = "FOLDER, OPEN_SEGMENT, KEEP_MONTHS and SERVER_PID are required";
+      throw new Misuse(all, "the server runs this command itself");
     }
     // Answers go first: nobody waits for this.
     setPriority(LATER);

@@ -6,16 +6,15 @@ import { reach } from "../reach.ts";
 import { print, printJson, table } from "../terminal.ts";
 
 const MEANS = {
-  ok: "the system's clock is followed",
-  ahead:
-    "the system's clock is far ahead and not believed yet; berth clock accept says it is right",
-  behind: "the system's clock is behind; time goes on from what is on record",
-  suspect: "the system's clock is a day or more behind: slots with an end are not lent anew",
+  ok: "the system clock is used",
+  ahead: "the system clock is far ahead and not accepted yet; if it is right: berth clock accept",
+  behind: "the system clock is behind; the appliance time continues from the last recorded time",
+  suspect: "the system clock is a day or more behind: licenses with an end date grant no new slots",
 };
 
 const show: Command = {
   name: "clock",
-  summary: "what time it thinks it is, and the ways out when the clock is wrong",
+  summary: "show the appliance time and what to do if the clock is wrong",
   options: [option.data, option.identity, option.config, option.json],
   run: (given) =>
     reach(place(given), async (call) => {
@@ -32,7 +31,7 @@ const show: Command = {
 
 const accept: Command = {
   name: "clock accept",
-  summary: "the system's clock is right, however far ahead",
+  summary: "accept the system clock, however far ahead it is",
   options: [option.data, option.identity, option.config, option.json],
   run: (given) =>
     reach(place(given), async (call) => {
@@ -45,7 +44,7 @@ const accept: Command = {
 
 const repair: Command = {
   name: "clock repair",
-  summary: "set time back by the vendor's answer to the code",
+  summary: "set the appliance time back with the vendor's answer to the clock code",
   options: [option.data, option.identity, option.config, option.json],
   arguments: ["FILE"],
   run(given) {
@@ -61,13 +60,13 @@ const repair: Command = {
 
 function text({ now, system_clock, state }: ClockReply, code: string | null): string {
   const facts = [
-    ["time here", now],
+    ["appliance time", now],
     ["system clock", system_clock],
-    ["which means", MEANS[state]],
+    ["state", MEANS[state]],
   ];
   if (code === null) return table(facts);
   const way =
-    "to set time back, read this code to your vendor and bring the answer to berth clock repair";
+    "to set the time back, read this code to your vendor and run berth clock repair with the answer";
   return `${table(facts)}\n\n${way}\n${code}`;
 }
 

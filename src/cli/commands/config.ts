@@ -6,7 +6,7 @@ import { print, printJson, table } from "../terminal.ts";
 export const configCommand: Command = {
   name: "config",
   everyday: true,
-  summary: "the settings in force, and where each came from",
+  summary: "show the effective settings and the source of each",
   options: [...serverSettings, option.config, option.json],
   examples: ["berth config", `berth config --config ${SERVICE_SETTINGS} --json`],
   async run(given) {

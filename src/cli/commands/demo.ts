@@ -23,7 +23,7 @@ import { print, table } from "../terminal.ts";
 export const demo: Command = {
   name: "demo",
   everyday: true,
-  summary: "try it: a server with a license, ready for curl",
+  summary: "run a demo server with a license, ready for curl",
   options: [option.demoListen, option.demoData, option.demoProducts],
   examples: ["berth demo", "berth demo --product CAD --listen 127.0.0.1:9000"],
   async run(given) {
@@ -112,15 +112,15 @@ function granted<T>(result: Result<T, unknown>): T {
 
 async function banner({ url, folder }: Server, kept: boolean): Promise<void> {
   print(
-    `berth ${version}: a demo, for trying; administration is open to the same networks as applications`,
+    `berth ${version} demo: for evaluation only; administration is open to the same networks as applications`,
   );
   print(
     table([
       ["  address", `${url}, page at ${url}/`],
-      ["  data", `${folder}${kept ? "" : " (removed at the end)"}`],
+      ["  data", `${folder}${kept ? "" : " (deleted when the demo stops)"}`],
     ]),
   );
-  print("\nIn another terminal, one line for each operation:\n");
+  print("\nRun these in another terminal, one line for each operation:\n");
   for (const { says, line } of curlLines(url, join(folder, "demo", AIRGAP_BODY)))
     print(`# ${says}\n${line}\n`);
   print("ready");

@@ -28,7 +28,7 @@ import { print, printJson, table } from "../terminal.ts";
 export const doctor: Command = {
   name: "doctor",
   everyday: true,
-  summary: "look for everything an operator could get wrong, and say what to do about it",
+  summary: "check the installation for problems and say how to fix them",
   options: [...serverSettings, option.config, option.json],
   examples: ["berth doctor", "berth doctor --data /srv/berth --json"],
   examinesSettings: true,
@@ -117,7 +117,7 @@ async function ask(given: Given): Promise<Asked> {
     // What is wrong with the folder has been found already, in better words.
     if (error instanceof FolderRefused) return NOBODY;
     if (!(error instanceof FolderBusy || error instanceof Failure)) throw error;
-    const advice = "berth status tells the same; is the server still starting?";
+    const advice = "check with berth status; the server may still be starting";
     return { site: null, findings: [finding("server", "warning", error.message, advice)] };
   }
 }

@@ -12,7 +12,7 @@ import { print, printJson } from "../terminal.ts";
  */
 export const keysSet: Command = {
   name: "keys set",
-  summary: "set the two cloud credentials: a line apiKey=…, a line sharedKey=…",
+  summary: "set the two cloud credentials, from lines apiKey=… and sharedKey=…",
   options: [option.data, option.identity, option.config, option.json],
   arguments: ["[FILE]"],
   examples: ["berth keys set keys.txt", "berth keys set - < keys.txt"],
@@ -36,14 +36,18 @@ export const keysSet: Command = {
 const isSealedElsewhere = (folder: string): boolean =>
   folder === places.data && existsSync(places.sealingKey);
 
-const START_IT = "systemctl start berth; what seals the keys is handed to it alone";
+const START_IT =
+  "systemctl start berth; only the service has the key that encrypts the credentials";
 
 function parse(text: string): Record<string, string> {
   const keys: Record<string, string> = {};
   for (const line of text.split("\n").filter((one) => one.trim() !== "")) {
     const [, name, value] = /^\s*(apiKey|sharedKey)\s*=\s*(.*?)\s*$/.exec(line) ?? [];
     if (name === undefined || value === undefined) {
-      throw new Misuse("a line is neither apiKey=… nor sharedKey=…", "berth keys set --help");
+      throw new Misuse(
+        "a line is neither apiKey=VALUE nor sharedKey=VALUE",
+        "berth keys set --help",
+      );
     }
     keys[name] = value;
   }

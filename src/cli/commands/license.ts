@@ -33,7 +33,7 @@ interface LicenseReply {
 const request: Command = {
   name: "license request",
   everyday: true,
-  summary: "make a request to carry to the vendor",
+  summary: "create a license request for the vendor",
   options: [
     option.data,
     option.identity,
@@ -84,7 +84,7 @@ async function productFor(call: Call): Promise<RequestProduct> {
 const add: Command = {
   name: "license add",
   everyday: true,
-  summary: "install a license the vendor sent",
+  summary: "install a license from the vendor",
   options: [option.data, option.identity, option.config, option.json],
   arguments: ["FILE"],
   examples: ["berth license add license.jwt"],
@@ -96,7 +96,7 @@ const add: Command = {
       const isKnown = before.some(({ id }) => id === reply.id);
       if (isSet(given, "json")) printJson(reply);
       else print(oneLine(addedText(reply, isKnown)));
-      if (reply.is_expired) printWarning(`it ended on ${reply.validity_period}`);
+      if (reply.is_expired) printWarning(`the license ended on ${reply.validity_period}`);
       return DONE;
     });
   },
@@ -106,15 +106,15 @@ function addedText({ id, product_details, changes }: AddReply, isKnown: boolean)
   const license = `license ${id} for ${product_details.short_code}`;
   // A server of an older version does not tell a renewal from the same license again.
   if (changes == null)
-    return `${license} is installed${isKnown && changes === null ? " already" : ""}`;
-  const text = changes.length === 0 ? "its terms are the same as before" : changes.join(", ");
+    return `${license} is ${isKnown && changes === null ? "already " : ""}installed`;
+  const text = changes.length === 0 ? "its terms did not change" : changes.join(", ");
   return `${license} is renewed: ${text}`;
 }
 
 const list: Command = {
   name: "license list",
   everyday: true,
-  summary: "the licenses installed",
+  summary: "list the installed licenses",
   options: [option.data, option.identity, option.config, option.json],
   run: (given) =>
     reach(place(given), async (call) => {
@@ -127,7 +127,7 @@ const list: Command = {
 
 const remove: Command = {
   name: "license remove",
-  summary: "give a license back for good; prints a receipt for the vendor",
+  summary: "return a license permanently; prints a receipt for the vendor",
   options: [
     option.data,
     option.identity,
@@ -142,10 +142,10 @@ const remove: Command = {
   async run(given) {
     const [license_id] = given.words;
     if (license_id === undefined) {
-      throw new Misuse("ID must be given", "berth license list shows what is installed");
+      throw new Misuse("ID is required", "berth license list shows what is installed");
     }
     checkOut(given, "receipt");
-    const question = `license ${license_id} is given back for good, and its slots end; go on?`;
+    const question = `license ${license_id} will be returned permanently and its slots will end; continue?`;
     await confirm(given, question);
     const body = { license_id, with_borrows: isSet(given, "with-borrows") };
     const reply = (await reach(place(given), (call) =>

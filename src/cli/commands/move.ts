@@ -20,7 +20,7 @@ const EXAMPLE = "site.move";
 
 const out: Command = {
   name: "move out",
-  summary: "give everything up on this host and write it to a file, to go on with on another",
+  summary: "stop serving on this host and write everything to a file for another host",
   options: [option.data, option.identity, option.config, option.yes, option.json],
   arguments: ["FILE"],
   examples: ["berth move out /media/usb/site.move"],
@@ -29,12 +29,15 @@ const out: Command = {
     const folder = dataFolder(given);
     // Everything that can go wrong should, before this host has given anything up.
     if (realDisk.stat(file) !== null) {
-      throw new BackupRefused(`${file} is there already`, "name a new file");
+      throw new BackupRefused(`${file} already exists`, "choose a new file name");
     }
     const { appliance, kind } = await rehearse(folder, file);
     if (kind === "demo")
-      throw new Failure("a demo is not moved", "berth demo begins anew anywhere");
-    const question = `${folder} will serve nobody any more; go on?`;
+      throw new Failure(
+        "a demo cannot be moved",
+        "start a new demo on the other host with berth demo",
+      );
+    const question = `${folder} will no longer grant licenses; continue?`;
     await confirm(given, question);
     const { move_id, moved_at } = (await reach(place(given), (call) =>
       call("POST", "/api/admin/v1/move", { appliance }),
@@ -42,8 +45,8 @@ const out: Command = {
     const verified = await write(folder, file).catch((error: unknown) => {
       const why = error instanceof Error ? error.message : String(error);
       throw new Failure(
-        `${folder} is given up, and ${file} is not written: ${why}`,
-        "nothing is lost: berth move out writes it once more, there or to another place",
+        `${folder} was moved out, but ${file} could not be written: ${why}`,
+        "nothing is lost: run berth move out again, with the same or another file",
       );
     });
     const { licenses, registrations } = verified;
@@ -53,24 +56,25 @@ const out: Command = {
       printJson({ path: file, ...facts });
       return DONE;
     }
-    print(`${file} holds ${count(licenses, "license")} and ${count(registrations, "registration")}
+    print(`${file} contains ${count(licenses, "license")}, ${count(registrations, "registration")}
 and the appliance's key: keep it safe, and delete it when the move is done.
 
-On the new host:  berth move in FILE, then start the server there
-Here:             stop the server; it refuses to start again
-To call it off:   berth move in ${file} here, and nowhere else`);
+On the new host:  run berth move in FILE, then start the server there
+On this host:     stop the server; it refuses to start again
+To cancel:        run berth move in ${file} on this host, and nowhere else`);
     return DONE;
   },
 };
 
 const into: Command = {
   name: "move in",
-  summary: "go on here with what was given up on another host; the server must be stopped",
+  summary:
+    "continue here with a site that was moved out on another host; the server must be stopped",
   options: [option.data, option.config, option.json],
   arguments: ["FILE"],
   examples: ["berth move in /media/usb/site.move --data /srv/berth"],
   async run(given) {
-    const file = backupThere(given, "what berth move out wrote", EXAMPLE);
+    const file = backupThere(given, "the file that berth move out wrote", EXAMPLE);
     const folder = dataFolder(given);
     await refuseCopyOfBackup(file, folder, given.environment);
     const disk = holding(file);
@@ -92,12 +96,12 @@ const into: Command = {
       printJson({ path: folder, ...facts, ...damageIn(verified) });
       return DONE;
     }
-    print(`${folder} is appliance ${appliance} now, with ${count(licenses, "license")} and ${count(registrations, "registration")}.
+    print(`${folder} now serves appliance ${appliance}, with ${count(licenses, "license")} and ${count(registrations, "registration")}.
 
-The licenses were signed for the other host's hardware. They are good here for the time the vendor
-grants for a move (72 hours, unless the license says otherwise): start the server, and then
-  berth license request --product CODE --out FILE   for each product; the vendor signs them anew
-Credentials, certificates and settings stay with a machine: berth admin token, berth tls init.`);
+The licenses were signed for the other host's hardware. They are valid here for the time the vendor
+grants for a move (72 hours, unless the license says otherwise). Start the server, then run
+  berth license request --product CODE --out FILE   for each product; the vendor signs them again
+Credentials, certificates and settings are not moved: run berth admin token and berth tls init.`);
     return DONE;
   },
 };

@@ -5,7 +5,7 @@ import { printExactly, printJson } from "../terminal.ts";
 
 export const noticesCommand: Command = {
   name: "notices",
-  summary: "the work of others in this program, and its licenses",
+  summary: "third-party notices and licenses",
   options: [option.json],
   async run(given) {
     const notices = readNotices();

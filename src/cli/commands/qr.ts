@@ -9,7 +9,7 @@ import { print, printJson, printText, printWarning } from "../terminal.ts";
 
 const show: Command = {
   name: "qr",
-  summary: "show a text as QR codes, to carry it by camera",
+  summary: "show a text as QR codes, to transfer it by camera",
   options: [option.svg, option.json],
   arguments: ["FILE"],
   examples: ["berth qr request.jwt", "berth qr license.jwt --svg license.svg"],
@@ -18,8 +18,8 @@ const show: Command = {
     const codes = await codesOf(text);
     if (!codes.ok) {
       throw new Failure(
-        `a text for QR codes has ${codes.fault.bytes} bytes at most`,
-        "take a file",
+        `the text is too long: QR codes hold at most ${codes.fault.bytes} bytes`,
+        "transfer the file itself",
       );
     }
     const out = stringOf(given, "svg");
@@ -43,11 +43,11 @@ function readText(path: string | undefined): string {
   try {
     text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    const hint = "QR codes carry text only; base64 makes text of any file";
-    throw new Failure(`${name} is not text in UTF-8`, hint);
+    const hint = "QR codes hold text only; base64 converts any file to text";
+    throw new Failure(`${name} is not UTF-8 text`, hint);
   }
   if (text.trim() === "") {
-    throw new Failure(`${name} is empty`, "name a file that holds the text to carry");
+    throw new Failure(`${name} is empty`, "specify a file that contains the text");
   }
   return text;
 }
@@ -60,28 +60,28 @@ async function draw(out: string, pictures: readonly string[]): Promise<void> {
   paths.forEach(refuseToReplace);
   for (const [at, path] of paths.entries()) {
     await writeOutputText(path, `${pictures[at]}\n`);
-    print(`code ${at + 1} of ${paths.length} is in ${path}`);
+    print(`code ${at + 1} of ${paths.length} is written to ${path}`);
   }
 }
 
 const join: Command = {
   name: "qr join",
-  summary: "the text of QR codes that were read: a code a line, in any order",
+  summary: "combine scanned QR codes into their text: one code per line, in any order",
   options: [option.out, option.json],
   arguments: ["FILE"],
   examples: ["berth qr join scanned.txt --out request.jwt"],
   async run(given) {
     checkOut(given);
-    const joined = joinCodes(readInput(given.words[0], "what was read"));
+    const joined = joinCodes(readInput(given.words[0], "a file with the scanned codes"));
     if (!joined.ok) {
       throw new Failure(
-        `the QR codes cannot be joined: ${joined.fault.reason}`,
-        "give each code on a line of its own, in any order; berth qr FILE makes them",
+        `the codes cannot be combined: ${joined.fault.reason}`,
+        "put each code on its own line, in any order; berth qr FILE creates them",
       );
     }
     const { text, foreignLines } = joined.value;
     for (const line of foreignLines) {
-      printWarning(`line ${line} is not one of Berth's codes, or was misread: it was ignored`);
+      printWarning(`line ${line} is not a Berth code or was misread; it was ignored`);
     }
     const out = stringOf(given, "out");
     if (isSet(given, "json")) printJson({ text, ignored_lines: foreignLines });
@@ -89,7 +89,7 @@ const join: Command = {
     else if (out === null) printText(text.replace(/\n$/, ""));
     else {
       await writeOutputText(out, text);
-      print(`the text is in ${out}`);
+      print(`the text is written to ${out}`);
     }
     return DONE;
   },

@@ -22,7 +22,7 @@ const ROUTE = "/api/admin/v1/audit";
 const show: Command = {
   name: "audit",
   everyday: true,
-  summary: "what happened, newest first; with --out, all of the record to be kept elsewhere",
+  summary: "show the audit log, newest first; with --out, export it to a file",
   options: [
     option.data,
     option.identity,
@@ -45,7 +45,7 @@ const show: Command = {
     "berth audit --since 7d --until 1d",
     "berth audit --out /media/usb/audit.jsonl",
   ],
-  words: { title: "types of events", list: [...eventTypes] },
+  words: { title: "event types", list: [...eventTypes] },
   async run(given) {
     checkTypes(listOf(given, "type"));
     const out = stringOf(given, "out");
@@ -55,7 +55,9 @@ const show: Command = {
     if (isSet(given, "json")) printJson(reply);
     else
       print(
-        reply.events.length === 0 ? "nothing on record fits" : text(reply.events, timesFor(given)),
+        reply.events.length === 0
+          ? "no entry of the audit log matches"
+          : text(reply.events, timesFor(given)),
       );
     return DONE;
   },
@@ -105,7 +107,10 @@ function checkTypes(types: readonly string[]): void {
     );
     const meant = known.find((one) => one.toLowerCase() === lower);
     const guess = meant === undefined ? "" : `did you mean ${meant}? `;
-    throw new Misuse(`no type ${type}`, `${guess}berth help audit lists them`);
+    throw new Misuse(
+      `unknown event type: ${type}`,
+      `${guess}berth help audit lists the event types`,
+    );
   }
 }
 
@@ -127,8 +132,8 @@ async function exportTo(out: string, given: Given): Promise<number> {
   if (filters.length > 0) {
     const named = filters.map((name) => `--${name}`).join(", ");
     throw new Misuse(
-      `--out takes the record line by line and nothing out of it: without ${named}`,
-      "--since and --until may be given; without --out, --json prints what was found",
+      `--out exports complete lines and cannot filter them: remove ${named}`,
+      "--since and --until are allowed; to save filtered entries, use --json instead of --out",
     );
   }
   const span = spanOf(given);
@@ -153,7 +158,7 @@ async function fill(file: OpenFile, given: Given, span: URLSearchParams): Promis
 
 const verify: Command = {
   name: "audit verify",
-  summary: "follow an exported record from its first line to its last",
+  summary: "verify an exported audit log line by line",
   options: [option.json],
   arguments: ["FILE"],
   examples: ["berth audit verify /media/usb/audit.jsonl"],
@@ -189,12 +194,12 @@ function tell(given: Given, path: string, checked: CheckedRecord): void {
   }
   const begins =
     anchor === null
-      ? "at the beginning of the record"
-      : `behind line ${first - 1} of the record, ${anchor}`;
+      ? "at the beginning of the audit log"
+      : `after line ${first - 1} of the audit log, ${anchor}`;
   print(
     table([
       ["checked", path],
-      ["lines", `${count(lines, "line")}, ${first} to ${last} of the record, chained`],
+      ["lines", `${count(lines, "line")}, ${first} to ${last} of the audit log, chained`],
       ...gaps.map((gap) => ["declared gap", `${gapText(gap)} on ${rfc3339(gap.at)}`]),
       ["written", `from ${rfc3339(from)} to ${rfc3339(to)}`],
       ["begins", begins],

@@ -7,7 +7,7 @@ import { print, printJson } from "../terminal.ts";
 export const release: Command = {
   name: "release",
   everyday: true,
-  summary: "free one user's slot",
+  summary: "release a user's slot",
   options: [
     option.data,
     option.identity,
@@ -20,11 +20,11 @@ export const release: Command = {
   run(given) {
     const product = stringOf(given, "product");
     const user = stringOf(given, "user");
-    if (user === null) throw new Misuse("--user must be given", "berth slots shows who holds what");
+    if (user === null) throw new Misuse("--user is required", "berth slots lists the slots in use");
     return reach(place(given), async (call) => {
       const reply = await call("POST", "/api/admin/v1/registrations/release", { product, user });
       if (isSet(given, "json")) printJson(reply);
-      else print(`the slot of ${user} is free`);
+      else print(`the slot of ${user} is released`);
       return DONE;
     });
   },

@@ -11,7 +11,7 @@ import { certificateText } from "../tls-files.ts";
 export const serve: Command = {
   name: "serve",
   everyday: true,
-  summary: "run a site's server in the foreground",
+  summary: "run the license server in the foreground",
   options: [...serverSettings, option.config],
   examples: ["berth serve --data /srv/berth", "berth serve --listen 10.1.0.5:8080"],
   async run(given) {
@@ -60,7 +60,7 @@ async function banner(
   }
   if (!access.isClaimed()) {
     printWarning(
-      "administration is open to whoever can connect from this machine; berth admin token closes it",
+      "administration is open to every user and program on this machine; berth admin token restricts it",
     );
   }
   print("ready");

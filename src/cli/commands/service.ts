@@ -15,7 +15,7 @@ import { tlsPaths } from "../tls-files.ts";
 const install: Command = {
   name: "service install",
   everyday: true,
-  summary: "install this executable as a systemd service, or upgrade the one that is installed",
+  summary: "install this executable as a systemd service, or upgrade the installed one",
   options: [option.to, option.listen, option.serviceTls, option.names, option.dryRun],
   examples: ["berth service install --dry-run", "berth service install --names berth.plant7.lan"],
   async run(given) {
@@ -27,7 +27,7 @@ const install: Command = {
     const steps = installationSteps(given, binary);
     if (isSet(given, "dry-run")) {
       await follow(steps, true, print);
-      print(`  would  start ${SERVICE}, and wait until it is ready`);
+      print(`  would  start ${SERVICE} and wait until it is ready`);
       return DONE;
     }
     const changes = old?.isUnderWay === true || steps.some((step) => !step.isDone());
@@ -51,26 +51,31 @@ const placeOf = (given: Given, old: Installed | null): string =>
 /** A rehearsal changes nothing: it may be held on any machine, and says what that one lacks. */
 function refuseElsewhere(verb: "install" | "uninstall", isRehearsal: boolean): void {
   if (!isCompiled) {
-    throw new Failure(`only the executable can ${verb} itself`, "bun run build makes it");
+    throw new Failure(
+      `only the compiled executable can ${verb} itself`,
+      "build it with bun run build",
+    );
   }
   if (process.getuid?.() !== 0) {
     // A rehearsal as well: it has to look into folders that only root may read.
     const hint = `sudo berth service ${verb}${isRehearsal ? " --dry-run" : ""}`;
-    throw new Failure(`a service can only be ${verb}ed by root`, hint);
+    throw new Failure(`root privileges are required to ${verb} the service`, hint);
   }
   if (!hasSystemd() && isRehearsal) {
-    printWarning("this machine is not run by systemd: without --dry-run it is refused here");
+    printWarning("this machine does not run systemd: without --dry-run this command fails here");
   } else if (!hasSystemd()) {
     throw new Failure(
-      "this machine is not run by systemd",
-      "start berth serve with whatever starts services here; berth service print shows the unit",
+      "this machine does not run systemd",
+      "start berth serve with this machine's service manager; berth service print shows the systemd unit as an example",
     );
   }
 }
 
 function summary(binary: string, isStopped: boolean): string {
   const { caCertificate } = tlsPaths(places.data);
-  const how = isStopped ? "; it was stopped and stays so: systemctl start berth" : ", and ready";
+  const how = isStopped
+    ? "; it was stopped and stays stopped: systemctl start berth"
+    : " and ready";
   return `
 berth ${version} is installed${how}
 ${table([
@@ -82,15 +87,15 @@ ${table([
 ])}
 
 next:
-  ${binary} status                       server state, and its exposures
-  ${binary} trust add trust.jwt          the vendor whose licenses it takes
-  ${binary} license request --out FILE   what to send to the vendor
-  ${binary} doctor                       is there anything an operator should know?`;
+  ${binary} status                       show its state and exposures
+  ${binary} trust add trust.jwt          trust the vendor's licenses
+  ${binary} license request --out FILE   create a request for the vendor
+  ${binary} doctor                       check for problems`;
 }
 
 const uninstall: Command = {
   name: "service uninstall",
-  summary: "stop and remove the service; its data, settings and backups stay",
+  summary: "stop and remove the service; data, settings and backups are kept",
   options: [option.to, option.dryRun],
   async run(given) {
     const isRehearsal = isSet(given, "dry-run");
@@ -115,15 +120,17 @@ const uninstall: Command = {
       existsSync(path),
     );
     if (kept.length === 0) return DONE;
-    print(`\nkept: ${kept.join(", ")}; remove them by hand if you must.`);
-    print("Licenses that are still installed there are lost with them: give them back first.");
+    print(`\nkept: ${kept.join(", ")}; delete them yourself if you no longer need them.`);
+    print(
+      "Licenses that are still installed there would be lost: return them first (berth license remove).",
+    );
     return DONE;
   },
 };
 
 const show: Command = {
   name: "service print",
-  summary: "print the unit that service install would write here",
+  summary: "print the systemd unit that service install would write",
   options: [option.to],
   async run(given) {
     print(unitText(stringOf(given, "install-path") ?? "", willBeThere).trimEnd());

@@ -8,7 +8,7 @@ import { print, printJson, table } from "../terminal.ts";
 export const slots: Command = {
   name: "slots",
   everyday: true,
-  summary: "who holds what",
+  summary: "list the slots in use",
   options: [option.data, option.identity, option.config, option.product, option.local, option.json],
   examples: ["berth slots --product CAD", "berth slots --json"],
   run(given) {
@@ -18,7 +18,7 @@ export const slots: Command = {
       const path = `/api/admin/v1/registrations${query}`;
       const held = (await call("GET", path)) as RegistrationReply[];
       if (isSet(given, "json")) printJson(held);
-      else print(held.length === 0 ? "no slot is taken" : text(held, timesFor(given)));
+      else print(held.length === 0 ? "no slot is in use" : text(held, timesFor(given)));
       return DONE;
     });
   },

@@ -10,7 +10,7 @@ import { certificateText } from "../tls-files.ts";
 export const status: Command = {
   name: "status",
   everyday: true,
-  summary: "licenses, slots and disk of a running server or a data folder",
+  summary: "show licenses, slots, disk and exposures of a running server or a data folder",
   options: [option.data, option.identity, option.config, option.json],
   run(given) {
     const folder = dataFolder(given);
@@ -50,10 +50,10 @@ function text(
     ["data", `${folder} (${kind}), ${running}`],
     ...(moved_away_at === null
       ? []
-      : [["moved", `to another host on ${moved_away_at}: it serves nobody any more`]]),
+      : [["moved", `to another host on ${moved_away_at}: it no longer grants licenses`]]),
     ["appliance", `${appliance.id}, bound to ${appliance.components.join(", ") || "nothing"}`],
     ...(appliance.weak_binding
-      ? [["binding", "weak: too little of the hardware can be told"]]
+      ? [["binding", "weak: too few hardware components can be identified"]]
       : []),
     ["clock", now],
     ...(certificate === null
@@ -61,7 +61,7 @@ function text(
       : [["certificate", certificateText(certificate.state, certificate.expires_at)]]),
     [
       "disk",
-      `${fault ?? (warnings.length === 0 ? "ok" : "degraded")}${free}; changes written: ${seq}, on record: ${audit_seq}; slowest sync of late: ${slowest_sync_ms} ms`,
+      `${fault ?? (warnings.length === 0 ? "ok" : "degraded")}${free}; changes written: ${seq}, audit log lines: ${audit_seq}; slowest recent sync: ${slowest_sync_ms} ms`,
     ],
     ...warnings.map(({ code, message }) => [code, message]),
     ...gaps.map((gap) => ["audit log", gap]),
@@ -80,7 +80,7 @@ function text(
     .filter(isMoved)
     .map(({ license_id, product, moved_until }) => [
       "moved",
-      `${license_id}: good here until ${moved_until}; berth license request --product ${product}`,
+      `${license_id}: valid here until ${moved_until}; berth license request --product ${product}`,
     ]);
   const drift = licenses
     .filter((license) => isDrifted(license) && !isMoved(license))

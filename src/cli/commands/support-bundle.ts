@@ -9,7 +9,8 @@ import { print, printJson, table } from "../terminal.ts";
 
 export const supportBundle: Command = {
   name: "support-bundle",
-  summary: "what helps to find a fault, without names, addresses and secrets; listed, then written",
+  summary:
+    "collect diagnostic data without names, addresses and secrets; lists the files before writing",
   options: [...serverSettings, option.config, option.yes, option.json],
   arguments: ["FILE"],
   examinesSettings: true,
@@ -17,7 +18,7 @@ export const supportBundle: Command = {
   async run(given) {
     const [file] = given.words;
     if (file === undefined || file === "")
-      throw new Misuse("FILE must be given: a new tar file", "for example berth-support.tar");
+      throw new Misuse("FILE is required: a new tar file", "for example berth-support.tar");
     const out = resolve(file);
     // Once more when it is written: gathering takes its time.
     refuseToReplace(out);
@@ -34,10 +35,11 @@ export const supportBundle: Command = {
         ),
       );
     }
-    await confirm(given, `write these to ${out}?`);
+    await confirm(given, `write these files to ${out}?`);
     await writeBundle(out, entries);
     if (isSet(given, "json")) printJson({ path: out, entries: sizes });
-    else print(`\n${out} is written; tar -xf opens it. Names and addresses are replaced in it.`);
+    else
+      print(`\n${out} is written; unpack it with tar -xf. Names and addresses in it are replaced.`);
     return DONE;
   },
 };

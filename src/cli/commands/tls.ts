@@ -35,7 +35,7 @@ import { namesOf, permittedNames } from "../tls-names.ts";
 const init: Command = {
   name: "tls init",
   everyday: true,
-  summary: "make a site CA and a server certificate, or renew the certificate",
+  summary: "create a site CA and a server certificate, or renew the certificate",
   options: [
     option.data,
     option.names,
@@ -96,7 +96,7 @@ const moveCa: Command = {
     const { oldCaKey } = tlsPaths(folder);
     const where = caFolderOf(given, folder);
     if (ca === null || realDisk.stat(oldCaKey) === null) {
-      throw new Failure(`there is no key of a site CA in ${folder}`, "nothing has to be moved");
+      throw new Failure(`${folder} contains no site CA key`, "there is nothing to move");
     }
     // One that was interrupted before the old file was removed goes on here.
     if (ca.isInDataFolder) {
@@ -105,14 +105,14 @@ const moveCa: Command = {
     await asOwnerOf(folder, async () => realDisk.remove(oldCaKey));
     const path = caKeyIn(where);
     if (isSet(given, "json")) printJson({ path });
-    else print(`the site CA's key is in ${path} now; certificates and clients stay as they are`);
+    else print(`the site CA's key is now in ${path}; certificates and clients are not affected`);
     return DONE;
   },
 };
 
 const client: Command = {
   name: "tls client",
-  summary: "make a client's certificate and key, signed by the site CA, for client_auth = mtls",
+  summary: "create a client certificate and key, signed by the site CA, for client_auth = mtls",
   options: [
     option.data,
     option.clientName,
@@ -128,10 +128,11 @@ const client: Command = {
     const name = stringOf(given, "name");
     const out = stringOf(given, "out");
     if (name === null || out === null)
-      throw new Misuse("--name and --out must be given", "berth help tls client");
+      throw new Misuse("--name and --out are required", "berth help tls client");
     const days = daysOf(given);
     const ca = readSiteCa(given, folder);
-    if (ca === null) throw new Failure(`${folder} has no site CA yet`, "berth tls init makes one");
+    if (ca === null)
+      throw new Failure(`${folder} has no site CA yet`, "create one with berth tls init");
     if (ca.isInDataFolder) warnOfOldKey(ca, folder);
     refuseToReplace(out);
     const { certificate, key } = issueClient(ca.authority, name, { now: wallClock(), days });
@@ -139,9 +140,9 @@ const client: Command = {
     const validTo = endOf(certificate);
     if (isSet(given, "json")) printJson({ name, path: out, valid_until: validTo });
     else {
-      print(`${out} holds the certificate and the key of ${name}, until ${validTo}.
-It cannot be revoked. If it is lost before then, make a new CA (berth tls init --new-ca), hand it
-out, and make every client's certificate anew.`);
+      print(`${out} contains the certificate and the key of ${name}, valid until ${validTo}.
+It cannot be revoked. If it is lost before then, create a new CA (berth tls init --new-ca),
+distribute it, and create a new certificate for every client.`);
     }
     return DONE;
   },
@@ -150,7 +151,7 @@ out, and make every client's certificate anew.`);
 function existing(given: Given): string {
   const folder = dataFolder(given);
   if (realDisk.stat(folder) !== null) return folder;
-  throw new Failure(`${folder} is not there`, "start berth serve once, or check --data");
+  throw new Failure(`${folder} does not exist`, "start berth serve once, or check --data");
 }
 
 function daysOf(given: Given): number {
@@ -161,7 +162,7 @@ function daysOf(given: Given): number {
 
 function warnOfOldKey({ keyPath }: SiteCa, folder: string): void {
   printWarning(
-    `${keyPath} lies where the server can read it; move it: berth tls move-ca --data ${folder}`,
+    `${keyPath} is in a folder that the server can read; move it with berth tls move-ca --data ${folder}`,
   );
 }
 
@@ -191,25 +192,25 @@ function advice(folder: string, ca: SiteCa, { names, validTo, fingerprint, isNew
   const limits = permittedBy(ca.authority.certificate);
   const may =
     limits === null
-      ? "any name: --new-ca makes one that may sign for this server alone"
+      ? "any name: --new-ca creates one that can sign only for this server"
       : [...limits.names, ...(limits.addresses ?? ["any address"])].join(", ");
-  return `${isNew ? "a site CA and a server certificate are made" : "the server certificate is renewed; the site CA stays"}
+  return `${isNew ? "created a site CA and a server certificate" : "renewed the server certificate; the site CA did not change"}
   names         ${names.join(", ")}
-  until         ${validTo}
-  CA            ${caCertificate}, until ${endOf(ca.root)}
-  signs for     ${may}
-  its key       ${ca.keyPath}; keep it: without it the next certificate needs a new CA
+  valid until   ${validTo}
+  CA            ${caCertificate}, valid until ${endOf(ca.root)}
+  can sign for  ${may}
+  CA key        ${ca.keyPath}; keep it: without it the next certificate needs a new CA
   fingerprint   ${fingerprint}
 
-Start the server with --listen-tls 0.0.0.0:8443; one that is running takes the new certificate with
-SIGHUP. Then let the clients know the CA (the file is no secret; compare the fingerprint):
+Start the server with --listen-tls 0.0.0.0:8443. A running server loads the new certificate on
+SIGHUP. Then install the CA on the clients (the file is not secret; compare the fingerprint):
   curl                --cacert ca.pem
   Debian, Ubuntu      copy it to /usr/local/share/ca-certificates/berth.crt, update-ca-certificates
   Red Hat             copy it to /etc/pki/ca-trust/source/anchors/, update-ca-trust
   Windows             certutil -addstore Root ca.pem
   Node, Bun           NODE_EXTRA_CA_CERTS=ca.pem
   Java                keytool -importcert -cacerts -alias berth -file ca.pem
-Strict-Transport-Security is not sent: a browser would remember it and refuse plain HTTP here.`;
+The server does not send Strict-Transport-Security: browsers would then refuse plain HTTP here.`;
 }
 
 /** As every other time is shown. */

@@ -11,7 +11,7 @@ import { trustFacts } from "../trust-facts.ts";
 const add: Command = {
   name: "trust add",
   everyday: true,
-  summary: "accept a vendor's licenses",
+  summary: "trust a vendor: accept its licenses",
   options: [option.data, option.identity, option.config, option.yes, option.json],
   arguments: ["FILE"],
   examples: ["berth trust add trust.jwt"],
@@ -24,13 +24,13 @@ const add: Command = {
       return { shown: reply, known: vendors.find(({ vendor }) => vendor === reply.vendor) ?? null };
     });
     if (!isSet(given, "json")) print(table(trustFacts(shown, known)));
-    const question = "compare the fingerprint by voice; accept it?";
-    await confirm(given, question, "once the fingerprints are the same, accept it");
+    const question = "compare the fingerprint with the vendor by telephone; accept it?";
+    await confirm(given, question, "accept it only if the fingerprints are the same");
     return reach(place(given), async (call) => {
       const reply = (await call("POST", "/api/admin/v1/trust/add", { license })) as VendorReply;
       if (isSet(given, "json")) printJson(reply);
-      else if (known?.version === reply.version) print("this trust document is known here already");
-      else print(`licenses of ${oneLine(reply.name)} (${reply.vendor}) are accepted`);
+      else if (known?.version === reply.version) print("this trust document is already known");
+      else print(`licenses of ${oneLine(reply.name)} (${reply.vendor}) are now accepted`);
       return DONE;
     });
   },
@@ -38,7 +38,7 @@ const add: Command = {
 
 const list: Command = {
   name: "trust list",
-  summary: "vendors whose licenses are accepted",
+  summary: "list the trusted vendors",
   options: [option.data, option.identity, option.config, option.json],
   run: (given) =>
     reach(place(given), async (call) => {
@@ -51,12 +51,13 @@ const list: Command = {
 
 const remove: Command = {
   name: "trust remove",
-  summary: "no longer accept a vendor's licenses",
+  summary: "stop trusting a vendor",
   options: [option.data, option.identity, option.config, option.json],
   arguments: ["ID"],
   run(given) {
     const [vendor] = given.words;
-    if (vendor === undefined) throw new Misuse("ID must be given", "berth trust list shows them");
+    if (vendor === undefined)
+      throw new Misuse("ID is required", "berth trust list shows the vendors");
     return reach(place(given), async (call) => {
       const reply = await call("POST", "/api/admin/v1/trust/remove", { vendor });
       if (isSet(given, "json")) printJson(reply);

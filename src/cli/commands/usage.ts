@@ -8,7 +8,7 @@ import { print, printJson, table } from "../terminal.ts";
 export const usageCommand: Command = {
   name: "usage",
   everyday: true,
-  summary: "how much was in use, and what was refused",
+  summary: "show slot usage over time and refused requests",
   options: [option.data, option.identity, option.config, option.range, option.json],
   examples: ["berth usage", "berth usage --range month --json"],
   run(given) {
@@ -58,7 +58,7 @@ function text(
     String(known(counts).reduce((sum, count) => sum + count, 0)),
   ]);
   const step = stepText(step_minutes);
-  const explained = `MEAN PEAK: the mean of the highest count in each step of ${step} that is known`;
+  const explained = `MEAN PEAK: the mean of the peaks of all steps of ${step} with data`;
   return [
     `from ${from} to ${to}, in steps of ${step}`,
     rows.length === 0 ? "no licenses yet" : table([header, ...rows]),

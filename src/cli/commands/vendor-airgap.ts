@@ -18,7 +18,7 @@ import { print, printJson, printNote } from "../terminal.ts";
 
 export const policyCommand: Command = {
   name: "vendor policy",
-  summary: "sign terms bound to nobody yet, for an install medium",
+  summary: "sign license terms that are not bound to a site yet, for an install medium",
   options: [
     ...deskFlags,
     { ...option.policyId, required: true },
@@ -33,7 +33,7 @@ export const policyCommand: Command = {
   ],
   async run(given) {
     const id = stringOf(given, "policy-id");
-    if (id === null) throw new Misuse("--policy-id must be given", "any name for these terms");
+    if (id === null) throw new Misuse("--policy-id is required", "choose any name for these terms");
     const changes = termsGiven(given);
     checkOut(given, "policy");
     const desk = await openDesk(given);
@@ -48,7 +48,7 @@ export const policyCommand: Command = {
     const { valid_until } = terms;
     if (isSet(given, "json")) printJson({ policy_id: id, policy: document, valid_until });
     else {
-      const again = "the same command again writes it";
+      const again = "run the same command again to write it";
       await handOverRecorded(given, document, { what: "the policy", named: `policy ${id}`, again });
     }
     return DONE;
@@ -57,7 +57,7 @@ export const policyCommand: Command = {
 
 export const initCodeCommand: Command = {
   name: "vendor init-code",
-  summary: "make an initialization code for a site to begin with",
+  summary: "create an initialization code for a site",
   options: [option.json],
   async run(given) {
     const code = initializationCode();
@@ -82,7 +82,7 @@ export const confirmCommand: Command = {
       name: "valid-until",
       type: "string",
       value: "DAY",
-      help: "the last day, which counts whole in UTC; default: the policy's end",
+      help: "the last valid day (in UTC); default: the policy's end",
     },
     option.serial,
     option.allowWeakBinding,
@@ -92,7 +92,7 @@ export const confirmCommand: Command = {
   async run(given) {
     const [key, code] = [stringOf(given, "license-key"), stringOf(given, "activation-code")];
     if (key === null || code === null) {
-      throw new Misuse("--license-key and --activation-code must be given", CONFIRM);
+      throw new Misuse("--license-key and --activation-code are required", CONFIRM);
     }
     const validUntil = codeEnd(stringOf(given, "valid-until"));
     const policy = readDocument(stringOf(given, "policy"), "policy");

@@ -28,12 +28,12 @@ import {
 
 const verify: Command = {
   name: "vendor verify",
-  summary: "check the whole desk: key, trust documents, ledger and every license; change nothing",
+  summary: "check the whole desk: key, trust documents, ledger and every license; changes nothing",
   options: [
     deskFolderFlag,
     {
       ...option.passphraseFile,
-      help: "file whose first line is the passphrase; without it, a locked key is not tried",
+      help: "file whose first line is the passphrase; without it, an encrypted key is not checked",
     },
     option.json,
   ],
@@ -51,22 +51,22 @@ const verify: Command = {
     for (const note of found.notes) printNote(note);
     for (const { location, problem } of found.faults) printError(`${location}: ${problem}`, "");
     if (isGood) return DONE;
-    printWarning("berth vendor restore FILE --dir DIR brings a backup back into a new folder");
+    printWarning("berth vendor restore FILE --dir DIR restores a backup into a new folder");
     return FAILED;
   },
 };
 
 const KEY_WORDS = {
-  ok: "opens, and is the current one",
-  encrypted: "encrypted, not tried: --passphrase-file FILE tries it",
-  fault: "does not open",
+  ok: "ok, it is the current key",
+  encrypted: "encrypted, not checked: --passphrase-file FILE checks it",
+  fault: "cannot be opened",
 } as const;
 
 function report({ key, documents, ...counts }: VerifiedDesk): string {
   const { ledger_lines: lines, unchained_lines: unchained } = counts;
   const { checked_licenses: licenses, unchecked_licenses: unchecked } = counts;
-  const older = unchained === 0 ? "" : `, ${unchained} of an older version without a hash`;
-  const left = unchecked === 0 ? "" : `, ${unchecked} of an older version not checked`;
+  const older = unchained === 0 ? "" : `, ${unchained} written by an older version without a hash`;
+  const left = unchecked === 0 ? "" : `, ${unchecked} written by an older version not checked`;
   return table([
     ["key", KEY_WORDS[key]],
     ["trust", documents.join(", ")],
@@ -77,21 +77,21 @@ function report({ key, documents, ...counts }: VerifiedDesk): string {
 
 const backup: Command = {
   name: "vendor backup",
-  summary: "write the whole desk into one new file, with the key as it is stored",
+  summary: "write the whole desk to one new file; the key stays encrypted or plain as it is stored",
   options: [deskFolderFlag, option.yes, option.json],
   arguments: ["FILE"],
   examples: ["berth vendor backup /media/usb/desk.backup --dir desk"],
   async run(given) {
     const [folder, out] = [resolve(deskFolder(given)), fileIn(given)];
     if (out.startsWith(`${folder}${sep}`)) {
-      throw new Misuse("a backup inside the desk's folder helps nobody", "name another place");
+      throw new Misuse("a backup must not be inside the desk's folder", "choose another folder");
     }
     refuseToReplace(out);
     await Desk.needsPassphrase(realDisk, folder);
     if (holdsPlainKey(realDisk, folder)) {
       const question =
-        "the key is stored without a passphrase: any reader of the backup can sign licenses; go on?";
-      await confirm(given, question, "berth vendor passphrase sets one");
+        "the key is stored without a passphrase: anyone who can read the backup can sign licenses; continue?";
+      await confirm(given, question, "set one with berth vendor passphrase");
     }
     const text = await backUpDesk(realDisk, folder, rfc3339(wallClock()));
     const write = (file: OpenFile): void => writeAll(file, Buffer.from(text));
@@ -101,7 +101,7 @@ const backup: Command = {
       printWarning(`the desk has a fault, and its backup has it too: ${location}: ${problem}`);
     }
     if (isSet(given, "json")) printJson({ path: out, files, faults });
-    else print(`${out} holds ${count(files ?? 0, "file")} and was read back`);
+    else print(`${out} contains ${count(files ?? 0, "file")} and was verified`);
     return DONE;
   },
 };
@@ -113,7 +113,7 @@ const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 
 const restore: Command = {
   name: "vendor restore",
-  summary: "bring a desk back from its backup, into a new folder",
+  summary: "restore a desk from a backup into a new folder",
   options: [deskFolderFlag, option.json],
   arguments: ["FILE"],
   examples: ["berth vendor restore /media/usb/desk.backup --dir desk"],
@@ -126,8 +126,8 @@ const restore: Command = {
     const { vendor, made_at: created_at } = opened;
     if (isSet(given, "json")) printJson({ folder, vendor, created_at, faults });
     else {
-      print(`the desk of ${created_at} is in ${folder}`);
-      print("what was issued after that is not on its ledger: do not use both desks");
+      print(`the desk as of ${created_at} is restored in ${folder}`);
+      print("licenses issued after that time are not in its ledger: do not use both desks");
     }
     return DONE;
   },
@@ -135,7 +135,7 @@ const restore: Command = {
 
 function fileIn({ words: [file] }: Given): string {
   if (file !== undefined && file !== "") return resolve(file);
-  throw new Misuse("FILE must be given: a new file", "for example /media/usb/desk.backup");
+  throw new Misuse("FILE is required: a new file", "for example /media/usb/desk.backup");
 }
 
 /** Care for the desk's folder. */

@@ -14,7 +14,7 @@ import { successorCommand } from "./vendor-successor.ts";
 const init: Command = {
   name: "vendor init",
   everyday: true,
-  summary: "make a licensing desk: a key, and the trust document to hand out",
+  summary: "create a licensing desk: a key and the trust document to distribute",
   options: [...desk, option.noPassphrase, option.name, option.products, option.json],
   examples: [
     "berth vendor init --name Acme --dir desk --product CAD",
@@ -23,10 +23,13 @@ const init: Command = {
   async run(given) {
     const [name, products] = [stringOf(given, "name"), listOf(given, "product")];
     if (name === null || name === "" || products.length === 0 || products.includes("")) {
-      throw new Misuse("--name and --product must be given", "berth vendor init --help");
+      throw new Misuse("--name and --product are required", "berth vendor init --help");
     }
     if (isSet(given, "no-passphrase") && given.values.has("passphrase-file")) {
-      throw new Misuse("--no-passphrase and --passphrase-file exclude each other", "give one");
+      throw new Misuse(
+        "--no-passphrase and --passphrase-file exclude each other",
+        "use only one of them",
+      );
     }
     const folder = deskFolder(given);
     Desk.refuseExisting(realDisk, folder);
@@ -35,7 +38,10 @@ const init: Command = {
     const { vendor } = made.vendor;
     const fingerprint = fingerprintOf(made.key);
     if (isSet(given, "json")) printJson({ vendor, fingerprint });
-    else print(`vendor ${vendor}\nfingerprint ${fingerprint}\nhand out trust.jwt; keep the key`);
+    else
+      print(
+        `vendor ${vendor}\nfingerprint ${fingerprint}\ndistribute trust.jwt; keep the key safe`,
+      );
     return DONE;
   },
 };
@@ -50,7 +56,10 @@ const passphrase: Command = {
   ],
   async run(given) {
     if (isSet(given, "no-passphrase") && given.values.has("new-passphrase-file")) {
-      throw new Misuse("--no-passphrase and --new-passphrase-file exclude each other", "give one");
+      throw new Misuse(
+        "--no-passphrase and --new-passphrase-file exclude each other",
+        "use only one of them",
+      );
     }
     checkNewPassphrase(given, "new-passphrase-file");
     const folder = deskFolder(given);
@@ -61,15 +70,15 @@ const passphrase: Command = {
     const next = await newPassphrase(given, "new-passphrase-file");
     const { earlier, unchanged } = await Desk.changePassphrase(realDisk, folder, old, next);
     for (const key of unchanged) {
-      printWarning(`the earlier key ${key} has another passphrase, and keeps it`);
+      printWarning(`the earlier key ${key} has another passphrase and was not changed`);
     }
     if (isSet(given, "json")) {
       const changed = { changed_earlier_keys: earlier, unchanged_earlier_keys: unchanged };
       printJson({ encrypted: next !== null, ...changed });
     } else {
-      const also = earlier.length === 0 ? "" : `, and ${count(earlier.length, "earlier key")} too`;
+      const also = earlier.length === 0 ? "" : ` (also ${count(earlier.length, "earlier key")})`;
       print(
-        `the vendor's key is ${next === null ? "without a" : "under the new"} passphrase${also}`,
+        `the vendor's key is now stored ${next === null ? "without a" : "with the new"} passphrase${also}`,
       );
     }
     return DONE;
@@ -84,7 +93,7 @@ function refuseLinkedKeys(folder: string): void {
     if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) continue;
     throw new Failure(
       `${path} is a symbolic link`,
-      "put the key file itself in its place, so that no copy keeps the old passphrase",
+      "replace the link with the key file itself, so that no copy keeps the old passphrase",
     );
   }
 }

@@ -11,11 +11,12 @@ import { print, printJson } from "../terminal.ts";
 
 const time: Command = {
   name: "vendor time",
-  summary: "answer a site's clock code with the time",
+  summary: "answer a site's clock code with a signed time document",
   options: [...desk, option.clockCode, option.out, option.json],
   async run(given) {
     const asked = decodeTimeCode(stringOf(given, "code") ?? "");
-    if (asked === null) throw new Failure("that is not a clock code", "berth clock prints one");
+    if (asked === null)
+      throw new Failure("CODE is not a clock code", "berth clock prints one at the site");
     checkOut(given, "time");
     const at = await openDesk(given);
     const iat = Math.floor(wallClock() / 1_000);
@@ -28,21 +29,21 @@ const time: Command = {
 
 const receiveCommand: Command = {
   name: "vendor receive",
-  summary: "take in a receipt: a license given back",
+  summary: "record a receipt for a returned license",
   options: [deskFolderFlag, option.json],
   arguments: ["FILE"],
   async run(given) {
     const document = readDocument(given.words[0], "receipt");
     const receipt = await receive(await openDeskRecords(given), document, wallClock());
     if (isSet(given, "json")) printJson(receipt);
-    else print(`license ${receipt.license_id}, serial ${receipt.serial}, was given back`);
+    else print(`license ${receipt.license_id}, serial ${receipt.serial}, is recorded as returned`);
     return DONE;
   },
 };
 
 const inspectCommand: Command = {
   name: "vendor inspect",
-  summary: "show any of our documents, and whether it verifies; needs no passphrase",
+  summary: "show the contents of a Berth document and verify its signature; needs no passphrase",
   options: [option.dir, option.json],
   arguments: ["FILE"],
   async run(given) {

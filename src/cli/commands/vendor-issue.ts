@@ -18,10 +18,13 @@ import { printJson, printNote, printWarning } from "../terminal.ts";
 export const issueCommand: Command = {
   name: "vendor issue",
   everyday: true,
-  summary: "answer a site's request with a signed license, or renew one",
+  summary: "issue a signed license for a site's request, or renew a license",
   options: [
     ...deskFlags,
-    { ...option.request, help: `${option.request.help}; this, --renew or --reprint is required` },
+    {
+      ...option.request,
+      help: `${option.request.help}; one of --request, --renew and --reprint is required`,
+    },
     option.renew,
     ...againFlags,
     option.licenseId,
@@ -31,7 +34,7 @@ export const issueCommand: Command = {
     option.acceptFork,
     option.out,
     option.dryRun,
-    { ...option.yes, help: "do not ask before a license ends in the past" },
+    { ...option.yes, help: "do not ask for confirmation if the license ends in the past" },
     option.qr,
     option.json,
     ...termsFlags,
@@ -50,10 +53,13 @@ export const issueCommand: Command = {
     const renew = numberFlag(given, "renew");
     const path = stringOf(given, "request");
     if ((path === null) === (renew === null)) {
-      throw new Misuse("give either --request or --renew", "berth vendor issue --help");
+      throw new Misuse("either --request or --renew is required", "berth vendor issue --help");
     }
     if (given.values.has("serial")) {
-      throw new Misuse("--serial goes with --reprint", "the ledger counts the serials itself");
+      throw new Misuse(
+        "--serial is only valid with --reprint",
+        "the ledger assigns serials itself",
+      );
     }
     const terms = termsGiven(given);
     checkOut(given, "license");
@@ -97,7 +103,7 @@ export const issueCommand: Command = {
     const key = license_key === null ? "" : ` key ${license_key},`;
     const named = `license ${license_id}, serial ${serial},`;
     const write = `berth vendor issue --reprint ${license_id} --serial ${serial}`;
-    const hint = `${write} --dir ${deskFolder(given)} --out FILE writes it again`;
+    const hint = `${write} --dir ${deskFolder(given)} --out FILE writes the license again`;
     await handOverRecorded(given, document, { what: `${named}${key}`, named, again: hint });
     return DONE;
   },
@@ -106,7 +112,8 @@ export const issueCommand: Command = {
 /** What the vendor should see before the license leaves: what it changes, and when it ends. */
 function notesAbout({ before, answered, changes, terms, license_id }: Prepared): string[] {
   const ends = endsIn(terms);
-  if (answered !== null) return ["this request was answered already: the same license again"];
+  if (answered !== null)
+    return ["this request was already answered: the same license is written again"];
   if (before === null) return ends;
   const what = changes.length === 0 ? "no term changes" : changes.join("; ");
   return [`license ${license_id}: ${what}`, ...ends];
@@ -118,9 +125,9 @@ function pastEnd({ before, request, terms, license_id, now }: Prepared) {
   if (request !== null || end === null || Date.parse(end) > now) return null;
   const isNew = before?.terms.valid_until !== end;
   const what = isNew
-    ? "it serves nobody once the site installs it"
-    : "this renewal keeps that end; --valid-until DAY names another";
-  return { isNew, warning: `license ${license_id} is over since ${end}: ${what}` };
+    ? "the site cannot use it once it is installed"
+    : "this renewal keeps that end; --valid-until DAY sets another";
+  return { isNew, warning: `license ${license_id} ended on ${end}: ${what}` };
 }
 
 async function requestIn(path: string) {

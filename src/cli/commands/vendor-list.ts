@@ -32,21 +32,24 @@ const text = (name: string, value: string, help: string, check?: Option["check"]
 const spaced = (state: string | null) => state?.replaceAll("-", " ") ?? null;
 
 const filters: readonly Option[] = [
-  text("product", "CODE", "of this product only"),
-  text("customer", "TEXT", "of customers with this text in their name"),
-  text("appliance", "ID", "for this appliance only", (given) =>
+  text("product", "CODE", "only licenses of this product"),
+  text("customer", "TEXT", "only customers whose name contains this text"),
+  text("appliance", "ID", "only licenses for this appliance", (given) =>
     /^[0-9A-HJKMNP-TV-Z]{16}$/.test(String(given))
       ? null
-      : { wrong: "must be an appliance's id", hint: "16 letters and digits, as berth status says" },
+      : {
+          wrong: "must be an appliance id",
+          hint: "16 letters and digits, as shown by berth status",
+        },
   ),
-  text("license-key", "KEY", "with this license key only"),
-  text("state", "STATE", `in this state only: ${LICENSE_STATES.join(", ")}`, (given) =>
+  text("license-key", "KEY", "only licenses with this license key"),
+  text("state", "STATE", `only licenses in this state: ${LICENSE_STATES.join(", ")}`, (given) =>
     oneOf(...LICENSE_STATES)(spaced(String(given)) ?? ""),
   ),
   text(
     "ending-within",
     "DURATION",
-    "not over yet, and ending within this time: 60d, 8w or 48h",
+    "only licenses that end within this time, for example 60d, 8w or 48h",
     (given) => endingFault(String(given)),
   ),
 ];
@@ -58,24 +61,28 @@ function endingFault(given: string): Wrong | null {
   const hint =
     months === undefined
       ? "for example --ending-within 60d"
-      : `m would be minutes; for ${count(Number(months), "month")}: --ending-within ${Number(months) * 30}d`;
+      : `m means minutes; for ${count(Number(months), "month")}: --ending-within ${Number(months) * 30}d`;
   return { wrong: "must be a number of hours, days or weeks", hint };
 }
 
 export const listCommand: Command = {
   name: "vendor list",
   everyday: true,
-  summary: "the licenses this desk issued, and their states; needs no passphrase",
+  summary: "list the licenses that this desk issued and their states; needs no passphrase",
   options: [
     deskFolderFlag,
     ...filters,
-    { name: "all", type: "boolean", help: "every serial, also those that a newer one replaced" },
+    {
+      name: "all",
+      type: "boolean",
+      help: "show every serial, including those replaced by a newer one",
+    },
     {
       name: "to-reissue",
       type: "boolean",
-      help: "in use at a site, and signed with a key that is retired since",
+      help: "only licenses in use that were signed with a key that is now retired",
     },
-    { name: "csv", type: "boolean", help: "print CSV, for a spreadsheet" },
+    { name: "csv", type: "boolean", help: "print CSV" },
     option.json,
   ],
   examples: [
@@ -85,7 +92,7 @@ export const listCommand: Command = {
   ],
   async run(given) {
     if (isSet(given, "csv") && isSet(given, "json")) {
-      throw new Misuse("--csv and --json exclude each other", "give one");
+      throw new Misuse("--csv and --json exclude each other", "use only one of them");
     }
     const now = wallClock();
     const records = await openDeskRecords(given);
@@ -101,8 +108,8 @@ export const listCommand: Command = {
     const found = filterLicenses(chosen, filter);
     if (isSet(given, "json")) printJson(found.map(jsonOf));
     else if (isSet(given, "csv")) printCsv([CSV_HEADER, ...found.map(csvCells)].map(csvRecord));
-    else if (every.length === 0) print("nothing was issued yet");
-    else if (found.length === 0) print("no license is like that");
+    else if (every.length === 0) print("no licenses were issued yet");
+    else if (found.length === 0) print("no license matches");
     else print(table([HEADER, ...found.map(cells)]));
     return DONE;
   },
@@ -116,8 +123,8 @@ function filterOf(given: Given, { vendor, ledger }: DeskRecords, now: Instant): 
   ]);
   if (product !== null && !products.has(product)) {
     throw new Misuse(
-      `--product ${product} is no product of this desk`,
-      `it has: ${[...products].join(", ")}`,
+      `--product ${product} is not a product of this desk`,
+      `its products: ${[...products].join(", ")}`,
     );
   }
   const ending = stringOf(given, "ending-within");

@@ -13,7 +13,7 @@ import { count, oneLine, print, printJson } from "../terminal.ts";
 
 function codeIn({ words: [code] }: Given): string {
   if (code === undefined || code === "" || code.length > LONGEST_NAME) {
-    throw new Misuse("CODE must be given: a product code", "berth vendor product add CAD");
+    throw new Misuse("CODE is required: a product code", "berth vendor product add CAD");
   }
   return code;
 }
@@ -28,13 +28,13 @@ async function printDocument(given: Given, changed: Desk, what: string): Promise
     return;
   }
   print(what);
-  print(`hand out ${document}; each site takes it once: berth trust add ${document}`);
-  if (files.length > 1) print(`a new site takes one after the other: ${files.join(", ")}`);
+  print(`distribute ${document}; run on each site once: berth trust add ${document}`);
+  if (files.length > 1) print(`new sites need, in this order: ${files.join(", ")}`);
 }
 
 const add: Command = {
   name: "vendor product add",
-  summary: "license another product: a new trust document for every site",
+  summary: "add a product; creates a new trust document for every site",
   options: [...deskFlags, option.json],
   arguments: ["CODE"],
   examples: ["berth vendor product add CAM --dir desk"],
@@ -43,20 +43,20 @@ const add: Command = {
     const desk = await openDesk(given);
     const { products } = desk.vendor;
     if (products.includes(code)) {
-      throw new Failure(`${oneLine(code)} is a product of this desk already`, "berth vendor show");
+      throw new Failure(`${oneLine(code)} is already a product of this desk`, "berth vendor show");
     }
     if (products.length >= MOST_PRODUCTS) {
-      throw new Failure(`a desk has at most ${MOST_PRODUCTS} products`, "make another desk");
+      throw new Failure(`a desk can have at most ${MOST_PRODUCTS} products`, "create another desk");
     }
     const changed = await desk.licensing(realDisk, deskFolder(given), [code]);
-    await printDocument(given, changed, `${oneLine(code)} is a product of this desk`);
+    await printDocument(given, changed, `${oneLine(code)} is now a product of this desk`);
     return DONE;
   },
 };
 
 const remove: Command = {
   name: "vendor product remove",
-  summary: "license a product no longer: a new trust document for every site",
+  summary: "remove a product; creates a new trust document for every site",
   options: [...deskFlags, option.yes, option.json],
   arguments: ["CODE"],
   examples: ["berth vendor product remove CAM --dir desk"],
@@ -66,14 +66,14 @@ const remove: Command = {
     const { products } = desk.vendor;
     if (!products.includes(code)) {
       throw new Failure(
-        `${oneLine(code)} is no product of this desk`,
-        `it has: ${products.join(", ")}`,
+        `${oneLine(code)} is not a product of this desk`,
+        `its products: ${products.join(", ")}`,
       );
     }
     if (products.length === 1) {
       throw new Failure(
         `${oneLine(code)} is the only product of this desk`,
-        "add another one first",
+        "add another product first",
       );
     }
     const out = newestOnly(listLicenses(desk.ledger, wallClock())).filter(
@@ -81,11 +81,11 @@ const remove: Command = {
     );
     if (out.length > 0) {
       const licenses = `${count(out.length, "license")} of ${oneLine(code)}`;
-      const question = `${licenses} will stay where installed and take no renewal; go on?`;
-      await confirm(given, question, "berth vendor list --product shows them");
+      const question = `${licenses} will stay installed but cannot be renewed; continue?`;
+      await confirm(given, question, "berth vendor list --product CODE shows them");
     }
     const changed = await desk.withoutProduct(realDisk, deskFolder(given), code);
-    await printDocument(given, changed, `${oneLine(code)} is no product of this desk any more`);
+    await printDocument(given, changed, `${oneLine(code)} is no longer a product of this desk`);
     return DONE;
   },
 };

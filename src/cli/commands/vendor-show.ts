@@ -9,7 +9,7 @@ import { count, print, printJson, printWarning, table } from "../terminal.ts";
 export const showCommand: Command = {
   name: "vendor show",
   everyday: true,
-  summary: "the desk: fingerprint, keys, products, licenses; needs no passphrase",
+  summary: "show the desk's fingerprint, keys, products and licenses; needs no passphrase",
   options: [deskFolderFlag, option.json],
   examples: ["berth vendor show --dir desk"],
   async run(given) {
@@ -26,10 +26,10 @@ export const showCommand: Command = {
         ["vendor", shown.vendor],
         ["fingerprint", shown.fingerprint],
         ["products", shown.products.join(", ")],
-        ["hand out", shown.documents.join(", then ")],
+        ["distribute", shown.documents.join(", then ")],
         [
           "passphrase",
-          shown.encrypted ? "set" : "none: any reader of the key file can sign licenses",
+          shown.encrypted ? "set" : "none: anyone who can read the key file can sign licenses",
         ],
         ["licenses", states.length === 0 ? "none" : states.join(", ")],
       ]),
@@ -37,7 +37,7 @@ export const showCommand: Command = {
     const rows = shown.keys.map(({ key, fingerprint, current_since, state, retired_from }) => [
       key,
       fingerprint,
-      key === shown.vendor ? "the beginning" : (current_since ?? "unknown"),
+      key === shown.vendor ? "the desk was created" : (current_since ?? "unknown"),
       retired_from == null ? state : `${state} from ${retired_from}`,
     ]);
     print(`\n${table([["KEY", "FINGERPRINT", "SINCE", "STATE"], ...rows])}`);

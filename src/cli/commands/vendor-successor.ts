@@ -18,20 +18,20 @@ import { count, oneLine, print, printJson, printNote, printWarning } from "../te
 
 export const successorCommand: Command = {
   name: "vendor successor",
-  summary: "a new key takes over; with --retire-old, sites take nothing that an old key signs",
+  summary: "create a new key; with --retire-old, sites accept nothing more that an old key signs",
   options: [
     ...deskFlags,
     option.noPassphrase,
     {
       name: "retire-old",
       type: "boolean",
-      help: "end every earlier key: a site that took the document takes nothing new from it",
+      help: "retire every earlier key: sites that have the new document accept nothing more that it signs",
     },
     {
       name: "retire-from",
       type: "string",
       value: "DAY",
-      help: "end them as this day begins, by the site's clock (UTC); without it, at once",
+      help: "retire them at the start of this day (UTC, by the site's clock); default: immediately",
     },
     option.json,
   ],
@@ -43,7 +43,10 @@ export const successorCommand: Command = {
   async run(given) {
     const from = dayIn(given);
     if (from !== null && !isSet(given, "retire-old")) {
-      throw new Misuse("--retire-from is for --retire-old", "berth help vendor successor");
+      throw new Misuse(
+        "--retire-from is only valid with --retire-old",
+        "berth help vendor successor",
+      );
     }
     checkNewPassphrase(given, "passphrase-file");
     const folder = deskFolder(given);
@@ -57,11 +60,13 @@ export const successorCommand: Command = {
     const document = successorName(version);
     if (after.vendor.keys.length > MOST_KEYS_BEFORE) {
       const limit = `sites of Berth 0.1.0 refuse a document with more than ${MOST_KEYS_BEFORE} keys`;
-      printWarning(`${limit}, as ${document} has: update them before they take it`);
+      printWarning(`${limit}, and ${document} has more: update those sites before you add it`);
     }
     const reissue = licensesToReissue(after, wallClock());
     if (from !== null && from <= wallClock()) {
-      printNote("the day of --retire-from is over: the retirement holds at once at each site");
+      printNote(
+        "the day of --retire-from is in the past: the retirement takes effect immediately at each site",
+      );
     }
     if (passphrase !== null) warnOfPlainKeys(folder);
     if (isSet(given, "json")) {
@@ -70,8 +75,8 @@ export const successorCommand: Command = {
       return DONE;
     }
     print(`fingerprint ${fingerprint}`);
-    print(`hand out a copy of ${document}; new sites take trust.jwt first`);
-    print(`each site takes it with: berth trust add ${document}`);
+    print(`distribute a copy of ${document}; new sites need trust.jwt first`);
+    print(`run on each site: berth trust add ${document}`);
     for (const { key, from: second } of retired) {
       const since = second === undefined ? "" : ` from ${rfc3339(instant(second * SECOND))} on`;
       print(`the key ${key} is retired${since}`);
@@ -86,7 +91,7 @@ function warnOfPlainKeys(folder: string): void {
   for (const id of earlierKeys(realDisk, folder)) {
     if (isKeyLocked(realDisk, folder, id)) continue;
     const file = `the earlier key ${id}.vendor.jwk is stored without a passphrase`;
-    printWarning(`${file}: berth vendor passphrase ${dirFlag(folder)} locks it too`);
+    printWarning(`${file}: berth vendor passphrase ${dirFlag(folder)} encrypts it too`);
   }
 }
 
@@ -99,7 +104,7 @@ function printToReissue(licenses: readonly ListedLicense[], dir: string): void {
   for (const { license_id, jwk, customer } of licenses.slice(0, MOST_SHOWN)) {
     const how =
       jwk === null
-        ? "by code: the site gives it back, then vendor policy and vendor confirm"
+        ? "by code: the site returns it first (berth license remove), then berth vendor policy and berth vendor confirm"
         : `berth vendor issue ${dir} --renew ${license_id} --out ${license_id}.jwt`;
     print(`  ${license_id} ${oneLine(customer ?? "-")}  ${how}`);
   }
@@ -111,5 +116,5 @@ function dayIn(given: Given): Instant | null {
   if (text === null) return null;
   const start = isDay(text) ? startTime(text) : null;
   if (start !== null && Date.parse(start) >= 0) return instant(Date.parse(start));
-  throw new Misuse(`--retire-from ${oneLine(text)} is no day`, "for example 2027-01-01");
+  throw new Misuse(`--retire-from ${oneLine(text)} is not a day`, "for example 2027-01-01");
 }

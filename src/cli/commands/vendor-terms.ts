@@ -5,9 +5,13 @@ import { printJson } from "../terminal.ts";
 
 export const termsCommand: Command = {
   name: "vendor terms",
-  summary: "show an example of a file for --terms, or its JSON schema",
+  summary: "print an example file for --terms, or its JSON schema",
   options: [
-    { name: "schema", type: "boolean", help: "the JSON schema: every field and what it may be" },
+    {
+      name: "schema",
+      type: "boolean",
+      help: "print the JSON schema with every field and its values",
+    },
   ],
   examples: [
     "berth vendor terms > terms.json",

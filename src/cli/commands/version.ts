@@ -6,7 +6,7 @@ import { print, printJson } from "../terminal.ts";
 export const versionCommand: Command = {
   name: "version",
   everyday: true,
-  summary: "version, commit, runtime, target",
+  summary: "show version, commit, runtime and target",
   options: [option.json],
   async run(given) {
     const from = commit ?? "from source";

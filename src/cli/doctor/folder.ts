@@ -10,12 +10,12 @@ import { finding, ok, type Finding } from "./finding.ts";
 
 /** By the numbers the kernel gives them: where a sync may not mean what it should. */
 const FILE_SYSTEMS: Readonly<Record<number, { readonly name: string; readonly why: string }>> = {
-  0x01021994: { name: "tmpfs", why: "it is memory, and gone with the power" },
+  0x01021994: { name: "tmpfs", why: "it is in memory and lost when the machine stops" },
   0x6969: { name: "NFS", why: "locks and syncs depend on another machine" },
   0xff534d42: { name: "CIFS", why: "locks and syncs depend on another machine" },
   0xfe534d42: { name: "SMB", why: "locks and syncs depend on another machine" },
   0x65735546: { name: "FUSE", why: "whether a sync reaches a disk depends on its driver" },
-  0x794c7630: { name: "overlayfs", why: "a container's own layer is gone with the container" },
+  0x794c7630: { name: "overlayfs", why: "a container's own layer is deleted with the container" },
 };
 
 const OTHERS = 0o077;
@@ -28,7 +28,7 @@ const SLOW = 100;
 export async function folderFindings(folder: string): Promise<Finding[]> {
   const stat = realDisk.stat(folder);
   if (stat === null) {
-    return [finding("data folder", "error", `${folder} is not there`, "check --data")];
+    return [finding("data folder", "error", `${folder} does not exist`, "check --data")];
   }
   return [
     permissions(folder, stat.mode),
@@ -42,19 +42,19 @@ export async function folderFindings(folder: string): Promise<Finding[]> {
 function permissions(folder: string, mode: number): Finding {
   if ((mode & OTHERS) !== 0) {
     const advice = `chmod 700 ${folder}`;
-    return finding("permissions", "warning", `others may look into ${folder}`, advice);
+    return finding("permissions", "warning", `other users can open ${folder}`, advice);
   }
   const open = readdirSync(folder, { recursive: true })
     .map((name) => join(folder, String(name)))
     .find((path) => ((realDisk.stat(path)?.mode ?? 0) & OTHERS) !== 0);
   return open === undefined
-    ? ok("permissions", "only the folder's owner may read it")
-    : finding("permissions", "warning", `others may read ${open}`, `chmod go= ${open}`);
+    ? ok("permissions", "only the folder's owner can read it")
+    : finding("permissions", "warning", `other users can read ${open}`, `chmod go= ${open}`);
 }
 
 export function fileSystemFinding(type: number): Finding {
   const doubtful = FILE_SYSTEMS[type];
-  if (doubtful === undefined) return ok("file system", "a local disk, as far as can be told");
+  if (doubtful === undefined) return ok("file system", "no network or memory file system detected");
   const { name, why } = doubtful;
   return finding("file system", "warning", `${name}: ${why}`, "use a local disk, ext4 or xfs");
 }
@@ -62,7 +62,12 @@ export function fileSystemFinding(type: number): Finding {
 export function spaceFinding(free: number): Finding {
   const found = `${(free / MIB / 1024).toFixed(1)} GiB free`;
   return free < LITTLE
-    ? finding("disk space", "warning", found, "make room: a full disk grants nothing new")
+    ? finding(
+        "disk space",
+        "warning",
+        found,
+        "free disk space: with a full disk no new slots are granted",
+      )
     : ok("disk space", found);
 }
 
@@ -73,8 +78,8 @@ async function syncSpeed(folder: string): Promise<Finding> {
   } catch (error) {
     const code = errorCode(error);
     if (code === null) throw error;
-    const advice = "make room, or look after the disk and the folder's owner";
-    return finding("disk speed", "warning", `nothing can be written (${code})`, advice);
+    const advice = "free disk space, or check the disk and the folder's owner";
+    return finding("disk speed", "warning", `cannot write to the folder (${code})`, advice);
   }
 }
 
@@ -99,7 +104,7 @@ export function speedFinding(times: readonly number[]): Finding {
   const median = times.toSorted((a, b) => a - b)[times.length >> 1] ?? 0;
   const found = `a sync takes ${median.toFixed(2)} ms`;
   return median > SLOW
-    ? finding("disk speed", "warning", found, "every answer waits for one: use a faster disk")
+    ? finding("disk speed", "warning", found, "every change waits for one sync: use a faster disk")
     : ok("disk speed", found);
 }
 
@@ -110,10 +115,10 @@ async function wholeness(folder: string): Promise<Finding[]> {
       allowAuditDamage: true,
     });
     const gaps = auditGaps.length === 0 ? "" : `, ${count(auditGaps.length, "declared gap")}`;
-    const chained = `${record.lines} lines of the record, chained${gaps}`;
-    if (auditDamage === null) return [ok("data", `whole: ${head.seq} changes, ${chained}`)];
+    const chained = `${record.lines} lines of the audit log, chained${gaps}`;
+    if (auditDamage === null) return [ok("data", `intact: ${head.seq} changes, ${chained}`)];
     return [
-      ok("data", `whole: ${head.seq} changes`),
+      ok("data", `intact: ${head.seq} changes`),
       finding("audit log", "warning", auditDamage.message, auditDamage.hint),
     ];
   } catch (error) {

@@ -37,13 +37,13 @@ function portFinding(listen: string, pid: number | null): Finding {
   if (!isTaken(port)) {
     return pid === null
       ? ok(check, "free")
-      : finding(check, "warning", `the server does not listen on ${listen}`, "restart it");
+      : finding(check, "warning", `the server does not listen on ${listen}`, "restart the server");
   }
   const holder = listenerOn(port);
   // Whose it is can only be told to its owner and to root.
   if (pid !== null && (holder === pid || holder === null)) return ok(check, `served on ${listen}`);
-  const advice = "stop it, or choose another with --listen HOST:PORT";
-  return finding(check, "warning", `taken by ${nameOfProcess(holder)}`, advice);
+  const advice = "stop that process, or choose another port with --listen HOST:PORT";
+  return finding(check, "warning", `in use by ${nameOfProcess(holder)}`, advice);
 }
 
 /** A firewall that is stuck has been said nothing about; it must not keep a doctor waiting. */
@@ -58,11 +58,11 @@ function firewallFindings(listens: readonly string[]): Finding[] {
     const closed = ports.filter((port) => !open.includes(`${port}/tcp`));
     found.push(
       closed.length === 0
-        ? ok("firewall", "firewalld lets the ports through")
+        ? ok("firewall", "firewalld allows the ports")
         : finding(
             "firewall",
             "warning",
-            `firewalld runs and does not name ${closed.join(", ")}`,
+            `firewalld is active and does not allow port ${closed.join(", ")}`,
             `firewall-cmd --permanent --add-port=${closed[0]}/tcp, then firewall-cmd --reload`,
           ),
     );
@@ -73,11 +73,11 @@ function firewallFindings(listens: readonly string[]): Finding[] {
     const closed = ports.filter((port) => !named.has(String(port)));
     found.push(
       closed.length === 0
-        ? ok("firewall", "ufw lets the ports through")
+        ? ok("firewall", "ufw allows the ports")
         : finding(
             "firewall",
             "warning",
-            `ufw is active and does not name ${closed.join(", ")}`,
+            `ufw is active and does not allow port ${closed.join(", ")}`,
             `ufw allow ${closed[0]}/tcp`,
           ),
     );
@@ -91,14 +91,21 @@ function certificateFindings(folder: string): Finding[] {
   const validTo = endOf(bytes);
   if (validTo === null) {
     const path = tlsPaths(folder).certificate;
-    return [finding("certificate", "error", `${path} is none`, "berth tls init makes a new one")];
+    return [
+      finding(
+        "certificate",
+        "error",
+        `${path} is not a certificate`,
+        "create a new one with berth tls init",
+      ),
+    ];
   }
   const [end, now] = [instant(Date.parse(validTo)), instant(Date.now())];
-  const renew = "berth tls init renews it; systemctl reload berth takes it";
-  if (end < now) return [finding("certificate", "error", `it ended on ${validTo}`, renew)];
+  const renew = "renew it with berth tls init, then run systemctl reload berth";
+  if (end < now) return [finding("certificate", "error", `expired on ${validTo}`, renew)];
   if (isEndingSoon(end, now))
-    return [finding("certificate", "warning", `it ends on ${validTo}`, renew)];
-  return [ok("certificate", `good until ${validTo}`)];
+    return [finding("certificate", "warning", `expires on ${validTo}`, renew)];
+  return [ok("certificate", `valid until ${validTo}`)];
 }
 
 /** Clients take what the site CA signs for the truth: for which names, and who can sign? */
@@ -108,12 +115,13 @@ function authorityFindings(folder: string): Finding[] {
   const root = bytes === null || endOf(bytes) === null ? null : new TextDecoder().decode(bytes);
   const found: Finding[] = [];
   if (realDisk.stat(oldCaKey) !== null) {
-    const what = `${oldCaKey} lies where the server can read it`;
+    const what = `${oldCaKey} is in a folder that the server can read`;
     found.push(finding("site CA", "warning", what, `berth tls move-ca --data ${folder}`));
   }
   if (root !== null && permittedBy(root) === null) {
-    const advice = "berth tls init --new-ca makes one for this server alone; hand it out";
-    found.push(finding("site CA", "note", "it may sign for any name", advice));
+    const advice =
+      "berth tls init --new-ca creates one for this server only; distribute it to the clients";
+    found.push(finding("site CA", "note", "it can sign for any name", advice));
   }
   return found;
 }
@@ -130,19 +138,19 @@ function endOf(pem: Uint8Array): string | null {
 export function stoppedFinding({ ok: isActive, text }: Ran, result: () => string): Finding | null {
   if (isActive) return null;
   if (!/^[a-z-]+$/.test(text)) {
-    const advice = "berth doctor on the machine itself can tell";
-    return finding("service", "note", "systemd cannot be asked here", advice);
+    const advice = "run berth doctor on the machine itself";
+    return finding("service", "note", "cannot query systemd from here", advice);
   }
   return finding("service", "error", `not running (${result()})`, `journalctl -u ${SERVICE}`);
 }
 
 function serviceFindings({ folder, isService, pid }: Host): Finding[] {
   if (!hasSystemd() || !existsSync(places.unit)) {
-    const found = pid === null ? "not running" : "started by hand";
-    return [finding("service", "note", found, "berth service install starts it with the machine")];
+    const found = pid === null ? "not running" : "running, but not as a service";
+    return [finding("service", "note", found, "berth service install starts it at boot")];
   }
   if (!isService) {
-    return [finding("service", "note", `the service has ${places.data}, not ${folder}`, "")];
+    return [finding("service", "note", `the service uses ${places.data}, not ${folder}`, "")];
   }
   const stopped = stoppedFinding(
     systemctl("is-active", SERVICE),
@@ -161,7 +169,7 @@ function serviceFindings({ folder, isService, pid }: Host): Finding[] {
           finding(
             "service",
             "warning",
-            "not started with the machine",
+            "not enabled: it does not start at boot",
             `systemctl enable ${SERVICE}`,
           ),
         ]),

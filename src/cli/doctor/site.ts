@@ -8,50 +8,58 @@ export function siteFindings(status: StatusReply, clock: ClockReply): Finding[] 
   const { moved_away_at } = status;
   const isServed = status.pid !== process.pid;
   if (moved_away_at !== null) {
-    const found = `it was moved to another host on ${moved_away_at}, and serves nobody any more`;
-    return [finding("moved", "warning", found, "remove it once it is served there")];
+    const found = `this folder was moved to another host on ${moved_away_at} and no longer grants licenses`;
+    return [finding("moved", "warning", found, "delete the folder once the other host serves it")];
   }
   return [
     ...status.storage.warnings.map(({ code, message }) =>
-      finding(code, "warning", message, "berth status tells how it goes on"),
+      finding(code, "warning", message, "run berth status for the current state"),
     ),
     ...(status.storage.fault === null
       ? []
-      : [finding("disk", "error", status.storage.fault, "make room, or look after the disk")]),
+      : [finding("disk", "error", status.storage.fault, "free disk space, or check the disk")]),
     clockFinding(clock),
     ...licenseFindings(status),
     ...hardwareFindings(status),
     // What is open is known of a server that runs: without one, nobody listens.
-    ...(status.exposures.length === 0 && isServed
-      ? [ok("exposures", "none is open that need not be")]
-      : []),
-    ...status.exposures.map((exposure) =>
-      finding("exposure", "note", exposure.finding, exposure.remedy),
-    ),
+    ...(status.exposures.length === 0 && isServed ? [ok("exposures", "none")] : []),
+    ...status.exposures.map((one) => finding("exposure", "note", one.finding, one.remedy)),
   ];
 }
 
 function clockFinding({ state, now, system_clock }: ClockReply): Finding {
-  if (state === "ok") return ok("clock", `${now}, as the system's`);
-  const found = `the system's clock says ${system_clock}, and time here is ${now}`;
+  if (state === "ok") return ok("clock", `${now}, same as the system clock`);
+  const found = `the system clock says ${system_clock}, but the appliance time is ${now}`;
   return state === "ahead"
-    ? finding("clock", "warning", found, "if the system's is right: berth clock accept")
-    : finding("clock", "warning", found, "set the system's clock right; else berth clock");
+    ? finding("clock", "warning", found, "if the system clock is right: berth clock accept")
+    : finding(
+        "clock",
+        "warning",
+        found,
+        "correct the system clock; if the appliance time is wrong: berth clock",
+      );
 }
 
 function licenseFindings({ licenses, now }: StatusReply): Finding[] {
   if (licenses.length === 0) {
-    return [finding("licenses", "note", "none yet", "berth trust add, then berth license request")];
+    return [
+      finding("licenses", "note", "none yet", "run berth trust add, then berth license request"),
+    ];
   }
   return licenses.map((license): Finding => {
     const { product, license_id, refusal, validity_period, moved_until } = license;
     const name = `license ${license_id}`;
     const { floating_users: slots, floating_slots_in_use: used } = license;
     if (refusal !== null) {
-      return finding(name, "warning", `${product}: ${refusal}`, "berth license request asks anew");
+      return finding(
+        name,
+        "warning",
+        `${product}: ${refusal}`,
+        "create a new request with berth license request",
+      );
     }
     if (moved_until !== null) {
-      const found = `${product} is signed for the host it was moved from, and good here until ${moved_until}`;
+      const found = `${product} is signed for the host it was moved from and valid here until ${moved_until}`;
       return finding(name, "warning", found, `berth license request --product ${product}`);
     }
     const ending = endingOf(validity_period, now);
@@ -59,8 +67,8 @@ function licenseFindings({ licenses, now }: StatusReply): Finding[] {
       return finding(name, "warning", `${product} ${ending}`, "berth license request");
     }
     if (used >= slots) {
-      const advice = "berth slots tells who holds them";
-      return finding(name, "note", `${product}: all ${slots} slots are taken`, advice);
+      const advice = "berth slots shows who uses them";
+      return finding(name, "note", `${product}: all ${slots} slots are in use`, advice);
     }
     const end = validity_period === null ? "no end date" : `until ${validity_period}`;
     return ok(name, `${product}: ${used} of ${slots} slots in use, ${end}`);
@@ -76,16 +84,16 @@ function hardwareFindings({ appliance, licenses }: StatusReply): Finding[] {
       ? finding(
           "hardware",
           "note",
-          `only ${appliance.components.join(", ") || "nothing"} can be told`,
-          "the vendor has to agree to such a weak binding",
+          `only ${appliance.components.join(", ") || "nothing"} can be identified`,
+          "the vendor must allow this weak binding (--allow-weak-binding)",
         )
       : ok("hardware", `bound to ${appliance.components.join(", ")}`),
     ...drifted.map(({ license_id, hardware_drift }) =>
       finding(
         "hardware",
         "warning",
-        `license ${license_id} was signed for another ${hardware_drift.join(", ")}`,
-        "berth license request, before more of it changes",
+        `license ${license_id} was signed for a different ${hardware_drift.join(", ")}`,
+        "create a new request with berth license request before more hardware changes",
       ),
     ),
   ];

@@ -24,14 +24,14 @@ export function tokenFindings(tokens: readonly Token[], now: string): Finding[] 
       return [finding("token", "note", found, `berth admin token revoke ${name}`)];
     // Another one is in its place already.
     if (isServiceToken(name)) return [];
-    const advice = "berth admin token --name NEW makes another to hand out in its place";
+    const advice = "berth admin token --name NEW creates a token to replace it";
     return [finding("token", "warning", found, advice)];
   });
 }
 
 /** Null: it never ends, or not soon. One for a few days is soon at its end from the beginning. */
 function endOf({ name, created_at, expires_at, is_expired }: Token, now: string): string | null {
-  if (is_expired) return `the token ${name} has ended`;
+  if (is_expired) return `the token ${name} has expired`;
   if (expires_at === null) return null;
   const [made, end, at] = [created_at, expires_at, now].map((time) => instant(Date.parse(time)));
   if (made === undefined || end === undefined || at === undefined) return null;

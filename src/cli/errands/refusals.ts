@@ -15,7 +15,7 @@ const NO_ROOM = /\((?:ENOSPC|EDQUOT|EFBIG)\)$/;
 export function refusalOf({ code, error, hint }: LastWords): ErrandFault {
   if (hint === BUG_HINT) throw new Error(error);
   if (NO_ROOM.test(error)) return { code: "storage_full" };
-  const what = error === "" ? `it ended with code ${code}` : error;
+  const what = error === "" ? `the command exited with code ${code}` : error;
   return { code: "maintenance_failed", reason: hint === "" ? what : `${what}; ${hint}` };
 }
 

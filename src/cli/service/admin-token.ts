@@ -30,7 +30,7 @@ export function isTokenDue(list: AccessList, written: string | null, now: number
  * `own` runs a command of this executable.
  */
 export const adminTokenStep = (own: (...words: readonly string[]) => string): Step => ({
-  what: `a token for administration, for a year: ${places.adminToken}`,
+  what: `an admin token, valid for one year: ${places.adminToken}`,
   isDone: () => !isTokenDue(accessList(), written(), wallClock()),
   act() {
     const words = ["--name", freeName(accessList()), "--json", "--data", places.data];

@@ -13,13 +13,13 @@ import { berth } from "./upgrade.ts";
 export function checkPlace(binary: string): void {
   if (!/^\/[\w./+@-]+$/.test(binary)) {
     throw new Misuse(
-      "--install-path must be plain letters, digits and . / + @ - _",
+      "--install-path may only contain letters, digits and . / + @ - _",
       "for example /opt/berth",
     );
   }
   if (/^\/(?:home|root|run\/user|tmp|var\/tmp)\//.test(binary)) {
     throw new Misuse(
-      `the service does not see ${binary}`,
+      `the service cannot access ${binary}`,
       "for example --install-path /usr/local/bin/berth",
     );
   }
@@ -39,18 +39,23 @@ export function installationSteps(given: Given, binary: string): Step[] {
     fileStep("completions for bash", places.completion, () => own("completions", "bash"), {
       mode: 0o644,
     }),
-    fileStep("the service's user", places.users, () => sysusers, { mode: 0o644 }),
+    fileStep("the service's user definition", places.users, () => sysusers, { mode: 0o644 }),
     { what: "the user berth", isDone: () => ownerOf("berth") !== null, act: addUser },
-    fileStep("the key that seals the cloud credentials", places.sealingKey, () => randomBytes(32), {
-      mode: 0o600,
-      once: true,
-    }),
+    fileStep(
+      "the key that encrypts the cloud credentials",
+      places.sealingKey,
+      () => randomBytes(32),
+      {
+        mode: 0o600,
+        once: true,
+      },
+    ),
     fileStep("the settings", places.settings, () => settingsOf(given), { mode: 0o644, once: true }),
     fileStep("the unit", places.unit, () => unitText(binary, existsSync), { mode: 0o644 }),
     folderStep("the data folder", places.data, 0o700, () => ownerOf("berth")),
     adminTokenStep(own),
     {
-      what: `a site CA and a certificate: ${tlsPaths(places.data).caCertificate}`,
+      what: `a site CA and a server certificate: ${tlsPaths(places.data).caCertificate}`,
       isDone: () => existsSync(tlsPaths(places.data).certificate),
       act: () => void own("tls", "init", ...names, "--data", places.data),
     },
@@ -58,7 +63,7 @@ export function installationSteps(given: Given, binary: string): Step[] {
 }
 
 const settingsOf = (given: Given): string => `# Settings of the Berth service, read when it starts.
-# berth help serve tells them all: --client-networks is client_networks here.
+# berth help serve lists all of them: --client-networks is client_networks here.
 data = ${JSON.stringify(places.data)}
 listen = ${JSON.stringify(stringOf(given, "listen"))}
 listen_tls = ${JSON.stringify(stringOf(given, "listen-tls"))}
@@ -70,7 +75,7 @@ function addUser(): void {
   if (made.ok && ownerOf("berth") !== null) return;
   const nologin = ["--system", "--no-create-home", "--shell", "/usr/sbin/nologin", "berth"];
   const added = runTool(["useradd", ...nologin]);
-  if (!added.ok) throw new Failure(`the user berth cannot be made: ${added.text}`, "");
+  if (!added.ok) throw new Failure(`cannot create the user berth: ${added.text}`, "");
 }
 
 function ownerOf(user: string): Owner | null {

@@ -34,7 +34,7 @@ const offeredCredentials: readonly { readonly name: string; readonly path: strin
 export const binaryIn = (unit: string): string =>
   /^ExecStart=(\S+)/m.exec(unit)?.[1] ?? "/usr/local/bin/berth";
 
-export const sysusers = `# Made by berth service install.
+export const sysusers = `# Created by berth service install.
 u berth - "Berth license server" ${places.data} -
 `;
 
@@ -44,14 +44,14 @@ export function unitText(binary: string, isThere: (path: string) => boolean): st
     .filter(({ path }) => isThere(path))
     .map(({ name, path }) => `LoadCredential=${name}:${path}\n`)
     .join("");
-  return `# Made by berth service install; berth service print shows what it would write now.
-# To change it, use systemctl edit berth: an upgrade writes this file anew and leaves yours alone.
+  return `# Created by berth service install; berth service print shows what it would write now.
+# To change it, use systemctl edit berth: an upgrade rewrites this file and keeps your changes.
 
 [Unit]
 Description=Berth, a floating license server
 Documentation=man:berth(1)
 After=network.target
-# Five failed starts within a minute: then it waits for an operator.
+# After five failed starts within a minute, systemd stops trying.
 StartLimitIntervalSec=60
 StartLimitBurst=5
 
@@ -59,7 +59,7 @@ StartLimitBurst=5
 Type=notify
 NotifyAccess=main
 ExecStart=${binary} serve --config ${places.settings}
-# Reads the certificate again, without dropping a request.
+# Reloads the certificate without dropping requests.
 ExecReload=/bin/sh -c 'kill -HUP $MAINPID'
 User=berth
 Group=berth
@@ -70,25 +70,25 @@ RuntimeDirectoryMode=0700
 UMask=0077
 WorkingDirectory=/
 ${credentials}
-# A start reads all of the journal; a watchdog's end and a crash are followed by a new start, which
-# loses nothing. 78: the data folder needs an operator. 2: the settings do.
+# A start reads the whole journal. After a crash or a watchdog timeout systemd restarts the service;
+# no data is lost. Exit codes: 78 the data folder needs an operator, 2 the settings are wrong.
 Restart=on-failure
 RestartSec=1
 RestartPreventExitStatus=2 78
 TimeoutStartSec=10min
 TimeoutStopSec=1min
 WatchdogSec=30
-# The checkpoint's own process, too, ends with the service; what it left is taken up at the start.
+# The checkpoint process is killed with the service; the next start cleans up what it left.
 KillMode=mixed
 
-# What would change how the executable itself runs.
+# Variables that would change how the executable runs.
 UnsetEnvironment=BUN_OPTIONS BUN_BE_BUN BUN_CONFIG_FILE BUN_INSPECT BUN_INSPECT_CONNECT_TO
 UnsetEnvironment=NODE_OPTIONS NODE_EXTRA_CA_CERTS NODE_TLS_REJECT_UNAUTHORIZED LD_PRELOAD
 
 LimitNOFILE=65536
 LimitCORE=0
 TasksMax=128
-# With a million registrations a checkpoint takes 2.3 GB beside the server's 1.2.
+# With a million registrations a checkpoint takes 2.3 GB in addition to the server's 1.2 GB.
 MemoryHigh=4G
 OOMScoreAdjust=-500
 
@@ -122,15 +122,15 @@ SystemCallFilter=~@privileged @obsolete
 SystemCallErrorNumber=EPERM
 RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK
 
-# Less strict than it could be, and why:
-#   PrivateNetwork, AF_INET(6), IPAddressDeny   it is a server; its settings say who may call
-#   MemoryDenyWriteExecute   the runtime compiles while it runs; with it, it is half as fast
-#   AF_UNIX                  the command line talks to it through a socket, and it to systemd
-#   AF_NETLINK               the machine's own addresses are asked for there
-#   ProcSubset=all           the disk of the root file system is found in /proc: hardware binding
-#   @resources               a checkpoint's process gives way to answers (setpriority)
-#   DeviceAllow              ProtectClock itself still lets the hardware clock be read
-#   RootDirectory, RootImage   one file needs none; ProtectSystem=strict leaves nothing to write
+# Options that are less strict than possible, and why:
+#   PrivateNetwork, AF_INET(6), IPAddressDeny   it is a server; its settings restrict the clients
+#   MemoryDenyWriteExecute   the runtime compiles at run time; with it, the server is half as fast
+#   AF_UNIX                  sockets of the command line and of systemd
+#   AF_NETLINK               to list the machine's own addresses
+#   ProcSubset=all           hardware binding finds the disk of the root file system in /proc
+#   @resources               the checkpoint process lowers its own priority (setpriority)
+#   DeviceAllow              ProtectClock itself still allows reading the hardware clock
+#   RootDirectory, RootImage   not needed for one file; ProtectSystem=strict is read-only already
 
 [Install]
 WantedBy=multi-user.target

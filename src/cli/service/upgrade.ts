@@ -32,7 +32,7 @@ export function berth(binary: string, ...words: readonly string[]): string {
     .split("\n")
     .filter((line) => /^berth: (?:error|hint): /.test(line))
     .map((line) => line.replace(/^berth: \w+: /, ""));
-  throw new Failure(error || `berth ${words[0] ?? ""} ended with code ${exitCode}`, hint);
+  throw new Failure(error || `berth ${words[0] ?? ""} exited with code ${exitCode}`, hint);
 }
 
 /** What `verify` prints. */
@@ -53,7 +53,7 @@ export function checkData(old: Installed | null): void {
     if (damage !== undefined) printWarning(`${damage.finding}; ${damage.remedy}`);
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    const kept = old === null ? "" : `; the installed ${old.binary} stays`;
+    const kept = old === null ? "" : `; the installed ${old.binary} is unchanged`;
     throw new Failure(`nothing was changed${kept}: ${error.message}`, error.hint);
   }
 }
@@ -75,10 +75,10 @@ export async function upgrade(
     putInService(old);
   } catch (error) {
     goBack(old, isNewPlace ? binary : null, backup, error);
-    const then = old.wasRunning ? " runs again" : " is back";
+    const then = old.wasRunning ? "is running again" : "is installed again";
     throw new Failure(
-      `the version before${then}; ${version} was taken back: ${reasonOf(error)}`,
-      `nothing was lost; the backup made before is ${backup ?? "not needed"}`,
+      `the upgrade to ${version} failed and the previous version ${then}: ${reasonOf(error)}`,
+      `no data was lost; backup from before the upgrade: ${backup ?? "not needed"}`,
     );
   }
   if (existsSync(keptOf(old.binary))) settle(old.binary, binary);
@@ -97,16 +97,17 @@ function setAside(old: Installed, say: (text: string) => void): string | null {
     if (existsSync(old.binary) && !existsSync(kept)) linkSync(old.binary, kept);
     // Somebody may have edited it.
     writeFileSync(named("service"), old.unit, { mode: 0o600 });
-    say(`  done   a copy of the unit that was there: ${named("service")}`);
+    say(`  done   a copy of the previous unit: ${named("service")}`);
     if (!hasData()) return null;
     berth(process.execPath, "backup", named("berth"), "--data", places.data);
-    say(`  done   a backup of what was there: ${named("berth")}`);
+    say(`  done   a backup of the data folder: ${named("berth")}`);
     return named("berth");
   } catch (error) {
     rmSync(keptOf(old.binary), { force: true });
     if (old.wasRunning) systemctl("start", SERVICE);
-    const goesOn = old.wasRunning ? `; ${old.binary} runs again` : "";
-    const hint = error instanceof Failure ? error.hint : `is there room in ${places.backups}?`;
+    const goesOn = old.wasRunning ? `; ${old.binary} is running again` : "";
+    const hint =
+      error instanceof Failure ? error.hint : `check the free space in ${places.backups}`;
     throw new Failure(`nothing was changed${goesOn}: ${reasonOf(error)}`, hint);
   }
 }
@@ -124,8 +125,8 @@ function startService(): void {
   const started = systemctl("restart", SERVICE);
   if (started.ok && isActive(SERVICE)) return;
   throw new Failure(
-    `the service does not get ready; it said:\n${lastWords(SERVICE)}`,
-    `berth doctor looks for the reason; journalctl -u ${SERVICE} has all it said`,
+    `the service does not become ready; its last log lines:\n${lastWords(SERVICE)}`,
+    `look for the cause with berth doctor; journalctl -u ${SERVICE} shows the full log`,
   );
 }
 
@@ -148,8 +149,8 @@ function goBack(old: Installed, made: string | null, backup: string | null, why:
     if (old.wasRunning) startService();
   } catch (error) {
     throw new Failure(
-      `${version} does not run (${reasonOf(why)}), nor does what was there: ${reasonOf(error)}`,
-      `the backup made before is ${backup ?? "not needed"}; once what is wrong is mended, run it again`,
+      `${version} does not run (${reasonOf(why)}), and the previous version does not run either: ${reasonOf(error)}`,
+      `backup from before the upgrade: ${backup ?? "not needed"}; fix the cause and run the command again`,
     );
   }
 }

@@ -54,20 +54,20 @@ export async function gather(given: Given): Promise<Entry[]> {
   for (const { file } of files) if (!isOurs(file)) redaction.standIn("file", file);
   return [
     { name: "berth.json", description: "version and machine", text: json(machine()) },
-    { name: "slots.json", description: "who holds what, under other names", text: json(slots) },
+    { name: "slots.json", description: "slots in use, with names replaced", text: json(slots) },
     {
       name: "status.json",
-      description: "what berth status tells",
+      description: "output of berth status",
       text: json(await asked(given, "/api/admin/v1/status")),
     },
     {
       name: "settings.json",
-      description: "what berth config tells",
+      description: "output of berth config",
       text: json(settings),
     },
     {
       name: "doctor.json",
-      description: "what berth doctor tells",
+      description: "output of berth doctor",
       text: json(await examine(given)),
     },
     {
@@ -77,14 +77,14 @@ export async function gather(given: Given): Promise<Entry[]> {
     },
     {
       name: "audit.json",
-      description: `the last ${RECORD_LINES} lines of the record, only when and what`,
+      description: `time and event type of the last ${RECORD_LINES} lines of the audit log`,
       text: json(await asOwnerOf(folder, async () => recordIn(folder))),
     },
     ...(hasSystemd()
       ? [
           {
             name: "log.txt",
-            description: `the service's last ${LOG_LINES} lines`,
+            description: `the last ${LOG_LINES} log lines of the service`,
             text: `${redaction.log(lastWords(SERVICE, LOG_LINES))}\n`,
           },
         ]

@@ -78,7 +78,7 @@ export class Redaction {
     // Paths first: an address or a name inside of one would hide it.
     const addressed = this.#paths
       .takeOut(text)
-      .replaceAll(/\bserved already, from .* by process /g, "served already by process ")
+      .replaceAll(/\balready served from .* by process /g, "already served by process ")
       .replaceAll(/\bprocess (\d+) \(.*\)/g, "process $1 (…)")
       .replaceAll(/[0-9a-fA-F:.]{3,}/g, (word) => this.#address(word));
     return this.#names.takeOut(addressed);
