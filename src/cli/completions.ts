@@ -14,7 +14,7 @@ export function completions(shell: Shell, commands: readonly Command[]): string 
 
 const flagsOf = ({ options }: Command): readonly Option[] => [...options, HELP];
 
-const HELP: Option = { name: "help", type: "boolean", help: "what it takes" };
+const HELP: Option = { name: "help", type: "boolean", help: "show the arguments and flags" };
 
 /** The words that can follow what stands there: `admin` → `token`, `password`, `user`. */
 function branches(commands: readonly Command[]): Map<string, string[]> {

@@ -167,7 +167,7 @@ export const settings = {
     name: "log",
     type: "string",
     value: "MODE",
-    help: "default: admin actions, rejected requests, errors; requests: every request",
+    help: "default: admin actions, logins, refused, failed and slow requests; requests: all",
     setting: true,
     fallback: () => "default",
     check: oneOf("default", "requests"),

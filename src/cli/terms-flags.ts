@@ -184,7 +184,7 @@ function termsInFlags(given: Given): TermsChanges {
   const codes = features.map(({ code }) => code);
   const twice = codes.find((code, place) => codes.indexOf(code) !== place);
   if (twice !== undefined) {
-    throw new Misuse(`feature ${twice} is given twice`, "give each feature once");
+    throw new Misuse(`feature ${twice} is given twice`, "specify each feature once");
   }
   const parsed = parseTerms({ ...fieldsIn(given), features });
   if (parsed.ok) return { ...parsed.value, without };

@@ -58,11 +58,11 @@ export const textForCodes = (text: string): string => (isPlain(text.trim()) ? te
 
 function inWords(fault: FrameFault): string {
   if (fault.wrong === "frame") {
-    return `code ${fault.at} of those given is incomplete, misread or not a Berth code`;
+    return `code ${fault.at} of the input is incomplete, misread or not a Berth code`;
   }
   if (fault.wrong === "form") {
     return (
-      `code ${fault.at} of those given has the format ${fault.form} of another version of berth; ` +
+      `code ${fault.at} of the input has the format ${fault.form} of another version of berth; ` +
       `this version reads ${FORM}: create the codes again with this version`
     );
   }
@@ -86,7 +86,7 @@ function inWords(fault: FrameFault): string {
 
 /** The number in a frame may be what was misread, so its place is named where it differs. */
 const nameOf = ({ number, of, at }: { number: number; of: number; at: number }): string =>
-  `code ${number} of ${of}${number === at ? "" : ` (the one given as number ${at})`}`;
+  `code ${number} of ${of}${number === at ? "" : ` (code ${at} of the input)`}`;
 
 const WORDS = {
   none: "there are no codes in the input",

@@ -46,10 +46,11 @@ export async function takeApplianceLock(request: LockRequest): Promise<Taken> {
       if (code !== "EADDRINUSE") return { result: "unavailable", reason: code ?? String(error) };
     }
     const found = await examine(name, request.secret);
-    if (found === "unproven") return { result: "unavailable", reason: "its name is taken" };
+    if (found === "unproven") return { result: "unavailable", reason: "the lock name is in use" };
     if (found !== null) return { result: "held", holder: found };
     // Whoever had it ended this instant, or another one has it now.
-    if (performance.now() >= end) return { result: "unavailable", reason: "its name is taken" };
+    if (performance.now() >= end)
+      return { result: "unavailable", reason: "the lock name is in use" };
     await Bun.sleep(RETRY_AFTER);
   }
 }

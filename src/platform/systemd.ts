@@ -14,7 +14,7 @@ export interface Ran {
 /** `patience`, in milliseconds: it is ended when it takes longer; 0: it may take what it needs. */
 export function runTool(words: readonly string[], patience = 0): Ran {
   const [tool = ""] = words;
-  if (Bun.which(tool, { PATH }) === null) return { ok: false, text: `there is no ${tool} here` };
+  if (Bun.which(tool, { PATH }) === null) return { ok: false, text: `${tool} is not installed` };
   const { exitCode, exitedDueToTimeout, stdout, stderr } = Bun.spawnSync([...words], {
     stdin: "ignore",
     env: { PATH, LC_ALL: "C" },

@@ -159,7 +159,7 @@ async function firstStart(options: FolderOptions): Promise<Loaded> {
   await syncNameOf(disk, folder);
   await makeFolder(disk, folder, kind, await options.identify(), options.now(instant(0), []));
   const loaded = await load(disk, folder);
-  if (loaded === null) throw new Error("a data folder was made and is not there");
+  if (loaded === null) throw new Error("the data folder was created but does not exist");
   return loaded;
 }
 

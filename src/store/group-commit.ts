@@ -103,7 +103,7 @@ export class GroupCommit {
    */
   switchTo(open: () => Promise<OpenFile | null>): Promise<void> {
     if (this.#failure !== null) return Promise.reject(this.#failure);
-    if (this.#closed) return Promise.reject(new Error("the journal was let go of"));
+    if (this.#closed) return Promise.reject(new Error("the journal was closed"));
     const done = Promise.withResolvers<void>();
     this.#switch = { open, done };
     this.#switching = done.promise

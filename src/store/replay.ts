@@ -225,7 +225,7 @@ function damaged(folder: string, { path }: Numbered, { offset, seq }: Damage): F
 function gap(folder: string, from: number, to: number | null): FolderRefused {
   const lines = to === null ? `everything from line ${from} on` : `lines ${from} to ${to}`;
   return new FolderRefused(
-    `the journal in ${folder} does not continue its state: ${lines} ${to === null ? "is" : "are"} missing (${join(folder, `journal-${from}.jsonl`)})`,
+    `the journal in ${folder} does not continue its state: ${lines} ${to === null ? "is" : "are"} missing (no file ${join(folder, `journal-${from}.jsonl`)})`,
     "put the missing file back, or restore a backup with berth restore FILE; nothing was changed",
   );
 }

@@ -173,7 +173,7 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
   }
   const code = await confirm(confirmed, { validUntil: options.validUntil, serial }, desk.key);
   const decoded = decodeConfirmation(code);
-  if (!decoded.ok) throw new Error("a code was made that cannot be read");
+  if (!decoded.ok) throw new Error("the created code cannot be read");
   const at = rfc3339(options.now);
   await desk.ledger.add(...unlisted.map((one) => ({ ...one, at })), {
     type: "issued",

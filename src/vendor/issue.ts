@@ -174,7 +174,7 @@ function previous(desk: Desk, options: IssueOptions): Issued | null {
       desk,
       found,
       request === null
-        ? "ask the site for a new request; berth vendor issue --request FILE makes a new license"
+        ? "ask the site for a new request; berth vendor issue --request FILE creates a new license"
         : "omit --license-id to issue a new license for the request",
     );
     return found;

@@ -134,7 +134,7 @@ function featuresWith(
   for (const changes of given) {
     const { code } = changes;
     if (codes.has(code)) {
-      throw new DeskRefused(`feature ${code} is given twice`, "give each feature once");
+      throw new DeskRefused(`feature ${code} is given twice`, "specify each feature once");
     }
     codes.add(code);
     features.set(code, featureWith(features.get(code), changes));

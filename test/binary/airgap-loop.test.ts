@@ -136,7 +136,7 @@ describe(`by voice, ${isOffline ? "without a network" : "with a network nobody u
     const [, id = ""] = line.status();
     const receipt = join(line.folder, "receipt.jwt");
     done("license", "remove", id, ...line.data, "--yes", "--out", receipt);
-    expect(done("vendor", "receive", receipt, ...line.desk)).toContain("was given back");
+    expect(done("vendor", "receive", receipt, ...line.desk)).toContain("is recorded as returned");
   });
 
   test("a weak activation code changed to a strong one confirms nothing at the site", async () => {
@@ -147,7 +147,7 @@ describe(`by voice, ${isOffline ? "without a network" : "with a network nobody u
     const named = ["vendor", "confirm", ...line.desk, "--policy", policy, ...KEY];
     const weak = berth(...named, "--activation-code", asked);
     expect([weak.code, weak.out]).toEqual([1, ""]);
-    expect(weak.err).toContain("bound weakly");
+    expect(weak.err).toContain("weak hardware binding");
 
     const said = done(...named, "--activation-code", asStrong(asked));
     const code = said.slice(said.indexOf("\n\n") + 2).trim();

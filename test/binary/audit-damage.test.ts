@@ -129,7 +129,7 @@ describe("a changed byte in the audit log", () => {
     expect(readFileSync(file)).toEqual(before);
     expect(readdirSync(join(folder, "history"))).toEqual([basename(file)]);
     const text = await done(folder, ...words, "--yes");
-    expect(text).toMatch(/^declared gone +line 2, written from \S+Z until \S+Z$/m);
+    expect(text).toMatch(/^declared lost +line 2, written from \S+Z until \S+Z$/m);
     expect(readFileSync(`${file}.damaged`)).toEqual(before);
     expect(await done(folder, "verify")).toMatch(
       /^declared gap +line 2 declared missing \(damaged\) on /m,
@@ -272,7 +272,7 @@ describe.skipIf(process.platform === "win32")("on a terminal", () => {
     expect([refused.code, refused.text]).toEqual([1, NOTHING_CHANGED]);
     expect(readFileSync(lived.file)).toEqual(before);
     const agreed = await answering(words, "y");
-    expect([agreed.code, agreed.text]).toEqual([0, expect.stringContaining("declared gone")]);
+    expect([agreed.code, agreed.text]).toEqual([0, expect.stringContaining("declared lost")]);
     await done(lived.folder, "verify");
   });
 });

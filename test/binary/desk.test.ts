@@ -106,7 +106,7 @@ describe("vendor issue", () => {
     const out = join(vendor.folder, "license.jwt");
     const keyed = site.request("--license-key", "K-PAID-1");
     expect(done(...vendor.issuing(keyed, "--out", out))).toMatch(
-      /^license \d+, serial 1, key K-PAID-1, is in .*license\.jwt\n$/,
+      /^license \d+, serial 1, key K-PAID-1, is written to .*license\.jwt\n$/,
     );
     expect(doneJson(...vendor.issuing(keyed))).toMatchObject({ license_key: "K-PAID-1" });
     const plain = site.request();

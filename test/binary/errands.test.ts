@@ -170,7 +170,7 @@ describe("what the commands tell, the routes tell", () => {
     const { findings } = await asked<DoctorReply>(site, "/doctor");
     const found = new Map(findings.map((one) => [one.check, one.finding]));
     expect(found.get(`port ${new URL(server.url).port}`)).toBe(`served on ${address}`);
-    expect(found.get("data")).toStartWith("whole");
+    expect(found.get("data")).toStartWith("intact");
     expect((await backup(site)).response.status).toBe(200);
   });
 });

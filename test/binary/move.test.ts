@@ -61,7 +61,7 @@ async function movedOutInTheWay(folder: string, file: string) {
     terminal: { data: (_terminal, bytes) => void (output += Buffer.from(bytes).toString()) },
   });
   onTestFinished(() => child.kill("SIGKILL"));
-  await until(() => output.includes("go on?"), "the question");
+  await until(() => output.includes("continue?"), "the question");
   mkdirSync(file);
   child.terminal?.write("y\n");
   const code = await child.exited;
@@ -136,7 +136,7 @@ test("everything goes on on another host, and nothing on the old one", async () 
 
   // The vendor signs it for the new hardware, and is told why.
   expect(sites.license("new")).toContain("the site moved to another host on ");
-  expect(done("status", "--data", sites.path("new"))).not.toContain("good here until");
+  expect(done("status", "--data", sites.path("new"))).not.toContain("valid here until");
   expect(usersIn(sites.path("new"))).toEqual(["ada", "bob", "cyd"]);
   expect(await post(fresh.url, "register", { product: "CAD", user: "dua" })).toEqual([200, null]);
   expect(sites.license("new")).not.toContain("moved");
@@ -179,9 +179,9 @@ test("what was not given up is not moved in, nor over something else", async () 
 
   const taken = berth("move", "out", sites.path("site.move"), "--data", sites.path("new"), "--yes");
   expect(taken.code).toBe(1);
-  expect(taken.err).toContain("is there already");
+  expect(taken.err).toContain("already exists");
   for (const [file, said] of [
-    ["nowhere/site.move", "nowhere is not there"],
+    ["nowhere/site.move", "nowhere does not exist"],
     ["new/site.move", "inside the data folder"],
   ] as const) {
     const lost = berth("move", "out", sites.path(file), "--data", sites.path("new"), "--yes");

@@ -55,7 +55,7 @@ class Gap {
 
   request(out: string, ...more: string[]): void {
     const said = done("license", "request", ...this.data, "--out", this.path(out), ...more);
-    expect(said).toBe(`the request is in ${this.path(out)}\n`);
+    expect(said).toBe(`the request is written to ${this.path(out)}\n`);
   }
 
   answer(request: string, out: string, ...terms: string[]): void {
@@ -89,7 +89,7 @@ describe(`by files, ${how}`, () => {
     expect(gap.add("license.jwt")).toMatch(/^license \d+ for CAD is installed\n$/);
     const [, id = ""] = gap.status();
     expect(gap.status()).toEqual(["CAD", id, "perpetual", "0/10", "-", "never", "ok"]);
-    expect(gap.add("license.jwt")).toBe(`license ${id} for CAD is installed already\n`);
+    expect(gap.add("license.jwt")).toBe(`license ${id} for CAD is already installed\n`);
 
     gap.request("second.jwt", "--product", "CAD");
     gap.answer("second.jwt", "more.jwt", "--slots", "20");

@@ -85,7 +85,7 @@ describe.skipIf(!isLinux)("a copy of a served data folder", () => {
     const doctor = await runBinary(["doctor", "--data", copy, ...LISTEN]);
     expect([doctor.code, doctor.stdout]).toEqual([
       1,
-      expect.stringMatching(new RegExp(`^warning +copy +.*served already, from ${site} by`, "m")),
+      expect.stringMatching(new RegExp(`^warning +copy +.*already served from ${site} by`, "m")),
     ]);
     expect((await runBinary(["doctor", "--data", site])).stdout).not.toMatch(/^warning +copy/m);
     expect(await server.stop()).toBe(0);

@@ -279,7 +279,7 @@ test("what only TLS could keep is not dropped in silence", async () => {
     const said = await runBinary(["serve", "--data", folder, "--listen", "127.0.0.1:0", ...words]);
     expect([said.code, said.stderr]).toEqual([
       2,
-      expect.stringMatching(/needs --(?:listen-tls|client-ca)/),
+      expect.stringMatching(/requires --(?:listen-tls|client-ca)/),
     ]);
   }
 });

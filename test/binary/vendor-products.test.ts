@@ -71,7 +71,7 @@ test("a product without licenses is removed unasked, the only one never", () => 
   const only = berth("vendor", "product", "remove", "CAD", ...loop.desk);
   expect([only.code, only.err]).toEqual([1, expect.stringContaining("only product") as string]);
   const unknown = berth("vendor", "product", "remove", "CAM", ...loop.desk);
-  expect([unknown.code, unknown.err]).toEqual([1, expect.stringContaining("it has: CAD")]);
+  expect([unknown.code, unknown.err]).toEqual([1, expect.stringContaining("its products: CAD")]);
   expect(berth("vendor", "product", "add", "", ...loop.desk).code).toBe(2);
 });
 

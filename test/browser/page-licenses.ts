@@ -213,7 +213,7 @@ const [receipt] = await Promise.all([
 ]);
 await receipt.saveAs(join(root, "receipt.jwt"));
 const received = BERTH.run("vendor", "receive", join(root, "receipt.jwt"), "--dir", desk.folder);
-check("the vendor takes the receipt", /was given back/.test(received), received);
+check("the vendor takes the receipt", /is recorded as returned/.test(received), received);
 await page.keyboard.press("Escape");
 await page.getByRole("button", { name: "Show the receipt" }).click();
 await page.getByRole("button", { name: "I have the receipt" }).click();

@@ -77,7 +77,7 @@ describe("a name that is of the other kind", () => {
     const data = await site();
     await done(["admin", "token", "--name", "ops", ...data]);
     await done(["admin", "user", "add", "ops", "--role", "admin", ...data], PASSWORD);
-    expect(await done(["admin", "token", "revoke", "ops", ...data])).toBe("ops is revoked\n");
+    expect(await done(["admin", "token", "revoke", "ops", ...data])).toBe("token ops is revoked\n");
     const { tokens, users } = await doneJson<AccessReply>(["admin", "user", "list", ...data]);
     expect([tokens, users.map(({ name }) => name)]).toEqual([[], ["ops"]]);
   });
@@ -114,7 +114,7 @@ describe("doctor on tokens", () => {
 
   test("a token that has ended is told of with the command that removes it", () => {
     expect(said(token("ops", -365, 0))).toEqual([
-      ["note", "the token ops has ended", "berth admin token revoke ops"],
+      ["note", "the token ops has expired", "berth admin token revoke ops"],
     ]);
   });
 
@@ -129,7 +129,7 @@ describe("doctor on tokens", () => {
     expect(said(token("service", -350, 15), token("service-2026-11-10", -6, 359))).toEqual([]);
     expect(said(token("service", -365, 0))[0]?.slice(0, 2)).toEqual([
       "warning",
-      "the token service has ended",
+      "the token service has expired",
     ]);
   });
 });

@@ -152,7 +152,7 @@ describe("what is not there", () => {
       ["restore", file, "--data", folder],
     ]) {
       const { code, said } = await refused(words);
-      expect([code, said]).toEqual([1, `${file} is not there`]);
+      expect([code, said]).toEqual([1, `${file} does not exist`]);
     }
     expect(existsSync(folder)).toBe(false);
   });
@@ -178,7 +178,7 @@ describe("what is not there", () => {
     const folder = await site();
     expect(await refused(["backup", "/nowhere/site.berth", "--data", folder])).toEqual({
       code: 1,
-      said: "/nowhere is not there (ENOENT)",
+      said: "/nowhere does not exist (ENOENT)",
       hint: "create it, or choose another path",
     });
   });

@@ -78,7 +78,7 @@ describe("levels", () => {
     const failed = stoppedFinding({ ok: false, text: "failed" }, result);
     expect(failed).toMatchObject({ level: "error", finding: "not running (exit-code)" });
     const bus = "Failed to connect to bus: Operation not permitted";
-    for (const text of [bus, "there is no systemctl here", ""]) {
+    for (const text of [bus, "systemctl is not installed", ""]) {
       expect(stoppedFinding({ ok: false, text }, result)?.level).toBe("note");
     }
   });
@@ -91,7 +91,7 @@ describe("the folder", () => {
     const report = await examined(data);
     expect(others(report)).toEqual([]);
     expect(about(report, "permissions")?.level).toBe("ok");
-    expect(about(report, "data")?.finding).toMatch(/^whole: \d+ changes/);
+    expect(about(report, "data")?.finding).toMatch(/^intact: \d+ changes/);
     expect(report.findings.find(({ check }) => check.startsWith("license "))?.level).toBe("ok");
     expect(about(report, "service")?.level).toBe("note");
     expect(Object.keys(contentsOf(data))).toEqual(Object.keys({ ...before, lock: "" }).toSorted());
@@ -151,7 +151,7 @@ describe("the host", () => {
     expect(report.code).toBe(1);
     const found = about(report, `port ${new URL(other.url).port}`);
     expect(found?.level).toBe("warning");
-    expect(found?.finding).toContain(`taken by process ${other.pid} (`);
+    expect(found?.finding).toContain(`in use by process ${other.pid} (`);
   });
 
   test("a server that runs: its own port is well, another that was meant is not", async () => {

@@ -102,8 +102,8 @@ describe.each(COMMANDS)("berth %s", (_name, kind, words) => {
   });
 
   test("says that a missing file is not there", async () => {
-    expect(await error("nofile.jwt")).toBe(`${inRoot("nofile.jwt")} is not there`);
-    expect(await error("letter.jwt/in")).toBe(`${inRoot("letter.jwt/in")} is not there`);
+    expect(await error("nofile.jwt")).toBe(`${inRoot("nofile.jwt")} does not exist`);
+    expect(await error("letter.jwt/in")).toBe(`${inRoot("letter.jwt/in")} does not exist`);
   });
 
   test("says that a folder is a folder", async () => {
@@ -152,7 +152,7 @@ test("berth vendor inspect tells an empty file, a folder and other text apart", 
     errorOf(await refused(["vendor", "inspect", inRoot(name), ...desk]));
   expect(await error("empty.jwt")).toEndWith("empty.jwt is empty");
   expect(await error("folder.jwt")).toEndWith("folder.jwt is a folder");
-  expect(await error("nofile.jwt")).toEndWith("nofile.jwt is not there");
+  expect(await error("nofile.jwt")).toEndWith("nofile.jwt does not exist");
   expect(await error("letter.jwt")).toEndWith("letter.jwt is not a Berth document");
 });
 
@@ -168,7 +168,7 @@ describe.each(READING_BACKUPS)("berth %s", (name, words) => {
 
   test("tells an empty, a missing and another file apart", async () => {
     expect(await error("empty.jwt")).toBe(`${inRoot("empty.jwt")} is empty`);
-    expect(await error("nofile.jwt")).toBe(`${inRoot("nofile.jwt")} is not there`);
+    expect(await error("nofile.jwt")).toBe(`${inRoot("nofile.jwt")} does not exist`);
     for (const file of ["letter.jwt", "picture.jwt"]) {
       expect(await error(file)).toBe(`${inRoot(file)} is not a Berth backup`);
     }

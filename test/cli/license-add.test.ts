@@ -20,7 +20,7 @@ test("a license that was wrapped into lines is installed, and once more is insta
   expect(lines.length).toBeGreaterThan(5);
   writeFileSync(file, `${lines.join("\r\n")}\r\n`);
   expect(await done(add)).toMatch(/^license \d+ for CAD is installed\n$/);
-  expect(await done(add)).toMatch(/^license \d+ for CAD is installed already\n$/);
+  expect(await done(add)).toMatch(/^license \d+ for CAD is already installed\n$/);
 });
 
 test("a private key in the place of a license is refused and named as one", async () => {

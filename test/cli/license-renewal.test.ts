@@ -14,7 +14,7 @@ test("berth license add says what a renewal changed, and nothing of it for a new
   const first = await loop.answer("CAD", "--slots", "3", ...until(2097));
   const { id, changes } = await doneJson<Added>(loop.add(first));
   expect(changes).toBeNull();
-  expect(await done(loop.add(first))).toBe(`license ${id} for CAD is installed already\n`);
+  expect(await done(loop.add(first))).toBe(`license ${id} for CAD is already installed\n`);
 
   const renewal = await loop.answer("CAD", "--slots", "8", ...until(2099), "--feature", "PRO");
   expect(await done(loop.add(renewal))).toBe(

@@ -16,7 +16,7 @@ async function requested(loop: DeskLoop, ...more: string[]) {
   const out = loop.path("asked.jwt");
   const words = ["license", "request", ...loop.data, ...more];
   const { code, stdout, stderr } = await berth([...words, "--out", out]);
-  expect([code, stdout]).toEqual([0, `the request is in ${out}\n`]);
+  expect([code, stdout]).toEqual([0, `the request is written to ${out}\n`]);
   const { payload } = await doneJson<Inspected>(["vendor", "inspect", out]);
   return { stderr, product: payload.product };
 }

@@ -143,7 +143,11 @@ describe("what is wrong is said", () => {
   test.each([
     [["--limit", "0"], 2, "--limit must be a whole number"],
     [["--limit", "many"], 2, "--limit must be a whole number"],
-    [["--type", "slottaken"], 2, "no type slottaken\nberth: hint: did you mean SlotTaken? berth"],
+    [
+      ["--type", "slottaken"],
+      2,
+      "unknown event type: slottaken\nberth: hint: did you mean SlotTaken? berth",
+    ],
     [
       ["--type", "SlotTaken,Slut"],
       2,
@@ -153,7 +157,7 @@ describe("what is wrong is said", () => {
     [["--until", "2026-02-30"], 2, "--until must be a day, a time or a duration: 2026-02-30"],
     [["--since", "x", "--out", "x.jsonl"], 2, "--since must be a day, a time or a duration: x"],
     [["--license-id", "x"], 1, "license_id must be a whole number"],
-    [["--out", "x.jsonl", "--user", "ada"], 2, "without --user"],
+    [["--out", "x.jsonl", "--user", "ada"], 2, "remove --user"],
   ])("%p", async (words, code, error) => {
     const folder = join(tempFolder(), "data");
     const cwd = tempFolder();

@@ -79,7 +79,7 @@ describe("an installation is refused", () => {
       });
       expect([code, stdout]).toEqual([1, ""]);
       expect(stderr).toContain(`only the compiled executable can ${words[0]} itself`);
-      expect(stderr).toContain("berth: hint: bun run build");
+      expect(stderr).toContain("berth: hint: build it with bun run build");
     }
   });
 
@@ -87,10 +87,10 @@ describe("an installation is refused", () => {
     const drop = isRoot ? AS_NOBODY : [];
     const binary = copyForEveryUser(buildBinary());
     const refusals = [
-      [["install"], "installed", "sudo berth service install"],
-      [["install", "--dry-run"], "installed", "sudo berth service install --dry-run"],
-      [["uninstall"], "uninstalled", "sudo berth service uninstall"],
-      [["uninstall", "--dry-run"], "uninstalled", "sudo berth service uninstall --dry-run"],
+      [["install"], "install", "sudo berth service install"],
+      [["install", "--dry-run"], "install", "sudo berth service install --dry-run"],
+      [["uninstall"], "uninstall", "sudo berth service uninstall"],
+      [["uninstall", "--dry-run"], "uninstall", "sudo berth service uninstall --dry-run"],
     ] as const;
     for (const [words, verb, hint] of refusals) {
       const { exitCode, stderr } = Bun.spawnSync([...drop, binary, "service", ...words]);
@@ -163,7 +163,7 @@ describe.skipIf(!canMount)("on a machine without systemd", () => {
     expect(stdout).toContain(`  would  remove ${binary}\n`);
     expect(stdout).not.toContain(".previous");
     expect(stdout).not.toContain("berth.service");
-    expect(stdout).toContain("kept: /var/lib/berth, /etc/berth; remove them by hand");
+    expect(stdout).toContain("kept: /var/lib/berth, /etc/berth; delete them yourself");
     expect(stdout).not.toContain("/var/backups/berth");
   });
 });

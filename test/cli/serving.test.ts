@@ -59,7 +59,7 @@ describe.each(["a running server", "a stopped folder"])("of %s", (which) => {
   test("release frees one slot and no other, and says so", async () => {
     const { data, demo } = await folder();
     const words = ["release", "--data", data, "--product", "DEMO", "--user"];
-    expect(await done([...words, "ada"])).toBe("the slot of ada is free\n");
+    expect(await done([...words, "ada"])).toBe("the slot of ada is released\n");
     const held = await doneJson<RegistrationReply[]>(["slots", "--data", data]);
     expect(held.map(({ user }) => user)).toEqual(["bob"]);
     const again = await berth([...words, "ada"]);
@@ -91,7 +91,7 @@ describe("a folder that needs an operator is exit code 78", () => {
     await (await demoWith(data)).stop();
     const said = await berth(["serve", "--data", data, "--listen", "127.0.0.1:0"]);
     expect([said.code, said.stdout]).toEqual([78, ""]);
-    expect(said.stderr).toContain(`${data} was made by berth demo`);
+    expect(said.stderr).toContain(`${data} was created by berth demo`);
     expect(said.stderr).toContain("berth: hint: ");
     expect(await doneJson<unknown[]>(["slots", "--data", data])).toHaveLength(2);
   });
@@ -101,7 +101,7 @@ describe("a folder that needs an operator is exit code 78", () => {
     expect((await (await start(["serve", "--data", data])).stop()).code).toBe(0);
     const said = await berth(["demo", "--data", data, "--listen", "127.0.0.1:0"]);
     expect([said.code, said.stdout]).toEqual([78, ""]);
-    expect(said.stderr).toContain(`${data} was made by berth serve`);
+    expect(said.stderr).toContain(`${data} was created by berth serve`);
     expect((await doneJson<StatusReply>(["status", "--data", data])).kind).toBe("site");
   });
 
@@ -139,7 +139,7 @@ describe("serve", () => {
     const { code, stderr } = await server.stop("SIGINT");
     expect(code).toBe(0);
     expect(stderr).toMatch(
-      /^berth: warning: administration is open .*; berth admin token closes it\n/,
+      /^berth: warning: administration is open .*; berth admin token restricts it\n/,
     );
     expect(existsSync(join(data, "berth.sock"))).toBe(false);
   });

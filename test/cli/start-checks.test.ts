@@ -58,7 +58,7 @@ describe("berth doctor finds what berth serve refuses", () => {
     [
       "a TLS address without a certificate",
       (port) => [listen(port), `listen_tls = "127.0.0.1:${freePort()}"`],
-      "the certificate, ",
+      "the certificate ",
     ],
     [
       "one port for both addresses",

@@ -97,7 +97,7 @@ describe("a bundle", () => {
     expect(inDamaged.get("files.json")).toContain("identity.jwk");
     const absent = join(tempFolder(), "data");
     const inAbsent = await bundled(absent);
-    expect(inAbsent.get("doctor.json")).toContain("is not there");
+    expect(inAbsent.get("doctor.json")).toContain("does not exist");
     expect([inAbsent.get("audit.json"), existsSync(absent)]).toEqual(["[]\n", false]);
     expect((await bundled(tempFolder())).get("doctor.json")).toContain('"error"');
     const half = await newSite();

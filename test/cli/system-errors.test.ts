@@ -63,7 +63,7 @@ describe("what a command says of an error of the system", () => {
   });
 
   test.each([
-    ["EIO", "the disk or the medium failed", "look after the disk"],
+    ["EIO", "the disk or the medium failed", "check the disk"],
     ["EROFS", "is on a read-only file system", "choose another path"],
     ["ENOSPC", "not enough disk space", "free space on its disk"],
     ["EDQUOT", "quota", "free disk space"],

@@ -35,6 +35,6 @@ test("the facts of a trust document name the keys that it retires, with their da
   ];
   expect(trustFacts({ ...KNOWN, retired }, KNOWN).slice(4)).toEqual([
     ["retired", "FEDCBA9876543210 (from 2027-01-02)"],
-    ["retired", "0123456789ABCDEF (at once)"],
+    ["retired", "0123456789ABCDEF (immediately)"],
   ]);
 });

@@ -124,7 +124,7 @@ describe("berth trust add of a successor document", () => {
     await done([...loop.trust("trust.jwt"), "--yes"]);
     await done(["vendor", "successor", "--retire-old", "--no-passphrase", ...loop.desk]);
     const shown = await done([...loop.trust("successor-2.jwt"), "--yes"]);
-    expect(shown).toContain(`retired      ${vendor} (at once)\n`);
+    expect(shown).toContain(`retired      ${vendor} (immediately)\n`);
     expect(await loop.trusted()).toMatchObject([{ retired: [{ key: vendor, from: null }] }]);
   });
 

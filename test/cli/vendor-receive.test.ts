@@ -27,7 +27,7 @@ test("a license that a site gave back while the desk renewed it is received, and
   expect(received).toBe(`license ${id}, serial 2, is recorded as returned\n`);
   expect(await listed()).toMatchObject([{ license_id: id, serial: 3, state: "returned" }]);
   const again = await berth([...renew, "--slots", "9"]);
-  expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("was given back on")]);
+  expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("was returned on")]);
 
   await done(loop.add(await loop.answer("CAD", "--slots", "5")));
   const next = (await listed()).find(({ license_id }) => license_id !== id);

@@ -62,7 +62,7 @@ describe("berth vendor issue --renew", () => {
     const said = await desk.run("issue", "--renew", id, "--no-feature", "EXPRT");
     expect([said.code, said.stdout]).toEqual([1, ""]);
     expect(said.stderr).toBe(
-      "berth: error: the license has no feature EXPRT to take away\n" +
+      "berth: error: the license has no feature EXPRT to remove\n" +
         "berth: hint: its features are: MESH, PRO, EXPORT\n",
     );
     expect(desk.ledger()).toBe(before);

@@ -148,7 +148,7 @@ describe("flags of terms", () => {
       "a feature twice",
       ["--feature", "A", "--feature", "A:slots=5"],
       "feature A is given twice",
-      "give each feature once",
+      "specify each feature once",
     ],
     ["a number below zero", ["--slots", "-3"], "--slots must be a whole number", 'not "-3"'],
     [
@@ -320,7 +320,7 @@ describe("--terms FILE", () => {
   test("that is not there is named", async () => {
     const desk = await VendorDesk.open();
     const said = await desk.policy("--terms", desk.path("nowhere.json"));
-    expect([said.code, said.stderr]).toEqual([2, expect.stringContaining("is not there")]);
+    expect([said.code, said.stderr]).toEqual([2, expect.stringContaining("does not exist")]);
   });
 });
 

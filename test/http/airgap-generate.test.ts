@@ -50,7 +50,7 @@ describe("an activation code", () => {
     const code = await air.activationCode();
     expect(activationIn(code).weak).toBe(true);
     const policy = await air.policy();
-    expect(air.confirm(policy, code)).rejects.toThrow("bound weakly");
+    expect(air.confirm(policy, code)).rejects.toThrow("weak hardware binding");
     const confirmation_code = await air.confirm(policy, code, { allowWeakBinding: true });
     const body = { license_policy: policy, license_key: LICENSE_KEY, confirmation_code };
     expectOk(await air.add(body));

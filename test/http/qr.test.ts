@@ -85,7 +85,11 @@ describe("codes that make no text", () => {
   const cases: readonly [string, (frames: string[]) => string[], string][] = [
     ["one is missing", (frames) => frames.toSpliced(1, 1), "code 2 of 4 is missing"],
     ["two are missing", (frames) => frames.slice(2), "codes 1, 2 of 4 are missing"],
-    ["one was cut", (frames) => frames.with(2, cut(frames[2] ?? "")), "code 3 of 4 was cut: 9 "],
+    [
+      "one was cut",
+      (frames) => frames.with(2, cut(frames[2] ?? "")),
+      "code 3 of 4 is incomplete: 9 ",
+    ],
     ["one is somebody else's", (frames) => [...frames, "https://example.com"], "code 5"],
     ["one was misread", (frames) => frames.map(misread), "code 1 of 4 is incomplete or misread"],
   ];

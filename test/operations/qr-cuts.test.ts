@@ -74,14 +74,14 @@ describe("joining QR codes", () => {
   });
 
   test.each([
-    ["BERTH1 2/4 0123456789ABCDEF 000/", "has the form BERTH1 of another version of berth"],
-    ["BERTH9 2/4 0123456789ABCDEF 3 01234567 000/", "has the form BERTH9"],
+    ["BERTH1 2/4 0123456789ABCDEF 000/", "has the format BERTH1 of another version of berth"],
+    ["BERTH9 2/4 0123456789ABCDEF 3 01234567 000/", "has the format BERTH9"],
   ])("says that a code has the form of another version: %p", (code, reason) => {
     const frames = framesOf("x".repeat(300));
     const joined = joinCodes([...frames, code].join("\n"));
     expect(joined.ok).toBe(false);
     if (joined.ok) return;
-    expect(joined.fault.reason).toContain("code 2 of those given");
+    expect(joined.fault.reason).toContain("code 2 of the input");
     expect(joined.fault.reason).toContain(reason);
     expect(joined.fault.reason).toContain("this version reads BERTH2");
   });
@@ -97,8 +97,10 @@ describe("joining QR codes", () => {
       const joined = joinCodes(read);
       return joined.ok ? "" : joined.fault.reason;
     };
-    expect(reasonOf(frame.slice(0, -1))).toBe("code 1 of 1 was cut: 1 character is missing");
-    expect(reasonOf(frame.slice(0, -2))).toBe("code 1 of 1 was cut: 2 characters are missing");
+    expect(reasonOf(frame.slice(0, -1))).toBe("code 1 of 1 is incomplete: 1 character is missing");
+    expect(reasonOf(frame.slice(0, -2))).toBe(
+      "code 1 of 1 is incomplete: 2 characters are missing",
+    );
     expect(reasonOf(frame.replace(/\/$/, "0/"))).toStartWith(
       "code 1 of 1 has 1 character too many:",
     );

@@ -7,7 +7,7 @@ test("gives what a tool said, and whether all was well", () => {
 });
 
 test("says so where there is no such tool", () => {
-  expect(runTool(["no-such-tool"])).toEqual({ ok: false, text: "there is no no-such-tool here" });
+  expect(runTool(["no-such-tool"])).toEqual({ ok: false, text: "no-such-tool is not installed" });
 });
 
 test("ends what takes too long", () => {

@@ -193,11 +193,11 @@ describe("a backup is refused", () => {
     ],
     "its journal": [
       (folder) => flip(join(folder, "journal-6.jsonl"), 99),
-      /^journal-6\.jsonl is damaged at byte 0, where line 6 should stand/,
+      /^journal-6\.jsonl is damaged at byte 0, where line 6 is expected/,
     ],
     "its journal, which is gone": [
       (folder) => rmSync(join(folder, "journal-6.jsonl")),
-      /^does not continue its state: line 6 on has no file/,
+      /^does not continue its state: everything from line 6 on is missing \(no file/,
     ],
     "its key": [
       (folder) => writeFileSync(join(folder, "identity.jwk"), "other"),

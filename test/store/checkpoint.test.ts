@@ -207,7 +207,7 @@ describe("a checkpoint that fails", () => {
     const { store, folder } = await licensedSite();
     const lock = lockCheckpoint(realDisk, folder);
     await store.checkpoint();
-    expect(store.health().checkpointError).toContain("under way");
+    expect(store.health().checkpointError).toContain("another checkpoint is running");
     expect(await coveredBy(folder)).toBe(0);
     lock?.release();
     await store.checkpoint();

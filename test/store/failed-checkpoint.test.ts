@@ -167,7 +167,7 @@ describe("a checkpoint that does not fit", () => {
     disk.room = needed - 1;
     const why = await failure(checkpoint(disk, folder, open));
     expect(why).toContain(`the next checkpoint needs ${inMiB(needed)} on the disk of ${folder}`);
-    expect(why).toContain(`there is room for ${inMiB(needed - 1)}`);
+    expect(why).toContain(`but only ${inMiB(needed - 1)}`);
     expect(disk.log("write", "truncate", "rename", "remove")).toEqual([]);
     expect(filesOf(folder)).toEqual(before);
     // A little more than it takes: how long the new state's own line on the audit log is.
@@ -286,7 +286,7 @@ describe("a checkpoint is tried again", () => {
     });
     disk.room = 2_000;
     await store.checkpoint();
-    expect(store.health().checkpointError).toContain("there is room for");
+    expect(store.health().checkpointError).toContain("MiB are free");
     const { seq } = store.health();
     disk.room = 0;
     expect(await asked(store, register("ada"))).toMatchObject({ fault: { code: "storage_full" } });

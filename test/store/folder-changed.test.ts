@@ -142,7 +142,7 @@ describe("a store whose journal is removed", () => {
     disk.room = 10;
     const { message, hint } = await givenUp(site);
     expect(message).toBe(
-      `${path} was removed while the server was running and cannot be written again (ENOSPC: told to): changes acknowledged after line 2 is lost`,
+      `${path} was removed while the server was running and cannot be written again (ENOSPC: told to): changes acknowledged after line 2 are lost`,
     );
     expect(hint).toStartWith("restore a backup with berth restore FILE; ");
     expect(readdirSync(site.folder).filter((name) => name.endsWith(".new"))).toEqual([]);
@@ -155,7 +155,7 @@ describe("a store whose journal is removed", () => {
     rmSync(path);
     disk.room = 0;
     expect(await asked(site.store, register("ada"))).toMatchObject({ ok: false });
-    expect((await givenUp(site)).message).toContain("is lost");
+    expect((await givenUp(site)).message).toContain("are lost");
     expect(existsSync(path)).toBe(false);
   });
 

@@ -188,7 +188,7 @@ describe("the kind of a folder", () => {
       const { message, hint } = await refusalOf(folder, { kind: wanted });
       const [maker, asker] = made === "demo" ? ["demo", "serve"] : ["serve", "demo"];
       expect(message).toBe(
-        `${folder} was made by berth ${maker} and cannot be used by berth ${asker}`,
+        `${folder} was created by berth ${maker} and cannot be used by berth ${asker}`,
       );
       expect(hint).toContain("--data");
       expect(contentsOf(folder)).toEqual(before);

@@ -113,7 +113,9 @@ describe("an exported record", () => {
     await live(site, "04");
     const lines = exported(site).split(/(?<=\n)/);
     const forged = forge(lines[2] ?? "");
-    expect(refusalOf(lines.with(2, forged).join(""))).toStartWith("line 4 is line 4 of the record");
+    expect(refusalOf(lines.with(2, forged).join(""))).toStartWith(
+      "line 4 is line 4 of the audit log",
+    );
   });
 
   test("that was cut short, is empty, or is something else is refused", async () => {

@@ -67,7 +67,7 @@ describe("without leave to lose anything, a restore is refused", () => {
     await refusedWith(
       copy,
       file,
-      `${file} is older than ${copy}: a change since would be lost (from line ${seq + 1} on)`,
+      `${file} is older than ${copy}: 1 change since then would be lost (from line ${seq + 1} on)`,
     );
     await goesOn(copy, file, 1);
     const [restore] = (await standsAt(copy)).state.restores;
@@ -83,7 +83,7 @@ describe("without leave to lose anything, a restore is refused", () => {
     await refusedWith(
       copy,
       file,
-      `${file} is older than ${copy}: 3 changes since would be lost (from line ${seq + 1} on)`,
+      `${file} is older than ${copy}: 3 changes since then would be lost (from line ${seq + 1} on)`,
     );
     await goesOn(copy, file, 3);
   });
@@ -96,7 +96,7 @@ describe("without leave to lose anything, a restore is refused", () => {
     await refusedWith(
       copy,
       file,
-      `${file} is older than ${copy}: a change since would be lost (from line ${store.health().seq + 1} on)`,
+      `${file} is older than ${copy}: 1 change since then would be lost (from line ${store.health().seq + 1} on)`,
     );
   });
 
@@ -135,7 +135,11 @@ describe("without leave to lose anything, a restore is refused", () => {
     const other = await careSite({}, OTHER);
     const file = await backupOf(other.folder);
     const copy = await atRest(folder);
-    await refusedWith(copy, file, `${copy} is appliance ${APPLIANCE} and ${file} is of ${OTHER}`);
+    await refusedWith(
+      copy,
+      file,
+      `${copy} is of appliance ${APPLIANCE}, but ${file} is of appliance ${OTHER}`,
+    );
     await goesOn(copy, file, null);
     expect((await standsAt(copy)).state.restores).toMatchObject([{ replaced: null }]);
   });
@@ -295,7 +299,7 @@ describe("a bad backup makes no new folder", () => {
     const file = newFile();
     expect(await refusal(restoreTo(fresh, file))).toEqual({
       name: "BackupRefused",
-      message: `${file} is not there`,
+      message: `${file} does not exist`,
       hint: "check the file name",
     });
     expect((await startIn(fresh)).seq).toBe(1);

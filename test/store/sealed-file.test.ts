@@ -48,7 +48,7 @@ describe("sealed credentials", () => {
   test("are not set where there is no file, and looking or taking away makes none", async () => {
     const { file, folder } = unsealed();
     expect(await file.change(NONE)).toEqual([]);
-    expect(await file.read()).toMatchObject({ ...NONE, note: "credentials.sealed is not there" });
+    expect(await file.read()).toMatchObject({ ...NONE, note: "credentials.sealed does not exist" });
     expect(readdirSync(folder)).toEqual([]);
   });
 

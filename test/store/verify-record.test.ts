@@ -172,7 +172,9 @@ describe("a record that is not what was written is refused, and nothing is touch
     const folder = await killed();
     copyFileSync(join(folder, APRIL), join(folder, "history/2026-06.jsonl"));
     const { message } = await refusal(verified(folder));
-    expect(message).toMatch(/2026-0[46]\.jsonl is damaged at byte 0, where line 9 of the record/);
+    expect(message).toMatch(
+      /2026-0[46]\.jsonl is damaged at byte 0, where line 9 of the audit log/,
+    );
   });
 
   test("another line of the same number, that does not chain", async () => {
@@ -186,7 +188,7 @@ describe("a record that is not what was written is refused, and nothing is touch
       const [from, to] = [startOf(folder, APRIL, 1), startOf(folder, APRIL, 2)];
       return Buffer.concat([bytes.subarray(0, from), Buffer.from(forged), bytes.subarray(to)]);
     });
-    expect((await refusal(verified(folder))).message).toContain("where line 7 of the record");
+    expect((await refusal(verified(folder))).message).toContain("where line 7 of the audit log");
   });
 
   test("a line that chains under another number", async () => {

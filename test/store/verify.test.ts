@@ -243,7 +243,7 @@ describe("damage to the state is named", () => {
     flip(path, 400);
     expect(await refusal(verified(folder))).toEqual({
       name: "FolderRefused",
-      message: `${path} FileDamaged: does not match its checksum`,
+      message: `${path} does not match its checksum`,
       hint: "this older state is only a fallback: the next checkpoint replaces it",
     });
     await startIn(folder);
@@ -299,7 +299,7 @@ describe("damage to the journal is named by file, place and line", () => {
     const last = linesIn(path).at(-1) as RawLine;
     edit(path, (bytes) => bytes.subarray(0, -9));
     expect((await refusal(verified(copy))).message).toStartWith(
-      `${path} is damaged at byte ${last.offset}, where line 3 should stand`,
+      `${path} is damaged at byte ${last.offset}, where line 3 is expected`,
     );
   });
 
@@ -308,7 +308,7 @@ describe("damage to the journal is named by file, place and line", () => {
     rmSync(join(folder, "journal-6.jsonl"));
     const missing = join(folder, "journal-6.jsonl");
     expect((await refusal(verified(folder))).message).toBe(
-      `the journal in ${folder} does not continue its state: line 6 on has no file (${missing})`,
+      `the journal in ${folder} does not continue its state: everything from line 6 on is missing (no file ${missing})`,
     );
   });
 });

@@ -296,7 +296,7 @@ describe("weak binding", () => {
     const mac = { kind: "mac", value: "52:54:00:12:34:56" } as const;
     const { desk, folder, site } = await openDesk({ components: [...weak, mac, named] });
     const request = await requestFrom(site);
-    expect(await refusal(folder, () => issued(desk, request))).toContain("bound weakly");
+    expect(await refusal(folder, () => issued(desk, request))).toContain("weak hardware binding");
   });
 
   test("to nothing at all is never signed", async () => {

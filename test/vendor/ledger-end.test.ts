@@ -29,8 +29,8 @@ const sign = (folder: string) =>
 
 describe("a ledger", () => {
   test.each<[what: string, cut: (lines: string[]) => string[], says: string]>([
-    ["without its last line", (lines) => lines.slice(0, -1), "has 3 of its 4 lines"],
-    ["without any line", () => [], "has 0 of its 4 lines"],
+    ["without its last line", (lines) => lines.slice(0, -1), "has only 3 of its 4 lines"],
+    ["without any line", () => [], "has only 0 of its 4 lines"],
   ])("%s is found by verify, and nothing is signed or added", async (_what, cut, says) => {
     const { folder, site } = await deskWithLicenses();
     const stale = await Desk.open(realDisk, folder, null);
@@ -93,7 +93,7 @@ describe("a ledger", () => {
     writeLines(folder, lines);
     appendFileSync(ledgerIn(folder), bare.map((line) => `${line}\n`).join(""));
     const signed = await sign(folder);
-    const what = "lines 5, 6 hold no hash of the line before";
+    const what = "lines 5, 6 have no hash of the previous line";
     expect([signed.code, signed.stderr]).toEqual([0, expect.stringContaining(what)]);
     const opened = await Desk.open(realDisk, folder, null);
     expect(opened.ledger.issued()[0]).toEqual(sold);

@@ -5,7 +5,7 @@ import { printExactly, printJson } from "../terminal.ts";
 
 export const noticesCommand: Command = {
   name: "notices",
-  summary: "third-party notices and licenses",
+  summary: "print third-party notices and licenses",
   options: [option.json],
   async run(given) {
     const notices = readNotices();

@@ -45,7 +45,7 @@ export function unitText(binary: string, isThere: (path: string) => boolean): st
     .map(({ name, path }) => `LoadCredential=${name}:${path}\n`)
     .join("");
   return `# Created by berth service install; berth service print shows what it would write now.
-# To change it, use systemctl edit berth: an upgrade rewrites this file and keeps your changes.
+# To change it, use systemctl edit berth: an upgrade rewrites this file, but not your override.
 
 [Unit]
 Description=Berth, a floating license server
