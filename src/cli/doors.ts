@@ -57,7 +57,8 @@ function applications({ policy, clientNetworks }: Standing): Door[] {
   return [
     {
       finding: `applications from ${whom} can call without a login and in any user's name`,
-      remedy: 'set client_auth = "login" or "mtls", or restrict the networks with --client-networks',
+      remedy:
+        'set client_auth = "login" or "mtls", or restrict the networks with --client-networks',
     },
   ];
 }

@@ -101,7 +101,9 @@ describe("when the lock file is removed under a server", () => {
     const { storage } = (await (await fetch(`${server.url}/api/admin/v1/status`)).json()) as {
       storage: { recovery_notes: string[] };
     };
-    expect(storage.recovery_notes).toEqual([`${path} was removed or replaced, and was created again`]);
+    expect(storage.recovery_notes).toEqual([
+      `${path} was removed or replaced, and was created again`,
+    ]);
     expect(await server.stop()).toBe(0);
   });
 });

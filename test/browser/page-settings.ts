@@ -174,10 +174,7 @@ await page
   .getByRole("cell", { name: "client_auth" })
   .or(page.getByRole("rowheader", { name: "client_auth" }))
   .waitFor();
-check(
-  "exposures are listed with their remedies",
-  await isShown(page.getByText("Remedy:").first()),
-);
+check("exposures are listed with their remedies", await isShown(page.getByText("Remedy:").first()));
 await opened.checkLooks("settings-network");
 
 // Clock.

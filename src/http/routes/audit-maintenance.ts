@@ -44,7 +44,9 @@ const Gap = Type.Object(
 const RepairReply = Type.Object(
   {
     intact: Type.Boolean({ description: "No lines are missing except declared gaps." }),
-    missing_lines: Type.Array(Missing, { description: "Missing lines that are not declared as a gap." }),
+    missing_lines: Type.Array(Missing, {
+      description: "Missing lines that are not declared as a gap.",
+    }),
     recovered_lines: Type.Integer({ description: "Lines that were recovered and written back." }),
     rewritten_files: names,
     backup_files: Type.Array(Type.String(), {
