@@ -14,8 +14,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   http: ["domain", "operations", "platform"],
   // Of what the server answers, the types; of codes and events, the very rules.
   web: ["domain", "license", "http"],
-  vendor: ["domain", "license", "platform"],
-  cli: ["domain", "license", "store", "operations", "http", "vendor", "platform"],
+  desk: ["domain", "license", "platform"],
+  cli: ["domain", "license", "store", "operations", "http", "desk", "platform"],
   "main.ts": ["cli"],
 };
 

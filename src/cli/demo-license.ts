@@ -1,7 +1,7 @@
 import type { Instant } from "../domain/time.ts";
 import type { Request } from "../license/request.ts";
 import type { TermsDocument } from "../license/terms.ts";
-import type { IssueOptions } from "../vendor/issue.ts";
+import type { IssueOptions } from "../desk/issue.ts";
 
 const plainFeature = { metadata: null, expires: null, floating: null, consumption: null };
 

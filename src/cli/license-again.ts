@@ -1,6 +1,6 @@
 import { wallClock } from "../platform/clock.ts";
 import { Misuse, type Option } from "../platform/options.ts";
-import { isOut, isSignedWithRetired, listLicenses } from "../vendor/license-list.ts";
+import { isOut, isSignedWithRetired, listLicenses } from "../desk/license-list.ts";
 import { Failure, isSet, type Given } from "./command.ts";
 import { option } from "./flags.ts";
 import { checkOut, handOver } from "./handing-over.ts";

@@ -1,7 +1,7 @@
 import { realDisk } from "../platform/disk.ts";
 import { Misuse } from "../platform/options.ts";
-import { Desk } from "../vendor/desk.ts";
-import { openRecords, type DeskRecords } from "../vendor/records.ts";
+import { Desk } from "../desk/desk.ts";
+import { openRecords, type DeskRecords } from "../desk/records.ts";
 import { isSet, stringOf, type Given } from "./command.ts";
 import { option } from "./flags.ts";
 import { readInput } from "./handing-over.ts";

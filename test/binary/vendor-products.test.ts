@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
-import { Desk } from "../../src/vendor/desk.ts";
+import { Desk } from "../../src/desk/desk.ts";
 import { issued, openDesk, requestFrom } from "../support/desk.ts";
 import { berth, done, doneJson } from "../support/gap.ts";
 import { granted } from "../support/licensed-store.ts";

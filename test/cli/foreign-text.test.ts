@@ -7,7 +7,7 @@ import { completions, SHELLS } from "../../src/cli/completions.ts";
 import { manPage } from "../../src/cli/man-page.ts";
 import { framesOf, qrTerminal } from "../../src/license/qr.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { Desk } from "../../src/vendor/desk.ts";
+import { Desk } from "../../src/desk/desk.ts";
 import { berth, done, onTerminal } from "../support/berth.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";

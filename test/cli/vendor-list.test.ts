@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fingerprintOf, idOf, makeKey, publicPart } from "../../src/license/keys.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { Desk } from "../../src/vendor/desk.ts";
-import { applyChanges } from "../../src/vendor/terms.ts";
+import { Desk } from "../../src/desk/desk.ts";
+import { applyChanges } from "../../src/desk/terms.ts";
 import type { TermsChanges } from "../../src/license/terms-changes.ts";
-import type { Issued } from "../../src/vendor/ledger.ts";
+import type { Issued } from "../../src/desk/ledger.ts";
 import { answeringAll, berth, done, doneJson } from "../support/berth.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 

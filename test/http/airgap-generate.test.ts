@@ -3,7 +3,7 @@ import { later } from "../../src/domain/time.ts";
 import { limits } from "../../src/domain/limits.ts";
 import { canonicalSymbols } from "../../src/license/code.ts";
 import { decodeActivation } from "../../src/license/confirmation.ts";
-import { initializationCode } from "../../src/vendor/airgap.ts";
+import { initializationCode } from "../../src/desk/airgap.ts";
 import { LICENSE_KEY, openAirgapSite } from "../support/airgap-site.ts";
 import { expectOk, expectRefusal, expectUnchanged } from "../support/api.ts";
 import { MONDAY } from "../support/scenario.ts";

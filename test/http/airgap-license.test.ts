@@ -6,8 +6,8 @@ import { decodeActivation, decodeConfirmation } from "../../src/license/confirma
 import { publicPart } from "../../src/license/keys.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { sha256 } from "../../src/platform/hash.ts";
-import { makePolicy } from "../../src/vendor/airgap.ts";
-import { Ledger } from "../../src/vendor/ledger.ts";
+import { makePolicy } from "../../src/desk/airgap.ts";
+import { Ledger } from "../../src/desk/ledger.ts";
 import {
   AirgapSite,
   LICENSE_KEY,

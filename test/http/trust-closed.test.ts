@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { signTrust } from "../../src/license/trust.ts";
 import { Licensing } from "../../src/operations/licensing.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { Desk } from "../../src/vendor/desk.ts";
+import { Desk } from "../../src/desk/desk.ts";
 import { openSite } from "../support/licensed-store.ts";
 import { openAppliance } from "../support/api.ts";
 import { tempFolder } from "../support/temp-folder.ts";

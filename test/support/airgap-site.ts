@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { signTrust } from "../../src/license/trust.ts";
 import type { TermsDocument } from "../../src/license/terms.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { confirmActivation, makePolicy, type ConfirmOptions } from "../../src/vendor/airgap.ts";
-import { Desk } from "../../src/vendor/desk.ts";
+import { confirmActivation, makePolicy, type ConfirmOptions } from "../../src/desk/airgap.ts";
+import { Desk } from "../../src/desk/desk.ts";
 import {
   expectOk,
   openAppliance,

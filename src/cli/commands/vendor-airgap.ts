@@ -5,7 +5,7 @@ import {
   initializationCode,
   makePolicy,
   policyTerms,
-} from "../../vendor/airgap.ts";
+} from "../../desk/airgap.ts";
 import { DONE, isSet, stringOf, type Command } from "../command.ts";
 import { codeEnd, endsIn } from "../day.ts";
 import { option } from "../flags.ts";

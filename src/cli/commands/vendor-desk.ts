@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fingerprintOf } from "../../license/keys.ts";
 import { realDisk } from "../../platform/disk.ts";
 import { Misuse } from "../../platform/options.ts";
-import { Desk } from "../../vendor/desk.ts";
+import { Desk } from "../../desk/desk.ts";
 import { DONE, Failure, isSet, listOf, stringOf, type Command } from "../command.ts";
 import { option } from "../flags.ts";
 import { checkNewPassphrase, currentPassphrase, newPassphrase } from "../open-desk.ts";

@@ -1,7 +1,7 @@
 import { decodeTimeCode, signTime } from "../../license/time.ts";
 import { wallClock } from "../../platform/clock.ts";
-import { inspect } from "../../vendor/inspect.ts";
-import { receive } from "../../vendor/receive.ts";
+import { inspect } from "../../desk/inspect.ts";
+import { receive } from "../../desk/receive.ts";
 import { DONE, FAILED, Failure, isSet, stringOf, type Command } from "../command.ts";
 import { option } from "../flags.ts";
 import { checkOut, handOver } from "../handing-over.ts";

@@ -1,8 +1,8 @@
 import { verifyRequest } from "../../license/request.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { Misuse } from "../../platform/options.ts";
-import { restoredSince, warningsAbout } from "../../vendor/continuity.ts";
-import { prepareIssue, signPrepared, type Prepared } from "../../vendor/issue.ts";
+import { restoredSince, warningsAbout } from "../../desk/continuity.ts";
+import { prepareIssue, signPrepared, type Prepared } from "../../desk/issue.ts";
 import { DONE, Failure, isSet, stringOf, type Command } from "../command.ts";
 import { confirm } from "../confirm.ts";
 import { endsIn } from "../day.ts";

@@ -11,8 +11,8 @@ import {
   type LicenseFilter,
   type LicenseState,
   type ListedLicense,
-} from "../../vendor/license-list.ts";
-import type { DeskRecords } from "../../vendor/records.ts";
+} from "../../desk/license-list.ts";
+import type { DeskRecords } from "../../desk/records.ts";
 import { DONE, isSet, stringOf, type Command, type Given } from "../command.ts";
 import { option } from "../flags.ts";
 import { deskFolderFlag, openDeskRecords } from "../open-desk.ts";

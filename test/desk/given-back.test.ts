@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { listLicenses } from "../../src/vendor/license-list.ts";
-import { receive } from "../../src/vendor/receive.ts";
-import { DeskRefused } from "../../src/vendor/refusal.ts";
+import { listLicenses } from "../../src/desk/license-list.ts";
+import { receive } from "../../src/desk/receive.ts";
+import { DeskRefused } from "../../src/desk/refusal.ts";
 import { expectOk, expectRefusal, openAppliance } from "../support/api.ts";
 import { AirgapSite, openAirgapSite } from "../support/airgap-site.ts";
 import { issued, openDesk, requestFrom } from "../support/desk.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { Request } from "../../src/license/request.ts";
 import type { TermsDocument } from "../../src/license/terms.ts";
 import { rfc3339 } from "../../src/platform/rfc3339.ts";
-import { warningsAbout } from "../../src/vendor/continuity.ts";
+import { warningsAbout } from "../../src/desk/continuity.ts";
 import { expectOk, openAppliance, type Appliance } from "../support/api.ts";
 import { issued, openDesk, requestFrom, type Dealing } from "../support/desk.ts";
 import { hours, MONDAY } from "../support/scenario.ts";

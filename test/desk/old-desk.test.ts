@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { idOf } from "../../src/license/keys.ts";
 import { instant } from "../../src/domain/time.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { Desk } from "../../src/vendor/desk.ts";
-import { describeDesk } from "../../src/vendor/overview.ts";
-import { verifyDesk } from "../../src/vendor/verify-desk.ts";
+import { Desk } from "../../src/desk/desk.ts";
+import { describeDesk } from "../../src/desk/overview.ts";
+import { verifyDesk } from "../../src/desk/verify-desk.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import desks from "../vectors/desks-0.1.0.json";
 

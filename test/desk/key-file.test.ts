@@ -3,7 +3,7 @@ import { cpSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { idOf } from "../../src/license/keys.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { Desk } from "../../src/vendor/desk.ts";
+import { Desk } from "../../src/desk/desk.ts";
 import { diskError, FaultyDisk, type CallName } from "../support/faulty-disk.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { decodeProtectedHeader } from "jose";
 import { idOf } from "../../src/license/keys.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { Desk } from "../../src/vendor/desk.ts";
-import { DeskRefused } from "../../src/vendor/refusal.ts";
+import { Desk } from "../../src/desk/desk.ts";
+import { DeskRefused } from "../../src/desk/refusal.ts";
 import { issued, openDesk, requestFrom } from "../support/desk.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
 

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { idOf } from "../../src/license/keys.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { Desk } from "../../src/vendor/desk.ts";
+import { Desk } from "../../src/desk/desk.ts";
 import { verifyTrust } from "../../src/license/trust.ts";
 import { granted } from "../support/licensed-store.ts";
 import { tempFolder } from "../support/temp-folder.ts";

@@ -3,8 +3,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TermsDocument } from "../../src/license/terms.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { Desk } from "../../src/vendor/desk.ts";
-import { DeskRefused } from "../../src/vendor/refusal.ts";
+import { Desk } from "../../src/desk/desk.ts";
+import { DeskRefused } from "../../src/desk/refusal.ts";
 import { expectOk } from "../support/api.ts";
 import { issued, openDesk, requestFrom } from "../support/desk.ts";
 

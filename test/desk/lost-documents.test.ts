@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { idOf } from "../../src/license/keys.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { GENESIS, sha256 } from "../../src/platform/hash.ts";
-import { Desk } from "../../src/vendor/desk.ts";
+import { Desk } from "../../src/desk/desk.ts";
 import { berth, done } from "../support/berth.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
