@@ -120,7 +120,10 @@ test("the README's file of terms is one that the vendor's desk takes", () => {
 });
 
 test("every refusal it explains is one that Berth makes", () => {
-  const faults = readFileSync(join(import.meta.dir, "..", "src", "http", "fault-words.ts"), "utf8");
+  const faults = readFileSync(
+    join(import.meta.dir, "..", "src", "http", "fault-messages.ts"),
+    "utf8",
+  );
   const [, section = ""] = readme.split("## When it says no");
   const rows = section.split("\n## ")[0] ?? "";
   const codes = [...rows.matchAll(/^\| (.*?) \|/gm)]

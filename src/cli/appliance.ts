@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import type { Caps, Kind } from "../domain/state.ts";
+import type { SlotCaps, DataFolderKind } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import type { Services } from "../http/app.ts";
-import { Streams } from "../http/streams.ts";
+import { StatusStreams } from "../http/status-streams.ts";
 import type { Component } from "../license/hardware.ts";
 import type { PrivateKey } from "../license/keys.ts";
 import { signLease } from "../license/lease.ts";
@@ -37,7 +37,7 @@ export interface ApplianceOptions {
   /** What stands for the hardware; null: the hardware itself. */
   readonly named: string | null;
   /** Null takes a folder of either kind. */
-  readonly kind: Kind | null;
+  readonly kind: DataFolderKind | null;
   readonly create: boolean;
   /** What for: a server keeps the folder, a command has it for a moment. */
   readonly holder: Holder;
@@ -45,7 +45,7 @@ export interface ApplianceOptions {
   readonly migrateAtOnce?: boolean;
   /** How many months of the record to keep besides the current one; 0: all of it. */
   readonly keepMonths?: number;
-  readonly caps?: Caps;
+  readonly caps?: SlotCaps;
   /** How many MiB an hour one address may add to the audit log; 0: no limit. */
   readonly auditBudget?: number;
   /** Makes sure that no other server has this appliance; throws where one does. */
@@ -89,7 +89,8 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
     onFatal: endAfter,
   });
   // Not the system's clock: one that is set back must not revive a token that has ended.
-  const now = (): Instant => store.peek(({ mark, jumps }) => clock.now(mark, jumps));
+  const now = (): Instant =>
+    store.peek(({ latestEventAt: mark, clockJumps: jumps }) => clock.now(mark, jumps));
   const access = new Access(store, accessFile, now);
   const operations = new Operations(
     store,
@@ -113,13 +114,13 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
     identity,
     timekeeping,
     access,
-    streams: new Streams(),
-    record: new RecordReading(store),
-    audit: new AuditMaintenance(store),
+    streams: new StatusStreams(),
+    auditLog: new RecordReading(store),
+    auditMaintenance: new AuditMaintenance(store),
     // Nobody listens yet.
     exposures: () => [],
     certificate: () => null,
-    served: null,
+    runningServer: null,
   };
 }
 
@@ -150,7 +151,7 @@ function handedText(name: string): string | null {
   return bytes === null ? null : new TextDecoder().decode(bytes).trim() || null;
 }
 
-function componentsOf(named: string | null, kind: Kind | null): readonly Component[] {
+function componentsOf(named: string | null, kind: DataFolderKind | null): readonly Component[] {
   if (named !== null) return [{ kind: "named", value: named.normalize("NFC") }];
   const told = readComponents();
   // A demo is for trying, also in a container that shows nothing of its hardware.

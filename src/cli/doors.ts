@@ -1,11 +1,11 @@
-import type { Door } from "../http/app.ts";
-import type { Policy } from "../http/server.ts";
+import type { Exposure } from "../http/app.ts";
+import type { AccessPolicy } from "../http/server.ts";
 import type { AccessView } from "../operations/access.ts";
 import { isLoopback, parseNetwork } from "../platform/networks.ts";
 import { parseListen } from "./listen.ts";
 
 interface Standing {
-  readonly policy: Policy;
+  readonly policy: AccessPolicy;
   readonly isClaimed: boolean;
   readonly access: AccessView;
   /** HOST:PORT of each listener; null: there is none. */
@@ -17,7 +17,7 @@ interface Standing {
 }
 
 /** Open access to the server, and how to restrict it: for `status` and for the start. */
-export const doorsOf = (standing: Standing): Door[] => [
+export const doorsOf = (standing: Standing): Exposure[] => [
   ...administration(standing),
   ...applications(standing),
   ...networks("applications", "--client-networks", standing.clientNetworks),
@@ -28,7 +28,7 @@ export const doorsOf = (standing: Standing): Door[] => [
 export const networksText = (given: readonly string[]): string =>
   given.join(", ") || "private networks and this machine's subnets";
 
-function administration({ policy, isClaimed, access: { tokens } }: Standing): Door[] {
+function administration({ policy, isClaimed, access: { tokens } }: Standing): Exposure[] {
   if (isClaimed) {
     return tokens
       .filter(({ endsAt }) => endsAt === null)
@@ -51,7 +51,7 @@ function administration({ policy, isClaimed, access: { tokens } }: Standing): Do
   ];
 }
 
-function applications({ policy, clientNetworks }: Standing): Door[] {
+function applications({ policy, clientNetworks }: Standing): Exposure[] {
   if (policy.clientAuth !== "open") return [];
   const whom = networksText(clientNetworks);
   return [
@@ -66,15 +66,15 @@ function applications({ policy, clientNetworks }: Standing): Door[] {
 /** Wider than any site: a slip, or a wish that should be seen. */
 const WIDE = 7;
 
-function networks(who: string, flag: string, given: readonly string[]): Door[] {
+function networks(who: string, flag: string, given: readonly string[]): Exposure[] {
   const wide = given.filter((network) => (parseNetwork(network)?.bits ?? WIDE) < WIDE);
   if (wide.length === 0) return [];
   const finding = `${who} can connect from ${wide.join(", ")}, which is larger than one site`;
   return [{ finding, remedy: `set ${flag} to the site's own networks` }];
 }
 
-function plainHttp({ policy, plain, tls }: Standing): Door[] {
-  const doors: Door[] = [];
+function plainHttp({ policy, plain, tls }: Standing): Exposure[] {
+  const doors: Exposure[] = [];
   const host = parseListen(plain)?.host ?? "";
   if (host !== "localhost" && !isLoopback(host)) {
     doors.push({

@@ -1,4 +1,4 @@
-import { describeEnd, isEndingSoon } from "../domain/ending.ts";
+import { describeEnd, isEndingSoon } from "../domain/end-date.ts";
 import { instant } from "../domain/time.ts";
 
 /** How an end that is near is told; null: there is none, or it is far. Both are RFC 3339. */

@@ -5,13 +5,13 @@ import type { Services } from "../http/app.ts";
 import {
   listen,
   listenOnSocket,
-  probe,
-  type Listening,
+  probeAddress,
+  type Listener,
   type ListenOptions,
-  type Policy,
+  type AccessPolicy,
 } from "../http/server.ts";
 import { listenTls, type Certificate } from "../http/tls-server.ts";
-import type { LogMode } from "../http/watch.ts";
+import type { LogMode } from "../http/access-log.ts";
 import { wallClock } from "../platform/clock.ts";
 import { errorCode } from "../platform/disk.ts";
 import { log } from "../platform/log.ts";
@@ -36,7 +36,7 @@ export async function probeAll(addresses: readonly (Address | null)[]): Promise<
     if (address === null) continue;
     await checkHostName(address.host);
     if (address.port === 0) continue;
-    await bound(address, () => probe(address.host, address.port)).stop();
+    await bound(address, () => probeAddress(address.host, address.port)).stop();
   }
 }
 
@@ -45,7 +45,7 @@ export async function checkAddress(address: Address | null): Promise<void> {
   if (address === null) return;
   await checkHostName(address.host);
   try {
-    await probe(address.host, address.port).stop();
+    await probeAddress(address.host, address.port).stop();
   } catch (error) {
     if (errorCode(error) === "EADDRNOTAVAIL") throw unavailable(address.host);
   }
@@ -70,15 +70,19 @@ const unavailable = (host: string): Failure =>
     "the command ip address lists the addresses; 0.0.0.0 listens on all of them",
   );
 
-export const servePlain = (options: ListenOptions): Listening =>
+export const servePlain = (options: ListenOptions): Listener =>
   bound(options, () => listen(options));
 
-export interface SecureListening extends Listening {
+export interface SecureListening extends Listener {
   /** Reads the certificate again: a new one is used from then on, a bad one is not. */
   readonly reload: () => void;
 }
 
-export function serveTls(services: Services, policy: Policy, secure: Secure): SecureListening {
+export function serveTls(
+  services: Services,
+  policy: AccessPolicy,
+  secure: Secure,
+): SecureListening {
   const options = { ...secure, services, policy };
   const listening = bound(secure, () => listenTls(options, secure.certificate));
   const reload = (): void => {
@@ -86,7 +90,7 @@ export function serveTls(services: Services, policy: Policy, secure: Secure): Se
       const fresh = secure.read();
       if (certificateView(fresh, wallClock()).state === "expired")
         throw new Error("it has expired");
-      listening.replace(fresh);
+      listening.replaceCertificate(fresh);
       secure.certificate = fresh;
       log.info("certificate reloaded");
     } catch (error) {
@@ -97,12 +101,12 @@ export function serveTls(services: Services, policy: Policy, secure: Secure): Se
 }
 
 /** HOST:PORT, with the port it was given where any would do. */
-export function boundTo({ host, port }: Address, { address }: Listening): string {
+export function boundTo({ host, port }: Address, { address }: Listener): string {
   const name = host.includes(":") ? `[${host}]` : host;
   return `${name}:${port === 0 ? new URL(address).port : port}`;
 }
 
-function bound<T extends Listening>({ host, port }: Address, start: () => T): T {
+function bound<T extends Listener>({ host, port }: Address, start: () => T): T {
   try {
     return start();
   } catch (error) {
@@ -139,7 +143,7 @@ export function openSocket(
   folder: string,
   mode: LogMode,
   environment: Environment,
-): Listening | null {
+): Listener | null {
   const known = socketIn(folder);
   const [runtime] = environment["RUNTIME_DIRECTORY"]?.split(":") ?? [];
   const path = runtime === undefined ? known : socketIn(runtime);

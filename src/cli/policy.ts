@@ -1,9 +1,9 @@
 import { isIPv6 } from "node:net";
-import type { Caps, Kind } from "../domain/state.ts";
-import type { Door } from "../http/app.ts";
+import type { SlotCaps, DataFolderKind } from "../domain/state.ts";
+import type { Exposure } from "../http/app.ts";
 import type { ClientAuth } from "../http/gate.ts";
-import type { Policy } from "../http/server.ts";
-import type { LogMode } from "../http/watch.ts";
+import type { AccessPolicy } from "../http/server.ts";
+import type { LogMode } from "../http/access-log.ts";
 import type { Access } from "../operations/access.ts";
 import { networkMatcher, siteNetworkList, siteNetworks } from "../platform/networks.ts";
 import { Misuse } from "../platform/options.ts";
@@ -12,7 +12,7 @@ import { doorsOf } from "./doors.ts";
 import type { Address } from "./listen.ts";
 
 /** Who may do what, as it was set. */
-export function policyOf(given: Given, kind: Kind): Policy {
+export function policyOf(given: Given, kind: DataFolderKind): AccessPolicy {
   const isClient = clientNetworks(listOf(given, "client-networks"));
   const admins = listOf(given, "admin-networks");
   return {
@@ -21,8 +21,8 @@ export function policyOf(given: Given, kind: Kind): Policy {
     clientAuth: (stringOf(given, "client-auth") ?? "open") as ClientAuth,
     adminOpen: kind === "demo",
     allowPlain: isSet(given, "allow-plain-credentials"),
-    names: listOf(given, "names").map((name) => name.toLowerCase()),
-    log: (stringOf(given, "log") ?? "default") as LogMode,
+    serverNames: listOf(given, "names").map((name) => name.toLowerCase()),
+    logMode: (stringOf(given, "log") ?? "default") as LogMode,
   };
 }
 
@@ -33,7 +33,7 @@ export function networksOf(given: Given): { client: string[]; admin: string[] } 
   return { client, admin: admins.length === 0 ? client : [...admins] };
 }
 
-export const capsOf = (given: Given): Caps => ({
+export const capsOf = (given: Given): SlotCaps => ({
   perUser: capOf(given, "max-slots-per-user"),
   perPeer: capOf(given, "max-slots-per-peer"),
 });
@@ -44,7 +44,7 @@ const capOf = (given: Given, name: string): number | null =>
 /** A setting that only TLS could keep must not be dropped in silence. */
 export function checkTlsFlags(
   given: Given,
-  { clientAuth }: Policy,
+  { clientAuth }: AccessPolicy,
   plain: Address,
   tls: Address | null,
 ): void {
@@ -73,7 +73,11 @@ function isSamePort(one: Address, other: Address): boolean {
 }
 
 /** What stands open, now. */
-export const openDoors = (given: Given, policy: Policy, access: Access): readonly Door[] =>
+export const openDoors = (
+  given: Given,
+  policy: AccessPolicy,
+  access: Access,
+): readonly Exposure[] =>
   doorsOf({
     policy,
     isClaimed: access.isClaimed(),

@@ -1,4 +1,4 @@
-import { shortList } from "../domain/request-warnings.ts";
+import { formatShortList } from "../domain/request-warnings.ts";
 
 export interface RequestProduct {
   /** Null: the vendor decides. */
@@ -18,7 +18,7 @@ export function chooseProduct(
   const [first] = all;
   if (first === undefined) return { product: null, note: null, warning: null };
   if (all.length === 1) return chosen(first, "the only product of the trusted vendors");
-  const warning = `the request names no product; choose one with --product: ${shortList(all)}`;
+  const warning = `the request names no product; choose one with --product: ${formatShortList(all)}`;
   return { product: null, note: null, warning };
 }
 

@@ -1,6 +1,6 @@
-import type { Kind } from "../domain/state.ts";
+import type { DataFolderKind } from "../domain/state.ts";
 import type { Services } from "../http/app.ts";
-import type { Listening } from "../http/server.ts";
+import type { Listener } from "../http/server.ts";
 import { wallClock } from "../platform/clock.ts";
 import { log } from "../platform/log.ts";
 import { ServerSignals } from "../platform/signals.ts";
@@ -29,7 +29,7 @@ export interface Server extends Services {
 }
 
 /** Before anything is made or touched. */
-export function refuseElsewhere({ platform }: Given, kind: Kind): void {
+export function refuseElsewhere({ platform }: Given, kind: DataFolderKind): void {
   if (canServe(kind, platform)) return;
   throw new Failure(
     `berth ${kind === "site" ? "serve" : "demo"} requires Linux: its file locks do not work on other systems`,
@@ -53,7 +53,7 @@ export function refuseDebugger({ environment }: Given): void {
 export async function serveFolder(
   given: Given,
   folder: string,
-  kind: Kind,
+  kind: DataFolderKind,
   prepare: (appliance: Services) => Promise<void>,
   ready: (server: Server) => Promise<void>,
 ): Promise<number> {
@@ -85,14 +85,14 @@ export async function serveFolder(
     );
   }
   const bound: Bound[] = [];
-  const served = servedBy(given, folder, bound, (found) => appliance.audit.note(found));
+  const served = servedBy(given, folder, bound, (found) => appliance.auditMaintenance.note(found));
   const services: Services = {
     ...appliance,
-    served,
+    runningServer: served,
     exposures: () => openDoors(given, policy, access),
     certificate: () => secure && certificateView(secure.certificate, wallClock()),
   };
-  const listeners: Listening[] = [];
+  const listeners: Listener[] = [];
   try {
     for (const note of operations.health().notes) printWarning(note);
     // First: what ended by the record's time stays ended when the clock is followed back.
@@ -109,7 +109,7 @@ export async function serveFolder(
     if (secure !== null && overTls !== null) {
       bound.push({ address: boundTo(secure, overTls), tls: true });
     }
-    const socket = openSocket(services, folder, policy.log, given.environment);
+    const socket = openSocket(services, folder, policy.logMode, given.environment);
     if (socket !== null) listeners.push(socket);
     const [url, tlsUrl] = [overPlain.address, overTls?.address ?? null];
     await ready({ ...services, url, tlsUrl, folder });
@@ -127,7 +127,7 @@ export async function serveFolder(
     claim.release();
     manager.stopped();
   }
-  refuseUnfolded(folder, operations.health(), appliance.audit.finding);
+  refuseUnfolded(folder, operations.health(), appliance.auditMaintenance.finding);
   print("stopped");
   return DONE;
 }

@@ -1,5 +1,5 @@
-import type { Kind } from "../domain/state.ts";
-import type { Policy } from "../http/server.ts";
+import type { DataFolderKind } from "../domain/state.ts";
+import type { AccessPolicy } from "../http/server.ts";
 import { stringOf, type Given } from "./command.ts";
 import { describeError, type Refusal } from "./error-report.ts";
 import { parseListen, type Address } from "./listen.ts";
@@ -11,11 +11,15 @@ export interface StartSettings {
   readonly plain: Address;
   /** Null: TLS is not spoken. */
   readonly secure: Secure | null;
-  readonly policy: Policy;
+  readonly policy: AccessPolicy;
 }
 
 /** What a server is started with, checked before a folder is made or a port is taken. */
-export function readStartSettings(given: Given, folder: string, kind: Kind): StartSettings {
+export function readStartSettings(
+  given: Given,
+  folder: string,
+  kind: DataFolderKind,
+): StartSettings {
   const plain = parseListen(stringOf(given, "listen") ?? "") ?? { host: "", port: 0 };
   const tls = parseListen(stringOf(given, "listen-tls") ?? "");
   const policy = policyOf(given, kind);

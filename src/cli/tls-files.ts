@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Certificate } from "../http/tls-server.ts";
 import { realDisk } from "../platform/disk.ts";
 import type { CertificateView } from "../http/app.ts";
-import { isEndingSoon } from "../domain/ending.ts";
+import { isEndingSoon } from "../domain/end-date.ts";
 import { instant } from "../domain/time.ts";
 import { Failure, stringOf, type Given } from "./command.ts";
 

@@ -1,4 +1,4 @@
-import { isReadableKey } from "../domain/names.ts";
+import { isReadableKey } from "../domain/invisible-characters.ts";
 import { DeskRefused } from "./refusal.ts";
 
 /** A key in its one spelling; refused when it holds what a person would not see. */

@@ -1,4 +1,4 @@
-import { termsDifference } from "../domain/terms-difference.ts";
+import { describeTermsDifference } from "../domain/terms-difference.ts";
 import { fieldFault, fieldFaultText } from "../license/fields.ts";
 import type { FeatureChanges, TermsChanges } from "../license/terms-changes.ts";
 import { decodeTerms, TermsDocument } from "../license/terms.ts";
@@ -211,5 +211,5 @@ const complete = (terms: TermsDocument): TermsDocument => ({ ...DEFAULTS, ...ter
 export function documentDifference(before: TermsDocument, after: TermsDocument): string[] {
   const [from, to] = [decodeTerms(complete(before)), decodeTerms(complete(after))];
   if (from === null || to === null) throw new Error("the terms in the ledger cannot be read");
-  return termsDifference(from, to);
+  return describeTermsDifference(from, to);
 }

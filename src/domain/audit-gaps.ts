@@ -1,8 +1,8 @@
 import type { DeclareAuditGaps } from "./command.ts";
-import { decided, type Decision } from "./decision.ts";
+import { makeDecision, type Decision } from "./decision.ts";
 import type { Fault } from "./fault.ts";
 import { limits } from "./limits.ts";
-import { no, type Result } from "./result.ts";
+import { err, type Result } from "./result.ts";
 import type { AuditGap, State } from "./state.ts";
 import type { Instant } from "./time.ts";
 
@@ -18,9 +18,9 @@ export function decideDeclareAuditGaps(
   const declared = gaps.map((gap): AuditGap => ({ ...gap, at }));
   const after = declared.reduce<readonly AuditGap[]>(addGap, state.auditGaps);
   if (after.length > limits.auditGaps) {
-    return no({ code: "too_many_audit_gaps", most: limits.auditGaps });
+    return err({ code: "too_many_audit_gaps", limit: limits.auditGaps });
   }
-  return decided(
+  return makeDecision(
     declared.map((gap) => ({ type: "AuditGapDeclared", at, gap, note, peer })),
     { gaps: declared },
   );
@@ -33,20 +33,20 @@ export const addGap = (gaps: readonly AuditGap[], gap: AuditGap): readonly Audit
   );
 
 /** The declared gap that a line of the audit log lies in; null: it must be there. */
-export const gapAt = (gaps: readonly AuditGap[], line: number): AuditGap | null =>
+export const findGap = (gaps: readonly AuditGap[], line: number): AuditGap | null =>
   gaps.find(({ from, to }) => from <= line && line <= to) ?? null;
 
 /** Behind a line of the audit log. */
-export interface AuditPlace {
+export interface AuditPosition {
   readonly seq: number;
   readonly sum: string;
 }
 
 /** The same place, or the one behind the declared gaps that begin there. */
-export function passGaps(gaps: readonly AuditGap[], start: AuditPlace): AuditPlace {
+export function skipGaps(gaps: readonly AuditGap[], start: AuditPosition): AuditPosition {
   let place = start;
   for (;;) {
-    const gap = gapAt(gaps, place.seq + 1);
+    const gap = findGap(gaps, place.seq + 1);
     // One that continues another line than this is not about what is missing here.
     if (gap === null || (gap.from === place.seq + 1 && gap.before !== place.sum)) return place;
     place = { seq: gap.to, sum: gap.after };

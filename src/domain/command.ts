@@ -1,6 +1,13 @@
-import type { ClockJump } from "./jump.ts";
+import type { ClockJump } from "./clock-jump-types.ts";
 import type { Contact } from "./registration.ts";
-import type { AuditGap, Grant, Kind, OpenActivation, OpenRequest, TrustedVendor } from "./state.ts";
+import type {
+  AuditGap,
+  Grant,
+  DataFolderKind,
+  OpenActivation,
+  OpenRequest,
+  TrustedVendor,
+} from "./state.ts";
 import type { AccessChange, ReleasedBy } from "./event.ts";
 import type { Terms } from "./terms.ts";
 import type { Instant } from "./time.ts";
@@ -35,7 +42,7 @@ export type Command =
 
 export interface Create {
   readonly type: "Create";
-  readonly kind: Kind;
+  readonly kind: DataFolderKind;
   readonly appliance: string;
 }
 
@@ -76,7 +83,7 @@ export interface MakeActivation {
 }
 
 /** What of ours a license answers. */
-export type Answers =
+export type AnsweredRequest =
   { readonly request: string; readonly nonce: string } | { readonly activation: string };
 
 /** A license document whose signature, appliance and form were checked. */
@@ -86,7 +93,7 @@ export interface InstallLicense extends CheckedSignature {
   readonly terms: Terms;
   readonly grant: Omit<Grant, "hardware">;
   /** What it says it answers; null: nothing. */
-  readonly answers: Answers | null;
+  readonly answers: AnsweredRequest | null;
   readonly peer: string;
 }
 
@@ -99,12 +106,12 @@ export interface RemoveLicense {
 }
 
 /** How a caller names the license it means. */
-export interface Aim {
+export interface LicenseSelector {
   readonly product: string | null;
   readonly licenseId: number | null;
 }
 
-export interface Register extends Aim {
+export interface Register extends LicenseSelector {
   readonly type: "Register";
   readonly user: string | null;
   readonly contact: Contact;
@@ -112,7 +119,7 @@ export interface Register extends Aim {
   readonly nonceDigest: string | null;
 }
 
-export interface Borrow extends Aim {
+export interface Borrow extends LicenseSelector {
   readonly type: "Borrow";
   readonly user: string | null;
   readonly contact: Contact;
@@ -120,10 +127,10 @@ export interface Borrow extends Aim {
   readonly nonceDigest: string | null;
   /** Null: as long as allowed. */
   readonly until: Instant | null;
-  readonly once: Once | null;
+  readonly once: IdempotencyKey | null;
 }
 
-export interface Unregister extends Aim {
+export interface Unregister extends LicenseSelector {
   readonly type: "Unregister";
   readonly user: string | null;
   readonly by: ReleasedBy;
@@ -137,14 +144,14 @@ export interface UnregisterAll {
   readonly peer: string;
 }
 
-export interface RegisterFeature extends Aim {
+export interface RegisterFeature extends LicenseSelector {
   readonly type: "RegisterFeature";
   readonly user: string | null;
   readonly feature: string | null;
   readonly peer: string;
 }
 
-export interface ReleaseFeature extends Aim {
+export interface ReleaseFeature extends LicenseSelector {
   readonly type: "ReleaseFeature";
   readonly user: string | null;
   readonly feature: string | null;
@@ -159,20 +166,20 @@ export interface ReleaseAllFeatures {
 /**
  * A count to add, and limits the caller sets for this call; they can only tighten the license's.
  */
-export interface Count {
+export interface ConsumptionRequest {
   readonly user: string | null;
   readonly peer: string;
   readonly count: number;
   readonly allowOverages: boolean | null;
   readonly maxOverages: number | null;
-  readonly once: Once | null;
+  readonly once: IdempotencyKey | null;
 }
 
-export interface AddConsumption extends Aim, Count {
+export interface AddConsumption extends LicenseSelector, ConsumptionRequest {
   readonly type: "AddConsumption";
 }
 
-export interface AddFeatureConsumption extends Aim, Count {
+export interface AddFeatureConsumption extends LicenseSelector, ConsumptionRequest {
   readonly type: "AddFeatureConsumption";
   readonly feature: string | null;
 }
@@ -234,10 +241,10 @@ export interface ChangeAccess {
 
 export interface CountRefusals {
   readonly type: "CountRefusals";
-  readonly refusals: readonly Refusals[];
+  readonly refusals: readonly RefusalCount[];
 }
 
-export interface Refusals {
+export interface RefusalCount {
   readonly product: string | null;
   readonly code: string;
   readonly count: number;
@@ -245,7 +252,7 @@ export interface Refusals {
 }
 
 /** Do it at most once under this key; the fingerprint tells one command from another. */
-export interface Once {
+export interface IdempotencyKey {
   readonly key: string;
   readonly fingerprint: string;
 }

@@ -17,7 +17,7 @@ export const isSameMachine = (a: Machine, b: Machine): boolean =>
  * one name with every heartbeat, so it is told at most once a day; what it missed meanwhile, it is
  * told with the first heartbeat after that.
  */
-export function contactChange(
+export function findContactChange(
   { id: license }: License,
   held: Registration,
   contact: Contact,

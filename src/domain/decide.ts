@@ -3,7 +3,7 @@ import { decideBorrow } from "./borrow.ts";
 import { decideAskClock, decideJumpClock, decideMarkClock, decideSetClockBack } from "./clock.ts";
 import type { Command } from "./command.ts";
 import { decideAddConsumption, type ConsumptionOutcome } from "./consumption.ts";
-import { decided, type Decision } from "./decision.ts";
+import { makeDecision, type Decision } from "./decision.ts";
 import type { Fault } from "./fault.ts";
 import {
   decideAddFeatureConsumption,
@@ -22,12 +22,19 @@ import {
 } from "./install.ts";
 import { decideMoveAway } from "./move.ts";
 import { decideCountRefusals } from "./refusals.ts";
-import { no, type Result } from "./result.ts";
+import { err, type Result } from "./result.ts";
 import { decideRegister } from "./register.ts";
 import type { SlotOutcome } from "./slots.ts";
 import { decideDistrustVendor, decideTrustVendor } from "./trust.ts";
 import { decideUnregister, decideUnregisterAll } from "./unregister.ts";
-import type { AuditGap, OpenActivation, OpenRequest, Retired, State, Tombstone } from "./state.ts";
+import type {
+  AuditGap,
+  OpenActivation,
+  OpenRequest,
+  Retirement,
+  State,
+  Tombstone,
+} from "./state.ts";
 import type { Instant } from "./time.ts";
 
 /** What each command answers with when it is not refused. */
@@ -50,7 +57,7 @@ export interface Outcomes {
   AddFeatureConsumption: FeatureConsumptionOutcome;
   SetKeys: null;
   ChangeAccess: null;
-  MoveAway: Retired;
+  MoveAway: Retirement;
   DeclareAuditGaps: { readonly gaps: readonly AuditGap[] };
   MarkClock: null;
   AskClock: null;
@@ -70,7 +77,7 @@ type Decider<C extends Command> = (
 /** One row per command; a command without its row does not compile. */
 const DECIDERS: { readonly [C in Command as C["type"]]: Decider<C> } = {
   Create: (_state, { kind, appliance }, at) =>
-    decided([{ type: "Created", at, kind, appliance }], null),
+    makeDecision([{ type: "Created", at, kind, appliance }], null),
   TrustVendor: decideTrustVendor,
   DistrustVendor: decideDistrustVendor,
   MakeRequest: decideMakeRequest,
@@ -91,11 +98,11 @@ const DECIDERS: { readonly [C in Command as C["type"]]: Decider<C> } = {
   JumpClock: decideJumpClock,
   SetClockBack: decideSetClockBack,
   SetKeys: (_state, { changed, peer }, at) =>
-    decided([{ type: "KeysSet", at, changed, peer }], null),
+    makeDecision([{ type: "KeysSet", at, changed, peer }], null),
   MoveAway: decideMoveAway,
   DeclareAuditGaps: decideDeclareAuditGaps,
   ChangeAccess: (_state, { change, name, peer }, at) =>
-    decided([{ type: "AccessChanged", at, change, name, peer }], null),
+    makeDecision([{ type: "AccessChanged", at, change, name, peer }], null),
   CountRefusals: decideCountRefusals,
 };
 
@@ -105,8 +112,8 @@ export function decide<C extends Command>(
   command: C,
   at: Instant,
 ): Result<Decision<OutcomeOf<C>>, Fault> {
-  if (state.retired !== null && command.type !== "MoveAway") {
-    return no({ code: "moved_away", at: state.retired.at });
+  if (state.retirement !== null && command.type !== "MoveAway") {
+    return err({ code: "moved_away", at: state.retirement.at });
   }
   // The table pairs each command with its own decider; the compiler loses the pair in the look-up.
   const decider: Decider<C> = DECIDERS[command.type] as never;

@@ -9,11 +9,11 @@ export interface Decision<O> {
    * Written before the events, each on a line of its own: a line is audited as a whole. If the
    * journal is cut behind one of these, it must be true without the rest.
    */
-  readonly ahead: readonly Event[];
+  readonly precedingEvents: readonly Event[];
 }
 
-export const decided = <O>(
+export const makeDecision = <O>(
   events: readonly Event[],
   outcome: O,
-  ahead: readonly Event[] = [],
-): Result<Decision<O>, never> => ok({ events, outcome, ahead });
+  precedingEvents: readonly Event[] = [],
+): Result<Decision<O>, never> => ok({ events, outcome, precedingEvents });

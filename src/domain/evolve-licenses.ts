@@ -1,4 +1,4 @@
-import { resetAfter, totalAt } from "./consumption.ts";
+import { findNextReset, totalAt } from "./consumption.ts";
 import type {
   ActivationMade,
   ConsumptionAdded,
@@ -7,26 +7,26 @@ import type {
   RequestMade,
 } from "./event.ts";
 import { limits } from "./limits.ts";
-import { Pool } from "./pool.ts";
-import type { FeatureSlot, Registration } from "./registration.ts";
+import { SlotPool } from "./pool.ts";
+import type { FeatureRegistration, Registration } from "./registration.ts";
 import type { Counter, Feature, License, State } from "./state.ts";
-import { withdrawn, type FeatureTerms } from "./terms.ts";
+import { withdrawFeature, type FeatureTerms } from "./terms.ts";
 import { later, type Instant } from "./time.ts";
 
 /** How licenses come and go: the part of evolve.ts that is about documents, not about slots. */
 
-export function openRequest(state: State, { at, request, head }: RequestMade): void {
+export function addOpenRequest(state: State, { at, request, head }: RequestMade): void {
   state.requests.set(request.request, request);
   for (const [id, { at: made }] of state.requests) {
     const tooMany = state.requests.size > limits.openRequests;
     if (!tooMany && at < later(made, limits.requestAge)) break;
     state.requests.delete(id);
   }
-  state.heads.push({ request: request.request, ...head });
-  if (state.heads.length > limits.requestHeads) state.heads.shift();
+  state.requestHeads.push({ request: request.request, ...head });
+  if (state.requestHeads.length > limits.requestHeads) state.requestHeads.shift();
 }
 
-export function openActivation(state: State, { at, activation }: ActivationMade): void {
+export function addOpenActivation(state: State, { at, activation }: ActivationMade): void {
   state.activations.set(activation.nonce, activation);
   for (const [nonce, { at: made }] of state.activations) {
     const tooMany = state.activations.size > limits.openActivations;
@@ -36,17 +36,17 @@ export function openActivation(state: State, { at, activation }: ActivationMade)
 }
 
 /** The request is used up in the same step that installs the license. */
-function answer(state: State, request: string, license: number): void {
+function markRequestAnswered(state: State, request: string, license: number): void {
   state.requests.delete(request);
-  state.answered.set(request, license);
-  const [oldest] = state.answered.keys();
-  const tooMany = state.answered.size > limits.answeredRequests;
-  if (tooMany && oldest !== undefined) state.answered.delete(oldest);
+  state.answeredRequests.set(request, license);
+  const [oldest] = state.answeredRequests.keys();
+  const tooMany = state.answeredRequests.size > limits.answeredRequests;
+  if (tooMany && oldest !== undefined) state.answeredRequests.delete(oldest);
 }
 
-export function remove(state: State, { license, tombstone }: LicenseRemoved): void {
-  const { terms, pool } = licenseOf(state, license);
-  for (const held of pool.inOrder()) state.byPeer.remove(held);
+export function removeLicense(state: State, { license, tombstone }: LicenseRemoved): void {
+  const { terms, pool } = requireLicense(state, license);
+  for (const held of pool.inSlotOrder()) state.registrationsByPeer.remove(held);
   const others = (state.products.get(terms.product) ?? []).filter(({ id }) => id !== license);
   state.licenses.delete(license);
   if (others.length > 0) state.products.set(terms.product, others);
@@ -61,9 +61,9 @@ export function remove(state: State, { license, tombstone }: LicenseRemoved): vo
   }
 }
 
-export function install(state: State, event: LicenseInstalled): void {
+export function installLicense(state: State, event: LicenseInstalled): void {
   const { at, license: id, terms, grant } = event;
-  if (event.request !== null) answer(state, event.request, id);
+  if (event.request !== null) markRequestAnswered(state, event.request, id);
   if (event.activation !== null) state.activations.delete(event.activation);
   const installed = state.licenses.get(id);
   if (installed === undefined) {
@@ -74,7 +74,7 @@ export function install(state: State, event: LicenseInstalled): void {
       terms,
       grant,
       counter: newCounter(),
-      pool: new Pool<Registration>(),
+      pool: new SlotPool<Registration>(),
       features: new Map(terms.features.map((feature) => [feature.code, newFeature(feature)])),
     };
     state.licenses.set(id, license);
@@ -87,7 +87,7 @@ export function install(state: State, event: LicenseInstalled): void {
   installed.terms = terms;
   installed.grant = grant;
   startPeriod(installed.counter, terms.consumption, at);
-  for (const feature of installed.features.values()) feature.terms = withdrawn(feature.terms);
+  for (const feature of installed.features.values()) feature.terms = withdrawFeature(feature.terms);
   for (const named of terms.features) {
     const feature = installed.features.get(named.code);
     if (feature === undefined) installed.features.set(named.code, newFeature(named));
@@ -103,24 +103,24 @@ const newCounter = (): Counter => ({ total: 0, resetAt: null, counted: 0 });
 const newFeature = (terms: FeatureTerms): Feature => ({
   terms,
   counter: newCounter(),
-  pool: new Pool<FeatureSlot>(),
+  pool: new SlotPool<FeatureRegistration>(),
 });
 
 /** The total stays; when it resets next is for the new terms to say. */
 function startPeriod(counter: Counter, terms: FeatureTerms["consumption"], at: Instant): void {
   counter.total = totalAt(counter, at);
-  counter.resetAt = resetAfter(terms, { resetAt: null }, at);
+  counter.resetAt = findNextReset(terms, { resetAt: null }, at);
 }
 
-export function addCount(counter: Counter, { count, total, resetAt }: Counted): void {
+export function addCount(counter: Counter, { count, total, resetAt }: CounterChange): void {
   counter.total = total;
   counter.resetAt = resetAt;
   counter.counted += count;
 }
 
-type Counted = Pick<ConsumptionAdded, "count" | "total" | "resetAt">;
+type CounterChange = Pick<ConsumptionAdded, "count" | "total" | "resetAt">;
 
-export function licenseOf(state: State, id: number): License {
+export function requireLicense(state: State, id: number): License {
   const license = state.licenses.get(id);
   if (license === undefined)
     throw new Error(`an event names license ${id}, which is not installed`);

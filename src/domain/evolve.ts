@@ -1,33 +1,33 @@
 import { addGap } from "./audit-gaps.ts";
 import {
-  aheadSince,
-  dropSettled,
-  forgetLapsedOf,
-  keepLapsed,
-  lapsedKey,
+  sumJumpsSince,
+  dropSettledBorrows,
+  dropLapsedBorrowsOf,
+  keepLapsedBorrow,
+  lapsedBorrowKey,
   recordJump,
 } from "./clock-jumps.ts";
 import type { Event, KeyRemembered, RefusalsCounted, SlotTaken } from "./event.ts";
 import {
   addCount,
-  install,
-  licenseOf,
-  openActivation,
-  openRequest,
-  remove,
+  installLicense,
+  requireLicense,
+  addOpenActivation,
+  addOpenRequest,
+  removeLicense,
 } from "./evolve-licenses.ts";
 import { limits } from "./limits.ts";
 import { moveAway, moveIn } from "./move.ts";
-import type { Pool } from "./pool.ts";
-import { restoreSlot, setBack } from "./set-back.ts";
+import type { SlotPool } from "./pool.ts";
+import { restoreSlot, setClockBack } from "./clock-set-back.ts";
 import {
   newRegistration,
   type Contact,
-  type FeatureRegistration,
+  type BaseRegistration,
   type Registration,
 } from "./registration.ts";
-import type { Feature, Remembered, State } from "./state.ts";
-import { isDated } from "./terms.ts";
+import type { Feature, IdempotencyRecord, State } from "./state.ts";
+import { isTimeDependent } from "./terms.ts";
 import { later, latest, type Instant } from "./time.ts";
 
 /** A newer version wrote it: to pass it over would be to forget what happened. */
@@ -44,8 +44,9 @@ export class UnknownEvent extends Error {
  * Replaying a journal through it gives the state that was serving.
  */
 export function evolve(state: State, event: Event): void {
-  state.mark = latest(state.mark, event.at);
-  if (grants(event) && lendsDated(state, event.license)) state.lentDated = true;
+  state.latestEventAt = latest(state.latestEventAt, event.at);
+  if (isLendingEvent(event) && isLicenseTimeDependent(state, event.license))
+    state.hasLentTimeDependent = true;
   switch (event.type) {
     case "Created":
       state.kind = event.kind;
@@ -59,49 +60,49 @@ export function evolve(state: State, event: Event): void {
       state.vendors.delete(event.vendor);
       return;
     case "RequestMade":
-      return openRequest(state, event);
+      return addOpenRequest(state, event);
     case "ActivationMade":
-      return openActivation(state, event);
+      return addOpenActivation(state, event);
     case "LicenseInstalled":
-      return install(state, event);
+      return installLicense(state, event);
     case "LicenseRemoved":
-      forgetLapsedOf(state, event.license);
-      forgetKeysOf(state, event.license);
-      return remove(state, event);
+      dropLapsedBorrowsOf(state, event.license);
+      dropIdempotencyRecordsOf(state, event.license);
+      return removeLicense(state, event);
     case "SlotTaken": {
       const { user, slot, end, contact, at } = event;
       state.nextSlot = Math.max(state.nextSlot, slot + 1);
-      const { pool } = licenseOf(state, event.license);
+      const { pool } = requireLicense(state, event.license);
       const held = newRegistration(slot, user, at, end, contact);
       pool.add(held);
-      return state.byPeer.add(held);
+      return state.registrationsByPeer.add(held);
     }
     case "SlotRenewed": {
-      const { pool } = licenseOf(state, event.license);
-      const held = holderOf(pool, event.user);
+      const { pool } = requireLicense(state, event.license);
+      const held = requireHolder(pool, event.user);
       setEnd(pool, held, event.end, event.at);
-      if (event.contact !== undefined) speak(state, held, event.contact);
+      if (event.contact !== undefined) updateContact(state, held, event.contact);
       if (event.unaudited === true) held.isContactUnaudited = true;
       if (event.leasedTo !== undefined) held.leasedTo = event.leasedTo;
       endBorrow(state, event.license, held, event.at);
       return;
     }
     case "ContactChanged": {
-      const held = holderOf(licenseOf(state, event.license).pool, event.user);
+      const held = requireHolder(requireLicense(state, event.license).pool, event.user);
       held.contactAuditedAt = event.at;
       held.isContactUnaudited = false;
       // The contact itself comes with the renewal, on the next line.
       return;
     }
     case "SlotBorrowed": {
-      const { pool } = licenseOf(state, event.license);
-      const held = holderOf(pool, event.user);
+      const { pool } = requireLicense(state, event.license);
+      const held = requireHolder(pool, event.user);
       // Shortened, it is given back in part; else what was granted before a jump is still promised.
-      if (event.early) state.lapsed.delete(lapsedKey(event.license, event.user));
-      else keepLapsed(state, event.license, held);
+      if (event.early) state.lapsedBorrows.delete(lapsedBorrowKey(event.license, event.user));
+      else keepLapsedBorrow(state, event.license, held);
       setEnd(pool, held, event.end, event.at);
       held.isContactUnaudited = false;
-      speak(state, held, { ...held.contact, ...event.contact });
+      updateContact(state, held, { ...held.contact, ...event.contact });
       held.borrowedUntil = event.until;
       held.borrowedAt = event.at;
       held.leasedTo = event.leasedTo ?? null;
@@ -109,13 +110,13 @@ export function evolve(state: State, event: Event): void {
     }
     case "SlotReleased":
     case "SlotExpired": {
-      const { pool, terms } = licenseOf(state, event.license);
-      const held = holderOf(pool, event.user);
+      const { pool, terms } = requireLicense(state, event.license);
+      const held = requireHolder(pool, event.user);
       endBorrow(state, event.license, held, event.at);
       // What was given back early is nobody's any more, however wrong the clock was.
       const isGivenBack = event.type === "SlotReleased" && terms.earlyReturn;
-      if (isGivenBack) state.lapsed.delete(lapsedKey(event.license, event.user));
-      state.byPeer.remove(held);
+      if (isGivenBack) state.lapsedBorrows.delete(lapsedBorrowKey(event.license, event.user));
+      state.registrationsByPeer.remove(held);
       return pool.remove(held);
     }
     case "SlotRestored":
@@ -124,30 +125,30 @@ export function evolve(state: State, event: Event): void {
       const { user, slot, end, timeoutAt = end, at } = event;
       state.nextSlot = Math.max(state.nextSlot, slot + 1);
       const ends = { end, setAt: at, timeoutAt };
-      return featureOf(state, event).pool.add({ slot, user, registeredAt: at, ...ends });
+      return requireFeature(state, event).pool.add({ slot, user, registeredAt: at, ...ends });
     }
     case "FeatureRenewed": {
-      const { pool } = featureOf(state, event);
-      const held = holderOf(pool, event.user);
+      const { pool } = requireFeature(state, event);
+      const held = requireHolder(pool, event.user);
       const timeoutAt = event.timeoutAt ?? event.end;
       // The end may move with the license's slot: what is set by this is the feature's own timeout.
       if (timeoutAt !== held.timeoutAt) held.setAt = event.at;
       held.timeoutAt = timeoutAt;
-      return pool.move(held, event.end);
+      return pool.changeEnd(held, event.end);
     }
     case "FeatureReleased":
     case "FeatureExpired": {
-      const { pool } = featureOf(state, event);
-      return pool.remove(holderOf(pool, event.user));
+      const { pool } = requireFeature(state, event);
+      return pool.remove(requireHolder(pool, event.user));
     }
     case "ConsumptionAdded":
-      return addCount(licenseOf(state, event.license).counter, event);
+      return addCount(requireLicense(state, event.license).counter, event);
     case "FeatureConsumptionAdded":
-      return addCount(featureOf(state, event).counter, event);
+      return addCount(requireFeature(state, event).counter, event);
     case "KeyRemembered":
-      return rememberKey(state, event);
+      return addIdempotencyRecord(state, event);
     case "ClockMarked":
-      return dropSettled(state);
+      return dropSettledBorrows(state);
     case "ClockJumped":
       return recordJump(state, event);
     case "ClockAsked":
@@ -155,7 +156,7 @@ export function evolve(state: State, event: Event): void {
       state.clockAskedAt = event.at;
       return;
     case "ClockSetBack":
-      return setBack(state, event);
+      return setClockBack(state, event);
     case "KeysSet":
     case "AccessChanged":
       // On record only: the values live elsewhere, sealed or hashed.
@@ -181,7 +182,7 @@ export function evolve(state: State, event: Event): void {
 }
 
 /** Events that lend something out. */
-const LENDING = new Set([
+const LENDING_EVENT_TYPES = new Set([
   "SlotTaken",
   "SlotRenewed",
   "FeatureRenewed",
@@ -191,57 +192,67 @@ const LENDING = new Set([
   "FeatureConsumptionAdded",
 ]);
 
-const grants = (event: Event): event is SlotTaken => LENDING.has(event.type);
+const isLendingEvent = (event: Event): event is SlotTaken => LENDING_EVENT_TYPES.has(event.type);
 
-const lendsDated = (state: State, id: number): boolean => {
+const isLicenseTimeDependent = (state: State, id: number): boolean => {
   const license = state.licenses.get(id);
-  return license !== undefined && isDated(license.terms);
+  return license !== undefined && isTimeDependent(license.terms);
 };
 
-function setEnd<T extends FeatureRegistration>(
-  pool: Pool<T>,
+function setEnd<T extends BaseRegistration>(
+  pool: SlotPool<T>,
   held: T,
   end: Instant,
   at: Instant,
 ): void {
   // A heartbeat of a borrowed slot leaves the end where the borrow put it: it was set then.
   if (held.end !== end) held.setAt = at;
-  pool.move(held, end);
+  pool.changeEnd(held, end);
 }
 
 /** A borrow whose end has come is over, also where its slot is held on by heartbeats. */
 function endBorrow(state: State, license: number, held: Registration, at: Instant): void {
   if (held.borrowedUntil === null || held.borrowedUntil > at) return;
-  keepLapsed(state, license, held);
+  keepLapsedBorrow(state, license, held);
   held.borrowedUntil = null;
   held.borrowedAt = null;
   held.leasedTo = null;
 }
 
-function speak({ byPeer }: State, held: Registration, contact: Contact): void {
+function updateContact(
+  { registrationsByPeer: byPeer }: State,
+  held: Registration,
+  contact: Contact,
+): void {
   byPeer.remove(held);
   held.contact = contact;
   byPeer.add(held);
 }
 
-function rememberKey({ remembered, jumps }: State, event: KeyRemembered): void {
+function addIdempotencyRecord(
+  { idempotencyRecords: remembered, clockJumps: jumps }: State,
+  event: KeyRemembered,
+): void {
   const { key, at, fingerprint, outcome, peer = null } = event;
   remembered.add(key, { at, fingerprint, outcome, peer });
-  for (let dropped = 0; dropped < limits.idempotencyDropped; dropped += 1) {
+  for (let dropped = 0; dropped < limits.idempotencyDropsPerCommand; dropped += 1) {
     const { oldest } = remembered;
     if (oldest === null) break;
     // If the clock jumped since, it may be set back, and the key is good again.
-    const age = limits.idempotencyAge + aheadSince(jumps, oldest.done.at);
-    if (at < later(oldest.done.at, age)) break;
+    const age = limits.idempotencyAge + sumJumpsSince(jumps, oldest.record.at);
+    if (at < later(oldest.record.at, age)) break;
     remembered.delete(oldest.key);
   }
-  const most = remembered.size > limits.idempotencyKeys ? remembered.oldestOfMost : null;
+  const most = remembered.size > limits.idempotencyKeys ? remembered.oldestKeyOfLargestPeer : null;
   if (most !== null) remembered.delete(most);
 }
 
 /** What a license answered is nobody's any more once it is given back, also if it comes again. */
-function forgetKeysOf({ remembered }: State, license: number): void {
-  const isOf = ({ outcome }: Remembered): boolean =>
+function dropIdempotencyRecordsOf(
+  { idempotencyRecords: remembered }: State,
+  license: number,
+): void {
+  const isOf = ({ outcome }: IdempotencyRecord): boolean =>
     (outcome as { readonly license?: number } | null)?.license === license;
   for (const [key] of [...remembered].filter(([, done]) => isOf(done))) remembered.delete(key);
 }
@@ -253,13 +264,13 @@ function countRefusals(state: State, { product, code, count, at }: RefusalsCount
   state.refusals.set(key, { product, code, count: (before?.count ?? 0) + count, lastAt: at });
 }
 
-function featureOf(state: State, event: { license: number; feature: string }): Feature {
-  const feature = licenseOf(state, event.license).features.get(event.feature);
+function requireFeature(state: State, event: { license: number; feature: string }): Feature {
+  const feature = requireLicense(state, event.license).features.get(event.feature);
   if (feature === undefined) throw new Error("an event names a feature its license does not have");
   return feature;
 }
 
-function holderOf<T extends FeatureRegistration>(pool: Pool<T>, user: string): T {
+function requireHolder<T extends BaseRegistration>(pool: SlotPool<T>, user: string): T {
   const held = pool.get(user);
   if (held === undefined) throw new Error("an event names a user who holds no slot");
   return held;

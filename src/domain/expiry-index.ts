@@ -1,12 +1,12 @@
-import { lastOf, Ordered, type Slotted } from "./ordered.ts";
+import { lastItem, SortedList, type SlotKeyed } from "./sorted-list.ts";
 import type { Instant } from "./time.ts";
 
-export interface Ending extends Slotted {
+export interface ExpiringItem extends SlotKeyed {
   readonly end: Instant;
 }
 
 /** Everything that will end, ordered by when. */
-export class ExpiryIndex<T extends Ending> extends Ordered<T, Ending> {
+export class ExpiryIndex<T extends ExpiringItem> extends SortedList<T, ExpiringItem> {
   constructor() {
     super((a, b) => a.end - b.end || a.slot - b.slot);
   }
@@ -17,7 +17,7 @@ export class ExpiryIndex<T extends Ending> extends Ordered<T, Ending> {
     for (const chunk of this.chunks) {
       // Nearly always: what has ended is soon written off.
       if (chunk[0] !== undefined && chunk[0].end > now) return count;
-      if (lastOf(chunk).end > now) return count + this.placeOf(chunk, justAfter(now));
+      if (lastItem(chunk).end > now) return count + this.findIndex(chunk, justAfter(now));
       count += chunk.length;
     }
     return count;
@@ -38,9 +38,9 @@ export class ExpiryIndex<T extends Ending> extends Ordered<T, Ending> {
   /** When the n-th of those ends that have not ended yet; null when there are fewer. */
   nthEnd(n: number, now: Instant): Instant | null {
     const probe = justAfter(now);
-    let at = this.chunkOf(probe);
+    let at = this.findChunk(probe);
     let chunk = this.chunks[at];
-    let place = chunk === undefined ? 0 : this.placeOf(chunk, probe) + n - 1;
+    let place = chunk === undefined ? 0 : this.findIndex(chunk, probe) + n - 1;
     while (chunk !== undefined && place >= chunk.length) {
       place -= chunk.length;
       at += 1;
@@ -51,4 +51,4 @@ export class ExpiryIndex<T extends Ending> extends Ordered<T, Ending> {
 }
 
 /** Sorts behind everything that ends at `now` and before everything that ends later. */
-const justAfter = (now: Instant): Ending => ({ end: now, slot: Infinity });
+const justAfter = (now: Instant): ExpiringItem => ({ end: now, slot: Infinity });

@@ -1,7 +1,7 @@
 import type { Instant } from "./time.ts";
 
 /** A license that was here, and when it was given back to its vendor. */
-export interface GivenBack {
+export interface ReturnedLicense {
   readonly license: number;
   readonly at: Instant;
 }
@@ -26,7 +26,7 @@ export type Fault =
     }
   | {
       readonly code: "slots_capped";
-      readonly who: "user" | "peer";
+      readonly scope: "user" | "peer";
       readonly slots: number;
     }
   /** `slot`: what was looked for, where it could be either. */
@@ -47,9 +47,9 @@ export type Fault =
   | {
       readonly code: "audit_budget_exhausted";
       /** For each address, an hour. */
-      readonly mib: number;
+      readonly mibPerHour: number;
       /** In so many seconds. */
-      readonly retryAfter: number;
+      readonly retryAfterSeconds: number;
     }
   | { readonly code: "clock_suspect"; readonly behind: number }
   | { readonly code: "untrusted_vendor" }
@@ -63,10 +63,10 @@ export type Fault =
       readonly appliances?: { readonly signed: string; readonly here: string };
     }
   | { readonly code: "moved_away"; readonly at: Instant }
-  | { readonly code: "request_unknown"; readonly givenBack?: GivenBack }
+  | { readonly code: "request_unknown"; readonly returned?: ReturnedLicense }
   | { readonly code: "request_used" }
-  | { readonly code: "stale_license"; readonly serial: number; readonly givenBack?: GivenBack }
+  | { readonly code: "stale_license"; readonly serial: number; readonly returned?: ReturnedLicense }
   | { readonly code: "unknown_vendor" }
   | { readonly code: "vendor_in_use"; readonly licenses: number }
   | { readonly code: "slots_borrowed"; readonly slots: number }
-  | { readonly code: "too_many_audit_gaps"; readonly most: number };
+  | { readonly code: "too_many_audit_gaps"; readonly limit: number };

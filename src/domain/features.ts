@@ -1,19 +1,19 @@
 import type {
   AddFeatureConsumption,
-  Aim,
+  LicenseSelector,
   RegisterFeature,
   ReleaseAllFeatures,
   ReleaseFeature,
 } from "./command.ts";
-import { chooseCounter, mine } from "./consumption.ts";
-import { decided, type Decision } from "./decision.ts";
+import { chooseCounter, preferLicenseHeldBy } from "./consumption.ts";
+import { makeDecision, type Decision } from "./decision.ts";
 import type { Event, FeatureConsumptionAdded, FeatureExpired, FeatureRenewed } from "./event.ts";
 import type { Fault } from "./fault.ts";
-import { recall, remember } from "./idempotency.ts";
-import { licensesOf, missingFields, validOf } from "./licenses.ts";
-import { no, ok, type Result } from "./result.ts";
-import { holding, nextFreeAt, slotsInUse } from "./slots.ts";
-import type { FeatureRegistration } from "./registration.ts";
+import { findRecordedOutcome, recordOutcome } from "./idempotency.ts";
+import { findLicenses, findMissingFields, filterValidLicenses } from "./licenses.ts";
+import { err, ok, type Result } from "./result.ts";
+import { findHeldSlot, findNextFreeAt, countSlotsInUse } from "./slots.ts";
+import type { BaseRegistration } from "./registration.ts";
 import type { Feature, License, State } from "./state.ts";
 import type { FeatureTerms } from "./terms.ts";
 import { earliest, later, MINUTE, type Instant } from "./time.ts";
@@ -29,59 +29,66 @@ export function decideRegisterFeature(
   command: RegisterFeature,
   at: Instant,
 ): Result<Decision<FeatureOutcome>, Fault> {
-  const aimed = aimAt(state, command);
+  const aimed = resolveFeatureTarget(state, command);
   if (!aimed.ok) return aimed;
   const { user, feature: code, licenses } = aimed.value;
-  const valid = validOf(state, licenses, at);
+  const valid = filterValidLicenses(state, licenses, at);
   if (!valid.ok) return valid;
-  const held = valid.value.filter(({ pool }) => holding(pool, user, at) !== null);
-  if (held.length === 0) return no({ code: "user_not_registered", slot: "license" });
-  const found = usable(held, code, at);
+  const held = valid.value.filter(({ pool }) => findHeldSlot(pool, user, at) !== null);
+  if (held.length === 0) return err({ code: "user_not_registered", slot: "license" });
+  const found = findUsableFeatures(held, code, at);
   if (!found.ok) return found;
   const floating = found.value.flatMap(({ license, feature }) => {
     const terms = feature.terms.floating;
     return terms === null ? [] : [{ license, feature, terms }];
   });
   const [first] = floating;
-  if (first === undefined) return no({ code: "feature_not_floating" });
+  if (first === undefined) return err({ code: "feature_not_floating" });
 
-  const using = floating.find(({ feature }) => holding(feature.pool, user, at) !== null);
+  const using = floating.find(({ feature }) => findHeldSlot(feature.pool, user, at) !== null);
   if (using !== undefined) {
-    const renewed = seatOf(using, code, user, at);
-    return decided([{ type: "FeatureRenewed", ...renewed }], outcomeOf(using, code));
+    const renewed = makeFeatureSlotFields(using, code, user, at);
+    return makeDecision([{ type: "FeatureRenewed", ...renewed }], makeFeatureOutcome(using, code));
   }
-  const room = floating.find(({ feature, terms }) => slotsInUse(feature.pool, at) < terms.slots);
+  const room = floating.find(
+    ({ feature, terms }) => countSlotsInUse(feature.pool, at) < terms.slots,
+  );
   if (room === undefined) {
     const { slots } = first.terms;
-    const nextFree = nextFreeAt(first.feature.pool, slots, at);
-    return no({ code: "floating_not_available", slots, nextFree });
+    const nextFree = findNextFreeAt(first.feature.pool, slots, at);
+    return err({ code: "floating_not_available", slots, nextFree });
   }
   const ended = room.feature.pool.get(user);
-  const own = ended === undefined ? [] : [featureExpired(room.license.id, code, ended)];
+  const own = ended === undefined ? [] : [makeFeatureExpired(room.license.id, code, ended)];
   const slot = state.nextSlot;
-  const taken = { ...seatOf(room, code, user, at), slot, peer: command.peer };
-  return decided([...own, { type: "FeatureTaken", ...taken }], outcomeOf(room, code));
+  const taken = { ...makeFeatureSlotFields(room, code, user, at), slot, peer: command.peer };
+  return makeDecision([...own, { type: "FeatureTaken", ...taken }], makeFeatureOutcome(room, code));
 }
 
-interface FloatingSeat {
+interface FloatingFeature {
   readonly license: License;
   readonly terms: NonNullable<FeatureTerms["floating"]>;
 }
 
-const outcomeOf = ({ license }: FloatingSeat, feature: string): FeatureOutcome => ({
+const makeFeatureOutcome = ({ license }: FloatingFeature, feature: string): FeatureOutcome => ({
   license: license.id,
   feature,
 });
 
 /** What taking and keeping a feature's slot have in common. */
-function seatOf({ license, terms }: FloatingSeat, feature: string, user: string, at: Instant) {
+function makeFeatureSlotFields(
+  { license, terms }: FloatingFeature,
+  feature: string,
+  user: string,
+  at: Instant,
+) {
   const timeoutAt = later(at, terms.timeoutMinutes * MINUTE);
   const end = earliest(timeoutAt, license.pool.get(user)?.end ?? timeoutAt);
   return { at, license: license.id, feature, user, end, timeoutAt };
 }
 
 /** What a new end of a license's slot means for the features that are held through it. */
-export function renewedFeatures(
+export function renewHeldFeatures(
   { id: license, features }: License,
   user: string,
   licenseEnd: Instant,
@@ -89,7 +96,7 @@ export function renewedFeatures(
 ): FeatureRenewed[] {
   const moved: FeatureRenewed[] = [];
   for (const [feature, { pool }] of features) {
-    const held = pool.size === 0 ? null : holding(pool, user, at);
+    const held = pool.size === 0 ? null : findHeldSlot(pool, user, at);
     if (held === null) continue;
     const { timeoutAt } = held;
     const end = earliest(timeoutAt, licenseEnd);
@@ -104,15 +111,15 @@ export function decideReleaseFeature(
   command: ReleaseFeature,
   at: Instant,
 ): Result<Decision<FeatureOutcome>, Fault> {
-  const aimed = aimAt(state, command);
+  const aimed = resolveFeatureTarget(state, command);
   if (!aimed.ok) return aimed;
   const { user, feature: code, licenses } = aimed.value;
   if (!licenses.some(({ features }) => features.has(code))) {
-    return no({ code: "invalid_license_feature_code" });
+    return err({ code: "invalid_license_feature_code" });
   }
   for (const license of licenses) {
     const feature = license.features.get(code);
-    const held = feature === undefined ? null : holding(feature.pool, user, at);
+    const held = feature === undefined ? null : findHeldSlot(feature.pool, user, at);
     if (held === null) continue;
     const { slot } = held;
     const event: Event = {
@@ -125,9 +132,9 @@ export function decideReleaseFeature(
       by: "user",
       peer: command.peer,
     };
-    return decided([event], { license: license.id, feature: code });
+    return makeDecision([event], { license: license.id, feature: code });
   }
-  return no({ code: "user_not_registered", slot: "feature" });
+  return err({ code: "user_not_registered", slot: "feature" });
 }
 
 export function decideReleaseAllFeatures(
@@ -138,14 +145,14 @@ export function decideReleaseAllFeatures(
   const events: Event[] = [];
   for (const { id, features } of state.licenses.values()) {
     for (const [feature, { pool }] of features) {
-      for (const { user, slot, end } of pool.inOrder()) {
+      for (const { user, slot, end } of pool.inSlotOrder()) {
         if (end <= at) continue;
         const named = { license: id, feature, user, slot };
         events.push({ type: "FeatureReleased", at, ...named, by: "admin", peer });
       }
     }
   }
-  return decided(events, { released: events.length });
+  return makeDecision(events, { released: events.length });
 }
 
 export interface FeatureConsumptionOutcome extends FeatureOutcome {
@@ -158,29 +165,29 @@ export function decideAddFeatureConsumption(
   at: Instant,
 ): Result<Decision<FeatureConsumptionOutcome>, Fault> {
   const { feature: code, user, peer, count } = command;
-  const missing = missingFields(state, command, { feature: code });
+  const missing = findMissingFields(state, command, { feature: code });
   if (code === null || missing.length > 0) {
-    return no({ code: "missing_parameters", fields: missing });
+    return err({ code: "missing_parameters", fields: missing });
   }
   const keyed = { product: command.product, once: command.once };
   const route = "add_feature_consumption";
-  const earlier = recall<FeatureConsumptionOutcome>(state, route, keyed, user, at);
+  const earlier = findRecordedOutcome<FeatureConsumptionOutcome>(state, route, keyed, user, at);
   if (earlier !== null) return earlier;
 
-  const licenses = licensesOf(state, command);
+  const licenses = findLicenses(state, command);
   if (!licenses.ok) return licenses;
-  const valid = validOf(state, licenses.value, at);
+  const valid = filterValidLicenses(state, licenses.value, at);
   if (!valid.ok) return valid;
-  const found = usable(valid.value, code, at);
+  const found = findUsableFeatures(valid.value, code, at);
   if (!found.ok) return found;
-  const counting = valid.value.filter((license) => counterOf(license, code, at) !== null);
-  if (counting.length === 0) return no({ code: "unsupported_product_feature" });
+  const counting = valid.value.filter((license) => findFeatureCounter(license, code, at) !== null);
+  if (counting.length === 0) return err({ code: "unsupported_product_feature" });
 
-  const chosen = chooseCounter(mine(counting, user, at), command, at, (license) =>
-    counterOf(license, code, at),
+  const chosen = chooseCounter(preferLicenseHeldBy(counting, user, at), command, at, (license) =>
+    findFeatureCounter(license, code, at),
   );
   if ("refused" in chosen) {
-    return no(
+    return err(
       chosen.refused === "negative"
         ? { code: "negative_not_allowed", total: chosen.total, allowed: chosen.allowed }
         : { code: "feature_not_enough_consumptions", left: chosen.left },
@@ -188,7 +195,7 @@ export function decideAddFeatureConsumption(
   }
   const { license, ...counted } = chosen;
   const outcome = { license: license.id, feature: code, total: counted.total };
-  if (count === 0) return decided([], outcome);
+  if (count === 0) return makeDecision([], outcome);
   const event: FeatureConsumptionAdded = {
     type: "FeatureConsumptionAdded",
     at,
@@ -199,36 +206,39 @@ export function decideAddFeatureConsumption(
     count,
     ...counted,
   };
-  return decided([event, ...remember(state, route, keyed, command, outcome, at)], outcome);
+  return makeDecision(
+    [event, ...recordOutcome(state, route, keyed, command, outcome, at)],
+    outcome,
+  );
 }
 
-export const featureExpired = (
+export const makeFeatureExpired = (
   license: number,
   feature: string,
-  { user, slot, end }: FeatureRegistration,
+  { user, slot, end }: BaseRegistration,
 ): FeatureExpired => ({ type: "FeatureExpired", at: end, license, feature, user, slot });
 
-interface Aimed {
+interface FeatureTarget {
   readonly user: string;
   readonly feature: string;
   readonly licenses: readonly License[];
 }
 
-function aimAt(
+function resolveFeatureTarget(
   state: State,
-  command: Aim & { readonly user: string | null; readonly feature: string | null },
-): Result<Aimed, Fault> {
+  command: LicenseSelector & { readonly user: string | null; readonly feature: string | null },
+): Result<FeatureTarget, Fault> {
   const { user, feature } = command;
-  const missing = missingFields(state, command, { user, feature });
+  const missing = findMissingFields(state, command, { user, feature });
   if (user === null || feature === null || missing.length > 0) {
-    return no({ code: "missing_parameters", fields: missing });
+    return err({ code: "missing_parameters", fields: missing });
   }
-  const licenses = licensesOf(state, command);
+  const licenses = findLicenses(state, command);
   return licenses.ok ? ok({ user, feature, licenses: licenses.value }) : licenses;
 }
 
 /** The licenses with this feature, unless the feature has ended in all of them. */
-function usable(
+function findUsableFeatures(
   licenses: readonly License[],
   code: string,
   at: Instant,
@@ -242,10 +252,10 @@ function usable(
     if (expires === null || at < expires) found.push({ license, feature });
     else fault = { code: "license_expired", what: "feature", end: expires };
   }
-  return found.length === 0 ? no(fault) : ok(found);
+  return found.length === 0 ? err(fault) : ok(found);
 }
 
-function counterOf(license: License, code: string, at: Instant) {
+function findFeatureCounter(license: License, code: string, at: Instant) {
   const feature = license.features.get(code);
   if (feature === undefined) return null;
   const { consumption, expires } = feature.terms;

@@ -1,10 +1,10 @@
 import type { InstallLicense, MakeActivation, MakeRequest, RemoveLicense } from "./command.ts";
 import { totalAt } from "./consumption.ts";
-import { decided, type Decision } from "./decision.ts";
-import type { Fault, GivenBack } from "./fault.ts";
+import { makeDecision, type Decision } from "./decision.ts";
+import type { Fault, ReturnedLicense } from "./fault.ts";
 import { limits } from "./limits.ts";
-import { no, ok, type Result } from "./result.ts";
-import { borrowEndOf } from "./slots.ts";
+import { err, ok, type Result } from "./result.ts";
+import { getBorrowEnd } from "./slots.ts";
 import type {
   HardwareDigest,
   License,
@@ -15,7 +15,7 @@ import type {
 } from "./state.ts";
 import type { Terms } from "./terms.ts";
 import { later, type Instant } from "./time.ts";
-import { claims, isStillTrusted } from "./trust.ts";
+import { hasProduct, isStillTrusted } from "./trust.ts";
 
 /** A request for the vendor, remembered until it is answered, dropped or too old. */
 export function decideMakeRequest(
@@ -24,7 +24,7 @@ export function decideMakeRequest(
   at: Instant,
 ): Result<Decision<OpenRequest>, Fault> {
   const made = { ...request, at };
-  return decided([{ type: "RequestMade", at, request: made, head, peer }], made);
+  return makeDecision([{ type: "RequestMade", at, request: made, head, peer }], made);
 }
 
 /** An activation code to be read out, remembered until it is confirmed, dropped or too old. */
@@ -34,11 +34,15 @@ export function decideMakeActivation(
   at: Instant,
 ): Result<Decision<OpenActivation>, Fault> {
   const made = { ...activation, at };
-  return decided([{ type: "ActivationMade", at, activation: made, peer }], made);
+  return makeDecision([{ type: "ActivationMade", at, activation: made, peer }], made);
 }
 
 /** Those a code may still confirm. */
-export const openActivations = (state: State, licenseKey: string, at: Instant): OpenActivation[] =>
+export const findOpenActivations = (
+  state: State,
+  licenseKey: string,
+  at: Instant,
+): OpenActivation[] =>
   [...state.activations.values()].filter(
     (open) => open.licenseKey === licenseKey && at < later(open.at, limits.activationAge),
   );
@@ -46,7 +50,7 @@ export const openActivations = (state: State, licenseKey: string, at: Instant): 
 export interface InstalledLicense {
   readonly license: number;
   /** The terms that it replaced; null: it is new here, or this very document was here already. */
-  readonly renewed: Terms | null;
+  readonly replacedTerms: Terms | null;
 }
 
 /**
@@ -60,19 +64,21 @@ export function decideInstallLicense(
 ): Result<Decision<InstalledLicense>, Fault> {
   const { license, terms, grant, peer } = command;
   const vendor = state.vendors.get(grant.vendor);
-  if (vendor === undefined || !claims(vendor, terms.product))
-    return no({ code: "untrusted_vendor" });
+  if (vendor === undefined || !hasProduct(vendor, terms.product))
+    return err({ code: "untrusted_vendor" });
   const installed = state.licenses.get(license);
   const tombstone = state.tombstones.get(license);
-  if (!isSameLine(installed, tombstone, command)) return no({ code: "untrusted_vendor" });
-  if (installed?.grant.document === grant.document) return decided([], { license, renewed: null });
+  if (!isSameVendorAndProduct(installed, tombstone, command))
+    return err({ code: "untrusted_vendor" });
+  if (installed?.grant.document === grant.document)
+    return makeDecision([], { license, replacedTerms: null });
   const newest = installed?.grant.serial ?? tombstone?.serial ?? 0;
   if (grant.serial <= newest) {
-    return no({ code: "stale_license", serial: newest, ...givenBack(state, command) });
+    return err({ code: "stale_license", serial: newest, ...findReturnedLicense(state, command) });
   }
   if (!isStillTrusted(state, grant.vendor, command.checkedVersion))
-    return no({ code: "untrusted_vendor" });
-  const answered = hardwareFor(state, command, installed, at);
+    return err({ code: "untrusted_vendor" });
+  const answered = findAnsweredHardware(state, command, installed, at);
   if (!answered.ok) return answered;
 
   const { answers } = command;
@@ -80,8 +86,8 @@ export function decideInstallLicense(
   const activation = answers !== null && "activation" in answers ? answers.activation : null;
   const full = { ...grant, hardware: answered.value };
   const installing = { license, terms, grant: full, request, activation, peer };
-  const outcome = { license, renewed: installed?.terms ?? null };
-  return decided([{ type: "LicenseInstalled", at, ...installing }], outcome);
+  const outcome = { license, replacedTerms: installed?.terms ?? null };
+  return makeDecision([{ type: "LicenseInstalled", at, ...installing }], outcome);
 }
 
 /** Gives a license back for good; asking again names the same tombstone. */
@@ -93,13 +99,15 @@ export function decideRemoveLicense(
   const license = state.licenses.get(id);
   if (license === undefined) {
     const tombstone = state.tombstones.get(id);
-    return tombstone === undefined ? no({ code: "license_not_found" }) : decided([], tombstone);
+    return tombstone === undefined
+      ? err({ code: "license_not_found" })
+      : makeDecision([], tombstone);
   }
-  const borrows = [...license.pool.inOrder()]
-    .filter((held) => borrowEndOf(held, at) !== null)
+  const borrows = [...license.pool.inSlotOrder()]
+    .filter((held) => getBorrowEnd(held, at) !== null)
     .map(({ user }) => user);
   if (borrows.length > 0 && !withBorrows) {
-    return no({ code: "slots_borrowed", slots: borrows.length });
+    return err({ code: "slots_borrowed", slots: borrows.length });
   }
   const { grant, terms, counter } = license;
   const tombstone: Tombstone = {
@@ -111,11 +119,11 @@ export function decideRemoveLicense(
     total: totalAt(counter, at),
     borrows,
   };
-  return decided([{ type: "LicenseRemoved", at, license: id, tombstone, peer }], tombstone);
+  return makeDecision([{ type: "LicenseRemoved", at, license: id, tombstone, peer }], tombstone);
 }
 
 /** One id is one vendor's license for one product, for good, also once it was given back. */
-function isSameLine(
+function isSameVendorAndProduct(
   installed: License | undefined,
   tombstone: Tombstone | undefined,
   { grant, terms }: InstallLicense,
@@ -126,17 +134,17 @@ function isSameLine(
 }
 
 /** For a refusal of what came as a file: a code is asked for in another way than a new request. */
-function givenBack(
+function findReturnedLicense(
   state: State,
   { license, answers }: InstallLicense,
-): { readonly givenBack?: GivenBack } {
+): { readonly returned?: ReturnedLicense } {
   const tombstone = state.licenses.has(license) ? undefined : state.tombstones.get(license);
   const isByCode = answers !== null && "activation" in answers;
-  return tombstone === undefined || isByCode ? {} : { givenBack: { license, at: tombstone.at } };
+  return tombstone === undefined || isByCode ? {} : { returned: { license, at: tombstone.at } };
 }
 
 /** The frozen hardware list the license is signed for, if we ever gave it to a vendor. */
-function hardwareFor(
+function findAnsweredHardware(
   state: State,
   command: InstallLicense,
   installed: License | undefined,
@@ -145,26 +153,26 @@ function hardwareFor(
   const { answers, grant } = command;
   if (answers === null) {
     if (installed === undefined) {
-      return no({ code: "request_unknown", ...givenBack(state, command) });
+      return err({ code: "request_unknown", ...findReturnedLicense(state, command) });
     }
-    return same(installed.grant, grant.hardwareId);
+    return checkHardwareId(installed.grant, grant.hardwareId);
   }
   if ("activation" in answers) {
     const confirmed = state.activations.get(answers.activation);
     return confirmed === undefined
-      ? no({ code: "request_used" })
-      : same(confirmed, grant.hardwareId);
+      ? err({ code: "request_used" })
+      : checkHardwareId(confirmed, grant.hardwareId);
   }
   const { request, nonce } = answers;
-  if (state.answered.has(request)) return no({ code: "request_used" });
+  if (state.answeredRequests.has(request)) return err({ code: "request_used" });
   const open = state.requests.get(request);
   const known = open !== undefined && open.nonce === nonce;
-  if (!known || at >= later(open.at, limits.requestAge)) return no({ code: "request_unknown" });
-  return same(open, grant.hardwareId);
+  if (!known || at >= later(open.at, limits.requestAge)) return err({ code: "request_unknown" });
+  return checkHardwareId(open, grant.hardwareId);
 }
 
-const same = (
+const checkHardwareId = (
   { hardwareId, hardware }: Pick<OpenRequest, "hardwareId" | "hardware">,
   signed: string,
 ): Result<readonly HardwareDigest[], Fault> =>
-  hardwareId === signed ? ok(hardware) : no({ code: "hardware_mismatch" });
+  hardwareId === signed ? ok(hardware) : err({ code: "hardware_mismatch" });

@@ -1,7 +1,7 @@
 import type { Event } from "./event.ts";
-import type { Pool } from "./pool.ts";
-import { slotsInUse } from "./slots.ts";
-import type { FeatureRegistration } from "./registration.ts";
+import type { SlotPool } from "./pool.ts";
+import { countSlotsInUse } from "./slots.ts";
+import type { BaseRegistration } from "./registration.ts";
 import type { State } from "./state.ts";
 import { canBorrow, type ConsumptionTerms } from "./terms.ts";
 import type { Instant } from "./time.ts";
@@ -10,46 +10,53 @@ import type { Instant } from "./time.ts";
  * What must hold right after an event was applied. It judges the event that grants, never the state
  * alone: a license renewed with fewer slots than are held is over its limit and yet lent nothing.
  */
-export function assertGranted(state: State, event: Event): void {
+export function assertGrantInvariants(state: State, event: Event): void {
   if (!("license" in event) || event.type === "LicenseRemoved") return;
   const license = state.licenses.get(event.license);
   assert(license !== undefined, "an event was applied to a license that is not there");
   const feature = "feature" in event ? license.features.get(event.feature) : undefined;
   switch (event.type) {
     case "SlotTaken":
-      return assertRoom(license.pool, license.terms.slots, event.at);
+      return assertWithinSlotCount(license.pool, license.terms.slots, event.at);
     case "SlotBorrowed":
       assert(canBorrow(license.terms), "a slot was borrowed that cannot be");
       assert(event.at < event.until, "a slot was borrowed into the past");
       assert(event.until <= event.end, "a borrowed slot ends before its borrow");
       return;
     case "FeatureRenewed":
-      return assertWithin(license.pool, event);
+      return assertWithinLicenseSlot(license.pool, event);
     case "FeatureTaken":
-      assertWithin(license.pool, event);
-      return assertRoom(feature?.pool, feature?.terms.floating?.slots ?? 0, event.at);
+      assertWithinLicenseSlot(license.pool, event);
+      return assertWithinSlotCount(feature?.pool, feature?.terms.floating?.slots ?? 0, event.at);
     case "ConsumptionAdded":
-      return assertCounted(license.terms.consumption, event);
+      return assertWithinConsumptionLimit(license.terms.consumption, event);
     case "FeatureConsumptionAdded":
-      return assertCounted(feature?.terms.consumption, event);
+      return assertWithinConsumptionLimit(feature?.terms.consumption, event);
     default:
       return;
   }
 }
 
-function assertRoom(pool: Pool<FeatureRegistration> | undefined, slots: number, at: Instant): void {
-  assert(pool !== undefined && slotsInUse(pool, at) <= slots, "more slots lent than there are");
+function assertWithinSlotCount(
+  pool: SlotPool<BaseRegistration> | undefined,
+  slots: number,
+  at: Instant,
+): void {
+  assert(
+    pool !== undefined && countSlotsInUse(pool, at) <= slots,
+    "more slots lent than there are",
+  );
 }
 
-function assertWithin(
-  pool: Pool<FeatureRegistration>,
+function assertWithinLicenseSlot(
+  pool: SlotPool<BaseRegistration>,
   { user, end }: { readonly user: string; readonly end: Instant },
 ): void {
   const held = pool.get(user);
   assert(held !== undefined && end <= held.end, "a feature is held longer than its license");
 }
 
-function assertCounted(
+function assertWithinConsumptionLimit(
   terms: ConsumptionTerms | null | undefined,
   { count, total }: { readonly count: number; readonly total: number },
 ): void {

@@ -1,16 +1,16 @@
-import type { Aim } from "./command.ts";
+import type { LicenseSelector } from "./command.ts";
 import type { Fault } from "./fault.ts";
 import { moveGraceEnd } from "./move.ts";
-import { no, ok, type Result } from "./result.ts";
+import { err, ok, type Result } from "./result.ts";
 import type { License, State } from "./state.ts";
-import { endOf } from "./terms.ts";
+import { getLicenseEnd } from "./terms.ts";
 import type { Instant } from "./time.ts";
 
 /** Why nothing may be granted on this license at this instant; null when it may. */
-export function invalidity(state: State, license: License, at: Instant): Fault | null {
+export function checkLicenseValid(state: State, license: License, at: Instant): Fault | null {
   const { terms } = license;
-  if (state.retired !== null) return { code: "moved_away", at: state.retired.at };
-  if (!state.isBound(license)) {
+  if (state.retirement !== null) return { code: "moved_away", at: state.retirement.at };
+  if (!state.isSignedForThisMachine(license)) {
     const until = moveGraceEnd(license);
     if (until === null) return { code: "hardware_mismatch" };
     if (at >= until) return { code: "hardware_mismatch", until };
@@ -19,7 +19,7 @@ export function invalidity(state: State, license: License, at: Instant): Fault |
   if (terms.start !== null && at < terms.start) {
     return { code: "license_not_active", start: terms.start };
   }
-  const end = endOf(terms);
+  const end = getLicenseEnd(terms);
   if (end !== null && at >= end) return { code: "license_expired", what: "license", end };
   return null;
 }
@@ -28,9 +28,9 @@ export function invalidity(state: State, license: License, at: Instant): Fault |
  * The fields that are needed but absent, all of them at once. A product may be left out while only
  * one is installed.
  */
-export function missingFields(
+export function findMissingFields(
   state: State,
-  { product }: Pick<Aim, "product">,
+  { product }: Pick<LicenseSelector, "product">,
   needed: Readonly<Record<string, string | null>>,
 ): string[] {
   const missing = Object.keys(needed).filter((field) => needed[field] === null);
@@ -39,21 +39,21 @@ export function missingFields(
 }
 
 /** The licenses a call may mean, the most recently added first. */
-export function licensesOf(
+export function findLicenses(
   state: State,
-  { product, licenseId }: Aim,
+  { product, licenseId }: LicenseSelector,
 ): Result<readonly License[], Fault> {
-  if (state.products.size === 0) return no({ code: "license_not_found" });
+  if (state.products.size === 0) return err({ code: "license_not_found" });
   const licenses =
     product === null ? state.products.values().next().value : state.products.get(product);
-  if (licenses === undefined) return no({ code: "unknown_product" });
+  if (licenses === undefined) return err({ code: "unknown_product" });
   if (licenseId === null) return ok(licenses);
   const chosen = licenses.filter(({ id }) => id === licenseId);
-  return chosen.length === 0 ? no({ code: "license_not_found" }) : ok(chosen);
+  return chosen.length === 0 ? err({ code: "license_not_found" }) : ok(chosen);
 }
 
 /** Those of `licenses` that are valid; with none, why the most recently added one is not. */
-export function validOf(
+export function filterValidLicenses(
   state: State,
   licenses: readonly License[],
   at: Instant,
@@ -61,9 +61,9 @@ export function validOf(
   const valid: License[] = [];
   let reason: Fault = { code: "license_not_found" };
   for (const license of licenses) {
-    const fault = invalidity(state, license, at);
+    const fault = checkLicenseValid(state, license, at);
     if (fault === null) valid.push(license);
     else if (license === licenses[0]) reason = fault;
   }
-  return valid.length === 0 ? no(reason) : ok(valid);
+  return valid.length === 0 ? err(reason) : ok(valid);
 }

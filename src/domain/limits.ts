@@ -14,7 +14,7 @@ export const limits = {
   /** Of all peers together; the one that sent the most loses its oldest. */
   idempotencyKeys: 100_000,
   /** Old keys dropped with one new one: more than come in, few enough not to be felt. */
-  idempotencyDropped: 16,
+  idempotencyDropsPerCommand: 16,
   refusalUsers: 20,
   /**
    * Products and codes that refusals are totalled for; a caller cannot grow the state by guessing.
@@ -35,5 +35,5 @@ export const limits = {
   clockJumps: 64,
   /** Declared gaps of the audit log that are kept at once. */
   auditGaps: 256,
-  total: Number.MAX_SAFE_INTEGER,
+  consumptionTotal: Number.MAX_SAFE_INTEGER,
 } as const;

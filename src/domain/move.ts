@@ -1,10 +1,10 @@
 import type { MoveAway } from "./command.ts";
-import { decided, type Decision } from "./decision.ts";
+import { makeDecision, type Decision } from "./decision.ts";
 import type { MovedAway, MovedIn } from "./event.ts";
 import type { Fault } from "./fault.ts";
 import { limits } from "./limits.ts";
 import type { Result } from "./result.ts";
-import type { License, Retired, State } from "./state.ts";
+import type { License, Retirement, State } from "./state.ts";
 import { HOUR, later, type Instant } from "./time.ts";
 
 /**
@@ -16,18 +16,18 @@ export function decideMoveAway(
   state: State,
   { move, peer }: MoveAway,
   at: Instant,
-): Result<Decision<Retired>, Fault> {
+): Result<Decision<Retirement>, Fault> {
   // Asked again, it is the same move: its file may have to be written once more.
-  if (state.retired !== null) return decided([], state.retired);
-  return decided([{ type: "MovedAway", at, move, peer }], { move, at });
+  if (state.retirement !== null) return makeDecision([], state.retirement);
+  return makeDecision([{ type: "MovedAway", at, move, peer }], { move, at });
 }
 
 export function moveAway(state: State, { move, at }: MovedAway): void {
-  state.retired = { move, at };
+  state.retirement = { move, at };
 }
 
 export function moveIn(state: State, { restore, at }: MovedIn): void {
-  state.retired = null;
+  state.retirement = null;
   state.restores.push(restore);
   if (state.restores.length > limits.restores) state.restores.shift();
   // Called off where it began, with nothing done elsewhere: a later move has all of its time.
@@ -37,14 +37,14 @@ export function moveIn(state: State, { restore, at }: MovedIn): void {
 }
 
 /** Begun, as an installation does for its first token, and never brought to any vendor. */
-export const isUnused = (state: State): boolean =>
+export const isUnusedSite = (state: State): boolean =>
   state.kind === "site" &&
   state.licenses.size === 0 &&
   state.tombstones.size === 0 &&
   state.activations.size === 0 &&
-  state.heads.length === 0 &&
+  state.requestHeads.length === 0 &&
   state.restores.length === 0 &&
-  state.retired === null;
+  state.retirement === null;
 
 /** Until when it is good on hardware it was not signed for; null: it was not moved. */
 export const moveGraceEnd = ({ movedAt, terms }: License): Instant | null =>

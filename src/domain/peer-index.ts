@@ -1,11 +1,11 @@
-import { bySlot, Ordered } from "./ordered.ts";
+import { compareBySlot, SortedList } from "./sorted-list.ts";
 import { ShardedMap } from "./sharded-map.ts";
 import type { Registration } from "./registration.ts";
 import type { Instant } from "./time.ts";
 
-class Several extends Ordered<Registration> {
+class RegistrationList extends SortedList<Registration> {
   constructor(one: Registration, other: Registration) {
-    super(bySlot);
+    super(compareBySlot);
     this.add(one);
     this.add(other);
   }
@@ -13,20 +13,20 @@ class Several extends Ordered<Registration> {
 
 /** Registrations by the address they last spoke from. Most addresses have one: it needs no list. */
 export class PeerIndex {
-  readonly #held = new ShardedMap<Registration | Several>();
+  readonly #held = new ShardedMap<Registration | RegistrationList>();
 
   add(held: Registration): void {
     const { peer } = held.contact;
     const others = this.#held.get(peer);
     if (others === undefined) this.#held.set(peer, held);
-    else if (others instanceof Several) others.add(held);
-    else this.#held.set(peer, new Several(others, held));
+    else if (others instanceof RegistrationList) others.add(held);
+    else this.#held.set(peer, new RegistrationList(others, held));
   }
 
   remove(held: Registration): void {
     const { peer } = held.contact;
     const others = this.#held.get(peer);
-    if (others instanceof Several) {
+    if (others instanceof RegistrationList) {
       others.remove(held);
       if (!others.isEmpty) return;
     } else if (others !== held) throw new Error("an address does not know its registration");
@@ -34,11 +34,11 @@ export class PeerIndex {
   }
 
   /** Those that ended do not count, written off or not; nobody counts further than asked. */
-  atLeast(peer: string, slots: number, at: Instant): boolean {
+  hasAtLeast(peer: string, slots: number, at: Instant): boolean {
     const there = this.#held.get(peer);
     if (there === undefined) return slots <= 0;
     let held = 0;
-    for (const { end } of there instanceof Several ? there.all() : [there]) {
+    for (const { end } of there instanceof RegistrationList ? there.all() : [there]) {
       if (held >= slots) return true;
       if (at < end) held += 1;
     }

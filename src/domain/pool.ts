@@ -1,10 +1,10 @@
-import { ExpiryIndex, type Ending } from "./expiry-index.ts";
-import { bySlot, Ordered, type Slotted } from "./ordered.ts";
+import { ExpiryIndex, type ExpiringItem } from "./expiry-index.ts";
+import { compareBySlot, SortedList, type SlotKeyed } from "./sorted-list.ts";
 import { ShardedMap } from "./sharded-map.ts";
 import type { Instant } from "./time.ts";
 
 /** Somebody with a slot. */
-export interface Holder extends Ending {
+export interface SlotHolder extends ExpiringItem {
   readonly user: string;
   end: Instant;
 }
@@ -13,16 +13,16 @@ export interface Holder extends Ending {
  * Who holds slots: by user, by slot, and by when they end. Ended ones stay until their expiry is
  * written.
  */
-export class Pool<T extends Holder> {
+export class SlotPool<T extends SlotHolder> {
   readonly #byUser = new ShardedMap<T>();
-  readonly #bySlot = new Ordered<T, Slotted>(bySlot);
+  readonly #bySlot = new SortedList<T, SlotKeyed>(compareBySlot);
   readonly #byEnd = new ExpiryIndex<T>();
 
   get size(): number {
     return this.#byUser.size;
   }
 
-  get ends(): Pick<ExpiryIndex<T>, "countEnded" | "ended" | "nthEnd"> {
+  get expiryIndex(): Pick<ExpiryIndex<T>, "countEnded" | "ended" | "nthEnd"> {
     return this.#byEnd;
   }
 
@@ -44,14 +44,14 @@ export class Pool<T extends Holder> {
   }
 
   /** It ends at another time. */
-  move(held: T, end: Instant): void {
+  changeEnd(held: T, end: Instant): void {
     this.#byEnd.remove(held);
     held.end = end;
     this.#byEnd.add(held);
   }
 
   /** Those after a slot, the longest held first; none may come or go before the end of it. */
-  inOrder(after = -1): Iterable<T> {
-    return this.#bySlot.from({ slot: after + 1 });
+  inSlotOrder(after = -1): Iterable<T> {
+    return this.#bySlot.startingAt({ slot: after + 1 });
   }
 }

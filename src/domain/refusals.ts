@@ -1,5 +1,5 @@
 import type { CountRefusals } from "./command.ts";
-import { decided, type Decision } from "./decision.ts";
+import { makeDecision, type Decision } from "./decision.ts";
 import type { RefusalsCounted } from "./event.ts";
 import type { Fault } from "./fault.ts";
 import { limits } from "./limits.ts";
@@ -21,5 +21,5 @@ export function decideCountRefusals(
     count,
     users: users.slice(-limits.refusalUsers),
   }));
-  return decided(events, null);
+  return makeDecision(events, null);
 }

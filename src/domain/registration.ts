@@ -1,18 +1,18 @@
-import type { Holder } from "./pool.ts";
+import type { SlotHolder } from "./pool.ts";
 import type { Instant } from "./time.ts";
 
-export interface FeatureRegistration extends Holder {
+export interface BaseRegistration extends SlotHolder {
   registeredAt: Instant;
   /** When its end was set: a set-back of the clock moves only what was set in the wrong time. */
   setAt: Instant;
 }
 
 /** Held through a slot of the license: it ends with that one, or before, by its own timeout. */
-export interface FeatureSlot extends FeatureRegistration {
+export interface FeatureRegistration extends BaseRegistration {
   timeoutAt: Instant;
 }
 
-export interface Registration extends FeatureRegistration {
+export interface Registration extends BaseRegistration {
   contact: Contact;
   borrowedUntil: Instant | null;
   /** When `borrowedUntil` was set; null while it is. */

@@ -1,11 +1,11 @@
 /** A refusal is an ordinary value; only a bug is thrown. */
-export type Result<T, F> = { readonly ok: true; readonly value: T } | No<F>;
+export type Result<T, F> = { readonly ok: true; readonly value: T } | Err<F>;
 
-interface No<F> {
+interface Err<F> {
   readonly ok: false;
   readonly fault: F;
 }
 
 export const ok = <T>(value: T): Result<T, never> => ({ ok: true, value });
 
-export const no = <F>(fault: F): No<F> => ({ ok: false, fault });
+export const err = <F>(fault: F): Err<F> => ({ ok: false, fault });

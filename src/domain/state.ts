@@ -1,8 +1,8 @@
 import { PeerIndex } from "./peer-index.ts";
-import type { RecordedJump } from "./jump.ts";
-import type { Pool } from "./pool.ts";
-import { RememberedKeys } from "./remembered-keys.ts";
-import type { FeatureSlot, LapsedBorrow, Registration } from "./registration.ts";
+import type { RecordedJump } from "./clock-jump-types.ts";
+import type { SlotPool } from "./pool.ts";
+import { IdempotencyRecords } from "./idempotency-records.ts";
+import type { FeatureRegistration, LapsedBorrow, Registration } from "./registration.ts";
 import type { Terms, FeatureTerms } from "./terms.ts";
 import { instant, type Instant } from "./time.ts";
 
@@ -11,10 +11,10 @@ import { instant, type Instant } from "./time.ts";
  * object would already know a user named `constructor`. Only evolve.ts changes any of it.
  */
 export interface State {
-  kind: Kind;
+  kind: DataFolderKind;
   createdAt: Instant;
   /** The newest instant any event was stamped with; time never runs behind it. */
-  mark: Instant;
+  latestEventAt: Instant;
   nextSlot: number;
   /** Which appliance this is: the id of its key. */
   appliance: string;
@@ -25,9 +25,9 @@ export interface State {
   /** Activations by their nonce, oldest first. */
   readonly activations: Map<string, OpenActivation>;
   /** Requests that were answered, oldest first, with the license that answered them. */
-  readonly answered: Map<string, number>;
+  readonly answeredRequests: Map<string, number>;
   /** Where the audit chain stood when each of the last requests was made. */
-  readonly heads: RequestHead[];
+  readonly requestHeads: RequestHead[];
   /** Licenses given back: their serials never come in again. */
   readonly tombstones: Map<number, Tombstone>;
   /** The last times a backup was brought back, oldest first. */
@@ -35,42 +35,42 @@ export interface State {
   /** Lines of the audit log that were declared as gone, in the order of their numbers. */
   auditGaps: readonly AuditGap[];
   /** Everything was moved to another host: nothing is done here any more; null: it was not. */
-  retired: Retired | null;
+  retirement: Retirement | null;
   /** Whether a slot or a count was ever granted on a license with an end. */
-  lentDated: boolean;
+  hasLentTimeDependent: boolean;
   /** The question a vendor's time may answer; null: none is open. */
   clockNonce: string | null;
   /** When it was asked: an answer kept in a drawer must not turn time back a year later. */
   clockAskedAt: Instant;
   /** Jumps ahead of the clock that were believed, oldest first; a set-back may undo them. */
-  readonly jumps: RecordedJump[];
+  readonly clockJumps: RecordedJump[];
   /** Borrows that ended after a jump of the clock, by license and user, for a set-back. */
-  readonly lapsed: Map<string, LapsedBorrow>;
+  readonly lapsedBorrows: Map<string, LapsedBorrow>;
   /** How far the system's clock is behind (ms): a fact of the machine, not of the journal. */
   clockBehind: number;
   /** Is this the machine the license was signed for? A fact of the machine, not of the journal. */
-  isBound: (license: License) => boolean;
+  isSignedForThisMachine: (license: License) => boolean;
   /** The operator's setting, not of the journal either. */
-  caps: Caps;
+  slotCaps: SlotCaps;
   /** Made of the registrations below. */
-  readonly byPeer: PeerIndex;
+  readonly registrationsByPeer: PeerIndex;
   readonly licenses: Map<number, License>;
   /** The same licenses by product code, the most recently added first. */
   readonly products: Map<string, License[]>;
   /** By route, product, user and key, oldest first. */
-  readonly remembered: RememberedKeys;
+  readonly idempotencyRecords: IdempotencyRecords;
   /** Refusals since the folder was made, by product and code. */
   readonly refusals: Map<string, RefusalTotal>;
 }
 
 /** How many slots one user, and one address, may hold at once; null: as many as there are. */
-export interface Caps {
+export interface SlotCaps {
   readonly perUser: number | null;
   readonly perPeer: number | null;
 }
 
 /** A demo's folder never serves a site, and the other way round. */
-export type Kind = "site" | "demo";
+export type DataFolderKind = "site" | "demo";
 
 export interface License {
   readonly id: number;
@@ -80,7 +80,7 @@ export interface License {
   /** When it was first carried to another host since it was last signed; null: it was not. */
   movedAt: Instant | null;
   readonly counter: Counter;
-  readonly pool: Pool<Registration>;
+  readonly pool: SlotPool<Registration>;
   readonly features: Map<string, Feature>;
 }
 
@@ -168,7 +168,7 @@ export interface Tombstone {
 }
 
 /** Carried away as one file, under a name of its own. */
-export interface Retired {
+export interface Retirement {
   readonly move: string;
   readonly at: Instant;
 }
@@ -214,7 +214,7 @@ export interface AuditGapFile {
 export interface Feature {
   terms: FeatureTerms;
   readonly counter: Counter;
-  readonly pool: Pool<FeatureSlot>;
+  readonly pool: SlotPool<FeatureRegistration>;
 }
 
 export interface Counter {
@@ -226,7 +226,7 @@ export interface Counter {
 }
 
 /** A command done once under a key: what it was, and what came of it. */
-export interface Remembered {
+export interface IdempotencyRecord {
   readonly at: Instant;
   readonly fingerprint: string;
   readonly outcome: unknown;
@@ -241,32 +241,32 @@ export interface RefusalTotal {
   readonly lastAt: Instant;
 }
 
-export const emptyState = (kind: Kind): State => ({
+export const emptyState = (kind: DataFolderKind): State => ({
   kind,
   createdAt: instant(0),
-  mark: instant(0),
+  latestEventAt: instant(0),
   nextSlot: 1,
   appliance: "",
   vendors: new Map(),
   requests: new Map(),
   activations: new Map(),
-  answered: new Map(),
-  heads: [],
+  answeredRequests: new Map(),
+  requestHeads: [],
   tombstones: new Map(),
   restores: [],
   auditGaps: [],
-  retired: null,
-  lentDated: false,
+  retirement: null,
+  hasLentTimeDependent: false,
   clockNonce: null,
   clockAskedAt: instant(0),
-  jumps: [],
-  lapsed: new Map(),
+  clockJumps: [],
+  lapsedBorrows: new Map(),
   clockBehind: 0,
-  isBound: () => true,
-  caps: { perUser: null, perPeer: null },
-  byPeer: new PeerIndex(),
+  isSignedForThisMachine: () => true,
+  slotCaps: { perUser: null, perPeer: null },
+  registrationsByPeer: new PeerIndex(),
   licenses: new Map(),
   products: new Map(),
-  remembered: new RememberedKeys(),
+  idempotencyRecords: new IdempotencyRecords(),
   refusals: new Map(),
 });

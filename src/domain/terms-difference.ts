@@ -5,25 +5,25 @@ import type { Instant } from "./time.ts";
  * What a renewal changes, each change in a few words, the most asked for first. A member of the
  * terms that is added without its row here does not compile.
  */
-export const termsDifference = (before: Terms, after: Terms): string[] =>
+export const describeTermsDifference = (before: Terms, after: Terms): string[] =>
   differenceBy(ROWS, before, after);
 
-type Rows<T> = { readonly [K in keyof T]: (before: T[K], after: T[K]) => string[] };
+type DifferenceRows<T> = { readonly [K in keyof T]: (before: T[K], after: T[K]) => string[] };
 
-function differenceBy<T extends object>(rows: Rows<T>, before: T, after: T): string[] {
+function differenceBy<T extends object>(rows: DifferenceRows<T>, before: T, after: T): string[] {
   const names = Object.keys(rows) as (keyof T)[];
   return names.flatMap((name) => rows[name](before[name], after[name]));
 }
 
-type Plain = string | number | boolean | null;
+type PlainValue = string | number | boolean | null;
 
 /** `slots 3 → 8` */
 const changed =
   (name: string, none = "none") =>
-  (before: Plain, after: Plain): string[] =>
-    before === after ? [] : [`${name} ${inWords(before, none)} → ${inWords(after, none)}`];
+  (before: PlainValue, after: PlainValue): string[] =>
+    before === after ? [] : [`${name} ${formatValue(before, none)} → ${formatValue(after, none)}`];
 
-function inWords(value: Plain, none: string): string {
+function formatValue(value: PlainValue, none: string): string {
   if (typeof value === "boolean") return value ? "yes" : "no";
   return value === null ? none : String(value);
 }
@@ -46,7 +46,7 @@ const ends = dated("ends", "no expiry", "no expiry");
 const note = (before: string | null, after: string | null): string[] =>
   before === after ? [] : ["metadata changed"];
 
-const CONSUMPTION_ROWS: Rows<ConsumptionTerms> = {
+const CONSUMPTION_ROWS: DifferenceRows<ConsumptionTerms> = {
   max: changed("consumptions", "unlimited"),
   overages: changed("overages"),
   negative: changed("negative counts"),
@@ -56,7 +56,7 @@ const CONSUMPTION_ROWS: Rows<ConsumptionTerms> = {
 const NOT_COUNTED = { overages: 0, negative: false, period: null };
 
 const maximum = (terms: ConsumptionTerms | null): string =>
-  terms === null ? "not counted" : inWords(terms.max, "unlimited");
+  terms === null ? "not counted" : formatValue(terms.max, "unlimited");
 
 function consumption(before: ConsumptionTerms | null, after: ConsumptionTerms | null): string[] {
   if (before !== null && after !== null) return differenceBy(CONSUMPTION_ROWS, before, after);
@@ -78,7 +78,7 @@ function floating(before: FeatureTerms["floating"], after: FeatureTerms["floatin
   ];
 }
 
-const FEATURE_ROWS: Rows<FeatureTerms> = {
+const FEATURE_ROWS: DifferenceRows<FeatureTerms> = {
   code: () => [],
   floating,
   consumption,
@@ -100,7 +100,7 @@ function features(before: readonly FeatureTerms[], after: readonly FeatureTerms[
   return [...now, ...gone.map(({ code }) => `feature ${code} removed`)];
 }
 
-const ROWS: Rows<Terms> = {
+const ROWS: DifferenceRows<Terms> = {
   product: changed("product"),
   productName: changed("product name"),
   licenseKey: changed("license key"),

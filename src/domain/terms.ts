@@ -54,8 +54,8 @@ export interface FeatureTerms {
 export const canBorrow = ({ borrowHours }: Terms): boolean => (borrowHours ?? 0) > 0;
 
 /** Its terms name a date or a period, so that the vendor's time is what counts. */
-export const namesTime = (terms: Terms): boolean =>
-  endOf(terms) !== null ||
+export const hasDateOrPeriod = (terms: Terms): boolean =>
+  getLicenseEnd(terms) !== null ||
   terms.start !== null ||
   terms.consumption?.period != null ||
   terms.features.some(
@@ -63,10 +63,11 @@ export const namesTime = (terms: Terms): boolean =>
   );
 
 /** A clock set back could lend more than was granted; a borrow is a date too. */
-export const isDated = (terms: Terms): boolean => namesTime(terms) || canBorrow(terms);
+export const isTimeDependent = (terms: Terms): boolean =>
+  hasDateOrPeriod(terms) || canBorrow(terms);
 
 /** The instant from which nothing is granted any more, grace included; null when there is none. */
-export function endOf({ validUntil, graceHours }: Terms): Instant | null {
+export function getLicenseEnd({ validUntil, graceHours }: Terms): Instant | null {
   return validUntil === null ? null : later(validUntil, (graceHours ?? 0) * HOUR);
 }
 
@@ -74,7 +75,7 @@ export function endOf({ validUntil, graceHours }: Terms): Instant | null {
  * A feature the renewed license no longer names: whoever holds a slot keeps it, nothing is
  * granted.
  */
-export function withdrawn(terms: FeatureTerms): FeatureTerms {
+export function withdrawFeature(terms: FeatureTerms): FeatureTerms {
   const { floating, consumption } = terms;
   return {
     ...terms,

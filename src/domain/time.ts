@@ -22,7 +22,7 @@ export const earliest = (a: Instant, b: Instant): Instant => (a < b ? a : b);
 export type Period = "daily" | "weekly" | "monthly" | "annually";
 
 /** The first UTC boundary after `at`: midnight, Monday, the 1st, 1 January. */
-export function nextBoundary(period: Period, at: Instant): Instant {
+export function findNextPeriodStart(period: Period, at: Instant): Instant {
   if (period === "daily") return instant((Math.floor(at / DAY) + 1) * DAY);
   const day = Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO("UTC").startOfDay();
   const boundary = {

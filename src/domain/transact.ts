@@ -1,26 +1,26 @@
 import type { Command } from "./command.ts";
 import { decide, type OutcomeOf } from "./decide.ts";
-import { isGrant } from "./audited.ts";
+import { isGrantEvent } from "./audited-events.ts";
 import type { Event } from "./event.ts";
 import { evolve } from "./evolve.ts";
 import type { Fault } from "./fault.ts";
-import { featureExpired } from "./features.ts";
-import { assertGranted } from "./invariants.ts";
+import { makeFeatureExpired } from "./features.ts";
+import { assertGrantInvariants } from "./invariants.ts";
 import { limits } from "./limits.ts";
-import { no, ok, type Result } from "./result.ts";
-import { expired } from "./slots.ts";
+import { err, ok, type Result } from "./result.ts";
+import { makeSlotExpired } from "./slots.ts";
 import type { State } from "./state.ts";
 import type { Instant } from "./time.ts";
 
-export interface Transacted<O> {
+export interface TransactionResult<O> {
   /**
    * What to journal, a line each. The last one is the command's own and holds all its events, so
    * that a cut never leaves half a command; before it, slots of others that ran out meanwhile, and
    * what the command's decision puts ahead.
    */
-  readonly lines: readonly (readonly Event[])[];
+  readonly journalLines: readonly (readonly Event[])[];
   /** How many of them, the first ones, are about slots of others. */
-  readonly overdue: number;
+  readonly expiryLineCount: number;
   readonly outcome: O;
 }
 
@@ -33,51 +33,51 @@ export function transact<C extends Command>(
   command: C,
   at: Instant,
   refuseGrant: () => Fault | null = () => null,
-): Result<Transacted<OutcomeOf<C>>, Fault> {
+): Result<TransactionResult<OutcomeOf<C>>, Fault> {
   const decided = decide(state, command, at);
-  if (!decided.ok) return no(decided.fault);
-  const { events, outcome, ahead } = decided.value;
-  if (events.length === 0) return ok({ lines: [], overdue: 0, outcome });
-  const refused = events.some(isGrant) ? refuseGrant() : null;
-  if (refused !== null) return no(refused);
+  if (!decided.ok) return err(decided.fault);
+  const { events, outcome, precedingEvents: ahead } = decided.value;
+  if (events.length === 0) return ok({ journalLines: [], expiryLineCount: 0, outcome });
+  const refused = events.some(isGrantEvent) ? refuseGrant() : null;
+  if (refused !== null) return err(refused);
   // By the instant the events are stamped with: a clock that is set back must not end anything
   // by the time it leaves.
-  const expiries = overdue(state, events, events.at(-1)?.at ?? at);
-  const lines = [...expiries, ...ahead.map((event) => [event]), events];
-  for (const line of lines) {
+  const expiries = collectExpiryLines(state, events, events.at(-1)?.at ?? at);
+  const journalLines = [...expiries, ...ahead.map((event) => [event]), events];
+  for (const line of journalLines) {
     for (const event of line) {
       evolve(state, event);
-      assertGranted(state, event);
+      assertGrantInvariants(state, event);
     }
   }
-  return ok({ lines, overdue: expiries.length, outcome });
+  return ok({ journalLines, expiryLineCount: expiries.length, outcome });
 }
 
 /**
  * Expiries waiting on the licenses this command touches, but for those it writes or undoes itself.
  */
-function overdue(state: State, events: readonly Event[], at: Instant): Event[][] {
+function collectExpiryLines(state: State, events: readonly Event[], at: Instant): Event[][] {
   const touched = new Set<number>();
   for (const event of events) if ("license" in event) touched.add(event.license);
   const lines: Event[][] = [];
   const room = (): number => limits.expiriesPerCommand - lines.length;
   // Most of the time nothing has ended, and nobody asks.
   let own: Set<number> | null = null;
-  const isOwn = (slot: number): boolean => (own ??= slotsIn(events)).has(slot);
+  const isOwn = (slot: number): boolean => (own ??= collectSlots(events)).has(slot);
   for (const id of touched) {
     const license = state.licenses.get(id);
     if (license === undefined) continue;
-    for (const ended of license.pool.ends.ended(at, room())) {
-      if (!isOwn(ended.slot)) lines.push([expired(id, ended)]);
+    for (const ended of license.pool.expiryIndex.ended(at, room())) {
+      if (!isOwn(ended.slot)) lines.push([makeSlotExpired(id, ended)]);
     }
     for (const [code, { pool }] of license.features) {
-      for (const ended of pool.ends.ended(at, room())) {
-        if (!isOwn(ended.slot)) lines.push([featureExpired(id, code, ended)]);
+      for (const ended of pool.expiryIndex.ended(at, room())) {
+        if (!isOwn(ended.slot)) lines.push([makeFeatureExpired(id, code, ended)]);
       }
     }
   }
   return lines;
 }
 
-const slotsIn = (events: readonly Event[]): Set<number> =>
+const collectSlots = (events: readonly Event[]): Set<number> =>
   new Set(events.flatMap((event) => ("slot" in event ? [event.slot] : [])));

@@ -1,7 +1,7 @@
 import type { DistrustVendor, TrustVendor } from "./command.ts";
-import { decided, type Decision } from "./decision.ts";
+import { makeDecision, type Decision } from "./decision.ts";
 import type { Fault } from "./fault.ts";
-import { no, type Result } from "./result.ts";
+import { err, type Result } from "./result.ts";
 import type { State, TrustedVendor } from "./state.ts";
 import { SECOND, type Instant } from "./time.ts";
 
@@ -15,15 +15,17 @@ export function decideTrustVendor(
 ): TrustDecision {
   const outcome = { vendor: vendor.vendor };
   const known = state.vendors.get(vendor.vendor);
-  if (known?.version === vendor.version) return decided([], outcome);
+  if (known?.version === vendor.version) return makeDecision([], outcome);
   if (!isStillTrusted(state, vendor.vendor, checkedVersion))
-    return no({ code: "untrusted_vendor" });
-  if (known !== undefined && known.version > vendor.version) return decided([], outcome);
+    return err({ code: "untrusted_vendor" });
+  if (known !== undefined && known.version > vendor.version) return makeDecision([], outcome);
   const others = [...state.vendors.values()].filter((other) => other.vendor !== vendor.vendor);
-  const taken = vendor.products.some((product) => others.some((other) => claims(other, product)));
+  const taken = vendor.products.some((product) =>
+    others.some((other) => hasProduct(other, product)),
+  );
   const keys = new Set(others.flatMap((other) => other.keys.map(({ x }) => x)));
-  if (taken || vendor.keys.some(({ x }) => keys.has(x))) return no({ code: "untrusted_vendor" });
-  return decided([{ type: "VendorTrusted", at, vendor, peer }], outcome);
+  if (taken || vendor.keys.some(({ x }) => keys.has(x))) return err({ code: "untrusted_vendor" });
+  return makeDecision([{ type: "VendorTrusted", at, vendor, peer }], outcome);
 }
 
 /** Not while licenses of theirs are installed: nothing here is without a vendor who is trusted. */
@@ -32,10 +34,10 @@ export function decideDistrustVendor(
   { vendor, peer }: DistrustVendor,
   at: Instant,
 ): TrustDecision {
-  if (!state.vendors.has(vendor)) return no({ code: "unknown_vendor" });
+  if (!state.vendors.has(vendor)) return err({ code: "unknown_vendor" });
   const licenses = [...state.licenses.values()].filter(({ grant }) => grant.vendor === vendor);
-  if (licenses.length > 0) return no({ code: "vendor_in_use", licenses: licenses.length });
-  return decided([{ type: "VendorDistrusted", at, vendor, peer }], { vendor });
+  if (licenses.length > 0) return err({ code: "vendor_in_use", licenses: licenses.length });
+  return makeDecision([{ type: "VendorDistrusted", at, vendor, peer }], { vendor });
 }
 
 /**
@@ -50,12 +52,12 @@ export const isStillTrusted = (
   checkedVersion === undefined || (state.vendors.get(vendor)?.version ?? null) === checkedVersion;
 
 /** Whether a document signed with this key, by the key's id, is too late to come in. */
-export const isRetired = (
+export const isKeyRetired = (
   { retired = [] }: Pick<TrustedVendor, "retired">,
   key: string,
   at: Instant,
 ): boolean =>
   retired.some((one) => one.key === key && (one.from === undefined || one.from * SECOND <= at));
 
-export const claims = ({ products }: TrustedVendor, product: string): boolean =>
+export const hasProduct = ({ products }: TrustedVendor, product: string): boolean =>
   products.includes(product);

@@ -1,10 +1,10 @@
 import { totalAt } from "./consumption.ts";
-import { invalidity } from "./licenses.ts";
+import { checkLicenseValid } from "./licenses.ts";
 import { moveGraceEnd } from "./move.ts";
-import { borrowEndOf, slotsInUse } from "./slots.ts";
+import { getBorrowEnd, countSlotsInUse } from "./slots.ts";
 import type { Registration } from "./registration.ts";
 import type { Feature, Grant, License, State } from "./state.ts";
-import { endOf, type FeatureTerms, type Terms } from "./terms.ts";
+import { getLicenseEnd, type FeatureTerms, type Terms } from "./terms.ts";
 import type { Instant } from "./time.ts";
 
 /**
@@ -37,7 +37,7 @@ export interface FeatureView {
 
 export function viewLicense(state: State, license: License, at: Instant): LicenseView {
   const { id, addedAt, terms, grant, counter, pool, features } = license;
-  const end = endOf(terms);
+  const end = getLicenseEnd(terms);
   return {
     id,
     addedAt,
@@ -45,11 +45,13 @@ export function viewLicense(state: State, license: License, at: Instant): Licens
     grant,
     active: terms.start === null || at >= terms.start,
     expired: end !== null && at >= end,
-    refusal: invalidity(state, license, at)?.code ?? null,
-    movedUntil: state.isBound(license) ? null : moveGraceEnd(license),
-    slotsInUse: slotsInUse(pool, at),
+    refusal: checkLicenseValid(state, license, at)?.code ?? null,
+    movedUntil: state.isSignedForThisMachine(license) ? null : moveGraceEnd(license),
+    slotsInUse: countSlotsInUse(pool, at),
     total: totalAt(counter, at),
-    features: [...features.values()].map((feature, index) => viewOf(feature, index + 1, at)),
+    features: [...features.values()].map((feature, index) =>
+      makeFeatureView(feature, index + 1, at),
+    ),
   };
 }
 
@@ -57,11 +59,11 @@ export function viewLicense(state: State, license: License, at: Instant): Licens
 export function viewFeature({ features }: License, code: string, at: Instant): FeatureView | null {
   const feature = features.get(code);
   const place = [...features.keys()].indexOf(code);
-  return feature === undefined ? null : viewOf(feature, place + 1, at);
+  return feature === undefined ? null : makeFeatureView(feature, place + 1, at);
 }
 
-function viewOf({ terms, counter, pool }: Feature, id: number, at: Instant): FeatureView {
-  return { id, terms, slotsInUse: slotsInUse(pool, at), total: totalAt(counter, at) };
+function makeFeatureView({ terms, counter, pool }: Feature, id: number, at: Instant): FeatureView {
+  return { id, terms, slotsInUse: countSlotsInUse(pool, at), total: totalAt(counter, at) };
 }
 
 export interface RegistrationView extends Readonly<Registration> {
@@ -71,25 +73,25 @@ export interface RegistrationView extends Readonly<Registration> {
 }
 
 /** A stretch of a long list: those that come after this slot, and no more than so many. */
-export interface Stretch {
+export interface PageRange {
   readonly after: number;
   readonly limit: number;
 }
 
-const ALL: Stretch = { after: 0, limit: Infinity };
+const ALL: PageRange = { after: 0, limit: Infinity };
 
 /** Who holds what at this instant, the longest held first. */
 export function viewRegistrations(
   state: State,
   product: string | null,
   at: Instant,
-  { after, limit }: Stretch = ALL,
+  { after, limit }: PageRange = ALL,
 ): RegistrationView[] {
   const found: RegistrationView[] = [];
   for (const { id, terms, pool, features } of state.licenses.values()) {
     if (product !== null && terms.product !== product) continue;
     let left = limit;
-    for (const held of pool.inOrder(after)) {
+    for (const held of pool.inSlotOrder(after)) {
       if (held.end <= at) continue;
       if (left === 0) break;
       left -= 1;
@@ -99,7 +101,7 @@ export function viewRegistrations(
       });
       found.push({
         ...held,
-        borrowedUntil: borrowEndOf(held, at),
+        borrowedUntil: getBorrowEnd(held, at),
         license: id,
         product: terms.product,
         features: using.map(([code]) => code),

@@ -10,11 +10,11 @@ import type { Timekeeping } from "../operations/timekeeping.ts";
 import type { Operations } from "../operations/operations.ts";
 import { log } from "../platform/log.ts";
 import { JSON_TYPE } from "./body.ts";
-import { describe } from "./describe.ts";
-import { faultOf, refused, type AnyFault } from "./faults.ts";
+import { describeRoute } from "./describe-route.ts";
+import { faultOf, refusalReply, type AnyFault } from "./faults.ts";
 import { admit, type Gate } from "./gate.ts";
 import { pathOf } from "./planes.ts";
-import { openapi, OpenapiDocument } from "./openapi.ts";
+import { buildOpenapiDocument, OpenapiDocument } from "./openapi.ts";
 import { access } from "./routes/access.ts";
 import { addConsumption } from "./routes/add-consumption.ts";
 import { addFeatureConsumption } from "./routes/add-feature-consumption.ts";
@@ -24,10 +24,10 @@ import { airgapLicense } from "./routes/airgap-license.ts";
 import { auditMaintenance } from "./routes/audit-maintenance.ts";
 import { auth } from "./routes/auth.ts";
 import { borrow } from "./routes/borrow.ts";
-import { speakingFor, type RouteDeps } from "./routes/deps.ts";
+import { createRequestContext, type RouteDeps } from "./routes/deps.ts";
 import { clock } from "./routes/clock.ts";
 import { move } from "./routes/move.ts";
-import { errands } from "./routes/errands.ts";
+import { maintenance } from "./routes/maintenance.ts";
 import { featureRegister } from "./routes/feature-register.ts";
 import { featureRelease } from "./routes/feature-release.ts";
 import { health } from "./routes/health.ts";
@@ -36,7 +36,7 @@ import { licenseGenerate } from "./routes/license-generate.ts";
 import { licenseUpload } from "./routes/license-upload.ts";
 import { page } from "./routes/page.ts";
 import { qr } from "./routes/qr.ts";
-import { record } from "./routes/record.ts";
+import { auditLog } from "./routes/audit-log.ts";
 import { register } from "./routes/register.ts";
 import { registrationsSlice } from "./routes/registrations-slice.ts";
 import { settings } from "./routes/settings.ts";
@@ -46,8 +46,8 @@ import { trust } from "./routes/trust.ts";
 import { unregister } from "./routes/unregister.ts";
 import { unregisterAll } from "./routes/unregister-all.ts";
 import { usage } from "./routes/usage.ts";
-import type { Served } from "./served.ts";
-import type { Streams } from "./streams.ts";
+import type { RunningServer } from "./running-server.ts";
+import type { StatusStreams } from "./status-streams.ts";
 
 /** What the routes talk to. */
 export interface Services {
@@ -58,18 +58,18 @@ export interface Services {
   readonly identity: Identity;
   readonly timekeeping: Timekeeping;
   readonly access: Access;
-  readonly streams: Streams;
-  readonly record: RecordReading;
-  readonly audit: AuditMaintenance;
+  readonly streams: StatusStreams;
+  readonly auditLog: RecordReading;
+  readonly auditMaintenance: AuditMaintenance;
   /** Empty while no listener is open. */
-  readonly exposures: () => readonly Door[];
+  readonly exposures: () => readonly Exposure[];
   /** Of the TLS listener; null: there is none. */
   readonly certificate: () => CertificateView | null;
   /** Null: nobody serves, the folder is only open for a command. */
-  readonly served: Served | null;
+  readonly runningServer: RunningServer | null;
 }
 
-export interface Door {
+export interface Exposure {
   readonly finding: string;
   readonly remedy: string;
 }
@@ -81,7 +81,7 @@ export interface CertificateView {
 
 /** The whole HTTP side as a value: it never listens, so tests call it as a server would. */
 export function createApp(services: Services, gate: Gate) {
-  const deps: RouteDeps = { ...services, ...speakingFor(gate) };
+  const deps: RouteDeps = { ...services, ...createRequestContext(gate) };
   const app = new Elysia({
     normalize: false,
     // Where the framework begins to look for the path: too late for a server named in three letters
@@ -95,7 +95,7 @@ export function createApp(services: Services, gate: Gate) {
       set.headers["x-request-id"] = nextRequestId();
       admit(gate, request, pathOf(request.url));
     })
-    .onError({ as: "global" }, ({ error, set }) => answer(error, set))
+    .onError({ as: "global" }, ({ error, set }) => replyToError(error, set))
     .use(page())
     .use(health(deps))
     .use(register(deps))
@@ -118,13 +118,13 @@ export function createApp(services: Services, gate: Gate) {
     .use(auth(deps))
     .use(access(deps))
     .use(registrationsSlice(deps))
-    .use(record(deps))
+    .use(auditLog(deps))
     .use(auditMaintenance(deps))
     .use(admin(deps))
     .use(stream(deps))
     .use(usage(deps))
     .use(settings(deps))
-    .use(errands(deps))
+    .use(maintenance(deps))
     .use(qr());
   // Written once: anybody may ask, and writing it takes as long as ten other answers.
   let document: string | null = null;
@@ -132,9 +132,13 @@ export function createApp(services: Services, gate: Gate) {
     "/api/v4/openapi.json",
     ({ set }) => {
       set.headers["content-type"] = JSON_TYPE;
-      return (document ??= JSON.stringify(openapi(app)));
+      return (document ??= JSON.stringify(buildOpenapiDocument(app)));
     },
-    describe({ id: "getOpenapi", summary: "Get this OpenAPI document", reply: OpenapiDocument }),
+    describeRoute({
+      id: "getOpenapi",
+      summary: "Get this OpenAPI document",
+      reply: OpenapiDocument,
+    }),
   );
 }
 
@@ -143,7 +147,7 @@ export type App = ReturnType<typeof createApp>;
 
 const BASIC = 'Basic realm="berth", charset="UTF-8"';
 
-interface Set {
+interface ResponseHead {
   status?: number | string;
   headers: Record<string, string | number | undefined>;
 }
@@ -152,7 +156,7 @@ interface Set {
  * The one place where anything thrown becomes an answer. What is not a fault is a bug: the caller
  * learns that there was one, and only the log learns which.
  */
-function answer(error: unknown, set: Set): object {
+function replyToError(error: unknown, set: ResponseHead): object {
   const fault: AnyFault =
     faultOf(error) ??
     (error instanceof NotFoundError ? { code: "not_found" } : { code: "internal_error" });
@@ -164,8 +168,8 @@ function answer(error: unknown, set: Set): object {
     set.headers["www-authenticate"] = fault.plane === undefined ? BASIC : "Bearer";
   }
   if (fault.code === "too_many_requests") set.headers["retry-after"] = "60";
-  if (fault.code === "audit_budget_exhausted") set.headers["retry-after"] = fault.retryAfter;
-  const body = refused(fault);
+  if (fault.code === "audit_budget_exhausted") set.headers["retry-after"] = fault.retryAfterSeconds;
+  const body = refusalReply(fault);
   set.status = body.status;
   return body;
 }

@@ -24,7 +24,7 @@ interface BodyRules {
 /** What a POST route needs to take a JSON body. */
 export const jsonBody = <S extends TObject>(schema: S, rules: BodyRules = {}) =>
   // The rule goes along with the schema, for the document that is made of it.
-  bodyOf({ ...schema, emptyAllowed: rules.emptyAllowed === true }, async (request, headers) =>
+  routeBody({ ...schema, emptyAllowed: rules.emptyAllowed === true }, async (request, headers) =>
     matchFields(schema, await readObject(request, rules), headers),
   );
 
@@ -40,10 +40,10 @@ const UploadBody = Type.Object(
 
 /** Takes a file of a form, plain text, or JSON; what is in it is for others to judge. */
 export const uploadBody = () =>
-  bodyOf(UploadBody, async (request, replyHeaders) => {
+  routeBody(UploadBody, async (request, replyHeaders) => {
     const declared = request.headers.get("content-type") ?? "";
     const type = declared.toLowerCase();
-    const bytes = await readBytes(request, UPLOAD_BYTES).catch(orRefuse);
+    const bytes = await readBytes(request, UPLOAD_BYTES).catch(refuseUnreadableBody);
     if (type.startsWith("text/plain")) return { license: utf8Text(bytes) };
     if (type.startsWith("multipart/form-data")) {
       return { license: await firstFile(bytes, declared) };
@@ -51,10 +51,10 @@ export const uploadBody = () =>
     if (!isJson(request.headers)) {
       refuse({ code: "unsupported_media_type", takesFiles: true });
     }
-    return matchFields(UploadBody, objectIn(bytes), replyHeaders);
+    return matchFields(UploadBody, parseJsonObject(bytes), replyHeaders);
   });
 
-interface Context {
+interface BodyContext {
   readonly request: Request;
   readonly set: { readonly headers: ReplyHeaders };
   body: unknown;
@@ -64,7 +64,7 @@ interface Context {
  * The schema of a body, and the one that reads it and holds it against that. The framework's own
  * readers take forms and plain text for objects; and it would open every body as a stream first.
  */
-function bodyOf<S extends TObject>(
+function routeBody<S extends TObject>(
   schema: S,
   read: (request: Request, headers: ReplyHeaders) => Promise<object>,
 ) {
@@ -72,13 +72,13 @@ function bodyOf<S extends TObject>(
   return {
     body: schema,
     parse: "none",
-    transform: async (context: Context): Promise<void> => {
+    transform: async (context: BodyContext): Promise<void> => {
       const { request, set } = context;
       ignoreQuery(request, set.headers);
       const body = await read(request, set.headers);
       compiled ??= TypeCompiler.Compile(schema);
       if (!compiled.Check(body)) {
-        refuse(wrongTypes(schema, [...compiled.Errors(body)]));
+        refuse(findWrongTypes(schema, [...compiled.Errors(body)]));
       }
       context.body = body;
     },
@@ -86,7 +86,7 @@ function bodyOf<S extends TObject>(
 }
 
 /** Which fields are wrong, by what each of them may be. */
-function wrongTypes(schema: TObject, errors: readonly ValueError[]): AnyFault {
+function findWrongTypes(schema: TObject, errors: readonly ValueError[]): AnyFault {
   const wrong = [...new Map(errors.map(({ path, value }) => [path.slice(1), value]))];
   const kindOf = ([name, value]: [string, unknown]): "fields" | "numbers" | "booleans" => {
     const tolerates: unknown = schema.properties[name]?.["tolerates"];
@@ -116,19 +116,19 @@ async function firstFile(bytes: Uint8Array<ArrayBuffer>, type: string): Promise<
 
 async function readObject(request: Request, rules: BodyRules): Promise<Record<string, unknown>> {
   const limit = rules.large === true ? UPLOAD_BYTES : BODY_BYTES;
-  const bytes = await readBytes(request, limit).catch(orRefuse);
+  const bytes = await readBytes(request, limit).catch(refuseUnreadableBody);
   if (bytes.length === 0 && rules.emptyAllowed === true) return {};
   if (!isJson(request.headers)) refuse({ code: "unsupported_media_type" });
-  return objectIn(bytes);
+  return parseJsonObject(bytes);
 }
 
-function objectIn(bytes: Uint8Array): Record<string, unknown> {
+function parseJsonObject(bytes: Uint8Array): Record<string, unknown> {
   if (bytes.length === 0) refuse({ code: "invalid_json", isEmpty: true });
   const value = parse(bytes);
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     return refuse({ code: "body_not_object" });
   }
-  if (!isSimple(value)) refuse({ code: "too_complex" });
+  if (!isWithinComplexityLimits(value)) refuse({ code: "too_complex" });
   return value as Record<string, unknown>;
 }
 
@@ -161,7 +161,7 @@ async function readBytes(request: Request, limit: number): Promise<Uint8Array<Ar
 }
 
 /** A body that does not come to its end is the caller's doing, not a bug of ours. */
-function orRefuse(error: unknown): never {
+function refuseUnreadableBody(error: unknown): never {
   throw faultOf(error) === null ? new Refusal({ code: "invalid_json" }) : error;
 }
 
@@ -202,7 +202,7 @@ const utf8Text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 /**
  * At most 8 levels and 64 keys, told without recursion: the nesting is the attacker's to choose.
  */
-function isSimple(value: object): boolean {
+function isWithinComplexityLimits(value: object): boolean {
   let level: object[] = [value];
   let keys = 0;
   for (let depth = 1; level.length > 0; depth += 1) {

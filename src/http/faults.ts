@@ -7,12 +7,13 @@ import type { AuditFault } from "../operations/audit-maintenance.ts";
 import type { DamagedRecord } from "../operations/record-reading.ts";
 import type { StorageFault } from "../operations/operations.ts";
 import type { FramesRefused, TextTooLong } from "../operations/qr-codes.ts";
-import { FAULTS, type Row } from "./fault-words.ts";
+import type { FaultMessage } from "./fault-message-parts.ts";
+import { FAULT_MESSAGES } from "./fault-messages.ts";
 import type { Plane } from "./planes.ts";
-import type { ErrandFault } from "./served.ts";
+import type { MaintenanceFault } from "./running-server.ts";
 
 /** Every way a request itself can be wrong, before any rule is asked. */
-export type WireFault =
+export type RequestFault =
   | { readonly code: "invalid_json"; readonly isEmpty?: true }
   | { readonly code: "body_not_object" }
   | { readonly code: "unsupported_media_type"; readonly takesFiles?: true }
@@ -25,7 +26,7 @@ export type WireFault =
       readonly numbers?: readonly string[];
       readonly booleans?: readonly string[];
     }
-  | { readonly code: "invalid_number"; readonly field: string; readonly most: number }
+  | { readonly code: "invalid_number"; readonly field: string; readonly limit: number }
   | { readonly code: "invalid_boolean"; readonly field: string }
   | { readonly code: "invalid_timestamp"; readonly field: string }
   | { readonly code: "invalid_characters"; readonly field: string }
@@ -54,15 +55,15 @@ export type AnyFault =
   | CodeRefused
   | FramesRefused
   | TextTooLong
-  | ErrandFault
+  | MaintenanceFault
   | Exclude<AccessFault, { readonly code: "unauthorized" | "too_many_requests" }>
-  | WireFault;
-export type Code = AnyFault["code"];
+  | RequestFault;
+export type FaultCode = AnyFault["code"];
 
 /** What every refusal looks like, on every path. */
-export interface Refused {
+export interface RefusalReply {
   readonly status: number;
-  readonly code: Code;
+  readonly code: FaultCode;
   readonly message: string;
 }
 
@@ -90,9 +91,9 @@ export function unwrap<T>(result: Result<T, AnyFault>): T {
 export const faultOf = (error: unknown): AnyFault | null =>
   error instanceof Refusal ? error.fault : null;
 
-export function refused(fault: AnyFault): Refused {
-  const row = FAULTS[fault.code] as Row<Code>;
-  return { status: row.status, code: fault.code, message: row.say(fault) };
+export function refusalReply(fault: AnyFault): RefusalReply {
+  const row = FAULT_MESSAGES[fault.code] as FaultMessage<FaultCode>;
+  return { status: row.status, code: fault.code, message: row.message(fault) };
 }
 
-export const statusOf = (code: Code): number => FAULTS[code].status;
+export const httpStatusOf = (code: FaultCode): number => FAULT_MESSAGES[code].status;

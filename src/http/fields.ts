@@ -1,8 +1,8 @@
 import { Type, type TObject } from "@sinclair/typebox";
-import { UNSEEN, UNSEEN_IN_TEXT } from "../domain/names.ts";
+import { INVISIBLE, INVISIBLE_IN_TEXT } from "../domain/invisible-characters.ts";
 import type { Instant } from "../domain/time.ts";
 import { refuse } from "./faults.ts";
-import { nameIgnored, type ReplyHeaders } from "./ignored-fields.ts";
+import { addIgnoredFieldsHeader, type ReplyHeaders } from "./ignored-fields.ts";
 import { parseTimestamp, ZERO_TIME } from "./timestamps.ts";
 
 const IDENTIFIER_BYTES = 256;
@@ -11,7 +11,7 @@ const CODE_BYTES = 64 * 1024;
 const SECRET_BYTES = 4 * 1024;
 
 /** For readers of the document, and for those who read a request. */
-interface Notes {
+interface FieldOptions {
   readonly tolerates?: "integer" | "boolean";
   /** The most it may have, in UTF-8. */
   readonly bytes?: number;
@@ -23,7 +23,7 @@ interface Notes {
  * The contract's fields: every one is a string and optional by shape. Which are needed, and what
  * their text must look like, is read here; a few may also arrive as JSON numbers or booleans.
  */
-export const field = (description: string, notes: Notes = {}) =>
+export const field = (description: string, notes: FieldOptions = {}) =>
   Type.Optional(Type.String({ description, ...notes }));
 
 const name = (description: string) => field(description, { bytes: IDENTIFIER_BYTES });
@@ -141,7 +141,7 @@ export function matchFields(
     matched[name] = asText(schema, name, raw[variant]);
   }
   if (known.size < keys.length) {
-    nameIgnored(
+    addIgnoredFieldsHeader(
       headers,
       keys.filter((key) => !known.has(key)),
     );
@@ -158,21 +158,21 @@ function asText(schema: TObject, name: string, value: unknown): unknown {
 }
 
 /** An opaque name in NFC; "" when absent. */
-export function text(name: string, value: string | undefined): string {
+export function readText(name: string, value: string | undefined): string {
   if (value === undefined || value === "") return "";
-  return checked(name, value, IDENTIFIER_BYTES, UNSEEN);
+  return checkText(name, value, IDENTIFIER_BYTES, INVISIBLE);
 }
 
 /** A name that must be there to be used: empty is absent. */
-export function identifier(name: string, value: string | undefined): string | null {
-  return text(name, value) || null;
+export function readIdentifier(name: string, value: string | undefined): string | null {
+  return readText(name, value) || null;
 }
 
-export function freeText(name: string, value: string | undefined): string {
-  return value === undefined ? "" : checked(name, value, INFO_BYTES, UNSEEN_IN_TEXT);
+export function readFreeText(name: string, value: string | undefined): string {
+  return value === undefined ? "" : checkText(name, value, INFO_BYTES, INVISIBLE_IN_TEXT);
 }
 
-function checked(field: string, value: string, bytes: number, unseen: RegExp): string {
+function checkText(field: string, value: string, bytes: number, unseen: RegExp): string {
   if (!value.isWellFormed() || unseen.test(value)) refuse({ code: "invalid_characters", field });
   const composed = value.normalize("NFC");
   if (composed.length > bytes || Buffer.byteLength(composed) > bytes) {
@@ -185,39 +185,39 @@ const NUMBER = /^(?:0|-?[1-9]\d{0,12})$/;
 const LARGEST = 1_000_000_000_000;
 
 /** Null when absent or empty. */
-function integer(field: string, value: string | undefined): number | null {
+function readInteger(field: string, value: string | undefined): number | null {
   if (value === undefined || value === "") return null;
   const number = NUMBER.test(value) ? Number(value) : Number.NaN;
-  if (!(Math.abs(number) <= LARGEST)) refuse({ code: "invalid_number", field, most: LARGEST });
+  if (!(Math.abs(number) <= LARGEST)) refuse({ code: "invalid_number", field, limit: LARGEST });
   return number;
 }
 
 /** License ids are larger than counts: any whole number that JSON can carry exactly. */
-export function licenseId(value: string | undefined): number | null {
+export function readLicenseId(value: string | undefined): number | null {
   if (value === undefined || value === "") return null;
   const number = /^(?:0|[1-9]\d{0,15})$/.test(value) ? Number(value) : Number.NaN;
   if (!Number.isSafeInteger(number)) {
-    refuse({ code: "invalid_number", field: "license_id", most: Number.MAX_SAFE_INTEGER });
+    refuse({ code: "invalid_number", field: "license_id", limit: Number.MAX_SAFE_INTEGER });
   }
   return number;
 }
 
 /** Empty is a count that is not one; absent is 1. */
-export function consumptions(value: string | undefined): number {
+export function readConsumptions(value: string | undefined): number {
   if (value === undefined) return 1;
   return (
-    integer("consumptions", value) ??
-    refuse({ code: "invalid_number", field: "consumptions", most: LARGEST })
+    readInteger("consumptions", value) ??
+    refuse({ code: "invalid_number", field: "consumptions", limit: LARGEST })
   );
 }
 
 /** Negative or empty is "not given". */
-export function maxOverages(value: string | undefined): number | null {
-  const number = integer("max_overages", value);
+export function readMaxOverages(value: string | undefined): number | null {
+  const number = readInteger("max_overages", value);
   return number === null || number < 0 ? null : number;
 }
 
-export function boolean(field: string, value: string | undefined): boolean | null {
+export function readBoolean(field: string, value: string | undefined): boolean | null {
   switch (value?.toLowerCase()) {
     case undefined:
     case "":
@@ -234,31 +234,31 @@ export function boolean(field: string, value: string | undefined): boolean | nul
 }
 
 /** Null when absent, empty or the zero time. */
-export function timestamp(field: string, value: string | undefined): Instant | null {
+export function readTimestamp(field: string, value: string | undefined): Instant | null {
   if (value === undefined || value === "") return null;
   const at = parseTimestamp(value) ?? refuse({ code: "invalid_timestamp", field });
   return at === ZERO_TIME ? null : at;
 }
 
 /** A code or a document: white space in it means nothing. Null when absent or empty. */
-export function code(
+export function readCode(
   field: string,
   value: string | undefined,
   bytes: number = CODE_BYTES,
 ): string | null {
-  const text = (value ?? "").trim();
-  if (text === "") return null;
-  return checked(field, text, bytes, UNSEEN_IN_TEXT);
+  const trimmed = (value ?? "").trim();
+  if (trimmed === "") return null;
+  return checkText(field, trimmed, bytes, INVISIBLE_IN_TEXT);
 }
 
 /** Null when absent or empty. */
-export function secret(field: string, value: string | undefined): string | null {
+export function readSecret(field: string, value: string | undefined): string | null {
   if (value === undefined || value === "") return null;
-  return checked(field, value, SECRET_BYTES, UNSEEN);
+  return checkText(field, value, SECRET_BYTES, INVISIBLE);
 }
 
 /** The application's own, for its lease; null when the header is not there. */
-export function nonce(request: Request): string | null {
+export function readNonce(request: Request): string | null {
   const value = request.headers.get("x-nonce");
   if (value !== null && !/^[A-Za-z0-9._~-]{16,128}$/.test(value)) {
     const expected = "16 to 128 letters, digits, dots, dashes, underscores or tildes";
@@ -268,7 +268,7 @@ export function nonce(request: Request): string | null {
 }
 
 /** 1 to 64 visible ASCII characters; null when the header is not there. */
-export function idempotencyKey(request: Request): string | null {
+export function readIdempotencyKey(request: Request): string | null {
   const key = request.headers.get("idempotency-key");
   if (key !== null && !/^[!-~]{1,64}$/.test(key)) {
     const expected = "1 to 64 visible ASCII characters";

@@ -11,7 +11,7 @@ export interface Gate {
   /** The socket's peer; null when it cannot be told. */
   readonly peerOf: (request: Request) => string | null;
   /** The unix socket: guarded by its file mode, so whoever speaks through it is an operator. */
-  readonly trusted: boolean;
+  readonly isTrusted: boolean;
   readonly isTls: boolean;
   readonly isClient: (address: string) => boolean;
   /** Networks that may try to administer. */
@@ -22,7 +22,7 @@ export interface Gate {
   /** Credentials of other machines are taken over plain HTTP too: the operator said so. */
   readonly allowPlain: boolean;
   /** Names this server goes by, besides addresses and localhost. */
-  readonly names: readonly string[];
+  readonly serverNames: readonly string[];
   /** Until what comes back is called, silence does not close the request's connection. */
   readonly keepOpen: (request: Request) => () => void;
   readonly access: Pick<Access, "identify" | "isClaimed">;
@@ -31,14 +31,14 @@ export interface Gate {
 /** For whoever can open the appliance's socket, or its folder itself. */
 export const socketGate: Gate = {
   peerOf: () => null,
-  trusted: true,
+  isTrusted: true,
   isTls: false,
   isClient: () => true,
   isAdmin: () => true,
   clientAuth: "open",
   adminOpen: true,
   allowPlain: true,
-  names: [],
+  serverNames: [],
   keepOpen: () => () => {},
   access: { identify: () => null, isClaimed: () => false },
 };
@@ -58,16 +58,16 @@ export interface Caller {
  * and may a credential travel this way.
  */
 export function admit(gate: Gate, request: Request, path: string): void {
-  const peer = gate.trusted ? SOCKET_PEER : normalAddress(gate.peerOf(request) ?? "");
+  const peer = gate.isTrusted ? SOCKET_PEER : normalAddress(gate.peerOf(request) ?? "");
   const caller: Caller = { peer: peer ?? "unknown", actor: null, plane: null };
   callers.set(request, caller);
   const plane = (caller.plane = planeOf(request.method, path));
-  if (gate.trusted) return;
+  if (gate.isTrusted) return;
   const { headers } = request;
-  const shown = credentialIn(gate, headers, plane);
+  const shown = readCredential(gate, headers, plane);
   checkHost(gate, headers, plane, shown instanceof Object);
   if (isCrossSite(gate, headers, path)) refuse({ code: "cross_site" });
-  if (peer === null || !isNear(gate, plane, peer)) {
+  if (peer === null || !isNetworkAllowed(gate, plane, peer)) {
     return refuse({ code: "forbidden", reason: "network" });
   }
   // Asked only where it matters: it looks through all headers.
@@ -82,7 +82,7 @@ export function admit(gate: Gate, request: Request, path: string): void {
 }
 
 /** Would it be let in now? What lasts is judged again while it does. */
-export function stillAdmits(gate: Gate, request: Request, path: string): boolean {
+export function isStillAdmitted(gate: Gate, request: Request, path: string): boolean {
   try {
     admit(gate, request, path);
     return true;
@@ -99,7 +99,7 @@ function planeOf(method: string, path: string): Plane {
 }
 
 /** The machine itself may always try to administer, and whoever may try may log in for it. */
-function isNear({ isClient, isAdmin }: Gate, plane: Plane, peer: string): boolean {
+function isNetworkAllowed({ isClient, isAdmin }: Gate, plane: Plane, peer: string): boolean {
   const mayAdminister = (): boolean => isLoopback(peer) || isAdmin(peer);
   if (plane === "admin") return mayAdminister();
   return isClient(peer) || (plane === "login" && mayAdminister());
@@ -113,7 +113,7 @@ export const callerOf = (request: Request): Caller | null => callers.get(request
 const BEARER = /^Bearer +([A-Za-z0-9._~+/=-]{1,512})$/i;
 
 /** Null: none was shown, or none is asked for here. */
-function credentialIn(
+function readCredential(
   { access, clientAuth }: Gate,
   headers: Headers,
   plane: Plane,
@@ -150,7 +150,12 @@ const HOST = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_.])?))(?::\
  * Applications may use any DNS alias. A browser and an administrator may not: a foreign name that
  * leads here is how a web page reaches a server it has no business with.
  */
-function checkHost({ names }: Gate, headers: Headers, plane: Plane, hasCredential: boolean): void {
+function checkHost(
+  { serverNames: names }: Gate,
+  headers: Headers,
+  plane: Plane,
+  hasCredential: boolean,
+): void {
   const [whole, bracketed, plain = ""] = HOST.exec(headers.get("host") ?? "") ?? [];
   if (whole === undefined || (bracketed !== undefined && normalAddress(bracketed) === null)) {
     return refuse({ code: "wrong_host" });

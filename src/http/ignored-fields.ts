@@ -8,7 +8,7 @@ const NAME = /^[A-Za-z0-9_.-]{1,64}$/;
 const MOST = 8;
 
 /** Unknown fields are ignored; the reply names them, so that a misspelt one is noticed. */
-export function nameIgnored(headers: ReplyHeaders, names: Iterable<string>): void {
+export function addIgnoredFieldsHeader(headers: ReplyHeaders, names: Iterable<string>): void {
   const before = headers[HEADER];
   const named = new Set(typeof before === "string" ? before.split(", ") : []);
   for (const name of names) {
@@ -19,7 +19,7 @@ export function nameIgnored(headers: ReplyHeaders, names: Iterable<string>): voi
 }
 
 /** For the OpenAPI document. */
-export const IGNORED_FIELDS = {
+export const IGNORED_FIELDS_HEADER = {
   "X-Ignored-Fields": {
     description:
       "Names of unknown fields and query parameters that were ignored: at most 8, separated by " +

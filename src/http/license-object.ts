@@ -5,7 +5,7 @@ import type { FeatureView, LicenseView } from "../domain/views.ts";
 import { rfc3339OrNull } from "./timestamps.ts";
 
 /** What the caller holds of a license, where it is a caller's own answer. */
-export interface Held {
+export interface CallerSlot {
   readonly borrowedUntil: Instant | null;
 }
 
@@ -104,7 +104,10 @@ export const LicenseObject = Type.Object(
 );
 
 /** The license as clients of this API know it: every field, always, null where there is nothing. */
-export function licenseObject(view: LicenseView, held: Held | null): typeof LicenseObject.static {
+export function licenseObject(
+  view: LicenseView,
+  held: CallerSlot | null,
+): typeof LicenseObject.static {
   const { terms } = view;
   return {
     id: view.id,
@@ -138,7 +141,7 @@ export function licenseObject(view: LicenseView, held: Held | null): typeof Lice
     transfer_count: null,
     prevent_vm: false,
     max_consumptions: terms.consumption?.max ?? null,
-    ...consumption(terms.consumption, view.total),
+    ...consumptionReplyFields(terms.consumption, view.total),
     is_air_gapped: view.grant.policyId !== null,
     policy_id: view.grant.policyId,
     product_features: view.features.map(featureObject),
@@ -161,14 +164,14 @@ export function featureObject(view: FeatureView): typeof FeatureObject.static {
     floating_timeout: terms.floating?.timeoutMinutes ?? null,
     floating_in_use_devices: slotsInUse,
     max_consumption: terms.consumption?.max ?? null,
-    ...consumption(terms.consumption, total),
+    ...consumptionReplyFields(terms.consumption, total),
   };
 }
 
 type FeatureType = (typeof FeatureObject.static)["feature_type"];
 
 /** The fields that licenses, features and the replies to counting share. */
-export function consumption(terms: FeatureTerms["consumption"], total: number) {
+export function consumptionReplyFields(terms: FeatureTerms["consumption"], total: number) {
   const { overages, negative, period }: ConsumptionTerms = terms ?? NOT_COUNTING;
   return {
     total_consumptions: total,

@@ -1,9 +1,13 @@
 import { Type, type TObject } from "@sinclair/typebox";
 import type { AnyElysia } from "elysia";
 import { version } from "../platform/version.ts";
-import type { Detail, Reply } from "./describe.ts";
-import { IGNORED_FIELDS } from "./ignored-fields.ts";
-import { refusalsOf, sharedRefusals, type Route } from "./openapi-refusals.ts";
+import type { RouteDetail, SuccessReply } from "./describe-route.ts";
+import { IGNORED_FIELDS_HEADER } from "./ignored-fields.ts";
+import {
+  refusalResponsesOf,
+  sharedRefusalResponses,
+  type DocumentedRoute,
+} from "./openapi-refusals.ts";
 import { SchemaWriter } from "./openapi-schema.ts";
 import { routes, type Method, type Plane } from "./planes.ts";
 
@@ -28,13 +32,13 @@ const TAGS = [
  * The OpenAPI document, made of the very schemas that validate and of nothing else. Its version is
  * 3.0: generators that know 3.1 know it as well, and others know no other way to say nullable.
  */
-export function openapi(app: AnyElysia): object {
+export function buildOpenapiDocument(app: AnyElysia): object {
   const schemas = new SchemaWriter();
   const paths: Record<string, Record<string, object>> = {};
-  for (const route of shownRoutes(app).toSorted((a, b) => rank(a) - rank(b))) {
+  for (const route of documentedRoutes(app).toSorted((a, b) => rank(a) - rank(b))) {
     (paths[route.path] ??= {})[route.method.toLowerCase()] = operation(route, schemas);
   }
-  schemas.write(Refused);
+  schemas.write(RefusalSchema);
   return {
     openapi: "3.0.3",
     info: {
@@ -52,7 +56,7 @@ export function openapi(app: AnyElysia): object {
     paths,
     components: {
       schemas: schemas.components(),
-      responses: sharedRefusals(),
+      responses: sharedRefusalResponses(),
       securitySchemes: {
         bearer: {
           type: "http",
@@ -69,22 +73,22 @@ export function openapi(app: AnyElysia): object {
   };
 }
 
-function shownRoutes(app: AnyElysia): Route[] {
+function documentedRoutes(app: AnyElysia): DocumentedRoute[] {
   return app.routes.flatMap(({ method, path, hooks }) => {
     const plane = routes.get(path)?.[method as Method];
-    const { detail = {}, body } = hooks as { detail?: Detail; body?: TObject };
+    const { detail = {}, body } = hooks as { detail?: RouteDetail; body?: TObject };
     if (plane === undefined || detail.hide === true) return [];
     return { path, method: method as Method, plane, detail, body };
   });
 }
 
 /** The contract first, in its order; the rest as the routes come. */
-function rank({ method, path }: Route): number {
+function rank({ method, path }: DocumentedRoute): number {
   const place = CONTRACT.indexOf(`${method} ${path}`);
   return place < 0 ? CONTRACT.length : place;
 }
 
-function tagOf(route: Route): string {
+function tagOf(route: DocumentedRoute): string {
   if (rank(route) < CONTRACT.length) return "contract";
   return route.path.startsWith("/api/admin/") ? "administration" : "companions";
 }
@@ -97,9 +101,17 @@ const SECURITY: Readonly<Record<Plane, readonly object[]>> = {
   admin: [{ bearer: [] }],
 };
 
-function operation(route: Route, schemas: SchemaWriter): object {
+function operation(route: DocumentedRoute, schemas: SchemaWriter): object {
   const { plane, detail, body } = route;
-  const { id, summary, description, query, needs = [], destroys, responses } = detail;
+  const {
+    id,
+    summary,
+    description,
+    query,
+    requiredFields: needs = [],
+    destructiveEffect: destroys,
+    responses,
+  } = detail;
   const parameters = [
     ...Object.entries(query?.properties ?? {}).map(([name, schema]) => ({
       name,
@@ -110,7 +122,7 @@ function operation(route: Route, schemas: SchemaWriter): object {
       example: query?.["examples"]?.[0]?.[name],
     })),
     ...(detail.idempotent === true ? [IDEMPOTENCY_KEY] : []),
-    ...(detail.leased === true ? [NONCE] : []),
+    ...(detail.hasLease === true ? [NONCE] : []),
   ];
   return {
     operationId: id,
@@ -125,9 +137,9 @@ function operation(route: Route, schemas: SchemaWriter): object {
     responses: {
       200: responses?.[200] && {
         ...reply(responses[200], schemas),
-        ...(hasInput(route) && { headers: IGNORED_FIELDS }),
+        ...(hasInput(route) && { headers: IGNORED_FIELDS_HEADER }),
       },
-      ...refusalsOf(route),
+      ...refusalResponsesOf(route),
       default: { $ref: "#/components/responses/AnyRefusal" },
     },
   };
@@ -136,21 +148,25 @@ function operation(route: Route, schemas: SchemaWriter): object {
 /** Of a call without fields a client has nothing to write; an empty body is the same as none. */
 const hasFields = ({ properties }: TObject): boolean => Object.keys(properties).length > 0;
 
-const hasInput = ({ body, detail }: Route): boolean => Boolean(body ?? detail.query);
+const hasInput = ({ body, detail }: DocumentedRoute): boolean => Boolean(body ?? detail.query);
 
-const requestBody = ({ detail }: Route, body: TObject, schemas: SchemaWriter): object => ({
+const requestBody = (
+  { detail }: DocumentedRoute,
+  body: TObject,
+  schemas: SchemaWriter,
+): object => ({
   ...(body["emptyAllowed"] !== true && { required: true }),
   ...(detail.upload === true && { "x-also-accepts": ALSO_ACCEPTED }),
   content: {
     "application/json": {
-      schema: schemas.write(withNeeds(body, detail.needs ?? [])),
+      schema: schemas.write(markRequiredFields(body, detail.requiredFields ?? [])),
       example: body["examples"]?.[0],
     },
   },
 });
 
 /** The contract's fields as optional strings; what more is understood is told in prose. */
-const withNeeds = (body: TObject, needs: readonly string[]): TObject => ({
+const markRequiredFields = (body: TObject, needs: readonly string[]): TObject => ({
   ...body,
   properties: Object.fromEntries(
     Object.entries(body.properties).map(([name, schema]) => [
@@ -160,7 +176,7 @@ const withNeeds = (body: TObject, needs: readonly string[]): TObject => ({
   ),
 });
 
-const reply = ({ description, content }: Reply, schemas: SchemaWriter): object => ({
+const reply = ({ description, content }: SuccessReply, schemas: SchemaWriter): object => ({
   description,
   ...(content && {
     content: Object.fromEntries(
@@ -196,7 +212,7 @@ const IDEMPOTENCY_KEY = {
   schema: { type: "string", pattern: "^[!-~]{1,64}$" },
 };
 
-const Refused = Type.Object(
+const RefusalSchema = Type.Object(
   {
     status: Type.Integer({ description: "The HTTP status code." }),
     code: Type.String({ description: "A stable code for programs." }),

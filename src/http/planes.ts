@@ -7,9 +7,9 @@ export type Plane = "open" | "client" | "login" | "admin";
 
 export type Method = "GET" | "POST" | "HEAD";
 
-type Route = Readonly<Partial<Record<Method, Plane>>>;
+type PlaneByMethod = Readonly<Partial<Record<Method, Plane>>>;
 
-const ROUTES: Readonly<Record<string, Route>> = {
+const ROUTES: Readonly<Record<string, PlaneByMethod>> = {
   "/": { GET: "open", HEAD: "open" },
   "/api/v4/health": { GET: "open", HEAD: "open" },
   "/api/v4/openapi.json": { GET: "open" },
@@ -77,7 +77,7 @@ const ROUTES: Readonly<Record<string, Route>> = {
   "/api/admin/v1/qr/join": { POST: "admin" },
 };
 
-export const routes: ReadonlyMap<string, Route> = new Map(Object.entries(ROUTES));
+export const routes: ReadonlyMap<string, PlaneByMethod> = new Map(Object.entries(ROUTES));
 
 /** The only pages, and what they are made of: a link to them is an ordinary way in. */
 const PAGES = new Set([
@@ -103,5 +103,5 @@ export function pathOf(url: string): string {
 }
 
 /** Whether a request on the admin plane changes anything; some do by GET: the contract has it. */
-export const isAct = (method: string, path: string): boolean =>
+export const isStateChangingRequest = (method: string, path: string): boolean =>
   method === "POST" || path === "/api/v4/setKeys" || path.endsWith("/all");

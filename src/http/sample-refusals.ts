@@ -1,42 +1,42 @@
 import type { Instant } from "../domain/time.ts";
-import type { Refusing } from "./describe.ts";
-import { refused, type AnyFault, type Code, type Refused } from "./faults.ts";
+import type { DocumentedRefusal } from "./describe-route.ts";
+import { refusalReply, type AnyFault, type FaultCode, type RefusalReply } from "./faults.ts";
 import type { Plane } from "./planes.ts";
 
-const SOME_TIME = Date.UTC(2027, 0, 31, 18) as Instant;
+const SAMPLE_TIME = Date.UTC(2027, 0, 31, 18) as Instant;
 
 /** A fact for everything that a sentence may mention. */
-const FACTS = {
+const SAMPLE_FACTS = {
   allow: ["POST"],
   allowed: false,
-  at: SOME_TIME,
+  at: SAMPLE_TIME,
   bytes: 65_536,
-  end: SOME_TIME,
+  end: SAMPLE_TIME,
   field: "consumptions",
   fields: ["product"],
   file: "2026-03.jsonl",
-  latest: SOME_TIME,
+  latest: SAMPLE_TIME,
   line: 42,
   mib: 64,
   left: 3,
   licenses: 2,
-  most: 1_000_000_000_000,
-  nextFree: SOME_TIME,
+  limit: 1_000_000_000_000,
+  nextFree: SAMPLE_TIME,
   reason: "the disk is full",
   retryAfter: 2,
   row: 2,
   serial: 4,
   slots: 5,
-  start: SOME_TIME,
+  start: SAMPLE_TIME,
   total: 7,
   what: "license",
-  who: "user",
+  scope: "user",
 };
 
 /** Where one word means different things to different sentences. */
-const OWN: Partial<Record<Code, object>> = {
-  early_return_not_allowed: { until: SOME_TIME },
-  leased_elsewhere: { until: SOME_TIME, canReturn: true },
+const SAMPLE_FACTS_BY_CODE: Partial<Record<FaultCode, object>> = {
+  early_return_not_allowed: { until: SAMPLE_TIME },
+  leased_elsewhere: { until: SAMPLE_TIME, canReturn: true },
   forbidden: { reason: "network" },
   invalid_qr_frames: { reason: "code 2 of 3 is missing" },
   invalid_license_file: { reason: "is not a signed document" },
@@ -46,25 +46,28 @@ const OWN: Partial<Record<Code, object>> = {
   invalid_characters: { field: "user" },
 };
 
-export interface Asked {
+export interface RefusalContext {
   readonly plane: Plane;
-  readonly needs: readonly string[];
+  readonly requiredFields: readonly string[];
 }
 
 /** What such a refusal may look like: the very sentence, with made-up facts where it has none. */
-export function sampleRefusal(one: Refusing, { plane, needs }: Asked): Refused {
-  if (typeof one !== "string") return refused(one);
+export function sampleRefusal(
+  one: DocumentedRefusal,
+  { plane, requiredFields: needs }: RefusalContext,
+): RefusalReply {
+  if (typeof one !== "string") return refusalReply(one);
   const facts = {
-    ...FACTS,
+    ...SAMPLE_FACTS,
     ...(needs.length > 0 && { fields: needs }),
     ...(plane !== "login" && { plane }),
-    ...OWN[one],
+    ...SAMPLE_FACTS_BY_CODE[one],
   };
-  return refused({ ...facts, code: one } as AnyFault);
+  return refusalReply({ ...facts, code: one } as AnyFault);
 }
 
 /** What any request can get, whatever it asks for. */
-export const COMMON: readonly Refusing[] = [
+export const COMMON_REFUSALS: readonly DocumentedRefusal[] = [
   "invalid_json",
   "body_not_object",
   "invalid_type",

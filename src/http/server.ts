@@ -2,25 +2,25 @@ import { chmodSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
 import { createApp, type Services } from "./app.ts";
 import { socketGate, type Gate } from "./gate.ts";
-import { watched, type LogMode } from "./watch.ts";
+import { withAccessLog, type LogMode } from "./access-log.ts";
 
-export interface Listening {
+export interface Listener {
   /** Where clients reach it, as a URL; for the socket, its path. */
   readonly address: string;
   readonly stop: () => Promise<void>;
 }
 
 /** Who may do what, on every listener but the socket. */
-export type Policy = Pick<
+export type AccessPolicy = Pick<
   Gate,
   "isClient" | "isAdmin" | "clientAuth" | "adminOpen" | "allowPlain"
-> & { readonly names: readonly string[]; readonly log: LogMode };
+> & { readonly serverNames: readonly string[]; readonly logMode: LogMode };
 
 export interface ListenOptions {
   readonly services: Services;
   readonly host: string;
   readonly port: number;
-  readonly policy: Policy;
+  readonly policy: AccessPolicy;
 }
 
 /**
@@ -31,10 +31,10 @@ const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 const DRAIN = 5_000;
 export const IDLE_SECONDS = 60;
 
-export function listen({ services, host, port, policy }: ListenOptions): Listening {
-  const { handler, endStreams } = handle(services, policy, false);
+export function listen({ services, host, port, policy }: ListenOptions): Listener {
+  const { handler, endStreams } = createHandler(services, policy, false);
   const server = Bun.serve({
-    ...LIMITS,
+    ...SERVER_LIMITS,
     hostname: host,
     port,
     // Shared ports are how two servers come to lend the same slots without ever noticing.
@@ -50,60 +50,60 @@ export function listen({ services, host, port, policy }: ListenOptions): Listeni
   };
 }
 
-export const LIMITS = { maxRequestBodySize: NO_LIMIT, idleTimeout: IDLE_SECONDS };
+export const SERVER_LIMITS = { maxRequestBodySize: NO_LIMIT, idleTimeout: IDLE_SECONDS };
 
-type Listener = Pick<Bun.Server<unknown>, "requestIP" | "timeout">;
+type RequestServer = Pick<Bun.Server<unknown>, "requestIP" | "timeout">;
 
-export type Handler = (request: Request, server: Listener) => Response | Promise<Response>;
+export type Handler = (request: Request, server: RequestServer) => Response | Promise<Response>;
 
-interface Arrival {
+interface ReceivedRequest {
   readonly peer: string | undefined;
-  readonly asked: Request;
-  readonly server: Listener;
+  readonly originalRequest: Request;
+  readonly server: RequestServer;
 }
 
-export interface Handling {
+export interface ListenerHandler {
   readonly handler: Handler;
   /** Of those who watch through this listener. */
   readonly endStreams: () => void;
 }
 
-export function handle(
+export function createHandler(
   services: Services,
-  { names, log, ...policy }: Policy,
+  { serverNames: names, logMode: log, ...policy }: AccessPolicy,
   isTls: boolean,
-): Handling {
-  const arrivals = new WeakMap<Request, Arrival>();
+): ListenerHandler {
+  const arrivals = new WeakMap<Request, ReceivedRequest>();
   const gate: Gate = {
     ...policy,
     peerOf: (request) => arrivals.get(request)?.peer ?? null,
     keepOpen(request) {
-      const { asked, server } = arrivals.get(request) ?? {};
+      const { originalRequest: asked, server } = arrivals.get(request) ?? {};
       if (asked === undefined) return () => {};
       server?.timeout(asked, 0);
       return () => server?.timeout(asked, IDLE_SECONDS);
     },
-    trusted: false,
+    isTrusted: false,
     isTls,
-    names: [...ownNames(), ...names],
+    serverNames: [...hostNames(), ...names],
     access: services.access,
   };
   const app = createApp(services, gate);
-  const fetch = watched((request) => app.fetch(request), log);
+  const fetch = withAccessLog((request) => app.fetch(request), log);
   const handler: Handler = (asked, server) => {
     const peer = server.requestIP(asked)?.address;
-    const request = isTls ? spelledOut(asked) : asked;
-    arrivals.set(request, { peer, asked, server });
+    const request = isTls ? withLongHostName(asked) : asked;
+    arrivals.set(request, { peer, originalRequest: asked, server });
     return fetch(request);
   };
-  return { handler, endStreams: () => services.streams.end(gate) };
+  return { handler, endStreams: () => services.streams.endStreamsOf(gate) };
 }
 
 /** Where the framework begins to look for the path behind https. */
 const PATH_FROM = 11;
 
 /** A server named in one or two letters, on port 443: its paths begin before that. */
-function spelledOut(request: Request): Request {
+function withLongHostName(request: Request): Request {
   const start = request.url.indexOf("/", "https://".length);
   if (start >= PATH_FROM) return request;
   return new Request(`https://localhost${request.url.slice(start)}`, request);
@@ -119,10 +119,13 @@ const NEVER_IDLE: object = { idleTimeout: 0 };
  * For the command line on the same machine. Called with the folder's lock held: a socket there is
  * stale.
  */
-export function listenOnSocket(services: Services, path: string, log: LogMode): Listening {
+export function listenOnSocket(services: Services, path: string, log: LogMode): Listener {
   // Made when somebody speaks: most starts are not followed by a command.
   let app: ReturnType<typeof createApp> | null = null;
-  const fetch = watched((request) => (app ??= createApp(services, socketGate)).fetch(request), log);
+  const fetch = withAccessLog(
+    (request) => (app ??= createApp(services, socketGate)).fetch(request),
+    log,
+  );
   rmSync(path, { force: true });
   const server = Bun.serve({
     ...NEVER_IDLE,
@@ -134,7 +137,7 @@ export function listenOnSocket(services: Services, path: string, log: LogMode): 
   return {
     address: path,
     stop: async () => {
-      services.streams.end(socketGate);
+      services.streams.endStreamsOf(socketGate);
       await drain(server);
       rmSync(path, { force: true });
     },
@@ -142,12 +145,12 @@ export function listenOnSocket(services: Services, path: string, log: LogMode): 
 }
 
 /** Takes an address and gives it back: can it be had? */
-export function probe(host: string, port: number): Listening {
-  const server = Bun.serve({ hostname: host, port, reusePort: false, fetch: notYet });
+export function probeAddress(host: string, port: number): Listener {
+  const server = Bun.serve({ hostname: host, port, reusePort: false, fetch: unavailableResponse });
   return { address: urlOf("http", host, port), stop: () => server.stop(true) };
 }
 
-const notYet = (): Response => new Response(null, { status: 503 });
+const unavailableResponse = (): Response => new Response(null, { status: 503 });
 
 /** Lets requests under way finish, but not for ever: somebody may never finish. */
 export async function drain(server: Bun.Server<unknown>): Promise<void> {
@@ -156,7 +159,7 @@ export async function drain(server: Bun.Server<unknown>): Promise<void> {
   await server.stop(true);
 }
 
-const ownNames = (): string[] => {
+const hostNames = (): string[] => {
   const full = hostname().toLowerCase();
   return [full, full.split(".")[0] ?? full];
 };

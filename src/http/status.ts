@@ -4,7 +4,7 @@ import { rfc3339 } from "../platform/rfc3339.ts";
 import { version } from "../platform/version.ts";
 import type { CertificateView, Services } from "./app.ts";
 import { unwrap } from "./faults.ts";
-import { DeclaredGap } from "./served.ts";
+import { DeclaredGap } from "./running-server.ts";
 import { rfc3339OrNull } from "./timestamps.ts";
 
 const time = Type.String({ format: "date-time" });
@@ -95,7 +95,7 @@ export const StatusReply = Type.Object(
 
 export type StatusReply = Static<typeof StatusReply>;
 
-type Asked = Pick<Services, "operations" | "identity" | "exposures" | "certificate">;
+type StatusSources = Pick<Services, "operations" | "identity" | "exposures" | "certificate">;
 
 /** How the server is, for whoever asks once and for whoever watches. */
 export async function statusReply({
@@ -103,7 +103,7 @@ export async function statusReply({
   identity,
   exposures,
   certificate,
-}: Asked): Promise<StatusReply> {
+}: StatusSources): Promise<StatusReply> {
   const { troubles, freeBytes, slowestSync } = operations.condition();
   const { kind, now, createdAt, health, auditGaps, licenses, refusals } = unwrap(
     await operations.status(),

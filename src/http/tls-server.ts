@@ -1,11 +1,11 @@
 import { steer } from "../platform/shared-port.ts";
 import {
   drain,
-  handle,
+  createHandler,
   IDLE_SECONDS,
-  LIMITS,
+  SERVER_LIMITS,
   urlOf,
-  type Listening,
+  type Listener,
   type ListenOptions,
 } from "./server.ts";
 
@@ -16,17 +16,17 @@ export interface Certificate {
   readonly clientCa: string | null;
 }
 
-export interface TlsListening extends Listening {
+export interface TlsListener extends Listener {
   /** From now on new connections get this one; requests under way end as they began. */
-  readonly replace: (certificate: Certificate) => void;
+  readonly replaceCertificate: (certificate: Certificate) => void;
 }
 
 /** By then a connection that was kept has been told to close, or was idle for too long. */
 const LINGER = (IDLE_SECONDS + 5) * 1_000;
 
-interface Listener {
+interface TlsServer {
   readonly server: Bun.Server<undefined>;
-  leaving: boolean;
+  isReplaced: boolean;
 }
 
 /**
@@ -38,23 +38,23 @@ interface Listener {
 export function listenTls(
   { services, host, port, policy }: ListenOptions,
   certificate: Certificate,
-): TlsListening {
-  const { handler, endStreams } = handle(services, policy, true);
-  const start = ({ cert, key, clientCa }: Certificate, on: number): Listener => {
+): TlsListener {
+  const { handler, endStreams } = createHandler(services, policy, true);
+  const start = ({ cert, key, clientCa }: Certificate, on: number): TlsServer => {
     const asks = clientCa !== null && { ca: clientCa, requestCert: true, rejectUnauthorized: true };
     const server = Bun.serve({
-      ...LIMITS,
+      ...SERVER_LIMITS,
       hostname: host,
       port: on,
       reusePort: true,
       tls: { cert, key, ...asks },
       async fetch(request, from) {
         const response = await handler(request, from);
-        if (listener.leaving) response.headers.set("connection", "close");
+        if (listener.isReplaced) response.headers.set("connection", "close");
         return response;
       },
     });
-    const listener = { server, leaving: false };
+    const listener = { server, isReplaced: false };
     return listener;
   };
   let current = start(certificate, port);
@@ -62,7 +62,7 @@ export function listenTls(
   /** In the order the system counts them. */
   const group = [current];
   const waiting = new Set<Timer>();
-  const close = async (listener: Listener): Promise<void> => {
+  const close = async (listener: TlsServer): Promise<void> => {
     // As the system does it: the last one takes the place of the one that goes.
     const last = group.pop();
     if (last !== undefined && last !== listener) group[group.indexOf(listener)] = last;
@@ -72,12 +72,12 @@ export function listenTls(
   };
   return {
     address: urlOf("https", host, bound),
-    replace(fresh) {
+    replaceCertificate(fresh) {
       const old = current;
       current = start(fresh, bound);
       group.push(current);
       steer(bound, group.indexOf(current));
-      old.leaving = true;
+      old.isReplaced = true;
       // Whoever watches comes again, and meets the new one.
       endStreams();
       const timer = setTimeout(() => {

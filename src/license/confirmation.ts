@@ -7,7 +7,7 @@ import {
   fromCrockford,
   type CodeFault,
 } from "./code.ts";
-import { no, ok, type Result } from "../domain/result.ts";
+import { err, ok, type Result } from "../domain/result.ts";
 import { instant, DAY, type Instant } from "../domain/time.ts";
 import { CODE_KINDS, splitKind, withKind } from "./kinds.ts";
 import { publicPart, type PrivateKey, type PublicKey } from "./keys.ts";
@@ -51,10 +51,10 @@ export function encodeActivation({ appliance, nonce, hardwarePrefix, weak }: Act
 
 export function decodeActivation(code: string): Result<Activation, CodeFault> {
   const decoded = decodeCode(code, CODE_BITS.activation);
-  if (!decoded.ok) return no(decoded.fault);
+  if (!decoded.ok) return err(decoded.fault);
   const { kind, rest: hex } = splitKind(decoded.bytes);
   const weak = kind === CODE_KINDS.weakActivation;
-  if (!weak && kind !== CODE_KINDS.activation) return no({ wrong: "row", row: 1 });
+  if (!weak && kind !== CODE_KINDS.activation) return err({ wrong: "row", row: 1 });
   return ok({
     appliance: canonicalSymbols(code).slice(1, 17),
     nonce: hex.slice(20, 30),
@@ -105,7 +105,7 @@ const isDay = (days: number): boolean => Number.isInteger(days) && days > 0 && d
 /** Reads a code; whose it is and what for is asked with `isConfirmedBy`. */
 export function decodeConfirmation(code: string): Result<Confirmation, CodeFault> {
   const decoded = decodeCode(code, CODE_BITS.confirmation);
-  if (!decoded.ok) return no(decoded.fault);
+  if (!decoded.ok) return err(decoded.fault);
   const tail = Buffer.from(decoded.bytes).subarray(SIGNATURE_BYTES);
   const days = tail.readUInt16BE(0);
   return ok({

@@ -1,5 +1,5 @@
 import { base64url, CompactSign, compactVerify, importJWK } from "jose";
-import { no, ok, type Result } from "../domain/result.ts";
+import { err, ok, type Result } from "../domain/result.ts";
 import { idOf, parsePublicKey, publicPart, type PrivateKey, type PublicKey } from "./keys.ts";
 
 /** What crosses the gap, each under a name of its own; one is never taken for another. */
@@ -37,9 +37,9 @@ export async function verifyDocument(
 ): Promise<Result<unknown, DocumentFault>> {
   const header = readHeader(text);
   if (!header.ok) return header;
-  if (header.value.kind !== kind) return no("is another kind of document");
+  if (header.value.kind !== kind) return err("is another kind of document");
   // A weak key "signs" anything; it must not come this far, and if it does, no further.
-  if (parsePublicKey(key) === null) return no("has an invalid signature");
+  if (parsePublicKey(key) === null) return err("has an invalid signature");
   try {
     const options = { algorithms: ["EdDSA"] };
     const { payload } = await compactVerify(
@@ -49,22 +49,22 @@ export async function verifyDocument(
     );
     return ok(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(payload)));
   } catch {
-    return no("has an invalid signature");
+    return err("has an invalid signature");
   }
 }
 
 /** What a document says it is; nothing of it is to be believed yet. */
 export function readHeader(text: string): Result<Header, DocumentFault> {
-  if (text.length > MAX_DOCUMENT) return no("is too large");
+  if (text.length > MAX_DOCUMENT) return err("is too large");
   const parts = text.split(".");
-  if (parts.length !== 3 || !parts.every(isCanonical)) return no("is not a signed document");
+  if (parts.length !== 3 || !parts.every(isCanonical)) return err("is not a signed document");
   const header = parseObject(parts[0] ?? "");
   const { alg, typ, kid, ...more } = header ?? {};
   const kind = KINDS.find((one) => typOf(one) === typ);
   // No other member means anything to us, and one we do not know may mean that we should stop.
   const strange = Object.keys(more).length > 0;
   if (alg !== "EdDSA" || kind === undefined || typeof kid !== "string" || strange) {
-    return no("is not a signed document");
+    return err("is not a signed document");
   }
   return ok({ kind, kid });
 }

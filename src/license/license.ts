@@ -1,6 +1,6 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-import { no, ok, type Result } from "../domain/result.ts";
+import { err, ok, type Result } from "../domain/result.ts";
 import type { Instant } from "../domain/time.ts";
 import type { Terms } from "../domain/terms.ts";
 import { signDocument } from "./document.ts";
@@ -53,8 +53,8 @@ export async function verifyLicense(
   if (!signed.ok) return signed;
   const { payload: license, vendor } = signed.value;
   if (!Value.Check(LicenseDocument, license) || license.iss !== vendor.vendor) {
-    return no("is not a license");
+    return err("is not a license");
   }
   const terms = decodeTerms(license.terms);
-  return terms === null ? no("is not a license") : ok({ license, terms, vendor: vendor.vendor });
+  return terms === null ? err("is not a license") : ok({ license, terms, vendor: vendor.vendor });
 }

@@ -1,6 +1,6 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-import { no, ok, type Result } from "../domain/result.ts";
+import { err, ok, type Result } from "../domain/result.ts";
 import type { Instant } from "../domain/time.ts";
 import { signDocument } from "./document.ts";
 import type { PrivateKey, PublicKey } from "./keys.ts";
@@ -50,5 +50,5 @@ export async function verifyPolicy(
   const whole = Value.Check(Policy, policy) && decodeTerms(policy.terms) !== null;
   return whole && policy.iss === vendor.vendor
     ? ok({ policy, vendor, key })
-    : no("is not a policy");
+    : err("is not a policy");
 }

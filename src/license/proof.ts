@@ -1,6 +1,6 @@
 import type { Grant, License } from "../domain/state.ts";
-import { withdrawn, type Terms } from "../domain/terms.ts";
-import { no, ok, type Result } from "../domain/result.ts";
+import { withdrawFeature, type Terms } from "../domain/terms.ts";
+import { err, ok, type Result } from "../domain/result.ts";
 import { airgapLicenseId } from "./airgap-id.ts";
 import { parseBundle } from "./bundle.ts";
 import { decodeConfirmation, isConfirmedBy } from "./confirmation.ts";
@@ -48,7 +48,7 @@ async function readLicense(
   vendors: readonly Vendor[],
 ): Promise<Result<Signed, string>> {
   const verified = await verifyLicense(document, vendors);
-  if (!verified.ok) return no(`has a document that ${verified.fault}`);
+  if (!verified.ok) return err(`has a document that ${verified.fault}`);
   const { license, terms, vendor } = verified.value;
   return ok({
     id: license.license_id,
@@ -71,10 +71,10 @@ async function readBundle(
   const code = bundle && decodeConfirmation(bundle.confirmation_code);
   const isWhole = (bundle?.version === undefined) === (bundle?.kind === undefined);
   if (bundle === null || code === null || !code.ok || !isWhole) {
-    return no("has a bundle that cannot be read");
+    return err("has a bundle that cannot be read");
   }
   const verified = await verifyPolicy(bundle.policy, vendors);
-  if (!verified.ok) return no(`has a policy that ${verified.fault}`);
+  if (!verified.ok) return err(`has a policy that ${verified.fault}`);
   const { policy, vendor, key } = verified.value;
   const terms = decodeTerms(policy.terms);
   const weak = bundle.kind === undefined ? null : bundle.kind === 2;
@@ -93,7 +93,7 @@ async function readBundle(
     terms !== null &&
     idOf(bundle.appliance_jwk) === bundle.appliance_id &&
     (await isConfirmedBy(confirmed, code.value, key, bundle.version ?? 1));
-  if (!isConfirmed) return no("has a confirmation code that its vendor did not sign for it");
+  if (!isConfirmed) return err("has a confirmation code that its vendor did not sign for it");
   const { validUntil, serial, bytes } = code.value;
   return ok({
     id: airgapLicenseId(rawKey(key), bundle.license_key),
@@ -139,7 +139,7 @@ const differingNames = (a: object, b: object): string[] => {
 function differingFeatures({ features }: License, { features: named }: Terms): string[] {
   const missing = named.filter(({ code }) => !features.has(code)).map(({ code }) => code);
   const wrong = [...features].filter(([code, { terms }]) => {
-    const signed = named.find((one) => one.code === code) ?? withdrawn(terms);
+    const signed = named.find((one) => one.code === code) ?? withdrawFeature(terms);
     return !Bun.deepEquals(terms, signed);
   });
   return [...missing, ...wrong.map(([code]) => code)].map((code) => `feature ${code}`);

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { encodeQR } from "qr";
-import { no, ok, type Result } from "../domain/result.ts";
+import { err, ok, type Result } from "../domain/result.ts";
 import { decodeBase45, encodeBase45 } from "./base45.ts";
 import { CODE_BITS, decodeCode, encodeCode, toCrockford } from "./code.ts";
 
@@ -103,22 +103,22 @@ export function joinFrames(frames: readonly string[]): Result<Joined, FrameFault
   // as it is has no number: what stands beside it may be the rest of a longer one.
   const isTolerated = whole.ok && !read.some(({ plain }) => plain);
   const refused = unread.find(({ wrong }) => wrong === "form" || !isTolerated);
-  if (refused !== undefined) return no(refused);
+  if (refused !== undefined) return err(refused);
   return whole.ok ? ok({ text: whole.value, foreign: unread.map(({ at }) => at) }) : whole;
 }
 
 function joinRead(read: readonly Frame[]): Result<string, FrameFault> {
   const [first] = read;
-  if (first === undefined) return no({ wrong: "none" });
-  if (read.some(({ id, of }) => id !== first.id || of !== first.of)) return no({ wrong: "mixed" });
+  if (first === undefined) return err({ wrong: "none" });
+  if (read.some(({ id, of }) => id !== first.id || of !== first.of)) return err({ wrong: "mixed" });
   const parts = new Map<number, string>();
   for (const { number, part } of read) {
-    if ((parts.get(number) ?? part) !== part) return no({ wrong: "damaged" });
+    if ((parts.get(number) ?? part) !== part) return err({ wrong: "damaged" });
     parts.set(number, part);
   }
   const numbers = Array.from({ length: first.of }, (_, index) => index + 1);
   const missing = numbers.filter((number) => !parts.has(number));
-  if (missing.length > 0) return no({ wrong: "missing", frames: missing, of: first.of });
+  if (missing.length > 0) return err({ wrong: "missing", frames: missing, of: first.of });
   const whole = numbers.map((number) => parts.get(number)).join("");
   return first.plain ? ok(whole) : unpack(whole, first.id);
 }
@@ -183,32 +183,32 @@ const checkOf = ({ number, of, id, part }: Contents): string => {
 function readFrame(text: string, at: number): Result<Frame, UnreadFault> {
   if (isPlain(text)) return ok({ plain: true, number: 1, of: 1, id: text, part: text });
   const form = /^BERTH\d+(?= )/.exec(text)?.[0] ?? FORM;
-  if (form !== FORM) return no({ wrong: "form", at, form });
+  if (form !== FORM) return err({ wrong: "form", at, form });
   const [header = "", ...fields] = HEADER.exec(text) ?? [];
   const [number = 0, of = 0] = (NAMED.exec(text) ?? []).slice(1).map(Number);
-  if (number === 0 || number > of) return no({ wrong: "frame", at });
+  if (number === 0 || number > of) return err({ wrong: "frame", at });
   const [, , id, length, check] = fields;
   const named = { at, number, of };
-  if (id === undefined) return no({ wrong: "misread", ...named });
+  if (id === undefined) return err({ wrong: "misread", ...named });
   const tooMany = text.length - (header.length + Number(length) + END.length);
-  if (tooMany < 0) return no({ wrong: "short", by: -tooMany, ...named });
-  if (tooMany > 0) return no({ wrong: "long", by: tooMany, ...named });
+  if (tooMany < 0) return err({ wrong: "short", by: -tooMany, ...named });
+  if (tooMany > 0) return err({ wrong: "long", by: tooMany, ...named });
   const part = text.slice(header.length, -END.length);
   const isWhole = text.endsWith(END) && check === checkOf({ number, of, id, part });
-  if (!isWhole) return no({ wrong: "misread", ...named });
+  if (!isWhole) return err({ wrong: "misread", ...named });
   return ok({ plain: false, number, of, id, part });
 }
 
 function unpack(packed: string, id: string): Result<string, FrameFault> {
   const deflated = decodeBase45(packed);
-  if (deflated === null) return no({ wrong: "damaged" });
+  if (deflated === null) return err({ wrong: "damaged" });
   try {
     const bytes = inflateRawSync(deflated, { maxOutputLength: MAX_TEXT });
-    if (idOf(bytes) !== id) return no({ wrong: "damaged" });
+    if (idOf(bytes) !== id) return err({ wrong: "damaged" });
     return ok(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
   } catch (error) {
     const large = error instanceof RangeError && "code" in error;
-    return no({ wrong: large && error.code === "ERR_BUFFER_TOO_LARGE" ? "size" : "damaged" });
+    return err({ wrong: large && error.code === "ERR_BUFFER_TOO_LARGE" ? "size" : "damaged" });
   }
 }
 

@@ -1,6 +1,6 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-import { no, ok, type Result } from "../domain/result.ts";
+import { err, ok, type Result } from "../domain/result.ts";
 import { signDocument, unverifiedPayload, verifyDocument, type DocumentFault } from "./document.ts";
 import { idOf, parsePublicKey, PublicKey, type PrivateKey } from "./keys.ts";
 
@@ -32,9 +32,9 @@ export async function verifyReceipt(
 ): Promise<Result<Receipt, DocumentFault | "is not a receipt">> {
   const claimed = unverifiedPayload(document) as { jwk?: unknown } | null;
   const key = parsePublicKey(claimed?.jwk);
-  if (key === null) return no("is not a receipt");
+  if (key === null) return err("is not a receipt");
   const verified = await verifyDocument("receipt", document, key);
   if (!verified.ok) return verified;
   const whole = Value.Check(Receipt, verified.value) && verified.value.appliance === idOf(key);
-  return whole ? ok(verified.value) : no("is not a receipt");
+  return whole ? ok(verified.value) : err("is not a receipt");
 }

@@ -1,6 +1,6 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-import { no, ok, type Result } from "../domain/result.ts";
+import { err, ok, type Result } from "../domain/result.ts";
 import {
   readHeader,
   signDocument,
@@ -82,16 +82,16 @@ export type RequestFault = DocumentFault | "is not a request" | "contradicts its
 export async function verifyRequest(document: string): Promise<Result<Request, RequestFault>> {
   const header = readHeader(document);
   if (!header.ok) return header;
-  if (header.value.kind !== "request") return no("is another kind of document");
+  if (header.value.kind !== "request") return err("is another kind of document");
   const claimed = unverifiedPayload(document);
   const key = parsePublicKey((claimed as { jwk?: unknown } | null)?.jwk);
-  if (key === null) return no("is not a request");
+  if (key === null) return err("is not a request");
   const verified = await verifyDocument("request", document, key);
   if (!verified.ok) return verified;
-  if (!Value.Check(Request, verified.value)) return no("is not a request");
+  if (!Value.Check(Request, verified.value)) return err("is not a request");
   const request = verified.value;
   const honest =
     idOf(key) === request.appliance &&
     hardwareId(request.hardware as Frozen[]) === request.hardware_id;
-  return honest ? ok(request) : no("contradicts itself");
+  return honest ? ok(request) : err("contradicts itself");
 }

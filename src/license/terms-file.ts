@@ -1,5 +1,5 @@
 import { Type, type Static, type TSchema } from "@sinclair/typebox";
-import { no, ok, type Result } from "../domain/result.ts";
+import { err, ok, type Result } from "../domain/result.ts";
 import { fieldFault, type FieldFault } from "./fields.ts";
 import { endTime, startTime } from "./term-times.ts";
 import type { FeatureChanges, TermsChanges } from "./terms-changes.ts";
@@ -119,7 +119,7 @@ const TermsFile = Type.Object(
 /** Reads what `berth vendor issue --terms` takes; the fault names the first field that is wrong. */
 export function parseTerms(value: unknown): Result<TermsChanges, FieldFault> {
   const fault = fieldFault(TermsFile, value);
-  if (fault !== null) return no(fault);
+  if (fault !== null) return err(fault);
   const written = value as Static<typeof TermsFile>;
   const { $schema: _, start, valid_until, maintenance_until, features, ...rest } = written;
   const faults: FieldFault[] = repeatedCodes(features ?? []);
@@ -149,7 +149,7 @@ export function parseTerms(value: unknown): Result<TermsChanges, FieldFault> {
     }),
   };
   const [first] = faults;
-  return first === undefined ? ok(changes) : no(first);
+  return first === undefined ? ok(changes) : err(first);
 }
 
 const repeatedCodes = (features: readonly { readonly code: string }[]): FieldFault[] =>

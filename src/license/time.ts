@@ -1,6 +1,6 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-import { no, ok, type Result } from "../domain/result.ts";
+import { err, ok, type Result } from "../domain/result.ts";
 import type { Instant } from "../domain/time.ts";
 import { canonicalSymbols, CODE_BITS, decodeCode, encodeCode, fromCrockford } from "./code.ts";
 import { signDocument } from "./document.ts";
@@ -52,5 +52,5 @@ export async function verifyTime(
   if (!signed.ok) return signed;
   const { payload, vendor } = signed.value;
   const whole = Value.Check(TimeDocument, payload) && payload.iss === vendor.vendor;
-  return whole ? ok(payload) : no("is not a time document");
+  return whole ? ok(payload) : err("is not a time document");
 }

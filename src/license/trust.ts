@@ -1,8 +1,8 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-import { no, ok, type Result } from "../domain/result.ts";
+import { err, ok, type Result } from "../domain/result.ts";
 import type { Instant } from "../domain/time.ts";
-import { isRetired } from "../domain/trust.ts";
+import { isKeyRetired } from "../domain/trust.ts";
 import {
   readHeader,
   signDocument,
@@ -70,7 +70,7 @@ export async function verifyTrust(
   const header = readHeader(text);
   if (!header.ok) return header;
   const claimed = parseVendor(unverifiedPayload(text));
-  if (claimed === null) return no("is not a vendor's trust document");
+  if (claimed === null) return err("is not a vendor's trust document");
   const before = known(claimed.vendor);
   const keys = before === null ? claimed.keys.slice(0, 1) : before.keys;
   const signer = keys.find((key) => idOf(key) === header.value.kid);
@@ -78,22 +78,22 @@ export async function verifyTrust(
   const first = claimed.keys[0];
   if (before === null && (first === undefined || idOf(first) !== claimed.vendor)) {
     return claimed.version > 1
-      ? no("is a successor document of a vendor that is not trusted here: add its trust.jwt first")
-      : no("is not a vendor's trust document");
+      ? err("is a successor document of a vendor that is not trusted here: add its trust.jwt first")
+      : err("is not a vendor's trust document");
   }
-  if (signer === undefined) return no("has an invalid signature");
+  if (signer === undefined) return err("has an invalid signature");
   const verified = await verifyDocument("trust", text, signer);
   if (!verified.ok) return verified;
   const vendor = parseVendor(verified.value);
-  if (vendor === null) return no("is not a vendor's trust document");
+  if (vendor === null) return err("is not a vendor's trust document");
   if (before !== null && isSame(vendor, before)) return ok(vendor);
   // At once, also where the key may still sign licenses for a while: who stole it must not be able
   // to take the retirement back.
   if (before?.retired?.some(({ key }) => key === header.value.kid) === true) {
-    return no(SIGNED_WITH_RETIRED);
+    return err(SIGNED_WITH_RETIRED);
   }
   const grows = before === null || vendor.version > before.version;
-  if (!grows) return no("is older than the installed one");
+  if (!grows) return err("is older than the installed one");
   return ok(vendor);
 }
 
@@ -152,14 +152,14 @@ export async function verifyFromVendor(
 ): Promise<Result<SignedByVendor, VendorFault>> {
   const header = readHeader(document);
   if (!header.ok) return header;
-  if (header.value.kind !== kind) return no("is another kind of document");
+  if (header.value.kind !== kind) return err("is another kind of document");
   for (const vendor of vendors) {
     const key = vendor.keys.find((candidate) => idOf(candidate) === header.value.kid);
     if (key === undefined) continue;
     const verified = await verifyDocument(kind, document, key);
     if (!verified.ok) return verified;
-    if (at !== null && isRetired(vendor, idOf(key), at)) return no(SIGNED_WITH_RETIRED);
+    if (at !== null && isKeyRetired(vendor, idOf(key), at)) return err(SIGNED_WITH_RETIRED);
     return ok({ vendor, key, payload: verified.value });
   }
-  return no("is not signed by a trusted vendor");
+  return err("is not signed by a trusted vendor");
 }

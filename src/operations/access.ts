@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { ChangeAccess } from "../domain/command.ts";
 import type { AccessChange } from "../domain/event.ts";
 import type { Fault } from "../domain/fault.ts";
-import { no, ok, type Result } from "../domain/result.ts";
+import { err, ok, type Result } from "../domain/result.ts";
 import { DAY, HOUR } from "../domain/time.ts";
 import { Passwords } from "../platform/passwords.ts";
 import { errorCode } from "../platform/disk.ts";
@@ -140,13 +140,13 @@ export class Access {
   /** A password for a token that ends within the hour. */
   async login(name: string, password: string, peer: string): Promise<Result<Login, AccessFault>> {
     const now = this.#now();
-    if (!this.#attempts.mayTry(peer, name, now)) return no({ code: "too_many_requests" });
+    if (!this.#attempts.mayTry(peer, name, now)) return err({ code: "too_many_requests" });
     const user = this.#list.users.find((one) => one.name === name);
     const right = await this.#passwords.check(password, user?.argon2id ?? null);
     // Somebody may have been removed, or have a new password, while this one was checked.
     const still = this.#list.users.find((one) => one.name === name);
     if (!right || user === undefined || still?.argon2id !== user.argon2id) {
-      return no({ code: "unauthorized" });
+      return err({ code: "unauthorized" });
     }
     this.#attempts.succeeded(peer, name);
     const token = `${PREFIX}${randomToken()}`;
@@ -161,7 +161,7 @@ export class Access {
 
   async makeToken(name: string, days: number | null, peer: string): AccessAnswer<MadeToken> {
     return this.#change("token_made", name, peer, (list) => {
-      if (list.tokens.some((one) => one.name === name)) return no({ code: "name_taken" });
+      if (list.tokens.some((one) => one.name === name)) return err({ code: "name_taken" });
       const token = `${PREFIX}${randomToken()}`;
       const madeAt = this.#now();
       const endsAt = days === null ? null : madeAt + days * DAY;
@@ -176,7 +176,7 @@ export class Access {
   async revokeToken(name: string, peer: string): AccessAnswer<null> {
     return this.#change("token_revoked", name, peer, (list) => {
       const tokens = list.tokens.filter((one) => one.name !== name);
-      if (tokens.length === list.tokens.length) return no({ code: "unknown_name" });
+      if (tokens.length === list.tokens.length) return err({ code: "unknown_name" });
       return ok({ list: { ...list, tokens }, value: null });
     });
   }
@@ -197,7 +197,7 @@ export class Access {
   async removeUser(name: string, peer: string): AccessAnswer<null> {
     return this.#change("user_removed", name, peer, (list) => {
       const users = list.users.filter((one) => one.name !== name);
-      if (users.length === list.users.length) return no({ code: "unknown_name" });
+      if (users.length === list.users.length) return err({ code: "unknown_name" });
       return ok({ list: { ...list, users }, value: null });
     });
   }
@@ -229,7 +229,7 @@ export class Access {
       if (!edited.ok) return edited;
       // Taking the last one away would open the door, not close it.
       if (hasAdmin(this.#list) && !hasAdmin(edited.value.list)) {
-        return no({ code: "last_credential" });
+        return err({ code: "last_credential" });
       }
       const written = await this.#write(edited.value.list, { change, name, peer });
       // Whoever came in by what was just changed has to come in again, even if it may not last.
@@ -262,7 +262,7 @@ export class Access {
       log.error("could not save access changes", { error });
       // Whatever the file says now is what the next start will go by.
       this.#list = this.#file.read();
-      return no(storageFault(error));
+      return err(storageFault(error));
     }
   }
 }

@@ -1,9 +1,9 @@
 import type { Fault } from "../domain/fault.ts";
-import { openActivations } from "../domain/install.ts";
-import { no, ok, type Result } from "../domain/result.ts";
+import { findOpenActivations } from "../domain/install.ts";
+import { err, ok, type Result } from "../domain/result.ts";
 import type { OpenActivation, State } from "../domain/state.ts";
 import { later, type Instant } from "../domain/time.ts";
-import { isRetired } from "../domain/trust.ts";
+import { isKeyRetired } from "../domain/trust.ts";
 import { limits } from "../domain/limits.ts";
 import { viewLicense, type LicenseView } from "../domain/views.ts";
 import { airgapLicenseId } from "../license/airgap-id.ts";
@@ -91,31 +91,31 @@ export class Airgap {
     const found = await this.#store.read((state, at) => ({
       at,
       vendors: [...state.vendors.values()] as Vendor[],
-      open: openActivations(state, asked.licenseKey, at),
+      open: findOpenActivations(state, asked.licenseKey, at),
     }));
     if (!found.ok) return found;
     const document = policyText(asked.policy);
     const misplaced = wrongKind(document, "policy");
-    if (misplaced !== null) return no(misplaced);
+    if (misplaced !== null) return err(misplaced);
     const verified = await verifyPolicy(document, found.value.vendors);
     if (!verified.ok) {
       return verified.fault === "is not signed by a trusted vendor"
-        ? no({ code: "untrusted_vendor" })
-        : no({ code: "invalid_license_file", reason: verified.fault });
+        ? err({ code: "untrusted_vendor" })
+        : err({ code: "invalid_license_file", reason: verified.fault });
     }
     const { policy } = verified.value;
     if (asked.policyId !== null && asked.policyId !== policy.policy_id) {
-      return no({ code: "policy_mismatch" });
+      return err({ code: "policy_mismatch" });
     }
-    if (this.#tooManyWrong()) return no({ code: "too_many_requests" });
+    if (this.#tooManyWrong()) return err({ code: "too_many_requests" });
     const code = decodeConfirmation(asked.code);
     if (!code.ok) return this.#wrongCode(code.fault, asked.peer);
     const again = await this.#installedBy(asked.licenseKey, verified.value, document, code.value);
     if (again !== null) return ok(again);
     const { key, vendor } = verified.value;
     // After the line before: what is installed already may be signed with a key retired since.
-    if (isRetired(vendor, idOf(key), found.value.at)) {
-      return no({ code: "invalid_license_file", reason: SIGNED_WITH_RETIRED });
+    if (isKeyRetired(vendor, idOf(key), found.value.at)) {
+      return err({ code: "invalid_license_file", reason: SIGNED_WITH_RETIRED });
     }
     let isOutdated = false;
     for (const open of found.value.open) {
@@ -131,7 +131,7 @@ export class Airgap {
       isOutdated ||= await isConfirmedBy(confirmed, code.value, key, 1);
     }
     // Signed by the vendor for this very activation: no guess, and the vendor should know why.
-    if (isOutdated) return no({ code: "outdated_confirmation_code" });
+    if (isOutdated) return err({ code: "outdated_confirmation_code" });
     return this.#wrongCode(null, asked.peer);
   }
 
@@ -149,7 +149,7 @@ export class Airgap {
   ): AirgapAnswer<LicenseView> {
     const terms = decodeTerms(policy.terms);
     if (terms === null)
-      return Promise.resolve(no({ code: "invalid_license_file", reason: "is not a policy" }));
+      return Promise.resolve(err({ code: "invalid_license_file", reason: "is not a policy" }));
     const bundle: Bundle = {
       version: CONFIRMATION_VERSION,
       kind: activationKind(this.#activationOf(open).weak),
@@ -213,7 +213,7 @@ export class Airgap {
   #wrongCode(fault: CodeFault | null, peer: string): Result<never, CodeRefused> {
     this.#wrong.push(performance.now());
     log.warn("confirmation code rejected", { peer });
-    return no({
+    return err({
       code: "invalid_confirmation_code",
       row: fault?.wrong === "row" ? fault.row : null,
     });

@@ -1,6 +1,6 @@
-import { leaseEnd } from "../domain/leases.ts";
+import { computeLeaseEnd } from "../domain/leases.ts";
 import type { Result } from "../domain/result.ts";
-import { holding, type SlotOutcome } from "../domain/slots.ts";
+import { findHeldSlot, type SlotOutcome } from "../domain/slots.ts";
 import type { State } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import { viewFeature, viewLicense, type FeatureView, type LicenseView } from "../domain/views.ts";
@@ -50,7 +50,7 @@ export const withLicense = <O extends { readonly license: number }>(
 
 export const withSlot = (state: State, outcome: SlotOutcome, at: Instant): SlotAnswer => {
   const license = installed(state, outcome.license);
-  const held = holding(license.pool, outcome.user, at)?.slot === outcome.slot;
+  const held = findHeldSlot(license.pool, outcome.user, at)?.slot === outcome.slot;
   return { ...outcome, view: viewLicense(state, license, at), at, held, lease: null };
 };
 
@@ -65,7 +65,7 @@ export function leaseOf(slot: SlotAnswer, nonce: string | null): Lease {
     serial: view.grant.serial,
     slot: number,
     at,
-    end: leaseEnd(view.terms, end, at),
+    end: computeLeaseEnd(view.terms, end, at),
     host: contact.hostname,
     borrowed: borrowedUntil !== null,
     nonce,

@@ -77,7 +77,7 @@ export class AuditBudget {
     const left = this.#leftIn(bucket, at);
     if (left > 0) return null;
     const retryAfter = Math.ceil(((1 - left) * HOUR) / this.#capacity / SECOND);
-    return { code: "audit_budget_exhausted", mib: this.#mib, retryAfter };
+    return { code: "audit_budget_exhausted", mibPerHour: this.#mib, retryAfterSeconds: retryAfter };
   }
 
   #charge(peer: string, bytes: number, at: Instant): void {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Fault } from "../domain/fault.ts";
 import { limits } from "../domain/limits.ts";
-import { no, ok, type Result } from "../domain/result.ts";
+import { err, ok, type Result } from "../domain/result.ts";
 import type { AuditGap, AuditGapFile } from "../domain/state.ts";
 import { betweenAnswers } from "../platform/between-answers.ts";
 import { errorCode } from "../platform/disk.ts";
@@ -141,7 +141,7 @@ export class AuditMaintenance {
         );
         if (kept.length > 0) {
           const reason = this.#store.health().checkpointError ?? "the checkpoint was not made";
-          return no({ code: "audit_maintenance_incomplete", reason } as const);
+          return err({ code: "audit_maintenance_incomplete", reason } as const);
         }
         return ok({ gaps, removed: free.map(({ name }) => name), freedBytes });
       }),
@@ -153,13 +153,13 @@ export class AuditMaintenance {
     const audit = await this.#audit();
     const found = await inSlices(readMonth(disk, folder, audit, gaps, month));
     if (found.damaged !== null) {
-      return no({ code: "audit_month_damaged", file: found.damaged } as const);
+      return err({ code: "audit_month_damaged", file: found.damaged } as const);
     }
     const { files } = found;
     const known = gaps.filter((gap) => gap.files.some(({ name }) => name.startsWith(month)));
     if (files.length === 0) {
       const isSealed = known.some(({ reason }) => reason === "sealed");
-      return no({ code: isSealed ? "audit_month_sealed" : "audit_month_empty" } as const);
+      return err({ code: isSealed ? "audit_month_sealed" : "audit_month_empty" } as const);
     }
     if (found.gaps.length === 0) return ok({ gaps: known, files });
     const declared = await this.#declare(found.gaps, by);
@@ -191,7 +191,7 @@ export class AuditMaintenance {
       return await work();
     } catch (error) {
       if (!(error instanceof Error) || errorCode(error) === null) throw error;
-      return no({ code: "audit_maintenance_incomplete", reason: error.message });
+      return err({ code: "audit_maintenance_incomplete", reason: error.message });
     }
   }
 }

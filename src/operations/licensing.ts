@@ -1,8 +1,8 @@
 import type { Fault } from "../domain/fault.ts";
-import { requestWarnings } from "../domain/request-warnings.ts";
-import { no, ok, type Result } from "../domain/result.ts";
+import { findRequestWarnings } from "../domain/request-warnings.ts";
+import { err, ok, type Result } from "../domain/result.ts";
 import type { State, Tombstone, TrustedVendor } from "../domain/state.ts";
-import { termsDifference } from "../domain/terms-difference.ts";
+import { describeTermsDifference } from "../domain/terms-difference.ts";
 import type { Instant } from "../domain/time.ts";
 import { viewLicense, type LicenseView } from "../domain/views.ts";
 import { cloudRequest } from "../license/cloud-request.ts";
@@ -104,7 +104,7 @@ export class Licensing {
 
   async #checkTrust(document: string): LicensingAnswer<CheckedTrust> {
     if (this.#baked !== null && document.trim() !== this.#baked)
-      return no({ code: "trust_locked" });
+      return err({ code: "trust_locked" });
     const known = await this.#store.read(({ vendors, licenses }) => ({
       vendors: new Map(vendors),
       // Copies: a renewal that comes in meanwhile changes the ones in the state.
@@ -115,24 +115,24 @@ export class Licensing {
     const text = document.trim();
     const vendorOf = (id: string): Vendor | null => asVendor(vendors.get(id));
     const misplaced = wrongKind(text, "trust");
-    if (misplaced !== null) return no(misplaced);
+    if (misplaced !== null) return err(misplaced);
     const verified = await verifyTrust(text, vendorOf);
     if (!verified.ok) {
       const reason = trustFaultText(verified.fault, text, vendorOf);
-      return no({ code: "invalid_license_file", reason });
+      return err({ code: "invalid_license_file", reason });
     }
     const vendor = verified.value;
     // Every start checks each license against the keys that are trusted then.
     for (const license of licenses.filter(({ grant }) => grant.vendor === vendor.vendor)) {
       if ((await unprovenBy(license, this.#identity.id, [vendor])) === null) continue;
       const reason = `leaves out the key that license ${license.id} is signed with; install that license signed with another key first`;
-      return no({ code: "invalid_license_file", reason });
+      return err({ code: "invalid_license_file", reason });
     }
     return ok({ vendor, checkedVersion: vendors.get(vendor.vendor)?.version ?? null });
   }
 
   async distrust(vendor: string, peer: string): LicensingAnswer<{ readonly vendor: string }> {
-    if (this.#baked !== null) return no({ code: "trust_locked" });
+    if (this.#baked !== null) return err({ code: "trust_locked" });
     return this.#store.transact({ type: "DistrustVendor", vendor, peer }, (_state, gone) => gone);
   }
 
@@ -164,7 +164,7 @@ export class Licensing {
       }),
       (state, { at }) => ({
         described: describeRequest(this.#identity, state, request.request, at),
-        warnings: requestWarnings(state, product),
+        warnings: findRequestWarnings(state, product),
         at,
       }),
     );
@@ -180,7 +180,7 @@ export class Licensing {
   async install(document: string, peer: string): LicensingAnswer<InstalledView> {
     const text = document.trim();
     const misplaced = wrongKind(text, "license");
-    if (misplaced !== null) return no(misplaced);
+    if (misplaced !== null) return err(misplaced);
     const known = await this.#store.read((state, at) => ({
       vendors: [...state.vendors.values()] as Vendor[],
       at,
@@ -192,16 +192,16 @@ export class Licensing {
     const verified = await verifyLicense(text, vendors, isInstalled ? null : at);
     if (!verified.ok) {
       return verified.fault === "is not signed by a trusted vendor"
-        ? no({ code: "untrusted_vendor" })
-        : no({ code: "invalid_license_file", reason: verified.fault });
+        ? err({ code: "untrusted_vendor" })
+        : err({ code: "invalid_license_file", reason: verified.fault });
     }
     const { license, terms, vendor } = verified.value;
     const here = this.#identity.id;
     if (license.appliance !== here) {
       const appliances = { signed: license.appliance, here };
-      return no({ code: "hardware_mismatch", appliances });
+      return err({ code: "hardware_mismatch", appliances });
     }
-    if (license.cnf.jwk.x !== this.#identity.key.x) return no({ code: "hardware_mismatch" });
+    if (license.cnf.jwk.x !== this.#identity.key.x) return err({ code: "hardware_mismatch" });
     const { request_id: request, nonce } = license;
     return this.#store.transact(
       {
@@ -220,9 +220,9 @@ export class Licensing {
         checkedVersion: vendors.find((one) => one.vendor === vendor)?.version ?? null,
         peer,
       },
-      (state, { license: id, renewed }, at) => {
+      (state, { license: id, replacedTerms: renewed }, at) => {
         const view = viewInstalled(state, id, at);
-        return { ...view, changes: renewed && termsDifference(renewed, view.terms) };
+        return { ...view, changes: renewed && describeTermsDifference(renewed, view.terms) };
       },
     );
   }

@@ -1,7 +1,7 @@
 import type {
   AddConsumption,
   AddFeatureConsumption,
-  Aim,
+  LicenseSelector,
   Borrow,
   Command,
   Register,
@@ -13,19 +13,19 @@ import type {
 } from "../domain/command.ts";
 import type { OutcomeOf } from "../domain/decide.ts";
 import type { Fault } from "../domain/fault.ts";
-import { licensesOf, missingFields, validOf } from "../domain/licenses.ts";
-import { no, ok, type Result } from "../domain/result.ts";
+import { findLicenses, findMissingFields, filterValidLicenses } from "../domain/licenses.ts";
+import { err, ok, type Result } from "../domain/result.ts";
 import type { SlotOutcome } from "../domain/slots.ts";
-import type { Retired, State } from "../domain/state.ts";
+import type { Retirement, State } from "../domain/state.ts";
 import { MINUTE, type Instant } from "../domain/time.ts";
-import type { Span } from "../domain/usage.ts";
+import type { UsageRange } from "../domain/usage.ts";
 import {
   viewLicense,
   viewRegistrations,
   type FeatureView,
   type LicenseView,
   type RegistrationView,
-  type Stretch,
+  type PageRange,
 } from "../domain/views.ts";
 import type { Lease } from "../license/lease.ts";
 import { randomId } from "../platform/random.ts";
@@ -174,16 +174,16 @@ export class Operations {
   }
 
   /** The license a caller would be served by: a valid one before one that is not. */
-  async license(aim: Aim): Answer<LicenseView> {
+  async license(aim: LicenseSelector): Answer<LicenseView> {
     return flat(
       await this.#store.read((state, at): Result<LicenseView, Fault> => {
-        const missing = missingFields(state, aim, {});
-        if (missing.length > 0) return no({ code: "missing_parameters", fields: missing });
-        const licenses = licensesOf(state, aim);
+        const missing = findMissingFields(state, aim, {});
+        if (missing.length > 0) return err({ code: "missing_parameters", fields: missing });
+        const licenses = findLicenses(state, aim);
         if (!licenses.ok) return licenses;
-        const valid = validOf(state, licenses.value, at);
+        const valid = filterValidLicenses(state, licenses.value, at);
         const [license] = valid.ok ? valid.value : licenses.value;
-        return license ? ok(viewLicense(state, license, at)) : no({ code: "license_not_found" });
+        return license ? ok(viewLicense(state, license, at)) : err({ code: "license_not_found" });
       }),
     );
   }
@@ -194,11 +194,11 @@ export class Operations {
     );
   }
 
-  async registrations(product: string | null, stretch?: Stretch): Answer<RegistrationView[]> {
+  async registrations(product: string | null, stretch?: PageRange): Answer<RegistrationView[]> {
     return flat(
       await this.#store.read((state, at): Result<RegistrationView[], Fault> => {
         if (product !== null && !state.products.has(product))
-          return no({ code: "unknown_product" });
+          return err({ code: "unknown_product" });
         return ok(viewRegistrations(state, product, at, stretch));
       }),
     );
@@ -217,12 +217,12 @@ export class Operations {
   }
 
   /** How much was in use; `wait`: not before all of the record is read that it takes. */
-  usage(span: Span, wait: boolean): Answer<UsageAnswer> {
+  usage(span: UsageRange, wait: boolean): Answer<UsageAnswer> {
     return this.#usage.view(span, wait);
   }
 
   /** Gives the appliance up on this host; whoever has its file goes on with it elsewhere. */
-  moveAway(peer: string): Answer<Retired> {
+  moveAway(peer: string): Answer<Retirement> {
     return this.#store.transact(
       { type: "MoveAway", move: randomId(), peer },
       (_state, outcome) => outcome,
@@ -230,8 +230,8 @@ export class Operations {
   }
 
   /** Null: it was not given up here. */
-  retired(): Retired | null {
-    return this.#store.peek(({ retired }) => retired);
+  retired(): Retirement | null {
+    return this.#store.peek(({ retirement: retired }) => retired);
   }
 
   health(): StoreHealth {

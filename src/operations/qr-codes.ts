@@ -1,4 +1,4 @@
-import { no, ok, type Result } from "../domain/result.ts";
+import { err, ok, type Result } from "../domain/result.ts";
 import {
   FORM,
   framesOf,
@@ -28,7 +28,7 @@ export interface FramesRefused {
 
 export async function codesOf(text: string): Promise<Result<QrCode[], TextTooLong>> {
   if (Buffer.byteLength(text) > MAX_TEXT) {
-    return no({ code: "too_long", field: "text", bytes: MAX_TEXT });
+    return err({ code: "too_long", field: "text", bytes: MAX_TEXT });
   }
   const codes: QrCode[] = [];
   for (const frame of framesOf(text)) {
@@ -48,7 +48,7 @@ export function joinCodes(read: string): Result<JoinedCodes, FramesRefused> {
   const text = read.replaceAll("\r\n", "\n");
   const lines = [...text.split("\n").entries()].filter(([, line]) => line.trim() !== "");
   const joined = joinFrames(isPlain(text.trim()) ? [text] : lines.map(([, line]) => line));
-  if (!joined.ok) return no({ code: "invalid_qr_frames", reason: inWords(joined.fault) });
+  if (!joined.ok) return err({ code: "invalid_qr_frames", reason: inWords(joined.fault) });
   const foreignLines = joined.value.foreign.map((at) => (lines[at - 1]?.[0] ?? 0) + 1);
   return ok({ text: joined.value.text, foreignLines });
 }

@@ -1,5 +1,5 @@
 import type { Event } from "../domain/event.ts";
-import { no, ok, type Result } from "../domain/result.ts";
+import { err, ok, type Result } from "../domain/result.ts";
 import type { State } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import { betweenAnswers } from "../platform/between-answers.ts";
@@ -88,7 +88,7 @@ export class RecordReading {
     } catch (error) {
       if (!(error instanceof RecordDamaged)) throw error;
       // What was found before it is not lost: the next question runs into it.
-      if (page.isEmpty) return no({ code: "audit_log_damaged", line: error.line });
+      if (page.isEmpty) return err({ code: "audit_log_damaged", line: error.line });
       return ok(page.done(false));
     }
   }

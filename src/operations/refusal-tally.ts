@@ -1,4 +1,4 @@
-import type { Refusals } from "../domain/command.ts";
+import type { RefusalCount } from "../domain/command.ts";
 import { limits } from "../domain/limits.ts";
 
 interface Bucket {
@@ -27,7 +27,7 @@ export class RefusalTally {
   }
 
   /** What could not be written down yet counts with the next. */
-  putBack(refusals: readonly Refusals[]): void {
+  putBack(refusals: readonly RefusalCount[]): void {
     for (const { product, code, count, users } of refusals) {
       const bucket = this.#bucket(product, code);
       bucket.count += count;
@@ -46,7 +46,7 @@ export class RefusalTally {
   }
 
   /** Empties the tally. */
-  take(): Refusals[] {
+  take(): RefusalCount[] {
     const taken = [...this.#buckets.values()];
     this.#buckets.clear();
     return taken;

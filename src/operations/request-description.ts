@@ -14,7 +14,7 @@ export function describeRequest(
   at: Instant,
 ): Request {
   const open = state.requests.get(request);
-  const head = state.heads.at(-1);
+  const head = state.requestHeads.at(-1);
   if (open === undefined || head === undefined)
     throw new Error("a request was made and is not there");
   return {
@@ -35,7 +35,7 @@ export function describeRequest(
       total_consumptions: totalAt(counter, at),
     })),
     audit: { seq: head.auditSeq, sum: head.auditSum },
-    heads: state.heads.map(({ request: made, auditSeq, auditSum }) => ({
+    heads: state.requestHeads.map(({ request: made, auditSeq, auditSum }) => ({
       request_id: made,
       audit_seq: auditSeq,
       sum: auditSum,

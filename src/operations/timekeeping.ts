@@ -1,10 +1,10 @@
-import { isFree, openQuestion } from "../domain/clock.ts";
+import { canSetClockFreely, findOpenTimeNonce } from "../domain/clock.ts";
 import type { SetClockBack } from "../domain/command.ts";
 import type { Fault } from "../domain/fault.ts";
-import { no, ok, type Result } from "../domain/result.ts";
-import { namesTime } from "../domain/terms.ts";
+import { err, ok, type Result } from "../domain/result.ts";
+import { hasDateOrPeriod } from "../domain/terms.ts";
 import { instant, latest, MINUTE, SECOND, type Instant } from "../domain/time.ts";
-import { CLOCK, isSuspect } from "../domain/timekeeper.ts";
+import { CLOCK_LIMITS, isClockSuspect } from "../domain/timekeeper.ts";
 import { encodeTimeCode, verifyTime } from "../license/time.ts";
 import type { Vendor } from "../license/trust.ts";
 import { wallClock, type ApplianceClock } from "../platform/clock.ts";
@@ -49,10 +49,13 @@ export class Timekeeping {
   /** Marks the time when nothing else did, and follows the clock back while nobody gains by it. */
   async tick(): Promise<void> {
     const wall = wallClock();
-    const { mark, free } = this.#store.peek((state) => ({ mark: state.mark, free: isFree(state) }));
+    const { mark, free } = this.#store.peek((state) => ({
+      mark: state.latestEventAt,
+      free: canSetClockFreely(state),
+    }));
     const here = this.view().now;
     if (free && here - wall > MINUTE) await this.#goBack(wall, null, "clock");
-    else if (here - mark >= CLOCK.mark || this.#hasJumped()) {
+    else if (here - mark >= CLOCK_LIMITS.markInterval || this.#hasJumped()) {
       await this.#store.transact({ type: "MarkClock" }, () => null);
     }
     const { state, now } = this.view();
@@ -63,21 +66,27 @@ export class Timekeeping {
   /** A jump is put on record soon, with whatever is written next. */
   #hasJumped(): boolean {
     const newest = this.#clock.jumps().at(-1)?.to ?? 0;
-    return this.#store.peek(({ jumps }) => (jumps.at(-1)?.to ?? 0) < newest);
+    return this.#store.peek(({ clockJumps: jumps }) => (jumps.at(-1)?.to ?? 0) < newest);
   }
 
   view(): ClockView {
     const wall = wallClock();
-    const now = this.#store.peek(({ mark, jumps }) => this.#clock.now(mark, jumps));
+    const now = this.#store.peek(({ latestEventAt: mark, clockJumps: jumps }) =>
+      this.#clock.now(mark, jumps),
+    );
     const waiting = this.#clock.waitingSince !== null;
-    const behind = now - wall >= CLOCK.warn ? "behind" : "ok";
-    return { now, wall, state: isSuspect(now - wall) ? "suspect" : waiting ? "ahead" : behind };
+    const behind = now - wall >= CLOCK_LIMITS.behindWarning ? "behind" : "ok";
+    return {
+      now,
+      wall,
+      state: isClockSuspect(now - wall) ? "suspect" : waiting ? "ahead" : behind,
+    };
   }
 
   /** A code to read out: the vendor answers it with the time. */
   async ask(peer: string): ClockAnswer<string> {
     // Looking again must not void the code that was just read out.
-    const open = await this.#store.read(openQuestion);
+    const open = await this.#store.read(findOpenTimeNonce);
     if (!open.ok) return open;
     if (open.value !== null) return ok(encodeTimeCode(this.#identity.id, open.value));
     const nonce = randomBytes(5);
@@ -98,24 +107,24 @@ export class Timekeeping {
     const known = await this.#store.read((state, at) => ({
       vendors: [...state.vendors.values()] as Vendor[],
       at,
-      nonce: openQuestion(state, at),
-      dated: [...state.licenses.values()].filter(({ terms }) => namesTime(terms)),
+      nonce: findOpenTimeNonce(state, at),
+      dated: [...state.licenses.values()].filter(({ terms }) => hasDateOrPeriod(terms)),
     }));
     if (!known.ok) return known;
     const misplaced = wrongKind(document.trim(), "time");
-    if (misplaced !== null) return no(misplaced);
+    if (misplaced !== null) return err(misplaced);
     const verified = await verifyTime(document.trim(), known.value.vendors, known.value.at);
-    if (!verified.ok) return no({ code: "invalid_license_file", reason: verified.fault });
+    if (!verified.ok) return err({ code: "invalid_license_file", reason: verified.fault });
     const { appliance, nonce, iat, iss } = verified.value;
     // A vendor's word moves what that vendor signed, and nothing of anybody else's.
     if (known.value.dated.some(({ grant }) => grant.vendor !== iss)) {
-      return no({
+      return err({
         code: "invalid_license_file",
         reason: "is not from the vendor of every license",
       });
     }
     if (appliance !== this.#identity.id || nonce !== known.value.nonce) {
-      return no({ code: "invalid_license_file", reason: "answers another code" });
+      return err({ code: "invalid_license_file", reason: "answers another code" });
     }
     // The vendor signed some time ago. It is later by now, as late as the system's clock says if
     // that was put right: going back further would end by mistake what is granted today.
@@ -135,7 +144,7 @@ export class Timekeeping {
     const back = { type: "SetClockBack" as const, to, nonce, peer, ...signed };
     const done = await this.#store.transact(back, (state) => {
       // From what is on record now, which is `to` or, where that was not earlier, as it was.
-      this.#clock.setTo(state.mark);
+      this.#clock.setTo(state.latestEventAt);
       return null;
     });
     if (done.ok) log.warn("appliance time set back", { to });

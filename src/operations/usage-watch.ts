@@ -1,7 +1,7 @@
 import type { State } from "../domain/state.ts";
 import { SECOND, type Instant } from "../domain/time.ts";
-import { UsagePast } from "../domain/usage-past.ts";
-import { Usage, type Span, type UsageView } from "../domain/usage.ts";
+import { UsageBackfill } from "../domain/usage-backfill.ts";
+import { Usage, type UsageRange, type UsageView } from "../domain/usage.ts";
 import { log } from "../platform/log.ts";
 import { linesBack } from "../store/read-back.ts";
 import type { Store } from "../store/store.ts";
@@ -38,11 +38,11 @@ export class UsageWatch {
   }
 
   taken(state: State, license: number, now: Instant): void {
-    this.#usage.taken(state, license, now);
+    this.#usage.sampleLicense(state, license, now);
   }
 
   /** `wait`: with all that the record tells, however long that takes. */
-  async view(span: Span, wait: boolean): Answer<UsageAnswer> {
+  async view(span: UsageRange, wait: boolean): Answer<UsageAnswer> {
     this.#reading ??= this.#readPast();
     if (wait) await this.#reading;
     return this.#store.read((state, now) => ({
@@ -67,13 +67,13 @@ export class UsageWatch {
     try {
       const asked = await this.#store.read((state, now) => {
         this.#usage.sample(state, now);
-        return { record: this.#store.record(), past: new UsagePast(this.#usage, state, now) };
+        return { record: this.#store.record(), past: new UsageBackfill(this.#usage, state, now) };
       });
       if (!asked.ok) return;
       const { record, past } = asked.value;
       for await (const { seq, at, events } of linesBack(record)) {
         if (this.#stopped) return;
-        if (!past.goBack(at, events, seq <= this.#startedAfter)) break;
+        if (!past.applyLine(at, events, seq <= this.#startedAfter)) break;
       }
       this.#known = past.finish();
       this.#complete = true;

@@ -1,7 +1,7 @@
-import type { ClockJump } from "../domain/jump.ts";
+import type { ClockJump } from "../domain/clock-jump-types.ts";
 import { instant, latest, type Instant } from "../domain/time.ts";
 import {
-  acceptClock,
+  acceptSystemClock,
   readClock,
   resetClock,
   startClock,
@@ -19,9 +19,9 @@ export class ApplianceClock {
   readonly now = (mark: Instant, recorded: readonly ClockJump[] = []): Instant => {
     const at = performance.now();
     const keeper = this.#keeper ?? startClock(mark === 0 ? wallClock() : mark, at, recorded);
-    const read = readClock({ ...keeper, said: latest(keeper.said, mark) }, wallClock(), at);
+    const read = readClock({ ...keeper, time: latest(keeper.time, mark) }, wallClock(), at);
     this.#keeper = read;
-    return read.said;
+    return read.time;
   };
 
   /** The jumps ahead since the start that were believed, oldest first. */
@@ -40,7 +40,7 @@ export class ApplianceClock {
   accept(): void {
     this.now(instant(0));
     if (this.#keeper === null) return;
-    this.#keeper = acceptClock(this.#keeper, wallClock(), performance.now());
+    this.#keeper = acceptSystemClock(this.#keeper, wallClock(), performance.now());
   }
 
   /** Time was set back, and goes on from here. */

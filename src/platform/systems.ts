@@ -1,13 +1,13 @@
-import type { Kind } from "../domain/state.ts";
+import type { DataFolderKind } from "../domain/state.ts";
 
 /**
  * A site is served only where its lock, the modes of its files and the sync of its folders are
  * tried by breaking them. A demo promises less, but needs the lock and the modes.
  */
-const SERVED_ON: Readonly<Record<Kind, readonly NodeJS.Platform[]>> = {
+const SERVED_ON: Readonly<Record<DataFolderKind, readonly NodeJS.Platform[]>> = {
   site: ["linux"],
   demo: ["linux", "darwin"],
 };
 
-export const canServe = (kind: Kind, platform: NodeJS.Platform): boolean =>
+export const canServe = (kind: DataFolderKind, platform: NodeJS.Platform): boolean =>
   SERVED_ON[kind].includes(platform);

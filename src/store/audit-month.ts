@@ -1,4 +1,4 @@
-import { gapAt, passGaps, type AuditPlace } from "../domain/audit-gaps.ts";
+import { findGap, skipGaps, type AuditPosition } from "../domain/audit-gaps.ts";
 import type { AuditGap } from "../domain/state.ts";
 import type { Disk } from "../platform/disk.ts";
 import type { NewGap } from "./audit-gap-making.ts";
@@ -74,7 +74,7 @@ interface FileRead {
     readonly first: Line;
     readonly last: Line;
     /** Behind the last one. */
-    readonly end: AuditPlace;
+    readonly end: AuditPosition;
   } | null;
 }
 
@@ -84,11 +84,11 @@ function* readFile(
   file: RecordFile,
   audit: Snapshot["audit"],
   gaps: readonly AuditGap[],
-  start: AuditPlace | null,
+  start: AuditPosition | null,
 ): Generator<void, FileRead | null> {
   const hash = new Bun.CryptoHasher("sha256");
   if (start === null) return null;
-  let here: AuditPlace = start;
+  let here: AuditPosition = start;
   let [first, last]: [Line | null, Line | null] = [null, null];
   let [bytes, spent] = [0, 0];
   const end = file.name === audit.file ? audit.length : Infinity;
@@ -103,9 +103,9 @@ function* readFile(
       spent = 0;
       yield;
     }
-    here = passGaps(gaps, here);
+    here = skipGaps(gaps, here);
     if (line === null || seq === undefined) return null;
-    if (seq <= here.seq && gapAt(gaps, seq) !== null) continue;
+    if (seq <= here.seq && findGap(gaps, seq) !== null) continue;
     if (seq !== here.seq + 1 || line.audit_prev !== here.sum) return null;
     here = { seq, sum: line.sum };
     first ??= line;
@@ -123,9 +123,9 @@ function placeBefore(
   audit: Snapshot["audit"],
   gaps: readonly AuditGap[],
   first: number,
-): AuditPlace | null {
+): AuditPosition | null {
   if (first === Infinity) return null;
-  const gap = gapAt(gaps, first - 1) ?? gapAt(gaps, first);
+  const gap = findGap(gaps, first - 1) ?? findGap(gaps, first);
   if (gap !== null) {
     const isBehind = gap.to < first;
     return isBehind ? { seq: gap.to, sum: gap.after } : { seq: gap.from - 1, sum: gap.before };
@@ -144,10 +144,10 @@ function isContinued(
   next: RecordFile | undefined,
   audit: Snapshot["audit"],
   gaps: readonly AuditGap[],
-  end: AuditPlace,
+  end: AuditPosition,
 ): boolean {
   if (end.seq >= audit.seq) return end.seq > audit.seq || end.sum === audit.sum;
-  const gap = gapAt(gaps, end.seq + 1);
+  const gap = findGap(gaps, end.seq + 1);
   if (gap !== null) return gap.before === end.sum;
   const [line] = next === undefined ? [] : linesFrom(disk, next.path, 0, Infinity).take(1);
   const read = line?.whole === true ? decodeLine(line.bytes) : null;

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { gapAt, passGaps } from "../domain/audit-gaps.ts";
+import { findGap, skipGaps } from "../domain/audit-gaps.ts";
 import type { AuditGap } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import type { Disk } from "../platform/disk.ts";
@@ -128,7 +128,7 @@ class Chain {
     if (isAtEnd && file.name === this.#audit.file && offset >= this.#audit.length) return;
     // One that is there twice, or of a later time, or declared as gone and there all the same.
     if (line === null || seq === undefined || seq <= this.#seq || seq > this.#audit.seq) {
-      file.isUnclean ||= seq === undefined || gapAt(this.#gaps, seq) === null;
+      file.isUnclean ||= seq === undefined || findGap(this.#gaps, seq) === null;
       return;
     }
     const isNext = seq === this.#seq + 1;
@@ -156,7 +156,7 @@ class Chain {
   }
 
   #pass(): void {
-    const behind = passGaps(this.#gaps, { seq: this.#seq, sum: this.#sum });
+    const behind = skipGaps(this.#gaps, { seq: this.#seq, sum: this.#sum });
     if (behind.seq === this.#seq) return;
     ({ seq: this.#seq, sum: this.#sum } = behind);
     this.#each(this.#seq, this.#sum);

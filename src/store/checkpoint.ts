@@ -117,7 +117,7 @@ function fold(disk: Disk, folder: string, before: Snapshot, open: number): Folde
   }
   if (head.seq !== open - 1) throw new Error(`the journal ends at ${head.seq}, not ${open - 1}`);
   const snapshot = encodeSnapshot(state, head, before.audit);
-  return { snapshot, mark: state.mark, segments, audited };
+  return { snapshot, mark: state.latestEventAt, segments, audited };
 }
 
 async function addAudited(disk: Disk, { path, start }: Segment, history: History): Promise<void> {

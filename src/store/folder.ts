@@ -1,5 +1,5 @@
 import { dirname, join, resolve } from "node:path";
-import { emptyState, type Kind } from "../domain/state.ts";
+import { emptyState, type DataFolderKind } from "../domain/state.ts";
 import { instant, type Instant } from "../domain/time.ts";
 import { errorCode, type Disk } from "../platform/disk.ts";
 import { writeAll } from "../platform/files.ts";
@@ -26,7 +26,7 @@ export interface FolderOptions {
   readonly disk: Disk;
   readonly folder: string;
   /** What the folder must be; null takes either. */
-  readonly kind: Kind | null;
+  readonly kind: DataFolderKind | null;
   /** Whether a folder that holds nothing yet is made into one. */
   readonly create: boolean;
   readonly uid: number;
@@ -176,7 +176,7 @@ async function syncNameOf(disk: Disk, folder: string): Promise<void> {
 async function makeFolder(
   disk: Disk,
   folder: string,
-  kind: Kind,
+  kind: DataFolderKind,
   appliance: string,
   at: Instant,
 ): Promise<void> {
@@ -233,7 +233,7 @@ function notOurs(folder: string): FolderRefused {
   );
 }
 
-function wrongKind(folder: string, wanted: Kind, found: Kind): FolderRefused {
+function wrongKind(folder: string, wanted: DataFolderKind, found: DataFolderKind): FolderRefused {
   const command = { site: "berth serve", demo: "berth demo" };
   return new FolderRefused(
     `${folder} was created by ${command[found]} and cannot be used by ${command[wanted]}`,

@@ -1,5 +1,5 @@
 import { dirname, join } from "node:path";
-import { gapAt } from "../domain/audit-gaps.ts";
+import { findGap } from "../domain/audit-gaps.ts";
 import type { AuditGap } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import type { Disk, OpenFile } from "../platform/disk.ts";
@@ -53,7 +53,7 @@ export class History {
 
   async add(at: Instant, auditSeq: number, raw: Uint8Array): Promise<void> {
     // Declared as gone since: an older state was gone back to.
-    if (gapAt(this.#gaps, auditSeq) !== null) return;
+    if (findGap(this.#gaps, auditSeq) !== null) return;
     const month = monthOf(at);
     let file = this.#open;
     if (file === null || this.#end.file?.startsWith(month) !== true) {

@@ -1,6 +1,6 @@
 import type { State } from "../domain/state.ts";
 import { latest, type Instant } from "../domain/time.ts";
-import { transact, type Transacted } from "../domain/transact.ts";
+import { transact, type TransactionResult } from "../domain/transact.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import { encodeLine, type Head } from "./journal.ts";
 import type { AuditMeter, StoreOptions } from "./store-options.ts";
@@ -40,7 +40,7 @@ export class LiveState {
 
   /** Time never runs behind an event that was written. */
   now(): Instant {
-    const { mark, jumps } = this.#state;
+    const { latestEventAt: mark, clockJumps: jumps } = this.#state;
     const now = latest(this.#options.clock(mark, jumps), mark);
     this.#state.clockBehind = this.#options.behind?.(now) ?? 0;
     return now;
@@ -48,7 +48,7 @@ export class LiveState {
 
   /** Before anything is done in the time after a jump: what a later set-back has to undo. */
   recordJumps(commit: GroupCommit, at: Instant): void {
-    const known = this.#state.jumps.at(-1)?.to ?? 0;
+    const known = this.#state.clockJumps.at(-1)?.to ?? 0;
     for (const jump of this.#options.jumps?.() ?? []) {
       if (jump.to <= known) continue;
       const recorded = transact(this.#state, { type: "JumpClock", ...jump }, at);
@@ -59,7 +59,7 @@ export class LiveState {
   /** Slots of others that ran out meanwhile are written with it, and are not its own to pay for. */
   write(
     commit: GroupCommit,
-    { lines, overdue }: Transacted<unknown>,
+    { journalLines: lines, expiryLineCount: overdue }: TransactionResult<unknown>,
     at: Instant,
     meter: AuditMeter | null,
   ): void {
@@ -76,8 +76,8 @@ export class LiveState {
   }
 
   #bound(state: State): State {
-    state.isBound = this.#options.isBound ?? state.isBound;
-    state.caps = this.#options.caps ?? state.caps;
+    state.isSignedForThisMachine = this.#options.isBound ?? state.isSignedForThisMachine;
+    state.slotCaps = this.#options.caps ?? state.slotCaps;
     return state;
   }
 }

@@ -1,4 +1,4 @@
-import { gapAt } from "../domain/audit-gaps.ts";
+import { findGap } from "../domain/audit-gaps.ts";
 import type { Instant } from "../domain/time.ts";
 import { betweenAnswers } from "../platform/between-answers.ts";
 import type { Disk } from "../platform/disk.ts";
@@ -34,7 +34,7 @@ export function* readBack(record: RecordPlace, from: Position, oldest: string): 
   let isTold = seen !== Infinity;
   let files = new RecordFiles(record);
   for (let vain = 0; wanted > 0;) {
-    const gap = gapAt(record.gaps, wanted);
+    const gap = findGap(record.gaps, wanted);
     if (gap !== null) {
       wanted = gap.from - 1;
       continue;
@@ -57,7 +57,7 @@ export function* readBack(record: RecordPlace, from: Position, oldest: string): 
         if (place.isJournal && start !== null) seen = start.seq;
         const at = start?.at ?? null;
         yield { bytes: bytes.length + 1, line, at, seen: place.isJournal ? seen : Infinity };
-        if (line !== null && gapAt(record.gaps, wanted) !== null) break;
+        if (line !== null && findGap(record.gaps, wanted) !== null) break;
       }
       if (place.isJournal) seen = Math.min(seen, place.first);
     }

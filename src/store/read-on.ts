@@ -1,4 +1,4 @@
-import { gapAt } from "../domain/audit-gaps.ts";
+import { findGap } from "../domain/audit-gaps.ts";
 import type { Instant } from "../domain/time.ts";
 import { startOf, type LineStart } from "./journal.ts";
 import { linesFrom } from "./lines.ts";
@@ -67,7 +67,7 @@ class Walk {
 
   *lines(): Generator<Passed> {
     for (let vain = 0; this.wanted <= this.#record.last;) {
-      const gap = gapAt(this.#record.gaps, this.wanted);
+      const gap = findGap(this.#record.gaps, this.wanted);
       if (gap !== null) {
         this.wanted = gap.to + 1;
         continue;
@@ -92,7 +92,7 @@ class Walk {
       const isWanted = start.auditSeq === this.wanted;
       if (isWanted) this.wanted += 1;
       yield { bytes, at: isWanted ? start.at : null };
-      if (this.wanted > last || (isWanted && gapAt(gaps, this.wanted) !== null)) return;
+      if (this.wanted > last || (isWanted && findGap(gaps, this.wanted) !== null)) return;
     }
   }
 

@@ -1,4 +1,4 @@
-import { addGap, passGaps, type AuditPlace } from "../domain/audit-gaps.ts";
+import { addGap, skipGaps, type AuditPosition } from "../domain/audit-gaps.ts";
 import type { AuditGap } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import type { Disk } from "../platform/disk.ts";
@@ -27,7 +27,7 @@ export interface CheckedRecord {
 /** A line that does not follow the one before it. */
 interface Leap {
   readonly number: number;
-  readonly from: AuditPlace;
+  readonly from: AuditPosition;
   readonly to: Line;
 }
 
@@ -64,7 +64,7 @@ export function checkRecord(disk: Disk, path: string): CheckedRecord {
     );
   }
   for (const leap of leaps) {
-    const { seq, sum } = passGaps(declared, leap.from);
+    const { seq, sum } = skipGaps(declared, leap.from);
     if (seq + 1 === leap.to.audit_seq && sum === leap.to.audit_prev) continue;
     throw doesNotContinue(path, leap);
   }

@@ -1,5 +1,5 @@
 import { basename, dirname, join } from "node:path";
-import { gapAt, passGaps } from "../domain/audit-gaps.ts";
+import { findGap, skipGaps } from "../domain/audit-gaps.ts";
 import type { AuditGap } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import type { Disk } from "../platform/disk.ts";
@@ -64,7 +64,7 @@ export function walkRecord(
 ): Walked {
   let { seq, sum } = audit.anchor;
   const pass = (): void => {
-    const behind = passGaps(gaps, { seq, sum });
+    const behind = skipGaps(gaps, { seq, sum });
     if (behind.seq === seq) return;
     ({ seq, sum } = behind);
     each(seq, sum);
@@ -90,7 +90,7 @@ export function walkRecord(
     for (const { line, offset } of linesOf(disk, file.path, end)) {
       const at = line?.audit_seq;
       // Declared as gone and there all the same: not removed yet, or brought back since.
-      if (at !== undefined && at <= seq && gapAt(gaps, at) !== null) continue;
+      if (at !== undefined && at <= seq && findGap(gaps, at) !== null) continue;
       if (line === null || at !== seq + 1 || line.audit_prev !== sum) {
         throw broken(file.path, offset, seq + 1);
       }

@@ -1,4 +1,4 @@
-import { isUnused } from "../domain/move.ts";
+import { isUnusedSite } from "../domain/move.ts";
 import type { State } from "../domain/state.ts";
 import { latest, type Instant } from "../domain/time.ts";
 import type { Disk } from "../platform/disk.ts";
@@ -108,7 +108,7 @@ function checkMove(
   if ("head" in there) {
     const { state } = there;
     const same = state.appliance === appliance;
-    if (isUnused(state) || (same && continues)) return;
+    if (isUnusedSite(state) || (same && continues)) return;
     // Somebody whose first try was interrupted must not look for another place to bring it to.
     if (same && state.restores.some(({ moved, seq }) => moved === true && seq === head.seq)) {
       throw new BackupRefused(

@@ -1,6 +1,6 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { TypeCompiler, type TypeCheck } from "@sinclair/typebox/compiler";
-import type { RecordedJump } from "../domain/jump.ts";
+import type { RecordedJump } from "../domain/clock-jump-types.ts";
 import type { LapsedBorrow } from "../domain/registration.ts";
 import type {
   AuditGap,

@@ -1,5 +1,5 @@
-import { lapsedKey } from "../domain/clock-jumps.ts";
-import { Pool } from "../domain/pool.ts";
+import { lapsedBorrowKey } from "../domain/clock-jumps.ts";
+import { SlotPool } from "../domain/pool.ts";
 import { newRegistration, type Registration } from "../domain/registration.ts";
 import {
   emptyState,
@@ -16,7 +16,7 @@ export function encodeSnapshot(
   { seq, sum, auditSeq, auditSum }: Head,
   { file, length, anchor }: HistoryEnd,
 ): Snapshot {
-  const { kind, createdAt, mark, nextSlot, appliance } = state;
+  const { kind, createdAt, latestEventAt: mark, nextSlot, appliance } = state;
   const rows: Pick<Snapshot, "licenses" | "features" | "registrations" | "featureRegistrations"> = {
     licenses: [],
     features: [],
@@ -27,10 +27,10 @@ export function encodeSnapshot(
   for (const license of [...state.products.values()].flat()) {
     const { id, addedAt, movedAt, terms, grant, counter, pool, features } = license;
     rows.licenses.push({ id, addedAt, movedAt, terms, grant, counter });
-    for (const held of pool.inOrder()) rows.registrations.push({ license: id, ...held });
+    for (const held of pool.inSlotOrder()) rows.registrations.push({ license: id, ...held });
     for (const feature of features.values()) {
       rows.features.push({ license: id, terms: feature.terms, counter: feature.counter });
-      for (const held of feature.pool.inOrder()) {
+      for (const held of feature.pool.inSlotOrder()) {
         rows.featureRegistrations.push({ license: id, feature: feature.terms.code, ...held });
       }
     }
@@ -42,8 +42,8 @@ export function encodeSnapshot(
     mark,
     nextSlot,
     appliance,
-    retired: state.retired,
-    lentDated: state.lentDated,
+    retired: state.retirement,
+    lentDated: state.hasLentTimeDependent,
     clockNonce: state.clockNonce,
     clockAskedAt: state.clockAskedAt,
     covers: { seq, sum },
@@ -52,15 +52,15 @@ export function encodeSnapshot(
     vendors: [...state.vendors.values()],
     requests: [...state.requests.values()],
     activations: [...state.activations.values()],
-    answered: [...state.answered].map(([request, license]) => ({ request, license })),
-    heads: [...state.heads],
+    answered: [...state.answeredRequests].map(([request, license]) => ({ request, license })),
+    heads: [...state.requestHeads],
     tombstones: [...state.tombstones.values()],
     restores: [...state.restores],
-    jumps: [...state.jumps],
-    lapsed: [...state.lapsed.values()],
+    jumps: [...state.clockJumps],
+    lapsed: [...state.lapsedBorrows.values()],
     // What is older than all that is kept needs no excuse for being gone.
     auditGaps: state.auditGaps.filter(({ to }) => to > anchor.seq),
-    remembered: [...state.remembered].map(([key, done]) => ({ key, ...done })),
+    remembered: [...state.idempotencyRecords].map(([key, done]) => ({ key, ...done })),
     refusals: [...state.refusals.values()],
   };
 }
@@ -68,20 +68,22 @@ export function encodeSnapshot(
 export function decodeSnapshot(snapshot: Snapshot): State {
   const state = emptyState(snapshot.kind);
   state.createdAt = snapshot.createdAt;
-  state.mark = snapshot.mark;
+  state.latestEventAt = snapshot.mark;
   state.nextSlot = snapshot.nextSlot;
   state.appliance = snapshot.appliance;
-  state.retired = snapshot.retired;
-  state.lentDated = snapshot.lentDated;
+  state.retirement = snapshot.retired;
+  state.hasLentTimeDependent = snapshot.lentDated;
   state.clockNonce = snapshot.clockNonce;
   state.clockAskedAt = snapshot.clockAskedAt;
-  state.jumps.push(...snapshot.jumps);
-  for (const one of snapshot.lapsed) state.lapsed.set(lapsedKey(one.license, one.user), one);
+  state.clockJumps.push(...snapshot.jumps);
+  for (const one of snapshot.lapsed)
+    state.lapsedBorrows.set(lapsedBorrowKey(one.license, one.user), one);
   for (const vendor of snapshot.vendors) state.vendors.set(vendor.vendor, vendor);
   for (const request of snapshot.requests) state.requests.set(request.request, request);
   for (const open of snapshot.activations) state.activations.set(open.nonce, open);
-  for (const { request, license } of snapshot.answered) state.answered.set(request, license);
-  state.heads.push(...snapshot.heads);
+  for (const { request, license } of snapshot.answered)
+    state.answeredRequests.set(request, license);
+  state.requestHeads.push(...snapshot.heads);
   state.restores.push(...snapshot.restores);
   state.auditGaps = snapshot.auditGaps;
   for (const tombstone of snapshot.tombstones) state.tombstones.set(tombstone.license, tombstone);
@@ -93,14 +95,14 @@ export function decodeSnapshot(snapshot: Snapshot): State {
       terms,
       grant,
       counter: counterOf(counter),
-      pool: new Pool<Registration>(),
+      pool: new SlotPool<Registration>(),
       features: new Map(),
     };
     state.licenses.set(id, license);
     state.products.set(terms.product, [...(state.products.get(terms.product) ?? []), license]);
   }
   for (const { license, terms, counter } of snapshot.features) {
-    const feature: Feature = { terms, counter: counterOf(counter), pool: new Pool() };
+    const feature: Feature = { terms, counter: counterOf(counter), pool: new SlotPool() };
     found(state.licenses.get(license)).features.set(terms.code, feature);
   }
   for (const row of snapshot.registrations) {
@@ -115,13 +117,13 @@ export function decodeSnapshot(snapshot: Snapshot): State {
     held.isContactUnaudited = row.isContactUnaudited;
     const { pool } = found(state.licenses.get(row.license));
     pool.add(held);
-    state.byPeer.add(held);
+    state.registrationsByPeer.add(held);
   }
   for (const { license, feature, ...held } of snapshot.featureRegistrations) {
     const { pool } = found(found(state.licenses.get(license)).features.get(feature));
     pool.add(held);
   }
-  for (const { key, ...done } of snapshot.remembered) state.remembered.add(key, done);
+  for (const { key, ...done } of snapshot.remembered) state.idempotencyRecords.add(key, done);
   for (const total of snapshot.refusals) {
     state.refusals.set(JSON.stringify([total.product, total.code]), total);
   }

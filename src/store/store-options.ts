@@ -1,6 +1,6 @@
 import type { Fault } from "../domain/fault.ts";
-import type { ClockJump } from "../domain/jump.ts";
-import type { Kind, State } from "../domain/state.ts";
+import type { ClockJump } from "../domain/clock-jump-types.ts";
+import type { DataFolderKind, State } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import type { Disk } from "../platform/disk.ts";
 import type { FolderChanged } from "./folder-changed.ts";
@@ -12,7 +12,7 @@ import type { SignatureCheck } from "./signatures.ts";
 export interface StoreOptions {
   readonly disk: Disk;
   readonly folder: string;
-  readonly kind: Kind | null;
+  readonly kind: DataFolderKind | null;
   readonly create: boolean;
   /** What the folder is opened for; a server unless it says otherwise. */
   readonly holder?: Holder;
@@ -41,9 +41,9 @@ export interface StoreOptions {
   /** Whether the vendors signed what the folder says of its licenses; absent: it is believed. */
   readonly checkSignatures?: SignatureCheck;
   /** Is this machine the one a license was signed for? */
-  readonly isBound?: State["isBound"];
+  readonly isBound?: State["isSignedForThisMachine"];
   /** What the operator allows one user, and one address, at most. */
-  readonly caps?: State["caps"];
+  readonly caps?: State["slotCaps"];
   /** How far the system's clock is behind what this store says (milliseconds). */
   readonly behind?: (now: Instant) => number;
 }

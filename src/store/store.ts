@@ -1,7 +1,7 @@
 import type { Command } from "../domain/command.ts";
 import type { OutcomeOf } from "../domain/decide.ts";
 import type { Fault } from "../domain/fault.ts";
-import { no, ok, type Result } from "../domain/result.ts";
+import { err, ok, type Result } from "../domain/result.ts";
 import type { State } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import { transact } from "../domain/transact.ts";
@@ -80,7 +80,7 @@ export class Store {
     view: (state: State, outcome: OutcomeOf<C>, at: Instant) => T,
     meter: AuditMeter | null = null,
   ): Promise<Result<T, Fault | StorageFault>> {
-    if (this.#fault !== null) return Promise.resolve(no(this.#fault));
+    if (this.#fault !== null) return Promise.resolve(err(this.#fault));
     if (this.#format.isOld) return this.#migrated(() => this.transact(command, view, meter));
     const at = this.#live.now();
     let answer: Result<T, Fault>;
@@ -101,7 +101,7 @@ export class Store {
 
   async read<T>(view: (state: State, at: Instant) => T): Promise<Result<T, StorageFault>> {
     if (this.#recovering !== null) await this.#recovering;
-    if (this.#fault?.code === "storage_failed") return no(this.#fault);
+    if (this.#fault?.code === "storage_failed") return err(this.#fault);
     return this.#settled(ok(view(this.#live.state, this.#live.now())));
   }
 
@@ -189,7 +189,7 @@ export class Store {
     try {
       await this.#format.migrate();
     } catch (error) {
-      return no(storageFault(error));
+      return err(storageFault(error));
     }
     return change();
   }
@@ -291,6 +291,6 @@ export class Store {
 
 /** What a write that failed answers everybody who waited for it. */
 function faultOf(error: unknown): Result<never, StorageFault> {
-  if (error instanceof StorageError) return no(error.fault);
+  if (error instanceof StorageError) return err(error.fault);
   throw error;
 }

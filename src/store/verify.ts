@@ -1,4 +1,4 @@
-import type { AuditGap, Kind, Retired } from "../domain/state.ts";
+import type { AuditGap, DataFolderKind, Retirement } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import type { Disk } from "../platform/disk.ts";
 import { walkAudit, type AuditDamage } from "./audit-damage.ts";
@@ -14,7 +14,7 @@ import { StateFile } from "./state-file.ts";
 
 /** What was walked, and found to be what was written. */
 export interface Verified {
-  readonly kind: Kind;
+  readonly kind: DataFolderKind;
   readonly appliance: string;
   readonly licenses: number;
   readonly registrations: number;
@@ -23,7 +23,7 @@ export interface Verified {
   readonly covers: number;
   readonly mark: Instant;
   /** It was carried away from here; null: it was not. */
-  readonly retired: Retired | null;
+  readonly retired: Retirement | null;
   /** By their first lines. */
   readonly segments: readonly number[];
   readonly record: Walked & { readonly from: number; readonly to: number };
@@ -90,8 +90,8 @@ export async function verify(
     registrations: snapshotSize(state.licenses.values()),
     head,
     covers: snapshot.covers.seq,
-    mark: state.mark,
-    retired: state.retired,
+    mark: state.latestEventAt,
+    retired: state.retirement,
     segments: segments.map(({ number }) => number),
     record: { ...walked, from: snapshot.audit.anchor.seq + 1, to: snapshot.audit.seq },
     auditGaps: auditGaps.filter(({ to }) => to > anchor.seq),

@@ -1,5 +1,5 @@
 // What an answer must look like, whatever was asked.
-import { statusOf, type Code } from "../../src/http/faults.ts";
+import { httpStatusOf, type FaultCode } from "../../src/http/faults.ts";
 import { canaries } from "./odd-values.ts";
 import type { Attack } from "./requests-grammar.ts";
 import type { Answered } from "./wire.ts";
@@ -43,7 +43,7 @@ const echoIn = (text: string): string | null =>
 
 function isKnown(code: unknown, status: number): boolean {
   try {
-    return statusOf(code as Code) === status;
+    return httpStatusOf(code as FaultCode) === status;
   } catch {
     return false;
   }

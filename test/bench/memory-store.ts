@@ -35,8 +35,8 @@ export class Store implements Pick<DurableStore, Used> {
     this.#lock = lock;
     this.#state = state;
     this.#head = head;
-    state.isBound = options.isBound ?? state.isBound;
-    state.caps = options.caps ?? state.caps;
+    state.isSignedForThisMachine = options.isBound ?? state.isSignedForThisMachine;
+    state.slotCaps = options.caps ?? state.slotCaps;
   }
 
   async transact<C extends Command, T>(
@@ -79,7 +79,7 @@ export class Store implements Pick<DurableStore, Used> {
   }
 
   #now(): Instant {
-    const { mark, jumps } = this.#state;
+    const { latestEventAt: mark, clockJumps: jumps } = this.#state;
     const now = latest(this.#options.clock(mark, jumps), mark);
     this.#state.clockBehind = this.#options.behind?.(now) ?? 0;
     return now;

@@ -4,7 +4,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { RecordReply } from "../../src/http/routes/record.ts";
+import type { AuditPageReply } from "../../src/http/routes/audit-log.ts";
 import { Identity } from "../../src/operations/identity.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { readComponents } from "../../src/platform/machine.ts";
@@ -48,10 +48,10 @@ async function measure(url: string): Promise<void> {
   say(`the export, ${(size / 2 ** 20).toFixed(0)} MiB: ${since(exporting)} s`);
 }
 
-async function page(url: string): Promise<RecordReply> {
+async function page(url: string): Promise<AuditPageReply> {
   const response = await fetch(url);
   if (response.status !== 200) throw new Error(`${url} answered ${response.status}`);
-  return (await response.json()) as RecordReply;
+  return (await response.json()) as AuditPageReply;
 }
 
 async function report(what: string, act: () => Promise<unknown>): Promise<void> {

@@ -2,8 +2,8 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import type { RepairReply, SealReply } from "../../src/http/routes/audit-maintenance.ts";
-import type { DoctorReply, VerifyReply } from "../../src/http/served.ts";
+import type { AuditRepairReply, AuditSealReply } from "../../src/http/routes/audit-maintenance.ts";
+import type { DoctorReply, VerifyReply } from "../../src/http/running-server.ts";
 import type { StatusReply } from "../../src/http/status.ts";
 import { answering } from "../support/berth.ts";
 import { runBinary, type Said } from "../support/binary.ts";
@@ -157,7 +157,7 @@ describe("a changed byte in the audit log", () => {
     expect(warning?.message).toContain(file);
     expect(warning?.message).toContain("berth audit repair");
     const words = ["audit", "repair", "--accept-gap", "x", "--yes", "--json"];
-    const reply = JSON.parse(await done(folder, ...words)) as RepairReply;
+    const reply = JSON.parse(await done(folder, ...words)) as AuditRepairReply;
     expect(reply).toMatchObject({ intact: true, declared_gaps: [{ from_line: 2, to_line: 2 }] });
     expect(await warningsOf(site)).toEqual([]);
     expect(await asked<VerifyReply>(site, "/verify")).toMatchObject({
@@ -213,7 +213,7 @@ describe("sealing a month", () => {
     const unasked = await berth(folder, "audit", "seal", month);
     expect([unasked.code, unasked.stderr]).toEqual([2, expect.stringContaining("--yes")]);
     const words = ["audit", "seal", month, "--note", "a flood", "--yes", "--json"];
-    const reply = JSON.parse(await done(folder, ...words)) as SealReply;
+    const reply = JSON.parse(await done(folder, ...words)) as AuditSealReply;
     expect(reply).toMatchObject({ removed: [basename(file)], gaps: [{ from_line: 1 }] });
     expect(reply.freed_bytes).toBeGreaterThan(1_000);
     expect(existsSync(file)).toBe(false);

@@ -2,7 +2,7 @@
 import { expect, test } from "bun:test";
 import { connect } from "node:net";
 import { join } from "node:path";
-import type { RecordReply } from "../../src/http/routes/record.ts";
+import type { AuditPageReply } from "../../src/http/routes/audit-log.ts";
 import { GuardedSite } from "../support/guarded-site.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -20,7 +20,7 @@ const infoOf = (turn: number): string => `${turn} `.padEnd(LONGEST_INFO, "x");
 /** The line of the audit log that was written last. */
 async function newestLine(one: GuardedSite): Promise<number> {
   const response = await one.get("/api/admin/v1/audit?limit=1");
-  return ((await response.json()) as RecordReply).events[0]?.seq ?? 0;
+  return ((await response.json()) as AuditPageReply).events[0]?.seq ?? 0;
 }
 
 /** A call from another address of this machine; the answer's status. */

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { DoctorReply, SettingsReply, VerifyReply } from "../../src/http/served.ts";
+import type { DoctorReply, SettingsReply, VerifyReply } from "../../src/http/running-server.ts";
 import { runBinary, startBinary } from "../support/binary.ts";
 import { flip } from "../support/care.ts";
 import {

@@ -2,7 +2,7 @@
 import { expect, onTestFinished, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { RecordReply } from "../../src/http/routes/record.ts";
+import type { AuditPageReply } from "../../src/http/routes/audit-log.ts";
 import { runBinary, startBinary } from "../support/binary.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -40,15 +40,15 @@ test("pages are exact and the export is whole while it works and checkpoints run
     }
   });
 
-  const page = async (query: string): Promise<RecordReply> => {
+  const page = async (query: string): Promise<AuditPageReply> => {
     const response = await fetch(`${server.url}/api/admin/v1/audit?${query}`);
     expect(response.status).toBe(200);
-    return (await response.json()) as RecordReply;
+    return (await response.json()) as AuditPageReply;
   };
   const walk = async (): Promise<number[]> => {
     const found: number[] = [];
     for (let next: string | null = ""; next !== null;) {
-      const { events, next: then }: RecordReply = await page(`limit=500&before=${next}`);
+      const { events, next: then }: AuditPageReply = await page(`limit=500&before=${next}`);
       found.push(...events.map(({ seq }) => seq));
       next = then;
     }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { eventTypes } from "../../src/domain/telling.ts";
-import type { RecordReply } from "../../src/http/routes/record.ts";
+import { eventTypes } from "../../src/domain/event-summary.ts";
+import type { AuditPageReply } from "../../src/http/routes/audit-log.ts";
 import { Identity } from "../../src/operations/identity.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { checkpoint } from "../../src/store/checkpoint.ts";
@@ -58,7 +58,7 @@ test("berth audit tells what happened, of a running server and of a folder, the 
 test("berth audit takes the filters, and --json what the server says", async () => {
   const { folder } = await lived();
   const events = async (...words: string[]) =>
-    (await doneJson<RecordReply>(["audit", "--data", folder, ...words])).events;
+    (await doneJson<AuditPageReply>(["audit", "--data", folder, ...words])).events;
   const all = await events();
   expect(all.at(-1)?.type).toBe("Created");
   expect(await events("--limit", "2")).toEqual(all.slice(0, 2));
@@ -78,7 +78,7 @@ test("berth audit takes the filters, and --json what the server says", async () 
 test("berth audit takes days and spans for --since and --until", async () => {
   const { folder } = await lived();
   const events = async (...words: string[]) =>
-    (await doneJson<RecordReply>(["audit", "--data", folder, ...words])).events;
+    (await doneJson<AuditPageReply>(["audit", "--data", folder, ...words])).events;
   const all = await events();
   const dayOf = (at: string | undefined): string => (at ?? "").slice(0, 10);
   expect(await events("--since", dayOf(all.at(-1)?.at))).toEqual(all);
@@ -103,7 +103,7 @@ test("berth audit says this machine of what was done on the machine itself", asy
   // The same for a command that opened the folder itself.
   await done(["admin", "token", "--name", "ops2", "--data", folder]);
   expect((await done(asked)).trimEnd().split("\n")).toHaveLength(3);
-  const { events } = await doneJson<RecordReply>(asked);
+  const { events } = await doneJson<AuditPageReply>(asked);
   expect(events.map(({ type, peer }) => [type, peer])).toEqual([
     ["AccessChanged", "socket"],
     ["AccessChanged", "socket"],
@@ -272,6 +272,6 @@ test("what would move the cursor is shown as what it is, on one line", async () 
   const text = await done(asked);
   expect(text.split("\n")).toHaveLength(3);
   expect(text).toContain("vendor \\u001b[2J\\u202eevil line\\u0007 trusted for");
-  const { events } = await doneJson<RecordReply>(asked);
+  const { events } = await doneJson<AuditPageReply>(asked);
   expect(events[0]?.detail["name"]).toBe(name);
 });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { commands } from "../../src/cli/command-table.ts";
 import { HINTS, hintFor } from "../../src/cli/refusal-hints.ts";
 
-const faults = readFileSync(join(import.meta.dir, "../../src/http/fault-words.ts"), "utf8");
+const faults = readFileSync(join(import.meta.dir, "../../src/http/fault-messages.ts"), "utf8");
 
 test.each(Object.entries(HINTS))("%s is a refusal, and what helps is there", (code, hint) => {
   expect(faults).toMatch(new RegExp(`^  ${code}: \\{`, "m"));

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { signatureCheck } from "../../src/cli/folder-checks.ts";
-import { no } from "../../src/domain/result.ts";
+import { err } from "../../src/domain/result.ts";
 import { DAY, instant, later, SECOND } from "../../src/domain/time.ts";
 import { idOf, makeKey, publicPart } from "../../src/license/keys.ts";
 import { decodeTimeCode, signTime } from "../../src/license/time.ts";
@@ -20,7 +20,7 @@ import { granted } from "../support/licensed-store.ts";
 import { MONDAY } from "../support/scenario.ts";
 
 const RETIRED = "is signed with a key that its vendor retired";
-const REFUSED = no({ code: "invalid_license_file" as const, reason: RETIRED });
+const REFUSED = err({ code: "invalid_license_file" as const, reason: RETIRED });
 
 const NOW: Retirement = { from: null };
 

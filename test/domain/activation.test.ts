@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { InstallLicense, MakeActivation } from "../../src/domain/command.ts";
-import { openActivations } from "../../src/domain/install.ts";
+import { findOpenActivations } from "../../src/domain/install.ts";
 import { limits } from "../../src/domain/limits.ts";
 import { DAY, later, type Instant } from "../../src/domain/time.ts";
 import { HARDWARE, HARDWARE_ID } from "../support/new-site.ts";
@@ -25,7 +25,7 @@ const confirmed = (license: number, activation: string): InstallLicense => ({
 
 const asked = given().at(MONDAY).did(activate("n"));
 const open = (history: ReturnType<typeof given>, key: string, at: Instant) =>
-  openActivations(replayed(history.events), key, at).map(({ nonce }) => nonce);
+  findOpenActivations(replayed(history.events), key, at).map(({ nonce }) => nonce);
 
 describe("an activation", () => {
   test("is open from when its code was made, under its license key", () => {

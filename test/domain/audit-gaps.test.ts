@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { addGap, gapAt, passGaps } from "../../src/domain/audit-gaps.ts";
+import { addGap, findGap, skipGaps } from "../../src/domain/audit-gaps.ts";
 import type { DeclareAuditGaps } from "../../src/domain/command.ts";
 import { limits } from "../../src/domain/limits.ts";
 import type { AuditGap } from "../../src/domain/state.ts";
@@ -52,7 +52,7 @@ describe("declaring gaps of the audit log", () => {
       .when(declare(gap(3, 3)))
       .refuses({
         code: "too_many_audit_gaps",
-        most: limits.auditGaps,
+        limit: limits.auditGaps,
       });
     // One that takes the place of others needs no room.
     full
@@ -71,7 +71,7 @@ describe("the list of gaps", () => {
 
   test("tells of every line whether a gap covers it, at both ends", () => {
     const gaps = [gap(3, 5)];
-    const covered = [1, 2, 3, 4, 5, 6].filter((line) => gapAt(gaps, line) !== null);
+    const covered = [1, 2, 3, 4, 5, 6].filter((line) => findGap(gaps, line) !== null);
     expect(covered).toEqual([3, 4, 5]);
   });
 });
@@ -80,22 +80,22 @@ describe("a reader of the audit log", () => {
   const gaps = [gap(3, 5), gap(6, 6), gap(8, 9)];
 
   test("passes over gaps that begin right behind the line it stands at", () => {
-    expect(passGaps(gaps, { seq: 2, sum: sumOf(2) })).toEqual({ seq: 6, sum: sumOf(6) });
+    expect(skipGaps(gaps, { seq: 2, sum: sumOf(2) })).toEqual({ seq: 6, sum: sumOf(6) });
   });
 
   test("stays where no gap begins", () => {
     for (const seq of [0, 1, 6, 9]) {
-      expect(passGaps(gaps, { seq, sum: sumOf(seq) })).toEqual({ seq, sum: sumOf(seq) });
+      expect(skipGaps(gaps, { seq, sum: sumOf(seq) })).toEqual({ seq, sum: sumOf(seq) });
     }
   });
 
   test("stays when the gap continues another line than the one it stands at", () => {
-    expect(passGaps(gaps, { seq: 2, sum: "another" })).toEqual({ seq: 2, sum: "another" });
+    expect(skipGaps(gaps, { seq: 2, sum: "another" })).toEqual({ seq: 2, sum: "another" });
     const parted = [gap(3, 5), gap(6, 6, { before: "another" })];
-    expect(passGaps(parted, { seq: 2, sum: sumOf(2) })).toEqual({ seq: 5, sum: sumOf(5) });
+    expect(skipGaps(parted, { seq: 2, sum: sumOf(2) })).toEqual({ seq: 5, sum: sumOf(5) });
   });
 
   test("passes on from a place inside of a gap, as an anchor may be", () => {
-    expect(passGaps(gaps, { seq: 4, sum: "anything" })).toEqual({ seq: 6, sum: sumOf(6) });
+    expect(skipGaps(gaps, { seq: 4, sum: "anything" })).toEqual({ seq: 6, sum: sumOf(6) });
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { JumpClock, SetClockBack } from "../../src/domain/command.ts";
 import { totalAt } from "../../src/domain/consumption.ts";
-import { slotsInUse } from "../../src/domain/slots.ts";
+import { countSlotsInUse } from "../../src/domain/slots.ts";
 import type { State } from "../../src/domain/state.ts";
 import { DAY, HOUR, later, MINUTE, type Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
@@ -58,7 +58,7 @@ const license = (state: State) => {
 };
 
 const endsOf = (state: State): readonly (readonly [string, Instant])[] =>
-  [...license(state).pool.inOrder()].map(({ user, end }) => [user, end] as const);
+  [...license(state).pool.inSlotOrder()].map(({ user, end }) => [user, end] as const);
 
 describe("borrows granted under the right clock, after a jump of 30 days that is set back", () => {
   const wild = lent.at(days(30)).did(jump(minutes(5), days(30)));
@@ -87,8 +87,8 @@ describe("borrows granted under the right clock, after a jump of 30 days that is
     for (const user of USERS) expect(ends.get(user)).toBe(days(10));
     // Granted in the wild time for ten days: for ten days of the right time then.
     for (const user of OTHERS) expect(ends.get(user)).toBe(later(minutes(5), 10 * DAY));
-    expect(slotsInUse(license(state).pool, minutes(6))).toBe(10);
-    expect(state.lapsed.size).toBe(0);
+    expect(countSlotsInUse(license(state).pool, minutes(6))).toBe(10);
+    expect(state.lapsedBorrows.size).toBe(0);
   });
 
   test("come back to a user who holds a slot again, under that slot", () => {
@@ -127,7 +127,7 @@ describe("borrows granted under the right clock, after a jump of 30 days that is
 
   test("go with their license when that is given back", () => {
     const gone = wild.at(days(30)).did(register("fay"), remove(1));
-    expect(replayed(gone.events).lapsed.size).toBe(0);
+    expect(replayed(gone.events).lapsedBorrows.size).toBe(0);
     gone
       .at(days(30))
       .did(ask)
@@ -140,7 +140,7 @@ describe("borrows granted under the right clock, after a jump of 30 days that is
 
   test("do not come back when the clock is right and set back a little", () => {
     const off = wild.at(days(31)).did(register("fay"));
-    expect(replayed(off.events).lapsed.size).toBe(5);
+    expect(replayed(off.events).lapsedBorrows.size).toBe(5);
     const right = off.at(days(31)).did(ask, setBack(later(days(30), HOUR)));
     expect(endsOf(replayed(right.events)).map(([user]) => user)).toEqual(["fay"]);
   });
@@ -149,8 +149,8 @@ describe("borrows granted under the right clock, after a jump of 30 days that is
     const off = wild.at(days(31)).did(register("fay"));
     const end = later(days(10), 30 * DAY - 5 * MINUTE);
     const kept = off.at(later(end, -1)).did({ type: "MarkClock" });
-    expect(replayed(kept.events).lapsed.size).toBe(5);
-    expect(replayed(kept.at(end).did({ type: "MarkClock" }).events).lapsed.size).toBe(0);
+    expect(replayed(kept.events).lapsedBorrows.size).toBe(5);
+    expect(replayed(kept.at(end).did({ type: "MarkClock" }).events).lapsedBorrows.size).toBe(0);
   });
 
   test("are on record as held again, each one, after the set-back", () => {
@@ -192,7 +192,7 @@ describe("while the system's clock says that a jump was wrong, before time is se
 
   test("nor those that were written off meanwhile", () => {
     const once = wild.at(days(30)).did(register("fay"));
-    expect(replayed(once.events).lapsed.size).toBe(5);
+    expect(replayed(once.events).lapsedBorrows.size).toBe(5);
     expect(transact(state(once.events), borrow("gus"), days(30))).toMatchObject(refused);
   });
 
@@ -222,7 +222,7 @@ describe("a set-back that takes less back than the clock had gone ahead", () => 
   const half = wild.at(days(30)).did(ask, setBack(days(15)));
 
   test("leaves the rest to be undone by the next", () => {
-    expect(replayed(half.events).jumps).toMatchObject([
+    expect(replayed(half.events).clockJumps).toMatchObject([
       { from: minutes(5), to: later(minutes(5), 15 * DAY - 5 * MINUTE) },
     ]);
     const marked = half.at(days(16)).did({ type: "MarkClock" });
@@ -264,7 +264,7 @@ describe("a jump that was right", () => {
         ["bob", days(41)],
       ]),
     );
-    expect(state.jumps.map(({ to }) => to)).toEqual([days(30)]);
+    expect(state.clockJumps.map(({ to }) => to)).toEqual([days(30)]);
   });
 });
 
@@ -326,6 +326,6 @@ test("the jumps that can be undone are bounded, and the oldest count as confirme
   for (let place = 1; place <= 70; place += 1) {
     past = past.at(hours(place)).did(jump(later(hours(place), -30 * MINUTE), hours(place)));
   }
-  const { jumps } = replayed(past.events);
+  const { clockJumps: jumps } = replayed(past.events);
   expect([jumps.length, jumps[0]?.to]).toEqual([64, hours(7)]);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { CLOCK } from "../../src/domain/timekeeper.ts";
+import { CLOCK_LIMITS } from "../../src/domain/timekeeper.ts";
 import type { Command } from "../../src/domain/command.ts";
 import { DAY, later } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
@@ -22,19 +22,19 @@ import {
 } from "../support/scenario.ts";
 
 const END = later(MONDAY, 99 * DAY);
-const REFUSED = { code: "clock_suspect", behind: CLOCK.suspect } as const;
+const REFUSED = { code: "clock_suspect", behind: CLOCK_LIMITS.behindSuspect } as const;
 
 /** The same history on a machine whose clock is a day behind what is on record. */
 function suspected({ events }: History, command: Command, at = minutes(1)) {
   const state = replayed(events);
-  state.clockBehind = CLOCK.suspect;
+  state.clockBehind = CLOCK_LIMITS.behindSuspect;
   const untouched = dump(state);
   const result = transact(state, command, at);
   if (!result.ok) {
     expect(dump(state)).toEqual(untouched);
     return result.fault;
   }
-  return result.value.lines.flat().map(({ type }) => type);
+  return result.value.journalLines.flat().map(({ type }) => type);
 }
 
 const dated = given(

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { isAudited } from "../../src/domain/audited.ts";
+import { isAudited } from "../../src/domain/audited-events.ts";
 import type { Event } from "../../src/domain/event.ts";
 import type { Contact } from "../../src/domain/registration.ts";
 import type { State } from "../../src/domain/state.ts";
@@ -30,7 +30,7 @@ const slot = given(license, taken("ada", { end: hours(72) }));
 function linesOf(state: State, command: Parameters<typeof transact>[1], at: Instant) {
   const done = transact(state, command, at);
   if (!done.ok) throw new Error(`refused: ${done.fault.code}`);
-  return done.value.lines.map((events) => ({ events, isAudited: events.some(isAudited) }));
+  return done.value.journalLines.map((events) => ({ events, isAudited: events.some(isAudited) }));
 }
 
 const heartbeat = (state: State, contact: Contact, at: Instant) =>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { isAudited } from "../../src/domain/audited.ts";
+import { isAudited } from "../../src/domain/audited-events.ts";
 import type { Event, RefusalsCounted } from "../../src/domain/event.ts";
 import { evolve, UnknownEvent } from "../../src/domain/evolve.ts";
 import { emptyState } from "../../src/domain/state.ts";
@@ -31,7 +31,7 @@ const renewedAt = (at: number): Event => {
 describe("an event", () => {
   test("of creation says what the folder is for and since when", () => {
     const state = replayed([{ type: "Created", at: MONDAY, kind: "demo", appliance: "A" }]);
-    expect(state).toMatchObject({ kind: "demo", createdAt: MONDAY, mark: MONDAY });
+    expect(state).toMatchObject({ kind: "demo", createdAt: MONDAY, latestEventAt: MONDAY });
     expect(state.appliance).toBe("A");
   });
 
@@ -46,7 +46,7 @@ describe("an event", () => {
 
   test("moves the mark forward and never back", () => {
     const state = replayed([installed(1, {}, hours(2)), taken("ada", { at: hours(1) })]);
-    expect(state.mark).toBe(hours(2));
+    expect(state.latestEventAt).toBe(hours(2));
   });
 
   test("with a slot's number moves the next one past it", () => {
@@ -108,7 +108,7 @@ describe("an event", () => {
     for (const event of [gone, returned]) {
       const state = replayed([installed(1), taken("ada"), taken("bob", { slot: 2 }), event]);
       expect(state.licenses.get(1)?.pool.get("ada")).toBeUndefined();
-      expect(state.licenses.get(1)?.pool.ends.countEnded(hours(9))).toBe(1);
+      expect(state.licenses.get(1)?.pool.expiryIndex.countEnded(hours(9))).toBe(1);
       expect(dump(state)).not.toEqual(plain);
     }
   });

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { ExpiryIndex, type Ending } from "../../src/domain/expiry-index.ts";
+import { ExpiryIndex, type ExpiringItem } from "../../src/domain/expiry-index.ts";
 import { instant } from "../../src/domain/time.ts";
 
-const ending = (end: number, slot: number): Ending => ({ end: instant(end), slot });
-const slots = (items: readonly Ending[]): number[] => items.map(({ slot }) => slot);
-const filled = (...items: readonly Ending[]): ExpiryIndex<Ending> => {
-  const index = new ExpiryIndex<Ending>();
+const ending = (end: number, slot: number): ExpiringItem => ({ end: instant(end), slot });
+const slots = (items: readonly ExpiringItem[]): number[] => items.map(({ slot }) => slot);
+const filled = (...items: readonly ExpiringItem[]): ExpiryIndex<ExpiringItem> => {
+  const index = new ExpiryIndex<ExpiringItem>();
   for (const item of items) index.add(item);
   return index;
 };
@@ -65,23 +65,23 @@ describe("the expiry index", () => {
 
 /** The same, as slow and as plain as it can be. */
 class Model {
-  #items: Ending[] = [];
+  #items: ExpiringItem[] = [];
 
-  add(items: readonly Ending[]): void {
+  add(items: readonly ExpiringItem[]): void {
     this.#items.push(...items);
     this.#items.sort((a, b) => a.end - b.end || a.slot - b.slot);
   }
 
   /** Removes a stretch and says what it was. */
-  cut(from: number, count: number): Ending[] {
+  cut(from: number, count: number): ExpiringItem[] {
     return this.#items.splice(Math.floor(from * this.#items.length), count);
   }
 
-  ended(now: number): Ending[] {
+  ended(now: number): ExpiringItem[] {
     return this.#items.filter(({ end }) => end <= now);
   }
 
-  nthEnd(n: number, now: number): Ending["end"] | null {
+  nthEnd(n: number, now: number): ExpiringItem["end"] | null {
     return this.#items.filter(({ end }) => end > now)[n - 1]?.end ?? null;
   }
 }

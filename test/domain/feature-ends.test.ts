@@ -1,7 +1,7 @@
 // A slot of a feature is held through a slot of the license, and ends no later than that one.
 import { describe, expect, test } from "bun:test";
 import type { Event } from "../../src/domain/event.ts";
-import { slotsInUse } from "../../src/domain/slots.ts";
+import { countSlotsInUse } from "../../src/domain/slots.ts";
 import type { State } from "../../src/domain/state.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import {
@@ -29,7 +29,7 @@ const used = site.at(MONDAY).did(register("ada"), registerFeature("ada", "mesh")
 const inUse = (state: State, at: Instant): number => {
   const pool = state.licenses.get(1)?.features.get("mesh")?.pool;
   if (pool === undefined) throw new Error("the license has no such feature");
-  return slotsInUse(pool, at);
+  return countSlotsInUse(pool, at);
 };
 
 describe("a feature's slot", () => {

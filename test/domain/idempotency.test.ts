@@ -204,18 +204,19 @@ const key = (name: string, at: Instant, peer?: string): Event => {
   return { type: "KeyRemembered", ...named, ...(peer !== undefined && { peer }) };
 };
 
-const keysIn = ({ remembered }: State): string[] => [...remembered].map(([name]) => name);
+const keysIn = ({ idempotencyRecords: remembered }: State): string[] =>
+  [...remembered].map(([name]) => name);
 
 const many = (count: number) => Array.from({ length: count }, (_, i) => key(`${i}`, instant(i)));
 
 describe("what is remembered", () => {
   test("is the newest 100,000 keys", () => {
     const state = replayed(many(limits.idempotencyKeys));
-    expect(state.remembered.get("0") !== undefined).toBe(true);
+    expect(state.idempotencyRecords.get("0") !== undefined).toBe(true);
     evolve(state, key("new", instant(limits.idempotencyKeys)));
-    expect(state.remembered.size).toBe(100_000);
+    expect(state.idempotencyRecords.size).toBe(100_000);
     expect(keysIn(state).slice(0, 2)).toEqual(["1", "2"]);
-    expect(state.remembered.get("new") !== undefined).toBe(true);
+    expect(state.idempotencyRecords.get("new") !== undefined).toBe(true);
   });
 
   test("says which address a key came from", () => {
@@ -235,11 +236,11 @@ describe("what is remembered", () => {
     for (let n = 0; n < 5; n += 1) evolve(state, key(`mine-${n}`, instant(n), "10.0.0.1"));
     const flood = 2 * limits.idempotencyKeys;
     for (let n = 0; n < flood; n += 1) evolve(state, key(`${n}`, instant(n + 5), "10.0.0.2"));
-    expect(state.remembered.size).toBe(100_000);
+    expect(state.idempotencyRecords.size).toBe(100_000);
     for (let n = 0; n < 5; n += 1)
-      expect(state.remembered.get(`mine-${n}`) !== undefined).toBe(true);
-    expect(state.remembered.get(`${flood - 99_995}`) !== undefined).toBe(true);
-    expect(state.remembered.get(`${flood - 99_996}`) !== undefined).toBe(false);
+      expect(state.idempotencyRecords.get(`mine-${n}`) !== undefined).toBe(true);
+    expect(state.idempotencyRecords.get(`${flood - 99_995}`) !== undefined).toBe(true);
+    expect(state.idempotencyRecords.get(`${flood - 99_996}`) !== undefined).toBe(false);
   });
 
   test("loses the oldest key of several addresses that have as many", () => {
@@ -265,7 +266,7 @@ describe("what is remembered", () => {
     };
     add(state, 150_000);
     const again = decodeSnapshot(encodeSnapshot(state, firstHead, noHistory));
-    expect([...again.remembered]).toEqual([...state.remembered]);
+    expect([...again.idempotencyRecords]).toEqual([...state.idempotencyRecords]);
     const since = at;
     add(state, 20_000);
     at = since;
@@ -276,7 +277,7 @@ describe("what is remembered", () => {
   test("loses what is older than a day, a few with each new one, the oldest first", () => {
     const state = replayed(many(20));
     evolve(state, key("soon", instant(limits.idempotencyAge - 1)));
-    expect(state.remembered.size).toBe(21);
+    expect(state.idempotencyRecords.size).toBe(21);
     evolve(state, key("a", later(instant(100), limits.idempotencyAge)));
     expect(keysIn(state)).toEqual(["16", "17", "18", "19", "soon", "a"]);
     evolve(state, key("b", later(instant(100), limits.idempotencyAge)));
@@ -302,7 +303,7 @@ test("a key is forgotten with the license it was used on, also when that comes b
     .at(MONDAY)
     .did(consume(2, { once }), remove(1));
   const state = replayed(used.events);
-  expect([...state.remembered]).toEqual([]);
+  expect([...state.idempotencyRecords]).toEqual([]);
   const again = installed(1, { consumption: counting() }, minutes(1));
   given(...used.events, again)
     .at(minutes(2))

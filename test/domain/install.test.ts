@@ -50,7 +50,7 @@ describe("a request", () => {
       .when(makeRequest("r"))
       .records({ type: "RequestMade", at: MONDAY, request: requestOf("r"), head: HEAD })
       .answers(requestOf("r"));
-    const { requests, heads } = replayed(asked.events);
+    const { requests, requestHeads: heads } = replayed(asked.events);
     expect(requests.get("r")).toEqual(requestOf("r"));
     expect(heads).toEqual([{ request: "r", ...HEAD }]);
   });
@@ -71,7 +71,7 @@ describe("a request", () => {
 
   test("leaves where the record stood behind, for the last 64", () => {
     const ids = Array.from({ length: limits.requestHeads + 3 }, (_, place) => `r${place}`);
-    const { heads } = replayed(
+    const { requestHeads: heads } = replayed(
       given()
         .at(MONDAY)
         .did(...ids.map(makeRequest)).events,
@@ -97,16 +97,16 @@ describe("a license that comes in", () => {
       .at(MONDAY)
       .when(install(1))
       .records({ type: "LicenseInstalled", license: 1, request: requestFor(1), activation: null })
-      .answers({ license: 1, renewed: null });
+      .answers({ license: 1, replacedTerms: null });
     const state = replayed(history.events);
     expect(state.requests.has(requestFor(1))).toBe(false);
-    expect(state.answered.get(requestFor(1))).toBe(1);
+    expect(state.answeredRequests.get(requestFor(1))).toBe(1);
     expect(state.licenses.get(1)?.grant.hardware).toEqual(HARDWARE);
   });
 
   test("again, as the very same file, changes nothing", () => {
     const history = given().at(MONDAY).did(install(1));
-    history.at(hours(1)).when(install(1)).records().answers({ license: 1, renewed: null });
+    history.at(hours(1)).when(install(1)).records().answers({ license: 1, replacedTerms: null });
   });
 
   test("needs a request of ours, with the nonce that went out with it", () => {
@@ -203,7 +203,7 @@ describe("answered requests", () => {
       ...installed(1),
       request: `r${place}`,
     }));
-    const { answered } = replayed(all);
+    const { answeredRequests: answered } = replayed(all);
     expect(answered.size).toBe(limits.answeredRequests);
     expect([answered.has("r0"), answered.has("r1")]).toEqual([false, true]);
   });
@@ -266,9 +266,15 @@ describe("a license given back", () => {
     const late = { ...renew(1, 6), answers: answerTo(requestFor(1)) };
     gone.at(MONDAY).when(late).refuses({ code: "request_unknown" });
     const givenBack = { license: 1, at: MONDAY };
-    gone.at(MONDAY).when(again(5)).refuses({ code: "stale_license", serial: 5, givenBack });
-    gone.at(MONDAY).when(again(4)).refuses({ code: "stale_license", serial: 5, givenBack });
-    gone.at(MONDAY).when(renew(1, 6)).refuses({ code: "request_unknown", givenBack });
+    gone
+      .at(MONDAY)
+      .when(again(5))
+      .refuses({ code: "stale_license", serial: 5, returned: givenBack });
+    gone
+      .at(MONDAY)
+      .when(again(4))
+      .refuses({ code: "stale_license", serial: 5, returned: givenBack });
+    gone.at(MONDAY).when(renew(1, 6)).refuses({ code: "request_unknown", returned: givenBack });
     gone.at(MONDAY).when(renew(2, 6)).refuses({ code: "request_unknown" });
     asked.at(MONDAY).when(again(6)).records({ type: "LicenseInstalled", license: 1 });
     const { licenses } = replayed(asked.at(MONDAY).did(again(6)).events);

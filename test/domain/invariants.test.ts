@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { ConsumptionAdded, Event } from "../../src/domain/event.ts";
-import { assertGranted } from "../../src/domain/invariants.ts";
+import { assertGrantInvariants } from "../../src/domain/invariants.ts";
 import {
   before,
   borrowed,
@@ -18,7 +18,7 @@ const judge = (...events: readonly Event[]) => {
   const last = events.at(-1);
   if (last === undefined) throw new Error("nothing to judge");
   const state = replayed(events);
-  return expect(() => assertGranted(state, last));
+  return expect(() => assertGrantInvariants(state, last));
 };
 
 const added = (count: number, total: number): ConsumptionAdded => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { leaseEnd } from "../../src/domain/leases.ts";
+import { computeLeaseEnd } from "../../src/domain/leases.ts";
 import {
   before,
   borrow,
@@ -147,19 +147,19 @@ describe("the lease of a slot ends", () => {
   const lending = terms({ timeoutMinutes: 30, borrowHours: 24 });
 
   test("with the slot, where the license allows it", () => {
-    expect(leaseEnd(lending, minutes(30), MONDAY)).toBe(minutes(30));
-    expect(leaseEnd(lending, hours(24), MONDAY)).toBe(hours(24));
+    expect(computeLeaseEnd(lending, minutes(30), MONDAY)).toBe(minutes(30));
+    expect(computeLeaseEnd(lending, hours(24), MONDAY)).toBe(hours(24));
   });
 
   test("with the license, grace included, where the slot lasts longer", () => {
     const ending = terms({ validUntil: hours(2), graceHours: 1 });
-    expect(leaseEnd(ending, before(hours(3)), MONDAY)).toBe(before(hours(3)));
-    expect(leaseEnd(ending, hours(4), MONDAY)).toBe(hours(3));
+    expect(computeLeaseEnd(ending, before(hours(3)), MONDAY)).toBe(before(hours(3)));
+    expect(computeLeaseEnd(ending, hours(4), MONDAY)).toBe(hours(3));
   });
 
   test("after the longest time the license grants now, where the borrow began under another one", () => {
-    expect(leaseEnd(lending, hours(48), MONDAY)).toBe(hours(24));
+    expect(computeLeaseEnd(lending, hours(48), MONDAY)).toBe(hours(24));
     const notLending = terms({ timeoutMinutes: 30, borrowHours: null });
-    expect(leaseEnd(notLending, hours(48), MONDAY)).toBe(minutes(30));
+    expect(computeLeaseEnd(notLending, hours(48), MONDAY)).toBe(minutes(30));
   });
 });

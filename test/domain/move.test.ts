@@ -36,7 +36,7 @@ function arrived(state: State, at: Instant): State {
   const other = decodeSnapshot(encodeSnapshot(state, firstHead, noHistory));
   const restore = { lineage: "l", at, seq: 3, replaced: null, moved: true as const };
   evolve(other, { type: "MovedIn", at, restore });
-  other.isBound = () => false;
+  other.isSignedForThisMachine = () => false;
   return other;
 }
 
@@ -51,7 +51,7 @@ describe("where it left", () => {
     const again = transact(state, { ...AWAY, move: "m2" }, later(MONDAY, HOUR));
     expect(again).toMatchObject({
       ok: true,
-      value: { lines: [], outcome: { move: "m1", at: MONDAY } },
+      value: { journalLines: [], outcome: { move: "m1", at: MONDAY } },
     });
   });
 
@@ -78,7 +78,7 @@ describe("where it came to", () => {
       fault: { code: "hardware_mismatch", until: end },
     });
     expect(viewed(other, end)).toEqual({ refusal: "hardware_mismatch", movedUntil: end });
-    other.isBound = () => true;
+    other.isSignedForThisMachine = () => true;
     expect(viewed(other, end)).toEqual({ refusal: null, movedUntil: null });
   });
 

@@ -5,14 +5,20 @@ import type { SlotOutcome } from "../../src/domain/slots.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import { viewLicense } from "../../src/domain/views.ts";
 import { dump, replayed } from "../support/scenario.ts";
-import { held, limitOf, totalOf, type LicenseModel, type Model } from "./model.ts";
-import { serve, story, type Step } from "./stories.ts";
+import {
+  countHeld,
+  computeLimit,
+  computeTotal,
+  type LicenseModel,
+  type EventModel,
+} from "./event-model.ts";
+import { runSequence, commandSequence, type SequenceStep } from "./command-sequences.ts";
 
 /** In every story, at every step; the model judges each event besides. */
-function always(check: (step: Step) => void, numRuns = 150): void {
+function always(check: (step: SequenceStep) => void, numRuns = 150): void {
   fc.assert(
-    fc.property(story, (told) => {
-      for (const step of serve(told)) check(step);
+    fc.property(commandSequence, (told) => {
+      for (const step of runSequence(told)) check(step);
     }),
     { numRuns },
   );
@@ -25,10 +31,10 @@ test("no event ever grants more than its license has, or takes what nobody gave 
     for (const [id, license] of step.state.licenses) {
       const view = viewLicense(step.state, license, step.at);
       const model = step.model.license(id);
-      expect(view.slotsInUse).toBe(held(model, step.at));
+      expect(view.slotsInUse).toBe(countHeld(model, step.at));
       const { consumption } = license.terms;
       if (consumption !== null)
-        expect(view.total).toBe(totalOf(model, consumption.period, step.at));
+        expect(view.total).toBe(computeTotal(model, consumption.period, step.at));
     }
   }, 400);
 });
@@ -38,7 +44,7 @@ test("no feature's slot is ever held longer than the license's slot it was taken
     run();
     for (const { pool, features } of state.licenses.values()) {
       for (const feature of features.values()) {
-        for (const { user, end } of feature.pool.inOrder()) {
+        for (const { user, end } of feature.pool.inSlotOrder()) {
           if (at < end) expect(end).toBeLessThanOrEqual(pool.get(user)?.end ?? -1);
         }
       }
@@ -48,11 +54,11 @@ test("no feature's slot is ever held longer than the license's slot it was taken
 
 test("replaying all that was written gives the state that served", () => {
   fc.assert(
-    fc.property(story, (told) => {
-      const steps = [...serve(told)];
+    fc.property(commandSequence, (told) => {
+      const steps = [...runSequence(told)];
       for (const step of steps) step.run();
       const [last] = steps;
-      expect(last && dump(replayed(last.written))).toEqual(last && dump(last.state));
+      expect(last && dump(replayed(last.writtenEvents))).toEqual(last && dump(last.state));
     }),
   );
 });
@@ -66,10 +72,10 @@ test("a refusal changes nothing", () => {
 
 test("installing takes nothing from anybody", () => {
   always(({ command, model, at, run }) => {
-    const before = [...model.licenses.values()].map((license) => held(license, at));
+    const before = [...model.licenses.values()].map((license) => countHeld(license, at));
     run();
     if (command.type !== "InstallLicense") return;
-    const after = [...model.licenses.values()].map((license) => held(license, at));
+    const after = [...model.licenses.values()].map((license) => countHeld(license, at));
     expect(after.slice(0, before.length)).toEqual(before);
   });
 });
@@ -79,7 +85,7 @@ test("a holder's heartbeat is never refused for a full pool, nor anybody's while
     if (command.type !== "Register") return void run();
     const meant = meantBy(command, model, at);
     const holds = meant.some((license) => endFor(license, command) > at);
-    const free = meant.some((license) => !license.full(at));
+    const free = meant.some((license) => !license.isFull(at));
     const result = run();
     const refused = result.ok ? null : result.fault.code;
     if (meant.length > 0) expect(refused === "floating_not_available").toBe(!holds && !free);
@@ -92,7 +98,7 @@ test("a heartbeat neither shortens nor cancels a borrow", () => {
   always(({ command, state, model, at, run }) => {
     if (command.type !== "Register") return void run();
     const lent = meantBy(command, model, at)
-      .map((license) => license.holders.get(command.user ?? "")?.until ?? 0)
+      .map((license) => license.holders.get(command.user ?? "")?.borrowedUntil ?? 0)
       .filter((until) => until > at);
     run();
     const kept = [...state.licenses.values()]
@@ -106,10 +112,10 @@ test("a heartbeat neither shortens nor cancels a borrow", () => {
 test("no device is given a lease of a borrow while another device has one", () => {
   let refused = 0;
   fc.assert(
-    fc.property(story, (told) => {
+    fc.property(commandSequence, (told) => {
       // By slot: whoever gives a slot back gets another one.
       const leases = new Map<number, { readonly device: string; readonly until: number }>();
-      for (const { command, at, run } of serve(told)) {
+      for (const { command, at, run } of runSequence(told)) {
         const result = run();
         if (command.type !== "Register" && command.type !== "Borrow") continue;
         if (!result.ok) refused += result.fault.code === "leased_elsewhere" ? 1 : 0;
@@ -142,9 +148,13 @@ test("what fits a license in full is counted, and nothing else is", () => {
 });
 
 /** The valid licenses of the product a caller named, or the one license. */
-function meantBy(command: Register | AddConsumption, model: Model, at: Instant): LicenseModel[] {
+function meantBy(
+  command: Register | AddConsumption,
+  model: EventModel,
+  at: Instant,
+): LicenseModel[] {
   const { product, licenseId } = command;
-  const valid = model.validOf(product ?? "", at);
+  const valid = model.findValidLicenses(product ?? "", at);
   return valid.filter((license) => licenseId === null || license === model.licenses.get(licenseId));
 }
 
@@ -155,6 +165,6 @@ function takes(license: LicenseModel, command: AddConsumption, at: Instant): boo
   const { consumption } = license.terms;
   if (consumption === null) return false;
   const asked = command.allowOverages === false ? 0 : (command.maxOverages ?? Infinity);
-  const most = limitOf({ ...consumption, overages: Math.min(consumption.overages, asked) });
-  return totalOf(license, consumption.period, at) + command.count <= most;
+  const most = computeLimit({ ...consumption, overages: Math.min(consumption.overages, asked) });
+  return computeTotal(license, consumption.period, at) + command.count <= most;
 }

@@ -33,7 +33,7 @@ describe("renewing", () => {
       .at(hours(1))
       .when(install(1, { slots: 9 }))
       .records({ type: "LicenseInstalled", at: hours(1), license: 1 })
-      .answers({ license: 1, renewed: terms() });
+      .answers({ license: 1, replacedTerms: terms() });
   });
 
   test("with more slots lets more in at once", () => {

@@ -159,7 +159,7 @@ describe("a heartbeat", () => {
 
   test("writes where she speaks from only when that changed", () => {
     const same = transact(replayed(history.events), register("ada"), minutes(1));
-    expect(same.ok && same.value.lines.flat()[0]).not.toHaveProperty("contact");
+    expect(same.ok && same.value.journalLines.flat()[0]).not.toHaveProperty("contact");
     for (const field of ["hostname", "ip", "info", "peer"]) {
       const contact = { ...CONTACT, [field]: "elsewhere" };
       history

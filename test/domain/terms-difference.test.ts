@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { termsDifference } from "../../src/domain/terms-difference.ts";
+import { describeTermsDifference } from "../../src/domain/terms-difference.ts";
 import type { ConsumptionTerms, Terms } from "../../src/domain/terms.ts";
 import { instant } from "../../src/domain/time.ts";
 import { feature, terms } from "../support/scenario.ts";
@@ -8,7 +8,7 @@ const day = (text: string) => instant(Date.parse(`${text}T00:00:00.000Z`));
 const counting: ConsumptionTerms = { max: 1_000, overages: 50, negative: false, period: "monthly" };
 
 const difference = (before: Partial<Terms>, after: Partial<Terms>): string[] =>
-  termsDifference(terms(before), terms(after));
+  describeTermsDifference(terms(before), terms(after));
 
 test("terms that are the same have no difference", () => {
   const all: Partial<Terms> = {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { DAY, instant, nextBoundary, type Period } from "../../src/domain/time.ts";
+import { DAY, instant, findNextPeriodStart, type Period } from "../../src/domain/time.ts";
 import { utc } from "../support/scenario.ts";
 
 type Row = readonly [at: string, next: string];
@@ -46,7 +46,7 @@ const PERIODS = Object.keys(ROWS) as Period[];
 describe("the next boundary", () => {
   for (const period of PERIODS) {
     test.each([...ROWS[period]])(`${period}, at %s, is %s`, (at, next) => {
-      expect(nextBoundary(period, utc(at))).toBe(utc(next));
+      expect(findNextPeriodStart(period, utc(at))).toBe(utc(next));
     });
   }
 
@@ -60,11 +60,11 @@ describe("the next boundary", () => {
         fc.double({ min: 0, max: 1, noNaN: true }),
         (p, n, f) => {
           const at = instant(n);
-          const next = nextBoundary(p, at);
+          const next = findNextPeriodStart(p, at);
           expect(next).toBeGreaterThan(at);
           expect(next % DAY).toBe(0);
           const between = instant(at + Math.floor((next - 1 - at) * f));
-          expect(nextBoundary(p, between)).toBe(next);
+          expect(findNextPeriodStart(p, between)).toBe(next);
         },
       ),
     );

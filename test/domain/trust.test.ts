@@ -195,7 +195,7 @@ describe("a signature that was checked with an earlier document of its vendor", 
     history
       .at(hours(1))
       .when({ ...newer, checkedVersion: VENDOR.version })
-      .answers({ license: 1, renewed: expect.anything() });
+      .answers({ license: 1, replacedTerms: expect.anything() });
   });
 
   test("sets no clock back", () => {

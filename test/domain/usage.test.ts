@@ -4,11 +4,11 @@ import type { Event } from "../../src/domain/event.ts";
 import { evolve } from "../../src/domain/evolve.ts";
 import type { State } from "../../src/domain/state.ts";
 import { DAY, HOUR, instant, later, MINUTE, type Instant } from "../../src/domain/time.ts";
-import { UsagePast } from "../../src/domain/usage-past.ts";
-import { SPANS, Usage, type Span, type UsageView } from "../../src/domain/usage.ts";
+import { UsageBackfill } from "../../src/domain/usage-backfill.ts";
+import { USAGE_RANGES, Usage, type UsageRange, type UsageView } from "../../src/domain/usage.ts";
 import { newSite } from "../support/new-site.ts";
 import { hours, installed, minutes, MONDAY, taken } from "../support/scenario.ts";
-import { serve, story, type Story } from "./stories.ts";
+import { runSequence, commandSequence, type CommandSequence } from "./command-sequences.ts";
 
 interface Line {
   readonly at: Instant;
@@ -16,21 +16,21 @@ interface Line {
 }
 
 /** Somebody held a slot of a license, from then until before then. */
-interface Held {
+interface HoldPeriod {
   readonly license: number;
   readonly user: string;
   readonly from: number;
   to: number;
 }
 
-const NAMES = Object.keys(SPANS) as Span[];
+const NAMES = Object.keys(USAGE_RANGES) as UsageRange[];
 
-function lived(told: Story): { readonly lines: Line[]; readonly state: State } {
+function lived(told: CommandSequence): { readonly lines: Line[]; readonly state: State } {
   const lines: Line[] = [];
   let state = newSite();
-  for (const step of serve(told)) {
+  for (const step of runSequence(told)) {
     const done = step.run();
-    if (done.ok) lines.push(...done.value.lines.map((events) => ({ at: step.at, events })));
+    if (done.ok) lines.push(...done.value.journalLines.map((events) => ({ at: step.at, events })));
     state = step.state;
   }
   return { lines, state };
@@ -39,16 +39,16 @@ function lived(told: Story): { readonly lines: Line[]; readonly state: State } {
 function lookedBack(lines: readonly Line[], state: State, now: Instant): [Usage, Instant] {
   const usage = new Usage();
   usage.sample(state, now);
-  const past = new UsagePast(usage, state, now);
-  for (const { at, events } of lines.toReversed()) if (!past.goBack(at, events, true)) break;
+  const past = new UsageBackfill(usage, state, now);
+  for (const { at, events } of lines.toReversed()) if (!past.applyLine(at, events, true)) break;
   return [usage, past.finish()];
 }
 
 /** As slow and as plain as it can be: everybody who held a slot, and when. */
-function holdings(lines: readonly Line[], state: State): Held[] {
-  const all: Held[] = [];
+function holdings(lines: readonly Line[], state: State): HoldPeriod[] {
+  const all: HoldPeriod[] = [];
   for (const event of lines.flatMap(({ events }) => events)) {
-    const open = (user: string | null) => (one: Held) =>
+    const open = (user: string | null) => (one: HoldPeriod) =>
       one.to === Infinity &&
       "license" in event &&
       one.license === event.license &&
@@ -67,7 +67,7 @@ function holdings(lines: readonly Line[], state: State): Held[] {
   return all;
 }
 
-function peakOf(all: readonly Held[], from: number, to: number, now: number): number {
+function peakOf(all: readonly HoldPeriod[], from: number, to: number, now: number): number {
   const near = all.filter((one) => one.from < to && one.to > from);
   const moments = [from, now, ...near.map((one) => one.from)].filter((t) => t >= from && t < to);
   const at = (t: number): number => near.filter((one) => one.from <= t && t < one.to).length;
@@ -75,8 +75,14 @@ function peakOf(all: readonly Held[], from: number, to: number, now: number): nu
 }
 
 /** Every step of a view against the plain count. */
-function judge(view: UsageView, span: Span, all: readonly Held[], known: number, now: number) {
-  const { step, steps } = SPANS[span];
+function judge(
+  view: UsageView,
+  span: UsageRange,
+  all: readonly HoldPeriod[],
+  known: number,
+  now: number,
+) {
+  const { step, steps } = USAGE_RANGES[span];
   expect(view.to - view.from).toBe(step * steps);
   expect(view.from <= now && now < view.to).toBe(true);
   for (const { id, inUse } of view.licenses) {
@@ -101,7 +107,7 @@ describe("what the record tells", () => {
 
   test("is what somebody would have counted who watched all the time", () => {
     fc.assert(
-      fc.property(story, waited, (told, wait) => {
+      fc.property(commandSequence, waited, (told, wait) => {
         const { lines, state } = lived(told);
         const now = later(lines.at(-1)?.at ?? MONDAY, wait);
         const [usage, known] = lookedBack(lines, state, now);
@@ -114,7 +120,7 @@ describe("what the record tells", () => {
 
   test("is right from the first line that is kept on, whatever was let go of", () => {
     fc.assert(
-      fc.property(story, waited, fc.nat(), (told, wait, cut) => {
+      fc.property(commandSequence, waited, fc.nat(), (told, wait, cut) => {
         const { lines, state } = lived(told);
         const now = later(lines.at(-1)?.at ?? MONDAY, wait);
         const kept = lines.slice(cut % lines.length);
@@ -129,13 +135,13 @@ describe("what the record tells", () => {
 
   test("of a license that was never given back leaves nothing out", () => {
     fc.assert(
-      fc.property(story, (told) => {
+      fc.property(commandSequence, (told) => {
         const { lines, state } = lived(told);
         fc.pre(!lines.some(isRemoval));
         const now = lines.at(-1)?.at ?? MONDAY;
         const [usage, known] = lookedBack(lines, state, now);
         const { from, licenses } = usage.view(state, "month", now, known);
-        const { step } = SPANS.month;
+        const { step } = USAGE_RANGES.month;
         const unknown = Math.max(0, Math.floor((known - from) / step));
         for (const { inUse } of licenses) {
           expect(inUse.filter((count) => count === null)).toHaveLength(unknown);
@@ -160,10 +166,10 @@ describe("what the record tells", () => {
     ];
     const usage = new Usage();
     usage.sample(state, minutes(20));
-    const past = new UsagePast(usage, state, minutes(20));
-    past.goBack(minutes(9), events.slice(1), false);
-    past.goBack(minutes(7), events.slice(0, 1), true);
-    past.goBack(MONDAY, [], true);
+    const past = new UsageBackfill(usage, state, minutes(20));
+    past.applyLine(minutes(9), events.slice(1), false);
+    past.applyLine(minutes(7), events.slice(0, 1), true);
+    past.applyLine(MONDAY, [], true);
     const { refusals } = usage.view(state, "day", minutes(20), past.finish());
     expect(refusals.map(({ product, code }) => [product, code])).toEqual([["cad", "full"]]);
     expect(refusals[0]?.counts.slice(-6)).toEqual([null, 0, 3, 0, 0, 0]);

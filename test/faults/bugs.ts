@@ -49,7 +49,7 @@ export const bugs: readonly Bug[] = [
   {
     name: "the keys of calls that may be repeated are not in the checkpoint",
     file: "src/store/state-rows.ts",
-    find: "remembered: [...state.remembered].map(([key, done]) => ({ key, ...done })),",
+    find: "remembered: [...state.idempotencyRecords].map(([key, done]) => ({ key, ...done })),",
     replace: "remembered: [],",
     caughtBy: ["kill"],
   },
@@ -285,7 +285,7 @@ export const bugs: readonly Bug[] = [
   },
   {
     name: "renewals go into the record",
-    file: "src/domain/audited.ts",
+    file: "src/domain/audited-events.ts",
     find: 'if (event.type === "SlotRenewed") return event.leasedTo !== undefined;',
     replace: "",
     caughtBy: ["day"],
@@ -315,8 +315,8 @@ export const bugs: readonly Bug[] = [
   {
     name: "every request is kept for ever",
     file: "src/http/server.ts",
-    find: "const arrivals = new WeakMap<Request, Arrival>();",
-    replace: "const arrivals = new Map<Request, Arrival>();",
+    find: "const arrivals = new WeakMap<Request, ReceivedRequest>();",
+    replace: "const arrivals = new Map<Request, ReceivedRequest>();",
     caughtBy: ["memory"],
   },
   {
@@ -429,7 +429,7 @@ export const bugs: readonly Bug[] = [
   {
     name: "a stop that could not fold says nothing",
     file: "src/cli/serving.ts",
-    find: "  refuseUnfolded(folder, operations.health(), appliance.audit.finding);\n",
+    find: "  refuseUnfolded(folder, operations.health(), appliance.auditMaintenance.finding);\n",
     replace: "",
     caughtBy: ["full"],
   },
@@ -490,15 +490,15 @@ export const bugs: readonly Bug[] = [
   {
     name: "a clock set back moves what was granted before it went ahead",
     file: "src/domain/clock-jumps.ts",
-    find: "(setAt <= to ? 0 : Math.max(0, from - to - aheadSince(undone, setAt)))",
+    find: "(setAt <= to ? 0 : Math.max(0, from - to - sumJumpsSince(undone, setAt)))",
     replace: "(undone.length > 0 || setAt > to ? from - to : 0)",
     caughtBy: ["simulation"],
   },
   {
     name: "a borrow that ended by a wrong clock stays ended when it is set back",
     file: "src/domain/clock.ts",
-    find: "of restoredBy(state, at, back)",
-    replace: "of restoredBy(state, at, at)",
+    find: "findBorrowsToRestore(state, at, back)",
+    replace: "findBorrowsToRestore(state, at, at)",
     caughtBy: ["simulation"],
   },
   {

@@ -1,5 +1,5 @@
 // What people ask of a site, from a seed: every command there is, mostly plausible, sometimes not.
-import type { Command, InstallLicense, Once } from "../../src/domain/command.ts";
+import type { Command, InstallLicense, IdempotencyKey } from "../../src/domain/command.ts";
 import type { Contact } from "../../src/domain/registration.ts";
 import type { State, TrustedVendor } from "../../src/domain/state.ts";
 import { DAY, HOUR, later, latest, MINUTE, type Instant } from "../../src/domain/time.ts";
@@ -216,7 +216,7 @@ const contact = (dice: Dice): Contact => {
   return { hostname, ip: PEER, info: hostname === "other" ? "busy" : "", peer: PEER };
 };
 
-const once = (dice: Dice): Once | null =>
+const once = (dice: Dice): IdempotencyKey | null =>
   dice.chance(0.6)
     ? null
     : { key: `key-${dice.below(40)}`, fingerprint: dice.pick(["a", "a", "a", "b"]) };

@@ -1,12 +1,12 @@
 // What a site must be like, kept outside the store: the rules' own state, every line that was ever
 // decided with its bytes, and how far answers have promised that it stays.
 import type { Command } from "../../src/domain/command.ts";
-import { isAudited } from "../../src/domain/audited.ts";
+import { isAudited } from "../../src/domain/audited-events.ts";
 import type { Event } from "../../src/domain/event.ts";
 import { evolve } from "../../src/domain/evolve.ts";
-import { assertGranted } from "../../src/domain/invariants.ts";
-import { Pool } from "../../src/domain/pool.ts";
-import { RememberedKeys } from "../../src/domain/remembered-keys.ts";
+import { assertGrantInvariants } from "../../src/domain/invariants.ts";
+import { SlotPool } from "../../src/domain/pool.ts";
+import { IdempotencyRecords } from "../../src/domain/idempotency-records.ts";
 import { emptyState, type State } from "../../src/domain/state.ts";
 import { instant, type Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
@@ -68,7 +68,7 @@ export class Reference {
   /** What the rules say; what they say happened is a line from here on. */
   decide(command: Command, at: Instant) {
     const done = transact(this.state, command, at);
-    if (done.ok) for (const events of done.value.lines) this.#append(events, at);
+    if (done.ok) for (const events of done.value.journalLines) this.#append(events, at);
     return done;
   }
 
@@ -156,7 +156,7 @@ export class Reference {
     for (let seq = from + 1; seq <= to; seq += 1) {
       for (const event of this.#known[seq]?.events ?? []) {
         evolve(state, event);
-        assertGranted(state, event);
+        assertGrantInvariants(state, event);
       }
     }
   }
@@ -197,20 +197,22 @@ export function textOf(state: State): string {
 }
 
 /** Does the index by address have as many as there are, and not one more? */
-function peersIn({ licenses, byPeer }: State): unknown[] {
+function peersIn({ licenses, registrationsByPeer: byPeer }: State): unknown[] {
   const counts = new Map<string, number>();
   for (const { pool } of licenses.values()) {
-    for (const { contact } of pool.inOrder()) {
+    for (const { contact } of pool.inSlotOrder()) {
       counts.set(contact.peer, (counts.get(contact.peer) ?? 0) + 1);
     }
   }
-  const has = (peer: string, count: number) => byPeer.atLeast(peer, count, instant(-1));
+  const has = (peer: string, count: number) => byPeer.hasAtLeast(peer, count, instant(-1));
   return [...counts].map(([peer, count]) => [peer, has(peer, count), has(peer, count + 1)]);
 }
 
 function plain(_key: string, value: unknown): unknown {
-  if (value instanceof Map || value instanceof RememberedKeys) return [...value];
-  if (!(value instanceof Pool)) return value;
-  const ends = value.ends.ended(instant(Infinity), Infinity).map(({ slot, end }) => [slot, end]);
-  return { holders: [...value.inOrder()], size: value.size, ends };
+  if (value instanceof Map || value instanceof IdempotencyRecords) return [...value];
+  if (!(value instanceof SlotPool)) return value;
+  const ends = value.expiryIndex
+    .ended(instant(Infinity), Infinity)
+    .map(({ slot, end }) => [slot, end]);
+  return { holders: [...value.inSlotOrder()], size: value.size, ends };
 }

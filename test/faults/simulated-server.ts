@@ -131,7 +131,7 @@ export class SimulatedServer {
       if (at !== this.#now) this.#found("answers", `it is ${at} and not ${this.#now}`);
       if (isClumsy) throw new Error(CLUMSY);
       // As the server does after a vendor's word.
-      if (state.mark < at) this.#clock.setTo(state.mark);
+      if (state.latestEventAt < at) this.#clock.setTo(state.latestEventAt);
       lease = leases.decide(state, outcome, nextSlot, at, trueNow);
       return outcome;
     };
@@ -147,7 +147,7 @@ export class SimulatedServer {
   /** As the store does before the next command. */
   #recordJumps(): void {
     const { reference } = this.#around;
-    const known = reference.state.jumps.at(-1)?.to ?? 0;
+    const known = reference.state.clockJumps.at(-1)?.to ?? 0;
     for (const jump of this.#clock.jumps()) {
       if (jump.to > known) reference.decide({ type: "JumpClock", ...jump }, this.#now);
     }
@@ -233,7 +233,13 @@ const isStorageFault = (answer: Answer): boolean =>
 /** A little of everything, cheap enough for every read. */
 function glimpse(state: State, id: number): string {
   const license = state.licenses.get(id);
-  const { mark, nextSlot, requests, remembered, refusals } = state;
+  const {
+    latestEventAt: mark,
+    nextSlot,
+    requests,
+    idempotencyRecords: remembered,
+    refusals,
+  } = state;
   const sizes = [state.licenses.size, requests.size, remembered.size, refusals.size].join(" ");
   const held = `${license?.counter.total} ${license?.pool.size} ${license?.grant.serial}`;
   return `${mark} ${nextSlot} ${sizes} ${held}`;

@@ -44,9 +44,9 @@ function factsOf(state: State): Facts {
     licenses: String(state.licenses.size),
     vendors: String(state.vendors.size),
     requests: String(state.requests.size),
-    answered: String(state.answered.size),
+    answered: String(state.answeredRequests.size),
     activations: String(state.activations.size),
-    remembered: String(state.remembered.size),
+    remembered: String(state.idempotencyRecords.size),
     tombstones: String(state.tombstones.size),
     clock: state.clockNonce === null ? "" : "asked",
   };
@@ -54,12 +54,12 @@ function factsOf(state: State): Facts {
   if (license === undefined) return facts;
   facts["terms"] = `serial ${license.grant.serial}, ${license.terms.slots} slots`;
   facts["count"] = String(license.counter.total);
-  for (const { user, end, borrowedUntil } of license.pool.inOrder()) {
+  for (const { user, end, borrowedUntil } of license.pool.inSlotOrder()) {
     facts[`slot ${user}`] = slot(end, borrowedUntil !== null);
   }
   for (const [code, { counter, pool }] of license.features) {
     facts[`count ${code}`] = String(counter.total);
-    for (const { user } of pool.inOrder()) facts[`feature ${code} ${user}`] = "held";
+    for (const { user } of pool.inSlotOrder()) facts[`feature ${code} ${user}`] = "held";
   }
   return facts;
 }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { RepairReply, SealReply } from "../../src/http/routes/audit-maintenance.ts";
-import type { RecordReply } from "../../src/http/routes/record.ts";
+import type { AuditRepairReply, AuditSealReply } from "../../src/http/routes/audit-maintenance.ts";
+import type { AuditPageReply } from "../../src/http/routes/audit-log.ts";
 import {
   expectOk,
   expectRefusal,
@@ -18,11 +18,11 @@ import { utc } from "../support/scenario.ts";
 const RECORD = "/api/admin/v1/audit";
 const MARCH = "2026-03.jsonl";
 
-const repair = async (site: Appliance, body: Fields): Promise<RepairReply> =>
-  expectOk(await site.post<RepairReply>(`${RECORD}/repair`, body));
+const repair = async (site: Appliance, body: Fields): Promise<AuditRepairReply> =>
+  expectOk(await site.post<AuditRepairReply>(`${RECORD}/repair`, body));
 
-const seal = async (site: Appliance, body: Fields): Promise<SealReply> =>
-  expectOk(await site.post<SealReply>(`${RECORD}/seal`, body));
+const seal = async (site: Appliance, body: Fields): Promise<AuditSealReply> =>
+  expectOk(await site.post<AuditSealReply>(`${RECORD}/seal`, body));
 
 /** March, April and May; the last one is what the journal still has. */
 async function lived(): Promise<Appliance> {
@@ -79,7 +79,7 @@ describe("repairing the audit log", () => {
       declared_gaps: [{ reason: "damaged", from_line: 2, to_line: 2, files: [{ name: MARCH }] }],
     });
     const query = `${RECORD}?type=AuditGapDeclared`;
-    const { events } = expectOk(await site.get<RecordReply>(query));
+    const { events } = expectOk(await site.get<AuditPageReply>(query));
     expect(events).toMatchObject([
       {
         peer: "127.0.0.1",
@@ -94,7 +94,7 @@ describe("repairing the audit log", () => {
     spoil(site, MARCH, 1);
     expectRefusal(await site.get(`${RECORD}?before=3`), 503, "audit_log_damaged");
     await repair(site, { accept_gap: "a bad sector" });
-    const { events, next } = expectOk(await site.get<RecordReply>(RECORD));
+    const { events, next } = expectOk(await site.get<AuditPageReply>(RECORD));
     expect(next).toBeNull();
     expect(events.at(-1)?.type).toBe("Created");
     expect(events.map(({ seq }) => seq)).not.toContain(2);
@@ -130,7 +130,7 @@ describe("sealing a month", () => {
     expect(gaps).toMatchObject([{ reason: "sealed", from_line: 1, files: [{ name: MARCH }] }]);
     expect(freed_bytes).toBe(gaps[0]?.files[0]?.bytes ?? 0);
     expect(readdirSync(join(site.folder, "history"))).not.toContain(MARCH);
-    const { events, next } = expectOk(await site.get<RecordReply>(RECORD));
+    const { events, next } = expectOk(await site.get<AuditPageReply>(RECORD));
     expect([events[0]?.summary, next]).toEqual([
       `audit log lines 1 to ${gaps[0]?.to_line} declared missing (sealed): a flood`,
       null,

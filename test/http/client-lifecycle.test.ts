@@ -2,7 +2,7 @@
 // server's clock is moved by hand.
 import { expect, onTestFinished, test } from "bun:test";
 import { HOUR, later, MINUTE } from "../../src/domain/time.ts";
-import { listen, type Listening } from "../../src/http/server.ts";
+import { listen, type Listener } from "../../src/http/server.ts";
 import { clientLifecycle } from "../../src/web/texts/client-lifecycle.ts";
 import { openAppliance, type Appliance, type ApplianceOptions } from "../support/api.ts";
 import { FaultyDisk } from "../support/faulty-disk.ts";
@@ -24,44 +24,44 @@ interface Reply {
 const LICENSE = { 1: { slots: 2, timeoutMinutes: 15, consumption: counting({ max: 10 }) } };
 
 /** A server on a real port that can go away and come back, with a clock to move. */
-class Site {
+class RestartableServer {
   readonly appliance: Appliance;
-  #server: Listening | null = null;
+  #server: Listener | null = null;
   url = "";
 
   constructor(appliance: Appliance) {
     this.appliance = appliance;
-    onTestFinished(() => this.goAway());
-    this.comeBack();
+    onTestFinished(() => this.stop());
+    this.start();
   }
 
-  static async open(options: ApplianceOptions = {}): Promise<Site> {
-    return new Site(await openAppliance({ licenses: LICENSE, ...options }));
+  static async open(options: ApplianceOptions = {}): Promise<RestartableServer> {
+    return new RestartableServer(await openAppliance({ licenses: LICENSE, ...options }));
   }
 
-  comeBack(): void {
+  start(): void {
     const policy = {
       isClient: () => true,
       isAdmin: () => true,
       clientAuth: "open",
       adminOpen: false,
       allowPlain: false,
-      names: [],
-      log: "default",
+      serverNames: [],
+      logMode: "default",
     } as const;
     const { services } = this.appliance;
     this.#server = listen({ services, host: "127.0.0.1", port: 0, policy });
     this.url = this.#server.address;
   }
 
-  async goAway(): Promise<void> {
+  async stop(): Promise<void> {
     await this.#server?.stop();
     this.#server = null;
   }
 
   now = (): number => this.appliance.clock.now;
 
-  wait(milliseconds: number): void {
+  advanceTime(milliseconds: number): void {
     this.appliance.clock.now = later(this.appliance.clock.now, milliseconds);
   }
 
@@ -77,44 +77,46 @@ class Site {
   }
 }
 
-type Outcome = "held" | "gap" | "lost" | "unreachable" | "stopped";
+type HeartbeatOutcome = "held" | "gap" | "lost" | "unreachable" | "stopped";
 
 /** The table, as an application would write it. */
-class Client {
-  readonly #site: Site;
+class LicensedClient {
+  readonly #site: RestartableServer;
   readonly #user: string;
-  held: Reply | null = null;
+  registration: Reply | null = null;
 
-  constructor(site: Site, user: string) {
+  constructor(site: RestartableServer, user: string) {
     this.#site = site;
     this.#user = user;
   }
 
   /** A third of the time-out. */
   get interval(): number {
-    return ((this.held?.floating_timeout ?? 0) * MINUTE) / 3;
+    return ((this.registration?.floating_timeout ?? 0) * MINUTE) / 3;
   }
 
-  async heartbeat(): Promise<Outcome> {
-    const before = this.held;
+  async heartbeat(): Promise<HeartbeatOutcome> {
+    const before = this.registration;
     try {
       const [status, reply] = await this.#site.post("register", { user: this.#user });
       if (reply.code === "floating_not_available") return "lost";
       expect([status, reply]).toEqual([200, reply]);
-      this.held = reply;
+      this.registration = reply;
     } catch (error) {
       if (!(error instanceof Error) || !("code" in error)) throw error;
       const isOver = before === null || this.#site.now() >= Date.parse(before.expires_at ?? "");
       return isOver ? "stopped" : "unreachable";
     }
-    return before !== null && this.held.registered_at !== before.registered_at ? "gap" : "held";
+    return before !== null && this.registration.registered_at !== before.registered_at
+      ? "gap"
+      : "held";
   }
 
   quit = () => this.#site.post("unregister", { user: this.#user });
 }
 
-const started = async (site: Site, user: string): Promise<Client> => {
-  const client = new Client(site, user);
+const started = async (site: RestartableServer, user: string): Promise<LicensedClient> => {
+  const client = new LicensedClient(site, user);
   expect(await client.heartbeat()).toBe("held");
   return client;
 };
@@ -130,11 +132,11 @@ test("the README has the table of the documentation page, row by row", () => {
 });
 
 test("a heartbeat at a third of floating_timeout keeps the slot while others wait for one", async () => {
-  const site = await Site.open();
+  const site = await RestartableServer.open();
   const client = await started(site, "ada@ws-17");
   await started(site, "grace");
   for (let beat = 0; beat < 100; beat += 1) {
-    site.wait(client.interval);
+    site.advanceTime(client.interval);
     expect(await client.heartbeat()).toBe("held");
     // The other slot is always taken by somebody new as soon as it is free.
     await site.post("register", { user: `next-${beat}` });
@@ -143,32 +145,32 @@ test("a heartbeat at a third of floating_timeout keeps the slot while others wai
 });
 
 test("two lost heartbeats of three cost nothing", async () => {
-  const site = await Site.open();
+  const site = await RestartableServer.open();
   const client = await started(site, "ada");
   await started(site, "grace");
-  site.wait(3 * client.interval - 1);
+  site.advanceTime(3 * client.interval - 1);
   expect(await client.heartbeat()).toBe("held");
 });
 
 test("a client goes on while the server is unreachable, and stops at expires_at", async () => {
-  const site = await Site.open();
+  const site = await RestartableServer.open();
   const client = await started(site, "ada");
-  await site.goAway();
-  site.wait(14 * MINUTE);
+  await site.stop();
+  site.advanceTime(14 * MINUTE);
   expect(await client.heartbeat()).toBe("unreachable");
-  site.comeBack();
+  site.start();
   expect(await client.heartbeat()).toBe("held");
-  await site.goAway();
-  site.wait(15 * MINUTE - 1);
+  await site.stop();
+  site.advanceTime(15 * MINUTE - 1);
   expect(await client.heartbeat()).toBe("unreachable");
-  site.wait(1);
+  site.advanceTime(1);
   expect(await client.heartbeat()).toBe("stopped");
 });
 
 test("a client that slept too long learns that its slot was lost to others", async () => {
-  const site = await Site.open();
+  const site = await RestartableServer.open();
   const client = await started(site, "ada");
-  site.wait(8 * HOUR);
+  site.advanceTime(8 * HOUR);
   await started(site, "grace");
   const other = await started(site, "alan");
   expect(await client.heartbeat()).toBe("lost");
@@ -181,37 +183,37 @@ test("a client that slept too long learns that its slot was lost to others", asy
 });
 
 test("a client that slept notices the gap by registered_at, and a short sleep leaves none", async () => {
-  const site = await Site.open();
+  const site = await RestartableServer.open();
   const client = await started(site, "ada");
-  site.wait(15 * MINUTE - 1);
+  site.advanceTime(15 * MINUTE - 1);
   expect(await client.heartbeat()).toBe("held");
-  site.wait(15 * MINUTE);
+  site.advanceTime(15 * MINUTE);
   expect(await client.heartbeat()).toBe("gap");
   expect(await client.heartbeat()).toBe("held");
 });
 
 test("one name on two machines shares a slot, and the first to quit gives it back for both", async () => {
-  const site = await Site.open();
+  const site = await RestartableServer.open();
   const [first, second] = [await started(site, "ada"), await started(site, "ada")];
   expect((await site.appliance.holders()).length).toBe(1);
-  site.wait(MINUTE);
+  site.advanceTime(MINUTE);
   expect(await first.quit()).toEqual([200, { text: "user_unregistered" }]);
   expect(await site.appliance.holders()).toEqual([]);
   expect(await second.heartbeat()).toBe("gap");
 });
 
 test("a name with its machine has a slot of its own", async () => {
-  const site = await Site.open();
+  const site = await RestartableServer.open();
   const [first, second] = [await started(site, "ada@ws-17"), await started(site, "ada@ws-18")];
   expect((await site.appliance.holders()).length).toBe(2);
   await first.quit();
-  site.wait(MINUTE);
+  site.advanceTime(MINUTE);
   expect(await second.heartbeat()).toBe("held");
 });
 
 test("a call that got a 5xx is counted once when it is repeated with its Idempotency-Key", async () => {
   const disk = new FaultyDisk();
-  const site = await Site.open({ disk });
+  const site = await RestartableServer.open({ disk });
   const key = { "idempotency-key": "job-4711" };
   disk.room = 0;
   expect(await site.post("add_consumption", {}, key)).toEqual([
@@ -231,7 +233,7 @@ test("a call that got a 5xx is counted once when it is repeated with its Idempot
 });
 
 test("add_consumption with {} counts 1", async () => {
-  const site = await Site.open();
+  const site = await RestartableServer.open();
   expect((await site.post("add_consumption", {}))[1].total_consumptions).toBe(1);
   expect((await site.post("add_consumption", {}))[1].total_consumptions).toBe(2);
 });
@@ -239,7 +241,7 @@ test("add_consumption with {} counts 1", async () => {
 test.each(["register", "add_consumption"])(
   "an empty body is 400 and a missing Content-Type 415 for %s",
   async (path) => {
-    const site = await Site.open();
+    const site = await RestartableServer.open();
     const json = { "content-type": "application/json" };
     const refusals = [];
     for (const init of [
@@ -262,34 +264,36 @@ test.each(["register", "add_consumption"])(
 const VIEW = feature("view", { floating: { slots: 1, timeoutMinutes: 6 } });
 
 test("a floating feature is lost without its own heartbeat, although the license's slot is kept", async () => {
-  const site = await Site.open({ licenses: { 1: { ...LICENSE[1], features: [VIEW] } } });
+  const site = await RestartableServer.open({
+    licenses: { 1: { ...LICENSE[1], features: [VIEW] } },
+  });
   const client = await started(site, "ada");
   await started(site, "grace");
   const take = (user: string) => site.post("featureRegister", { user, feature: "view" });
   const [, taken] = await take("ada");
   expect(taken.floating_timeout).toBe(6);
   for (let beat = 0; beat < 6; beat += 1) {
-    site.wait(2 * MINUTE);
+    site.advanceTime(2 * MINUTE);
     expect((await take("ada"))[0]).toBe(200);
     expect((await take("grace"))[1].code).toBe("floating_not_available");
     expect(await client.heartbeat()).toBe("held");
     expect((await site.post("register", { user: "grace" }))[0]).toBe(200);
   }
-  site.wait(5 * MINUTE);
+  site.advanceTime(5 * MINUTE);
   expect(await client.heartbeat()).toBe("held");
   expect((await site.post("register", { user: "grace" }))[0]).toBe(200);
-  site.wait(MINUTE);
+  site.advanceTime(MINUTE);
   expect((await take("grace"))[0]).toBe(200);
   expect((await take("ada"))[1].code).toBe("floating_not_available");
 });
 
 test("a borrow needs no heartbeat, and the next lease comes with the same X-Nonce", async () => {
-  const site = await Site.open();
+  const site = await RestartableServer.open();
   const nonce = { "x-nonce": "device-0123456789" };
   const until = (hours: number) => new Date(site.now() + hours * HOUR).toISOString();
   const [, first] = await site.post("borrow", { user: "ada", borrowed_until: until(10) }, nonce);
   expect(first.lease).toBeString();
-  site.wait(9 * HOUR);
+  site.advanceTime(9 * HOUR);
   const [, next] = await site.post("borrow", { user: "ada", borrowed_until: until(10) }, nonce);
   expect(next.registered_at).toBe(first.registered_at ?? "");
   expect(next.lease).not.toBe(first.lease ?? "");
@@ -300,24 +304,26 @@ test("a borrow needs no heartbeat, and the next lease comes with the same X-Nonc
 });
 
 test("a borrow that may not be given back early stays taken until borrowed_until", async () => {
-  const site = await Site.open({ licenses: { 1: { ...LICENSE[1], earlyReturn: false } } });
+  const site = await RestartableServer.open({
+    licenses: { 1: { ...LICENSE[1], earlyReturn: false } },
+  });
   const borrowed_until = new Date(site.now() + 10 * HOUR).toISOString();
   await site.post("borrow", { user: "ada", borrowed_until });
   const [status, { code }] = await site.post("unregister", { user: "ada" });
   expect([status, code]).toEqual([400, "early_return_not_allowed"]);
-  site.wait(10 * HOUR - 1);
+  site.advanceTime(10 * HOUR - 1);
   expect(await site.appliance.holders()).toEqual(["ada"]);
-  site.wait(1);
+  site.advanceTime(1);
   expect(await site.appliance.holders()).toEqual([]);
 });
 
 test("the end of the license comes before expires_at", async () => {
   const start = (await openAppliance()).clock.now;
   const validUntil = later(start, 10 * MINUTE);
-  const site = await Site.open({ licenses: { 1: { ...LICENSE[1], validUntil } } });
+  const site = await RestartableServer.open({ licenses: { 1: { ...LICENSE[1], validUntil } } });
   const client = await started(site, "ada");
-  expect(Date.parse(client.held?.expires_at ?? "")).toBeGreaterThan(validUntil);
-  site.wait(10 * MINUTE);
+  expect(Date.parse(client.registration?.expires_at ?? "")).toBeGreaterThan(validUntil);
+  site.advanceTime(10 * MINUTE);
   expect((await site.post("register", { user: "ada" }))[1].code).toBe("license_expired");
 });
 
@@ -336,7 +342,7 @@ test("with a login a caller acts only for its own name, and its token ends after
 });
 
 test("a borrow that is repeated with its Idempotency-Key tells of a slot that was given back", async () => {
-  const site = await Site.open();
+  const site = await RestartableServer.open();
   const key = { "idempotency-key": "trip-1" };
   const [, first] = await site.post("borrow", { user: "ada" }, key);
   await site.post("unregister", { user: "ada" });

@@ -10,11 +10,14 @@ import {
 } from "../support/api.ts";
 import { before, minutes } from "../support/scenario.ts";
 
-type Take = (site: Appliance, fields: Record<string, string>) => Promise<Answer<Feature>>;
+type RegisterFeature = (
+  site: Appliance,
+  fields: Record<string, string>,
+) => Promise<Answer<Feature>>;
 
 const query = (fields: Record<string, string>): string => new URLSearchParams(fields).toString();
 
-const WAYS: readonly [string, Take][] = [
+const WAYS: readonly [string, RegisterFeature][] = [
   ["POST featureRegister", (site, fields) => site.featureRegister(fields)],
   ["POST check_license_feature", (site, fields) => site.post("check_license_feature", fields)],
   [

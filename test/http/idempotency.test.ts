@@ -13,42 +13,42 @@ import { before, hours, minutes } from "../support/scenario.ts";
 
 const key = (value: string): Sent => ({ "idempotency-key": value });
 
-type Act = (site: Appliance, fields: Fields, headers: Sent) => Promise<Answer<unknown>>;
+type ApiCall = (site: Appliance, fields: Fields, headers: Sent) => Promise<Answer<unknown>>;
 
-interface Keyed {
-  readonly act: Act;
-  readonly plain: Fields;
-  readonly other: Fields;
+interface IdempotentRoute {
+  readonly call: ApiCall;
+  readonly fields: Fields;
+  readonly otherFields: Fields;
 }
 
-const ROUTES: readonly [string, Keyed][] = [
+const ROUTES: readonly [string, IdempotentRoute][] = [
   [
     "add_consumption",
     {
-      act: (site, fields, headers) => site.addConsumption(fields, headers),
-      plain: { consumptions: "2" },
-      other: { consumptions: "3" },
+      call: (site, fields, headers) => site.addConsumption(fields, headers),
+      fields: { consumptions: "2" },
+      otherFields: { consumptions: "3" },
     },
   ],
   [
     "add_feature_consumption",
     {
-      act: (site, fields, headers) => site.addFeatureConsumption(fields, headers),
-      plain: { feature: "plot", consumptions: "1" },
-      other: { feature: "plot", consumptions: "2" },
+      call: (site, fields, headers) => site.addFeatureConsumption(fields, headers),
+      fields: { feature: "plot", consumptions: "1" },
+      otherFields: { feature: "plot", consumptions: "2" },
     },
   ],
   [
     "borrow",
     {
-      act: (site, fields, headers) => site.borrow(fields, headers),
-      plain: { user: "ada", borrowed_until: "2026-03-02T12:00:00Z" },
-      other: { user: "ada", borrowed_until: "2026-03-02T13:00:00Z" },
+      call: (site, fields, headers) => site.borrow(fields, headers),
+      fields: { user: "ada", borrowed_until: "2026-03-02T12:00:00Z" },
+      otherFields: { user: "ada", borrowed_until: "2026-03-02T13:00:00Z" },
     },
   ],
 ];
 
-describe.each(ROUTES)("%s", (_route, { act, plain, other }) => {
+describe.each(ROUTES)("%s", (_route, { call: act, fields: plain, otherFields: other }) => {
   test("the same key with the same command gives the same outcome and writes nothing more", async () => {
     const site = await openAppliance();
     const first = expectOk(await act(site, plain, key("k")));

@@ -103,8 +103,8 @@ describe("X-Ignored-Fields", () => {
       clientAuth: "open",
       adminOpen: true,
       allowPlain: true,
-      names: [],
-      log: "default",
+      serverNames: [],
+      logMode: "default",
     } as const;
     const server = listen({ services, host: "127.0.0.1", port: 0, policy });
     onTestFinished(() => server.stop());

@@ -5,7 +5,7 @@ import { expectOk, expectUnchanged, openAppliance, type Appliance } from "../sup
 import { granted } from "../support/licensed-store.ts";
 import { KEY, PRODUCTS, trustDocument } from "../support/vendor.ts";
 
-interface Generated {
+interface GeneratedRequest {
   readonly request_id: string;
   readonly created_at: string;
   readonly hardware_id: string;
@@ -19,7 +19,7 @@ interface Generated {
 }
 
 const generate = (site: Appliance, fields: object, headers = {}) =>
-  site.post<Generated>("license/generate", { ...fields }, headers);
+  site.post<GeneratedRequest>("license/generate", { ...fields }, headers);
 
 /** What a vendor's desk reads out of a payload. */
 const readBy = async (payload: string): Promise<Request> => granted(await verifyRequest(payload));
@@ -103,7 +103,7 @@ test("a request made before a vendor is trusted says what is needed besides", as
 
 test("an empty body is a request for anything, as on a site that has nothing yet", async () => {
   const site = await openAppliance({ licenses: {} });
-  const made = expectOk(await site.send<Generated>("POST", "/api/v4/license/generate"));
+  const made = expectOk(await site.send<GeneratedRequest>("POST", "/api/v4/license/generate"));
   expect(await readBy(made.payload)).toMatchObject({ product: null, licenses: [] });
 });
 

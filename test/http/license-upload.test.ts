@@ -242,11 +242,11 @@ test("a license for other hardware is shown with why it does not serve, and can 
 });
 
 describe("the reply to an upload", () => {
-  interface Uploaded extends License {
+  interface UploadedLicense extends License {
     readonly changes: readonly string[] | null;
   }
   const upload = async (site: Appliance, document: string) =>
-    expectOk(await site.post<Uploaded>(PATH, { license: document }));
+    expectOk(await site.post<UploadedLicense>(PATH, { license: document }));
 
   test("says what a renewal changed, and null for a new license and for the same one again", async () => {
     const site = await openAppliance({ licenses: {} });

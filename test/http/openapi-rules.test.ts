@@ -6,7 +6,7 @@ import { brokenRules, operationsIn, resolved, type Part } from "../support/opena
 const documentOf = async (site: Appliance): Promise<Part> =>
   (await site.get<Part>("/api/v4/openapi.json"))[1];
 
-interface Shown {
+interface OperationObject {
   readonly operationId: string;
   readonly tags: readonly string[];
   readonly security: readonly object[];
@@ -26,8 +26,11 @@ interface Shown {
 
 type Samples = Readonly<Record<string, { readonly value: Refused }>>;
 
-const shownBy = (document: Part): [string, Shown][] =>
-  operationsIn(document).map(([route, operation]) => [route, operation as unknown as Shown]);
+const shownBy = (document: Part): [string, OperationObject][] =>
+  operationsIn(document).map(([route, operation]) => [
+    route,
+    operation as unknown as OperationObject,
+  ]);
 
 test("the document breaks no rule", async () => {
   expect(brokenRules(await documentOf(await openAppliance()))).toEqual([]);
@@ -141,7 +144,7 @@ test("what is marked as needed is what the server misses, and nothing else", asy
 test("every refusal that is documented has its sentence, with facts in it", async () => {
   const document = await documentOf(await openAppliance());
   const common = {
-    responses: (document["components"] as { responses: Shown["responses"] }).responses,
+    responses: (document["components"] as { responses: OperationObject["responses"] }).responses,
   };
   let sentences = 0;
   for (const { responses } of [...shownBy(document).map(([, one]) => one), common]) {

@@ -8,14 +8,14 @@ import { served } from "../support/served.ts";
 const JSON_BODY = { "content-type": "application/json" };
 const STREAM = "/api/admin/v1/stream";
 
-interface Called {
+interface OperationCall {
   readonly method: string;
   readonly path: string;
   readonly operation: Part;
   readonly document: Part;
 }
 
-type Send = (site: Appliance, called: Called) => Promise<readonly [Response, unknown]>;
+type Send = (site: Appliance, called: OperationCall) => Promise<readonly [Response, unknown]>;
 
 const send =
   (raw: Raw): Send =>

@@ -13,7 +13,7 @@ import { resolved, type Part } from "../support/openapi-rules.ts";
 import { mismatches } from "../support/openapi-values.ts";
 import { counting, feature, hours } from "../support/scenario.ts";
 import { served } from "../support/served.ts";
-import { LICENSING, type Ask } from "./licensing-replies.ts";
+import { LICENSING_CALLS, type ApiCall } from "./licensing-calls.ts";
 
 const TAR = "application/x-tar";
 const TEXT = { accept: "text/plain" };
@@ -219,7 +219,7 @@ test("every example is answered as the document says", async () => {
 describe("the documented reply is the real one", () => {
   const ada = { user: "ada", product: "cad" };
   const view = { ...ada, feature: "view" };
-  const REPLIES: Readonly<Record<string, Ask>> = {
+  const REPLIES: Readonly<Record<string, ApiCall>> = {
     "GET /api/v4/health": (site) => site.get("/api/v4/health"),
     "GET /api/v4/openapi.json": (site) => site.get("/api/v4/openapi.json"),
     "POST /api/v4/register": (site) => site.register(ada),
@@ -232,7 +232,7 @@ describe("the documented reply is the real one", () => {
     "GET /api/v4/check_license_feature": (site) =>
       site.get("/api/v4/check_license_feature?user=ada&product=cad&feature=view"),
     "GET /api/v4/license": (site) => site.license("?product=cad"),
-    ...LICENSING,
+    ...LICENSING_CALLS,
     "GET /auth": async (site) => {
       await site.services.access.setUser("ada", "user", "a long password", "test");
       const authorization = `Basic ${btoa("ada:a long password")}`;
@@ -276,7 +276,7 @@ describe("the documented reply is the real one", () => {
       site.post("/api/admin/v1/qr/join", { frames: framesOf("a text").join("\n") }),
   };
   const FILES = ["POST /api/admin/v1/backup", "POST /api/admin/v1/support-bundle"];
-  const TEXTS: Readonly<Record<string, Ask>> = {
+  const TEXTS: Readonly<Record<string, ApiCall>> = {
     "POST /api/v4/unregister": (site) => site.unregister(ada),
     "POST /api/v4/featureRelease": (site) => site.featureRelease(view),
     "POST /api/v4/feature_release": (site) => site.post("feature_release", view),
@@ -370,7 +370,7 @@ describe("the documented reply is the real one", () => {
 
   test("GET /api/v4/license documents the bundle of a license that came by code", async () => {
     const site = await inUse();
-    const added = await LICENSING["POST /api/v4/airgap/license"]?.(site);
+    const added = await LICENSING_CALLS["POST /api/v4/airgap/license"]?.(site);
     const { id } = expectOk(added as Answer<{ readonly id: number }>);
     const bundle = expectOk(
       await site.get<object>(`/api/v4/license?product=cad&license_id=${id}`, JWT),

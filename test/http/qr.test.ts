@@ -5,12 +5,12 @@ import { expectOk, expectRefusal, openAppliance, type Appliance } from "../suppo
 
 const QR = "/api/admin/v1/qr";
 
-interface Codes {
+interface QrReply {
   readonly frames: readonly { readonly text: string; readonly svg: string }[];
 }
 
 const codesOf = async (site: Appliance, text: string): Promise<string[]> =>
-  expectOk(await site.post<Codes>(QR, { text })).frames.map((frame) => frame.text);
+  expectOk(await site.post<QrReply>(QR, { text })).frames.map((frame) => frame.text);
 
 const join = (site: Appliance, frames: readonly string[]) =>
   site.post<{ text: string }>(`${QR}/join`, { frames: frames.join("\n") });
@@ -48,7 +48,7 @@ describe("a text", () => {
 
   test("is drawn, a picture for each code", async () => {
     const site = await openAppliance();
-    const { frames } = expectOk(await site.post<Codes>(QR, { text: noise(3_000) }));
+    const { frames } = expectOk(await site.post<QrReply>(QR, { text: noise(3_000) }));
     expect(frames.length).toBeGreaterThan(1);
     for (const { svg } of frames) expect(svg).toMatch(/^<svg [^>]+>.*<path [^>]+><\/svg>$/);
   });

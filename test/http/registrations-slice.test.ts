@@ -1,10 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import type { SliceReply } from "../../src/http/routes/registrations-slice.ts";
+import type { RegistrationSliceReply } from "../../src/http/routes/registrations-slice.ts";
 import { expectOk, expectRefusal, openAppliance, type Appliance } from "../support/api.ts";
 import { minutes } from "../support/scenario.ts";
 
 const slice = (site: Appliance, query: string) =>
-  site.get<SliceReply>(`/api/admin/v1/registrations/slice${query}`);
+  site.get<RegistrationSliceReply>(`/api/admin/v1/registrations/slice${query}`);
 
 /** Two licenses, whose slots are taken in turns. */
 async function crowded(): Promise<Appliance> {
@@ -20,7 +20,9 @@ async function crowded(): Promise<Appliance> {
 async function slices(site: Appliance, limit: number, more = ""): Promise<string[][]> {
   const found: string[][] = [];
   for (let next: number | null = 0; next !== null;) {
-    const read: SliceReply = expectOk(await slice(site, `?limit=${limit}&after=${next}${more}`));
+    const read: RegistrationSliceReply = expectOk(
+      await slice(site, `?limit=${limit}&after=${next}${more}`),
+    );
     expect(read.next ?? Infinity).toBeGreaterThan(next);
     found.push(read.registrations.map(({ user }) => user));
     ({ next } = read);

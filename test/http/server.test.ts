@@ -2,20 +2,20 @@
 import { describe, expect, onTestFinished, test } from "bun:test";
 import { existsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { listen, listenOnSocket, type Policy } from "../../src/http/server.ts";
+import { listen, listenOnSocket, type AccessPolicy } from "../../src/http/server.ts";
 import { networkMatcher } from "../../src/platform/networks.ts";
 import { errorCode } from "../../src/platform/disk.ts";
 import { expectOk, openAppliance, type Appliance } from "../support/api.ts";
 import { sendRaw } from "../support/raw-request.ts";
 
-const POLICY: Policy = {
+const POLICY: AccessPolicy = {
   isClient: () => true,
   isAdmin: () => true,
   clientAuth: "open",
   adminOpen: false,
   allowPlain: false,
-  names: [],
-  log: "default",
+  serverNames: [],
+  logMode: "default",
 };
 
 async function listening(networks = ["127.0.0.0/8"], adminOpen = false) {

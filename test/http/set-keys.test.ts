@@ -17,12 +17,12 @@ const API = "canary-api-4f1e6b";
 const SHARED = "canary-shared-9ac2d7";
 const BOTH = { apiKey: API, sharedKey: SHARED };
 
-interface Reply {
+interface SetKeysReply {
   readonly status: number;
   readonly updated: readonly string[];
 }
 
-interface Generated {
+interface GeneratedRequest {
   readonly request_id: string;
   readonly created_at: string;
   readonly hardware_id: string;
@@ -31,11 +31,11 @@ interface Generated {
 }
 
 const byGet = (site: Appliance, keys: Record<string, string>, headers: Sent = {}) =>
-  site.get<Reply>(`/api/v4/setKeys?${new URLSearchParams(keys).toString()}`, headers);
+  site.get<SetKeysReply>(`/api/v4/setKeys?${new URLSearchParams(keys).toString()}`, headers);
 const byPost = (site: Appliance, keys: Record<string, unknown>, headers: Sent = {}) =>
-  site.post<Reply>("setKeys", keys, headers);
-const generate = async (site: Appliance, fields: object): Promise<Generated> =>
-  expectOk(await site.post<Generated>("license/generate", { ...fields }));
+  site.post<SetKeysReply>("setKeys", keys, headers);
+const generate = async (site: Appliance, fields: object): Promise<GeneratedRequest> =>
+  expectOk(await site.post<GeneratedRequest>("license/generate", { ...fields }));
 const keysIn = (site: Appliance) => site.services.credentials.pair();
 
 describe.each([
@@ -181,7 +181,9 @@ describe("the address", () => {
 
   test("is read without regard to the case of its parameters", async () => {
     const site = await openAppliance();
-    const reply = expectOk(await site.get<Reply>(`${SIX}?apikey=${API}&SHAREDKEY=${SHARED}`));
+    const reply = expectOk(
+      await site.get<SetKeysReply>(`${SIX}?apikey=${API}&SHAREDKEY=${SHARED}`),
+    );
     expect(reply.updated).toEqual(["apiKey", "sharedKey"]);
   });
 

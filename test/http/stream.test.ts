@@ -4,8 +4,8 @@ import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { later, SECOND } from "../../src/domain/time.ts";
 import { socketGate } from "../../src/http/gate.ts";
-import { listen, listenOnSocket, type Policy } from "../../src/http/server.ts";
-import { MOST_STREAMS, Streams } from "../../src/http/streams.ts";
+import { listen, listenOnSocket, type AccessPolicy } from "../../src/http/server.ts";
+import { MAX_STREAMS, StatusStreams } from "../../src/http/status-streams.ts";
 import { realDisk, type Disk } from "../../src/platform/disk.ts";
 import { networkMatcher } from "../../src/platform/networks.ts";
 import { expectOk, expectRefusal, openAppliance, type Appliance } from "../support/api.ts";
@@ -17,14 +17,14 @@ import { STREAM, Watching } from "../support/watching.ts";
 
 tellNoSlowSyncs();
 
-const POLICY: Policy = {
+const POLICY: AccessPolicy = {
   isClient: networkMatcher(["127.0.0.0/8"]),
   isAdmin: () => true,
   clientAuth: "open",
   adminOpen: false,
   allowPlain: false,
-  names: [],
-  log: "default",
+  serverNames: [],
+  logMode: "default",
 };
 
 function served({ services }: Appliance) {
@@ -162,11 +162,11 @@ describe("how many may watch", () => {
     const socket = listenOnSocket(site.services, unix, "default");
     onTestFinished(() => socket.stop());
     const all: Watching[] = [];
-    for (let n = 0; n < MOST_STREAMS; n += 1) {
+    for (let n = 0; n < MAX_STREAMS; n += 1) {
       all.push(await (n % 2 === 0 ? Watching.open(url) : Watching.open("http://berth", { unix })));
     }
     expect(all.map(({ response }) => response.status)).toEqual(all.map(() => 200));
-    expect(MOST_STREAMS).toBe(32);
+    expect(MAX_STREAMS).toBe(32);
     const message = expectRefusal(await refusedAt(url), 429, "too_many_requests");
     expect(message).toBe("too many open status streams; close one of them");
     all[1]?.leave();
@@ -198,11 +198,11 @@ describe("somebody who reads nothing", () => {
   test("is skipped: nothing piles up, and the newest comes once it reads", async () => {
     const site = await openAppliance();
     const reply = expectOk(await site.status());
-    const streams = new Streams();
+    const streams = new StatusStreams();
     let looks = 0;
     // More than the system holds for a connection, and different each time.
     const status = async () => ({ ...reply, pid: (looks += 1), version: "v".repeat(8 * MIB) });
-    const viewer = { gate: socketGate, isWelcome: () => true, status };
+    const viewer = { gate: socketGate, isStillAdmitted: () => true, status };
     const server = Bun.serve({
       port: 0,
       idleTimeout: 255,

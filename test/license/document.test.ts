@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { generateKeyPairSync, sign } from "node:crypto";
 import * as fc from "fast-check";
-import { no } from "../../src/domain/result.ts";
+import { err } from "../../src/domain/result.ts";
 import {
   KINDS,
   readHeader,
@@ -21,8 +21,8 @@ const [first = "", second = "", third = ""] = whole.split(".");
 
 const verified = (text: string, kind: Kind = "license") => verifyDocument(kind, text, key);
 const CAP = 48 * 1024;
-const NOT_SIGNED = no("is not a signed document" as const);
-const WRONG_KEY = no("has an invalid signature" as const);
+const NOT_SIGNED = err("is not a signed document" as const);
+const WRONG_KEY = err("has an invalid signature" as const);
 
 describe.each(KINDS.map((kind) => ({ kind })))("a $kind", ({ kind }) => {
   const made = signDocument(kind, payload, VENDOR);
@@ -39,7 +39,7 @@ describe.each(KINDS.map((kind) => ({ kind })))("a $kind", ({ kind }) => {
 
   test("is taken for no other kind", async () => {
     for (const other of KINDS.filter((one) => one !== kind)) {
-      expect(await verified(await made, other)).toEqual(no("is another kind of document"));
+      expect(await verified(await made, other)).toEqual(err("is another kind of document"));
     }
   });
 
@@ -153,8 +153,8 @@ describe("a text is refused", () => {
     const last = lengths.findLastIndex((length) => length <= CAP);
     expect(lengths[last]).toBe(CAP);
     expect((await verified(filled(sizes[last] ?? 0))).ok).toBe(true);
-    expect(await verified(filled(sizes[last + 1] ?? 0))).toEqual(no("is too large"));
-    expect(await verified("x".repeat(1_000_000))).toEqual(no("is too large"));
+    expect(await verified(filled(sizes[last + 1] ?? 0))).toEqual(err("is too large"));
+    expect(await verified("x".repeat(1_000_000))).toEqual(err("is too large"));
   });
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { no } from "../../src/domain/result.ts";
+import { err } from "../../src/domain/result.ts";
 import { decodeCode, encodeCode, toCrockford } from "../../src/license/code.ts";
 import { signDocument } from "../../src/license/document.ts";
 import { idOf, makeKey, publicPart } from "../../src/license/keys.ts";
@@ -121,20 +121,20 @@ describe("a vendor's time", () => {
 
   test("from nobody trusted is refused", async () => {
     const fault = "is not signed by a trusted vendor";
-    expect(await verifyTime(await signTime(time, await makeKey()), trusted)).toEqual(no(fault));
-    expect(await verifyTime(await signTime(time, KEY), [])).toEqual(no(fault));
+    expect(await verifyTime(await signTime(time, await makeKey()), trusted)).toEqual(err(fault));
+    expect(await verifyTime(await signTime(time, KEY), [])).toEqual(err(fault));
   });
 
   test("with another payload under its signature is refused", async () => {
     const [header, , signature] = (await signTime(time, KEY)).split(".");
     const forged = Buffer.from(JSON.stringify({ ...time, iat: 0 })).toString("base64url");
     const document = `${header}.${forged}.${signature}`;
-    expect(await verifyTime(document, trusted)).toEqual(no("has an invalid signature"));
+    expect(await verifyTime(document, trusted)).toEqual(err("has an invalid signature"));
   });
 
   test("is not another kind of document with the same members", async () => {
     const document = await signDocument("license", time, KEY);
-    expect(await verifyTime(document, trusted)).toEqual(no("is another kind of document"));
+    expect(await verifyTime(document, trusted)).toEqual(err("is another kind of document"));
   });
 
   test("has these members and no others", async () => {
@@ -151,13 +151,13 @@ describe("a vendor's time", () => {
     ];
     for (const payload of wrong) {
       const document = await signDocument("time", payload, KEY);
-      expect(await verifyTime(document, trusted)).toEqual(no("is not a time document"));
+      expect(await verifyTime(document, trusted)).toEqual(err("is not a time document"));
     }
   });
 
   test("that is no document at all is refused", async () => {
     for (const text of ["", "a.b.c", "{}", encodeTimeCode(APPLIANCE, NONCE)]) {
-      expect(await verifyTime(text, trusted)).toEqual(no("is not a signed document"));
+      expect(await verifyTime(text, trusted)).toEqual(err("is not a signed document"));
     }
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { no } from "../../src/domain/result.ts";
+import { err } from "../../src/domain/result.ts";
 import { parsePublicKey, publicPart } from "../../src/license/keys.ts";
 import { signTrust, verifyTrust, type Vendor } from "../../src/license/trust.ts";
 import {
@@ -31,8 +31,8 @@ const knowing =
 const signedBy = (key: TestKey, payload: unknown): string =>
   forge(headerOf("trust", key), payload, key);
 
-const WRONG_KEY = no("has an invalid signature" as const);
-const NO_TRUST = no("is not a vendor's trust document" as const);
+const WRONG_KEY = err("has an invalid signature" as const);
+const NO_TRUST = err("is not a vendor's trust document" as const);
 
 describe("a vendor nobody knows", () => {
   test("signs for itself", async () => {
@@ -91,7 +91,9 @@ describe("a successor key", () => {
     const both = { ...next, keys: [publicPart(SUCCESSOR), publicPart(VENDOR)] };
     for (const document of [next, both]) {
       expect(await verifyTrust(await signTrust(document, VENDOR), nobody)).toEqual(
-        no("is a successor document of a vendor that is not trusted here: add its trust.jwt first"),
+        err(
+          "is a successor document of a vendor that is not trusted here: add its trust.jwt first",
+        ),
       );
     }
   });
@@ -132,13 +134,13 @@ describe("a retired key", () => {
     ["something more", [{ key: idOf(VENDOR), until: 5 }]],
   ])("is not named by a document that retires %s", async (_what, retired) => {
     const text = await signTrust(retiring(retired), VENDOR);
-    expect(await verifyTrust(text, knowing(one))).toEqual(no("is not a vendor's trust document"));
+    expect(await verifyTrust(text, knowing(one))).toEqual(err("is not a vendor's trust document"));
   });
 
   test("signs no further document, and the newest key does", async () => {
     const known = retiring([{ key: idOf(VENDOR) }]);
     const next = { ...known, version: 4 };
-    const fault = no("is signed with a key that its vendor retired" as const);
+    const fault = err("is signed with a key that its vendor retired" as const);
     expect(await verifyTrust(await signTrust(next, VENDOR), knowing(known))).toEqual(fault);
     const text = await signTrust(next, SUCCESSOR);
     expect(await verifyTrust(text, knowing(known))).toEqual({ ok: true, value: next });
@@ -148,7 +150,7 @@ describe("a retired key", () => {
 describe("the version", () => {
   test("may not go back, although the right key signed", async () => {
     const text = await signTrust({ ...one, version: 1 }, VENDOR);
-    expect(await verifyTrust(text, knowing(one))).toEqual(no("is older than the installed one"));
+    expect(await verifyTrust(text, knowing(one))).toEqual(err("is older than the installed one"));
   });
 
   test("may stay, for the document that is known", async () => {
@@ -235,7 +237,7 @@ describe("a trust document is refused with", () => {
 
   test("another kind's name on it", async () => {
     const text = forge(headerOf("license", VENDOR), one, VENDOR);
-    expect(await verifyTrust(text, nobody)).toEqual(no("is another kind of document"));
+    expect(await verifyTrust(text, nobody)).toEqual(err("is another kind of document"));
   });
 
   test.each([
@@ -247,7 +249,7 @@ describe("a trust document is refused with", () => {
   });
 
   test.each(["", "..", "a.b.c", "{}"])("nothing like it: %p", async (text) => {
-    expect(await verifyTrust(text, nobody)).toEqual(no("is not a signed document"));
+    expect(await verifyTrust(text, nobody)).toEqual(err("is not a signed document"));
   });
 });
 

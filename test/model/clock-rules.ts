@@ -1,30 +1,35 @@
 // A clock that was believed to have gone ahead, and is set right again.
 import type { JumpClock, SetClockBack } from "../../src/domain/command.ts";
 import { instant, type Instant } from "../../src/domain/time.ts";
-import { REACH } from "./reach.ts";
-import { borrowEnd, type Dated, type JumpRecord, type SlotRecord } from "./records.ts";
-import { granted, plus, type Answer, type Site } from "./site.ts";
+import { WRONG_CLOCK_OPTIONS } from "./wrong-clock-options.ts";
+import {
+  findBorrowEnd,
+  type RecordedInstant,
+  type JumpRecord,
+  type SlotRecord,
+} from "./records.ts";
+import { makeGrant, addMilliseconds, type Answer, type ModelSite } from "./site.ts";
 
-export function jumpAhead(site: Site, { from, to }: JumpClock): Answer {
-  site.jumps.push({ from, to, position: site.position });
-  return granted({});
+export function jumpClock(site: ModelSite, { from, to }: JumpClock): Answer {
+  site.jumps.push({ from, to, position: site.commandCount });
+  return makeGrant({});
 }
 
 /** What was set under the right clock stays; what was set under a wrong one moves back with it. */
-export function setBack(site: Site, { to }: SetClockBack, from: Instant): Answer {
+export function setClockBack(site: ModelSite, { to }: SetClockBack, from: Instant): Answer {
   const undone = site.jumps.filter((jump) => jump.to > to);
   // Of a jump across the time that is right now, the first part happened.
   site.jumps = site.jumps
     .filter((jump) => jump.from < to)
     .map((jump) => (jump.to <= to ? jump : { ...jump, to }));
-  const wrongSince = Math.min(site.position, ...undone.map(({ position }) => position));
-  const here = (value: Instant): Dated => site.dated(value, value);
-  const move = (dated: Dated): void => {
-    const by = aheadWhen(dated, undone, from, to);
-    dated.value = plus(dated.value, -by);
-    dated.setAt = plus(dated.setAt, -by);
+  const wrongSince = Math.min(site.commandCount, ...undone.map(({ position }) => position));
+  const here = (value: Instant): RecordedInstant => site.recordInstant(value, value);
+  const move = (dated: RecordedInstant): void => {
+    const by = computeClockSkew(dated, undone, from, to);
+    dated.value = addMilliseconds(dated.value, -by);
+    dated.setAt = addMilliseconds(dated.setAt, -by);
   };
-  for (const { since, aliveUntil, borrows } of site.slots) {
+  for (const { takenAt: since, timeoutAt: aliveUntil, borrows } of site.slots) {
     for (const dated of [since, aliveUntil, ...borrows]) move(dated);
   }
   for (const { at, outcome } of site.keys) {
@@ -33,11 +38,11 @@ export function setBack(site: Site, { to }: SetClockBack, from: Instant): Answer
     moveOutcome(outcome, before - at.value, to);
   }
   for (const { entries } of site.counters) {
-    if (REACH.isCountedExactly) for (const { at } of entries) move(at);
+    if (WRONG_CLOCK_OPTIONS.canCountExactly) for (const { at } of entries) move(at);
     else entries.push({ what: "set back", at: here(to), wrongSince });
   }
   restoreBorrows(site, to);
-  return granted({});
+  return makeGrant({});
 }
 
 /** Who asks again is told of the slot as it is now. */
@@ -51,8 +56,8 @@ function moveOutcome(outcome: Record<string, unknown>, by: number, to: Instant):
 }
 
 /** How much less the clock would have shown when this was written, had it been right. */
-function aheadWhen(
-  { position, setAt }: Dated,
+function computeClockSkew(
+  { commandCount: position, setAt }: RecordedInstant,
   undone: readonly JumpRecord[],
   from: Instant,
   to: Instant,
@@ -65,22 +70,23 @@ function aheadWhen(
 }
 
 /** Its end was written down: from now on it can only come back as a borrow. */
-export function writeOff(site: Site, slot: SlotRecord): void {
-  slot.isWrittenOff = true;
-  dropBorrows(site, slot, instant(Infinity));
+export function writeExpiry(site: ModelSite, slot: SlotRecord): void {
+  slot.isExpiryWritten = true;
+  dropEndedBorrows(site, slot, instant(Infinity));
 }
 
 /** Forgets borrows that are over, unless it may turn out that the clock had jumped past the end. */
-export function dropBorrows(site: Site, slot: SlotRecord, at: Instant): void {
+export function dropEndedBorrows(site: ModelSite, slot: SlotRecord, at: Instant): void {
   slot.borrows = slot.borrows.filter(
-    ({ value, position }) => at < value || site.jumps.some((jump) => jump.position > position),
+    ({ value, commandCount: position }) =>
+      at < value || site.jumps.some((jump) => jump.position > position),
   );
 }
 
 /** A borrow that ended by the wrong clock alone is held again, whatever the pool looks like. */
-function restoreBorrows(site: Site, at: Instant): void {
+function restoreBorrows(site: ModelSite, at: Instant): void {
   const lapsed = site.slots.filter(
-    (slot) => slot.isWrittenOff && !slot.isReleased && borrowEnd(slot, at) !== null,
+    (slot) => slot.isExpiryWritten && !slot.isReleased && findBorrowEnd(slot, at) !== null,
   );
   for (const slot of lapsed) {
     const again = site.slots.find(
@@ -89,13 +95,13 @@ function restoreBorrows(site: Site, at: Instant): void {
         other.user === slot.user &&
         other.feature === null &&
         !other.isReleased &&
-        !other.isWrittenOff,
+        !other.isExpiryWritten,
     );
     // As a borrow, not as the contact that was lost meanwhile.
-    slot.aliveUntil = { ...slot.aliveUntil, value: slot.since.value };
+    slot.timeoutAt = { ...slot.timeoutAt, value: slot.takenAt.value };
     // The user has a slot again by now: that one is borrowed for as long as either was.
     slot.isReleased = again !== undefined;
-    slot.isWrittenOff = again !== undefined;
+    slot.isExpiryWritten = again !== undefined;
     again?.borrows.push(...slot.borrows);
   }
 }

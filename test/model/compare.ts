@@ -8,44 +8,44 @@ import { transact } from "../../src/domain/transact.ts";
 import { viewLicense, viewRegistrations } from "../../src/domain/views.ts";
 import { terms } from "../support/scenario.ts";
 import { newSite } from "../support/new-site.ts";
-import { writeOff } from "./clock-rules.ts";
-import { Generator, type Step, type WrongClock } from "./generate.ts";
+import { writeExpiry } from "./clock-rules.ts";
+import { CommandGenerator, type GeneratedStep, type WrongClock } from "./generate.ts";
 import { applyToModel } from "./model.ts";
-import { REACH } from "./reach.ts";
-import { borrowEnd, endOfSlot, isHeld, type SlotRecord } from "./records.ts";
-import { Site, type Answer, type Reason } from "./site.ts";
-import { TrueTime } from "./true-time.ts";
+import { WRONG_CLOCK_OPTIONS } from "./wrong-clock-options.ts";
+import { findBorrowEnd, computeSlotEnd, isHeld, type SlotRecord } from "./records.ts";
+import { ModelSite, type Answer, type Reason } from "./site.ts";
+import { TrueTimeCheck } from "./true-time.ts";
 
 export interface Difference {
   readonly step: number;
-  readonly what: string;
+  readonly subject: string;
   readonly rules: unknown;
   readonly model: unknown;
 }
 
 /** Says what was granted and refused, so that a test can tell how much of the rules was reached. */
-export type Tally = Map<string, number>;
+export type OutcomeCounts = Map<string, number>;
 
 /** The rules and the model side by side, at the same point of the same past. */
 class Comparison {
   readonly state: State = newSite();
-  readonly site = new Site();
+  readonly site = new ModelSite();
   readonly clock: WrongClock = { ahead: 0 };
-  readonly tally: Tally;
-  readonly #trueTime = new TrueTime();
+  readonly outcomeCounts: OutcomeCounts;
+  readonly #trueTime = new TrueTimeCheck();
   /** The number each slot goes by. */
   readonly #numbers = new Map<SlotRecord, number>();
   #steps = 0;
 
-  constructor(tally: Tally) {
-    this.tally = tally;
+  constructor(tally: OutcomeCounts) {
+    this.outcomeCounts = tally;
     this.site.openRequests = [...this.state.requests.values()];
   }
 
-  take(step: Step): Difference | null {
+  runStep(step: GeneratedStep): Difference | null {
     this.#steps += 1;
-    for (const { command, at } of commandsOf(step, this.clock)) {
-      if (isOutOfReach(this.site, command, step.at, this.clock)) continue;
+    for (const { command, at } of listCommands(step, this.clock)) {
+      if (isExcluded(this.site, command, step.at, this.clock)) continue;
       const difference = this.#command(command, at);
       if (difference !== null) return difference;
     }
@@ -65,21 +65,25 @@ class Comparison {
     const answer: Answer = result.ok
       ? { granted: { ...result.value.outcome } }
       : { refused: [{ ...result.fault }] };
-    const events = result.ok ? result.value.lines.flat() : [];
+    const events = result.ok ? result.value.journalLines.flat() : [];
     const expiries = this.#compareExpiries(command, events, at);
     const expected = applyToModel(this.site, command, at);
     this.#count(command, expected);
     return (
       this.#compareAnswers(answer, expected) ??
       expiries ??
-      this.#differ("true time", this.#trueTime.judge(events, this.state, at, isClockRight), null)
+      this.#differ(
+        "true time",
+        this.#trueTime.checkEvents(events, this.state, at, isClockRight),
+        null,
+      )
     );
   }
 
   #compareTrueTime(now: Instant): Difference | null {
     if (this.clock.ahead !== 0) return null;
     const views = viewRegistrations(this.state, null, now);
-    return this.#differ("true time", this.#trueTime.judgeView(views, now), null);
+    return this.#differ("true time", this.#trueTime.checkViews(views, now), null);
   }
 
   #compareAnswers(rules: Answer, model: Answer): Difference | null {
@@ -95,7 +99,7 @@ class Comparison {
   #count(command: Command, answer: Answer): void {
     const outcome = "granted" in answer ? "granted" : answer.refused[0]?.code;
     const name = `${command.type} ${outcome}`;
-    this.tally.set(name, (this.tally.get(name) ?? 0) + 1);
+    this.outcomeCounts.set(name, (this.outcomeCounts.get(name) ?? 0) + 1);
   }
 
   /** A different distance at every step: ends and resets show before anybody comes near them. */
@@ -104,7 +108,9 @@ class Comparison {
   }
 
   #differ(what: string, rules: unknown, model: unknown): Difference | null {
-    return isDeepStrictEqual(rules, model) ? null : { step: this.#steps - 1, what, rules, model };
+    return isDeepStrictEqual(rules, model)
+      ? null
+      : { step: this.#steps - 1, subject: what, rules, model };
   }
 
   /** What ran out is written down once, dated at its end, with the next event of its license. */
@@ -117,15 +123,15 @@ class Comparison {
     const ended = this.site.slots.filter(
       (slot) =>
         !slot.isReleased &&
-        !slot.isWrittenOff &&
-        endOfSlot(slot) <= at &&
+        !slot.isExpiryWritten &&
+        computeSlotEnd(slot) <= at &&
         touched.has(slot.license.id),
     );
     const expected = ended.map((slot) => {
       const { license, feature, user } = slot;
-      return { license: license.id, feature, user, at: endOfSlot(slot) };
+      return { license: license.id, feature, user, at: computeSlotEnd(slot) };
     });
-    for (const slot of ended) writeOff(this.site, slot);
+    for (const slot of ended) writeExpiry(this.site, slot);
     const seen = written.map((event) => ({
       license: event.license,
       feature: "feature" in event ? event.feature : null,
@@ -145,15 +151,15 @@ class Comparison {
       });
       return { id, addedAt, slotsInUse, total, features };
     });
-    const expected = site.installed().map((license) => ({
+    const expected = site.findInstalledLicenses().map((license) => ({
       id: license.id,
       addedAt: license.addedAt,
-      slotsInUse: site.holders(license, null, at).length,
-      total: site.total(license, null, at),
+      slotsInUse: site.findHeldSlots(license, null, at).length,
+      total: site.computeTotal(license, null, at),
       features: license.features.map(({ code }) => ({
         code,
-        slotsInUse: site.holders(license, code, at).length,
-        total: site.total(license, code, at),
+        slotsInUse: site.findHeldSlots(license, code, at).length,
+        total: site.computeTotal(license, code, at),
       })),
     }));
     return this.#differ(`licenses ${at}`, licenses, expected) ?? this.#compareSlots(at);
@@ -172,9 +178,9 @@ class Comparison {
       license: slot.license.id,
       user: slot.user,
       contact: slot.contact,
-      registeredAt: slot.since.value,
-      end: endOfSlot(slot),
-      borrowedUntil: borrowEnd(slot, at),
+      registeredAt: slot.takenAt.value,
+      end: computeSlotEnd(slot),
+      borrowedUntil: findBorrowEnd(slot, at),
       features: slot.license.features
         .map(({ code }) => code)
         .filter((code) =>
@@ -217,20 +223,20 @@ const inOrder = (rows: readonly object[]): string[] =>
 const pick = (facts: object, wanted: object): object =>
   Object.fromEntries(Object.keys(wanted).map((key) => [key, Reflect.get(facts, key)]));
 
-interface Stamped {
+interface TimedCommand {
   readonly command: Command;
   readonly at: Instant;
 }
 
 /** What a step sends, by what the clock shows; nothing where there is nothing to set back. */
-function commandsOf(step: Step, { ahead }: WrongClock): Stamped[] {
+function listCommands(step: GeneratedStep, { ahead }: WrongClock): TimedCommand[] {
   const at = instant(step.at + ahead);
   if ("jumpBy" in step) {
     const to = instant(at + step.jumpBy);
     return [{ command: { type: "JumpClock", from: at, to, reason: step.reason }, at: to }];
   }
   if ("setBackTo" in step) {
-    const to = instant(step.at + (REACH.isSetBackInParts ? step.setBackTo : 0));
+    const to = instant(step.at + (WRONG_CLOCK_OPTIONS.canSetBackInParts ? step.setBackTo : 0));
     const asked = { nonce: `nonce at ${at}`, peer: "10.0.0.1" };
     if (to >= at) return [];
     return [
@@ -245,32 +251,41 @@ function commandsOf(step: Step, { ahead }: WrongClock): Stamped[] {
 }
 
 /** What the rules are not held to while the clock is wrong. */
-function isOutOfReach(site: Site, command: Command, now: Instant, clock: WrongClock): boolean {
+function isExcluded(site: ModelSite, command: Command, now: Instant, clock: WrongClock): boolean {
   if (clock.ahead === 0) return false;
-  const lent = site.slots.filter((slot) => !slot.isReleased && borrowEnd(slot, now) !== null);
+  const lent = site.slots.filter((slot) => !slot.isReleased && findBorrowEnd(slot, now) !== null);
   const isLentTo = (user: string | null) => lent.some((slot) => slot.user === user);
   const mayNotReturn = lent.some((slot) => !slot.license.terms.earlyReturn);
   switch (command.type) {
     case "JumpClock":
-      return !REACH.isJumpedAgain && site.jumps.some(({ to }) => to <= now);
+      return !WRONG_CLOCK_OPTIONS.canJumpAgain && site.jumps.some(({ to }) => to <= now);
     case "Borrow":
-      return !REACH.isBorrowedAgain && isLentTo(command.user);
+      return !WRONG_CLOCK_OPTIONS.canBorrowAgain && isLentTo(command.user);
     case "Unregister":
     case "UnregisterAll":
-      return !REACH.isGivenBack && mayNotReturn;
+      return !WRONG_CLOCK_OPTIONS.canReturnSlots && mayNotReturn;
     case "InstallLicense":
-      return !REACH.isRenewed;
+      return !WRONG_CLOCK_OPTIONS.canRenewLicenses;
     case "AddConsumption":
-      return !REACH.isFirstCounted && isFirst(site, command.product, null);
+      return (
+        !WRONG_CLOCK_OPTIONS.canCountFirstTime && isCountedFirstTime(site, command.product, null)
+      );
     case "AddFeatureConsumption":
-      return !REACH.isFirstCounted && isFirst(site, command.product, command.feature);
+      return (
+        !WRONG_CLOCK_OPTIONS.canCountFirstTime &&
+        isCountedFirstTime(site, command.product, command.feature)
+      );
     default:
       return false;
   }
 }
 
 /** Something of this had not counted yet when the clock went wrong. */
-const isFirst = (site: Site, product: string | null, feature: string | null): boolean =>
+const isCountedFirstTime = (
+  site: ModelSite,
+  product: string | null,
+  feature: string | null,
+): boolean =>
   site.counters
     .filter(
       (one) =>
@@ -281,41 +296,41 @@ const isFirst = (site: Site, product: string | null, feature: string | null): bo
       ({ entries }) =>
         !entries.some(
           ({ what, at }) =>
-            what === "count" && site.jumps.every((jump) => at.position < jump.position),
+            what === "count" && site.jumps.every((jump) => at.commandCount < jump.position),
         ),
     );
 
-export interface Run {
-  readonly steps: readonly Step[];
+export interface ModelRun {
+  readonly steps: readonly GeneratedStep[];
   readonly difference: Difference | null;
 }
 
 /** A new sequence from a seed, up to the first difference. */
-export function runSeed(seed: number, length: number, tally: Tally = new Map()): Run {
+export function runSeed(seed: number, length: number, tally: OutcomeCounts = new Map()): ModelRun {
   const comparison = new Comparison(tally);
-  const generator = new Generator(seed, comparison.site, comparison.clock);
-  const steps: Step[] = [];
+  const generator = new CommandGenerator(seed, comparison.site, comparison.clock);
+  const steps: GeneratedStep[] = [];
   while (steps.length < length) {
     const step = generator.next();
     steps.push(step);
-    const difference = comparison.take(step);
+    const difference = comparison.runStep(step);
     if (difference !== null) return { steps, difference };
   }
   return { steps, difference: null };
 }
 
 /** The same steps again, or some of them. */
-function replay(steps: readonly Step[]): Difference | null {
+function replay(steps: readonly GeneratedStep[]): Difference | null {
   const comparison = new Comparison(new Map());
   for (const step of steps) {
-    const difference = comparison.take(step);
+    const difference = comparison.runStep(step);
     if (difference !== null) return difference;
   }
   return null;
 }
 
 /** Leaves out whatever can be left out while the two still part. */
-function shrink(steps: readonly Step[]): readonly Step[] {
+function shrink(steps: readonly GeneratedStep[]): readonly GeneratedStep[] {
   let kept = steps;
   for (let size = Math.ceil(kept.length / 2); size >= 1; size = Math.floor(size / 2)) {
     for (let from = kept.length - size; from >= 0; from -= size) {
@@ -327,30 +342,31 @@ function shrink(steps: readonly Step[]): readonly Step[] {
 }
 
 /** What a reader needs to see it again. */
-export function explain(seed: number, { steps }: Run): string {
+export function describeDifference(seed: number, { steps }: ModelRun): string {
   const few = shrink(steps);
   const difference = replay(few);
   return [
     `seed ${seed}: the rules and the model part after ${few.length} steps`,
-    ...few.map((step) => `  ${new Date(step.at).toISOString()} ${showStep(step)}`),
-    `${difference?.what}`,
+    ...few.map((step) => `  ${new Date(step.at).toISOString()} ${formatStep(step)}`),
+    `${difference?.subject}`,
     `  rules: ${JSON.stringify(difference?.rules)}`,
     `  model: ${JSON.stringify(difference?.model)}`,
   ].join("\n");
 }
 
-function showStep(step: Step): string {
-  if ("jumpBy" in step) return `the clock jumps ahead by ${showSpan(step.jumpBy)}`;
-  if ("setBackTo" in step) return `the clock is set back to ${showSpan(step.setBackTo)} ahead`;
+function formatStep(step: GeneratedStep): string {
+  if ("jumpBy" in step) return `the clock jumps ahead by ${formatDuration(step.jumpBy)}`;
+  if ("setBackTo" in step)
+    return `the clock is set back to ${formatDuration(step.setBackTo)} ahead`;
   const { command, borrowFor } = step;
-  const span = borrowFor === undefined ? "" : ` for ${showSpan(borrowFor)}`;
-  return `${showCommand(command)}${span}`;
+  const span = borrowFor === undefined ? "" : ` for ${formatDuration(borrowFor)}`;
+  return `${formatCommand(command)}${span}`;
 }
 
-const showSpan = (milliseconds: number): string =>
+const formatDuration = (milliseconds: number): string =>
   `${milliseconds} ms (${(milliseconds / HOUR).toFixed(2)} h)`;
 
-function showCommand(command: Command): string {
+function formatCommand(command: Command): string {
   const { type, ...rest } = command;
   const plain = Object.entries(terms());
   const isUsual = (key: string, value: unknown) =>

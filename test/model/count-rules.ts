@@ -1,56 +1,69 @@
 // Consumption of licenses and of features.
-import type { AddConsumption, AddFeatureConsumption, Count } from "../../src/domain/command.ts";
+import type {
+  AddConsumption,
+  AddFeatureConsumption,
+  ConsumptionRequest,
+} from "../../src/domain/command.ts";
 import type { ConsumptionTerms } from "../../src/domain/terms.ts";
 import type { Instant } from "../../src/domain/time.ts";
-import { featureExpiry, termsOf } from "./feature-rules.ts";
+import { checkFeatureExpiry, findFeatureTerms } from "./feature-rules.ts";
 import type { LicenseRecord } from "./records.ts";
-import { fitting, granted, type Answer, type Reason, type Site } from "./site.ts";
+import { filterAllowed, makeGrant, type Answer, type Reason, type ModelSite } from "./site.ts";
 
-export function consume(site: Site, command: AddConsumption, at: Instant): Answer {
-  const counting = fitting(site.valid(command, {}, at), ({ terms }) =>
+export function consume(site: ModelSite, command: AddConsumption, at: Instant): Answer {
+  const counting = filterAllowed(site.findValidLicenses(command, {}, at), ({ terms }) =>
     terms.consumption === null ? { code: "license_not_consumption" } : null,
   );
-  return count(site, counting, null, command, at);
+  return countOnLicense(site, counting, null, command, at);
 }
 
-export function consumeFeature(site: Site, command: AddFeatureConsumption, at: Instant): Answer {
+export function consumeFeature(
+  site: ModelSite,
+  command: AddFeatureConsumption,
+  at: Instant,
+): Answer {
   const { feature } = command;
-  const counting = fitting(site.valid(command, { feature }, at), (license) => {
-    const terms = termsOf(license, feature);
+  const counting = filterAllowed(site.findValidLicenses(command, { feature }, at), (license) => {
+    const terms = findFeatureTerms(license, feature);
     if (terms === undefined) return { code: "invalid_license_feature_code" };
     const isCounting = terms.consumption !== null;
     const uncounted = { code: "unsupported_product_feature" };
-    return featureExpiry(terms, at) ?? (isCounting ? null : uncounted);
+    return checkFeatureExpiry(terms, at) ?? (isCounting ? null : uncounted);
   });
-  return count(site, counting, feature, command, at);
+  return countOnLicense(site, counting, feature, command, at);
 }
 
 /** On the license the user holds, else on the newest that can take all of it; never in parts. */
-function count(
-  site: Site,
+function countOnLicense(
+  site: ModelSite,
   counting: LicenseRecord[],
   feature: string | null,
-  command: Count,
+  command: ConsumptionRequest,
   at: Instant,
 ): Answer {
-  const held = command.user === null ? [] : site.heldOf(counting, command.user, at).slice(0, 1);
-  const [license] = fitting(held.length > 0 ? held : counting, (one) =>
-    countRefusal(one, feature, site.total(one, feature, at), command),
+  const held =
+    command.user === null ? [] : site.filterHeldBy(counting, command.user, at).slice(0, 1);
+  const [license] = filterAllowed(held.length > 0 ? held : counting, (one) =>
+    checkCount(one, feature, site.computeTotal(one, feature, at), command),
   );
   if (license === undefined) throw new Error("there was no license to count on");
-  const counted = { what: "count", at: site.dated(at, at), count: command.count } as const;
-  site.counter(license, feature).entries.push(counted);
+  const counted = { what: "count", at: site.recordInstant(at, at), count: command.count } as const;
+  site.findCounter(license, feature).entries.push(counted);
   const named = feature === null ? {} : { feature };
-  return granted({ license: license.id, ...named, total: site.total(license, feature, at) });
+  return makeGrant({
+    license: license.id,
+    ...named,
+    total: site.computeTotal(license, feature, at),
+  });
 }
 
-function countRefusal(
+function checkCount(
   license: LicenseRecord,
   feature: string | null,
   total: number,
-  { count, allowOverages, maxOverages }: Count,
+  { count, allowOverages, maxOverages }: ConsumptionRequest,
 ): Reason | null {
-  const counted = feature === null ? license.terms : termsOf(license, feature);
+  const counted = feature === null ? license.terms : findFeatureTerms(license, feature);
   const terms = counted?.consumption;
   if (terms == null) throw new Error("this does not count");
   if (count === 0) return null;
@@ -59,14 +72,14 @@ function countRefusal(
     return { code: "negative_not_allowed", total, allowed: terms.negative };
   }
   if (terms.max === null) return null;
-  const limit = terms.max + overagesFor(terms, allowOverages, maxOverages);
+  const limit = terms.max + computeOverages(terms, allowOverages, maxOverages);
   if (total + count <= limit) return null;
   const what = feature === null ? "license" : "feature";
   return { code: `${what}_not_enough_consumptions`, left: Math.max(0, limit - total) };
 }
 
 /** How far past the maximum a counter may go: a caller can only ask for less. */
-function overagesFor(
+function computeOverages(
   terms: ConsumptionTerms,
   allowOverages: boolean | null,
   maxOverages: number | null,

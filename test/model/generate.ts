@@ -1,14 +1,14 @@
 // Commands from a seed: what a busy site would send, and what nobody would. The model is looked at
 // while they are made, so that they often fall exactly on an end, a start or a reset.
 import type { Command } from "../../src/domain/command.ts";
-import type { JumpReason } from "../../src/domain/jump.ts";
+import type { JumpReason } from "../../src/domain/clock-jump-types.ts";
 import type { ConsumptionTerms, FeatureTerms, Terms } from "../../src/domain/terms.ts";
 import {
   DAY,
   HOUR,
   instant,
   MINUTE,
-  nextBoundary,
+  findNextPeriodStart,
   SECOND,
   type Instant,
   type Period,
@@ -29,15 +29,15 @@ import {
   unregister,
   unregisterAll,
 } from "../support/scenario.ts";
-import { OPEN } from "./license-rules.ts";
-import { borrowedUntil, endOfSlot, isHeld, type SlotRecord } from "./records.ts";
-import type { Site } from "./site.ts";
+import { REQUEST_LIFETIME } from "./license-rules.ts";
+import { latestBorrowEnd, computeSlotEnd, isHeld, type SlotRecord } from "./records.ts";
+import type { ModelSite } from "./site.ts";
 
 /**
  * Something that happens at an instant of the true time, which nobody but the test knows. A clock
  * that is ahead shows a later one.
  */
-export type Step = { readonly at: Instant } &
+export type GeneratedStep = { readonly at: Instant } &
   /** Of a borrow: how much later than its instant it is to end. */
   (
     | { readonly command: Command; readonly borrowFor?: number }
@@ -60,32 +60,32 @@ const PRODUCTS: Readonly<Record<number, string>> = {
   3: "cam",
   4: "constructor",
 };
-const BUSY = { atOnce: 40, minutes: 35, boundary: 22, hours: 2, days: 0.6, months: 0.1 };
-const QUIET = { atOnce: 30, minutes: 20, boundary: 30, hours: 15, days: 5, months: 0.4 };
+const BUSY_WAITS = { atOnce: 40, minutes: 35, boundary: 22, hours: 2, days: 0.6, months: 0.1 };
+const QUIET_WAITS = { atOnce: 30, minutes: 20, boundary: 30, hours: 15, days: 5, months: 0.4 };
 const PERIODS: readonly (Period | null)[] = [null, "daily", "weekly", "monthly", "annually"];
 
-type Pace = "atOnce" | "minutes" | "boundary" | "hours" | "days" | "months";
+type WaitKind = "atOnce" | "minutes" | "boundary" | "hours" | "days" | "months";
 
-export class Generator {
+export class CommandGenerator {
   readonly #dice: Dice;
-  readonly #site: Site;
+  readonly #site: ModelSite;
   readonly #clock: WrongClock;
   /** How often the clock goes wrong, in a hundred steps. */
   readonly #jumps: number;
-  readonly #paces: Readonly<Record<Pace, number>>;
+  readonly #paces: Readonly<Record<WaitKind, number>>;
   #true = MONDAY;
   #serial = 1;
   #request = 0;
 
-  constructor(seed: number, site: Site, clock: WrongClock) {
+  constructor(seed: number, site: ModelSite, clock: WrongClock) {
     this.#dice = new Dice(seed);
     this.#site = site;
     this.#clock = clock;
-    this.#paces = this.#dice.pick([BUSY, BUSY, QUIET]);
+    this.#paces = this.#dice.pick([BUSY_WAITS, BUSY_WAITS, QUIET_WAITS]);
     this.#jumps = this.#dice.pick([0, 2, 2, 6]);
   }
 
-  next(): Step {
+  next(): GeneratedStep {
     this.#true = instant(Math.max(this.#true, this.#nextShown() - this.#clock.ahead));
     const at = this.#true;
     const clockStep = this.#clockStep();
@@ -155,15 +155,17 @@ export class Generator {
 
   #turningPoints(now: Instant): number[] {
     const { slots, keys } = this.#site;
-    const licenses = this.#site.installed();
-    const ends = slots.flatMap((slot) => [endOfSlot(slot), borrowedUntil(slot)]);
+    const licenses = this.#site.findInstalledLicenses();
+    const ends = slots.flatMap((slot) => [computeSlotEnd(slot), latestBorrowEnd(slot)]);
     const dates = licenses.flatMap(({ terms, features }) => [
       terms.start ?? 0,
       terms.validUntil ?? 0,
       (terms.validUntil ?? 0) + (terms.graceHours ?? 0) * HOUR,
       ...features.map(({ expires }) => expires ?? 0),
     ]);
-    const resets = PERIODS.map((period) => (period === null ? 0 : nextBoundary(period, now)));
+    const resets = PERIODS.map((period) =>
+      period === null ? 0 : findNextPeriodStart(period, now),
+    );
     const forgotten = keys.map(({ at }) => at.value + DAY);
     return [...ends, ...dates, ...resets, ...forgotten];
   }
@@ -173,7 +175,7 @@ export class Generator {
   #command(): Command {
     const dice = this.#dice;
     const missing = Object.keys(PRODUCTS).filter((id) =>
-      this.#site.installed().every((license) => license.id !== Number(id)),
+      this.#site.findInstalledLicenses().every((license) => license.id !== Number(id)),
     );
     const kind = dice.weighed({
       install: missing.length * 8,
@@ -270,7 +272,7 @@ export class Generator {
   #aim() {
     const dice = this.#dice;
     if (dice.chance(0.01)) return { product: "nothing", licenseId: null };
-    const installed = this.#site.installed().map((license) => license.id);
+    const installed = this.#site.findInstalledLicenses().map((license) => license.id);
     const id = dice.chance(0.03) || installed.length === 0 ? this.#license() : dice.pick(installed);
     const named = dice.chance(0.1) ? dice.pick([1, 2, 3, 9]) : id;
     const isOnly = new Set(installed.map((one) => PRODUCTS[one])).size === 1;
@@ -283,8 +285,8 @@ export class Generator {
     const dice = this.#dice;
     const now = this.#now;
     if (dice.chance(0.35)) return null;
-    const ends = this.#site.slots.slice(-12).map(borrowedUntil);
-    const caps = this.#site.installed().flatMap(({ terms }) => {
+    const ends = this.#site.slots.slice(-12).map(latestBorrowEnd);
+    const caps = this.#site.findInstalledLicenses().flatMap(({ terms }) => {
       const end = terms.validUntil === null ? [] : [terms.validUntil];
       return [now + (terms.borrowHours ?? 0) * HOUR, ...end];
     });
@@ -322,7 +324,7 @@ export class Generator {
   /** The answer to an open request; where none is open, the request. */
   #install(id: number): Command {
     const { openRequests, answeredRequests } = this.#site;
-    const open = openRequests.find(({ at }) => this.#now < at + OPEN)?.request;
+    const open = openRequests.find(({ at }) => this.#now < at + REQUEST_LIFETIME)?.request;
     if (open === undefined) {
       this.#request += 1;
       return makeRequest(`later request ${this.#request}`);

@@ -2,26 +2,33 @@
 import type { InstallLicense, MakeRequest, RemoveLicense } from "../../src/domain/command.ts";
 import type { FeatureTerms } from "../../src/domain/terms.ts";
 import { DAY, type Instant } from "../../src/domain/time.ts";
-import { borrowEnd, type LicenseRecord } from "./records.ts";
-import { granted, refusal, Refusal, type Answer, type Reason, type Site } from "./site.ts";
+import { findBorrowEnd, type LicenseRecord } from "./records.ts";
+import {
+  makeGrant,
+  makeRefusal,
+  Refusal,
+  type Answer,
+  type Reason,
+  type ModelSite,
+} from "./site.ts";
 
 /** How long a vendor may take to answer. */
-export const OPEN = 400 * DAY;
+export const REQUEST_LIFETIME = 400 * DAY;
 
 /** Whatever was open for too long by what the clock shows now is dropped for good. */
-export function makeRequest(site: Site, { request }: MakeRequest, at: Instant): Answer {
-  site.openRequests = site.openRequests.filter((open) => at < open.at + OPEN);
+export function makeRequest(site: ModelSite, { request }: MakeRequest, at: Instant): Answer {
+  site.openRequests = site.openRequests.filter((open) => at < open.at + REQUEST_LIFETIME);
   site.openRequests.push({ request: request.request, at });
-  return granted({ request: request.request });
+  return makeGrant({ request: request.request });
 }
 
-export function install(site: Site, command: InstallLicense, at: Instant): Answer {
+export function installLicense(site: ModelSite, command: InstallLicense, at: Instant): Answer {
   const { license: id, terms, answers } = command;
   const { serial, document } = command.grant;
-  const known = site.installed().find((license) => license.id === id);
-  if (known?.document === document) return granted({ license: id });
+  const known = site.findInstalledLicenses().find((license) => license.id === id);
+  if (known?.document === document) return makeGrant({ license: id });
   const request = answers !== null && "request" in answers ? answers.request : null;
-  const reasons = reasonsAgainst(site, command, request, at);
+  const reasons = checkInstallation(site, command, request, at);
   if (reasons.length > 0) throw new Refusal(...reasons);
   if (request !== null) {
     site.openRequests = site.openRequests.filter((open) => open.request !== request);
@@ -31,19 +38,19 @@ export function install(site: Site, command: InstallLicense, at: Instant): Answe
   const license = known ?? fresh;
   if (known === undefined) site.licenses.push(license);
   Object.assign(license, { terms, serial, document });
-  license.features = featuresAfter(license.features, terms.features);
-  notePeriods(site, license, at);
-  return granted({ license: id });
+  license.features = mergeFeatures(license.features, terms.features);
+  recordPeriods(site, license, at);
+  return makeGrant({ license: id });
 }
 
 /** A serial that was there already, and an answer to nothing that was asked. */
-function reasonsAgainst(
-  site: Site,
+function checkInstallation(
+  site: ModelSite,
   { license: id, grant }: InstallLicense,
   request: string | null,
   at: Instant,
 ): Reason[] {
-  const known = site.installed().find((license) => license.id === id);
+  const known = site.findInstalledLicenses().find((license) => license.id === id);
   const gone = site.tombstones.filter(({ license }) => license === id);
   const newest = Math.max(known?.serial ?? 0, ...gone.map(({ serial }) => serial));
   const isStale = grant.serial <= newest;
@@ -51,14 +58,16 @@ function reasonsAgainst(
   if (request === null) {
     return known === undefined ? [...reasons, { code: "request_unknown" }] : reasons;
   }
-  const isOpen = site.openRequests.some((one) => one.request === request && at < one.at + OPEN);
+  const isOpen = site.openRequests.some(
+    (one) => one.request === request && at < one.at + REQUEST_LIFETIME,
+  );
   if (isOpen) return reasons;
   const isAnswered = site.answeredRequests.includes(request);
   return [...reasons, { code: isAnswered ? "request_used" : "request_unknown" }];
 }
 
 /** A renewal that no longer names a feature leaves it there with nothing more to give. */
-function featuresAfter(
+function mergeFeatures(
   before: readonly FeatureTerms[],
   named: readonly FeatureTerms[],
 ): FeatureTerms[] {
@@ -73,33 +82,35 @@ function featuresAfter(
   return [...kept, ...named.filter(({ code }) => before.every((old) => old.code !== code))];
 }
 
-function notePeriods(site: Site, license: LicenseRecord, at: Instant): void {
+function recordPeriods(site: ModelSite, license: LicenseRecord, at: Instant): void {
   const note = (feature: string | null, terms: LicenseRecord["terms"]["consumption"]) => {
     const period = terms?.period ?? null;
-    const noted = { what: "period", at: site.dated(at, at), period } as const;
-    site.counter(license, feature).entries.push(noted);
+    const noted = { what: "period", at: site.recordInstant(at, at), period } as const;
+    site.findCounter(license, feature).entries.push(noted);
   };
   note(null, license.terms.consumption);
   for (const { code, consumption } of license.features) note(code, consumption);
 }
 
-export function remove(site: Site, command: RemoveLicense, at: Instant): Answer {
-  const license = site.installed().find(({ id }) => id === command.license);
+export function removeLicense(site: ModelSite, command: RemoveLicense, at: Instant): Answer {
+  const license = site.findInstalledLicenses().find(({ id }) => id === command.license);
   const gone = site.tombstones.findLast((tombstone) => tombstone.license === command.license);
   if (license === undefined) {
-    if (gone === undefined) throw refusal("license_not_found");
-    return granted(gone);
+    if (gone === undefined) throw makeRefusal("license_not_found");
+    return makeGrant(gone);
   }
-  const borrowed = site.holders(license, null, at).filter((slot) => borrowEnd(slot, at) !== null);
+  const borrowed = site
+    .findHeldSlots(license, null, at)
+    .filter((slot) => findBorrowEnd(slot, at) !== null);
   if (borrowed.length > 0 && !command.withBorrows) {
-    throw refusal("slots_borrowed", { slots: borrowed.length });
+    throw makeRefusal("slots_borrowed", { slots: borrowed.length });
   }
   const tombstone = {
     license: license.id,
     serial: license.serial,
     product: license.terms.product,
     at,
-    total: site.total(license, null, at),
+    total: site.computeTotal(license, null, at),
     borrows: borrowed.map(({ user }) => user),
   };
   license.isRemoved = true;
@@ -107,5 +118,5 @@ export function remove(site: Site, command: RemoveLicense, at: Instant): Answer 
   site.tombstones.push(tombstone);
   // A request says what is installed: what was said before this is no longer true.
   site.openRequests = [];
-  return granted(tombstone);
+  return makeGrant(tombstone);
 }

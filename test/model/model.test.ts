@@ -1,7 +1,7 @@
 // The rules against a model that was written from the documents alone: slow, naive, and right where
 // the rules and it agree. `MODEL_SEEDS=2000 bun test test/model` takes minutes.
 import { expect, test } from "bun:test";
-import { explain, runSeed, type Tally } from "./compare.ts";
+import { describeDifference, runSeed, type OutcomeCounts } from "./compare.ts";
 
 const SEEDS = Number(process.env["MODEL_SEEDS"] ?? 10);
 const STEPS = 400;
@@ -11,10 +11,10 @@ const FIRST = Number(process.env["MODEL_FIRST"] ?? 1);
 test(
   `the rules and the model agree on ${SEEDS} sequences of ${STEPS} commands`,
   () => {
-    const tally: Tally = new Map();
+    const tally: OutcomeCounts = new Map();
     for (let seed = FIRST; seed < FIRST + SEEDS; seed += 1) {
       const run = runSeed(seed, STEPS, tally);
-      if (run.difference !== null) throw new Error(explain(seed, run));
+      if (run.difference !== null) throw new Error(describeDifference(seed, run));
     }
     // Refused and granted alike, and more of both than one kind.
     expect([...tally.keys()].length).toBeGreaterThan(40);

@@ -4,15 +4,15 @@
 // comments beside the rule say what was chosen.
 import type { Command } from "../../src/domain/command.ts";
 import type { Instant } from "../../src/domain/time.ts";
-import { jumpAhead, setBack } from "./clock-rules.ts";
+import { jumpClock, setClockBack } from "./clock-rules.ts";
 import { consume, consumeFeature } from "./count-rules.ts";
 import { registerFeature, releaseAllFeatures, releaseFeature } from "./feature-rules.ts";
-import { install, makeRequest, remove } from "./license-rules.ts";
-import { granted, Refusal, type Answer, type Site } from "./site.ts";
-import { borrow, once, register, unregister, unregisterAll } from "./slot-rules.ts";
+import { installLicense, makeRequest, removeLicense } from "./license-rules.ts";
+import { makeGrant, Refusal, type Answer, type ModelSite } from "./site.ts";
+import { borrow, runOnce, register, unregister, unregisterAll } from "./slot-rules.ts";
 
-export function applyToModel(site: Site, command: Command, at: Instant): Answer {
-  site.position += 1;
+export function applyToModel(site: ModelSite, command: Command, at: Instant): Answer {
+  site.commandCount += 1;
   try {
     return decide(site, command, at);
   } catch (error) {
@@ -21,18 +21,18 @@ export function applyToModel(site: Site, command: Command, at: Instant): Answer 
   }
 }
 
-function decide(site: Site, command: Command, at: Instant): Answer {
+function decide(site: ModelSite, command: Command, at: Instant): Answer {
   switch (command.type) {
     case "MakeRequest":
       return makeRequest(site, command, at);
     case "InstallLicense":
-      return install(site, command, at);
+      return installLicense(site, command, at);
     case "RemoveLicense":
-      return remove(site, command, at);
+      return removeLicense(site, command, at);
     case "Register":
       return register(site, command, at);
     case "Borrow":
-      return once(site, command, at, () => borrow(site, command, at));
+      return runOnce(site, command, at, () => borrow(site, command, at));
     case "Unregister":
       return unregister(site, command, at);
     case "UnregisterAll":
@@ -44,16 +44,16 @@ function decide(site: Site, command: Command, at: Instant): Answer {
     case "ReleaseAllFeatures":
       return releaseAllFeatures(site, at);
     case "AddConsumption":
-      return once(site, command, at, () => consume(site, command, at));
+      return runOnce(site, command, at, () => consume(site, command, at));
     case "AddFeatureConsumption":
-      return once(site, command, at, () => consumeFeature(site, command, at));
+      return runOnce(site, command, at, () => consumeFeature(site, command, at));
     case "JumpClock":
-      return jumpAhead(site, command);
+      return jumpClock(site, command);
     case "SetClockBack":
-      return setBack(site, command, at);
+      return setClockBack(site, command, at);
     case "MarkClock":
     case "AskClock":
-      return granted({});
+      return makeGrant({});
     default:
       throw new Error(`the model does not know ${command.type}`);
   }

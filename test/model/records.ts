@@ -16,12 +16,12 @@ export interface LicenseRecord {
 }
 
 /** An instant that was written down: which one, and when, so that a clock set back can move it. */
-export interface Dated {
+export interface RecordedInstant {
   value: Instant;
   /** What the clock showed when it was written. */
   setAt: Instant;
   /** How many commands came before. */
-  readonly position: number;
+  readonly commandCount: number;
 }
 
 /** One user's hold on one slot, of a license or (where `feature` is named) of one of its features. */
@@ -29,25 +29,25 @@ export interface SlotRecord {
   readonly license: LicenseRecord;
   readonly feature: string | null;
   readonly user: string;
-  readonly since: Dated;
+  readonly takenAt: RecordedInstant;
   /** The last contact and the time-out after it. */
-  aliveUntil: Dated;
+  timeoutAt: RecordedInstant;
   /**
    * The ends it was borrowed until, each later than the one before: the first is still promised
    * when the second turns out to have been set by a wrong clock.
    */
-  borrows: Dated[];
+  borrows: RecordedInstant[];
   contact: Contact | null;
   /** Of a feature's slot: the license's slot that it is held through, and with which it ends. */
-  through: SlotRecord | null;
+  licenseSlot: SlotRecord | null;
   /** It was given back, or its license was. */
   isReleased: boolean;
   /** Its end was written down as an event. */
-  isWrittenOff: boolean;
+  isExpiryWritten: boolean;
 }
 
 /** A counter's past: what was counted, which period was in force from when, clocks set back. */
-export type CounterEntry = { readonly at: Dated } & (
+export type CounterEntry = { readonly at: RecordedInstant } & (
   | { readonly what: "count"; readonly count: number }
   | { readonly what: "period"; readonly period: Period | null }
   /** Time is `at` again; all that came from `wrongSince` on was by a wrong clock. */
@@ -66,7 +66,7 @@ export interface KeyRecord {
   readonly key: string;
   readonly fingerprint: string;
   readonly license: LicenseRecord;
-  readonly at: Dated;
+  readonly at: RecordedInstant;
   /** The instants in it are the key's own to move. */
   readonly outcome: Record<string, unknown>;
 }
@@ -84,26 +84,26 @@ export interface JumpRecord {
 }
 
 /** Until when it is or was borrowed; 0: never. */
-export const borrowedUntil = ({ borrows }: SlotRecord): Instant =>
+export const latestBorrowEnd = ({ borrows }: SlotRecord): Instant =>
   instant(Math.max(0, ...borrows.map(({ value }) => value)));
 
 /** The later of the two: the end of a borrow, and the last contact plus the time-out. */
-export const endOfSlot = (slot: SlotRecord): Instant => {
-  const own = Math.max(borrowedUntil(slot), slot.aliveUntil.value);
-  return instant(slot.through === null ? own : Math.min(own, endOfSlot(slot.through)));
+export const computeSlotEnd = (slot: SlotRecord): Instant => {
+  const own = Math.max(latestBorrowEnd(slot), slot.timeoutAt.value);
+  return instant(slot.licenseSlot === null ? own : Math.min(own, computeSlotEnd(slot.licenseSlot)));
 };
 
 export const isHeld = (slot: SlotRecord, at: Instant): boolean =>
-  !slot.isReleased && !slot.isWrittenOff && at < endOfSlot(slot);
+  !slot.isReleased && !slot.isExpiryWritten && at < computeSlotEnd(slot);
 
 /** Until when it is borrowed, if it still is. */
-export function borrowEnd(slot: SlotRecord, at: Instant): Instant | null {
-  const until = borrowedUntil(slot);
+export function findBorrowEnd(slot: SlotRecord, at: Instant): Instant | null {
+  const until = latestBorrowEnd(slot);
   return at < until ? until : null;
 }
 
 /** Two instants are in the same day, week, month or year (UTC) if this says the same of both. */
-function nameOf(period: Period, at: Instant): string {
+function namePeriod(period: Period, at: Instant): string {
   const date = new Date(at);
   if (period === "weekly") date.setUTCDate(date.getUTCDate() - ((date.getUTCDay() + 6) % 7));
   const length = { daily: 10, weekly: 10, monthly: 7, annually: 4 }[period];
@@ -111,7 +111,7 @@ function nameOf(period: Period, at: Instant): string {
 }
 
 /** Adds everything up from the beginning and starts at zero again in every new period. */
-export function totalOf(entries: readonly CounterEntry[], at: Instant): number {
+export function computeTotal(entries: readonly CounterEntry[], at: Instant): number {
   const last = entries.findLastIndex(({ what }) => what === "set back");
   const setBack = entries[last];
   let total = 0;
@@ -119,13 +119,13 @@ export function totalOf(entries: readonly CounterEntry[], at: Instant): number {
   let reached = instant(0);
   if (setBack?.what === "set back") {
     const earlier = entries.slice(0, last);
-    total = totalAfterSetBack(earlier, setBack);
-    period = periodAfter(earlier);
+    total = computeTotalAfterSetBack(earlier, setBack);
+    period = findLastPeriod(earlier);
     reached = setBack.at.value;
   }
   const moveTo = (next: Instant): void => {
     if (next <= reached) return;
-    if (period !== null && nameOf(period, reached) !== nameOf(period, next)) total = 0;
+    if (period !== null && namePeriod(period, reached) !== namePeriod(period, next)) total = 0;
     reached = next;
   };
   for (const entry of entries.slice(last + 1)) {
@@ -137,18 +137,18 @@ export function totalOf(entries: readonly CounterEntry[], at: Instant): number {
   return total;
 }
 
-function periodAfter(entries: readonly CounterEntry[]): Period | null {
+function findLastPeriod(entries: readonly CounterEntry[]): Period | null {
   const last = entries.findLast(({ what }) => what === "period");
   return last?.what === "period" ? last.period : null;
 }
 
 /** What the right clock had counted in the period that runs, and all that was counted since. */
-function totalAfterSetBack(
+function computeTotalAfterSetBack(
   entries: readonly CounterEntry[],
   { wrongSince, at }: SetBackEntry,
 ): number {
-  const before = entries.filter((entry) => entry.at.position < wrongSince);
-  const since = entries.filter((entry) => entry.at.position >= wrongSince);
+  const before = entries.filter((entry) => entry.at.commandCount < wrongSince);
+  const since = entries.filter((entry) => entry.at.commandCount >= wrongSince);
   const counts = since.map((entry) => (entry.what === "count" ? entry.count : 0));
-  return totalOf(before, at.value) + counts.reduce((sum, count) => sum + count, 0);
+  return computeTotal(before, at.value) + counts.reduce((sum, count) => sum + count, 0);
 }

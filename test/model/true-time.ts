@@ -12,12 +12,12 @@ interface TrueBorrow {
   readonly until: Instant;
 }
 
-export class TrueTime {
+export class TrueTimeCheck {
   #borrows: TrueBorrow[] = [];
   readonly #slots = new Set<number>();
 
   /** What is wrong with what was just recorded at this true instant; null: nothing. */
-  judge(
+  checkEvents(
     events: readonly Event[],
     state: State,
     now: Instant,
@@ -32,7 +32,7 @@ export class TrueTime {
   }
 
   /** Whom the right clock lent to, that user has it. */
-  judgeView(views: readonly RegistrationView[], now: Instant): string | null {
+  checkViews(views: readonly RegistrationView[], now: Instant): string | null {
     const lost = this.#borrows.find(
       ({ license, user, until }) =>
         now < until &&

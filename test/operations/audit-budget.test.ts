@@ -37,8 +37,8 @@ describe("a peer's budget for the audit log", () => {
     charge(one, "10.0.0.1", 1, MONDAY);
     expect(refusalOf(one, "10.0.0.1", MONDAY)).toEqual({
       code: "audit_budget_exhausted",
-      mib: 1,
-      retryAfter: 1,
+      mibPerHour: 1,
+      retryAfterSeconds: 1,
     });
   });
 

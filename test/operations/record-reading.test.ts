@@ -5,7 +5,7 @@ import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { instant, later, MINUTE, type Instant } from "../../src/domain/time.ts";
-import { isSought, type Sought } from "../../src/http/record-entry.ts";
+import { matchesFilter, type AuditFilter } from "../../src/http/audit-entry.ts";
 import {
   parsePosition,
   RecordReading,
@@ -42,7 +42,7 @@ type Plain = Pick<Entry, "seq" | "part" | "event">;
 
 const plain = ({ seq, part, event }: Entry): Plain => ({ seq, part, event });
 
-const ANY: Sought = {
+const ANY: AuditFilter = {
   types: null,
   user: null,
   product: null,
@@ -83,14 +83,14 @@ const pageOf = async (
   store: Store,
   from: string | null,
   limit: number,
-  sought: Sought = ANY,
+  sought: AuditFilter = ANY,
 ): Promise<Page<Entry>> =>
   granted(
     await new RecordReading(store).page<Entry>({
       from: from === null ? null : parsePosition(from),
       limit,
       since: sought.since,
-      pick: (entry) => (isSought(sought, entry) ? entry : null),
+      pick: (entry) => (matchesFilter(sought, entry) ? entry : null),
     }),
   );
 
@@ -98,7 +98,7 @@ const pageOf = async (
 async function paged(
   store: Store,
   limit: number,
-  sought: Sought = ANY,
+  sought: AuditFilter = ANY,
   between: () => Promise<void> = async () => {},
 ): Promise<Entry[]> {
   const found: Entry[] = [];
@@ -122,7 +122,7 @@ async function live({ store, clock }: Site, steps: readonly Step[]): Promise<voi
   }
 }
 
-const sought = (mark: Instant): fc.Arbitrary<Sought> => {
+const sought = (mark: Instant): fc.Arbitrary<AuditFilter> => {
   const time = fc.option(fc.integer({ min: utc("2026-03-01T00:00:00Z"), max: mark }).map(instant));
   return fc.record({
     types: fc.option(
@@ -211,7 +211,7 @@ test("any filter, in pages of any size, gives what a plain look at every line gi
           ...one,
           product: products.get(JSON.stringify(one)) ?? null,
         }));
-        const expected = all.filter((entry) => isSought(what, entry)).map(plain);
+        const expected = all.filter((entry) => matchesFilter(what, entry)).map(plain);
         const found = await paged(site.store, limit, what, async () => {
           await befall(site, between.next().value);
         });
@@ -378,7 +378,7 @@ describe("a long record", () => {
     await longRecord(folder, 30_000, 200_000);
     const read = reading(realDisk);
     const site = await openSite({ folder, disk: read.disk });
-    const none: Sought = { ...ANY, user: "nobody" };
+    const none: AuditFilter = { ...ANY, user: "nobody" };
     let pages = 0;
     for (let next: string | null = null; pages < 100; pages += 1) {
       read.bytes = 0;

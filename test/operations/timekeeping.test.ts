@@ -59,7 +59,7 @@ async function openTimed(terms: Partial<Terms> = {}, folder = join(tempFolder(),
   await identity.make();
   const time = new Timekeeping(store, clock, identity);
   onTestFinished(() => time.stop());
-  const mark = (): Instant => store.peek((state) => state.mark);
+  const mark = (): Instant => store.peek((state) => state.latestEventAt);
   const seq = (): number => store.health().seq;
   return { folder, store, stop, identity, time, mark, seq };
 }
@@ -111,7 +111,7 @@ describe("a minute's tick", () => {
     wall(later(MONDAY, HOUR));
     await time.tick();
     await time.tick();
-    const [jump, ...others] = store.peek(({ jumps }) => jumps);
+    const [jump, ...others] = store.peek(({ clockJumps: jumps }) => jumps);
     expect(others).toEqual([]);
     expect(jump).toMatchObject({ to: later(MONDAY, HOUR), reason: "step" });
     expect(jump?.from ?? from).toBe(from);
@@ -126,7 +126,7 @@ describe("a minute's tick", () => {
     await again.time.tick();
     await again.stop();
     const last = await openTimed({}, site.folder);
-    const jumps = last.store.peek((state) => state.jumps);
+    const jumps = last.store.peek((state) => state.clockJumps);
     expect(jumps).toMatchObject([{ to: later(MONDAY, 30 * DAY), reason: "start" }]);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { no } from "../../src/domain/result.ts";
+import { err } from "../../src/domain/result.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { checkpoint } from "../../src/store/checkpoint.ts";
 import type { StorageFault } from "../../src/store/group-commit.ts";
@@ -8,7 +8,7 @@ import { asked, done, licensedSite, startIn, stateOf } from "../support/licensed
 import { register } from "../support/scenario.ts";
 import { copyOf } from "../support/temp-folder.ts";
 
-const FAILED = no<StorageFault>({ code: "storage_failed" });
+const FAILED = err<StorageFault>({ code: "storage_failed" });
 
 const throwing = (): never => {
   throw new Error("a bug");

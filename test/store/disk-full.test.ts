@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, spyOn, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { no, type Result } from "../../src/domain/result.ts";
+import { err, type Result } from "../../src/domain/result.ts";
 import type { StorageFault } from "../../src/store/group-commit.ts";
 import { diskError, FaultyDisk, until } from "../support/faulty-disk.ts";
 import {
@@ -17,7 +17,7 @@ import {
 import { consume, register } from "../support/scenario.ts";
 import { copyOf } from "../support/temp-folder.ts";
 
-const FULL = no<StorageFault>({ code: "storage_full" });
+const FULL = err<StorageFault>({ code: "storage_full" });
 
 /** Ada has a slot; from here on this many bytes fit. */
 async function almostFull(room: number) {

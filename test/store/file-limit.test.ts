@@ -1,7 +1,7 @@
 // A limit on the size of files (`ulimit -f`): the disk has room, and a segment of the journal cannot
 // grow. Another segment can.
 import { describe, expect, test } from "bun:test";
-import { no } from "../../src/domain/result.ts";
+import { err } from "../../src/domain/result.ts";
 import type { StorageFault } from "../../src/store/group-commit.ts";
 import { FaultyDisk, until } from "../support/faulty-disk.ts";
 import {
@@ -19,7 +19,7 @@ import { copyOf } from "../support/temp-folder.ts";
 
 tellNoSlowSyncs();
 
-const LIMITED = no<StorageFault>({ code: "storage_full", isFileLimit: true });
+const LIMITED = err<StorageFault>({ code: "storage_full", isFileLimit: true });
 
 /** Ada has a slot; a file can grow by so many bytes beyond what the journal has now. */
 async function limited(more: number) {

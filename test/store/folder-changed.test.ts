@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { no } from "../../src/domain/result.ts";
+import { err } from "../../src/domain/result.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { FolderChanged } from "../../src/store/folder-changed.ts";
 import type { StorageFault } from "../../src/store/group-commit.ts";
@@ -28,7 +28,7 @@ import {
 } from "../support/licensed-store.ts";
 import { register } from "../support/scenario.ts";
 
-const FAILED = no<StorageFault>({ code: "storage_failed" });
+const FAILED = err<StorageFault>({ code: "storage_failed" });
 
 /** Waits for the store to give up, and says why it did. */
 async function givenUp({ store, fatal }: Site): Promise<FolderChanged> {

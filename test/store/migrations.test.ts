@@ -36,7 +36,7 @@ const SINCE: Readonly<Record<number, (old: Old) => object>> = {
     retired: null,
     licenses: licenses.map(([id, license]) => [id, { ...(license as object), movedAt: null }]),
   }),
-  4: ({ remembered = [] }) => ({
+  4: ({ idempotencyRecords: remembered = [] }) => ({
     jumps: [],
     auditGaps: [],
     lapsed: [],
@@ -171,18 +171,18 @@ for (const format of keptFormats()) {
       const folder = oldFolder(format);
       const { state } = await standsAt(folder);
       const out = newFile();
-      await makeBackup(realDisk, folder, out, state.mark, { identity });
+      await makeBackup(realDisk, folder, out, state.latestEventAt, { identity });
       const fresh = join(tempFolder(), "data");
       const { lineage } = await restoreBackup({
         disk: realDisk,
         folder: fresh,
         file: out,
         acceptLoss: false,
-        now: state.mark,
+        now: state.latestEventAt,
         uid: process.getuid?.() ?? 0,
         identity,
       });
-      const restore = { lineage, at: state.mark, seq, replaced: null };
+      const restore = { lineage, at: state.latestEventAt, seq, replaced: null };
       expect((await startIn(fresh)).state).toEqual({
         ...state,
         restores: [...state.restores, restore],

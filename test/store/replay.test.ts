@@ -59,7 +59,7 @@ describe("a snapshot", () => {
     const state = lived(steps);
     for (let place = 0; place < 2_500; place += 1) {
       const done = { at: MONDAY, fingerprint: "f", outcome: { place }, peer: null };
-      state.remembered.add(`key ${place}`, done);
+      state.idempotencyRecords.add(`key ${place}`, done);
     }
     const file = new StateFile(realDisk, tempFolder());
     await file.write(encodeSnapshot(state, firstHead, noHistory), null);

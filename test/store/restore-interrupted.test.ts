@@ -186,9 +186,9 @@ describe("a restore that is interrupted", () => {
     await everyPlace(site, dieAt, async (folder, place) => {
       const out = newFile();
       const before = contentsOf(folder);
-      const made = await makeBackup(realDisk, folder, out, site.old.state.mark, { identity }).catch(
-        () => null,
-      );
+      const made = await makeBackup(realDisk, folder, out, site.old.state.latestEventAt, {
+        identity,
+      }).catch(() => null);
       expect([place, contentsOf(folder)]).toEqual([place, before]);
       const decided = unfinished(folder).some((name) => name !== "restore.new");
       if (made === null) {

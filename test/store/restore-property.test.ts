@@ -45,7 +45,7 @@ test("a restore gives the state of the backup and nothing else, whatever happene
         const { lineage, lost } = await restoreTo(folder, file, { acceptLoss: true });
         expect(lost).toBe(elsewhere ? 0 : last - seq);
         const replaced = elsewhere ? null : last;
-        const restore = { lineage, at: state.mark, seq, replaced };
+        const restore = { lineage, at: state.latestEventAt, seq, replaced };
         const found = await startIn(folder);
         expect(found).toEqual({
           state: { ...state, restores: [restore] },

@@ -51,7 +51,7 @@ describe("a restore into a new folder", () => {
     expect(lineage).toMatch(/^[0-9a-f]{32}$/);
     const restore = { lineage, at: LATE, seq: held.seq, replaced: null };
     expect(await startIn(folder)).toEqual({
-      state: { ...held.state, mark: LATE, restores: [restore] },
+      state: { ...held.state, latestEventAt: LATE, restores: [restore] },
       seq: held.seq + 1,
       notes: [],
     });
@@ -86,7 +86,7 @@ describe("a restore into a new folder", () => {
     const folder = newFolder();
     await restoreTo(folder, file);
     const site = await openSite({ folder });
-    site.clock.now = held.state.mark;
+    site.clock.now = held.state.latestEventAt;
     await done(site.store, register("gil"));
     await site.store.checkpoint();
     expect(site.store.health().checkpointError).toBeNull();
@@ -113,11 +113,11 @@ describe("a restore into a new folder", () => {
   test("never happens before what the backup already knew", async () => {
     const { file, held } = await older();
     const folder = newFolder();
-    expect(held.state.mark).toBeGreaterThan(MONDAY);
+    expect(held.state.latestEventAt).toBeGreaterThan(MONDAY);
     await restoreTo(folder, file, { now: MONDAY });
     const { state } = await standsAt(folder);
-    expect(state.restores[0]?.at).toBe(held.state.mark);
-    expect(state.mark).toBe(held.state.mark);
+    expect(state.restores[0]?.at).toBe(held.state.latestEventAt);
+    expect(state.latestEventAt).toBe(held.state.latestEventAt);
   });
 
   test("takes a folder that is there and empty, or holds what an interrupted one left", async () => {

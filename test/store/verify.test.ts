@@ -62,7 +62,7 @@ describe("a folder as it was written", () => {
       torn: 0,
       tornFiles: [],
     });
-    expect(state.mark).toBe(found.mark);
+    expect(state.latestEventAt).toBe(found.mark);
     const lines = journalOf(copy);
     expect(found.head.sum).toBe(lines.at(-1)?.line.sum ?? "");
     const audited = lines.filter(({ line }) => line.audit_seq !== undefined);

@@ -10,10 +10,13 @@ import type { Gate } from "../../src/http/gate.ts";
 import type { FeatureObject, LicenseObject } from "../../src/http/license-object.ts";
 import type { RegistrationReply } from "../../src/http/routes/admin.ts";
 import type { StatusReply } from "../../src/http/status.ts";
-import type { ConsumptionReply, FeatureConsumptionReply } from "../../src/http/routes/count.ts";
-import { Streams } from "../../src/http/streams.ts";
+import type {
+  ConsumptionReply,
+  FeatureConsumptionReply,
+} from "../../src/http/routes/consumption-fields.ts";
+import { StatusStreams } from "../../src/http/status-streams.ts";
 import type { SlotReply } from "../../src/http/routes/slot-reply.ts";
-import type { Served } from "../../src/http/served.ts";
+import type { RunningServer } from "../../src/http/running-server.ts";
 import type { Component } from "../../src/license/hardware.ts";
 import { signLease } from "../../src/license/lease.ts";
 import { Access } from "../../src/operations/access.ts";
@@ -71,7 +74,7 @@ export interface ApplianceOptions {
   readonly disk?: Disk;
   readonly folder?: string;
   /** What a running server has besides; nothing unless told otherwise. */
-  readonly served?: (folder: string) => Served;
+  readonly served?: (folder: string) => RunningServer;
   /** What the machine is made of. */
   readonly components?: readonly Component[];
   /** MiB an hour that one address may add to the audit log; no limit unless told otherwise. */
@@ -118,12 +121,12 @@ export async function openAppliance(options: ApplianceOptions = {}): Promise<App
     identity,
     timekeeping,
     access,
-    streams: new Streams(),
-    record: new RecordReading(store),
-    audit: new AuditMaintenance(store),
+    streams: new StatusStreams(),
+    auditLog: new RecordReading(store),
+    auditMaintenance: new AuditMaintenance(store),
     exposures: () => [],
     certificate: () => null,
-    served: options.served?.(folder) ?? null,
+    runningServer: options.served?.(folder) ?? null,
   };
   const appliance = new Appliance(services, clock, folder, gate);
   onTestFinished(() => appliance.stop());
@@ -164,14 +167,14 @@ export class Appliance {
     this.folder = folder;
     this.app = createApp(services, {
       peerOf: () => this.peer,
-      trusted: false,
+      isTrusted: false,
       isTls: false,
       isClient: siteNetworks(),
       isAdmin: gate.isClient ?? siteNetworks(),
       clientAuth: "open",
       adminOpen: false,
       allowPlain: false,
-      names: ["appliance"],
+      serverNames: ["appliance"],
       keepOpen: () => () => {},
       access: services.access,
       ...gate,

@@ -42,19 +42,26 @@ export async function longRecord(
   }
   const state = newSite();
   state.appliance = appliance;
-  state.mark = instant(MONDAY + lines * MINUTE);
+  state.latestEventAt = instant(MONDAY + lines * MINUTE);
   const end = { ...noHistory, file, length: files.get(file) ?? 0 };
   await new StateFile(realDisk, folder).write(encodeSnapshot(state, head, end), null);
   const journal: string[] = [];
   const name = `journal-${head.seq + 1}.jsonl`;
   if (renewals > 0) {
-    const event: Event = { type: "KeysSet", at: state.mark, changed: [], peer: "10.0.0.7" };
-    const next = encodeLine(head, null, state.mark, [event]);
+    const event: Event = {
+      type: "KeysSet",
+      at: state.latestEventAt,
+      changed: [],
+      peer: "10.0.0.7",
+    };
+    const next = encodeLine(head, null, state.latestEventAt, [event]);
     journal.push(next.text);
     head = next.head;
   }
   for (let count = 0; count < renewals; count += 1) {
-    const next = encodeLine(head, null, state.mark, [{ type: "ClockMarked", at: state.mark }]);
+    const next = encodeLine(head, null, state.latestEventAt, [
+      { type: "ClockMarked", at: state.latestEventAt },
+    ]);
     journal.push(next.text);
     head = next.head;
   }

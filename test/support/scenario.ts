@@ -9,7 +9,7 @@ import type { Event, LicenseInstalled, SlotBorrowed, SlotTaken } from "../../src
 import { evolve } from "../../src/domain/evolve.ts";
 import type { Fault } from "../../src/domain/fault.ts";
 import type { License, State } from "../../src/domain/state.ts";
-import type { Holder, Pool } from "../../src/domain/pool.ts";
+import type { SlotHolder, SlotPool } from "../../src/domain/pool.ts";
 import type { ConsumptionTerms, FeatureTerms, Terms } from "../../src/domain/terms.ts";
 import { HOUR, instant, later, MINUTE, type Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
@@ -57,7 +57,7 @@ function tell<C extends Command>(events: readonly Event[], command: C, at: Insta
   const state = replayed(events);
   const before = dump(state);
   const result = transact(state, command, at);
-  const lines = result.ok ? result.value.lines : [];
+  const lines = result.ok ? result.value.journalLines : [];
   if (result.ok) expect(dump(replayed([...events, ...lines.flat()]))).toEqual(dump(state));
   else expect(dump(state)).toEqual(before);
   const granted = () => {
@@ -66,13 +66,13 @@ function tell<C extends Command>(events: readonly Event[], command: C, at: Insta
   };
   const told: Told<C> = {
     records: (...wanted) => {
-      const { lines } = granted();
+      const { journalLines: lines } = granted();
       if (wanted.length === 0) expect(lines).toEqual([]);
       expectEvents(lines.at(-1) ?? [], wanted);
       return told;
     },
     expires: (...wanted) => {
-      const earlier = granted().lines.slice(0, -1);
+      const earlier = granted().journalLines.slice(0, -1);
       expect(earlier.every((line) => line.length === 1)).toBe(true);
       expectEvents(earlier.flat(), wanted);
       return told;
@@ -96,7 +96,7 @@ function expectEvents(got: readonly Event[], wanted: readonly EventLike[]): void
 function grown(past: readonly Event[], command: Command, at: Instant): readonly Event[] {
   const result = transact(replayed(past), command, at);
   if (!result.ok) throw new Error(`history was refused: ${JSON.stringify(result.fault)}`);
-  return [...past, ...result.value.lines.flat()];
+  return [...past, ...result.value.journalLines.flat()];
 }
 
 export function replayed(events: readonly Event[]): State {
@@ -107,9 +107,9 @@ export function replayed(events: readonly Event[]): State {
 
 /** All there is in a state, as plain data that can be compared, in the order it is kept. */
 export const dump = ({
-  isBound: _isBound,
-  caps: _caps,
-  byPeer: _byPeer,
+  isSignedForThisMachine: _isBound,
+  slotCaps: _caps,
+  registrationsByPeer: _byPeer,
   clockBehind: _clockBehind,
   ...state
 }: State) => ({
@@ -117,13 +117,13 @@ export const dump = ({
   vendors: [...state.vendors],
   requests: [...state.requests],
   activations: [...state.activations],
-  answered: [...state.answered],
-  heads: [...state.heads],
+  answeredRequests: [...state.answeredRequests],
+  requestHeads: [...state.requestHeads],
   tombstones: [...state.tombstones],
   licenses: [...state.licenses].map(([id, license]) => [id, dumpLicense(license)]),
   products: [...state.products].map(([code, all]) => [code, all.map(({ id }) => id)]),
-  lapsed: [...state.lapsed],
-  remembered: [...state.remembered],
+  lapsedBorrows: [...state.lapsedBorrows],
+  idempotencyRecords: [...state.idempotencyRecords],
   refusals: [...state.refusals],
 });
 
@@ -137,9 +137,9 @@ const dumpLicense = ({ counter, pool, features, ...license }: License) => ({
   ]),
 });
 
-const dumpPool = (pool: Pool<Holder>) => ({
-  holders: [...pool.inOrder()].map(({ user }) => [user, { ...pool.get(user) }]),
-  ends: pool.ends.ended(instant(Infinity), Infinity).map(({ slot, end }) => [slot, end]),
+const dumpPool = (pool: SlotPool<SlotHolder>) => ({
+  holders: [...pool.inSlotOrder()].map(({ user }) => [user, { ...pool.get(user) }]),
+  ends: pool.expiryIndex.ended(instant(Infinity), Infinity).map(({ slot, end }) => [slot, end]),
 });
 
 export const utc = (iso: string): Instant => instant(Temporal.Instant.from(iso).epochMilliseconds);

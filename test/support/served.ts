@@ -1,8 +1,8 @@
 // What a running server has done by processes of its own, from the sources, on any folder.
 import { servedBy } from "../../src/cli/errands/served.ts";
-import type { Served } from "../../src/http/served.ts";
+import type { RunningServer } from "../../src/http/running-server.ts";
 
-export const served = (folder: string): Served =>
+export const served = (folder: string): RunningServer =>
   servedBy(
     { values: new Map(), words: [], environment: process.env, platform: process.platform },
     folder,

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import type { EntryReply } from "../../src/http/record-entry.ts";
-import type { RecordReply } from "../../src/http/routes/record.ts";
+import type { AuditEntryReply } from "../../src/http/audit-entry.ts";
+import type { AuditPageReply } from "../../src/http/routes/audit-log.ts";
 import { Reading } from "../../src/web/record/reading.ts";
 
-const entry = (seq: number): EntryReply => ({
+const entry = (seq: number): AuditEntryReply => ({
   seq,
   event_index: 0,
   at: "2026-01-01T00:00:00.000Z",
@@ -29,9 +29,9 @@ class Record {
     this.#reach = reach;
   }
 
-  readonly ask = async ({ before, limit }: { [name: string]: string }): Promise<RecordReply> => {
+  readonly ask = async ({ before, limit }: { [name: string]: string }): Promise<AuditPageReply> => {
     this.asked += 1;
-    const events: EntryReply[] = [];
+    const events: AuditEntryReply[] = [];
     let seq = before === undefined ? this.last : Number(before) - 1;
     for (let looked = 0; seq > 0 && looked < this.#reach; looked += 1, seq -= 1) {
       if (events.length === Number(limit)) break;

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { FAULTS } from "../../src/http/fault-words.ts";
+import { FAULT_MESSAGES } from "../../src/http/fault-messages.ts";
 import { reasonOf } from "../../src/web/texts/refusals.ts";
 
 test("a refusal is told in plain words", () => {
@@ -8,7 +8,7 @@ test("a refusal is told in plain words", () => {
 });
 
 test("no two refusals are told alike", () => {
-  const told = Object.keys(FAULTS).map(reasonOf);
+  const told = Object.keys(FAULT_MESSAGES).map(reasonOf);
   expect(told.length).toBeGreaterThan(30);
   expect(new Set(told).size).toBe(told.length);
 });

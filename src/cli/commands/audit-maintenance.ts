@@ -1,5 +1,5 @@
 import { HISTORY, quoted } from "../../store/files.ts";
-import type { RepairReply, SealReply } from "../../http/routes/audit-maintenance.ts";
+import type { AuditRepairReply, AuditSealReply } from "../../http/routes/audit-maintenance.ts";
 import { Misuse } from "../../platform/options.ts";
 import { DONE, dataFolder, Failure, isSet, place, stringOf, type Command } from "../command.ts";
 import { checkConfirmable, confirm } from "../confirm.ts";
@@ -24,7 +24,8 @@ const repair: Command = {
     }
     if (reason !== null) checkConfirmable(given);
     return reach(place(given), async (call) => {
-      const mend = (body: object) => call("POST", `${ROUTE}/repair`, body) as Promise<RepairReply>;
+      const mend = (body: object) =>
+        call("POST", `${ROUTE}/repair`, body) as Promise<AuditRepairReply>;
       let reply = await mend({});
       if (!reply.intact && reason !== null) {
         const question = `${missingText(reply.missing_lines)} will be declared as permanently lost; continue?`;
@@ -39,8 +40,8 @@ const repair: Command = {
   },
 };
 
-type Missing = RepairReply["missing_lines"];
-type Gap = RepairReply["declared_gaps"][number];
+type Missing = AuditRepairReply["missing_lines"];
+type Gap = AuditRepairReply["declared_gaps"][number];
 
 const linesText = ({ from_line: from, to_line: to }: Missing[number] | Gap): string =>
   from === to ? `line ${from}` : `lines ${from} to ${to}`;
@@ -48,7 +49,7 @@ const linesText = ({ from_line: from, to_line: to }: Missing[number] | Gap): str
 const missingText = (missing: Missing): string => missing.map(linesText).join(", ");
 
 /** First the way that loses nothing. */
-function notMended(folder: string, { missing_lines: missing }: RepairReply): Failure {
+function notMended(folder: string, { missing_lines: missing }: AuditRepairReply): Failure {
   const names = [...new Set(missing.flatMap(({ files }) => files))];
   const files = names.length === 0 ? ["FILE"] : names;
   const paths = files.map((name) => `${HISTORY}/${name}`).join(" ");
@@ -63,7 +64,7 @@ const timeText = ({ earliest, latest }: Missing[number] | Gap): string =>
     ? "written at an unknown time"
     : `written ${[earliest && `from ${earliest}`, latest && `until ${latest}`].filter(Boolean).join(" ")}`;
 
-function repairText(reply: RepairReply): string {
+function repairText(reply: AuditRepairReply): string {
   const { recovered_lines, rewritten_files, backup_files, declared_gaps } = reply;
   if (rewritten_files.length + backup_files.length + declared_gaps.length === 0) {
     return "the audit log is intact: nothing to repair";
@@ -98,14 +99,14 @@ const seal: Command = {
     const note = stringOf(given, "note") ?? "";
     const reply = (await reach(place(given), (call) =>
       call("POST", `${ROUTE}/seal`, { month, note }),
-    )) as SealReply;
+    )) as AuditSealReply;
     if (isSet(given, "json")) printJson(reply);
     else print(sealText(month, reply));
     return DONE;
   },
 };
 
-const sealText = (month: string, { gaps, removed_files, freed_bytes }: SealReply): string =>
+const sealText = (month: string, { gaps, removed_files, freed_bytes }: AuditSealReply): string =>
   table([
     ["sealed", month],
     ...gaps.map((gap) => ["deleted", `${linesText(gap)}, ${timeText(gap)}`]),

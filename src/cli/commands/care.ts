@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { gapText } from "../../domain/telling.ts";
+import { formatGap } from "../../domain/event-summary.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { holding, realDisk } from "../../platform/disk.ts";
 import { becomeOwnerOf } from "../../platform/owner.ts";
@@ -201,7 +201,7 @@ function report(path: string, verified: Verified, manifest: Manifest | null): st
       chained(record.from, record.to, record.files, verified.auditDamage === null) ??
         "empty; the next checkpoint writes it from the journal",
     ],
-    ...verified.auditGaps.map((gap) => ["declared gap", `${gapText(gap)} on ${rfc3339(gap.at)}`]),
+    ...verified.auditGaps.map((gap) => ["declared gap", `${formatGap(gap)} on ${rfc3339(gap.at)}`]),
     ...(verified.auditDamage === null ? [] : [["damaged", verified.auditDamage.message]]),
     ["chain ends", `line ${head.auditSeq} of the audit log, ${head.auditSum}`],
     ...generations.map((number) => [

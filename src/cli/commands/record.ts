@@ -1,6 +1,6 @@
-import { eventTypes, gapText, peerText } from "../../domain/telling.ts";
-import type { EntryReply } from "../../http/record-entry.ts";
-import type { RecordReply } from "../../http/routes/record.ts";
+import { eventTypes, formatGap, formatPeer } from "../../domain/event-summary.ts";
+import type { AuditEntryReply } from "../../http/audit-entry.ts";
+import type { AuditPageReply } from "../../http/routes/audit-log.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { realDisk, type OpenFile } from "../../platform/disk.ts";
 import { writeAll } from "../../platform/files.ts";
@@ -66,12 +66,12 @@ const show: Command = {
 const LARGEST_PAGE = 500;
 
 /** As many as were asked for, however many pages that takes. */
-async function gather(call: Call, given: Given, query: URLSearchParams): Promise<RecordReply> {
+async function gather(call: Call, given: Given, query: URLSearchParams): Promise<AuditPageReply> {
   const limit = Number(stringOf(given, "limit"));
-  const events: EntryReply[] = [];
+  const events: AuditEntryReply[] = [];
   for (;;) {
     query.set("limit", String(Math.min(LARGEST_PAGE, limit - events.length)));
-    const page = (await call("GET", `${ROUTE}?${query.toString()}`)) as RecordReply;
+    const page = (await call("GET", `${ROUTE}?${query.toString()}`)) as AuditPageReply;
     events.push(...page.events);
     if (page.next === null || events.length >= limit) return { ...page, events };
     query.set("before", page.next);
@@ -114,10 +114,10 @@ function checkTypes(types: readonly string[]): void {
   }
 }
 
-function text(events: readonly EntryReply[], time: (text: string) => string): string {
+function text(events: readonly AuditEntryReply[], time: (text: string) => string): string {
   const header = ["TIME", "EVENT", "PRODUCT", "USER", "ADDRESS"];
   const rows = events.map(({ at, summary, product, user, peer }) =>
-    [time(at), time(summary), product ?? "-", user ?? "-", peerText(peer ?? "-")].map(onOneLine),
+    [time(at), time(summary), product ?? "-", user ?? "-", formatPeer(peer ?? "-")].map(onOneLine),
   );
   return table([header, ...rows]);
 }
@@ -200,7 +200,7 @@ function tell(given: Given, path: string, checked: CheckedRecord): void {
     table([
       ["checked", path],
       ["lines", `${count(lines, "line")}, ${first} to ${last} of the audit log, chained`],
-      ...gaps.map((gap) => ["declared gap", `${gapText(gap)} on ${rfc3339(gap.at)}`]),
+      ...gaps.map((gap) => ["declared gap", `${formatGap(gap)} on ${rfc3339(gap.at)}`]),
       ["written", `from ${rfc3339(from)} to ${rfc3339(to)}`],
       ["begins", begins],
       ["ends", `with line ${last}, ${sum}`],

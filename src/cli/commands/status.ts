@@ -1,4 +1,4 @@
-import { gapText } from "../../domain/telling.ts";
+import { formatGap } from "../../domain/event-summary.ts";
 import type { StatusReply } from "../../http/status.ts";
 import { DONE, dataFolder, isSet, type Command, place } from "../command.ts";
 import { endingOf } from "../ending.ts";
@@ -42,7 +42,7 @@ function text(
   const running = pid === process.pid ? "no server is running" : `served by process ${pid}`;
   const { fault, warnings, recovery_notes, seq, audit_seq, free_bytes, slowest_sync_ms } = storage;
   const gaps = storage.audit_gaps.map(({ from_line: from, to_line: to, reason }) =>
-    gapText({ from, to, reason }),
+    formatGap({ from, to, reason }),
   );
   const free = free_bytes === null ? "" : `, ${(free_bytes / 2 ** 30).toFixed(1)} GiB free`;
   const facts = [

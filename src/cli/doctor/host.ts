@@ -1,6 +1,6 @@
 import { X509Certificate } from "node:crypto";
 import { existsSync } from "node:fs";
-import { isEndingSoon } from "../../domain/ending.ts";
+import { isEndingSoon } from "../../domain/end-date.ts";
 import { instant } from "../../domain/time.ts";
 import { realDisk } from "../../platform/disk.ts";
 import { isTaken, listenerOn } from "../../platform/ports.ts";

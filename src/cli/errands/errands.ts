@@ -1,12 +1,12 @@
-import { no, ok, type Result } from "../../domain/result.ts";
+import { err, ok, type Result } from "../../domain/result.ts";
 import type {
   DoctorReply,
   Download,
-  ErrandFault,
-  Served,
+  MaintenanceFault,
+  RunningServer,
   SettingsReply,
   VerifyReply,
-} from "../../http/served.ts";
+} from "../../http/running-server.ts";
 import { realDisk } from "../../platform/disk.ts";
 import type { Environment } from "../../platform/options.ts";
 import type { AuditFinding } from "../../store/audit-health.ts";
@@ -26,7 +26,7 @@ interface Place {
   readonly noteAudit: (found: AuditFinding | null) => void;
 }
 
-export interface Errands extends Omit<Served, "settings"> {
+export interface Errands extends Omit<RunningServer, "settings"> {
   /** Removes what a server that was killed left behind. */
   readonly clear: () => void;
   readonly stop: () => void;
@@ -38,7 +38,7 @@ interface Walked {
   readonly audit_damage?: { readonly finding: string; readonly remedy: string };
 }
 
-type Outcome<T> = Promise<Result<T, ErrandFault>>;
+type Outcome<T> = Promise<Result<T, MaintenanceFault>>;
 
 /** The very commands an operator would type on the machine, for one who is not there. */
 export function errandsOf({ given, folder, listeners, noteAudit }: Place): Errands {
@@ -70,7 +70,7 @@ export function errandsOf({ given, folder, listeners, noteAudit }: Place): Erran
     const ended = await runOwn(wordsFor(path.value), environment, ends);
     if (ended.ok && ended.value.code === DONE) return ok({ path: path.value, remove });
     remove();
-    return ended.ok ? no(refusalOf(ended.value)) : ended;
+    return ended.ok ? err(refusalOf(ended.value)) : ended;
   };
 
   return {
@@ -81,7 +81,7 @@ export function errandsOf({ given, folder, listeners, noteAudit }: Place): Erran
         const { stdout } = ended.value;
         const reply = JSON.parse(stdout === "" ? "{}" : stdout) as DoctorReply | object;
         // However bad it is, that is its answer.
-        return "findings" in reply ? ok(reply) : no(refusalOf(ended.value));
+        return "findings" in reply ? ok(reply) : err(refusalOf(ended.value));
       }),
     verify: (signal) =>
       inTurn(signal, async (ends) => {
@@ -90,7 +90,7 @@ export function errandsOf({ given, folder, listeners, noteAudit }: Place): Erran
         if (!ended.ok) return ended;
         const { code, stdout, error: finding, hint: remedy } = ended.value;
         if (code === NEEDS_OPERATOR) return ok({ intact: false, finding, remedy });
-        if (code !== DONE) return no(refusalOf(ended.value));
+        if (code !== DONE) return err(refusalOf(ended.value));
         const { ok: intact, audit_damage: damage, ...facts } = JSON.parse(stdout) as Walked;
         noteAudit(damage === undefined ? null : { message: damage.finding, hint: damage.remedy });
         if (damage !== undefined) {
@@ -101,7 +101,7 @@ export function errandsOf({ given, folder, listeners, noteAudit }: Place): Erran
     backup: (signal) =>
       inTurn(signal, async (ends) => {
         // Not after the copy has taken what the server needs for its next answers.
-        if (!hasRoomForCopy(realDisk, folder)) return no({ code: "storage_full" });
+        if (!hasRoomForCopy(realDisk, folder)) return err({ code: "storage_full" });
         const made = await make(ends, (path) => ["backup", path, ...data, "--json"], bare);
         return called(made, "backup");
       }),
@@ -130,9 +130,9 @@ const withoutOurs = (environment: Environment): Environment =>
 
 /** By its time, to the second and in UTC. */
 function called(
-  made: Result<Omit<Download, "name">, ErrandFault>,
+  made: Result<Omit<Download, "name">, MaintenanceFault>,
   thing: string,
-): Result<Download, ErrandFault> {
+): Result<Download, MaintenanceFault> {
   if (!made.ok) return made;
   const time = new Date().toISOString().replaceAll(/[-:]/g, "").slice(0, 15);
   return ok({ ...made.value, name: `berth-${thing}-${time}Z.tar` });

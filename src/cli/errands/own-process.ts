@@ -1,6 +1,6 @@
 import { setPriority } from "node:os";
-import { no, ok, type Result } from "../../domain/result.ts";
-import type { ErrandFault } from "../../http/served.ts";
+import { err, ok, type Result } from "../../domain/result.ts";
+import type { MaintenanceFault } from "../../http/running-server.ts";
 import type { Environment } from "../../platform/options.ts";
 import { ownCommand } from "../../platform/version.ts";
 import type { LastWords } from "./refusals.ts";
@@ -16,8 +16,8 @@ export async function runOwn(
   words: readonly string[],
   environment: Environment,
   signal: AbortSignal,
-): Promise<Result<Ended, ErrandFault>> {
-  if (signal.aborted) return no({ code: "request_cancelled" });
+): Promise<Result<Ended, MaintenanceFault>> {
+  if (signal.aborted) return err({ code: "request_cancelled" });
   const child = Bun.spawn([...ownCommand, ...words], {
     stdin: "ignore",
     stdout: "pipe",
@@ -33,7 +33,7 @@ export async function runOwn(
     child.stderr.text(),
   ]);
   signal.removeEventListener("abort", end);
-  if (signal.aborted) return no({ code: "request_cancelled" });
+  if (signal.aborted) return err({ code: "request_cancelled" });
   return ok({ code, stdout, error: lastOf(stderr, ERROR), hint: lastOf(stderr, HINT) });
 }
 

@@ -1,4 +1,4 @@
-import type { Served, SettingsReply } from "../../http/served.ts";
+import type { RunningServer, SettingsReply } from "../../http/running-server.ts";
 import type { AuditFinding } from "../../store/audit-health.ts";
 import type { Given } from "../command.ts";
 import { settingsIn } from "../commands/config.ts";
@@ -14,7 +14,7 @@ export function servedBy(
   folder: string,
   bound: readonly Bound[],
   noteAudit: (found: AuditFinding | null) => void = () => {},
-): Served & Errands {
+): RunningServer & Errands {
   const settings = (): SettingsReply => ({
     settings: settingsIn(given).map(({ name, value, from }) => ({
       name,

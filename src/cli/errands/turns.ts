@@ -1,5 +1,5 @@
-import { no, type Result } from "../../domain/result.ts";
-import type { ErrandFault } from "../../http/served.ts";
+import { err, type Result } from "../../domain/result.ts";
+import type { MaintenanceFault } from "../../http/running-server.ts";
 
 /** More than one operator and a page that is loaded anew; each of them may take a minute. */
 const MOST_WAITING = 8;
@@ -11,11 +11,11 @@ export class Turns {
 
   async take<T>(
     signal: AbortSignal,
-    work: () => Promise<Result<T, ErrandFault>>,
-  ): Promise<Result<T, ErrandFault>> {
+    work: () => Promise<Result<T, MaintenanceFault>>,
+  ): Promise<Result<T, MaintenanceFault>> {
     if (this.#waiting.length >= MOST_WAITING)
-      return no({ code: "too_many_requests", busy: "requests" });
-    if (!(await this.#wait(signal))) return no({ code: "request_cancelled" });
+      return err({ code: "too_many_requests", busy: "requests" });
+    if (!(await this.#wait(signal))) return err({ code: "request_cancelled" });
     try {
       return await work();
     } finally {

@@ -4,9 +4,9 @@ import { isAcceptablePassword, PASSWORD_RULE } from "../../platform/passwords.ts
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import type { Instant } from "../../domain/time.ts";
 import { jsonBody } from "../body.ts";
-import { describe } from "../describe.ts";
+import { describeRoute } from "../describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";
-import { fields, identifier } from "../fields.ts";
+import { fields, readIdentifier } from "../fields.ts";
 import { callerOf } from "../gate.ts";
 import { rfc3339OrNull } from "../timestamps.ts";
 import type { RouteDeps } from "./deps.ts";
@@ -56,21 +56,24 @@ const TokenReply = Type.Object(
 export type AccessReply = typeof AccessReply.static;
 export type TokenReply = typeof TokenReply.static;
 
-const Named = Type.Object({ name: fields.name }, { title: "NameBody" });
-const Token = Type.Object({ name: fields.name, days: fields.days }, { title: "CreateTokenBody" });
-const User = Type.Object(
+const NameBody = Type.Object({ name: fields.name }, { title: "NameBody" });
+const CreateTokenBody = Type.Object(
+  { name: fields.name, days: fields.days },
+  { title: "CreateTokenBody" },
+);
+const SetUserBody = Type.Object(
   { name: fields.name, role: fields.role, password: fields.password },
   { title: "SetUserBody" },
 );
-const Done = Type.Object({ name: Type.String() }, { title: "Name" });
+const NameReply = Type.Object({ name: Type.String() }, { title: "Name" });
 
-const NOT_A_LABEL = {
+const INVALID_TOKEN_NAME = {
   code: "invalid_parameter",
   field: "name",
   expected: "1 to 64 letters, digits, dots, dashes and underscores",
 } as const;
 
-const NOT_A_PASSWORD = {
+const INVALID_PASSWORD = {
   code: "invalid_parameter",
   field: "password",
   expected: PASSWORD_RULE,
@@ -100,7 +103,7 @@ export const access = ({ access: keeper, peerOf }: RouteDeps) =>
           signed_in_as: actor && { name: actor.name, credential: actor.by },
         };
       },
-      describe({
+      describeRoute({
         id: "listAccess",
         summary: "List tokens and users, without their secrets",
         reply: AccessReply,
@@ -109,37 +112,41 @@ export const access = ({ access: keeper, peerOf }: RouteDeps) =>
     .post(
       "/tokens",
       async ({ body, request }): Promise<TokenReply> => {
-        const made = await keeper.makeToken(tokenName(body.name), days(body.days), peerOf(request));
+        const made = await keeper.makeToken(
+          readTokenName(body.name),
+          readDays(body.days),
+          peerOf(request),
+        );
         const { name, token, endsAt } = unwrap(made);
         return { name, token, expires_at: rfc3339OrNull(endsAt as Instant | null) };
       },
       {
-        ...jsonBody(Token),
-        ...describe({
+        ...jsonBody(CreateTokenBody),
+        ...describeRoute({
           id: "createToken",
           summary: "Create an administration token",
-          needs: ["name"],
+          requiredFields: ["name"],
           reply: TokenReply,
-          refuses: ["missing_parameters", NOT_A_LABEL, "name_taken"],
+          refusals: ["missing_parameters", INVALID_TOKEN_NAME, "name_taken"],
         }),
       },
     )
     .post(
       "/tokens/revoke",
       async ({ body, request }) => {
-        const name = tokenName(body.name);
+        const name = readTokenName(body.name);
         unwrap(await keeper.revokeToken(name, peerOf(request)));
         return { name };
       },
       {
-        ...jsonBody(Named),
-        ...describe({
+        ...jsonBody(NameBody),
+        ...describeRoute({
           id: "revokeToken",
           summary: "Revoke a token immediately",
-          needs: ["name"],
-          destroys: "This token is refused from now on.",
-          reply: Done,
-          refuses: ["missing_parameters", "unknown_name", "last_credential"],
+          requiredFields: ["name"],
+          destructiveEffect: "This token is refused from now on.",
+          reply: NameReply,
+          refusals: ["missing_parameters", "unknown_name", "last_credential"],
         }),
       },
     )
@@ -148,68 +155,69 @@ export const access = ({ access: keeper, peerOf }: RouteDeps) =>
       async ({ body, request }) => {
         const missing = (["name", "password"] as const).filter((field) => !body[field]);
         if (missing.length > 0) return refuse({ code: "missing_parameters", fields: missing });
-        const name = userName(body.name);
+        const name = readUserName(body.name);
         const { role = "user" } = body;
         if (role !== "admin" && role !== "user") {
           return refuse({ code: "invalid_parameter", field: "role", expected: "admin or user" });
         }
-        const password = passwordIn(body.password);
+        const password = readPassword(body.password);
         unwrap(await keeper.setUser(name, role, password, peerOf(request)));
         return { name };
       },
       {
-        ...jsonBody(User),
-        ...describe({
+        ...jsonBody(SetUserBody),
+        ...describeRoute({
           id: "setUser",
           summary: "Add a user, or change the password or role of a user",
-          needs: ["name", "password"],
-          reply: Done,
-          refuses: ["missing_parameters", NOT_A_PASSWORD, "last_credential"],
+          requiredFields: ["name", "password"],
+          reply: NameReply,
+          refusals: ["missing_parameters", INVALID_PASSWORD, "last_credential"],
         }),
       },
     )
     .post(
       "/users/remove",
       async ({ body, request }) => {
-        const name = userName(body.name);
+        const name = readUserName(body.name);
         unwrap(await keeper.removeUser(name, peerOf(request)));
         return { name };
       },
       {
-        ...jsonBody(Named),
-        ...describe({
+        ...jsonBody(NameBody),
+        ...describeRoute({
           id: "removeUser",
           summary: "Remove a user, and end its login tokens",
-          needs: ["name"],
-          destroys: "This user can no longer log in, and its login tokens end immediately.",
-          reply: Done,
-          refuses: ["missing_parameters", "unknown_name", "last_credential"],
+          requiredFields: ["name"],
+          destructiveEffect:
+            "This user can no longer log in, and its login tokens end immediately.",
+          reply: NameReply,
+          refusals: ["missing_parameters", "unknown_name", "last_credential"],
         }),
       },
     );
 
 /** A label that events carry before an `@`. */
-function tokenName(given: string | undefined): string {
-  const name = identifier("name", given);
+function readTokenName(given: string | undefined): string {
+  const name = readIdentifier("name", given);
   if (name === null) return refuse({ code: "missing_parameters", fields: ["name"] });
   if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name)) return name;
-  return refuse(NOT_A_LABEL);
+  return refuse(INVALID_TOKEN_NAME);
 }
 
 /** As `user` in other calls; a colon would end it in HTTP Basic. */
-function userName(given: string | undefined): string {
-  const name = identifier("name", given);
+function readUserName(given: string | undefined): string {
+  const name = readIdentifier("name", given);
   if (name === null) return refuse({ code: "missing_parameters", fields: ["name"] });
   if (!name.includes(":")) return name;
   return refuse({ code: "invalid_parameter", field: "name", expected: "without a colon" });
 }
 
-function days(given: string | undefined): number | null {
+function readDays(given: string | undefined): number | null {
   if (given === undefined || given === "") return null;
   if (/^[1-9]\d{0,3}$/.test(given)) return Number(given);
   return refuse({ code: "invalid_parameter", field: "days", expected: "1 to 9999" });
 }
 
-function passwordIn(given = ""): string {
-  return isAcceptablePassword(given) ? given : refuse(NOT_A_PASSWORD);
+function readPassword(given = ""): string {
+  return isAcceptablePassword(given) ? given : refuse(INVALID_PASSWORD);
 }

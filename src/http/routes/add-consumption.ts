@@ -1,15 +1,19 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { jsonBody } from "../body.ts";
-import { describe } from "../describe.ts";
+import { describeRoute } from "../describe-route.ts";
 import { unwrap } from "../faults.ts";
-import { fields, identifier } from "../fields.ts";
-import { consumption } from "../license-object.ts";
-import { ConsumptionReply, countFields, countOf } from "./count.ts";
+import { fields, readIdentifier } from "../fields.ts";
+import { consumptionReplyFields } from "../license-object.ts";
+import {
+  ConsumptionReply,
+  consumptionBodyFields,
+  readConsumptionBody,
+} from "./consumption-fields.ts";
 import type { RouteDeps } from "./deps.ts";
 
 const Body = Type.Object(
-  { product: fields.product, ...countFields },
+  { product: fields.product, ...consumptionBodyFields },
   {
     title: "AddConsumptionBody",
     examples: [{ product: "DEMO", consumptions: "1", max_overages: "10", allow_overages: "true" }],
@@ -22,20 +26,20 @@ export const addConsumption = ({ operations, ...speaker }: RouteDeps) =>
     async ({ body, request }): Promise<typeof ConsumptionReply.static> => {
       const { total, view } = unwrap(
         await operations.addConsumption({
-          product: identifier("product", body.product),
-          ...countOf(body, request, speaker),
+          product: readIdentifier("product", body.product),
+          ...readConsumptionBody(body, request, speaker),
         }),
       );
       const { consumption: terms } = view.terms;
       return {
         license_id: view.id,
         max_consumptions: terms?.max ?? null,
-        ...consumption(terms, total),
+        ...consumptionReplyFields(terms, total),
       };
     },
     {
       ...jsonBody(Body),
-      ...describe({
+      ...describeRoute({
         id: "addConsumption",
         summary: "Add license consumption for a product",
         description:
@@ -43,7 +47,7 @@ export const addConsumption = ({ operations, ...speaker }: RouteDeps) =>
           "the license.",
         reply: ConsumptionReply,
         idempotent: true,
-        refuses: [
+        refusals: [
           "missing_parameters",
           "invalid_number",
           "unknown_product",

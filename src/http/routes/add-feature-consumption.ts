@@ -1,15 +1,19 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { jsonBody } from "../body.ts";
-import { describe } from "../describe.ts";
+import { describeRoute } from "../describe-route.ts";
 import { unwrap } from "../faults.ts";
-import { fields, identifier } from "../fields.ts";
-import { consumption } from "../license-object.ts";
-import { countFields, countOf, FeatureConsumptionReply } from "./count.ts";
+import { fields, readIdentifier } from "../fields.ts";
+import { consumptionReplyFields } from "../license-object.ts";
+import {
+  consumptionBodyFields,
+  readConsumptionBody,
+  FeatureConsumptionReply,
+} from "./consumption-fields.ts";
 import type { RouteDeps } from "./deps.ts";
 
 const Body = Type.Object(
-  { product: fields.product, feature: fields.feature, ...countFields },
+  { product: fields.product, feature: fields.feature, ...consumptionBodyFields },
   {
     title: "AddFeatureConsumptionBody",
     examples: [{ product: "DEMO", feature: "EXPORT", consumptions: "1" }],
@@ -22,9 +26,9 @@ export const addFeatureConsumption = ({ operations, ...speaker }: RouteDeps) =>
     async ({ body, request }): Promise<typeof FeatureConsumptionReply.static> => {
       const { license, total, view } = unwrap(
         await operations.addFeatureConsumption({
-          product: identifier("product", body.product),
-          feature: identifier("feature", body.feature),
-          ...countOf(body, request, speaker),
+          product: readIdentifier("product", body.product),
+          feature: readIdentifier("feature", body.feature),
+          ...readConsumptionBody(body, request, speaker),
         }),
       );
       const { consumption: terms, code } = view.terms;
@@ -33,19 +37,19 @@ export const addFeatureConsumption = ({ operations, ...speaker }: RouteDeps) =>
         feature: code,
         max_consumption: terms?.max ?? null,
         max_consumptions: terms?.max ?? null,
-        ...consumption(terms, total),
+        ...consumptionReplyFields(terms, total),
       };
     },
     {
       ...jsonBody(Body),
-      ...describe({
+      ...describeRoute({
         id: "addFeatureConsumption",
         summary: "Add consumption of a feature",
         description: "Counts the whole number or nothing.",
-        needs: ["feature"],
+        requiredFields: ["feature"],
         reply: FeatureConsumptionReply,
         idempotent: true,
-        refuses: [
+        refusals: [
           "missing_parameters",
           "invalid_number",
           "unknown_product",

@@ -2,9 +2,9 @@ import { Type, type Static } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import type { RegistrationView } from "../../domain/views.ts";
 import { jsonBody } from "../body.ts";
-import { describe } from "../describe.ts";
+import { describeRoute } from "../describe-route.ts";
 import { unwrap } from "../faults.ts";
-import { fields, identifier, licenseId } from "../fields.ts";
+import { fields, readIdentifier, readLicenseId } from "../fields.ts";
 import { licenseObject, LicenseObject } from "../license-object.ts";
 import { readQuery } from "../query.ts";
 import { statusReply, StatusReply } from "../status.ts";
@@ -15,7 +15,7 @@ import { UnregisterBody } from "./unregister.ts";
 
 const time = Type.String({ format: "date-time" });
 
-export const Registration = Type.Object(
+export const RegistrationReply = Type.Object(
   {
     product: Type.String(),
     license_id: Type.Integer(),
@@ -32,7 +32,7 @@ export const Registration = Type.Object(
   { title: "Registration" },
 );
 
-export type RegistrationReply = Static<typeof Registration>;
+export type RegistrationReply = Static<typeof RegistrationReply>;
 
 const Query = Type.Object({ product: fields.product });
 
@@ -42,13 +42,13 @@ export const admin = ({ operations, peerOf, ...services }: RouteDeps) =>
     .get(
       "/status",
       () => statusReply({ operations, ...services }),
-      describe({ id: "getStatus", summary: "Get server status", reply: StatusReply }),
+      describeRoute({ id: "getStatus", summary: "Get server status", reply: StatusReply }),
     )
     .get(
       "/licenses",
       async () =>
         unwrap(await operations.licenses()).map((license) => licenseObject(license, null)),
-      describe({
+      describeRoute({
         id: "listLicenses",
         summary: "List installed licenses",
         reply: Type.Array(LicenseObject),
@@ -58,24 +58,24 @@ export const admin = ({ operations, peerOf, ...services }: RouteDeps) =>
       "/registrations",
       async ({ request, set }) => {
         const query = readQuery(Query, request, set.headers);
-        const product = identifier("product", query.product);
-        return unwrap(await operations.registrations(product)).map(registration);
+        const product = readIdentifier("product", query.product);
+        return unwrap(await operations.registrations(product)).map(registrationReply);
       },
-      describe({
+      describeRoute({
         id: "listRegistrations",
         summary: "List slots in use",
         query: Query,
-        reply: Type.Array(Registration),
-        refuses: ["unknown_product"],
+        reply: Type.Array(RegistrationReply),
+        refusals: ["unknown_product"],
       }),
     )
     .post(
       "/registrations/release",
       async ({ body, request }) => {
         const asked = {
-          product: identifier("product", body.product),
-          user: identifier("user", body.user),
-          licenseId: licenseId(body.license_id),
+          product: readIdentifier("product", body.product),
+          user: readIdentifier("user", body.user),
+          licenseId: readLicenseId(body.license_id),
           by: "admin" as const,
           peer: peerOf(request),
         };
@@ -83,18 +83,18 @@ export const admin = ({ operations, peerOf, ...services }: RouteDeps) =>
       },
       {
         ...jsonBody(UnregisterBody),
-        ...describe({
+        ...describeRoute({
           id: "releaseRegistration",
           summary: "Release a user's slot",
-          needs: ["user"],
-          destroys: "The user loses the slot immediately, and other users can take it.",
+          requiredFields: ["user"],
+          destructiveEffect: "The user loses the slot immediately, and other users can take it.",
           reply: Type.Object({ released: Type.Integer() }, { title: "Released" }),
-          refuses: ["missing_parameters", "user_not_registered", "early_return_not_allowed"],
+          refusals: ["missing_parameters", "user_not_registered", "early_return_not_allowed"],
         }),
       },
     );
 
-export const registration = (held: RegistrationView): RegistrationReply => ({
+export const registrationReply = (held: RegistrationView): RegistrationReply => ({
   product: held.product,
   license_id: held.license,
   user: held.user,

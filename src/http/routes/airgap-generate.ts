@@ -2,9 +2,9 @@ import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { jsonBody } from "../body.ts";
-import { describe } from "../describe.ts";
+import { describeRoute } from "../describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";
-import { code, fields, identifier } from "../fields.ts";
+import { readCode, fields, readIdentifier } from "../fields.ts";
 import type { RouteDeps } from "./deps.ts";
 
 const Body = Type.Object(
@@ -33,9 +33,9 @@ export const airgapGenerate = ({ airgap, peerOf }: RouteDeps) =>
   new Elysia({ name: "airgap-generate" }).post(
     "/api/v4/airgap/generate",
     async ({ body, request }): Promise<typeof Reply.static> => {
-      const key = identifier("license_key", body.license_key);
+      const key = readIdentifier("license_key", body.license_key);
       if (key === null) return refuse({ code: "missing_parameters", fields: ["license_key"] });
-      const initialization = code("signing_key", body.signing_key, INITIALIZATION_BYTES) ?? "";
+      const initialization = readCode("signing_key", body.signing_key, INITIALIZATION_BYTES) ?? "";
       const made = unwrap(await airgap.generate(key, initialization, peerOf(request)));
       return {
         activation_code: made.code,
@@ -45,13 +45,13 @@ export const airgapGenerate = ({ airgap, peerOf }: RouteDeps) =>
     },
     {
       ...jsonBody(Body),
-      ...describe({
+      ...describeRoute({
         id: "generateActivationCode",
         summary: "Create an activation code for an air-gapped license",
         description: "signing_key is the vendor's initialization code, if the vendor issued one.",
-        needs: ["license_key"],
+        requiredFields: ["license_key"],
         reply: Reply,
-        refuses: ["missing_parameters"],
+        refusals: ["missing_parameters"],
       }),
     },
   );

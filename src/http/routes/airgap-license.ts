@@ -1,9 +1,9 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { jsonBody } from "../body.ts";
-import { describe } from "../describe.ts";
+import { describeRoute } from "../describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";
-import { code, fields, identifier } from "../fields.ts";
+import { readCode, fields, readIdentifier } from "../fields.ts";
 import { licenseObject, LicenseObject } from "../license-object.ts";
 import type { RouteDeps } from "./deps.ts";
 
@@ -31,9 +31,9 @@ export const airgapLicense = ({ airgap, peerOf }: RouteDeps) =>
   new Elysia({ name: "airgap-license" }).post(
     "/api/v4/airgap/license",
     async ({ body, request }) => {
-      const policy = code("license_policy", body.license_policy);
-      const licenseKey = identifier("license_key", body.license_key);
-      const confirmation = code("confirmation_code", body.confirmation_code);
+      const policy = readCode("license_policy", body.license_policy);
+      const licenseKey = readIdentifier("license_key", body.license_key);
+      const confirmation = readCode("confirmation_code", body.confirmation_code);
       if (policy === null || licenseKey === null || confirmation === null) {
         const missing = {
           license_policy: policy,
@@ -46,7 +46,7 @@ export const airgapLicense = ({ airgap, peerOf }: RouteDeps) =>
       const installed = await airgap.install({
         policy,
         licenseKey,
-        policyId: identifier("policy_id", body.policy_id),
+        policyId: readIdentifier("policy_id", body.policy_id),
         code: confirmation,
         peer: peerOf(request),
       });
@@ -54,15 +54,15 @@ export const airgapLicense = ({ airgap, peerOf }: RouteDeps) =>
     },
     {
       ...jsonBody(Body, { large: true }),
-      ...describe({
+      ...describeRoute({
         id: "addAirgapLicense",
         summary: "Add an air-gapped license",
         description:
           "Takes the vendor's policy, as received or encoded in base64, and the code that confirms it " +
           "for this appliance. The same body again returns the same result.",
-        needs: ["license_policy", "license_key", "confirmation_code"],
+        requiredFields: ["license_policy", "license_key", "confirmation_code"],
         reply: LicenseObject,
-        refuses: [
+        refusals: [
           "missing_parameters",
           "invalid_license_file",
           "untrusted_vendor",

@@ -4,16 +4,16 @@ import type { AuditGap } from "../../domain/state.ts";
 import type { MissingLines } from "../../operations/audit-maintenance.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { jsonBody } from "../body.ts";
-import { describe } from "../describe.ts";
+import { describeRoute } from "../describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";
-import { fields, freeText } from "../fields.ts";
+import { fields, readFreeText } from "../fields.ts";
 import { rfc3339OrNull } from "../timestamps.ts";
 import type { RouteDeps } from "./deps.ts";
 
 const time = Type.Union([Type.String({ format: "date-time" }), Type.Null()]);
 const names = Type.Array(Type.String());
 
-const Lines = {
+const lineRangeFields = {
   from_line: Type.Integer(),
   to_line: Type.Integer(),
   earliest: Type.Unsafe<string | null>({
@@ -26,11 +26,14 @@ const Lines = {
   }),
 };
 
-const Missing = Type.Object({ ...Lines, files: names }, { title: "MissingLines" });
+const MissingLinesReply = Type.Object(
+  { ...lineRangeFields, files: names },
+  { title: "MissingLines" },
+);
 
-const Gap = Type.Object(
+const AuditGapReply = Type.Object(
   {
-    ...Lines,
+    ...lineRangeFields,
     reason: Type.Union([Type.Literal("damaged"), Type.Literal("sealed")]),
     declared_at: Type.String({ format: "date-time" }),
     files: Type.Array(
@@ -41,10 +44,10 @@ const Gap = Type.Object(
   { title: "AuditGap" },
 );
 
-const RepairReply = Type.Object(
+const AuditRepairReply = Type.Object(
   {
     intact: Type.Boolean({ description: "No lines are missing except declared gaps." }),
-    missing_lines: Type.Array(Missing, {
+    missing_lines: Type.Array(MissingLinesReply, {
       description: "Missing lines that are not declared as a gap.",
     }),
     recovered_lines: Type.Integer({ description: "Lines that were recovered and written back." }),
@@ -52,22 +55,22 @@ const RepairReply = Type.Object(
     backup_files: Type.Array(Type.String(), {
       description: "Copies of the rewritten files from before the repair.",
     }),
-    declared_gaps: Type.Array(Gap),
+    declared_gaps: Type.Array(AuditGapReply),
   },
   { title: "AuditRepair" },
 );
 
-const SealReply = Type.Object(
+const AuditSealReply = Type.Object(
   {
-    gaps: Type.Array(Gap),
+    gaps: Type.Array(AuditGapReply),
     removed_files: names,
     freed_bytes: Type.Integer(),
   },
   { title: "AuditSeal" },
 );
 
-export type RepairReply = Static<typeof RepairReply>;
-export type SealReply = Static<typeof SealReply>;
+export type AuditRepairReply = Static<typeof AuditRepairReply>;
+export type AuditSealReply = Static<typeof AuditSealReply>;
 
 const RepairBody = Type.Object({ accept_gap: fields.accept_gap }, { title: "RepairAuditBody" });
 const SealBody = Type.Object(
@@ -77,19 +80,19 @@ const SealBody = Type.Object(
 
 const MONTH = /^\d{4}-(?:0[1-9]|1[0-2])$/;
 
-const NOT_A_MONTH = {
+const INVALID_MONTH = {
   code: "invalid_parameter",
   field: "month",
   expected: "a month such as 2026-03",
 } as const;
 
 /** What is done to the audit log's files, and never without an event about it. */
-export const auditMaintenance = ({ audit, peerOf, keepOpen }: RouteDeps) =>
+export const auditMaintenance = ({ auditMaintenance: audit, peerOf, keepOpen }: RouteDeps) =>
   new Elysia({ name: "audit-maintenance", prefix: "/api/admin/v1/audit" })
     .post(
       "/repair",
-      async ({ body, request }): Promise<RepairReply> => {
-        const note = freeText("accept_gap", body.accept_gap).trim();
+      async ({ body, request }): Promise<AuditRepairReply> => {
+        const note = readFreeText("accept_gap", body.accept_gap).trim();
         const accept = note === "" ? null : { note, peer: peerOf(request) };
         const release = keepOpen(request);
         try {
@@ -108,30 +111,30 @@ export const auditMaintenance = ({ audit, peerOf, keepOpen }: RouteDeps) =>
       },
       {
         ...jsonBody(RepairBody),
-        ...describe({
+        ...describeRoute({
           id: "repairAudit",
           summary: "Repair the audit log",
           description:
             "Restores lines that the journal still has. Lines that cannot be recovered are reported " +
             "as missing. They are declared as a gap only if accept_gap gives a reason; without it, " +
             "nothing is changed in that case.",
-          destroys:
+          destructiveEffect:
             "With accept_gap, lines that cannot be recovered are declared missing, and verify accepts " +
             "that from then on.",
-          reply: RepairReply,
-          refuses: ["too_many_audit_gaps", "audit_maintenance_incomplete"],
+          reply: AuditRepairReply,
+          refusals: ["too_many_audit_gaps", "audit_maintenance_incomplete"],
         }),
       },
     )
     .post(
       "/seal",
-      async ({ body, request }): Promise<SealReply> => {
+      async ({ body, request }): Promise<AuditSealReply> => {
         const { month } = body;
         if (month === undefined || month === "") {
           return refuse({ code: "missing_parameters", fields: ["month"] });
         }
-        if (!MONTH.test(month)) return refuse(NOT_A_MONTH);
-        const by = { note: freeText("note", body.note).trim(), peer: peerOf(request) };
+        if (!MONTH.test(month)) return refuse(INVALID_MONTH);
+        const by = { note: readFreeText("note", body.note).trim(), peer: peerOf(request) };
         const release = keepOpen(request);
         try {
           const { gaps, removed, freedBytes } = unwrap(await audit.seal(month, by));
@@ -142,19 +145,19 @@ export const auditMaintenance = ({ audit, peerOf, keepOpen }: RouteDeps) =>
       },
       {
         ...jsonBody(SealBody),
-        ...describe({
+        ...describeRoute({
           id: "sealAudit",
           summary: "Seal and remove a month of the audit log",
           description:
             "Reads the whole month, declares it as a gap with the checksum of its last line, so that " +
             "the chain continues, and then removes its files. Export them first with GET " +
             "/api/admin/v1/audit/export.",
-          needs: ["month"],
-          destroys: "The lines of the month are permanently removed from this server.",
-          reply: SealReply,
-          refuses: [
+          requiredFields: ["month"],
+          destructiveEffect: "The lines of the month are permanently removed from this server.",
+          reply: AuditSealReply,
+          refusals: [
             "missing_parameters",
-            NOT_A_MONTH,
+            INVALID_MONTH,
             "audit_month_empty",
             "audit_month_sealed",
             "audit_month_damaged",
@@ -173,7 +176,7 @@ const missingReply = ({ from, to, earliest, latest, files }: MissingLines) => ({
   files: [...files],
 });
 
-const gapReply = (gap: AuditGap): RepairReply["declared_gaps"][number] => ({
+const gapReply = (gap: AuditGap): AuditRepairReply["declared_gaps"][number] => ({
   from_line: gap.from,
   to_line: gap.to,
   earliest: rfc3339OrNull(gap.earliest),

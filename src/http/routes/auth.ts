@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { describe } from "../describe.ts";
+import { describeRoute } from "../describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";
 import type { RouteDeps } from "./deps.ts";
 
@@ -15,28 +15,30 @@ const Reply = Type.Object(
 const LONGEST = 2_048;
 
 /** The only place where a password is taken. */
-export const auth = ({ access, peerOf, recognize }: RouteDeps) =>
+export const auth = ({ access, peerOf, setActor: recognize }: RouteDeps) =>
   new Elysia({ name: "auth" }).get(
     "/auth",
     async ({ request }): Promise<typeof Reply.static> => {
-      const given = basicIn(request.headers.get("authorization") ?? "");
+      const given = readBasicCredentials(request.headers.get("authorization") ?? "");
       if (given === null) return refuse({ code: "unauthorized", isMissing: true });
       const { name, password } = given;
       const { actor, token } = unwrap(await access.login(name, password, peerOf(request)));
       recognize(request, actor);
       return { message: "Login successful", token };
     },
-    describe({
+    describeRoute({
       id: "logIn",
       summary: "Log in with HTTP Basic to get a token",
       reply: Reply,
-      refuses: ["unauthorized", "tls_required", "too_many_requests"],
+      refusals: ["unauthorized", "tls_required", "too_many_requests"],
     }),
   );
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-function basicIn(header: string): { readonly name: string; readonly password: string } | null {
+function readBasicCredentials(
+  header: string,
+): { readonly name: string; readonly password: string } | null {
   const encoded = /^Basic +([A-Za-z0-9+/]+={0,2})$/i.exec(header)?.[1];
   if (encoded === undefined || encoded.length > LONGEST) return null;
   let text: string;

@@ -1,9 +1,16 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { JSON_TYPE, jsonBody } from "../body.ts";
-import { describe } from "../describe.ts";
+import { describeRoute } from "../describe-route.ts";
 import { unwrap } from "../faults.ts";
-import { fields, idempotencyKey, identifier, licenseId, nonce, timestamp } from "../fields.ts";
+import {
+  fields,
+  readIdempotencyKey,
+  readIdentifier,
+  readLicenseId,
+  readNonce,
+  readTimestamp,
+} from "../fields.ts";
 import type { RouteDeps } from "./deps.ts";
 import { contactFields, contactOf, slotReply, SlotReply } from "./slot-reply.ts";
 
@@ -48,13 +55,13 @@ export const borrow = ({ operations, peerOf, userOf }: RouteDeps) =>
     async ({ body, request, set }): Promise<string> => {
       const slot = unwrap(
         await operations.borrow({
-          product: identifier("product", body.product),
+          product: readIdentifier("product", body.product),
           user: userOf(request, body.user),
-          licenseId: licenseId(body.license_id),
+          licenseId: readLicenseId(body.license_id),
           contact: contactOf(body, peerOf(request)),
-          until: timestamp("borrowed_until", body.borrowed_until),
-          idempotencyKey: idempotencyKey(request),
-          nonce: nonce(request),
+          until: readTimestamp("borrowed_until", body.borrowed_until),
+          idempotencyKey: readIdempotencyKey(request),
+          nonce: readNonce(request),
         }),
       );
       set.headers["content-type"] = JSON_TYPE;
@@ -62,18 +69,18 @@ export const borrow = ({ operations, peerOf, userOf }: RouteDeps) =>
     },
     {
       ...jsonBody(Body),
-      ...describe({
+      ...describeRoute({
         id: "borrow",
         summary: "Borrow a license slot for a user",
         description:
           "Holds a slot until a given time without heartbeats. Registers the user if necessary. " +
           "Borrowing again changes the end; unregister returns the slot early. A borrow is leased " +
           "to one device: another X-Nonce is refused until the borrow ends or the slot is returned.",
-        needs: ["user"],
+        requiredFields: ["user"],
         reply: Reply,
         idempotent: true,
-        leased: true,
-        refuses: [
+        hasLease: true,
+        refusals: [
           "hardware_mismatch",
           "clock_suspect",
           "missing_parameters",

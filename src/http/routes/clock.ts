@@ -3,7 +3,7 @@ import { Elysia } from "elysia";
 import type { ClockView } from "../../operations/timekeeping.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { jsonBody, uploadBody } from "../body.ts";
-import { describe } from "../describe.ts";
+import { describeRoute } from "../describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";
 import type { RouteDeps } from "./deps.ts";
 
@@ -23,7 +23,7 @@ const ClockReply = Type.Object(
   { title: "Clock" },
 );
 
-const Nothing = Type.Object({});
+const EmptyBody = Type.Object({});
 
 export type ClockReply = typeof ClockReply.static;
 
@@ -33,14 +33,14 @@ export const clock = ({ timekeeping, peerOf }: RouteDeps) =>
     .get(
       "",
       () => clockReply(timekeeping.view()),
-      describe({ id: "getClock", summary: "Get the clock state", reply: ClockReply }),
+      describeRoute({ id: "getClock", summary: "Get the clock state", reply: ClockReply }),
     )
     .post(
       "/request",
       async ({ request }) => ({ code: unwrap(await timekeeping.ask(peerOf(request))) }),
       {
-        ...jsonBody(Nothing, { emptyAllowed: true }),
-        ...describe({
+        ...jsonBody(EmptyBody, { emptyAllowed: true }),
+        ...describeRoute({
           id: "requestTime",
           summary: "Create a time request code for a vendor",
           reply: Type.Object({ code: Type.String() }, { title: "TimeCode" }),
@@ -48,11 +48,11 @@ export const clock = ({ timekeeping, peerOf }: RouteDeps) =>
       },
     )
     .post("/accept", async () => clockReply(unwrap(await timekeeping.accept())), {
-      ...jsonBody(Nothing, { emptyAllowed: true }),
-      ...describe({
+      ...jsonBody(EmptyBody, { emptyAllowed: true }),
+      ...describeRoute({
         id: "acceptClock",
         summary: "Accept the system clock, even if it is far ahead",
-        destroys:
+        destructiveEffect:
           "Appliance time never goes back: everything that has expired by the new time stays expired.",
         reply: ClockReply,
       }),
@@ -68,13 +68,13 @@ export const clock = ({ timekeeping, peerOf }: RouteDeps) =>
       },
       {
         ...uploadBody(),
-        ...describe({
+        ...describeRoute({
           upload: true,
           id: "repairClock",
           summary: "Set appliance time back with a vendor's time document",
-          needs: ["license"],
+          requiredFields: ["license"],
           reply: ClockReply,
-          refuses: ["invalid_license_file", "untrusted_vendor"],
+          refusals: ["invalid_license_file", "untrusted_vendor"],
         }),
       },
     );

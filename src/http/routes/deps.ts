@@ -1,13 +1,13 @@
 import type { Actor } from "../../operations/access.ts";
 import type { Services } from "../app.ts";
 import { refuse } from "../faults.ts";
-import { identifier } from "../fields.ts";
+import { readIdentifier } from "../fields.ts";
 import { callerOf, type Caller, type Gate } from "../gate.ts";
 
 /** What every route is made with. */
-export interface RouteDeps extends Services, Speaker {}
+export interface RouteDeps extends Services, RequestContext {}
 
-interface Speaker {
+interface RequestContext {
   /** Of the listener this is for. */
   readonly gate: Gate;
   /** Who did it, as events record it: the address, and on the admin plane the name before it. */
@@ -15,28 +15,28 @@ interface Speaker {
   /** Whose slot a request is about: where people log in, nobody speaks for another. */
   readonly userOf: (request: Request, field: string | undefined) => string | null;
   /** Somebody logged in: the log shall know who. */
-  readonly recognize: (request: Request, actor: Actor) => void;
+  readonly setActor: (request: Request, actor: Actor) => void;
   readonly keepOpen: Gate["keepOpen"];
 }
 
-export const speakingFor = (gate: Gate): Speaker => ({
+export const createRequestContext = (gate: Gate): RequestContext => ({
   gate,
   keepOpen: gate.keepOpen,
   peerOf(request) {
-    const { peer, actor, plane } = callerOf(request) ?? NOBODY;
+    const { peer, actor, plane } = callerOf(request) ?? UNKNOWN_CALLER;
     return plane === "admin" && actor !== null ? `${actor.name}@${peer}` : peer;
   },
   userOf(request, field) {
-    const named = identifier("user", field);
-    const { actor } = callerOf(request) ?? NOBODY;
+    const named = readIdentifier("user", field);
+    const { actor } = callerOf(request) ?? UNKNOWN_CALLER;
     if (gate.clientAuth !== "login" || actor === null || actor.role === "admin") return named;
     if (named !== null && named !== actor.name) refuse({ code: "forbidden", reason: "user" });
     return actor.name;
   },
-  recognize(request, actor) {
+  setActor(request, actor) {
     const caller = callerOf(request);
     if (caller !== null) caller.actor = actor;
   },
 });
 
-const NOBODY: Caller = { peer: "unknown", actor: null, plane: "client" };
+const UNKNOWN_CALLER: Caller = { peer: "unknown", actor: null, plane: "client" };

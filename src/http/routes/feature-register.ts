@@ -1,9 +1,9 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { jsonBody } from "../body.ts";
-import { describe } from "../describe.ts";
+import { describeRoute } from "../describe-route.ts";
 import { unwrap } from "../faults.ts";
-import { fields, identifier, licenseId } from "../fields.ts";
+import { fields, readIdentifier, readLicenseId } from "../fields.ts";
 import { featureObject, FeatureObject } from "../license-object.ts";
 import { readQuery } from "../query.ts";
 import type { RouteDeps } from "./deps.ts";
@@ -20,16 +20,16 @@ const Body = Type.Object(
   { title: "RegisterFeatureBody", examples: [{ product: "DEMO", feature: "RENDER", user: "ada" }] },
 );
 
-type Asked = { readonly [K in keyof typeof Body.static]?: string };
+type RegisterFeatureFields = { readonly [K in keyof typeof Body.static]?: string };
 
 const page = {
   summary: "Take a slot of a floating feature",
   description:
     "The user must hold a slot of the license; the feature's slot expires no later than that slot. " +
     "Calling again is the heartbeat that keeps the feature's slot.",
-  needs: ["feature", "user"],
+  requiredFields: ["feature", "user"],
   reply: FeatureObject,
-  refuses: [
+  refusals: [
     "missing_parameters",
     "unknown_product",
     "license_not_found",
@@ -44,19 +44,19 @@ const page = {
 
 /** One act under three names; clients use any of them. */
 export const featureRegister = ({ operations, peerOf, userOf }: RouteDeps) => {
-  const take = async (asked: Asked, request: Request) => {
+  const take = async (asked: RegisterFeatureFields, request: Request) => {
     // The holder's host is known from the license's slot; here it is read only to be judged.
     const { peer } = contactOf(asked, peerOf(request));
     const taken = await operations.registerFeature({
-      product: identifier("product", asked.product),
-      feature: identifier("feature", asked.feature),
+      product: readIdentifier("product", asked.product),
+      feature: readIdentifier("feature", asked.feature),
       user: userOf(request, asked.user),
-      licenseId: licenseId(asked.license_id),
+      licenseId: readLicenseId(asked.license_id),
       peer,
     });
     return featureObject(unwrap(taken));
   };
-  const posted = (id: string) => ({ ...jsonBody(Body), ...describe({ ...page, id }) });
+  const posted = (id: string) => ({ ...jsonBody(Body), ...describeRoute({ ...page, id }) });
   return new Elysia({ name: "feature-register" })
     .post(
       "/api/v4/featureRegister",
@@ -71,6 +71,6 @@ export const featureRegister = ({ operations, peerOf, userOf }: RouteDeps) => {
     .get(
       "/api/v4/check_license_feature",
       ({ request, set }) => take(readQuery(Body, request, set.headers), request),
-      describe({ ...page, id: "checkFeatureByQuery", query: Body }),
+      describeRoute({ ...page, id: "checkFeatureByQuery", query: Body }),
     );
 };

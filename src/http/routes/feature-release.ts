@@ -1,9 +1,9 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { jsonBody } from "../body.ts";
-import { describe } from "../describe.ts";
+import { describeRoute } from "../describe-route.ts";
 import { unwrap } from "../faults.ts";
-import { fields, identifier, licenseId } from "../fields.ts";
+import { fields, readIdentifier, readLicenseId } from "../fields.ts";
 import type { ReplyHeaders } from "../ignored-fields.ts";
 import { ignoreQuery } from "../query.ts";
 import type { RouteDeps } from "./deps.ts";
@@ -18,14 +18,14 @@ const Body = Type.Object(
   { title: "ReleaseFeatureBody", examples: [{ product: "DEMO", feature: "RENDER", user: "ada" }] },
 );
 
-const releaseOne = (id: string) => ({
+const describeRelease = (id: string) => ({
   ...jsonBody(Body),
-  ...describe({
+  ...describeRoute({
     id,
     summary: "Release a slot of a floating feature",
-    needs: ["feature", "user"],
+    requiredFields: ["feature", "user"],
     text: "feature_released",
-    refuses: [
+    refusals: [
       "missing_parameters",
       "unknown_product",
       "license_not_found",
@@ -35,14 +35,14 @@ const releaseOne = (id: string) => ({
   }),
 });
 
-const releaseEvery = (id: string) =>
-  describe({
+const describeReleaseAll = (id: string) =>
+  describeRoute({
     id,
     summary: "Release all slots of all floating features",
-    destroys: "All users of floating features lose their feature slots immediately.",
+    destructiveEffect: "All users of floating features lose their feature slots immediately.",
   });
 
-interface Called {
+interface HandlerContext {
   readonly request: Request;
   readonly set: { readonly headers: ReplyHeaders };
 }
@@ -52,16 +52,16 @@ export const featureRelease = ({ operations, peerOf, userOf }: RouteDeps) => {
   const release = async (body: typeof Body.static, request: Request): Promise<string> => {
     unwrap(
       await operations.releaseFeature({
-        product: identifier("product", body.product),
-        feature: identifier("feature", body.feature),
+        product: readIdentifier("product", body.product),
+        feature: readIdentifier("feature", body.feature),
         user: userOf(request, body.user),
-        licenseId: licenseId(body.license_id),
+        licenseId: readLicenseId(body.license_id),
         peer: peerOf(request),
       }),
     );
     return "feature_released";
   };
-  const releaseAll = async ({ request, set }: Called): Promise<Response> => {
+  const releaseAll = async ({ request, set }: HandlerContext): Promise<Response> => {
     ignoreQuery(request, set.headers);
     unwrap(await operations.releaseAllFeatures({ peer: peerOf(request) }));
     return new Response(null);
@@ -70,13 +70,13 @@ export const featureRelease = ({ operations, peerOf, userOf }: RouteDeps) => {
     .post(
       "/api/v4/featureRelease",
       ({ body, request }) => release(body, request),
-      releaseOne("releaseFeature"),
+      describeRelease("releaseFeature"),
     )
     .post(
       "/api/v4/feature_release",
       ({ body, request }) => release(body, request),
-      releaseOne("returnFeature"),
+      describeRelease("returnFeature"),
     )
-    .get("/api/v4/featureRelease/all", releaseAll, releaseEvery("releaseAllFeatures"))
-    .get("/api/v4/feature_release/all", releaseAll, releaseEvery("returnAllFeatures"));
+    .get("/api/v4/featureRelease/all", releaseAll, describeReleaseAll("releaseAllFeatures"))
+    .get("/api/v4/feature_release/all", releaseAll, describeReleaseAll("returnAllFeatures"));
 };

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { describe } from "../describe.ts";
+import { describeRoute } from "../describe-route.ts";
 import { refuse } from "../faults.ts";
 import type { RouteDeps } from "./deps.ts";
 
@@ -16,7 +16,7 @@ export const health = ({ operations }: RouteDeps) =>
       if (troubles.length === 0) return { status: "ok" };
       return { status: "degraded", warnings: troubles.map(({ code }) => code) };
     },
-    describe({
+    describeRoute({
       id: "getHealth",
       summary: "Get server health",
       description:
@@ -31,6 +31,6 @@ export const health = ({ operations }: RouteDeps) =>
         },
         { title: "Health" },
       ),
-      refuses: ["storage_full", "storage_failed", "moved_away"],
+      refusals: ["storage_full", "storage_failed", "moved_away"],
     }),
   );

@@ -2,9 +2,9 @@ import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { jsonBody } from "../body.ts";
-import { describe } from "../describe.ts";
+import { describeRoute } from "../describe-route.ts";
 import { unwrap } from "../faults.ts";
-import { fields, identifier } from "../fields.ts";
+import { fields, readIdentifier } from "../fields.ts";
 import type { RouteDeps } from "./deps.ts";
 
 const Body = Type.Object(
@@ -45,8 +45,8 @@ export const licenseGenerate = ({ licensing, peerOf }: RouteDeps) =>
   new Elysia({ name: "license-generate" }).post(
     "/api/v4/license/generate",
     async ({ body, request }): Promise<typeof Reply.static | string> => {
-      const product = identifier("product", body.product);
-      const key = identifier("license_key", body.license_key);
+      const product = readIdentifier("product", body.product);
+      const key = readIdentifier("license_key", body.license_key);
       const made = unwrap(await licensing.request(product, key, peerOf(request)));
       if (wantsText(request)) return made.document;
       return {
@@ -64,7 +64,7 @@ export const licenseGenerate = ({ licensing, peerOf }: RouteDeps) =>
     },
     {
       ...jsonBody(Body, { emptyAllowed: true }),
-      ...describe({
+      ...describeRoute({
         id: "generateLicenseRequest",
         summary: "Generate an offline license request payload",
         description:

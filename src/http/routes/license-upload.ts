@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { uploadBody } from "../body.ts";
-import { describe } from "../describe.ts";
+import { describeRoute } from "../describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";
 import { LicenseObject, licenseObject } from "../license-object.ts";
 import type { RouteDeps } from "./deps.ts";
@@ -32,15 +32,15 @@ export const licenseUpload = ({ licensing, peerOf }: RouteDeps) =>
     },
     {
       ...uploadBody(),
-      ...describe({
+      ...describeRoute({
         upload: true,
         id: "uploadLicense",
         summary: "Install a license from the vendor",
         description:
           "Send the license as a file (multipart, any field name), as text/plain, or as JSON.",
-        needs: ["license"],
+        requiredFields: ["license"],
         reply: Reply,
-        refuses: [
+        refusals: [
           "missing_parameters",
           "invalid_license_file",
           "untrusted_vendor",

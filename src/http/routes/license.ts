@@ -1,8 +1,8 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { describe } from "../describe.ts";
+import { describeRoute } from "../describe-route.ts";
 import { unwrap } from "../faults.ts";
-import { fields, identifier, licenseId } from "../fields.ts";
+import { fields, readIdentifier, readLicenseId } from "../fields.ts";
 import { licenseObject, LicenseObject } from "../license-object.ts";
 import { readQuery } from "../query.ts";
 import type { RouteDeps } from "./deps.ts";
@@ -59,15 +59,15 @@ export const license = ({ operations }: RouteDeps) =>
     async ({ request, set }) => {
       const query = readQuery(Query, request, set.headers);
       const aim = {
-        product: identifier("product", query.product),
-        licenseId: licenseId(query.license_id),
+        product: readIdentifier("product", query.product),
+        licenseId: readLicenseId(query.license_id),
       };
       const view = unwrap(await operations.license(aim));
       if (!wantsDocument(request)) return licenseObject(view, null);
       const type = view.grant.policyId === null ? "application/jwt" : "application/json";
       return new Response(view.grant.document, { headers: { "content-type": type } });
     },
-    describe({
+    describeRoute({
       id: "getLicense",
       summary: "Get a license",
       description:
@@ -80,6 +80,6 @@ export const license = ({ operations }: RouteDeps) =>
             "that verifies leases offline.",
         ),
       },
-      refuses: ["missing_parameters", "unknown_product", "license_not_found"],
+      refusals: ["missing_parameters", "unknown_product", "license_not_found"],
     }),
   );

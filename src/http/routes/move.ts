@@ -2,7 +2,7 @@ import { Type, type Static } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { jsonBody } from "../body.ts";
-import { describe } from "../describe.ts";
+import { describeRoute } from "../describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";
 import { fields } from "../fields.ts";
 import type { RouteDeps } from "./deps.ts";
@@ -34,19 +34,19 @@ export const move = ({ operations, identity, peerOf }: RouteDeps) =>
     },
     {
       ...jsonBody(Body),
-      ...describe({
+      ...describeRoute({
         id: "moveAway",
         summary: "Move the appliance away from this host",
         description:
           "After this, every change is refused with moved_away. berth move out then writes the " +
           "appliance to a file, and berth move in continues it on another host. Repeating the " +
           "request returns the same move.",
-        needs: ["appliance"],
-        destroys:
+        requiredFields: ["appliance"],
+        destructiveEffect:
           "This host stops serving permanently: the appliance continues only on the host that it is " +
           "moved to.",
         reply: MoveReply,
-        refuses: ["missing_parameters", "wrong_appliance"],
+        refusals: ["missing_parameters", "wrong_appliance"],
       }),
     },
   );

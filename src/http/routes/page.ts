@@ -1,6 +1,6 @@
 import { Elysia } from "elysia";
 import { pageFiles, type PageFile } from "../../platform/page-files.ts";
-import { describe } from "../describe.ts";
+import { describeRoute } from "../describe-route.ts";
 
 /** Nothing from anywhere else, nothing inline, and in nobody's frame. */
 const POLICY = [
@@ -28,12 +28,12 @@ export const page = () =>
     .get(
       "/",
       serve("page.html"),
-      describe({ id: "getPage", summary: "Get the operator page", html: true }),
+      describeRoute({ id: "getPage", summary: "Get the operator page", html: true }),
     )
     .get(
       "/api/v4/docs",
       serve("docs.html"),
-      describe({ id: "getDocs", summary: "Get the API documentation page", html: true }),
+      describeRoute({ id: "getDocs", summary: "Get the API documentation page", html: true }),
     )
     .get("/page.js", serve("page.js"), hidden)
     .get("/page.css", serve("page.css"), hidden)
@@ -57,7 +57,7 @@ function serve(name: PageFile) {
     if (!takesGzip(request.headers.get("accept-encoding") ?? "")) {
       return new Response(text, { headers });
     }
-    return new Response(packed(name, text), {
+    return new Response(gzipFile(name, text), {
       headers: { ...headers, "content-encoding": "gzip" },
     });
   };
@@ -73,7 +73,7 @@ const takesGzip = (accepted: string): boolean =>
 const kept = new Map<PageFile, Uint8Array<ArrayBuffer>>();
 
 /** Once, when first asked: it takes longer than many other answers. */
-function packed(name: PageFile, text: string): Uint8Array<ArrayBuffer> {
+function gzipFile(name: PageFile, text: string): Uint8Array<ArrayBuffer> {
   const known = kept.get(name);
   if (known !== undefined) return known;
   const bytes = Bun.gzipSync(new TextEncoder().encode(text), { level: 9 });

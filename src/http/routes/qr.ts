@@ -2,12 +2,12 @@ import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { codesOf, joinCodes } from "../../operations/qr-codes.ts";
 import { jsonBody } from "../body.ts";
-import { describe } from "../describe.ts";
+import { describeRoute } from "../describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";
 import { fields } from "../fields.ts";
 
-const Text = Type.Object({ text: fields.text }, { title: "QrTextBody" });
-const Frames = Type.Object({ frames: fields.frames }, { title: "QrFramesBody" });
+const QrTextBody = Type.Object({ text: fields.text }, { title: "QrTextBody" });
+const QrFramesBody = Type.Object({ frames: fields.frames }, { title: "QrFramesBody" });
 
 const QrReply = Type.Object(
   {
@@ -34,13 +34,13 @@ export const qr = () =>
         return { frames: unwrap(await codesOf(text)) };
       },
       {
-        ...jsonBody(Text, { large: true }),
-        ...describe({
+        ...jsonBody(QrTextBody, { large: true }),
+        ...describeRoute({
           id: "createQrCodes",
           summary: "Encode a text as QR codes",
-          needs: ["text"],
+          requiredFields: ["text"],
           reply: QrReply,
-          refuses: ["missing_parameters", { code: "too_long", field: "text", bytes: 64 * 1024 }],
+          refusals: ["missing_parameters", { code: "too_long", field: "text", bytes: 64 * 1024 }],
         }),
       },
     )
@@ -60,13 +60,13 @@ export const qr = () =>
         return { text };
       },
       {
-        ...jsonBody(Frames, { large: true }),
-        ...describe({
+        ...jsonBody(QrFramesBody, { large: true }),
+        ...describeRoute({
           id: "joinQrCodes",
           summary: "Join scanned QR codes into a text",
-          needs: ["frames"],
+          requiredFields: ["frames"],
           reply: Type.Object({ text: Type.String() }, { title: "QrText" }),
-          refuses: ["missing_parameters", "invalid_qr_frames"],
+          refusals: ["missing_parameters", "invalid_qr_frames"],
         }),
       },
     );

@@ -1,9 +1,9 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { JSON_TYPE, jsonBody } from "../body.ts";
-import { describe } from "../describe.ts";
+import { describeRoute } from "../describe-route.ts";
 import { unwrap } from "../faults.ts";
-import { fields, identifier, licenseId, nonce } from "../fields.ts";
+import { fields, readIdentifier, readLicenseId, readNonce } from "../fields.ts";
 import type { RouteDeps } from "./deps.ts";
 import { contactFields, contactOf, slotReply, SlotReply } from "./slot-reply.ts";
 
@@ -23,11 +23,11 @@ export const register = ({ operations, peerOf, userOf }: RouteDeps) =>
     async ({ body, request, set }): Promise<string> => {
       const slot = unwrap(
         await operations.register({
-          product: identifier("product", body.product),
+          product: readIdentifier("product", body.product),
           user: userOf(request, body.user),
-          licenseId: licenseId(body.license_id),
+          licenseId: readLicenseId(body.license_id),
           contact: contactOf(body, peerOf(request)),
-          nonce: nonce(request),
+          nonce: readNonce(request),
         }),
       );
       set.headers["content-type"] = JSON_TYPE;
@@ -35,17 +35,17 @@ export const register = ({ operations, peerOf, userOf }: RouteDeps) =>
     },
     {
       ...jsonBody(Body),
-      ...describe({
+      ...describeRoute({
         id: "register",
         summary: "Register a user for a product",
         description:
           "Takes a slot. Registering again is the heartbeat: it keeps the slot and renews its expiry. " +
           "A heartbeat does not fail when all slots are taken, and does not change a borrow. While " +
           "the slot is borrowed, an X-Nonce other than that of its lease is refused.",
-        needs: ["user"],
+        requiredFields: ["user"],
         reply: SlotReply,
-        leased: true,
-        refuses: [
+        hasLease: true,
+        refusals: [
           "hardware_mismatch",
           "clock_suspect",
           "missing_parameters",

@@ -1,13 +1,13 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { jsonBody } from "../body.ts";
-import { describe } from "../describe.ts";
+import { describeRoute } from "../describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";
-import { fields, secret } from "../fields.ts";
+import { fields, readSecret } from "../fields.ts";
 import { readQuery } from "../query.ts";
 import type { RouteDeps } from "./deps.ts";
 
-const Keys = Type.Object(
+const KeysBody = Type.Object(
   { apiKey: fields.apiKey, sharedKey: fields.sharedKey },
   { title: "SetKeysBody", examples: [{ apiKey: "an-api-key", sharedKey: "a-shared-key" }] },
 );
@@ -30,12 +30,12 @@ const page = {
 
 /** By GET because the contract has it; by POST so that secrets need not stand in an address. */
 export const setKeys = ({ credentials, peerOf }: RouteDeps) => {
-  const set = async (keys: Partial<typeof Keys.static>, request: Request) => {
+  const set = async (keys: Partial<typeof KeysBody.static>, request: Request) => {
     const updated = unwrap(
       await credentials.set(
         {
-          apiKey: secret("apiKey", keys.apiKey),
-          sharedKey: secret("sharedKey", keys.sharedKey),
+          apiKey: readSecret("apiKey", keys.apiKey),
+          sharedKey: readSecret("sharedKey", keys.sharedKey),
         },
         peerOf(request),
       ),
@@ -49,13 +49,18 @@ export const setKeys = ({ credentials, peerOf }: RouteDeps) => {
         headers["deprecation"] = "true";
         headers["link"] = '</api/v4/setKeys>; rel="alternate"; title="POST"';
         refuseRepeated(request);
-        return set(readQuery(Keys, request, headers), request);
+        return set(readQuery(KeysBody, request, headers), request);
       },
-      describe({ ...page, id: "setKeys", query: Keys, refuses: [repeated("apiKey")] }),
+      describeRoute({
+        ...page,
+        id: "setKeys",
+        query: KeysBody,
+        refusals: [repeatedParameter("apiKey")],
+      }),
     )
     .post("/api/v4/setKeys", ({ body, request }) => set(body, request), {
-      ...jsonBody(Keys),
-      ...describe({ ...page, id: "setKeysByBody" }),
+      ...jsonBody(KeysBody),
+      ...describeRoute({ ...page, id: "setKeysByBody" }),
     });
 };
 
@@ -64,9 +69,9 @@ function refuseRepeated(request: Request): void {
   const names = [...new URL(request.url).searchParams.keys()].map((name) => name.toLowerCase());
   for (const field of ["apiKey", "sharedKey"]) {
     const times = names.filter((name) => name === field.toLowerCase()).length;
-    if (times > 1) refuse(repeated(field));
+    if (times > 1) refuse(repeatedParameter(field));
   }
 }
 
-const repeated = (field: string) =>
+const repeatedParameter = (field: string) =>
   ({ code: "invalid_parameter", field, expected: "given once" }) as const;

@@ -1,9 +1,9 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { readNotices, type Notices } from "../../platform/notices.ts";
-import { describe } from "../describe.ts";
+import { describeRoute } from "../describe-route.ts";
 import { refuse } from "../faults.ts";
-import { SettingsReply } from "../served.ts";
+import { SettingsReply } from "../running-server.ts";
 import type { RouteDeps } from "./deps.ts";
 
 const Notice = Type.Object(
@@ -24,22 +24,22 @@ const NoticesReply = Type.Object(
 export type NoticesReply = typeof NoticesReply.static;
 
 /** What this server was told, and what it is made of. */
-export const settings = ({ served }: RouteDeps) =>
+export const settings = ({ runningServer: served }: RouteDeps) =>
   new Elysia({ name: "settings", prefix: "/api/admin/v1" })
     .get(
       "/settings",
       (): SettingsReply => served?.settings() ?? refuse({ code: "server_not_running" }),
-      describe({
+      describeRoute({
         id: "getSettings",
         summary: "Get the effective settings and their sources",
         reply: SettingsReply,
-        refuses: ["server_not_running"],
+        refusals: ["server_not_running"],
       }),
     )
     .get(
       "/notices",
       (): Notices => readNotices(),
-      describe({
+      describeRoute({
         id: "getNotices",
         summary: "Get third-party notices and licenses",
         reply: NoticesReply,

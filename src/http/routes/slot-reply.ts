@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import type { Contact } from "../../domain/registration.ts";
 import type { SlotAnswer } from "../../operations/answers.ts";
-import { fields, freeText, text } from "../fields.ts";
+import { fields, readFreeText, readText } from "../fields.ts";
 import { licenseJson } from "../license-json.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { rfc3339OrNull } from "../timestamps.ts";
@@ -73,8 +73,8 @@ export function slotReply(slot: SlotAnswer, more: object = {}): string {
 type ContactBody = { readonly [K in keyof typeof contactFields]?: string };
 
 export const contactOf = (body: ContactBody, peer: string): Contact => ({
-  hostname: text("os_hostname", body.os_hostname),
-  ip: text("ip_local", body.ip_local),
-  info: freeText("user_info", body.user_info),
+  hostname: readText("os_hostname", body.os_hostname),
+  ip: readText("ip_local", body.ip_local),
+  info: readFreeText("user_info", body.user_info),
   peer,
 });

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { describe } from "../describe.ts";
-import { stillAdmits } from "../gate.ts";
+import { describeRoute } from "../describe-route.ts";
+import { isStillAdmitted } from "../gate.ts";
 import { statusReply, StatusReply } from "../status.ts";
 import type { RouteDeps } from "./deps.ts";
 
@@ -12,11 +12,12 @@ export const stream = ({ streams, gate, ...services }: RouteDeps) => {
   return new Elysia({ name: "stream" }).get(
     PATH,
     async ({ request }) => {
-      const isWelcome = (): boolean => !request.signal.aborted && stillAdmits(gate, request, PATH);
-      const lines = streams.open({ gate, isWelcome, status }, await status());
+      const isWelcome = (): boolean =>
+        !request.signal.aborted && isStillAdmitted(gate, request, PATH);
+      const lines = streams.open({ gate, isStillAdmitted: isWelcome, status }, await status());
       return new Response(lines, { headers: { "content-type": "application/x-ndjson" } });
     },
-    describe({
+    describeRoute({
       id: "streamStatus",
       summary: "Stream server status",
       description:
@@ -24,8 +25,8 @@ export const stream = ({ streams, gate, ...services }: RouteDeps) => {
         "those by heartbeats are not sent. An empty line at least every five seconds shows that " +
         "the connection works. The stream ends when its credential ends or when the server " +
         "stops; open it again to continue.",
-      lines: Type.Object({ status: StatusReply }, { title: "StatusLine" }),
-      refuses: [{ code: "too_many_requests", busy: "streams" }],
+      streamLine: Type.Object({ status: StatusReply }, { title: "StatusLine" }),
+      refusals: [{ code: "too_many_requests", busy: "streams" }],
     }),
   );
 };

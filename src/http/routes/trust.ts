@@ -4,9 +4,9 @@ import { instant, SECOND } from "../../domain/time.ts";
 import type { VendorView } from "../../operations/licensing.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { jsonBody, uploadBody } from "../body.ts";
-import { describe } from "../describe.ts";
+import { describeRoute } from "../describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";
-import { boolean, fields, identifier, licenseId } from "../fields.ts";
+import { readBoolean, fields, readIdentifier, readLicenseId } from "../fields.ts";
 import type { RouteDeps } from "./deps.ts";
 
 const RetiredKey = Type.Object(
@@ -35,8 +35,8 @@ const VendorReply = Type.Object(
 
 export type VendorReply = typeof VendorReply.static;
 
-const Named = Type.Object({ vendor: fields.vendor }, { title: "VendorBody" });
-const Remove = Type.Object(
+const VendorBody = Type.Object({ vendor: fields.vendor }, { title: "VendorBody" });
+const RemoveLicenseBody = Type.Object(
   { license_id: fields.license_id, with_borrows: fields.with_borrows },
   { title: "RemoveLicenseBody" },
 );
@@ -47,7 +47,7 @@ export const trust = ({ licensing, peerOf }: RouteDeps) =>
     .get(
       "/trust",
       async () => unwrap(await licensing.vendors()).map(vendorReply),
-      describe({
+      describeRoute({
         id: "listVendors",
         summary: "List trusted vendors",
         reply: Type.Array(VendorReply),
@@ -55,33 +55,33 @@ export const trust = ({ licensing, peerOf }: RouteDeps) =>
     )
     .post(
       "/trust/show",
-      async ({ body }) => vendorReply(unwrap(await licensing.showTrust(documentIn(body)))),
+      async ({ body }) => vendorReply(unwrap(await licensing.showTrust(readDocument(body)))),
       {
         ...uploadBody(),
-        ...describe({
+        ...describeRoute({
           upload: true,
           id: "inspectVendor",
           summary: "Inspect a trust document",
           description: "Changes nothing: a person compares the fingerprint first.",
-          needs: ["license"],
+          requiredFields: ["license"],
           reply: VendorReply,
-          refuses: ["missing_parameters", "invalid_license_file", "trust_locked"],
+          refusals: ["missing_parameters", "invalid_license_file", "trust_locked"],
         }),
       },
     )
     .post(
       "/trust/add",
       async ({ body, request }) =>
-        vendorReply(unwrap(await licensing.trust(documentIn(body), peerOf(request)))),
+        vendorReply(unwrap(await licensing.trust(readDocument(body), peerOf(request)))),
       {
         ...uploadBody(),
-        ...describe({
+        ...describeRoute({
           upload: true,
           id: "trustVendor",
           summary: "Trust a vendor",
-          needs: ["license"],
+          requiredFields: ["license"],
           reply: VendorReply,
-          refuses: [
+          refusals: [
             "missing_parameters",
             "invalid_license_file",
             "untrusted_vendor",
@@ -93,45 +93,45 @@ export const trust = ({ licensing, peerOf }: RouteDeps) =>
     .post(
       "/trust/remove",
       async ({ body, request }) => {
-        const vendor = identifier("vendor", body.vendor);
+        const vendor = readIdentifier("vendor", body.vendor);
         if (vendor === null) return refuse({ code: "missing_parameters", fields: ["vendor"] });
         return unwrap(await licensing.distrust(vendor, peerOf(request)));
       },
       {
-        ...jsonBody(Named),
-        ...describe({
+        ...jsonBody(VendorBody),
+        ...describeRoute({
           id: "distrustVendor",
           summary: "Stop trusting a vendor",
-          needs: ["vendor"],
-          destroys: "Licenses of this vendor are refused from now on.",
+          requiredFields: ["vendor"],
+          destructiveEffect: "Licenses of this vendor are refused from now on.",
           reply: Type.Object({ vendor: Type.String() }, { title: "VendorId" }),
-          refuses: ["missing_parameters", "unknown_vendor", "vendor_in_use"],
+          refusals: ["missing_parameters", "unknown_vendor", "vendor_in_use"],
         }),
       },
     )
     .post(
       "/licenses/remove",
       async ({ body, request }) => {
-        const id = licenseId(body.license_id);
+        const id = readLicenseId(body.license_id);
         if (id === null) return refuse({ code: "missing_parameters", fields: ["license_id"] });
-        const borrows = boolean("with_borrows", body.with_borrows) ?? false;
+        const borrows = readBoolean("with_borrows", body.with_borrows) ?? false;
         return { receipt: unwrap(await licensing.remove(id, borrows, peerOf(request))) };
       },
       {
-        ...jsonBody(Remove),
-        ...describe({
+        ...jsonBody(RemoveLicenseBody),
+        ...describeRoute({
           id: "removeLicense",
           summary: "Return a license to its vendor",
-          needs: ["license_id"],
-          destroys:
+          requiredFields: ["license_id"],
+          destructiveEffect:
             "The license and its slots are removed permanently; only the vendor can issue it again.",
           reply: Type.Object({ receipt: Type.String() }, { title: "Receipt" }),
-          refuses: ["missing_parameters", "license_not_found", "slots_borrowed"],
+          refusals: ["missing_parameters", "license_not_found", "slots_borrowed"],
         }),
       },
     );
 
-function documentIn({ license }: { readonly license?: string }): string {
+function readDocument({ license }: { readonly license?: string }): string {
   return license === undefined || license.trim() === ""
     ? refuse({ code: "missing_parameters", fields: ["license"] })
     : license;

@@ -1,9 +1,9 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { jsonBody } from "../body.ts";
-import { describe } from "../describe.ts";
+import { describeRoute } from "../describe-route.ts";
 import { unwrap } from "../faults.ts";
-import { fields, identifier } from "../fields.ts";
+import { fields, readIdentifier } from "../fields.ts";
 import { readQuery } from "../query.ts";
 import type { RouteDeps } from "./deps.ts";
 
@@ -17,14 +17,14 @@ const page = {
   description:
     "Of one product, or of all products. Borrowed slots stay if the license does not allow an " +
     "early return.",
-  refuses: ["unknown_product"] as const,
-  destroys: "All users lose their slots immediately, and other users can take them.",
+  refusals: ["unknown_product"] as const,
+  destructiveEffect: "All users lose their slots immediately, and other users can take them.",
 };
 
 /** Two ways to say the same; clients use either. */
 export const unregisterAll = ({ operations, peerOf }: RouteDeps) => {
   const release = async (product: string | undefined, request: Request): Promise<Response> => {
-    const asked = { product: identifier("product", product), peer: peerOf(request) };
+    const asked = { product: readIdentifier("product", product), peer: peerOf(request) };
     unwrap(await operations.unregisterAll(asked));
     return new Response(null);
   };
@@ -32,10 +32,10 @@ export const unregisterAll = ({ operations, peerOf }: RouteDeps) => {
     .get(
       "/api/v4/unregister/all",
       ({ request, set }) => release(readQuery(Body, request, set.headers).product, request),
-      describe({ ...page, id: "unregisterAllByQuery", query: Body }),
+      describeRoute({ ...page, id: "unregisterAllByQuery", query: Body }),
     )
     .post("/api/v4/unregister/all", ({ body, request }) => release(body.product, request), {
       ...jsonBody(Body, { emptyAllowed: true }),
-      ...describe({ ...page, id: "unregisterAll" }),
+      ...describeRoute({ ...page, id: "unregisterAll" }),
     });
 };

@@ -1,9 +1,9 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { jsonBody } from "../body.ts";
-import { describe } from "../describe.ts";
+import { describeRoute } from "../describe-route.ts";
 import { unwrap } from "../faults.ts";
-import { fields, identifier, licenseId } from "../fields.ts";
+import { fields, readIdentifier, readLicenseId } from "../fields.ts";
 import type { RouteDeps } from "./deps.ts";
 
 export const UnregisterBody = Type.Object(
@@ -17,9 +17,9 @@ export const unregister = ({ operations, peerOf, userOf }: RouteDeps) =>
     async ({ body, request }) => {
       unwrap(
         await operations.unregister({
-          product: identifier("product", body.product),
+          product: readIdentifier("product", body.product),
           user: userOf(request, body.user),
-          licenseId: licenseId(body.license_id),
+          licenseId: readLicenseId(body.license_id),
           by: "user",
           peer: peerOf(request),
         }),
@@ -28,13 +28,13 @@ export const unregister = ({ operations, peerOf, userOf }: RouteDeps) =>
     },
     {
       ...jsonBody(UnregisterBody),
-      ...describe({
+      ...describeRoute({
         id: "unregister",
         summary: "Release a slot",
         description: "Also returns a borrowed slot early, if the license allows it.",
-        needs: ["user"],
+        requiredFields: ["user"],
         text: "user_unregistered",
-        refuses: [
+        refusals: [
           "missing_parameters",
           "unknown_product",
           "license_not_found",

@@ -1,11 +1,11 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { MINUTE } from "../../domain/time.ts";
-import { isSpan, SPANS, type Span } from "../../domain/usage.ts";
+import { isUsageRange, USAGE_RANGES, type UsageRange } from "../../domain/usage.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
-import { describe } from "../describe.ts";
+import { describeRoute } from "../describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";
-import { boolean, fields } from "../fields.ts";
+import { readBoolean, fields } from "../fields.ts";
 import { readQuery } from "../query.ts";
 import type { RouteDeps } from "./deps.ts";
 
@@ -51,7 +51,7 @@ export const usage = ({ operations }: RouteDeps) =>
     async ({ request, set }): Promise<UsageReply> => {
       const asked = readQuery(Query, request, set.headers);
       const range = rangeOf(asked.range);
-      const wait = boolean("wait", asked.wait) ?? false;
+      const wait = readBoolean("wait", asked.wait) ?? false;
       const { from, to, complete, licenses, refusals } = unwrap(
         await operations.usage(range, wait),
       );
@@ -59,7 +59,7 @@ export const usage = ({ operations }: RouteDeps) =>
         range,
         from: rfc3339(from),
         to: rfc3339(to),
-        step_minutes: SPANS[range].step / MINUTE,
+        step_minutes: USAGE_RANGES[range].step / MINUTE,
         complete,
         licenses: licenses.map(({ id, product, slots, inUse }) => ({
           license_id: id,
@@ -74,7 +74,7 @@ export const usage = ({ operations }: RouteDeps) =>
         })),
       };
     },
-    describe({
+    describeRoute({
       id: "getUsage",
       summary: "Get usage and refusals",
       description:
@@ -83,13 +83,13 @@ export const usage = ({ operations }: RouteDeps) =>
         "immediate, and contains all of the audit log when complete is true.",
       query: Query,
       reply: UsageReply,
-      refuses: [NOT_A_RANGE, { code: "invalid_boolean", field: "wait" }],
+      refusals: [NOT_A_RANGE, { code: "invalid_boolean", field: "wait" }],
     }),
   );
 
-function rangeOf(asked: string | undefined): Span {
+function rangeOf(asked: string | undefined): UsageRange {
   if (asked === undefined || asked === "") return "day";
-  if (isSpan(asked)) return asked;
+  if (isUsageRange(asked)) return asked;
   return refuse(NOT_A_RANGE);
 }
 

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { peerText } from "../../domain/telling.ts";
-import type { EntryReply } from "../../http/record-entry.ts";
+import { formatPeer } from "../../domain/event-summary.ts";
+import type { AuditEntryReply } from "../../http/audit-entry.ts";
 import { admin, done, sentenceOf } from "../api.ts";
 import { date, when } from "../format.ts";
 import { Button } from "../parts/button.tsx";
@@ -10,7 +10,7 @@ import { sentenceFor } from "../record/sentence.ts";
 import { licenses as say } from "../texts/licenses.ts";
 
 interface Read {
-  readonly events: readonly EntryReply[];
+  readonly events: readonly AuditEntryReply[];
   /** Where to go on; null: everything was looked at. */
   readonly next: string | null;
   readonly scanned_until: string | null;
@@ -50,7 +50,7 @@ export function History({ id, serial }: { id: number; serial: number }) {
   );
 }
 
-function Events({ events }: { events: readonly EntryReply[] }) {
+function Events({ events }: { events: readonly AuditEntryReply[] }) {
   if (events.length === 0) return <p class="quiet">{say.historyNone}</p>;
   return (
     <ul class="history">
@@ -58,7 +58,7 @@ function Events({ events }: { events: readonly EntryReply[] }) {
         <li key={`${entry.seq}-${entry.event_index}`}>
           <span class="quiet">
             {when(entry.at)}
-            {entry.peer !== null && `, ${say.by(peerText(entry.peer))}`}
+            {entry.peer !== null && `, ${say.by(formatPeer(entry.peer))}`}
           </span>
           <span>{sentenceFor(entry)}</span>
         </li>

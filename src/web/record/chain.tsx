@@ -1,4 +1,4 @@
-import type { VerifyReply } from "../../http/served.ts";
+import type { VerifyReply } from "../../http/running-server.ts";
 import { number, when } from "../format.ts";
 import { Button } from "../parts/button.tsx";
 import { Notice } from "../parts/notice.tsx";

@@ -1,10 +1,10 @@
-import type { EntryReply } from "../../http/record-entry.ts";
+import type { AuditEntryReply } from "../../http/audit-entry.ts";
 
 export interface Day {
   readonly day: string;
   /** The line it begins with, which tells it from another day of the same name. */
   readonly from: string;
-  readonly events: readonly EntryReply[];
+  readonly events: readonly AuditEntryReply[];
 }
 
 const long = new Intl.DateTimeFormat(undefined, { dateStyle: "full" });
@@ -13,8 +13,8 @@ const long = new Intl.DateTimeFormat(undefined, { dateStyle: "full" });
  * Runs of events of one day, in the order they have: a slot's end is told after it came, so a day
  * may turn up twice.
  */
-export function byDay(events: readonly EntryReply[]): Day[] {
-  const days: { day: string; from: string; events: EntryReply[] }[] = [];
+export function byDay(events: readonly AuditEntryReply[]): Day[] {
+  const days: { day: string; from: string; events: AuditEntryReply[] }[] = [];
   for (const entry of events) {
     const day = long.format(new Date(entry.at));
     const last = days.at(-1);

@@ -1,5 +1,5 @@
-import { peerText } from "../../domain/telling.ts";
-import type { EntryReply } from "../../http/record-entry.ts";
+import { formatPeer } from "../../domain/event-summary.ts";
+import type { AuditEntryReply } from "../../http/audit-entry.ts";
 import { number, when } from "../format.ts";
 import { Facts } from "../parts/facts.tsx";
 import { linkTo } from "../router.ts";
@@ -9,7 +9,7 @@ import { kindOf } from "./kinds.ts";
 import { sentenceFor } from "./sentence.ts";
 
 /** Events under the days they happened on. */
-export const Entries = ({ events }: { events: readonly EntryReply[] }) => (
+export const Entries = ({ events }: { events: readonly AuditEntryReply[] }) => (
   <>
     {byDay(events).map(({ day, from, events }) => (
       <section key={from} class="day">
@@ -26,7 +26,7 @@ export const Entries = ({ events }: { events: readonly EntryReply[] }) => (
 
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 
-function One({ entry }: { entry: EntryReply }) {
+function One({ entry }: { entry: AuditEntryReply }) {
   const { at, type, seq } = entry;
   const kind = kindOf(type);
   return (
@@ -49,26 +49,26 @@ function One({ entry }: { entry: EntryReply }) {
 }
 
 /** A thousand refusals are one line; who was among the last of them. */
-function LastRefused({ entry: { type, detail } }: { entry: EntryReply }) {
+function LastRefused({ entry: { type, detail } }: { entry: AuditEntryReply }) {
   if (type !== "RefusalsCounted") return null;
   const { users } = detail as { readonly users: readonly string[] };
   return users.length > 0 ? <p class="quiet">{record.lastUsers(users.join(", "))}</p> : null;
 }
 
-function Who({ entry: { user, product, license_id, peer } }: { entry: EntryReply }) {
+function Who({ entry: { user, product, license_id, peer } }: { entry: AuditEntryReply }) {
   if (user === null && product === null && peer === null) return null;
   return (
     <p class="who">
       {user !== null && <a href={linkTo("audit", `user=${user}`)}>{user}</a>}
       {product !== null && <a href={linkTo("audit", `product=${product}`)}>{product}</a>}
       {license_id !== null && <span>{record.license(String(license_id))}</span>}
-      {peer !== null && <span>{record.by(peerText(peer))}</span>}
+      {peer !== null && <span>{record.by(formatPeer(peer))}</span>}
     </p>
   );
 }
 
 /** Everything else the event holds, by the names the API has for it. */
-const factsOf = ({ type, at, detail }: EntryReply): [string, string][] => [
+const factsOf = ({ type, at, detail }: AuditEntryReply): [string, string][] => [
   ["type", type],
   ["at", at],
   ...Object.entries(detail)

@@ -1,8 +1,8 @@
 import { signal } from "@preact/signals";
-import type { EntryReply } from "../../http/record-entry.ts";
-import type { RecordReply } from "../../http/routes/record.ts";
+import type { AuditEntryReply } from "../../http/audit-entry.ts";
+import type { AuditPageReply } from "../../http/routes/audit-log.ts";
 
-type Ask = (query: Record<string, string>) => Promise<RecordReply>;
+type Ask = (query: Record<string, string>) => Promise<AuditPageReply>;
 
 const PAGE = 50;
 
@@ -12,9 +12,9 @@ const PATIENCE = 5;
 /** The record as it is being read: newest first, growing at both ends. */
 export class Reading {
   /** Null: nothing has come yet. */
-  readonly events = signal<readonly EntryReply[] | null>(null);
+  readonly events = signal<readonly AuditEntryReply[] | null>(null);
   /** Newer than what is shown, and kept back until it can be shown without moving anything. */
-  readonly waiting = signal<readonly EntryReply[]>([]);
+  readonly waiting = signal<readonly AuditEntryReply[]>([]);
   /** Where to go on; null: the beginning of the record has been reached. */
   readonly next = signal<string | null>(null);
   /** How far back was looked. */
@@ -23,7 +23,7 @@ export class Reading {
   readonly #ask: Ask;
   readonly #query: Record<string, string>;
   /** The newest page, when more came at once than fits before what is shown. */
-  #restart: RecordReply | null = null;
+  #restart: AuditPageReply | null = null;
 
   constructor(ask: Ask, query: Record<string, string>) {
     this.#ask = ask;
@@ -71,7 +71,7 @@ export class Reading {
     this.reached.value = scanned_until;
   }
 
-  #append({ events, next, scanned_until }: RecordReply): void {
+  #append({ events, next, scanned_until }: AuditPageReply): void {
     this.events.value = [...(this.events.value ?? []), ...events];
     this.next.value = next;
     this.reached.value = scanned_until;

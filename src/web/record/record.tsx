@@ -1,6 +1,6 @@
 import { effect } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import type { RecordReply } from "../../http/routes/record.ts";
+import type { AuditPageReply } from "../../http/routes/audit-log.ts";
 import { admin, done } from "../api.ts";
 import { when } from "../format.ts";
 import { status } from "../live.ts";
@@ -32,7 +32,7 @@ export function RecordView() {
   );
 }
 
-const askRecord = (query: Record<string, string>): Promise<RecordReply> =>
+const askRecord = (query: Record<string, string>): Promise<AuditPageReply> =>
   done(admin.audit.get({ query }));
 
 function List({ filter }: { filter: Filter }) {

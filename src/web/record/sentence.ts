@@ -1,9 +1,9 @@
-import type { EntryReply } from "../../http/record-entry.ts";
+import type { AuditEntryReply } from "../../http/audit-entry.ts";
 import { when } from "../format.ts";
 import { reasonOf } from "../texts/refusals.ts";
 
 /** An event as the reader writes sentences, times and reasons; the record has UTC and codes. */
-export function sentenceFor({ type, summary, detail }: EntryReply): string {
+export function sentenceFor({ type, summary, detail }: AuditEntryReply): string {
   const { code } = detail as { readonly code?: string };
   const local =
     type === "RefusalsCounted" && code !== undefined

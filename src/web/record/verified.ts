@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import type { VerifyReply } from "../../http/served.ts";
+import type { VerifyReply } from "../../http/running-server.ts";
 import { admin, done } from "../api.ts";
 
 interface Checked {

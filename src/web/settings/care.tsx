@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import type { DoctorReply } from "../../http/served.ts";
+import type { DoctorReply } from "../../http/running-server.ts";
 import { admin, call, done } from "../api.ts";
 import { Button } from "../parts/button.tsx";
 import { Command } from "../parts/command.tsx";

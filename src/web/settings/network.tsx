@@ -1,4 +1,4 @@
-import type { SettingsReply } from "../../http/served.ts";
+import type { SettingsReply } from "../../http/running-server.ts";
 import type { StatusReply } from "../../http/status.ts";
 import { admin, done } from "../api.ts";
 import { date } from "../format.ts";

@@ -1,0 +1,19 @@
+import { DAY, HOUR, MINUTE, type Instant } from "./time.ts";
+
+/** Time enough to have a license, a certificate or a token renewed. */
+const WARNING_PERIOD = 30 * DAY;
+
+/** From when on an operator should hear of an end. */
+export const isEndingSoon = (end: Instant, now: Instant): boolean => end - now < WARNING_PERIOD;
+
+/** When something ends: days are those of UTC, and of the last two the time matters. */
+export function describeEnd(end: Instant, now: Instant): string {
+  if (end <= now) return "has ended";
+  const days = Math.floor(end / DAY) - Math.floor(now / DAY);
+  const minutes = Math.floor((end % DAY) / MINUTE);
+  const time = `${twoDigits(Math.floor((minutes * MINUTE) / HOUR))}:${twoDigits(minutes % 60)} UTC`;
+  if (days === 0) return `ends today at ${time}`;
+  return days === 1 ? `ends tomorrow at ${time}` : `ends in ${days} days`;
+}
+
+const twoDigits = (value: number): string => String(value).padStart(2, "0");

@@ -1,0 +1,93 @@
+import { Type, type Static } from "@sinclair/typebox";
+import { isKnownEvent, formatPeer, summarize } from "../domain/event-summary.ts";
+import type { Instant } from "../domain/time.ts";
+import type { Entry } from "../operations/record-reading.ts";
+import { rfc3339 } from "../platform/rfc3339.ts";
+import { auditDetailOf, type AuditDetail } from "./audit-detail.ts";
+
+const text = Type.Union([Type.String(), Type.Null()]);
+
+export const AuditEntryReply = Type.Object(
+  {
+    seq: Type.Integer({
+      description: "Line number in the audit log; the events of one request share a line.",
+    }),
+    event_index: Type.Integer({ description: "Index of the event within its line, from 0." }),
+    at: Type.String({ format: "date-time", description: "Time of the event." }),
+    type: Type.String(),
+    product: text,
+    license_id: Type.Union([Type.Integer(), Type.Null()]),
+    user: text,
+    peer: Type.Union([Type.String(), Type.Null()], {
+      description:
+        "Address of the request, preceded by the administrator's name; socket: a command on the " +
+        "server itself.",
+    }),
+    summary: Type.String({ description: "Summary of the event in words." }),
+    detail: Type.Unsafe<AuditDetail>(Type.Record(Type.String(), Type.Unknown())),
+  },
+  { title: "AuditEvent" },
+);
+
+export type AuditEntryReply = Static<typeof AuditEntryReply>;
+
+export function auditEntryReply({ seq, part, event, product }: Entry): AuditEntryReply {
+  const told = {
+    seq,
+    event_index: part,
+    at: rfc3339(event.at),
+    type: event.type,
+    ...summarize(event),
+  };
+  if (!isKnownEvent(event)) {
+    return { ...told, product: null, license_id: null, user: null, peer: null, detail: {} };
+  }
+  return {
+    ...told,
+    product,
+    license_id: "license" in event ? event.license : null,
+    user: "user" in event ? event.user : null,
+    peer: "peer" in event ? event.peer : "contact" in event ? (event.contact?.peer ?? null) : null,
+    detail: auditDetailOf(event),
+  };
+}
+
+/** What to look for; null: any. */
+export interface AuditFilter {
+  readonly types: ReadonlySet<string> | null;
+  readonly user: string | null;
+  readonly product: string | null;
+  readonly licenseId: number | null;
+  readonly since: Instant | null;
+  readonly until: Instant | null;
+  readonly text: string | null;
+}
+
+/** The cheap questions first: most lines of a long record answer one of them. */
+export function matchesFilter(filter: AuditFilter, entry: Entry): boolean {
+  const { types, user, product, licenseId, since, until } = filter;
+  const { event } = entry;
+  return (
+    (types === null || types.has(event.type)) &&
+    (since === null || event.at >= since) &&
+    (until === null || event.at <= until) &&
+    (product === null || entry.product === product) &&
+    (licenseId === null || ("license" in event && event.license === licenseId)) &&
+    (user === null || concernsUser(user, entry))
+  );
+}
+
+/** Those who were refused are named in the count of it. */
+const concernsUser = (user: string, { event }: Entry): boolean =>
+  "user" in event
+    ? event.user === user
+    : event.type === "RefusalsCounted" && event.users.includes(user);
+
+/** Whether a text stands in any field that is shown, in whatever case. */
+export function containsText({ detail, ...entry }: AuditEntryReply, text: string): boolean {
+  const sought = text.toLowerCase();
+  const from = entry.peer === null ? null : formatPeer(entry.peer);
+  return [...Object.values(entry), from, ...Object.values(detail).flat()].some(
+    (value) => value !== null && String(value).toLowerCase().includes(sought),
+  );
+}

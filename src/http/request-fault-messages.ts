@@ -1,0 +1,123 @@
+import type { AccessFault } from "../operations/access.ts";
+import {
+  type FaultMessages,
+  formatList,
+  formatWrongTypes,
+  TOO_MANY_REQUESTS_MESSAGES,
+} from "./fault-message-parts.ts";
+import type { RequestFault } from "./faults.ts";
+
+/** The messages of faults that are found before a rule of the domain decides. */
+export const REQUEST_FAULT_MESSAGES: Pick<
+  FaultMessages,
+  RequestFault["code"] | AccessFault["code"]
+> = {
+  invalid_json: {
+    status: 400,
+    message: ({ isEmpty }) =>
+      isEmpty === true
+        ? "the body is empty: send a JSON object, at least {}"
+        : "the body is not valid JSON in UTF-8",
+  },
+  body_not_object: { status: 400, message: () => "the body must be a JSON object" },
+  unsupported_media_type: {
+    status: 415,
+    message: ({ takesFiles }) =>
+      takesFiles === true
+        ? "send the document as multipart/form-data, as text/plain or as application/json, not compressed"
+        : "send the body as application/json in UTF-8, not compressed",
+  },
+  too_large: {
+    status: 413,
+    message: ({ bytes }) => `the body may have at most ${bytes} bytes`,
+  },
+  too_complex: {
+    status: 400,
+    message: () => "the body may have at most 8 levels and 64 keys",
+  },
+  invalid_type: { status: 400, message: formatWrongTypes },
+  invalid_number: {
+    status: 400,
+    message: ({ field, limit: most }) =>
+      `${field} must be a whole number in plain digits, up to ${most}`,
+  },
+  invalid_boolean: { status: 400, message: ({ field }) => `${field} must be true or false` },
+  invalid_timestamp: {
+    status: 400,
+    message: ({ field }) => `${field} must be an RFC 3339 time such as 2026-03-01T12:00:00Z`,
+  },
+  invalid_characters: {
+    status: 400,
+    message: ({ field }) => `${field} holds control, invisible or direction-changing characters`,
+  },
+  invalid_parameter: {
+    status: 400,
+    message: ({ field, expected }) => `${field} must be ${expected}`,
+  },
+  too_long: {
+    status: 400,
+    message: ({ field, bytes }) => `${field} may have at most ${bytes} bytes`,
+  },
+  not_found: { status: 404, message: () => "no route has this path" },
+  method_not_allowed: {
+    status: 405,
+    message: ({ allow }) => `this path accepts ${formatList(allow)} only`,
+  },
+  wrong_host: {
+    status: 421,
+    message: () => "use the server's address, localhost or the server's own name as the host",
+  },
+  cross_site: {
+    status: 403,
+    message: () => "requests from pages of other sites are not accepted",
+  },
+  forbidden: {
+    status: 403,
+    message: ({ reason }) =>
+      ({
+        network: "this network may not call the server",
+        role: "this operation needs an administrator",
+        user: "a user may act only for itself; an administrator may act for any user",
+      })[reason],
+  },
+  unauthorized: {
+    status: 401,
+    message: ({ plane, isMissing }) =>
+      plane === "client"
+        ? "log in at /auth and send the token as Authorization: Bearer"
+        : plane === "admin"
+          ? "administration needs a credential: berth admin token, sent as Authorization: Bearer"
+          : isMissing === true
+            ? "HTTP Basic credentials are missing or cannot be read: send the name and the password"
+            : "the name or the password is wrong",
+  },
+  tls_required: {
+    status: 403,
+    message: () => "credentials from other machines are accepted over TLS only",
+  },
+  wrong_appliance: {
+    status: 400,
+    message: () => "the id is of another appliance; berth status shows the id of this one",
+  },
+  unknown_name: { status: 400, message: () => "no token or user has this name" },
+  name_taken: { status: 400, message: () => "this name is already in use" },
+  last_credential: {
+    status: 400,
+    message: () => "this is the last administrator credential; create another one first",
+  },
+  too_many_requests: {
+    status: 429,
+    message: (fault) =>
+      "busy" in fault
+        ? TOO_MANY_REQUESTS_MESSAGES[fault.busy]
+        : "too many failed attempts; wait a minute",
+  },
+  server_not_running: {
+    status: 409,
+    message: () => "only a running server does this; without a server, use the command line",
+  },
+  internal_error: {
+    status: 500,
+    message: () => "internal error: this is a bug in berth; the server log has the cause",
+  },
+};

@@ -1,0 +1,93 @@
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import { jsonBody } from "../body.ts";
+import { describeRoute } from "../describe-route.ts";
+import { refuse, unwrap } from "../faults.ts";
+import {
+  DoctorReply,
+  VerifyReply,
+  type Download,
+  type MaintenanceJob,
+  type RunningServer,
+} from "../running-server.ts";
+import type { RouteDeps } from "./deps.ts";
+
+const EmptyBody = Type.Object({});
+const TAR = "application/x-tar";
+const BUSY = { code: "too_many_requests", busy: "requests" } as const;
+const REFUSES = ["server_not_running", "maintenance_failed", BUSY] as const;
+
+/** What takes a walk through everything that is kept; a process beside the server takes it. */
+export const maintenance = ({ runningServer: served, keepOpen }: RouteDeps) => {
+  const run = async <T>(
+    request: Request,
+    named: (by: RunningServer) => MaintenanceJob<T>,
+  ): Promise<T> => {
+    if (served === null) return refuse({ code: "server_not_running" });
+    const release = keepOpen(request);
+    try {
+      return unwrap(await named(served)(request.signal));
+    } finally {
+      release();
+    }
+  };
+  return new Elysia({ name: "errands", prefix: "/api/admin/v1" })
+    .get(
+      "/doctor",
+      ({ request }) => run(request, ({ doctor }) => doctor),
+      describeRoute({
+        id: "runDoctor",
+        summary: "Run the health checks of berth doctor",
+        reply: DoctorReply,
+        refusals: REFUSES,
+      }),
+    )
+    .get(
+      "/verify",
+      ({ request }) => run(request, ({ verify }) => verify),
+      describeRoute({
+        id: "verifyData",
+        summary: "Verify the data folder",
+        reply: VerifyReply,
+        refusals: REFUSES,
+      }),
+    )
+    .post(
+      "/backup",
+      async ({ request }) => downloadResponse(await run(request, ({ backup }) => backup)),
+      {
+        ...jsonBody(EmptyBody, { emptyAllowed: true }),
+        ...describeRoute({
+          id: "createBackup",
+          summary: "Create and download a verified backup",
+          description: "The backup contains the appliance's key: store it safely.",
+          fileType: TAR,
+          refusals: [...REFUSES, "storage_full"],
+        }),
+      },
+    )
+    .post(
+      "/support-bundle",
+      async ({ request }) =>
+        downloadResponse(await run(request, ({ supportBundle }) => supportBundle)),
+      {
+        ...jsonBody(EmptyBody, { emptyAllowed: true }),
+        ...describeRoute({
+          id: "createSupportBundle",
+          summary: "Create and download a support bundle without names, addresses and secrets",
+          fileType: TAR,
+          refusals: [...REFUSES, "storage_full"],
+        }),
+      },
+    );
+};
+
+/** The runtime opens the file as soon as it has the answer, and tells nobody when. */
+const OPENED = 1_000;
+
+function downloadResponse({ path, name, remove }: Download): Response {
+  setTimeout(remove, OPENED);
+  return new Response(Bun.file(path), {
+    headers: { "content-type": TAR, "content-disposition": `attachment; filename="${name}"` },
+  });
+}

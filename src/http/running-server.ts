@@ -1,0 +1,114 @@
+import { Type, type Static } from "@sinclair/typebox";
+import type { Result } from "../domain/result.ts";
+import type { StorageFault } from "../operations/operations.ts";
+
+const text = Type.String();
+const count = Type.Integer();
+
+export const SettingsReply = Type.Object(
+  {
+    settings: Type.Array(
+      Type.Object({
+        name: text,
+        value: Type.Union([text, Type.Boolean(), Type.Array(text)]),
+        source: Type.String({ description: "A flag, a variable, a file, or default." }),
+      }),
+    ),
+    networks: Type.Object(
+      { client: Type.Array(text), admin: Type.Array(text) },
+      { description: "Networks in effect now; those of the machine's own interfaces may change." },
+    ),
+    listeners: Type.Array(Type.Object({ address: text, tls: Type.Boolean() })),
+  },
+  { title: "Settings" },
+);
+
+export const DoctorReply = Type.Object(
+  {
+    worst_level: text,
+    findings: Type.Array(Type.Object({ check: text, level: text, finding: text, remedy: text })),
+  },
+  { title: "Doctor" },
+);
+
+/** Lines of the audit log that were declared as gone. */
+export const DeclaredGap = Type.Object(
+  {
+    reason: text,
+    from_line: count,
+    to_line: count,
+    declared_at: Type.String({ format: "date-time" }),
+  },
+  { title: "DeclaredGap" },
+);
+
+const IntactData = Type.Object(
+  {
+    intact: Type.Literal(true),
+    path: text,
+    kind: text,
+    appliance: text,
+    licenses: count,
+    registrations: count,
+    seq: count,
+    checkpoint_seq: count,
+    journal_segments: count,
+    audit_seq: count,
+    audit_sum: text,
+    audit_from: count,
+    audit_to: count,
+    audit_lines: count,
+    audit_files: count,
+    audit_unfinished_bytes: count,
+    audit_gaps: Type.Array(DeclaredGap, {
+      description: "Lines of the audit log that were declared missing.",
+    }),
+    checkpoint_generations: Type.Array(count),
+    torn_bytes: count,
+    torn_files: Type.Array(text),
+  },
+  { title: "IntactData" },
+);
+
+const DamagedData = Type.Object(
+  {
+    intact: Type.Literal(false),
+    finding: Type.String({ description: "The damaged file, and the place in it." }),
+    remedy: Type.String({ description: "The recommended action, with its command." }),
+  },
+  { title: "DamagedData" },
+);
+
+export const VerifyReply = Type.Union([IntactData, DamagedData]);
+
+export type SettingsReply = Static<typeof SettingsReply>;
+export type DoctorReply = Static<typeof DoctorReply>;
+export type VerifyReply = Static<typeof VerifyReply>;
+
+/** A file made for one caller, and for nobody else. */
+export interface Download {
+  readonly path: string;
+  /** What it is called where it goes. */
+  readonly name: string;
+  /** Once it is open: whoever reads it has it to the end. */
+  readonly remove: () => void;
+}
+
+export type MaintenanceFault =
+  | StorageFault
+  | { readonly code: "too_many_requests"; readonly busy: "requests" }
+  | { readonly code: "maintenance_failed"; readonly reason: string }
+  /** Whoever asked went away, or the server stops. */
+  | { readonly code: "request_cancelled" };
+
+/** Too much work for a process that answers: another one does it, until the signal ends it. */
+export type MaintenanceJob<T> = (signal: AbortSignal) => Promise<Result<T, MaintenanceFault>>;
+
+/** What only a running server tells and has done. */
+export interface RunningServer {
+  readonly settings: () => SettingsReply;
+  readonly doctor: MaintenanceJob<DoctorReply>;
+  readonly verify: MaintenanceJob<VerifyReply>;
+  readonly backup: MaintenanceJob<Download>;
+  readonly supportBundle: MaintenanceJob<Download>;
+}

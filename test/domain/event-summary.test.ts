@@ -1,0 +1,85 @@
+import { expect, test } from "bun:test";
+import { eventTypes, summarize } from "../../src/domain/event-summary.ts";
+import type { Event } from "../../src/domain/event.ts";
+import type { AuditGap } from "../../src/domain/state.ts";
+import { borrowed, hours, installed, MONDAY, taken } from "../support/scenario.ts";
+
+const at = MONDAY;
+const held = { at, license: 1, user: "ada", slot: 1 };
+const peer = "10.0.0.7";
+const counted = { at, license: 1, user: null, peer, total: 5, resetAt: null };
+const GAP: AuditGap = {
+  reason: "damaged",
+  from: 7,
+  to: 9,
+  before: "a",
+  after: "b",
+  at,
+  earliest: null,
+  latest: null,
+  files: [],
+};
+
+const TOLD: readonly [Event, string][] = [
+  [installed(1), "license 1 installed: cad, 2 slots, no expiry, serial 1"],
+  [taken("ada"), "slot taken until 2026-03-02T09:30:00Z"],
+  [borrowed("ada", hours(5)), "slot borrowed until 2026-03-02T14:00:00Z"],
+  [{ ...borrowed("ada", hours(5)), early: true }, "borrow shortened to 2026-03-02T14:00:00Z"],
+  [{ type: "SlotRenewed", ...held, end: hours(1) }, "slot renewed"],
+  [
+    { type: "SlotRenewed", ...held, end: hours(1), leasedTo: "laptop" },
+    "slot renewed, borrow leased to a device",
+  ],
+  [{ type: "ContactChanged", ...held, hostname: "ws-7", ip: "", peer }, "slot used from ws-7"],
+  [
+    { type: "ContactChanged", ...held, hostname: "", ip: "", peer },
+    "slot used from another machine",
+  ],
+  [{ type: "SlotReleased", ...held, by: "user", peer, early: false }, "slot released"],
+  [
+    { type: "SlotReleased", ...held, by: "admin", peer, early: true },
+    "slot released by an administrator before its borrow ended",
+  ],
+  [{ type: "SlotExpired", ...held }, "slot expired"],
+  [{ type: "ConsumptionAdded", ...counted, count: 3 }, "3 consumed, 5 in total"],
+  [{ type: "ConsumptionAdded", ...counted, count: -3 }, "3 returned, 5 in total"],
+  [
+    { type: "FeatureConsumptionAdded", ...counted, count: 1, feature: "plot" },
+    "1 of feature plot consumed, 5 in total",
+  ],
+  [
+    { type: "RefusalsCounted", at, product: null, code: "license_expired", count: 1, users: [] },
+    "1 request refused: license_expired",
+  ],
+  [
+    { type: "AuditGapDeclared", at, gap: GAP, note: "the disk was replaced", peer },
+    "audit log lines 7 to 9 declared missing (damaged): the disk was replaced",
+  ],
+  [
+    { type: "AuditGapDeclared", at, gap: { ...GAP, reason: "sealed", to: 7 }, note: "", peer },
+    "audit log line 7 declared missing (sealed)",
+  ],
+  [{ type: "AccessChanged", at, change: "token_revoked", name: "ops", peer }, "token ops revoked"],
+  [
+    { type: "ClockSetBack", at, from: hours(2), to: at, peer },
+    "time set back from 2026-03-02T11:00:00Z to 2026-03-02T09:00:00Z",
+  ],
+];
+
+test.each(TOLD.map(([event, summary]) => [summary, event] as const))("%s", (summary, event) => {
+  expect(summarize(event)).toEqual({ summary });
+  expect(eventTypes.has(event.type)).toBe(true);
+});
+
+test("a name that every object has is no type of event", () => {
+  for (const name of ["constructor", "__proto__", "toString", ""]) {
+    expect(eventTypes.has(name)).toBe(false);
+  }
+});
+
+test("an event of a newer version is named by its type", () => {
+  for (const type of ["SlotLent", "constructor", "__proto__"]) {
+    const event = JSON.parse(JSON.stringify({ type, at })) as Event;
+    expect(summarize(event).summary).toBe(`unknown event from a newer version of berth: ${type}`);
+  }
+});

@@ -1,0 +1,327 @@
+import { describe, expect, onTestFinished, spyOn, test } from "bun:test";
+import { readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Event } from "../../src/domain/event.ts";
+import { HOUR, later } from "../../src/domain/time.ts";
+import { auditEntryReply, type AuditEntryReply } from "../../src/http/audit-entry.ts";
+import type { AuditPageReply } from "../../src/http/routes/audit-log.ts";
+import { Identity } from "../../src/operations/identity.ts";
+import { realDisk } from "../../src/platform/disk.ts";
+import { log } from "../../src/platform/log.ts";
+import { checkRecord } from "../../src/store/record-check.ts";
+import { recordFiles } from "../../src/store/record.ts";
+import {
+  expectOk,
+  expectRefusal,
+  expectUnchanged,
+  openAppliance,
+  type Appliance,
+} from "../support/api.ts";
+import { countTurns } from "../support/event-loop.ts";
+import { linesIn, journalOf } from "../support/licensed-store.ts";
+import { longRecord } from "../support/long-record.ts";
+import { MONDAY } from "../support/scenario.ts";
+import { tempFolder } from "../support/temp-folder.ts";
+
+const RECORD = "/api/admin/v1/audit";
+const EXPORT = `${RECORD}/export`;
+
+const recordOf = async (site: Appliance, query = ""): Promise<AuditPageReply> =>
+  expectOk(await site.get<AuditPageReply>(`${RECORD}${query}`));
+
+const eventsOf = async (site: Appliance, query = ""): Promise<AuditEntryReply[]> =>
+  (await recordOf(site, query)).events;
+
+const HOSTILE = `<img src=x onerror="alert('1')"> & $(reboot) %00 __proto__`;
+
+async function inUse(): Promise<Appliance> {
+  const site = await openAppliance();
+  expectOk(await site.register({ user: "ada", os_hostname: "Desk-7", user_info: "two\nlines" }));
+  expectOk(await site.borrow({ user: "bob" }, { "idempotency-key": "once" }));
+  site.clock.now = later(MONDAY, 20 * HOUR);
+  expectOk(await site.addConsumption({ user: "bob", consumptions: "3" }));
+  expectOk(await site.unregister({ user: "bob" }));
+  return site;
+}
+
+test("an entry for an event of a newer version says so, and shows nothing that it cannot read", () => {
+  const text = `{"type":"SlotLent","at":${MONDAY},"license":{"id":1},"user":["ada"],"peer":7}`;
+  const event = JSON.parse(text) as Event;
+  expect(auditEntryReply({ seq: 9, part: 0, event, product: null })).toEqual({
+    seq: 9,
+    event_index: 0,
+    at: "2026-03-02T09:00:00.000Z",
+    type: "SlotLent",
+    product: null,
+    license_id: null,
+    user: null,
+    peer: null,
+    summary: "unknown event from a newer version of berth: SlotLent",
+    detail: {},
+  });
+});
+
+describe("the record", () => {
+  test("tells what happened, newest first, in plain names", async () => {
+    const site = await inUse();
+    const { events, next, scanned_until } = await recordOf(site);
+    expect(next).toBeNull();
+    expect(scanned_until).toBe("2026-03-02T09:00:00.000Z");
+    expect(events.map(({ type }) => type)).toEqual([
+      "SlotReleased",
+      "ConsumptionAdded",
+      // The user's own, the day before, which nobody renewed.
+      "SlotExpired",
+      "KeyRemembered",
+      "SlotBorrowed",
+      "SlotTaken",
+      "SlotTaken",
+      "LicenseInstalled",
+      "RequestMade",
+      "VendorTrusted",
+      "Created",
+    ]);
+    const taken = events.findLast(({ type }) => type === "SlotTaken");
+    expect(taken).toEqual({
+      seq: expect.any(Number),
+      event_index: 0,
+      at: "2026-03-02T09:00:00.000Z",
+      type: "SlotTaken",
+      product: "cad",
+      license_id: 1,
+      user: "ada",
+      peer: "127.0.0.1",
+      summary: "slot taken until 2026-03-02T09:30:00Z",
+      detail: {
+        slot: 1,
+        expires_at: "2026-03-02T09:30:00.000Z",
+        os_hostname: "Desk-7",
+        ip_local: "",
+        user_info: "two\nlines",
+      },
+    });
+    const expired = events.find(({ type }) => type === "SlotExpired");
+    expect(expired?.at).toBe("2026-03-02T09:30:00.000Z");
+  });
+
+  test("tells of a slot that is used from another machine, without its user_info", async () => {
+    const site = await openAppliance();
+    expectOk(await site.register({ user: "ada", os_hostname: "desk" }));
+    for (const user_info of ["docked", "on the train"]) {
+      expectOk(await site.register({ user: "ada", os_hostname: "laptop", user_info }));
+      expectOk(await site.register({ user: "ada", os_hostname: "desk", user_info }));
+    }
+    const changes = await eventsOf(site, "?type=ContactChanged");
+    expect(changes).toMatchObject([
+      { user: "ada", product: "cad", peer: "127.0.0.1", summary: "slot used from laptop" },
+    ]);
+    expect(changes[0]?.detail).toEqual({ slot: 1, os_hostname: "laptop", ip_local: "" });
+    expect(await eventsOf(site, "?text=train")).toEqual([]);
+  });
+
+  test.each([
+    ["limit=2", ["SlotReleased", "ConsumptionAdded"]],
+    ["type=SlotTaken&user=ada", ["SlotTaken"]],
+    ["type=SlotTaken,%20SlotBorrowed", ["SlotBorrowed", "SlotTaken", "SlotTaken"]],
+    ["user=ada", ["SlotExpired", "SlotTaken"]],
+    ["user=Ada", []],
+    ["product=cad&type=LicenseInstalled", ["LicenseInstalled"]],
+    ["product=none", []],
+    ["license_id=1&user=bob&limit=1", ["SlotReleased"]],
+    ["license_id=2", []],
+    ["since=2026-03-02T09:30:00Z", ["SlotReleased", "ConsumptionAdded", "SlotExpired"]],
+    ["since=2026-03-02T09:30:00Z&until=2026-03-02T10:30:00%2B01:00", ["SlotExpired"]],
+    ["until=2026-03-01T00:00:00Z", []],
+    ["text=dEsK-7", ["SlotTaken"]],
+    ["text=two%0Alines", ["SlotTaken"]],
+    ["text=3%20consumed", ["ConsumptionAdded"]],
+    ["USER=ada&Type=SlotTaken", ["SlotTaken"]],
+    ["limit=&type=&user=&since=&before=&text=nothing%20like%20it", []],
+  ])("?%s", async (query, types) => {
+    const events = await eventsOf(await inUse(), `?${query}`);
+    expect(events.map(({ type }) => type)).toEqual(types);
+  });
+
+  test("goes on where the page before ended", async () => {
+    const site = await inUse();
+    const all = await eventsOf(site);
+    const found: AuditEntryReply[] = [];
+    for (let next: string | null = ""; next !== null;) {
+      const page: AuditPageReply = await recordOf(site, `?limit=3&before=${next}`);
+      found.push(...page.events);
+      next = page.next;
+    }
+    expect(found).toEqual(all);
+    expect(await eventsOf(site, `?before=${all[1]?.seq}`)).toEqual(all.slice(2));
+    expect(await eventsOf(site, "?before=9007199254740991")).toEqual(all);
+  });
+
+  test("knows the product of a license that is gone", async () => {
+    const site = await inUse();
+    expectOk(await site.post("/api/admin/v1/licenses/remove", { license_id: "1" }));
+    const events = await eventsOf(site, "?license_id=1");
+    expect(events.length).toBeGreaterThan(5);
+    expect(new Set(events.map(({ product }) => product))).toEqual(new Set(["cad"]));
+  });
+
+  test("gives names back as they came", async () => {
+    const site = await openAppliance();
+    expectOk(await site.register({ user: HOSTILE, os_hostname: HOSTILE, user_info: HOSTILE }));
+    const [event] = await eventsOf(site, `?user=${encodeURIComponent(HOSTILE)}`);
+    expect(event?.user).toBe(HOSTILE);
+    expect(event?.detail).toMatchObject({ os_hostname: HOSTILE, user_info: HOSTILE });
+    expect(await eventsOf(site, "?text=ONERROR")).toHaveLength(1);
+  });
+
+  test("shows no nonce, code, document or key that somebody could still use", async () => {
+    const site = await openAppliance();
+    expectOk(await site.post("airgap/generate", { license_key: "K", signing_key: "" }));
+    expectOk(await site.post("setKeys", { apiKey: "s3cr3t-api", sharedKey: "s3cr3t-shared" }));
+    expectOk(await site.post("/api/admin/v1/clock/request", {}));
+    expectOk(await site.register({ user: "ada" }));
+    const text = JSON.stringify(await recordOf(site));
+    const events = journalOf(site.folder).flatMap(({ line }) => line.events);
+    const secrets = events.flatMap((event) => {
+      if (event.type === "RequestMade") return [event.request.nonce];
+      if (event.type === "ActivationMade") return [event.activation.nonce];
+      if (event.type === "LicenseInstalled") return [event.grant.document, event.grant.lic];
+      return event.type === "ClockAsked" ? [event.nonce] : [];
+    });
+    expect(secrets.length).toBeGreaterThan(4);
+    for (const secret of [...secrets, "s3cr3t"]) expect(text).not.toContain(secret);
+  });
+
+  test.each([
+    ["before=0", "invalid_parameter"],
+    ["before=-1", "invalid_parameter"],
+    ["before=1.2.3.4", "invalid_parameter"],
+    ["before=newest", "invalid_parameter"],
+    ["limit=0", "invalid_number"],
+    ["limit=501", "invalid_number"],
+    ["limit=1e2", "invalid_number"],
+    ["type=SlotTaken,constructor", "invalid_parameter"],
+    ["type=,", "invalid_parameter"],
+    ["license_id=one", "invalid_number"],
+    ["since=yesterday", "invalid_timestamp"],
+    ["until=2026-02-30T00:00:00Z", "invalid_timestamp"],
+    ["user=a%00b", "invalid_characters"],
+    ["text=%E2%80%AE", "invalid_characters"],
+    [`product=${"x".repeat(257)}`, "too_long"],
+  ])("?%s is refused", async (query, code) => {
+    const site = await openAppliance();
+    await expectUnchanged(site, 400, code, () => site.get(`${RECORD}?${query}`));
+  });
+
+  test("that is damaged says in which line, and how to go on", async () => {
+    const site = await inUse();
+    await site.stop();
+    // The journal of the life before is kept as well, and what it has is not lost.
+    await (await openAppliance({ folder: site.folder, licenses: { 2: {} } })).stop();
+    const again = await openAppliance({ folder: site.folder, licenses: {} });
+    const [file] = readdirSync(join(site.folder, "history"));
+    const path = join(site.folder, "history", file ?? "");
+    const lines = linesIn(path);
+    writeFileSync(
+      path,
+      Buffer.concat(lines.filter((_, index) => index !== 2).map(({ raw }) => raw)),
+    );
+    const { next } = await recordOf(again);
+    const message = expectRefusal(
+      await again.get(`${RECORD}?before=${next}`),
+      503,
+      "audit_log_damaged",
+    );
+    expect(message).toContain("line 3 ");
+    expect((await recordOf(again, "?before=3")).events.map(({ seq }) => seq)).toEqual([2, 1]);
+  });
+});
+
+describe("its export", () => {
+  async function longSite(): Promise<Appliance> {
+    const folder = tempFolder();
+    await longRecord(folder, 20_000, 0, await new Identity(realDisk, folder, []).make());
+    return openAppliance({ folder, licenses: {} });
+  }
+
+  /** All of it, as it comes. */
+  const exportOf = (site: Appliance): Promise<Response> =>
+    site.app.handle(new Request(`http://appliance${EXPORT}`, { headers: { host: "appliance" } }));
+
+  const linesOn = (folder: string): string =>
+    [
+      ...recordFiles(realDisk, folder).flatMap(({ path }) => linesIn(path)),
+      ...journalOf(folder).filter(({ line }) => line.audit_seq !== undefined),
+    ]
+      .map(({ raw }) => raw.toString())
+      .filter((text, index, all) => all.indexOf(text) === index)
+      .join("");
+
+  test("is every line as it stands, under a name of its own, and a chain", async () => {
+    const site = await inUse();
+    const [response, text] = await site.get<string>(EXPORT);
+    expect(response.status).toBe(200);
+    expect(response.headers.get("content-type")).toBe("application/x-ndjson");
+    expect(response.headers.get("content-disposition")).toMatch(
+      /^attachment; filename="berth-audit-\w{8}-\d{4}-\d\d-\d\d\.jsonl"$/,
+    );
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    expect(text).toBe(linesOn(site.folder));
+    const path = join(tempFolder(), "record.jsonl");
+    writeFileSync(path, text);
+    expect(checkRecord(realDisk, path)).toMatchObject({ first: 1, anchor: null });
+  });
+
+  test("is the same after the lines were moved, and with lines on both sides", async () => {
+    const site = await inUse();
+    await site.stop();
+    const again = await openAppliance({ folder: site.folder, licenses: {} });
+    expect((await again.get(EXPORT))[1]).toBe(linesOn(site.folder));
+    expectOk(await again.register({ user: "eve" }));
+    const text = (await again.get<string>(EXPORT))[1];
+    expect(text).toBe(linesOn(site.folder));
+    expect(text).toContain("eve");
+  });
+
+  test("may be of a time: a chain again, from its first line to its last", async () => {
+    const site = await inUse();
+    const all = linesOn(site.folder).split("\n").slice(0, -1);
+    const dated = all.map((line) => [line, (JSON.parse(line) as { at: number }).at] as const);
+    const late = dated.filter(([, at]) => at > MONDAY).map(([line]) => line);
+    const early = dated.filter(([, at]) => at <= MONDAY).map(([line]) => line);
+    const asked = async (query: string): Promise<string[]> =>
+      (await site.get<string>(`${EXPORT}?${query}`))[1].split("\n").slice(0, -1);
+    expect(late.length).toBeGreaterThan(1);
+    expect(await asked("since=2026-03-03T00:00:00Z")).toEqual(late);
+    expect(await asked("until=2026-03-03T00:00:00Z")).toEqual(early);
+    expect(await asked("since=2027-01-01T00:00:00Z")).toEqual([]);
+    expect(await asked("since=2020-01-01T00:00:00Z&until=2030-01-01T00:00:00Z")).toEqual(all);
+  });
+
+  test("lets others answer after each part, however many take it at once", async () => {
+    const site = await longSite();
+    let taken: Uint8Array[] = [];
+    const turns = await countTurns(async () => {
+      const exports = Array.from({ length: 4 }, async () => (await exportOf(site)).bytes());
+      taken = await Promise.all(exports);
+    });
+    const parts = taken.reduce((sum, { length }) => sum + length, 0) / (256 * 1024);
+    expect(parts).toBeGreaterThan(30);
+    expect(turns).toBeGreaterThanOrEqual(Math.floor(parts));
+  });
+
+  test("that somebody breaks off is no fault of ours", async () => {
+    const site = await longSite();
+    const errors = spyOn(log, "error");
+    onTestFinished(() => errors.mockRestore());
+    const reader = (await exportOf(site)).body?.getReader();
+    await reader?.read();
+    await reader?.cancel();
+    await Bun.sleep(20);
+    expect(errors).not.toHaveBeenCalled();
+  });
+
+  test("of a wrong time is refused", async () => {
+    const site = await openAppliance();
+    expectRefusal(await site.get(`${EXPORT}?since=now`), 400, "invalid_timestamp");
+  });
+});

@@ -1,0 +1,52 @@
+// One good call of every operation by which licenses, trust and time come in or leave.
+import { idOf, makeKey } from "../../src/license/keys.ts";
+import { decodeTimeCode, signTime } from "../../src/license/time.ts";
+import { expectOk, type Answer, type Appliance } from "../support/api.ts";
+import { answer, confirmedBody, KEY, trustDocument } from "../support/vendor.ts";
+
+export type ApiCall = (site: Appliance) => Promise<Answer<unknown>>;
+
+const ADMIN = "/api/admin/v1";
+const KEYED = { license_key: "K" };
+
+const trust = async (site: Appliance, act: "show" | "add" = "add") => {
+  const license = await trustDocument({ products: ["other"] }, await makeKey());
+  return site.post<{ vendor: string }>(`${ADMIN}/trust/${act}`, { license });
+};
+
+export const LICENSING_CALLS: Readonly<Record<string, ApiCall>> = {
+  "POST /api/v4/license/generate": (site) => site.post("license/generate", {}),
+  "POST /api/v4/license/upload": async (site) => site.upload(await answer(await site.asked(), 9)),
+  "POST /api/v4/airgap/generate": (site) => site.post("airgap/generate", KEYED),
+  "POST /api/v4/airgap/license": async (site) => {
+    const made = await site.post<{ activation_code: string }>("airgap/generate", KEYED);
+    const { activation_code } = expectOk(made);
+    return site.post("airgap/license", await confirmedBody(activation_code, "K"));
+  },
+  "GET /api/v4/setKeys": (site) => site.get("/api/v4/setKeys?apiKey=a&sharedKey=b"),
+  "POST /api/v4/setKeys": (site) => site.post("setKeys", { apiKey: "a", sharedKey: "b" }),
+  "GET /api/admin/v1/trust": (site) => site.get(`${ADMIN}/trust`),
+  "POST /api/admin/v1/trust/show": (site) => trust(site, "show"),
+  "POST /api/admin/v1/trust/add": (site) => trust(site),
+  "POST /api/admin/v1/trust/remove": async (site) => {
+    const { vendor } = expectOk(await trust(site));
+    return site.post(`${ADMIN}/trust/remove`, { vendor });
+  },
+  "POST /api/admin/v1/licenses/remove": (site) =>
+    site.post(`${ADMIN}/licenses/remove`, { license_id: "2" }),
+  "POST /api/admin/v1/move": async (site) => {
+    const status = await site.get<{ appliance: { id: string } }>(`${ADMIN}/status`);
+    return site.post(`${ADMIN}/move`, { appliance: expectOk(status).appliance.id });
+  },
+  "GET /api/admin/v1/clock": (site) => site.get(`${ADMIN}/clock`),
+  "POST /api/admin/v1/clock/request": (site) => site.post(`${ADMIN}/clock/request`, {}),
+  "POST /api/admin/v1/clock/accept": (site) => site.post(`${ADMIN}/clock/accept`, {}),
+  "POST /api/admin/v1/clock/repair": async (site) => {
+    const { code } = expectOk(await site.post<{ code: string }>(`${ADMIN}/clock/request`, {}));
+    const asked = decodeTimeCode(code);
+    if (asked === null) throw new Error("not a clock code");
+    const iat = Math.floor(site.clock.now / 1_000) - 60;
+    const license = await signTime({ iss: idOf(KEY), iat, ...asked }, KEY);
+    return site.post(`${ADMIN}/clock/repair`, { license });
+  },
+};

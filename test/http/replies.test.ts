@@ -1,0 +1,252 @@
+import { describe, expect, spyOn, test } from "bun:test";
+import type { Services } from "../../src/http/app.ts";
+import type { StatusStreams } from "../../src/http/status-streams.ts";
+import type { Access } from "../../src/operations/access.ts";
+import type { Airgap } from "../../src/operations/airgap.ts";
+import type { AuditMaintenance } from "../../src/operations/audit-maintenance.ts";
+import type { Credentials } from "../../src/operations/credentials.ts";
+import type { Identity } from "../../src/operations/identity.ts";
+import type { Licensing } from "../../src/operations/licensing.ts";
+import type { Operations } from "../../src/operations/operations.ts";
+import type { RecordReading } from "../../src/operations/record-reading.ts";
+import type { Timekeeping } from "../../src/operations/timekeeping.ts";
+import {
+  Appliance,
+  expectOk,
+  expectRefusal,
+  openAppliance,
+  type Answer,
+  type Fields,
+} from "../support/api.ts";
+import { tellNoSlowSyncs } from "../support/slow-syncs.ts";
+import { instant } from "../../src/domain/time.ts";
+
+tellNoSlowSyncs();
+
+const MARK = "s3cr3t-Input";
+
+/** What a caller sends that must not come back: the mark is in every value and every key. */
+const HOSTILE: readonly [string, (site: Appliance) => Promise<Answer<unknown>>][] = [
+  ["an unknown path", (site) => site.get(`/api/v4/${MARK}?${MARK}=${MARK}`)],
+  ["a wrong method", (site) => site.send("PUT", "/api/v4/register", { body: MARK })],
+  ["an unknown product", (site) => site.register({ user: MARK, product: MARK })],
+  ["an unknown user", (site) => site.unregister({ user: MARK })],
+  ["an unknown feature", (site) => site.addFeatureConsumption({ feature: MARK })],
+  ["a wrong type", (site) => site.register({ user: { [MARK]: MARK }, [MARK]: MARK })],
+  ["a wrong number", (site) => site.addConsumption({ consumptions: MARK })],
+  ["a wrong limit", (site) => site.addConsumption({ max_overages: MARK })],
+  ["a wrong boolean", (site) => site.addConsumption({ allow_overages: MARK })],
+  ["a wrong time", (site) => site.borrow({ user: "ada", borrowed_until: MARK })],
+  ["a wrong id", (site) => site.register({ user: "ada", license_id: MARK })],
+  ["wrong characters", (site) => site.register({ user: `${MARK}\u0000` })],
+  ["too long a name", (site) => site.register({ user: MARK.repeat(50) })],
+  ["a wrong document", (site) => site.upload(`${MARK}.${MARK}.${MARK}`)],
+  ["a wrong nonce", (site) => site.register({ user: "ada" }, { "x-nonce": `${MARK} ${MARK}` })],
+  ["a wrong key", (site) => site.borrow({ user: "ada" }, { "idempotency-key": `${MARK} x` })],
+  ["a wrong query", (site) => site.license(`?license_id=${MARK}&product=${MARK}`)],
+  ["a wrong host", (site) => site.get("/api/v4/health", { host: `${MARK},${MARK}` })],
+  ["a foreign origin", (site) => site.get("/api/v4/health", { origin: `http://${MARK}` })],
+  [
+    "broken JSON",
+    (site) =>
+      site.send("POST", "/api/v4/register", {
+        body: `{"${MARK}": ${MARK}`,
+        headers: { "content-type": "application/json" },
+      }),
+  ],
+  [
+    "a wrong content type",
+    (site) =>
+      site.send("POST", "/api/v4/register", { body: MARK, headers: { "content-type": MARK } }),
+  ],
+];
+
+test.each(HOSTILE)("%s is refused in three fields, none of which echoes it", async (_what, act) => {
+  const site = await openAppliance();
+  const [response, body] = await act(site);
+  const { status, code } = body as { status: number; code: string };
+  expect(status).toBeWithin(400, 500);
+  expectRefusal([response, body], status, code);
+  // It repeats names of fields, never a value; ignored-fields.test.ts holds it to that.
+  response.headers.delete("x-ignored-fields");
+  const said = JSON.stringify([body, ...response.headers]).toLowerCase();
+  expect(said).not.toContain(MARK.toLowerCase());
+});
+
+describe("every answer", () => {
+  const ANSWERS: readonly [string, (site: Appliance) => Promise<Answer<unknown>>][] = [
+    ["a success", (site) => site.register({ user: "ada" })],
+    ["a text reply", (site) => site.unregister({ user: "held" })],
+    ["an empty reply", (site) => site.get("/api/v4/unregister/all")],
+    ["the page", (site) => site.get("/")],
+    ["HEAD of the page", (site) => site.send("HEAD", "/")],
+    ["health", (site) => site.get("/api/v4/health")],
+    ["the document", (site) => site.get("/api/v4/openapi.json")],
+    ["a refusal of the rules", (site) => site.register({})],
+    ["a refusal of the reader", (site) => site.send("POST", "/api/v4/register", { body: "x" })],
+    ["a refusal of the gate", (site) => site.get("/", { host: "" })],
+    ["404", (site) => site.get("/nothing")],
+    ["405", (site) => site.send("DELETE", "/")],
+  ];
+
+  test.each(ANSWERS)("is never stored and has an id of its own: %s", async (_what, act) => {
+    const site = await openAppliance();
+    expectOk(await site.register({ user: "held" }));
+    const [first] = await act(site);
+    const [second] = await site.get("/");
+    for (const { headers } of [first, second]) {
+      expect(headers.get("cache-control")).toBe("no-store");
+      expect(headers.get("x-content-type-options")).toBe("nosniff");
+      expect(headers.get("x-request-id")).toMatch(/^[\w-]{1,64}$/);
+    }
+    expect(first.headers.get("x-request-id")).not.toBe(second.headers.get("x-request-id"));
+  });
+
+  test("to a GET or POST of JSON says so", async () => {
+    const site = await openAppliance();
+    for (const [response] of [await site.register({ user: "ada" }), await site.license()]) {
+      expect(response.headers.get("content-type")).toMatch(/^application\/json(?:;|$)/);
+    }
+  });
+});
+
+describe("a path is in the table to the letter, or nowhere", () => {
+  test.each([
+    "//",
+    "//api/v4/health",
+    "/api//v4/health",
+    "/API/",
+    "/API/v4/health",
+    "/api/V4/health",
+    "/api/v4/health/",
+    "/api/v4/Health",
+    "/api/v4/healt%68",
+    "/api/v4/health%00",
+    "/api/v4/health;x=1",
+    "/api/v4/health%2f",
+    "/api/v4/%2e%2e/v4/health%20",
+    "/api/v4",
+    "/api/v4/",
+    "/api/v5/ping",
+    "/api/v5/health",
+    "/api/v4/ping",
+    "/api/admin/v1",
+    "/api/admin/v1/",
+    "/api/admin/v1/status/",
+    "/api/v4/*",
+    "/index.html",
+    "/favicon.ico",
+    "/__proto__",
+    "/constructor",
+    "/toString",
+  ])("%s is 404", async (path) => {
+    const site = await openAppliance();
+    for (const method of ["GET", "POST", "HEAD", "OPTIONS"]) {
+      expectRefusal(await site.send(method, path), 404, "not_found");
+    }
+  });
+
+  test("the probe of a newer protocol is not answered with pong", async () => {
+    const site = await openAppliance();
+    const [, body] = await site.get("/api/v5/ping");
+    expect(JSON.stringify(body)).not.toContain("pong");
+  });
+
+  test.each(["/?x=/nothing", "/api/v4/health?", "/api/v4/health?a=b?c//d"])(
+    "a query does not change that: %s",
+    async (path) => {
+      const site = await openAppliance();
+      expectOk(await site.get(path));
+    },
+  );
+
+  test.each(["a", "lic", "srv"])(
+    "a server with the short name %s has all its paths",
+    async (name) => {
+      const site = await openAppliance();
+      const request = new Request(`http://${name}/api/v4/health`, { headers: { host: name } });
+      const response = await site.app.handle(request);
+      expect([response.status, await response.json()]).toEqual([200, { status: "ok" }]);
+    },
+  );
+});
+
+describe("HEAD", () => {
+  test("of a GET that acts is 405 and acts on nothing", async () => {
+    const site = await openAppliance();
+    expectOk(await site.register({ user: "ada" }));
+    const written = site.written();
+    for (const path of [
+      "/api/v4/unregister/all",
+      "/api/v4/check_license_feature?user=ada&feature=view",
+      "/api/v4/featureRelease/all",
+    ]) {
+      const [response] = await site.send("HEAD", path);
+      expect([path, response.status]).toEqual([path, 405]);
+    }
+    expect(site.written()).toBe(written);
+    expect(await site.holders()).toEqual(["ada"]);
+  });
+});
+
+describe("a bug of ours", () => {
+  const SECRET = "p4ssw0rd at /srv/berth/credentials.sealed";
+  const bug = (): never => {
+    throw new Error(SECRET, { cause: new TypeError(SECRET) });
+  };
+  const CALLS: readonly [string, (site: Appliance) => Promise<Answer<unknown>>][] = [
+    ["register", (site) => site.register({ user: "ada" })],
+    ["license", (site) => site.license()],
+    ["health", (site) => site.get("/api/v4/health")],
+    ["status", (site) => site.status()],
+    ["record", (site) => site.get("/api/admin/v1/audit")],
+    ["license/generate", (site) => site.post("license/generate", {})],
+    ["featureRelease/all", (site) => site.get("/api/v4/featureRelease/all")],
+  ];
+
+  test.each(CALLS)("in %s is 500 internal_error; only the log learns which", async (_call, act) => {
+    // Whatever is asked of these, they fail.
+    const broken = new Proxy({}, { get: () => bug });
+    const services: Services = {
+      operations: broken as Operations,
+      licensing: broken as Licensing,
+      airgap: broken as Airgap,
+      credentials: broken as Credentials,
+      identity: broken as Identity,
+      timekeeping: broken as Timekeeping,
+      auditLog: broken as RecordReading,
+      auditMaintenance: broken as AuditMaintenance,
+      access: { isClaimed: () => false } as Access,
+      streams: broken as StatusStreams,
+      exposures: () => [],
+      certificate: () => null,
+      runningServer: null,
+    };
+    const site = new Appliance(services, { now: instant(0) }, "");
+    const logged: string[] = [];
+    const stderr = spyOn(process.stderr, "write").mockImplementation((text) => {
+      logged.push(String(text));
+      return true;
+    });
+    const [response, body] = await act(site).finally(() => stderr.mockRestore());
+    expectRefusal([response, body], 500, "internal_error");
+    const said = JSON.stringify([body, ...response.headers]);
+    for (const leak of ["p4ssw0rd", "credentials", "Error", ".ts", "at "]) {
+      expect(said).not.toContain(leak);
+    }
+    expect(logged).toHaveLength(1);
+    const line = JSON.parse(logged[0] ?? "") as Fields;
+    expect(line).toMatchObject({
+      level: "error",
+      request_id: response.headers.get("x-request-id"),
+      error: { error: SECRET },
+    });
+  });
+
+  test("a refusal is not logged as one", async () => {
+    const site = await openAppliance();
+    const stderr = spyOn(process.stderr, "write").mockImplementation(() => true);
+    await site.register({}).finally(() => stderr.mockRestore());
+    expect(stderr).not.toHaveBeenCalled();
+  });
+});
