@@ -12,7 +12,7 @@ import { realDisk, type Disk } from "../platform/disk.ts";
 import { SERVICE_DATA, type Environment } from "../platform/options.ts";
 import { nameOfProcess } from "../platform/processes.ts";
 import { Archive } from "../store/archive.ts";
-import { IDENTITY } from "../store/files.ts";
+import { IDENTITY_FILE } from "../store/files.ts";
 import { FolderBusy } from "../store/lock.ts";
 import { Failure } from "./command.ts";
 import { printWarning } from "./terminal.ts";
@@ -159,7 +159,7 @@ async function placeOfAppliance(
 /** What cannot be read is for others to refuse. */
 function identityOf(open: () => Pick<Disk, "read">, folder: string): PrivateKey | null {
   try {
-    const bytes = open().read(join(folder, IDENTITY));
+    const bytes = open().read(join(folder, IDENTITY_FILE));
     return bytes && parsePrivateKey(JSON.parse(new TextDecoder().decode(bytes)));
   } catch {
     return null;

@@ -24,7 +24,7 @@ import { becomeOwnerOf } from "../platform/owner.ts";
 import { bakedTrust } from "../platform/version.ts";
 import { AccessFile } from "../store/access-file.ts";
 import { FolderChanged } from "../store/folder-changed.ts";
-import type { Holder } from "../store/lock.ts";
+import type { LockHolder } from "../store/lock.ts";
 import { SealedFile } from "../store/sealed-file.ts";
 import { Store } from "../store/store.ts";
 import { checkpointInChild } from "./checkpoint-child.ts";
@@ -40,7 +40,7 @@ export interface ApplianceOptions {
   readonly kind: DataFolderKind | null;
   readonly create: boolean;
   /** What for: a server keeps the folder, a command has it for a moment. */
-  readonly holder: Holder;
+  readonly holder: LockHolder;
   /** Whether a folder of an older format becomes one of today's at once; else with a change. */
   readonly migrateAtOnce?: boolean;
   /** How many months of the record to keep besides the current one; 0: all of it. */
@@ -80,7 +80,7 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
     kind,
     create,
     holder,
-    migrateAtOnce: options.migrateAtOnce ?? false,
+    migrateOnOpen: options.migrateAtOnce ?? false,
     clock: clock.now,
     jumps: clock.jumps,
     behind: clock.behind,

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { realDisk } from "../platform/disk.ts";
 import { ownCommand } from "../platform/version.ts";
-import { CheckpointHung } from "../store/checkpoints.ts";
-import { HISTORY, segmentsIn, STATE } from "../store/files.ts";
+import { CheckpointHung } from "../store/checkpoint-runner.ts";
+import { AUDIT_FOLDER, listSegments, STATE_FILE } from "../store/files.ts";
 import { AuditDamaged } from "../store/refusal.ts";
 import { NEEDS_OPERATOR } from "./command.ts";
 
@@ -94,16 +94,18 @@ async function untilEnded(
 const sizeOf = (path: string): number => realDisk.stat(path)?.size ?? 0;
 
 const bytesToRead = (folder: string): number =>
-  segmentsIn(realDisk, folder).reduce(
+  listSegments(realDisk, folder).reduce(
     (sum, { path }) => sum + sizeOf(path),
-    sizeOf(join(folder, STATE)),
+    sizeOf(join(folder, STATE_FILE)),
   );
 
 /** Null when it cannot be told now: that must not leave the process without anybody to watch it. */
 function bytesWritten(folder: string): number | null {
   try {
-    const record = realDisk.list(join(folder, HISTORY)).map((name) => join(HISTORY, name));
-    const names = [`${STATE}.new`, ...record];
+    const record = realDisk
+      .list(join(folder, AUDIT_FOLDER))
+      .map((name) => join(AUDIT_FOLDER, name));
+    const names = [`${STATE_FILE}.new`, ...record];
     return names.reduce((sum, name) => sum + sizeOf(join(folder, name)), 0);
   } catch {
     return null;

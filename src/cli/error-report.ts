@@ -5,8 +5,8 @@ import {
   BackupRefused,
   FolderRefused,
   MigrationFailed,
-  NoRoom,
-  RecordRefused,
+  DiskSpaceMissing,
+  AuditExportRefused,
   RestoreUnfinished,
 } from "../store/refusal.ts";
 import { DeskRefused } from "../desk/refusal.ts";
@@ -35,8 +35,8 @@ const KINDS = [
   [DeskRefused, "desk_refused", FAILED],
   [BackupRefused, "backup_refused", FAILED],
   [MigrationFailed, "migration_failed", FAILED],
-  [NoRoom, "storage_full", FAILED],
-  [RecordRefused, "export_refused", FAILED],
+  [DiskSpaceMissing, "storage_full", FAILED],
+  [AuditExportRefused, "export_refused", FAILED],
   [RestoreUnfinished, "restore_unfinished", FAILED],
   [AuditDamaged, "audit_damaged", NEEDS_OPERATOR],
   [FolderRefused, "folder_refused", NEEDS_OPERATOR],

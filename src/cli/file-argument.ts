@@ -3,7 +3,7 @@ import { dirname, join, resolve, sep } from "node:path";
 import { readHeader } from "../license/document.ts";
 import { describeKind } from "../license/kind-names.ts";
 import { Misuse } from "../platform/options.ts";
-import { DOWNLOADS, IDENTITY } from "../store/files.ts";
+import { DOWNLOADS_FOLDER, IDENTITY_FILE } from "../store/files.ts";
 import { BackupRefused } from "../store/refusal.ts";
 import { dataFolder, type Given } from "./command.ts";
 import { isArchive } from "./input-document.ts";
@@ -15,7 +15,7 @@ export function newFile(given: Given, thing: string, example: string): string {
   const path = named(given, "a new file to write", example);
   const folder = dataFolder(given);
   // What a running server hands out it makes in a place of its own there, where there is room.
-  if (isInside(folder, path) && !isInside(join(folder, DOWNLOADS), path)) {
+  if (isInside(folder, path) && !isInside(join(folder, DOWNLOADS_FOLDER), path)) {
     throw new Misuse(
       `${thing} must not be written inside the data folder`,
       "choose another folder",
@@ -52,7 +52,7 @@ export function checkBackup(path: string): void {
   const bytes = firstBytes(path, MOST_OF_DOCUMENT, "a backup");
   if (bytes.length === 0) throw isEmptyFile(path);
   const beginning = new TextDecoder("latin1").decode(bytes);
-  if (isArchive(bytes) || beginning.startsWith(IDENTITY)) return;
+  if (isArchive(bytes) || beginning.startsWith(IDENTITY_FILE)) return;
   const header = readHeader(beginning.trim());
   const hint = header.ok ? `it is ${describeKind(header.value.kind)}` : "use another backup file";
   throw new BackupRefused(`${path} is not a Berth backup`, hint);

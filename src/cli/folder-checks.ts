@@ -18,14 +18,14 @@ export const signatureCheck =
       const what = `${name} (${vendor}) is trusted with a key that is not in this build of berth`;
       const hint =
         "start the berth build that trusts this vendor, or restore a backup with berth restore";
-      return { license: null, what, hint };
+      return { license: null, description: what, hint };
     }
     const vendors = [...state.vendors.values()] as Vendor[];
     for (const license of state.licenses.values()) {
       const reason = await unprovenBy(license, state.appliance, vendors);
       if (reason === null) continue;
       const { id, terms } = license;
-      return { license: id, what: `license ${id} for ${terms.product} ${reason}` };
+      return { license: id, description: `license ${id} for ${terms.product} ${reason}` };
     }
     return null;
   };

@@ -4,7 +4,7 @@ import { socketGate } from "../http/gate.ts";
 import { realDisk } from "../platform/disk.ts";
 import type { Environment } from "../platform/options.ts";
 import { asOwnerOf } from "../platform/owner.ts";
-import { isEmpty } from "../store/folder.ts";
+import { isEmptyFolder } from "../store/folder.ts";
 import { refuseCopy } from "./appliance-claim.ts";
 import { openAppliance, socketIn } from "./appliance.ts";
 import { Failure } from "./command.ts";
@@ -38,7 +38,7 @@ async function reachAsOwner<T>(place: Place, use: Use<T>): Promise<T> {
     const send: Send = (request) => fetch(request, { unix: socket });
     return use(caller(send), streamer(send));
   }
-  const create = begin && realDisk.stat(folder) !== null && isEmpty(realDisk, folder);
+  const create = begin && realDisk.stat(folder) !== null && isEmptyFolder(realDisk, folder);
   const kind = create ? "site" : null;
   const appliance = await openAppliance({ folder, named, kind, create, holder: "command" });
   try {

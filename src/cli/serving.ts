@@ -7,9 +7,9 @@ import { ServerSignals } from "../platform/signals.ts";
 import { canServe } from "../platform/systems.ts";
 import { ServiceManager } from "../platform/service-manager.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
-import type { AuditFinding } from "../store/audit-health.ts";
+import type { AuditFinding } from "../store/audit/audit-health.ts";
 import { FolderRefused } from "../store/refusal.ts";
-import type { StoreHealth } from "../store/store-options.ts";
+import type { StoreStatus } from "../store/store-options.ts";
 import { ApplianceClaim } from "./appliance-claim.ts";
 import { openAppliance } from "./appliance.ts";
 import { DONE, Failure, stringOf, type Given } from "./command.ts";
@@ -135,7 +135,7 @@ export async function serveFolder(
 /** Nothing is lost by it, but the state is not everything, and an operator may count on that. */
 function refuseUnfolded(
   folder: string,
-  { fault, changed, checkpointError }: StoreHealth,
+  { fault, folderChange: changed, checkpointError }: StoreStatus,
   audit: AuditFinding | null,
 ): void {
   // That may be lost.

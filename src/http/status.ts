@@ -104,7 +104,7 @@ export async function statusReply({
   exposures,
   certificate,
 }: StatusSources): Promise<StatusReply> {
-  const { troubles, freeBytes, slowestSync } = operations.condition();
+  const { warnings: troubles, freeBytes, slowestSyncMs: slowestSync } = operations.condition();
   const { kind, now, createdAt, health, auditGaps, licenses, refusals } = unwrap(
     await operations.status(),
   );

@@ -9,7 +9,7 @@ import { errorCode } from "../platform/disk.ts";
 import { log } from "../platform/log.ts";
 import { randomToken } from "../platform/random.ts";
 import type { AccessFile, AccessList } from "../store/access-file.ts";
-import { storageFault, type StorageFault } from "../store/group-commit.ts";
+import { toStorageFault, type StorageFault } from "../store/group-commit.ts";
 import type { Store } from "../store/store.ts";
 import { Attempts } from "./attempts.ts";
 
@@ -262,7 +262,7 @@ export class Access {
       log.error("could not save access changes", { error });
       // Whatever the file says now is what the next start will go by.
       this.#list = this.#file.read();
-      return err(storageFault(error));
+      return err(toStorageFault(error));
     }
   }
 }

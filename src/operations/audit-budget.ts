@@ -66,7 +66,7 @@ export class AuditBudget {
   meterFor(peer: string | null): AuditMeter | null {
     if (this.#mib === 0 || peer === null) return null;
     return {
-      refusal: (at) => this.#refusal(peer, at),
+      checkBudget: (at) => this.#refusal(peer, at),
       charge: (bytes, at) => this.#charge(peer, bytes, at),
     };
   }

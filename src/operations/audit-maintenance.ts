@@ -5,13 +5,18 @@ import { err, ok, type Result } from "../domain/result.ts";
 import type { AuditGap, AuditGapFile } from "../domain/state.ts";
 import { betweenAnswers } from "../platform/between-answers.ts";
 import { errorCode } from "../platform/disk.ts";
-import type { AuditFinding } from "../store/audit-health.ts";
-import { readMonth } from "../store/audit-month.ts";
-import { recoverLines } from "../store/audit-recovery.ts";
-import { declaredWithin, describeFile, gapsFor, type NewGap } from "../store/audit-gap-making.ts";
-import { needsRewrite, removeAuditFiles, rewriteAudit } from "../store/audit-rewrite.ts";
-import { surveyAudit, type AuditSurvey, type MissingLines } from "../store/audit-survey.ts";
-import { HISTORY } from "../store/files.ts";
+import type { AuditFinding } from "../store/audit/audit-health.ts";
+import { readAuditMonth } from "../store/audit/month.ts";
+import { recoverLines } from "../store/audit/line-recovery.ts";
+import {
+  findGapsDeclaredWithin,
+  describeAuditFile,
+  buildGaps,
+  type NewGap,
+} from "../store/audit/new-gaps.ts";
+import { needsRewrite, removeAuditFiles, rewriteAuditFiles } from "../store/audit/rewrite.ts";
+import { surveyAuditLog, type AuditSurvey, type MissingLines } from "../store/audit/survey.ts";
+import { AUDIT_FOLDER } from "../store/files.ts";
 import type { StorageFault } from "../store/group-commit.ts";
 import { StateFile } from "../store/state-file.ts";
 import type { Store } from "../store/store.ts";
@@ -60,12 +65,12 @@ export class AuditMaintenance {
 
   /** What is wrong with it, as far as anybody looked; null: nothing. */
   get finding(): AuditFinding | null {
-    return this.#store.audit.finding;
+    return this.#store.auditHealth.finding;
   }
 
   /** Somebody read all of it; null: it is whole. */
   note(found: AuditFinding | null): void {
-    this.#store.audit.verified(found);
+    this.#store.auditHealth.setVerifyResult(found);
   }
 
   /**
@@ -74,7 +79,7 @@ export class AuditMaintenance {
    */
   async repair(accept: By | null): Promise<Result<AuditRepair, AuditFault>> {
     const repaired = await this.#guarded(() =>
-      this.#store.betweenCheckpoints(() => this.#mend(accept)),
+      this.#store.pauseCheckpointsDuring(() => this.#mend(accept)),
     );
     if (!repaired.ok || repaired.value.missing.length > 0) return repaired;
     this.note(null);
@@ -84,31 +89,39 @@ export class AuditMaintenance {
   }
 
   async #mend(accept: By | null): Promise<Result<AuditRepair, AuditFault>> {
-    const { disk, folder, gaps } = this.#store.record();
+    const { disk, folder, gaps } = this.#store.auditLogSource();
     const audit = await this.#audit();
-    const survey = await inSlices(surveyAudit(disk, folder, audit, gaps));
+    const survey = await inSlices(surveyAuditLog(disk, folder, audit, gaps));
     const { lines, missing } = await inSlices(recoverLines(disk, folder, survey));
     const nothing = { missing, recovered: 0, written: [], kept: [], declared: [] };
     if (!needsRewrite(survey) || (missing.length > 0 && accept === null)) return ok(nothing);
     const described = await this.#describe(survey, audit.file);
-    const { written, kept } = await rewriteAudit(disk, folder, survey, lines, audit.file);
+    const { writtenFiles: written, damagedCopies: kept } = await rewriteAuditFiles(
+      disk,
+      folder,
+      survey,
+      lines,
+      audit.file,
+    );
     const done = { ...nothing, missing: [], recovered: lines.size, written, kept };
     if (missing.length === 0 || accept === null) return ok(done);
-    const size = disk.stat(join(folder, HISTORY, audit.file ?? ""))?.size ?? 0;
+    const size = disk.stat(join(folder, AUDIT_FOLDER, audit.file ?? ""))?.size ?? 0;
     // A newest file that is not as long as the state says is not continued: a gap closes it.
     const closed = size < audit.length ? audit.file : null;
-    const fresh = gapsFor(missing, described, limits.auditGaps - gaps.length, closed);
+    const fresh = buildGaps(missing, described, limits.auditGaps - gaps.length, closed);
     const declared = await this.#declare(fresh, accept);
     return declared.ok ? ok({ ...done, declared: declared.value }) : declared;
   }
 
-  async #describe({ files, unreadable }: AuditSurvey, newest: string | null) {
-    const { disk, folder } = this.#store.record();
-    const unclean = files.filter(({ isUnclean }) => isUnclean).map(({ name }) => name);
+  async #describe({ files, unreadableFiles: unreadable }: AuditSurvey, newest: string | null) {
+    const { disk, folder } = this.#store.auditLogSource();
+    const unclean = files
+      .filter(({ hasForeignBytes: isUnclean }) => isUnclean)
+      .map(({ name }) => name);
     const names = new Set([...unclean, ...unreadable, ...(newest === null ? [] : [newest])]);
     const described = new Map<string, AuditGapFile>();
     for (const name of names) {
-      described.set(name, await inSlices(describeFile(disk, folder, name)));
+      described.set(name, await inSlices(describeAuditFile(disk, folder, name)));
     }
     return described;
   }
@@ -120,20 +133,20 @@ export class AuditMaintenance {
   async seal(month: string, by: By): Promise<Result<AuditSeal, AuditFault>> {
     await this.#store.checkpoint();
     const read = await this.#guarded(() =>
-      this.#store.betweenCheckpoints(() => this.#declareMonth(month, by)),
+      this.#store.pauseCheckpointsDuring(() => this.#declareMonth(month, by)),
     );
     if (!read.ok) return read;
     // From here on the month's files are written to no more.
     await this.#store.checkpoint();
     return this.#guarded(() =>
-      this.#store.betweenCheckpoints(async () => {
+      this.#store.pauseCheckpointsDuring(async () => {
         const { gaps, files } = read.value;
         const { file: newest } = await this.#audit();
         const [kept, free] = [
           files.filter(({ name }) => name === newest),
           files.filter(({ name }) => name !== newest),
         ];
-        const { disk, folder } = this.#store.record();
+        const { disk, folder } = this.#store.auditLogSource();
         const freedBytes = await removeAuditFiles(
           disk,
           folder,
@@ -149,11 +162,11 @@ export class AuditMaintenance {
   }
 
   async #declareMonth(month: string, by: By) {
-    const { disk, folder, gaps } = this.#store.record();
+    const { disk, folder, gaps } = this.#store.auditLogSource();
     const audit = await this.#audit();
-    const found = await inSlices(readMonth(disk, folder, audit, gaps, month));
-    if (found.damaged !== null) {
-      return err({ code: "audit_month_damaged", file: found.damaged } as const);
+    const found = await inSlices(readAuditMonth(disk, folder, audit, gaps, month));
+    if (found.damagedFile !== null) {
+      return err({ code: "audit_month_damaged", file: found.damagedFile } as const);
     }
     const { files } = found;
     const known = gaps.filter((gap) => gap.files.some(({ name }) => name.startsWith(month)));
@@ -170,7 +183,7 @@ export class AuditMaintenance {
     fresh: readonly NewGap[],
     { note, peer }: By,
   ): Promise<Result<readonly AuditGap[], Fault | StorageFault>> {
-    const again = declaredWithin(this.#store.record().gaps, fresh);
+    const again = findGapsDeclaredWithin(this.#store.auditLogSource().gaps, fresh);
     return this.#store.transact(
       { type: "DeclareAuditGaps", gaps: [...fresh, ...again], note, peer },
       (_state, { gaps }) => gaps.slice(0, fresh.length),
@@ -179,7 +192,7 @@ export class AuditMaintenance {
 
   /** Where the audit log ends in its files. */
   async #audit() {
-    const { disk, folder } = this.#store.record();
+    const { disk, folder } = this.#store.auditLogSource();
     const snapshot = await new StateFile(disk, folder).read();
     if (snapshot === null) throw new Error(`the state in ${folder} is gone`);
     return snapshot.audit;

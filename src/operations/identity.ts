@@ -12,7 +12,7 @@ import {
 import { idOf, makeKey, parsePrivateKey, rawKey, type PrivateKey } from "../license/keys.ts";
 import type { Disk } from "../platform/disk.ts";
 import { replaceFile } from "../platform/files.ts";
-import { IDENTITY } from "../store/files.ts";
+import { IDENTITY_FILE } from "../store/files.ts";
 import { FolderRefused } from "../store/refusal.ts";
 
 /** Which appliance this is, and which machine: its key, and what the hardware says. */
@@ -25,7 +25,7 @@ export class Identity {
 
   constructor(disk: Disk, folder: string, components: readonly Component[]) {
     this.#disk = disk;
-    this.#path = join(folder, IDENTITY);
+    this.#path = join(folder, IDENTITY_FILE);
     this.#components = components;
   }
 

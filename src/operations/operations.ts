@@ -30,8 +30,8 @@ import {
 import type { Lease } from "../license/lease.ts";
 import { randomId } from "../platform/random.ts";
 import type { StorageFault } from "../store/group-commit.ts";
-import type { Condition } from "../store/condition.ts";
-import type { StoreHealth } from "../store/store-options.ts";
+import type { StoreHealth } from "../store/store-health.ts";
+import type { StoreStatus } from "../store/store-options.ts";
 import type { Store } from "../store/store.ts";
 import {
   asDecided,
@@ -71,7 +71,7 @@ export interface Status {
   readonly kind: State["kind"];
   readonly now: Instant;
   readonly createdAt: Instant;
-  readonly health: StoreHealth;
+  readonly health: StoreStatus;
   readonly auditGaps: State["auditGaps"];
   readonly licenses: readonly LicenseView[];
   readonly refusals: readonly {
@@ -234,11 +234,11 @@ export class Operations {
     return this.#store.peek(({ retirement: retired }) => retired);
   }
 
-  health(): StoreHealth {
+  health(): StoreStatus {
     return this.#store.health();
   }
 
-  condition(): Condition {
+  condition(): StoreHealth {
     return this.#store.condition();
   }
 

@@ -4,15 +4,20 @@ import type { State } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import { betweenAnswers } from "../platform/between-answers.ts";
 import type { StorageFault } from "../store/group-commit.ts";
-import type { Line } from "../store/journal.ts";
-import { readBack, SLICE, type Look } from "../store/read-back.ts";
-import { readOn, type Span } from "../store/read-on.ts";
-import { RecordDamaged } from "../store/record-files.ts";
-import { before, parsePosition, positionText, type Position } from "../store/record-position.ts";
-import { monthOf } from "../store/record.ts";
+import type { JournalLine } from "../store/journal.ts";
+import { readBackward, SLICE_BYTES, type LineRead } from "../store/audit/read-backward.ts";
+import { readForward, type TimeRange } from "../store/audit/read-forward.ts";
+import { AuditLineDamaged } from "../store/audit/line-locator.ts";
+import {
+  positionBefore,
+  parsePosition,
+  formatPosition,
+  type AuditPosition,
+} from "../store/audit/position.ts";
+import { monthOf } from "../store/audit/audit-log.ts";
 import type { Store } from "../store/store.ts";
 
-export { parsePosition, type Position, type Span };
+export { parsePosition, type AuditPosition as Position, type TimeRange as Span };
 
 /** One event as it stands on the record. */
 export interface Entry {
@@ -26,7 +31,7 @@ export interface Entry {
 
 export interface Asked<T> {
   /** Null: from the newest on. */
-  readonly from: Position | null;
+  readonly from: AuditPosition | null;
   /** At most so many. */
   readonly limit: number;
   /** Nothing that happened before this will be picked. */
@@ -69,34 +74,34 @@ export class RecordReading {
     pick,
   }: Asked<T>): Promise<Result<Page<T>, StorageFault | DamagedRecord>> {
     const asked = await this.#store.read((state) => ({
-      record: this.#store.record(),
+      record: this.#store.auditLogSource(),
       products: productsOf(state),
     }));
     if (!asked.ok) return asked;
     const { record, products } = asked.value;
-    const end = before(record.last + 1);
-    const start = from === null || from.line > end.line ? end : from;
+    const end = positionBefore(record.lastSeq + 1);
+    const start = from === null || from.auditSeq > end.auditSeq ? end : from;
     const page = new Gathering(start, limit, (seq, part, event) =>
       pick({ seq, part, event, product: productOf(event, products) }),
     );
-    const looks = readBack(record, start, since === null ? "" : monthOf(since));
+    const looks = readBackward(record, start, since === null ? "" : monthOf(since));
     try {
       for (;;) {
         const isAll = await betweenAnswers(() => page.addSlice(looks));
         if (isAll !== null) return ok(page.done(isAll));
       }
     } catch (error) {
-      if (!(error instanceof RecordDamaged)) throw error;
+      if (!(error instanceof AuditLineDamaged)) throw error;
       // What was found before it is not lost: the next question runs into it.
-      if (page.isEmpty) return err({ code: "audit_log_damaged", line: error.line });
+      if (page.isEmpty) return err({ code: "audit_log_damaged", line: error.auditSeq });
       return ok(page.done(false));
     }
   }
 
   /** The lines as they stand, oldest first, in parts that may be empty. */
-  async exported(span: Span): Promise<Result<Iterator<Buffer>, StorageFault>> {
-    const asked = await this.#store.read(() => this.#store.record());
-    return asked.ok ? ok(readOn(asked.value, span)) : asked;
+  async exported(span: TimeRange): Promise<Result<Iterator<Buffer>, StorageFault>> {
+    const asked = await this.#store.read(() => this.#store.auditLogSource());
+    return asked.ok ? ok(readForward(asked.value, span)) : asked;
   }
 }
 
@@ -105,12 +110,12 @@ class Gathering<T> {
   readonly #limit: number;
   readonly #pick: (seq: number, part: number, event: Event) => T | null;
   readonly #found: T[] = [];
-  #at: Position;
+  #at: AuditPosition;
   #spent = 0;
   #reached: Instant | null = null;
 
   constructor(
-    start: Position,
+    start: AuditPosition,
     limit: number,
     pick: (seq: number, part: number, event: Event) => T | null,
   ) {
@@ -124,37 +129,38 @@ class Gathering<T> {
   }
 
   /** What can be looked at in one turn: whether that was all there is; null: it goes on. */
-  addSlice(looks: Iterator<Look>): boolean | null {
-    for (let bytes = 0; bytes < SLICE;) {
+  addSlice(looks: Iterator<LineRead>): boolean | null {
+    for (let bytes = 0; bytes < SLICE_BYTES;) {
       const { done, value } = looks.next();
       if (done === true) return true;
       if (this.#add(value)) return false;
-      bytes += value.bytes;
+      bytes += value.size;
     }
     return null;
   }
 
   /** True: that is enough. */
-  #add({ line, bytes, at, seen }: Look): boolean {
+  #add({ line, size: bytes, writtenAt: at, journalSeq: seen }: LineRead): boolean {
     this.#reached = at ?? this.#reached;
     this.#spent += line === null ? bytes * PASSED_OVER : bytes;
-    if (line === null) this.#at = { ...this.#at, seen };
+    if (line === null) this.#at = { ...this.#at, journalSeq: seen };
     else if (this.#addLine(line, seen)) return true;
     return this.#spent >= MOST;
   }
 
   done(isAll: boolean): Page<T> {
-    const { line, part } = this.#at;
+    const { auditSeq: line, eventIndex: part } = this.#at;
     const isFirst = line === 1 && part === 0;
     return {
       found: this.#found,
-      next: isAll || isFirst ? null : positionText(this.#at),
+      next: isAll || isFirst ? null : formatPosition(this.#at),
       reached: this.#reached,
     };
   }
 
-  #addLine({ audit_seq: line = 0, events }: Line, seen: number): boolean {
-    const first = line === this.#at.line ? Math.min(this.#at.part, events.length) : events.length;
+  #addLine({ audit_seq: line = 0, events }: JournalLine, seen: number): boolean {
+    const first =
+      line === this.#at.auditSeq ? Math.min(this.#at.eventIndex, events.length) : events.length;
     for (let part = first - 1; part >= 0; part -= 1) {
       const event = events[part];
       const picked = event ? this.#pick(line, part, event) : null;
@@ -162,10 +168,10 @@ class Gathering<T> {
       this.#found.push(picked);
       if (this.#found.length < this.#limit) continue;
       // The rest of this line is still to be read.
-      this.#at = { line, part, seen: part === 0 ? seen : seen + 1 };
+      this.#at = { auditSeq: line, eventIndex: part, journalSeq: part === 0 ? seen : seen + 1 };
       return true;
     }
-    this.#at = { line, part: 0, seen };
+    this.#at = { auditSeq: line, eventIndex: 0, journalSeq: seen };
     return false;
   }
 }

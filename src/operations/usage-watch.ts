@@ -3,7 +3,7 @@ import { SECOND, type Instant } from "../domain/time.ts";
 import { UsageBackfill } from "../domain/usage-backfill.ts";
 import { Usage, type UsageRange, type UsageView } from "../domain/usage.ts";
 import { log } from "../platform/log.ts";
-import { linesBack } from "../store/read-back.ts";
+import { readLinesNewestFirst } from "../store/audit/read-backward.ts";
 import type { Store } from "../store/store.ts";
 import type { Answer } from "./operations.ts";
 
@@ -67,11 +67,14 @@ export class UsageWatch {
     try {
       const asked = await this.#store.read((state, now) => {
         this.#usage.sample(state, now);
-        return { record: this.#store.record(), past: new UsageBackfill(this.#usage, state, now) };
+        return {
+          record: this.#store.auditLogSource(),
+          past: new UsageBackfill(this.#usage, state, now),
+        };
       });
       if (!asked.ok) return;
       const { record, past } = asked.value;
-      for await (const { seq, at, events } of linesBack(record)) {
+      for await (const { seq, at, events } of readLinesNewestFirst(record)) {
         if (this.#stopped) return;
         if (!past.applyLine(at, events, seq <= this.#startedAfter)) break;
       }

@@ -6,7 +6,7 @@ import { prepareFile, type Prepared } from "../platform/files.ts";
 import { FolderRefused } from "./refusal.ts";
 
 /** In no backup: who may get in belongs to the machine, not to its licenses. */
-const ACCESS = "access.json";
+const ACCESS_FILE = "access.json";
 
 const Time = Type.Integer({ minimum: 0 });
 
@@ -36,7 +36,7 @@ const AccessList = Type.Object({
 
 export type AccessList = Static<typeof AccessList>;
 
-const NOBODY: AccessList = { access: 1, tokens: [], users: [] };
+const EMPTY_LIST: AccessList = { access: 1, tokens: [], users: [] };
 
 /** Who may get in, in a file of its own, replaced as one. */
 export class AccessFile {
@@ -45,14 +45,14 @@ export class AccessFile {
 
   constructor(disk: Disk, folder: string) {
     this.#disk = disk;
-    this.#path = join(folder, ACCESS);
+    this.#path = join(folder, ACCESS_FILE);
   }
 
   /** A list that cannot be read must not mean that everybody may come in. */
   read(): AccessList {
     const bytes = this.#disk.read(this.#path);
-    if (bytes === null) return NOBODY;
-    const list = parsed(bytes);
+    if (bytes === null) return EMPTY_LIST;
+    const list = parseAccessList(bytes);
     if (list !== null) return list;
     throw new FolderRefused(
       `${this.#path} is damaged: the users and tokens cannot be read`,
@@ -66,7 +66,7 @@ export class AccessFile {
   }
 }
 
-function parsed(bytes: Uint8Array): AccessList | null {
+function parseAccessList(bytes: Uint8Array): AccessList | null {
   try {
     const list: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
     return Value.Check(AccessList, list) ? list : null;

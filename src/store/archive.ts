@@ -7,9 +7,9 @@ import { BackupRefused } from "./refusal.ts";
 
 const BLOCK = 512;
 /** Two blocks of zeros, and nothing behind them. */
-const END = 2 * BLOCK;
+const END_BYTES = 2 * BLOCK;
 /** Eleven octal digits. */
-const LARGEST = 8 ** 11 - 1;
+const MAX_ENTRY_BYTES = 8 ** 11 - 1;
 
 /** Writes entries one after the other, part by part. */
 export class ArchiveWriter {
@@ -20,25 +20,25 @@ export class ArchiveWriter {
   }
 
   add(name: string, size: number, parts: Iterable<Uint8Array>): void {
-    if (size > LARGEST) throw new Error(`${name} is too large for a backup file`);
-    writeAll(this.#file, headerOf(name, size));
+    if (size > MAX_ENTRY_BYTES) throw new Error(`${name} is too large for a backup file`);
+    writeAll(this.#file, encodeHeader(name, size));
     let written = 0;
     for (const part of parts) {
       writeAll(this.#file, part);
       written += part.length;
     }
     if (written !== size) throw new Error(`${name} had ${written} bytes and should have ${size}`);
-    writeAll(this.#file, new Uint8Array(filling(size)));
+    writeAll(this.#file, new Uint8Array(countPaddingBytes(size)));
   }
 
   end(): void {
-    writeAll(this.#file, new Uint8Array(END));
+    writeAll(this.#file, new Uint8Array(END_BYTES));
   }
 }
 
 const FIELDS = { mode: "0000600", ids: "0000000\u00000000000", magic: "ustar\u000000" };
 
-function headerOf(name: string, size: number): Buffer {
+function encodeHeader(name: string, size: number): Buffer {
   const header = Buffer.alloc(BLOCK);
   if (header.write(name, 0, 100) !== Buffer.byteLength(name))
     throw new Error(`${name} is too long`);
@@ -61,7 +61,7 @@ function checksum(header: Uint8Array): number {
   return sum;
 }
 
-interface Entry {
+interface ArchiveEntry {
   readonly offset: number;
   readonly size: number;
 }
@@ -73,7 +73,7 @@ interface Entry {
 export class Archive implements Disk {
   readonly path: string;
   readonly #disk: Disk;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, ArchiveEntry>();
 
   constructor(disk: Disk, path: string) {
     this.#disk = disk;
@@ -81,13 +81,13 @@ export class Archive implements Disk {
     const size = disk.stat(path)?.size;
     if (size === undefined)
       throw new BackupRefused(`${path} does not exist`, "check the file name");
-    for (let at = 0; at !== size - END || !this.#isZero(at, END);) {
-      const entry = this.#entryAt(at);
+    for (let at = 0; at !== size - END_BYTES || !this.#isZero(at, END_BYTES);) {
+      const entry = this.#readEntryAt(at);
       if (entry === null || this.#entries.has(entry.name)) {
         throw new BackupRefused(`${path} is damaged at byte ${at}`, "use another backup file");
       }
       this.#entries.set(entry.name, entry);
-      at = entry.offset + entry.size + filling(entry.size);
+      at = entry.offset + entry.size + countPaddingBytes(entry.size);
     }
   }
 
@@ -117,27 +117,28 @@ export class Archive implements Disk {
   }
 
   freeBytes = (): number => 0;
-  open = (path: string): OpenFile => readOnly(path);
-  rewrite = async (path: string): Promise<void> => readOnly(path);
-  rename = (path: string): void => readOnly(path);
-  link = (path: string): void => readOnly(path);
-  remove = (path: string): void => readOnly(path);
-  removeFolder = (path: string): void => readOnly(path);
-  makeFolder = (path: string): void => readOnly(path);
-  setMode = (path: string): void => readOnly(path);
-  syncFolder = async (path: string): Promise<void> => readOnly(path);
-  lock = (path: string): FileLock | null => readOnly(path);
-  lockFolder = (path: string): FolderHandle | null => readOnly(path);
+  open = (path: string): OpenFile => refuseWrite(path);
+  rewrite = async (path: string): Promise<void> => refuseWrite(path);
+  rename = (path: string): void => refuseWrite(path);
+  link = (path: string): void => refuseWrite(path);
+  remove = (path: string): void => refuseWrite(path);
+  removeFolder = (path: string): void => refuseWrite(path);
+  makeFolder = (path: string): void => refuseWrite(path);
+  setMode = (path: string): void => refuseWrite(path);
+  syncFolder = async (path: string): Promise<void> => refuseWrite(path);
+  lock = (path: string): FileLock | null => refuseWrite(path);
+  lockFolder = (path: string): FolderHandle | null => refuseWrite(path);
 
   /** Exactly as it was written, or null: what `tar` finds in it must be what is found here. */
-  #entryAt(at: number): (Entry & { readonly name: string }) | null {
+  #readEntryAt(at: number): (ArchiveEntry & { readonly name: string }) | null {
     const header = this.#disk.readPart(this.path, at, BLOCK) ?? new Uint8Array();
     const text = Buffer.from(header).toString("latin1");
     const name = text.slice(0, 100).split("\u0000")[0] ?? "";
     const size = Number.parseInt(text.slice(124, 135), 8);
-    if (!NAME.test(name) || !(size >= 0) || !headerOf(name, size).equals(header)) return null;
+    if (!ENTRY_NAME.test(name) || !(size >= 0) || !encodeHeader(name, size).equals(header))
+      return null;
     const offset = at + BLOCK;
-    if (!this.#isZero(offset + size, filling(size))) return null;
+    if (!this.#isZero(offset + size, countPaddingBytes(size))) return null;
     return { name: join(this.path, name), offset, size };
   }
 
@@ -148,11 +149,11 @@ export class Archive implements Disk {
 }
 
 /** What is missing to the end of the last block. */
-const filling = (size: number): number => -size & (BLOCK - 1);
+const countPaddingBytes = (size: number): number => -size & (BLOCK - 1);
 
 /** Nothing that could lead out of the folder it is copied to. */
-const NAME = /^(?:history\/)?[a-z0-9][a-z0-9.-]*$/;
+const ENTRY_NAME = /^(?:history\/)?[a-z0-9][a-z0-9.-]*$/;
 
-function readOnly(path: string): never {
+function refuseWrite(path: string): never {
   throw new Error(`${path} is in a backup and cannot be changed`);
 }

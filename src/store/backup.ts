@@ -7,17 +7,17 @@ import { randomBytes } from "../platform/random.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import { version } from "../platform/version.ts";
 import { Archive, ArchiveWriter } from "./archive.ts";
-import { isSameDamage, type AuditDamage } from "./audit-damage.ts";
-import { HISTORY, IDENTITY, isStoreFile, segmentName, STATE } from "./files.ts";
-import { isKept, recordFiles } from "./record.ts";
+import { isSameDamage, type AuditDamage } from "./audit/damage.ts";
+import { AUDIT_FOLDER, IDENTITY_FILE, isStoreFile, segmentName, STATE_FILE } from "./files.ts";
+import { isAfterAnchor, listAuditFiles } from "./audit/audit-log.ts";
 import { BackupRefused, FolderRefused, FormatRefused } from "./refusal.ts";
-import { replay, type Replayed } from "./replay.ts";
-import { verify, type Verified, type VerifyOptions } from "./verify.ts";
+import { replay, type ReplayResult } from "./replay.ts";
+import { verify, type VerifyReport, type VerifyOptions } from "./verify.ts";
 
 /** The last entry of a backup: what should be in it. A file that was cut short has none. */
-export const MANIFEST = "backup.json";
+export const MANIFEST_FILE = "backup.json";
 
-const Manifest = Type.Object({
+const BackupManifest = Type.Object({
   backup: Type.Literal(1),
   berth: Type.String(),
   made_at: Type.String(),
@@ -37,9 +37,9 @@ const Manifest = Type.Object({
   ),
 });
 
-export type Manifest = Static<typeof Manifest>;
+export type BackupManifest = Static<typeof BackupManifest>;
 
-const ATTEMPTS = 5;
+const MAX_ATTEMPTS = 5;
 
 /**
  * Copies a data folder into one file, whether a server works on it or not, and without asking it:
@@ -53,7 +53,11 @@ export async function makeBackup(
   out: string,
   now: Instant,
   options: VerifyOptions,
-): Promise<{ readonly manifest: Manifest; readonly verified: Verified; readonly size: number }> {
+): Promise<{
+  readonly manifest: BackupManifest;
+  readonly verifyReport: VerifyReport;
+  readonly size: number;
+}> {
   if (disk.stat(out) !== null) {
     throw new BackupRefused(
       `${out} already exists`,
@@ -64,22 +68,22 @@ export async function makeBackup(
   for (let attempt = 1; ; attempt += 1) {
     const fresh = temporaryName(out);
     try {
-      const manifest = await copy(disk, folder, fresh, now, damage);
-      const { verified } = await openBackup(disk, fresh, options);
+      const manifest = await copyFolder(disk, folder, fresh, now, damage);
+      const { verifyReport } = await openBackup(disk, fresh, options);
       // Not what a file that was just let go of looked like while it was copied.
-      if (damage !== null && !isSameDamage(damage, await auditDamageIn(disk, folder, options))) {
-        throw changed(join(folder, HISTORY));
+      if (damage !== null && !isSameDamage(damage, await findAuditDamage(disk, folder, options))) {
+        throw changedWhileCopied(join(folder, AUDIT_FOLDER));
       }
       const size = disk.stat(fresh)?.size ?? 0;
       disk.rename(fresh, out);
       await disk.syncFolder(dirname(out));
-      return { manifest, verified, size };
+      return { manifest, verifyReport, size };
     } catch (error) {
       if (disk.stat(fresh) !== null) disk.remove(fresh);
       const moved = error instanceof BackupRefused || error instanceof FolderRefused;
       if (!moved) throw error;
-      damage = await auditDamageIn(disk, folder, options);
-      if (attempt < ATTEMPTS) continue;
+      damage = await findAuditDamage(disk, folder, options);
+      if (attempt < MAX_ATTEMPTS) continue;
       // It is not the copy that is wrong, then: say what is, and where.
       await verify(disk, folder, options);
       throw error;
@@ -96,23 +100,23 @@ const RANDOM_BYTES = 8;
 const temporaryName = (out: string): string => `${out}.${randomBytes(RANDOM_BYTES)}.new`;
 
 /** Null: it is whole, or something else is wrong, which is for others to say. */
-const auditDamageIn = (disk: Disk, folder: string, options: VerifyOptions) =>
+const findAuditDamage = (disk: Disk, folder: string, options: VerifyOptions) =>
   verify(disk, folder, { ...options, allowAuditDamage: true }).then(
     ({ auditDamage }) => auditDamage,
     () => null,
   );
 
 /** The folder moved on under the copy. */
-const changed = (path: string): BackupRefused =>
+const changedWhileCopied = (path: string): BackupRefused =>
   new BackupRefused(`${path} changed while it was copied`, "try again");
 
-async function copy(
+async function copyFolder(
   disk: Disk,
   folder: string,
   out: string,
   now: Instant,
   damage: AuditDamage | null,
-): Promise<Manifest> {
+): Promise<BackupManifest> {
   const replayed = await replay(disk, folder);
   if (replayed === null) {
     throw new FolderRefused(
@@ -120,17 +124,17 @@ async function copy(
       "specify another folder with --data DIR",
     );
   }
-  const files: Manifest["files"] = [];
+  const files: BackupManifest["files"] = [];
   const file = disk.open(out, "new");
   try {
     const archive = new ArchiveWriter(file);
-    for (const { name, size } of piecesOf(disk, folder, replayed, damage !== null)) {
+    for (const { name, size } of listEntries(disk, folder, replayed, damage !== null)) {
       const hash = new Bun.CryptoHasher("sha256");
-      archive.add(name, size, partsOf(disk, join(folder, name), size, hash));
+      archive.add(name, size, readParts(disk, join(folder, name), size, hash));
       files.push({ name, size, sha256: hash.digest("hex") });
     }
     const { state, head } = replayed;
-    const manifest: Manifest = {
+    const manifest: BackupManifest = {
       backup: 1,
       berth: version,
       made_at: rfc3339(now),
@@ -144,7 +148,7 @@ async function copy(
       }),
     };
     const text = Buffer.from(`${JSON.stringify(manifest, null, 1)}\n`);
-    archive.add(MANIFEST, text.length, [text]);
+    archive.add(MANIFEST_FILE, text.length, [text]);
     archive.end();
     await file.sync();
     return manifest;
@@ -153,51 +157,51 @@ async function copy(
   }
 }
 
-interface Piece {
+interface BackupEntry {
   readonly name: string;
   readonly size: number;
 }
 
 /** Never the cloud credentials and what opens them. */
-function piecesOf(
+function listEntries(
   disk: Disk,
   folder: string,
-  { snapshot, segments }: Replayed,
+  { snapshot, segments }: ReplayResult,
   isDamaged: boolean,
-): Piece[] {
-  const whole = (name: string): Piece => {
+): BackupEntry[] {
+  const whole = (name: string): BackupEntry => {
     const size = disk.stat(join(folder, name))?.size;
-    if (size === undefined) throw changed(join(folder, name));
+    if (size === undefined) throw changedWhileCopied(join(folder, name));
     return { name, size };
   };
   const { file, length, seq, anchor } = snapshot.audit;
-  const kept = recordFiles(disk, folder)
-    .filter(isKept(anchor))
+  const kept = listAuditFiles(disk, folder)
+    .filter(isAfterAnchor(anchor))
     // Where the audit log is damaged, also what begins with it.
-    .filter(({ first }) => first <= seq || (isDamaged && first === Infinity));
+    .filter(({ firstSeq: first }) => first <= seq || (isDamaged && first === Infinity));
   return [
-    whole(IDENTITY),
-    whole(STATE),
+    whole(IDENTITY_FILE),
+    whole(STATE_FILE),
     ...segments.map(({ number, size }) => ({ name: segmentName(number), size })),
     ...kept.map(({ name }) =>
       name === file && !isDamaged
-        ? { name: join(HISTORY, name), size: length }
-        : whole(join(HISTORY, name)),
+        ? { name: join(AUDIT_FOLDER, name), size: length }
+        : whole(join(AUDIT_FOLDER, name)),
     ),
   ];
 }
 
-const PART = 1024 * 1024;
+const PART_BYTES = 1024 * 1024;
 
-function* partsOf(
+function* readParts(
   disk: Disk,
   path: string,
   size: number,
   hash: Bun.CryptoHasher,
 ): Generator<Uint8Array> {
-  for (let from = 0; from < size; from += PART) {
-    const part = disk.readPart(path, from, Math.min(PART, size - from));
-    if (part?.length !== Math.min(PART, size - from)) throw changed(path);
+  for (let from = 0; from < size; from += PART_BYTES) {
+    const part = disk.readPart(path, from, Math.min(PART_BYTES, size - from));
+    if (part?.length !== Math.min(PART_BYTES, size - from)) throw changedWhileCopied(path);
     hash.update(part);
     yield part;
   }
@@ -210,47 +214,47 @@ export async function openBackup(
   options: VerifyOptions,
 ): Promise<{
   readonly archive: Archive;
-  readonly manifest: Manifest;
-  readonly verified: Verified;
+  readonly manifest: BackupManifest;
+  readonly verifyReport: VerifyReport;
 }> {
   const archive = new Archive(disk, path);
-  const bytes = archive.read(join(path, MANIFEST));
-  const manifest = bytes && parsed(bytes);
+  const bytes = archive.read(join(path, MANIFEST_FILE));
+  const manifest = bytes && parseManifest(bytes);
   if (manifest === null) {
     throw new BackupRefused(`${path} is not a complete backup`, "use another backup file");
   }
   const listed = manifest.files.map(({ name }) => name).toSorted();
-  const found = archive.names.filter((name) => name !== MANIFEST).toSorted();
+  const found = archive.names.filter((name) => name !== MANIFEST_FILE).toSorted();
   // Only what leaves a folder with a restore may come with one: not the sealed credentials.
   const known = found.every((name) => isStoreFile(name.split("/")[0] ?? ""));
   if (!known || !Bun.deepEquals(listed, found)) throw notAsListed(path, "its list of files");
   for (const { name, size, sha256 } of manifest.files) {
     if (archive.stat(join(path, name))?.size !== size) throw notAsListed(path, name);
     const hash = new Bun.CryptoHasher("sha256");
-    for (const part of partsOf(archive, join(path, name), size, hash)) void part;
+    for (const part of readParts(archive, join(path, name), size, hash)) void part;
     if (hash.digest("hex") !== sha256) throw notAsListed(path, name);
   }
   const allowing = { ...options, allowAuditDamage: manifest.audit_damage !== undefined };
-  const verified = await verify(archive, path, allowing).catch((error: unknown) => {
+  const verifyReport = await verify(archive, path, allowing).catch((error: unknown) => {
     if (error instanceof FormatRefused) throw new BackupRefused(error.message, error.hint);
     if (!(error instanceof FolderRefused)) throw error;
     throw new BackupRefused(`${path} is damaged: ${error.message}`, "use another backup file");
   });
   const same =
-    verified.appliance === manifest.appliance &&
-    verified.kind === manifest.kind &&
-    verified.head.seq === manifest.seq &&
-    verified.head.auditSeq === manifest.audit_seq &&
-    isSameDamage(verified.auditDamage, manifest.audit_damage ?? null) &&
-    verified.torn === 0;
+    verifyReport.appliance === manifest.appliance &&
+    verifyReport.kind === manifest.kind &&
+    verifyReport.head.seq === manifest.seq &&
+    verifyReport.head.auditSeq === manifest.audit_seq &&
+    isSameDamage(verifyReport.auditDamage, manifest.audit_damage ?? null) &&
+    verifyReport.tornBytes === 0;
   if (!same) throw notAsListed(path, "its content");
-  return { archive, manifest, verified };
+  return { archive, manifest, verifyReport };
 }
 
-function parsed(bytes: Uint8Array): Manifest | null {
+function parseManifest(bytes: Uint8Array): BackupManifest | null {
   try {
     const read: unknown = JSON.parse(new TextDecoder().decode(bytes));
-    return Value.Check(Manifest, read) ? read : null;
+    return Value.Check(BackupManifest, read) ? read : null;
   } catch {
     return null;
   }

@@ -1,19 +1,19 @@
 import type { Instant } from "../domain/time.ts";
 import type { Disk } from "../platform/disk.ts";
-import { gapsBy } from "./declared-gaps.ts";
-import { refoldNewest } from "./audit-refold.ts";
-import { encodedSize } from "./durable-file.ts";
-import { generationsIn, segmentsIn } from "./files.ts";
-import { History } from "./history.ts";
-import { anchorFor, dropRecord } from "./record.ts";
-import { scan, type Head, type Line } from "./journal.ts";
+import { readDeclaredGaps } from "./audit/declared-gaps.ts";
+import { repairTailFromJournal } from "./audit/tail-repair.ts";
+import { measureEncodedSize } from "./durable-file.ts";
+import { listGenerations, listSegments } from "./files.ts";
+import { AuditLogWriter } from "./audit/audit-log-writer.ts";
+import { computeAnchor, removeFilesBeforeAnchor } from "./audit/audit-log.ts";
+import { scanSegment, type ChainHead, type JournalLine } from "./journal.ts";
 import { lockCheckpoint } from "./lock.ts";
 import { applyLine } from "./replay.ts";
-import { needRoom } from "./room.ts";
+import { requireDiskSpace } from "./disk-space.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { decodeSnapshot, encodeSnapshot, headOf } from "./state-rows.ts";
 import { StateFile } from "./state-file.ts";
-import { dropUnfinished } from "./unfinished.ts";
+import { removeUnfinishedCheckpoint } from "./unfinished-checkpoint.ts";
 
 export interface CheckpointOptions {
   /** How many months of the record to keep besides the current one; 0: all of it. */
@@ -22,7 +22,7 @@ export interface CheckpointOptions {
    * Asked with the lock held: a server that was killed before that has a successor who could not
    * know of this one.
    */
-  readonly isWanted?: () => boolean;
+  readonly isStillWanted?: () => boolean;
 }
 
 /**
@@ -34,7 +34,7 @@ export async function checkpoint(
   disk: Disk,
   folder: string,
   open: number,
-  { keepMonths = 0, isWanted = () => true }: CheckpointOptions = {},
+  { keepMonths = 0, isStillWanted: isWanted = () => true }: CheckpointOptions = {},
 ): Promise<void> {
   const lock = lockCheckpoint(disk, folder);
   if (lock === null) throw new Error("another checkpoint is running");
@@ -45,7 +45,7 @@ export async function checkpoint(
     if (before === null) throw new Error(`${file.path} does not exist`);
     if (before.covers.seq >= open - 1) return;
     await replaceState(disk, folder, file, before, open, keepMonths);
-    await dropOld(disk, folder, before);
+    await removeOldGenerations(disk, folder, before);
   } finally {
     lock.release();
   }
@@ -60,99 +60,112 @@ async function replaceState(
   open: number,
   keepMonths: number,
 ): Promise<void> {
-  const { snapshot, mark, segments, audited } = fold(disk, folder, before, open);
-  needRoom(
+  const {
+    snapshot,
+    mark,
+    segments,
+    auditedBytes: audited,
+  } = foldSegments(disk, folder, before, open);
+  requireDiskSpace(
     disk,
     folder,
     // A journal line is longer than what it adds to the state; an older format may lack fields.
-    audited + 1.25 * (disk.stat(file.path)?.size ?? 0) + sum(segments, ({ size }) => size),
-    () => audited + encodedSize(snapshot),
+    audited + 1.25 * (disk.stat(file.path)?.size ?? 0) + sumOf(segments, ({ size }) => size),
+    () => audited + measureEncodedSize(snapshot),
   );
-  const history = new History(disk, folder, before.audit, before.audit.seq, {
-    gaps: gapsBy(disk, folder, before, open),
-    refold: () => refoldNewest(disk, folder, before.audit),
+  const history = new AuditLogWriter(disk, folder, before.audit, before.audit.seq, {
+    gaps: readDeclaredGaps(disk, folder, before, open),
+    repairTail: () => repairTailFromJournal(disk, folder, before.audit),
   });
   try {
-    for (const segment of segments) await addAudited(disk, segment, history);
+    for (const segment of segments) await appendAuditedLines(disk, segment, history);
     const end = await history.close();
-    const anchor = keepMonths === 0 ? end.anchor : anchorFor(disk, folder, end, keepMonths, mark);
+    const anchor =
+      keepMonths === 0 ? end.anchor : computeAnchor(disk, folder, end, keepMonths, mark);
     const audit = { ...snapshot.audit, file: end.file, length: end.length, anchor };
     await file.write({ ...snapshot, audit }, before);
   } catch (error) {
-    dropUnfinished(disk, folder, Infinity, { end: before.audit, written: history.abandon() });
+    removeUnfinishedCheckpoint(disk, folder, Infinity, {
+      auditEnd: before.audit,
+      writtenFiles: history.abandon(),
+    });
     throw error;
   }
 }
 
-interface Segment {
+interface ClosedSegment {
   readonly path: string;
   readonly size: number;
   /** Where the chains stood before it. */
-  readonly start: Head;
+  readonly startHead: ChainHead;
 }
 
-interface Folded {
+interface FoldResult {
   /** But for the end of the audit log, which is still to be written. */
   readonly snapshot: Snapshot;
   readonly mark: Instant;
-  readonly segments: readonly Segment[];
+  readonly segments: readonly ClosedSegment[];
   /** The bytes of all audited lines. */
-  readonly audited: number;
+  readonly auditedBytes: number;
 }
 
 /** Reads what is to be folded, and writes nothing. */
-function fold(disk: Disk, folder: string, before: Snapshot, open: number): Folded {
+function foldSegments(disk: Disk, folder: string, before: Snapshot, open: number): FoldResult {
   const state = decodeSnapshot(before);
-  const segments: Segment[] = [];
+  const segments: ClosedSegment[] = [];
   let audited = 0;
   let head = headOf(before);
-  for (const { number, path } of segmentsIn(disk, folder)) {
+  for (const { number, path } of listSegments(disk, folder)) {
     if (number <= before.covers.seq || number >= open) continue;
     const bytes = disk.read(path) ?? new Uint8Array();
-    segments.push({ path, size: bytes.length, start: head });
-    head = scanned(path, bytes, head, (line, raw) => {
+    segments.push({ path, size: bytes.length, startHead: head });
+    head = scanOrThrow(path, bytes, head, (line, raw) => {
       applyLine(state, folder, path, line);
       if (line.audit_seq !== undefined) audited += raw.length;
     });
   }
   if (head.seq !== open - 1) throw new Error(`the journal ends at ${head.seq}, not ${open - 1}`);
   const snapshot = encodeSnapshot(state, head, before.audit);
-  return { snapshot, mark: state.latestEventAt, segments, audited };
+  return { snapshot, mark: state.latestEventAt, segments, auditedBytes: audited };
 }
 
-async function addAudited(disk: Disk, { path, start }: Segment, history: History): Promise<void> {
-  const audited: { readonly line: Line; readonly raw: Uint8Array }[] = [];
-  scanned(path, disk.read(path) ?? new Uint8Array(), start, (line, raw) => {
+async function appendAuditedLines(
+  disk: Disk,
+  { path, startHead: start }: ClosedSegment,
+  history: AuditLogWriter,
+): Promise<void> {
+  const audited: { readonly line: JournalLine; readonly raw: Uint8Array }[] = [];
+  scanOrThrow(path, disk.read(path) ?? new Uint8Array(), start, (line, raw) => {
     if (line.audit_seq !== undefined) audited.push({ line, raw });
   });
-  for (const { line, raw } of audited) await history.add(line.at, line.audit_seq ?? 0, raw);
+  for (const { line, raw } of audited) await history.append(line.at, line.audit_seq ?? 0, raw);
 }
 
-function scanned(
+function scanOrThrow(
   path: string,
   bytes: Uint8Array<ArrayBuffer>,
-  start: Head,
-  each: (line: Line, raw: Uint8Array) => void,
-): Head {
-  const { head, damage } = scan(bytes, start, each);
+  start: ChainHead,
+  each: (line: JournalLine, raw: Uint8Array) => void,
+): ChainHead {
+  const { head, damage } = scanSegment(bytes, start, each);
   if (damage !== null) throw new Error(`${path} is damaged at byte ${damage.offset}`);
   return head;
 }
 
-const sum = <T>(items: readonly T[], size: (item: T) => number): number =>
+const sumOf = <T>(items: readonly T[], size: (item: T) => number): number =>
   items.reduce((total, item) => total + size(item), 0);
 
 /**
  * Keeps the checkpoint before this one and the journal since: all that a bad new file would need.
  */
-async function dropOld(disk: Disk, folder: string, before: Snapshot): Promise<void> {
-  for (const { number, path } of generationsIn(disk, folder)) {
+async function removeOldGenerations(disk: Disk, folder: string, before: Snapshot): Promise<void> {
+  for (const { number, path } of listGenerations(disk, folder)) {
     if (number < before.covers.seq) disk.remove(path);
   }
-  for (const { number, path } of segmentsIn(disk, folder)) {
+  for (const { number, path } of listSegments(disk, folder)) {
     if (number <= before.covers.seq) disk.remove(path);
   }
   await disk.syncFolder(folder);
   // Only what the kept generation does not need either: going back to it must not find a gap.
-  if (before.audit.anchor.seq > 0) await dropRecord(disk, folder, before.audit.anchor);
+  if (before.audit.anchor.seq > 0) await removeFilesBeforeAnchor(disk, folder, before.audit.anchor);
 }

@@ -19,7 +19,7 @@ export class DurableFile implements Adapter<unknown> {
   readonly #disk: Disk;
   readonly #path: string;
   /** Where the file that gets replaced stays reachable; null: nowhere. */
-  keepAs: string | null = null;
+  keepPreviousAs: string | null = null;
 
   constructor(disk: Disk, path: string) {
     this.#disk = disk;
@@ -38,8 +38,8 @@ export class DurableFile implements Adapter<unknown> {
     const fresh = `${this.#path}.new`;
     if (this.#disk.stat(fresh) !== null) this.#disk.remove(fresh);
     try {
-      await this.#fill(fresh, data);
-      if (this.keepAs !== null) linkOnce(this.#disk, this.#path, this.keepAs);
+      await this.#writeFile(fresh, data);
+      if (this.keepPreviousAs !== null) linkIfAbsent(this.#disk, this.#path, this.keepPreviousAs);
       this.#disk.rename(fresh, this.#path);
     } catch (error) {
       // Most likely for want of room, which the journal would miss.
@@ -49,14 +49,14 @@ export class DurableFile implements Adapter<unknown> {
     await this.#disk.syncFolder(dirname(this.#path));
   }
 
-  async #fill(fresh: string, data: unknown): Promise<void> {
+  async #writeFile(fresh: string, data: unknown): Promise<void> {
     const file = this.#disk.open(fresh);
     try {
       let unsynced = 0;
       for (const chunk of encode(data as object)) {
         writeAll(file, chunk);
         unsynced += chunk.length;
-        if (unsynced < PIECE) continue;
+        if (unsynced < BYTES_PER_SYNC) continue;
         await file.syncData();
         unsynced = 0;
       }
@@ -71,12 +71,12 @@ export class DurableFile implements Adapter<unknown> {
  * How much is handed to the disk at once. A large file synced in one go holds up every small sync
  * beside it, and those are what the server's answers wait for.
  */
-const PIECE = 1024 * 1024;
+const BYTES_PER_SYNC = 1024 * 1024;
 
 const ROWS_PER_CHUNK = 1_000;
 
 /** How long the file would be. */
-export function encodedSize(data: object): number {
+export function measureEncodedSize(data: object): number {
   let size = 0;
   for (const chunk of encode(data)) size += chunk.length;
   return size;
@@ -133,7 +133,7 @@ function removeLeftover(disk: Disk, path: string): void {
   }
 }
 
-function linkOnce(disk: Disk, from: string, to: string): void {
+function linkIfAbsent(disk: Disk, from: string, to: string): void {
   try {
     disk.link(from, to);
   } catch (error) {

@@ -3,21 +3,28 @@ import { emptyState, type DataFolderKind } from "../domain/state.ts";
 import { instant, type Instant } from "../domain/time.ts";
 import { errorCode, type Disk } from "../platform/disk.ts";
 import { writeAll } from "../platform/files.ts";
-import { generationName, generationsIn, HISTORY, segmentName, segmentsIn, STATE } from "./files.ts";
-import { encodeLine, firstHead, scan } from "./journal.ts";
-import { load, makeDurable, type Loaded } from "./load.ts";
-import { endOrphanCheckpoint, lockFolder, type FolderLock, type Holder } from "./lock.ts";
+import {
+  generationName,
+  listGenerations,
+  AUDIT_FOLDER,
+  segmentName,
+  listSegments,
+  STATE_FILE,
+} from "./files.ts";
+import { encodeLine, genesisHead, scanSegment } from "./journal.ts";
+import { loadFolder, makeLastBatchDurable, type LoadedFolder } from "./load.ts";
+import { stopOrphanCheckpoint, lockFolder, type FolderLock, type LockHolder } from "./lock.ts";
 import { FolderRefused } from "./refusal.ts";
-import { NO_WAY_BACK, wayBack } from "./replay.ts";
+import { NO_RECOVERY_HINT, findRecoveryHint } from "./replay.ts";
 import type { SignatureCheck } from "./signatures.ts";
-import { finishRestore, restoreIn } from "./swap.ts";
-import { noHistory } from "./snapshot.ts";
+import { finishRestore, hasUnfinishedRestore } from "./restore-steps.ts";
+import { emptyAuditLogEnd } from "./snapshot.ts";
 import { encodeSnapshot } from "./state-rows.ts";
 import { StateFile } from "./state-file.ts";
 import { StateFormat } from "./state-format.ts";
-import { dropUnfinished } from "./unfinished.ts";
+import { removeUnfinishedCheckpoint } from "./unfinished-checkpoint.ts";
 
-export interface OpenedFolder extends Omit<Loaded, "format"> {
+export interface OpenedFolder extends Omit<LoadedFolder, "format"> {
   readonly lock: FolderLock;
   readonly format: StateFormat;
 }
@@ -31,7 +38,7 @@ export interface FolderOptions {
   readonly create: boolean;
   readonly uid: number;
   /** What the folder is taken for; a server unless it says otherwise. */
-  readonly holder?: Holder;
+  readonly holder?: LockHolder;
   readonly now: (mark: Instant, jumps: readonly []) => Instant;
   /** Who this appliance is, made before anything else on a first start. */
   readonly identify: () => Promise<string>;
@@ -39,23 +46,23 @@ export interface FolderOptions {
   readonly recognize?: (appliance: string) => void | Promise<void>;
   readonly checkSignatures?: SignatureCheck | undefined;
   /** Whether a state of an older format is written anew, in today's. */
-  readonly migrateAtOnce?: boolean;
+  readonly migrateOnOpen?: boolean;
 }
 
 /** Takes the folder for this process and decides whether what it holds can be served. */
 export async function openFolder(options: FolderOptions): Promise<OpenedFolder> {
   const { disk, folder, kind } = options;
-  const { lock, notes } = await takeFolder(options);
+  const { lock, notes } = await acquireFolder(options);
   try {
-    const found = await load(disk, folder, options.checkSignatures);
-    const loaded = found ?? (await firstStart(options));
+    const found = await loadFolder(disk, folder, options.checkSignatures);
+    const loaded = found ?? (await createOnFirstStart(options));
     const made = loaded.state.kind;
     if (kind !== null && kind !== made) throw wrongKind(folder, kind, made);
     await options.recognize?.(loaded.state.appliance);
-    dropUnfinished(disk, folder, loaded.head.auditSeq);
-    await makeDurable(disk, folder, loaded);
+    removeUnfinishedCheckpoint(disk, folder, loaded.head.auditSeq);
+    await makeLastBatchDurable(disk, folder, loaded);
     const format = new StateFormat(disk, folder, loaded.format);
-    if (options.migrateAtOnce === true) await format.migrateOrRefuse();
+    if (options.migrateOnOpen === true) await format.migrateOrRefuse();
     return { ...loaded, format, lock, notes: [...notes, ...loaded.notes] };
   } catch (error) {
     lock.release();
@@ -64,7 +71,7 @@ export async function openFolder(options: FolderOptions): Promise<OpenedFolder> 
 }
 
 /** Takes the folder for this process, whatever it holds, and brings it to rest. */
-export async function takeFolder({
+export async function acquireFolder({
   disk,
   folder,
   create,
@@ -75,14 +82,14 @@ export async function takeFolder({
   readonly notes: readonly string[];
 }> {
   if (create) disk.makeFolder(folder);
-  if (isEmpty(disk, folder)) {
-    if (!create) throw notThere(folder);
-    if (isSomebodysElse(disk, folder)) throw notOurs(folder);
+  if (isEmptyFolder(disk, folder)) {
+    if (!create) throw notDataFolder(folder);
+    if (hasForeignFiles(disk, folder)) throw notEmptyFolder(folder);
   }
-  const notes = closeToOthers(disk, folder, uid);
+  const notes = restrictPermissions(disk, folder, uid);
   const lock = await lockFolder(disk, folder, holder);
   try {
-    await endOrphanCheckpoint(disk, folder);
+    await stopOrphanCheckpoint(disk, folder);
     const finished = await finishRestore(disk, folder);
     if (finished !== null) {
       const kept =
@@ -96,14 +103,14 @@ export async function takeFolder({
   }
 }
 
-export const isEmpty = (disk: Disk, folder: string): boolean =>
-  disk.stat(join(folder, STATE)) === null &&
-  segmentsIn(disk, folder).length === 0 &&
-  generationsIn(disk, folder).length === 0 &&
-  !restoreIn(disk, folder);
+export const isEmptyFolder = (disk: Disk, folder: string): boolean =>
+  disk.stat(join(folder, STATE_FILE)) === null &&
+  listSegments(disk, folder).length === 0 &&
+  listGenerations(disk, folder).length === 0 &&
+  !hasUnfinishedRestore(disk, folder);
 
 /** What may lie in a folder that was made for us, before we have been there. */
-const HARMLESS = [
+const ALLOWED_NAMES = [
   /^\./,
   /^(?:lost\+found|history|downloads|demo|tls|access\.json|berth\.sock|restore\.new)$/,
   /^(?:.*\.)?lock$/,
@@ -115,16 +122,16 @@ const HARMLESS = [
  * To close such a folder to others, or to fill it, would be a surprise to whoever uses it. Asked
  * last: what looks strange may be what another first start has put there this instant.
  */
-const isSomebodysElse = (disk: Disk, folder: string): boolean =>
-  disk.list(folder).some((name) => !HARMLESS.some((one) => one.test(name))) &&
-  isEmpty(disk, folder);
+const hasForeignFiles = (disk: Disk, folder: string): boolean =>
+  disk.list(folder).some((name) => !ALLOWED_NAMES.some((one) => one.test(name))) &&
+  isEmptyFolder(disk, folder);
 
-const OTHERS = 0o077;
+const GROUP_AND_OTHERS = 0o077;
 
-function closeToOthers(disk: Disk, folder: string, uid: number): string[] {
+function restrictPermissions(disk: Disk, folder: string, uid: number): string[] {
   const stat = disk.stat(folder);
-  if (stat === null || (stat.mode & OTHERS) === 0) return [];
-  const held = !isEmpty(disk, folder);
+  if (stat === null || (stat.mode & GROUP_AND_OTHERS) === 0) return [];
+  const held = !isEmptyFolder(disk, folder);
   const mode = stat.mode.toString(8).padStart(4, "0");
   if (stat.uid !== uid) {
     throw new FolderRefused(
@@ -142,29 +149,29 @@ function closeToOthers(disk: Disk, folder: string, uid: number): string[] {
  * Journal first, then state: with no state, a journal that holds no more than `Created` can only be
  * a first start that was interrupted, and is begun again.
  */
-async function firstStart(options: FolderOptions): Promise<Loaded> {
+async function createOnFirstStart(options: FolderOptions): Promise<LoadedFolder> {
   const { disk, folder, kind, create } = options;
-  const segments = segmentsIn(disk, folder);
+  const segments = listSegments(disk, folder);
   const leftover = segments.length === 1 && segments[0]?.number === 1 ? segments[0] : null;
   const begun = leftover !== null && holdsOnlyCreated(disk, leftover.path);
-  if (generationsIn(disk, folder).length > 0 || (segments.length > 0 && !begun)) {
-    const path = join(folder, STATE);
+  if (listGenerations(disk, folder).length > 0 || (segments.length > 0 && !begun)) {
+    const path = join(folder, STATE_FILE);
     throw new FolderRefused(
       `${path} is missing, but its journal exists`,
-      (await wayBack(disk, folder, path)) ?? NO_WAY_BACK,
+      (await findRecoveryHint(disk, folder, path)) ?? NO_RECOVERY_HINT,
     );
   }
-  if (!create || kind === null) throw notThere(folder);
+  if (!create || kind === null) throw notDataFolder(folder);
   if (leftover !== null) disk.remove(leftover.path);
-  await syncNameOf(disk, folder);
-  await makeFolder(disk, folder, kind, await options.identify(), options.now(instant(0), []));
-  const loaded = await load(disk, folder);
+  await syncParentFolder(disk, folder);
+  await writeNewFolder(disk, folder, kind, await options.identify(), options.now(instant(0), []));
+  const loaded = await loadFolder(disk, folder);
   if (loaded === null) throw new Error("the data folder was created but does not exist");
   return loaded;
 }
 
 /** The folder's own name must outlive a power cut, too. */
-async function syncNameOf(disk: Disk, folder: string): Promise<void> {
+async function syncParentFolder(disk: Disk, folder: string): Promise<void> {
   try {
     await disk.syncFolder(dirname(resolve(folder)));
   } catch (error) {
@@ -173,24 +180,24 @@ async function syncNameOf(disk: Disk, folder: string): Promise<void> {
   }
 }
 
-async function makeFolder(
+async function writeNewFolder(
   disk: Disk,
   folder: string,
   kind: DataFolderKind,
   appliance: string,
   at: Instant,
 ): Promise<void> {
-  disk.makeFolder(join(folder, HISTORY));
+  disk.makeFolder(join(folder, AUDIT_FOLDER));
   const journal = disk.open(join(folder, segmentName(1)));
   try {
-    const { text } = encodeLine(firstHead, null, at, [{ type: "Created", at, kind, appliance }]);
+    const { text } = encodeLine(genesisHead, null, at, [{ type: "Created", at, kind, appliance }]);
     writeAll(journal, Buffer.from(text));
     await journal.sync();
   } finally {
     journal.close();
   }
   await disk.syncFolder(folder);
-  const empty = encodeSnapshot(emptyState(kind), firstHead, noHistory);
+  const empty = encodeSnapshot(emptyState(kind), genesisHead, emptyAuditLogEnd);
   await new StateFile(disk, folder).write(empty, null);
   // Kept from the start, so that there is always a generation to go back to.
   await new StateFile(disk, folder, generationName(0)).write(empty, null);
@@ -198,19 +205,19 @@ async function makeFolder(
 
 /** Anything after its first line, whole or damaged, was never the work of a first start alone. */
 function holdsOnlyCreated(disk: Disk, path: string): boolean {
-  const bytes = bytesIn(disk, path);
+  const bytes = readUnlessFolder(disk, path);
   if (bytes === null) return false;
   const feed = bytes.indexOf(LF);
   if (feed >= 0 && feed + 1 < bytes.length) return false;
   const types: string[] = [];
-  scan(bytes, firstHead, ({ events }) => types.push(...events.map(({ type }) => type)));
+  scanSegment(bytes, genesisHead, ({ events }) => types.push(...events.map(({ type }) => type)));
   return types.length === 0 || (types.length === 1 && types[0] === "Created");
 }
 
 const LF = 10;
 
 /** Null when it is no file at all. */
-function bytesIn(disk: Disk, path: string): Uint8Array<ArrayBuffer> | null {
+function readUnlessFolder(disk: Disk, path: string): Uint8Array<ArrayBuffer> | null {
   try {
     return disk.read(path) ?? new Uint8Array();
   } catch (error) {
@@ -219,14 +226,14 @@ function bytesIn(disk: Disk, path: string): Uint8Array<ArrayBuffer> | null {
   }
 }
 
-function notThere(folder: string): FolderRefused {
+function notDataFolder(folder: string): FolderRefused {
   return new FolderRefused(
     `${folder} is not a data folder`,
     "specify the server's folder with --data DIR; berth serve creates a new one",
   );
 }
 
-function notOurs(folder: string): FolderRefused {
+function notEmptyFolder(folder: string): FolderRefused {
   return new FolderRefused(
     `${folder} contains other files and is not a data folder`,
     "specify a new or an empty folder with --data DIR",

@@ -1,6 +1,6 @@
 import { errorCode, type OpenFile } from "../platform/disk.ts";
 import { writeAll } from "../platform/files.ts";
-import type { SyncTimes } from "./condition.ts";
+import type { SyncTimes } from "./store-health.ts";
 
 /** Why nothing can be made durable: no room for now, or a disk that cannot be trusted any more. */
 export interface StorageFault {
@@ -19,23 +19,23 @@ export class StorageError extends Error {
   }
 }
 
-const NO_ROOM = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
+const NO_SPACE_CODES = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
 
 /** What a failed write means to whoever asked for it. */
-export const storageFault = (error: unknown): StorageFault => ({
-  code: NO_ROOM.has(errorCode(error) ?? "") ? "storage_full" : "storage_failed",
+export const toStorageFault = (error: unknown): StorageFault => ({
+  code: NO_SPACE_CODES.has(errorCode(error) ?? "") ? "storage_full" : "storage_failed",
   ...(errorCode(error) === "EFBIG" && { isFileLimit: true as const }),
 });
 
 interface Batch {
   readonly texts: string[];
   readonly firstSeq: number;
-  readonly done: PromiseWithResolvers<void>;
+  readonly completion: PromiseWithResolvers<void>;
 }
 
-interface Switch {
+interface FileSwitch {
   readonly open: () => Promise<OpenFile | null>;
-  readonly done: PromiseWithResolvers<void>;
+  readonly completion: PromiseWithResolvers<void>;
 }
 
 /**
@@ -46,14 +46,14 @@ interface Switch {
 export class GroupCommit {
   #file: OpenFile;
   #durableBytes: number;
-  #gathering: Batch | null = null;
-  #writing: Batch | null = null;
+  #pendingBatch: Batch | null = null;
+  #writingBatch: Batch | null = null;
   #failure: StorageError | null = null;
-  #switch: Switch | null = null;
-  #running = false;
-  #closed = false;
-  #switching: Promise<void> | null = null;
-  readonly #times: SyncTimes;
+  #requestedSwitch: FileSwitch | null = null;
+  #isRunning = false;
+  #isClosed = false;
+  #pendingSwitch: Promise<void> | null = null;
+  readonly #syncTimes: SyncTimes;
   readonly #onFailure: (error: StorageError) => void;
 
   constructor(
@@ -64,7 +64,7 @@ export class GroupCommit {
   ) {
     this.#file = file;
     this.#durableBytes = size;
-    this.#times = times;
+    this.#syncTimes = times;
     this.#onFailure = onFailure;
   }
 
@@ -74,77 +74,80 @@ export class GroupCommit {
   }
 
   /** The first seq of the batch that is gathering; null when the next line begins one. */
-  get gatheringFrom(): number | null {
-    return this.#gathering?.firstSeq ?? null;
+  get pendingBatchSeq(): number | null {
+    return this.#pendingBatch?.firstSeq ?? null;
   }
 
   append(seq: number, text: string): void {
     if (this.#failure !== null) throw this.#failure;
-    if (this.#gathering === null) {
+    if (this.#pendingBatch === null) {
       const done = Promise.withResolvers<void>();
       // Whoever waits hears of a failure; a batch nobody waits for must not end the process.
       done.promise.catch(() => {});
-      this.#gathering = { texts: [], firstSeq: seq, done };
+      this.#pendingBatch = { texts: [], firstSeq: seq, completion: done };
       // Not at once: whoever else speaks in this turn of the event loop shares the sync.
-      if (!this.#running) setImmediate(() => void this.#run());
+      if (!this.#isRunning) setImmediate(() => void this.#run());
     }
-    this.#gathering.texts.push(text);
+    this.#pendingBatch.texts.push(text);
   }
 
   /** Resolves when everything appended so far is on disk; null when it already is. */
-  settled(): Promise<void> | null {
+  whenDurable(): Promise<void> | null {
     if (this.#failure !== null) return Promise.reject(this.#failure);
-    return (this.#gathering ?? this.#writing)?.done.promise ?? null;
+    return (this.#pendingBatch ?? this.#writingBatch)?.completion.promise ?? null;
   }
 
   /**
    * Goes on in another file, from the next batch on; `open` runs while nothing is being written.
    * Null: the file in use will do.
    */
-  switchTo(open: () => Promise<OpenFile | null>): Promise<void> {
+  switchFile(open: () => Promise<OpenFile | null>): Promise<void> {
     if (this.#failure !== null) return Promise.reject(this.#failure);
-    if (this.#closed) return Promise.reject(new Error("the journal was closed"));
+    if (this.#isClosed) return Promise.reject(new Error("the journal was closed"));
     const done = Promise.withResolvers<void>();
-    this.#switch = { open, done };
-    this.#switching = done.promise
+    this.#requestedSwitch = { open, completion: done };
+    this.#pendingSwitch = done.promise
       .catch(() => {})
       .finally(() => {
-        this.#switching = null;
+        this.#pendingSwitch = null;
       });
     void this.#run();
     return done.promise;
   }
 
   close(): void {
-    if (this.#closed) return;
+    if (this.#isClosed) return;
     // Also when it says otherwise: a second close would hit whoever got the number since.
-    this.#closed = true;
-    letGo(this.#file);
+    this.#isClosed = true;
+    closeQuietly(this.#file);
   }
 
   /** Resolves when no other file is being opened. */
-  get quiet(): Promise<void> | null {
-    return this.#switching;
+  get pendingSwitch(): Promise<void> | null {
+    return this.#pendingSwitch;
   }
 
   async #run(): Promise<void> {
-    if (this.#running) return;
-    this.#running = true;
-    while (this.#failure === null && (this.#switch !== null || this.#gathering !== null)) {
-      if (this.#switch !== null) await this.#changeFile(this.#switch);
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    while (
+      this.#failure === null &&
+      (this.#requestedSwitch !== null || this.#pendingBatch !== null)
+    ) {
+      if (this.#requestedSwitch !== null) await this.#changeFile(this.#requestedSwitch);
       else await this.#writeBatch();
     }
-    this.#running = false;
+    this.#isRunning = false;
   }
 
-  async #changeFile({ open, done }: Switch): Promise<void> {
-    this.#switch = null;
+  async #changeFile({ open, completion: done }: FileSwitch): Promise<void> {
+    this.#requestedSwitch = null;
     try {
       const [before, next] = [this.#file, await open()];
       if (next !== null) {
         this.#file = next;
         this.#durableBytes = 0;
-        letGo(before);
+        closeQuietly(before);
       }
       done.resolve();
     } catch (error) {
@@ -155,15 +158,15 @@ export class GroupCommit {
   }
 
   async #writeBatch(): Promise<void> {
-    const batch = this.#gathering;
+    const batch = this.#pendingBatch;
     if (batch === null) return;
-    this.#gathering = null;
-    this.#writing = batch;
+    this.#pendingBatch = null;
+    this.#writingBatch = batch;
     const bytes = Buffer.from(batch.texts.join(""));
     try {
       writeAll(this.#file, bytes);
     } catch (error) {
-      return this.#fail(storageFault(error), error);
+      return this.#fail(toStorageFault(error), error);
     }
     const started = performance.now();
     try {
@@ -172,24 +175,24 @@ export class GroupCommit {
       // Even for want of room: the kernel may have dropped what it could not write.
       return this.#fail({ code: "storage_failed" }, error);
     }
-    this.#times.add(performance.now() - started);
+    this.#syncTimes.add(performance.now() - started);
     this.#durableBytes += bytes.length;
-    this.#writing = null;
-    batch.done.resolve();
+    this.#writingBatch = null;
+    batch.completion.resolve();
   }
 
   #fail(fault: StorageFault, cause: unknown): void {
     const failure = new StorageError(fault, cause);
     this.#failure = failure;
-    this.#writing?.done.reject(failure);
-    this.#gathering?.done.reject(failure);
-    this.#switch?.done.reject(failure);
+    this.#writingBatch?.completion.reject(failure);
+    this.#pendingBatch?.completion.reject(failure);
+    this.#requestedSwitch?.completion.reject(failure);
     this.#onFailure(failure);
   }
 }
 
 /** All that was answered from it is synced: a close that fails has nothing left to lose. */
-function letGo(file: OpenFile): void {
+function closeQuietly(file: OpenFile): void {
   try {
     file.close();
   } catch (error) {

@@ -2,39 +2,39 @@ import type { State } from "../domain/state.ts";
 import { latest, type Instant } from "../domain/time.ts";
 import { transact, type TransactionResult } from "../domain/transact.ts";
 import type { GroupCommit } from "./group-commit.ts";
-import { encodeLine, type Head } from "./journal.ts";
+import { encodeLine, type ChainHead } from "./journal.ts";
 import type { AuditMeter, StoreOptions } from "./store-options.ts";
 
-type Options = Pick<StoreOptions, "clock" | "jumps" | "behind" | "isBound" | "caps">;
+type LiveStateOptions = Pick<StoreOptions, "clock" | "jumps" | "behind" | "isBound" | "caps">;
 
-interface Known {
+interface StateWithHead {
   readonly state: State;
-  readonly head: Head;
+  readonly head: ChainHead;
 }
 
 /** The state in memory, where the chains stand with it, and what time it is. */
 export class LiveState {
-  readonly #options: Options;
+  readonly #options: LiveStateOptions;
   #state: State;
-  #head: Head;
+  #head: ChainHead;
 
-  constructor(options: Options, known: Known) {
+  constructor(options: LiveStateOptions, known: StateWithHead) {
     this.#options = options;
     this.#head = known.head;
-    this.#state = this.#bound(known.state);
+    this.#state = this.#applyOptions(known.state);
   }
 
   get state(): State {
     return this.#state;
   }
 
-  get head(): Head {
+  get head(): ChainHead {
     return this.#head;
   }
 
   /** Goes on from what the disk says. */
-  replace({ state, head }: Known): void {
-    this.#state = this.#bound(state);
+  replace({ state, head }: StateWithHead): void {
+    this.#state = this.#applyOptions(state);
     this.#head = head;
   }
 
@@ -47,7 +47,7 @@ export class LiveState {
   }
 
   /** Before anything is done in the time after a jump: what a later set-back has to undo. */
-  recordJumps(commit: GroupCommit, at: Instant): void {
+  writeClockJumps(commit: GroupCommit, at: Instant): void {
     const known = this.#state.clockJumps.at(-1)?.to ?? 0;
     for (const jump of this.#options.jumps?.() ?? []) {
       if (jump.to <= known) continue;
@@ -66,7 +66,7 @@ export class LiveState {
     let audited = 0;
     for (const [place, events] of lines.entries()) {
       const before = this.#head.auditSeq;
-      const { text, head } = encodeLine(this.#head, commit.gatheringFrom, at, events);
+      const { text, head } = encodeLine(this.#head, commit.pendingBatchSeq, at, events);
       commit.append(head.seq, text);
       this.#head = head;
       const isCharged = meter !== null && place >= overdue && head.auditSeq > before;
@@ -75,7 +75,7 @@ export class LiveState {
     if (audited > 0) meter?.charge(audited, at);
   }
 
-  #bound(state: State): State {
+  #applyOptions(state: State): State {
     state.isSignedForThisMachine = this.#options.isBound ?? state.isSignedForThisMachine;
     state.slotCaps = this.#options.caps ?? state.slotCaps;
     return state;

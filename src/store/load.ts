@@ -2,51 +2,60 @@ import { join } from "node:path";
 import type { State } from "../domain/state.ts";
 import type { Disk } from "../platform/disk.ts";
 import { writeAll } from "../platform/files.ts";
-import { STATE } from "./files.ts";
-import type { Head } from "./journal.ts";
-import { replay, type GoodSegment, type Replayed } from "./replay.ts";
+import { STATE_FILE } from "./files.ts";
+import type { ChainHead } from "./journal.ts";
+import { replay, type ValidSegment, type ReplayResult } from "./replay.ts";
 import { refuseUnsigned, type SignatureCheck } from "./signatures.ts";
 
-export interface Loaded {
+export interface LoadedFolder {
   readonly state: State;
-  readonly head: Head;
+  readonly head: ChainHead;
   /** The segment that new lines go to. */
-  readonly segment: GoodSegment;
-  readonly lastBatch: Replayed["lastBatch"];
+  readonly segment: ValidSegment;
+  readonly lastBatch: ReplayResult["lastBatch"];
   /** What an operator should hear about. */
   readonly notes: readonly string[];
   /** Closed segments lie beyond the state: the checkpoint after them failed or was interrupted. */
-  readonly unfolded: boolean;
+  readonly hasUnfoldedSegments: boolean;
   /** Of the state's file, which may be an older one. */
   readonly format: number;
   /** The last line the state covers: what is on record of those up to it is in files of its own. */
-  readonly covers: number;
+  readonly coveredSeq: number;
 }
 
 /** What a start goes on from; an interrupted write at the end is cut off. Null: no state yet. */
-export async function load(
+export async function loadFolder(
   disk: Disk,
   folder: string,
   checkSignatures?: SignatureCheck,
-): Promise<Loaded | null> {
+): Promise<LoadedFolder | null> {
   const replayed = await replay(disk, folder);
   if (replayed === null) return null;
   await refuseUnsigned(disk, folder, replayed, checkSignatures);
-  const { snapshot, format, state, head, segments, torn, lastBatch } = replayed;
-  const segment = segments.at(-1) as GoodSegment;
-  const notes = torn === null ? [] : [await cutTail(disk, folder, segment, torn)];
+  const { snapshot, format, state, head, segments, tornTail: torn, lastBatch } = replayed;
+  const segment = segments.at(-1) as ValidSegment;
+  const notes = torn === null ? [] : [await cutTornTail(disk, folder, segment, torn)];
   const covers = snapshot.covers.seq;
   const unfolded = segments.length > 1;
-  return { state, head, segment, lastBatch, notes, format, unfolded, covers };
+  return {
+    state,
+    head,
+    segment,
+    lastBatch,
+    notes,
+    format,
+    hasUnfoldedSegments: unfolded,
+    coveredSeq: covers,
+  };
 }
 
 /** After a write that failed: nothing behind its last durable byte was ever answered. */
-export async function loadAgain(
+export async function reloadFolder(
   disk: Disk,
   folder: string,
   durable: { readonly path: string; readonly size: number },
   checkSignatures?: SignatureCheck,
-): Promise<Loaded> {
+): Promise<LoadedFolder> {
   const file = disk.open(durable.path);
   try {
     file.truncate(durable.size);
@@ -55,8 +64,8 @@ export async function loadAgain(
   } finally {
     file.close();
   }
-  const loaded = await load(disk, folder, checkSignatures);
-  if (loaded === null) throw new Error(`${join(folder, STATE)} is gone`);
+  const loaded = await loadFolder(disk, folder, checkSignatures);
+  if (loaded === null) throw new Error(`${join(folder, STATE_FILE)} is gone`);
   return loaded;
 }
 
@@ -65,10 +74,10 @@ export async function loadAgain(
  * ended because the sync failed, after which no later sync saves those bytes. So the last batch is
  * written once more, in place, and the folder's names are synced, before anybody is answered.
  */
-export async function makeDurable(
+export async function makeLastBatchDurable(
   disk: Disk,
   folder: string,
-  { segment, lastBatch }: Loaded,
+  { segment, lastBatch }: LoadedFolder,
 ): Promise<void> {
   const { offset, bytes } = lastBatch;
   if (bytes.length > 0) await disk.rewrite(segment.path, offset, bytes);
@@ -76,10 +85,10 @@ export async function makeDurable(
 }
 
 /** Cuts an interrupted write off the end of the journal, keeping a copy of what is cut. */
-async function cutTail(
+async function cutTornTail(
   disk: Disk,
   folder: string,
-  { path, size: end }: GoodSegment,
+  { path, size: end }: ValidSegment,
   torn: Uint8Array,
 ): Promise<string> {
   const kept = `${path}.${end}.torn`;

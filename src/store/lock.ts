@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import type { Disk, FileIdentity, FileLock, FolderHandle } from "../platform/disk.ts";
 import { isRunning, nameOfProcess, stopProcess } from "../platform/processes.ts";
-import { CHECKPOINT_LOCK, FOLDER_LOCK } from "./files.ts";
+import { CHECKPOINT_LOCK_FILE, FOLDER_LOCK_FILE } from "./files.ts";
 
-const PATIENCE = 10_000;
+const LOCK_TIMEOUT = 10_000;
 /** Longer than it takes a server to make a lock file again that was removed. */
-const NAMING = 5_000;
-const STEP = 10;
+const NOTE_TIMEOUT = 5_000;
+const POLL_INTERVAL = 10;
 
 /** Another process works on the folder; nothing is wrong with it. */
 export class FolderBusy extends Error {
@@ -23,7 +23,7 @@ export class FolderBusy extends Error {
 }
 
 /** What a process takes a folder for: a server keeps it, a command has it for a moment. */
-export type Holder = "server" | "command";
+export type LockHolder = "server" | "command";
 
 /**
  * Two locks: of the folder itself, which nobody can remove without removing the folder, and of a
@@ -32,13 +32,13 @@ export type Holder = "server" | "command";
 export class FolderLock {
   readonly #disk: Disk;
   readonly #path: string;
-  readonly #holder: Holder;
+  readonly #holder: LockHolder;
   readonly #folder: FolderHandle;
   #file: FileLock;
 
   /** Null when another process has one of them. */
-  static take(disk: Disk, folder: string, holder: Holder): FolderLock | null {
-    const path = join(folder, FOLDER_LOCK);
+  static tryAcquire(disk: Disk, folder: string, holder: LockHolder): FolderLock | null {
+    const path = join(folder, FOLDER_LOCK_FILE);
     const handle = disk.lockFolder(folder);
     if (handle === null) return null;
     try {
@@ -55,7 +55,7 @@ export class FolderLock {
   private constructor(
     disk: Disk,
     path: string,
-    holder: Holder,
+    holder: LockHolder,
     folder: FolderHandle,
     file: FileLock,
   ) {
@@ -75,7 +75,7 @@ export class FolderLock {
   }
 
   /** Makes and locks the file anew. Who has it, when that is another process; else null. */
-  takeFileAgain(): string | null {
+  reacquireFile(): string | null {
     const file = lockFile(this.#disk, this.#path, this.#holder);
     if (file === null) return nameOfProcess(readNote(this.#disk, this.#path)?.pid ?? null);
     this.#file.release();
@@ -103,10 +103,10 @@ function eraseAndRelease(lock: FileLock): void {
 }
 
 /** With a note in it that says who has it; null when another process does. */
-function lockFile(disk: Disk, path: string, holder: Holder): FileLock | null {
+function lockFile(disk: Disk, path: string, holder: LockHolder): FileLock | null {
   const file = disk.lock(path);
   try {
-    file?.note(noteOf(process.pid, holder));
+    file?.note(formatNote(process.pid, holder));
     return file;
   } catch (error) {
     file?.release();
@@ -121,21 +121,21 @@ function lockFile(disk: Disk, path: string, holder: Holder): FileLock | null {
 export async function lockFolder(
   disk: Disk,
   folder: string,
-  holder: Holder = "server",
-  patience = PATIENCE,
+  holder: LockHolder = "server",
+  patience = LOCK_TIMEOUT,
 ): Promise<FolderLock> {
-  const path = join(folder, FOLDER_LOCK);
+  const path = join(folder, FOLDER_LOCK_FILE);
   let unnamed = 0;
-  for (let waited = 0; ; waited += STEP) {
-    const lock = FolderLock.take(disk, folder, holder);
+  for (let waited = 0; ; waited += POLL_INTERVAL) {
+    const lock = FolderLock.tryAcquire(disk, folder, holder);
     if (lock !== null) return lock;
     const note = readNote(disk, path);
     // Whoever has just taken it leaves its pid a moment later; until then none stands there, or
     // that of a holder that was killed.
     const isNamed = note !== null && isRunning(note.pid);
-    unnamed = isNamed ? 0 : unnamed + STEP;
+    unnamed = isNamed ? 0 : unnamed + POLL_INTERVAL;
     const name = nameOfProcess(note?.pid ?? null);
-    if (unnamed > NAMING || (isNamed && note.holder === "server")) {
+    if (unnamed > NOTE_TIMEOUT || (isNamed && note.holder === "server")) {
       throw new FolderBusy(`${folder} is in use by ${name}`);
     }
     if (waited >= patience) {
@@ -145,17 +145,17 @@ export async function lockFolder(
         "try again when that process has ended",
       );
     }
-    await Bun.sleep(STEP);
+    await Bun.sleep(POLL_INTERVAL);
   }
 }
 
 /** Whether a process still has the folder: its successor would have left another note. */
-export const isHeldBy = (disk: Disk, folder: string, pid: number): boolean =>
-  readNote(disk, join(folder, FOLDER_LOCK))?.pid === pid && isRunning(pid);
+export const isLockedBy = (disk: Disk, folder: string, pid: number): boolean =>
+  readNote(disk, join(folder, FOLDER_LOCK_FILE))?.pid === pid && isRunning(pid);
 
 /** Held while a checkpoint is made, with the pid of who makes it. */
 export function lockCheckpoint(disk: Disk, folder: string): Pick<FileLock, "release"> | null {
-  const lock = disk.lock(join(folder, CHECKPOINT_LOCK));
+  const lock = disk.lock(join(folder, CHECKPOINT_LOCK_FILE));
   if (lock === null) return null;
   lock.note(String(process.pid));
   return { release: () => eraseAndRelease(lock) };
@@ -165,14 +165,14 @@ export function lockCheckpoint(disk: Disk, folder: string): Pick<FileLock, "rele
  * A checkpoint outlives a server that was killed, and would go on changing the folder under its
  * successor. Called with the folder's lock held: nobody else can have started one since.
  */
-export async function endOrphanCheckpoint(disk: Disk, folder: string): Promise<void> {
-  for (let waited = 0; waited < PATIENCE; waited += STEP) {
-    const lock = disk.lock(join(folder, CHECKPOINT_LOCK));
+export async function stopOrphanCheckpoint(disk: Disk, folder: string): Promise<void> {
+  for (let waited = 0; waited < LOCK_TIMEOUT; waited += POLL_INTERVAL) {
+    const lock = disk.lock(join(folder, CHECKPOINT_LOCK_FILE));
     if (lock !== null) return lock.release();
-    const pid = readNote(disk, join(folder, CHECKPOINT_LOCK))?.pid ?? null;
+    const pid = readNote(disk, join(folder, CHECKPOINT_LOCK_FILE))?.pid ?? null;
     // The note may be an earlier holder's, and the pid somebody else's by now.
     if (pid !== null && nameOfProcess(pid).includes("checkpoint")) stopProcess(pid);
-    await Bun.sleep(STEP);
+    await Bun.sleep(POLL_INTERVAL);
   }
   throw new FolderBusy(`a checkpoint of ${folder} does not end`);
 }
@@ -181,17 +181,17 @@ export async function endOrphanCheckpoint(disk: Disk, folder: string): Promise<v
  * A server's note is its pid and nothing else, as every version wrote it: one that does not know of
  * commands reads it, too.
  */
-const noteOf = (pid: number, holder: Holder): string =>
+const formatNote = (pid: number, holder: LockHolder): string =>
   holder === "server" ? String(pid) : `${pid} ${holder}`;
 
-const NOTE = /^([1-9]\d{0,9})( command)?$/;
+const NOTE_PATTERN = /^([1-9]\d{0,9})( command)?$/;
 
 function readNote(
   disk: Disk,
   path: string,
-): { readonly pid: number; readonly holder: Holder } | null {
+): { readonly pid: number; readonly holder: LockHolder } | null {
   const text = new TextDecoder().decode(disk.read(path) ?? new Uint8Array());
-  const [, pid, command] = NOTE.exec(text) ?? [];
+  const [, pid, command] = NOTE_PATTERN.exec(text) ?? [];
   if (pid === undefined) return null;
   return { pid: Number(pid), holder: command === undefined ? "server" : "command" };
 }

@@ -1,5 +1,5 @@
 import { GENESIS } from "../platform/hash.ts";
-import { FORMAT } from "./snapshot.ts";
+import { STATE_FORMAT } from "./snapshot.ts";
 
 type Old = Readonly<Record<string, unknown>>;
 
@@ -65,7 +65,7 @@ function withCounted(row: Old): Old {
   return { ...row, counter: { ...counter, counted: counter?.["total"] } };
 }
 
-const OLDEST = Math.min(...Object.keys(STEPS).map(Number));
+const OLDEST_FORMAT = Math.min(...Object.keys(STEPS).map(Number));
 
 /** Written by a Berth this one does not know, or no longer. */
 export class FormatUnknown extends Error {
@@ -73,8 +73,8 @@ export class FormatUnknown extends Error {
   readonly hint: string;
 
   constructor(format: number) {
-    const known = `this version of berth reads formats ${OLDEST} to ${FORMAT}`;
-    const old = format < OLDEST;
+    const known = `this version of berth reads formats ${OLDEST_FORMAT} to ${STATE_FORMAT}`;
+    const old = format < OLDEST_FORMAT;
     super(`has format ${format}${old ? ", from before licenses were signed" : ""}; ${known}`);
     this.hint = old
       ? "its licenses are not signed: start with a new folder, --data DIR"
@@ -87,7 +87,7 @@ export function migrate(data: unknown): unknown {
   const format = (data as { format?: unknown } | null)?.format;
   if (!Number.isInteger(format)) return data;
   let state = data as Old;
-  for (let at = Number(format); at !== FORMAT; at += 1) {
+  for (let at = Number(format); at !== STATE_FORMAT; at += 1) {
     const step = STEPS[at];
     if (step === undefined) throw new FormatUnknown(Number(format));
     state = { ...step(state), format: at + 1 };

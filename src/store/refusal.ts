@@ -30,7 +30,7 @@ export class MigrationFailed extends Error {
 }
 
 /** A checkpoint would not fit on the disk, and was not begun. Exit code 1. */
-export class NoRoom extends Error {
+export class DiskSpaceMissing extends Error {
   readonly code = "ENOSPC";
   readonly hint: string;
 
@@ -64,7 +64,7 @@ export class RestoreUnfinished extends Error {
 }
 
 /** A file is not a record as it was exported. Exit code 1. */
-export class RecordRefused extends Error {
+export class AuditExportRefused extends Error {
   readonly hint: string;
 
   constructor(message: string, hint: string) {

@@ -5,36 +5,36 @@ import { errorCode, type Disk } from "../platform/disk.ts";
 import { FileDamaged } from "./durable-file.ts";
 import {
   generationName,
-  generationsIn,
-  quoted,
-  segmentsIn,
-  STATE,
-  type Numbered,
+  listGenerations,
+  quoteForShell,
+  listSegments,
+  STATE_FILE,
+  type NumberedFile,
 } from "./files.ts";
-import { scan, type Damage, type Head, type Line } from "./journal.ts";
+import { scanSegment, type JournalDamage, type ChainHead, type JournalLine } from "./journal.ts";
 import { FormatUnknown } from "./migrations.ts";
 import { FolderRefused, FormatRefused } from "./refusal.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { decodeSnapshot, headOf } from "./state-rows.ts";
 import { StateFile } from "./state-file.ts";
 import type { SignatureCheck } from "./signatures.ts";
-import { restoreIn } from "./swap.ts";
+import { hasUnfinishedRestore } from "./restore-steps.ts";
 
 /** A segment, and how much of it is good. */
-export interface GoodSegment extends Numbered {
+export interface ValidSegment extends NumberedFile {
   readonly size: number;
 }
 
-export interface Replayed {
+export interface ReplayResult {
   readonly snapshot: Snapshot;
   /** The format of the file it was read from. */
   readonly format: number;
   readonly state: State;
-  readonly head: Head;
+  readonly head: ChainHead;
   /** From the first line the snapshot does not cover; the last one is where new lines go. */
-  readonly segments: readonly [...GoodSegment[], GoodSegment];
+  readonly segments: readonly [...ValidSegment[], ValidSegment];
   /** What lies behind the last good line: the end of a write that was interrupted. */
-  readonly torn: Uint8Array | null;
+  readonly tornTail: Uint8Array | null;
   /** The last batch of the last segment: the only lines whose sync may not have returned. */
   readonly lastBatch: { readonly offset: number; readonly bytes: Uint8Array };
   /** The line that brought a license, where it is one of these segments and not the snapshot. */
@@ -48,40 +48,41 @@ export interface Replayed {
 export async function replay(
   disk: Disk,
   folder: string,
-  each: (line: Line) => void = () => {},
-): Promise<Replayed | null> {
-  if (restoreIn(disk, folder)) throw halfRestored(folder);
+  each: (line: JournalLine) => void = () => {},
+): Promise<ReplayResult | null> {
+  if (hasUnfinishedRestore(disk, folder)) throw restoreInterrupted(folder);
   const file = new StateFile(disk, folder);
   const snapshot = await readState(disk, folder, file);
   if (snapshot === null) return null;
-  const state = await rowsOf(disk, folder, snapshot);
+  const state = await decodeState(disk, folder, snapshot);
   return {
     snapshot,
     format: file.format,
     state,
-    ...follow(disk, folder, state, headOf(snapshot), each),
+    ...replaySegments(disk, folder, state, headOf(snapshot), each),
   };
 }
 
 /** Brings `state` forward by what the journal holds from `start` on. */
-function follow(
+function replaySegments(
   disk: Disk,
   folder: string,
   state: State,
-  start: Head,
-  each: (line: Line) => void,
-): Omit<Replayed, "snapshot" | "format" | "state"> {
+  start: ChainHead,
+  each: (line: JournalLine) => void,
+): Omit<ReplayResult, "snapshot" | "format" | "state"> {
   let head = start;
-  const found = segmentsIn(disk, folder).filter(({ number }) => number > head.seq);
-  const segments: GoodSegment[] = [];
+  const found = listSegments(disk, folder).filter(({ number }) => number > head.seq);
+  const segments: ValidSegment[] = [];
   let torn: Uint8Array | null = null;
-  let lastBatch: Replayed["lastBatch"] = { offset: 0, bytes: new Uint8Array() };
+  let lastBatch: ReplayResult["lastBatch"] = { offset: 0, bytes: new Uint8Array() };
   const installedBy = new Map<number, string>();
   for (const segment of found) {
-    if (segment.number !== head.seq + 1) throw gap(folder, head.seq + 1, segment.number - 1);
+    if (segment.number !== head.seq + 1)
+      throw segmentMissing(folder, head.seq + 1, segment.number - 1);
     const bytes = readSegment(disk, segment.path);
     let batch = 0;
-    const scanned = scan(bytes, head, (line, raw) => {
+    const scanned = scanSegment(bytes, head, (line, raw) => {
       if (line.from === line.seq) batch = raw.byteOffset - bytes.byteOffset;
       applyLine(state, folder, segment.path, line);
       for (const event of line.events) {
@@ -91,8 +92,8 @@ function follow(
       each(line);
     });
     if (scanned.damage !== null) {
-      if (segment !== found.at(-1) || scanned.damage.inside) {
-        throw damaged(folder, segment, scanned.damage);
+      if (segment !== found.at(-1) || scanned.damage.isCorruption) {
+        throw segmentDamaged(folder, segment, scanned.damage);
       }
       torn = bytes.subarray(scanned.end);
     }
@@ -101,8 +102,8 @@ function follow(
     lastBatch = { offset: batch, bytes: bytes.subarray(batch, scanned.end) };
   }
   const newest = segments.pop();
-  if (newest === undefined) throw gap(folder, head.seq + 1, null);
-  return { head, segments: [...segments, newest], torn, lastBatch, installedBy };
+  if (newest === undefined) throw segmentMissing(folder, head.seq + 1, null);
+  return { head, segments: [...segments, newest], tornTail: torn, lastBatch, installedBy };
 }
 
 /** Empty when it is not there: then lines are missing, and that is found out. */
@@ -112,7 +113,7 @@ export function readSegment(disk: Disk, path: string): Uint8Array<ArrayBuffer> {
   } catch (error) {
     if (errorCode(error) !== "EISDIR") throw error;
     throw new FolderRefused(
-      `${path} ${NO_FILE}`,
+      `${path} ${IS_FOLDER}`,
       "put the file back, or restore a backup with berth restore FILE; nothing was changed",
     );
   }
@@ -121,14 +122,14 @@ export function readSegment(disk: Disk, path: string): Uint8Array<ArrayBuffer> {
 const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);
 
-const NO_FILE = "is a folder instead of a file";
+const IS_FOLDER = "is a folder instead of a file";
 
 /** What a line of a segment says happened, happened; refuses one that cannot have. */
 export function applyLine(
   state: State,
   folder: string,
   path: string,
-  { seq, events }: Pick<Line, "seq" | "events">,
+  { seq, events }: Pick<JournalLine, "seq" | "events">,
 ): void {
   try {
     for (const event of events) evolve(state, event);
@@ -155,50 +156,50 @@ async function readState(disk: Disk, folder: string, file: StateFile): Promise<S
     }
     const isFolder = errorCode(error) === "EISDIR";
     if (!isFolder && !(error instanceof FileDamaged)) throw error;
-    const back = (await wayBack(disk, folder, file.path)) ?? NO_WAY_BACK;
+    const back = (await findRecoveryHint(disk, folder, file.path)) ?? NO_RECOVERY_HINT;
     if (error instanceof FileDamaged)
       throw new FolderRefused(`${file.path} ${error.message}`, back);
     // A copy would go into the folder.
-    const away = `mv ${quoted(file.path)} ${quoted(`${file.path}.folder`)}`;
+    const away = `mv ${quoteForShell(file.path)} ${quoteForShell(`${file.path}.folder`)}`;
     throw new FolderRefused(
-      `${file.path} ${NO_FILE}`,
+      `${file.path} ${IS_FOLDER}`,
       back.startsWith("cp ") ? `${away} && ${back}` : back,
     );
   }
 }
 
-async function rowsOf(disk: Disk, folder: string, snapshot: Snapshot): Promise<State> {
+async function decodeState(disk: Disk, folder: string, snapshot: Snapshot): Promise<State> {
   try {
     return decodeSnapshot(snapshot);
   } catch (error) {
-    const path = join(folder, STATE);
-    const back = await wayBack(disk, folder, path);
-    throw new FolderRefused(`${path} is damaged: ${messageOf(error)}`, back ?? NO_WAY_BACK);
+    const path = join(folder, STATE_FILE);
+    const back = await findRecoveryHint(disk, folder, path);
+    throw new FolderRefused(`${path} is damaged: ${messageOf(error)}`, back ?? NO_RECOVERY_HINT);
   }
 }
 
-export const NO_WAY_BACK =
+export const NO_RECOVERY_HINT =
   "this folder has no usable older state; restore a backup with berth restore FILE";
 
 /**
  * The one command that brings back the checkpoint before the damaged one, and what it would cost;
  * null: none would help.
  */
-export async function wayBack(
+export async function findRecoveryHint(
   disk: Disk,
   folder: string,
   path: string,
   check: SignatureCheck = async () => null,
 ): Promise<string | null> {
-  for (const { number, path: kept } of generationsIn(disk, folder).toReversed()) {
-    if (!(await isUsable(disk, folder, number, check))) continue;
-    return `cp -p ${quoted(kept)} ${quoted(path)} # nothing is lost: the journal contains every change since`;
+  for (const { number, path: kept } of listGenerations(disk, folder).toReversed()) {
+    if (!(await isUsableGeneration(disk, folder, number, check))) continue;
+    return `cp -p ${quoteForShell(kept)} ${quoteForShell(path)} # nothing is lost: the journal contains every change since`;
   }
   return null;
 }
 
 /** Only what a start would take: the generation, and all of the journal since. */
-async function isUsable(
+async function isUsableGeneration(
   disk: Disk,
   folder: string,
   covers: number,
@@ -208,21 +209,25 @@ async function isUsable(
     const kept = await new StateFile(disk, folder, generationName(covers)).read();
     if (kept?.covers.seq !== covers) return false;
     const state = decodeSnapshot(kept);
-    follow(disk, folder, state, headOf(kept), () => {});
+    replaySegments(disk, folder, state, headOf(kept), () => {});
     return (await check(state)) === null;
   } catch {
     return false;
   }
 }
 
-function damaged(folder: string, { path }: Numbered, { offset, seq }: Damage): FolderRefused {
+function segmentDamaged(
+  folder: string,
+  { path }: NumberedFile,
+  { offset, seq }: JournalDamage,
+): FolderRefused {
   return new FolderRefused(
     `${path} is damaged at byte ${offset}, where line ${seq} is expected; lines that were safely on disk follow`,
     `restore a backup with berth restore FILE, or keep a copy of ${folder} and ask for help; nothing was changed`,
   );
 }
 
-function gap(folder: string, from: number, to: number | null): FolderRefused {
+function segmentMissing(folder: string, from: number, to: number | null): FolderRefused {
   const lines = to === null ? `everything from line ${from} on` : `lines ${from} to ${to}`;
   return new FolderRefused(
     `the journal in ${folder} does not continue its state: ${lines} ${to === null ? "is" : "are"} missing (no file ${join(folder, `journal-${from}.jsonl`)})`,
@@ -231,7 +236,7 @@ function gap(folder: string, from: number, to: number | null): FolderRefused {
 }
 
 /** Some of the files are the old ones, and some of the new ones may be missing. */
-function halfRestored(folder: string): FolderRefused {
+function restoreInterrupted(folder: string): FolderRefused {
   return new FolderRefused(
     `a restore of ${folder} was interrupted`,
     "start the server: it finishes the restore",

@@ -3,13 +3,13 @@ import type { State } from "../domain/state.ts";
 import { latest, type Instant } from "../domain/time.ts";
 import type { Disk } from "../platform/disk.ts";
 import { randomId } from "../platform/random.ts";
-import { MANIFEST, openBackup, type Manifest } from "./backup.ts";
-import { isEmpty, takeFolder } from "./folder.ts";
-import type { Head } from "./journal.ts";
+import { MANIFEST_FILE, openBackup, type BackupManifest } from "./backup.ts";
+import { isEmptyFolder, acquireFolder } from "./folder.ts";
+import type { ChainHead } from "./journal.ts";
 import { BackupRefused, FolderRefused } from "./refusal.ts";
 import { replay } from "./replay.ts";
-import { applyRestore, stageRestore } from "./swap.ts";
-import type { Verified, VerifyOptions } from "./verify.ts";
+import { applyRestore, stageRestore } from "./restore-steps.ts";
+import type { VerifyReport, VerifyOptions } from "./verify.ts";
 
 export interface RestoreOptions {
   readonly disk: Disk;
@@ -26,13 +26,13 @@ export interface RestoreOptions {
 }
 
 export interface RestoreReport {
-  readonly manifest: Manifest;
-  readonly verified: Verified;
+  readonly manifest: BackupManifest;
+  readonly verifyReport: VerifyReport;
   readonly lineage: string;
   /** Where what was there is now; null when nothing was. */
-  readonly replaced: string | null;
+  readonly replacedFolder: string | null;
   /** What the backup does not hold and the folder did; null: nothing, or nobody can tell. */
-  readonly lost: number | null;
+  readonly lostLines: number | null;
 }
 
 /**
@@ -45,21 +45,25 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
   const checks = { identity, checkSignatures };
   // A bad file must not leave a new folder behind.
   if (disk.stat(folder) === null) await openBackup(disk, file, checks);
-  const { lock } = await takeFolder({ disk, folder, create: true, uid, holder: "command" });
+  const { lock } = await acquireFolder({ disk, folder, create: true, uid, holder: "command" });
   try {
-    const there = isEmpty(disk, folder) ? null : await standing(disk, folder);
+    const there = isEmptyFolder(disk, folder) ? null : await readExistingFolder(disk, folder);
     let continues = there === null;
-    const { archive, manifest, verified } = await openBackup(disk, file, {
+    const {
+      archive,
+      manifest,
+      verifyReport: verified,
+    } = await openBackup(disk, file, {
       ...checks,
-      audited(seq, sum) {
+      onAuditedLine(seq, sum) {
         if (there !== null && "head" in there) {
           continues ||= seq === there.head.auditSeq && sum === there.head.auditSum;
         }
       },
     });
     if (isMove) checkMove(options, there, verified, continues);
-    const lost = isMove ? 0 : decide(options, there, verified, continues);
-    const { head, covers, segments, mark } = verified;
+    const lost = isMove ? 0 : checkLoss(options, there, verified, continues);
+    const { head, coveredSeq: covers, segments, mark } = verified;
     const same = there !== null && "head" in there && there.state.appliance === verified.appliance;
     const restore = {
       lineage: randomId(),
@@ -69,17 +73,23 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
       ...(isMove && { moved: true as const }),
     };
     await stageRestore(disk, folder, {
-      from: archive,
-      source: file,
-      names: manifest.files.map(({ name }) => name).filter((name) => name !== MANIFEST),
-      covers,
-      lastSegment: segments.at(-1) ?? covers + 1,
+      backupDisk: archive,
+      backupPath: file,
+      fileNames: manifest.files.map(({ name }) => name).filter((name) => name !== MANIFEST_FILE),
+      coveredSeq: covers,
+      lastSegmentSeq: segments.at(-1) ?? covers + 1,
       head,
       restore,
       isMove,
     });
     const { replaced } = await applyRestore(disk, folder, { restore, isMove });
-    return { manifest, verified, lineage: restore.lineage, replaced, lost };
+    return {
+      manifest,
+      verifyReport: verified,
+      lineage: restore.lineage,
+      replacedFolder: replaced,
+      lostLines: lost,
+    };
   } finally {
     lock.release();
   }
@@ -88,8 +98,8 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRep
 /** Into an empty or an unused folder, or back to where it came from, as if it had never left. */
 function checkMove(
   { folder, file }: RestoreOptions,
-  there: Standing | null,
-  { retired, appliance, kind, head }: Verified,
+  there: ExistingFolder | null,
+  { retired, appliance, kind, head }: VerifyReport,
   continues: boolean,
 ): void {
   if (retired === null) {
@@ -123,9 +133,10 @@ function checkMove(
   );
 }
 
-type Standing = { readonly head: Head; readonly state: State } | { readonly unreadable: string };
+type ExistingFolder =
+  { readonly head: ChainHead; readonly state: State } | { readonly unreadable: string };
 
-async function standing(disk: Disk, folder: string): Promise<Standing> {
+async function readExistingFolder(disk: Disk, folder: string): Promise<ExistingFolder> {
   try {
     const replayed = await replay(disk, folder);
     if (replayed === null) return { unreadable: "its state is missing" };
@@ -137,10 +148,10 @@ async function standing(disk: Disk, folder: string): Promise<Standing> {
 }
 
 /** How many lines are given up; throws unless that is none, or was agreed to. */
-function decide(
+function checkLoss(
   { folder, file, acceptLoss }: RestoreOptions,
-  there: Standing | null,
-  { appliance, head, record, retired, auditGaps, auditDamage }: Verified,
+  there: ExistingFolder | null,
+  { appliance, head, auditLog: record, retired, auditGaps, auditDamage }: VerifyReport,
   continues: boolean,
 ): number | null {
   if (retired !== null) {

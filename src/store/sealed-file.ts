@@ -4,19 +4,19 @@ import { errorCode, type Disk } from "../platform/disk.ts";
 import { replaceFile } from "../platform/files.ts";
 
 /** Neither of the two belongs in a backup. */
-export const SEALED = "credentials.sealed";
-export const SEALING_KEY = "sealing.key";
+export const SEALED_FILE = "credentials.sealed";
+export const SEALING_KEY_FILE = "sealing.key";
 
 export interface Credentials {
   readonly apiKey: string | null;
   readonly sharedKey: string | null;
 }
 
-export interface Unsealed extends Credentials {
+export interface UnsealedCredentials extends Credentials {
   /** Only `unusable` is worth a warning: there is a file, and nobody can open it. */
-  readonly found: "opened" | "absent" | "unusable";
+  readonly status: "opened" | "absent" | "unusable";
   /** Why nothing is set, without any secret; null when the file was opened. */
-  readonly note: string | null;
+  readonly problem: string | null;
 }
 
 export interface SealedFileOptions {
@@ -34,10 +34,10 @@ export interface SealedFileOptions {
 export class SealedFile {
   readonly #disk: Disk;
   readonly #folder: string;
-  readonly #given: Uint8Array | null;
+  readonly #externalKey: Uint8Array | null;
   #queue: Promise<unknown> = Promise.resolve();
   /** After a failed change nobody can say which pair a power cut would leave. */
-  #unsure = false;
+  #isUncertain = false;
 
   constructor(disk: Disk, folder: string, { key = null }: SealedFileOptions = {}) {
     if (key !== null && key.length !== KEY_LENGTH) {
@@ -45,16 +45,16 @@ export class SealedFile {
     }
     this.#disk = disk;
     this.#folder = folder;
-    this.#given = key;
+    this.#externalKey = key;
   }
 
   /** Never rejects. Waits for changes under way: what is not durable yet is not shown. */
-  read(): Promise<Unsealed> {
-    return this.#inTurn(() => {
+  read(): Promise<UnsealedCredentials> {
+    return this.#enqueue(() => {
       try {
         return this.#unseal();
       } catch (error) {
-        return notSet("unusable", `${SEALED} cannot be read (${errorCode(error) ?? "error"})`);
+        return notSet("unusable", `${SEALED_FILE} cannot be read (${errorCode(error) ?? "error"})`);
       }
     });
   }
@@ -64,14 +64,14 @@ export class SealedFile {
    * it is; null takes a value away. After a rejection the old or the new pair is there.
    */
   change(update: Partial<Credentials>): Promise<(keyof Credentials)[]> {
-    return this.#inTurn(() => this.#change(update));
+    return this.#enqueue(() => this.#change(update));
   }
 
   async #change(update: Partial<Credentials>): Promise<(keyof Credentials)[]> {
-    const given = NAMES.filter((name) => update[name] !== undefined);
-    const old = this.#before(given.length === NAMES.length);
+    const given = CREDENTIAL_NAMES.filter((name) => update[name] !== undefined);
+    const old = this.#unsealBeforeChange(given.length === CREDENTIAL_NAMES.length);
     // Values nobody can open may be the same ones or others: all that is given counts as changed.
-    const unknown = this.#unsure || old.found === "unusable";
+    const unknown = this.#isUncertain || old.status === "unusable";
     const changed = given.filter((name) => unknown || update[name] !== old[name]);
     if (changed.length === 0) {
       // It may have been renamed into place by a process that died before its sync.
@@ -79,9 +79,9 @@ export class SealedFile {
       return [];
     }
     const { apiKey = old.apiKey, sharedKey = old.sharedKey } = update;
-    this.#unsure = true;
-    await this.#replace(SEALED, seal({ apiKey, sharedKey }, await this.#keyToSeal()));
-    this.#unsure = false;
+    this.#isUncertain = true;
+    await this.#replace(SEALED_FILE, seal({ apiKey, sharedKey }, await this.#readOrCreateKey()));
+    this.#isUncertain = false;
     return changed;
   }
 
@@ -89,7 +89,7 @@ export class SealedFile {
    * A disk that fails to read may still hold a good pair: half of it must not be lost to a change
    * of the other half. A change of both needs nothing from the old one.
    */
-  #before(whole: boolean): Unsealed {
+  #unsealBeforeChange(whole: boolean): UnsealedCredentials {
     try {
       return this.#unseal();
     } catch (error) {
@@ -99,28 +99,31 @@ export class SealedFile {
   }
 
   /** Throws only what the disk throws. */
-  #unseal(): Unsealed {
-    const bytes = this.#disk.read(join(this.#folder, SEALED));
-    if (bytes === null) return notSet("absent", `${SEALED} does not exist`);
-    const key = this.#key();
+  #unseal(): UnsealedCredentials {
+    const bytes = this.#disk.read(join(this.#folder, SEALED_FILE));
+    if (bytes === null) return notSet("absent", `${SEALED_FILE} does not exist`);
+    const key = this.#readKey();
     if (key === null) {
-      return notSet("unusable", `${SEALED} cannot be opened: ${SEALING_KEY} is missing or damaged`);
+      return notSet(
+        "unusable",
+        `${SEALED_FILE} cannot be opened: ${SEALING_KEY_FILE} is missing or damaged`,
+      );
     }
     return unseal(bytes, key);
   }
 
   /** Null when there is none, or none that could ever have sealed anything. */
-  #key(): Uint8Array | null {
-    if (this.#given !== null) return this.#given;
-    const key = this.#disk.read(join(this.#folder, SEALING_KEY));
+  #readKey(): Uint8Array | null {
+    if (this.#externalKey !== null) return this.#externalKey;
+    const key = this.#disk.read(join(this.#folder, SEALING_KEY_FILE));
     return key?.length === KEY_LENGTH ? key : null;
   }
 
-  async #keyToSeal(): Promise<Uint8Array> {
-    const key = this.#key();
+  async #readOrCreateKey(): Promise<Uint8Array> {
+    const key = this.#readKey();
     if (key !== null) return key;
     const made = randomBytes(KEY_LENGTH);
-    await this.#replace(SEALING_KEY, made);
+    await this.#replace(SEALING_KEY_FILE, made);
     return made;
   }
 
@@ -128,14 +131,14 @@ export class SealedFile {
     return replaceFile(this.#disk, join(this.#folder, name), bytes);
   }
 
-  #inTurn<T>(step: () => T | Promise<T>): Promise<T> {
+  #enqueue<T>(step: () => T | Promise<T>): Promise<T> {
     const turn = this.#queue.then(step);
     this.#queue = turn.catch(() => {});
     return turn;
   }
 }
 
-const NAMES = ["apiKey", "sharedKey"] as const;
+const CREDENTIAL_NAMES = ["apiKey", "sharedKey"] as const;
 
 const VERSION = 1;
 const CIPHER = "aes-256-gcm";
@@ -144,7 +147,7 @@ const NONCE_LENGTH = 12;
 const TAG_LENGTH = 16;
 
 /** Signed along: no other file sealed with the same key, and no other version, passes for this. */
-const PURPOSE = Buffer.from(`${String.fromCharCode(VERSION)}berth ${SEALED}`);
+const PURPOSE = Buffer.from(`${String.fromCharCode(VERSION)}berth ${SEALED_FILE}`);
 
 function seal(credentials: Credentials, key: Uint8Array): Uint8Array {
   const nonce = randomBytes(NONCE_LENGTH);
@@ -155,11 +158,11 @@ function seal(credentials: Credentials, key: Uint8Array): Uint8Array {
   return Buffer.concat([Buffer.of(VERSION), nonce, ...sealed, cipher.getAuthTag()]);
 }
 
-function unseal(bytes: Uint8Array, key: Uint8Array): Unsealed {
+function unseal(bytes: Uint8Array, key: Uint8Array): UnsealedCredentials {
   const end = bytes.length - TAG_LENGTH;
   const start = 1 + NONCE_LENGTH;
-  if (end < start) return notSet("unusable", `${SEALED} is incomplete`);
-  if (bytes[0] !== VERSION) return notSet("unusable", `${SEALED} has an unknown version`);
+  if (end < start) return notSet("unusable", `${SEALED_FILE} is incomplete`);
+  if (bytes[0] !== VERSION) return notSet("unusable", `${SEALED_FILE} has an unknown version`);
   try {
     const nonce = bytes.subarray(1, start);
     const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_LENGTH });
@@ -167,16 +170,16 @@ function unseal(bytes: Uint8Array, key: Uint8Array): Unsealed {
     decipher.setAuthTag(bytes.subarray(end));
     const text = Buffer.concat([decipher.update(bytes.subarray(start, end)), decipher.final()]);
     const { apiKey, sharedKey } = JSON.parse(text.toString()) as Credentials;
-    return { apiKey, sharedKey, found: "opened", note: null };
+    return { apiKey, sharedKey, status: "opened", problem: null };
   } catch {
     // Not even the reason: a parser's message quotes what it read.
-    return notSet("unusable", `${SEALED} was damaged or encrypted with another key`);
+    return notSet("unusable", `${SEALED_FILE} was damaged or encrypted with another key`);
   }
 }
 
-const notSet = (found: "absent" | "unusable", note: string): Unsealed => ({
+const notSet = (found: "absent" | "unusable", note: string): UnsealedCredentials => ({
   apiKey: null,
   sharedKey: null,
-  found,
-  note,
+  status: found,
+  problem: note,
 });

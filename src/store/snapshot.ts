@@ -16,7 +16,7 @@ import type { Instant } from "../domain/time.ts";
 import { GENESIS } from "../platform/hash.ts";
 
 /** Raised by one with every change to what follows; older ones are migrated, newer ones refused. */
-export const FORMAT = 5;
+export const STATE_FORMAT = 5;
 
 const At = Type.Unsafe<Instant>(Type.Integer());
 const MaybeAt = Type.Union([At, Type.Null()]);
@@ -36,7 +36,7 @@ const ContactRow = Type.Object({
 
 /** What `state.json` holds: the state as rows, and the place in the journal it stands at. */
 export const Snapshot = Type.Object({
-  format: Type.Literal(FORMAT),
+  format: Type.Literal(STATE_FORMAT),
   kind: Type.Union([Type.Literal("site"), Type.Literal("demo")]),
   createdAt: At,
   mark: At,
@@ -162,13 +162,13 @@ export type Snapshot = Static<typeof Snapshot>;
 let compiled: TypeCheck<typeof Snapshot> | null = null;
 
 /** Compiled on first use: a command that reads no state does not pay for it. */
-export const snapshotCheck = (): TypeCheck<typeof Snapshot> =>
+export const getSnapshotCheck = (): TypeCheck<typeof Snapshot> =>
   (compiled ??= TypeCompiler.Compile(Snapshot));
 
-export type HistoryEnd = Pick<Snapshot["audit"], "file" | "length" | "anchor">;
+export type AuditLogEnd = Pick<Snapshot["audit"], "file" | "length" | "anchor">;
 
 /** Nothing was folded yet. */
-export const noHistory: HistoryEnd = {
+export const emptyAuditLogEnd: AuditLogEnd = {
   file: null,
   length: 0,
   anchor: { seq: 0, sum: GENESIS },

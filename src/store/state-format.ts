@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import type { Disk } from "../platform/disk.ts";
-import { STATE } from "./files.ts";
+import { STATE_FILE } from "./files.ts";
 import { MigrationFailed } from "./refusal.ts";
-import { FORMAT } from "./snapshot.ts";
+import { STATE_FORMAT } from "./snapshot.ts";
 import { StateFile } from "./state-file.ts";
 
 /**
@@ -12,33 +12,33 @@ import { StateFile } from "./state-file.ts";
 export class StateFormat {
   readonly #disk: Disk;
   readonly #folder: string;
-  #found: number;
-  #writing: Promise<void> | null = null;
+  #writtenFormat: number;
+  #migrating: Promise<void> | null = null;
 
   constructor(disk: Disk, folder: string, found: number) {
     this.#disk = disk;
     this.#folder = folder;
-    this.#found = found;
+    this.#writtenFormat = found;
   }
 
   get isOld(): boolean {
-    return this.#found !== FORMAT;
+    return this.#writtenFormat !== STATE_FORMAT;
   }
 
   /** Writes the same state in today's format; the old file stays as a generation to go back to. */
   migrate(): Promise<void> {
-    this.#writing ??= this.#write().finally(() => {
-      this.#writing = null;
+    this.#migrating ??= this.#rewriteState().finally(() => {
+      this.#migrating = null;
     });
-    return this.#writing;
+    return this.#migrating;
   }
 
-  async #write(): Promise<void> {
+  async #rewriteState(): Promise<void> {
     const file = new StateFile(this.#disk, this.#folder);
     const state = await file.read();
     if (state === null) throw new Error(`${file.path} is gone`);
     await file.write(state, state);
-    this.#found = FORMAT;
+    this.#writtenFormat = STATE_FORMAT;
   }
 
   /** For a server, which would only find out with its first change. */
@@ -47,10 +47,10 @@ export class StateFormat {
     try {
       await this.migrate();
     } catch (error) {
-      const path = join(this.#folder, STATE);
+      const path = join(this.#folder, STATE_FILE);
       const why = error instanceof Error ? error.message : String(error);
       throw new MigrationFailed(
-        `${path} has format ${this.#found} and cannot be written in format ${FORMAT}: ${why}`,
+        `${path} has format ${this.#writtenFormat} and cannot be written in format ${STATE_FORMAT}: ${why}`,
         "free disk space or check the disk, and start again; nothing was changed",
       );
     }

@@ -8,13 +8,13 @@ import {
   type License,
   type State,
 } from "../domain/state.ts";
-import type { Head } from "./journal.ts";
-import { FORMAT, type HistoryEnd, type Snapshot } from "./snapshot.ts";
+import type { ChainHead } from "./journal.ts";
+import { STATE_FORMAT, type AuditLogEnd, type Snapshot } from "./snapshot.ts";
 
 export function encodeSnapshot(
   state: State,
-  { seq, sum, auditSeq, auditSum }: Head,
-  { file, length, anchor }: HistoryEnd,
+  { seq, sum, auditSeq, auditSum }: ChainHead,
+  { file, length, anchor }: AuditLogEnd,
 ): Snapshot {
   const { kind, createdAt, latestEventAt: mark, nextSlot, appliance } = state;
   const rows: Pick<Snapshot, "licenses" | "features" | "registrations" | "featureRegistrations"> = {
@@ -36,7 +36,7 @@ export function encodeSnapshot(
     }
   }
   return {
-    format: FORMAT,
+    format: STATE_FORMAT,
     kind,
     createdAt,
     mark,
@@ -94,7 +94,7 @@ export function decodeSnapshot(snapshot: Snapshot): State {
       movedAt,
       terms,
       grant,
-      counter: counterOf(counter),
+      counter: copyCounter(counter),
       pool: new SlotPool<Registration>(),
       features: new Map(),
     };
@@ -102,8 +102,8 @@ export function decodeSnapshot(snapshot: Snapshot): State {
     state.products.set(terms.product, [...(state.products.get(terms.product) ?? []), license]);
   }
   for (const { license, terms, counter } of snapshot.features) {
-    const feature: Feature = { terms, counter: counterOf(counter), pool: new SlotPool() };
-    found(state.licenses.get(license)).features.set(terms.code, feature);
+    const feature: Feature = { terms, counter: copyCounter(counter), pool: new SlotPool() };
+    requireDefined(state.licenses.get(license)).features.set(terms.code, feature);
   }
   for (const row of snapshot.registrations) {
     // Field by field: copying the rest of a row is slower, and there may be a million.
@@ -115,12 +115,14 @@ export function decodeSnapshot(snapshot: Snapshot): State {
     held.leasedTo = row.leasedTo;
     held.contactAuditedAt = row.contactAuditedAt;
     held.isContactUnaudited = row.isContactUnaudited;
-    const { pool } = found(state.licenses.get(row.license));
+    const { pool } = requireDefined(state.licenses.get(row.license));
     pool.add(held);
     state.registrationsByPeer.add(held);
   }
   for (const { license, feature, ...held } of snapshot.featureRegistrations) {
-    const { pool } = found(found(state.licenses.get(license)).features.get(feature));
+    const { pool } = requireDefined(
+      requireDefined(state.licenses.get(license)).features.get(feature),
+    );
     pool.add(held);
   }
   for (const { key, ...done } of snapshot.remembered) state.idempotencyRecords.add(key, done);
@@ -130,20 +132,20 @@ export function decodeSnapshot(snapshot: Snapshot): State {
   return state;
 }
 
-export const headOf = ({ covers, audit }: Snapshot): Head => ({
+export const headOf = ({ covers, audit }: Snapshot): ChainHead => ({
   seq: covers.seq,
   sum: covers.sum,
   auditSeq: audit.seq,
   auditSum: audit.sum,
 });
 
-const counterOf = ({ total, resetAt, counted }: Counter): Counter => ({
+const copyCounter = ({ total, resetAt, counted }: Counter): Counter => ({
   total,
   resetAt,
   counted,
 });
 
-function found<T>(value: T | undefined): T {
+function requireDefined<T>(value: T | undefined): T {
   if (value === undefined) throw new Error("a row names a license or feature that does not exist");
   return value;
 }

@@ -5,7 +5,7 @@ import type { Instant } from "../domain/time.ts";
 import type { Disk } from "../platform/disk.ts";
 import type { FolderChanged } from "./folder-changed.ts";
 import type { StorageFault } from "./group-commit.ts";
-import type { Holder } from "./lock.ts";
+import type { LockHolder } from "./lock.ts";
 import type { SignatureCheck } from "./signatures.ts";
 
 /** What a store is opened with. */
@@ -15,13 +15,13 @@ export interface StoreOptions {
   readonly kind: DataFolderKind | null;
   readonly create: boolean;
   /** What the folder is opened for; a server unless it says otherwise. */
-  readonly holder?: Holder;
+  readonly holder?: LockHolder;
   /**
    * Whether a folder of an older format becomes one of today's before `open` returns, as a server
    * wants it; else that is done before the first change, and a command that only reads changes
    * nothing.
    */
-  readonly migrateAtOnce?: boolean;
+  readonly migrateOnOpen?: boolean;
   /** Given what is on record: time never runs behind the newest instant. */
   readonly clock: (mark: Instant, jumps: readonly ClockJump[]) => Instant;
   /** The jumps ahead of that clock since the start, oldest first. */
@@ -51,16 +51,16 @@ export interface StoreOptions {
 /** Counts what one peer's calls add to the audit log. */
 export interface AuditMeter {
   /** What a call that would add to it is answered; null: it may. */
-  readonly refusal: (at: Instant) => Fault | null;
+  readonly checkBudget: (at: Instant) => Fault | null;
   readonly charge: (bytes: number, at: Instant) => void;
 }
 
 /** How a store is doing, for those who ask. */
-export interface StoreHealth {
+export interface StoreStatus {
   /** Null: changes are accepted. */
   readonly fault: StorageFault | null;
   /** Why it gave up the folder; null: it did not, or for want of a disk. */
-  readonly changed: FolderChanged | null;
+  readonly folderChange: FolderChanged | null;
   readonly notes: readonly string[];
   readonly checkpointError: string | null;
   readonly seq: number;

@@ -5,23 +5,23 @@ import { err, ok, type Result } from "../domain/result.ts";
 import type { State } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import { transact } from "../domain/transact.ts";
-import { AuditHealth } from "./audit-health.ts";
-import { Checkpoints } from "./checkpoints.ts";
-import { conditionOf, SyncTimes, type Condition } from "./condition.ts";
+import { AuditHealth } from "./audit/audit-health.ts";
+import { CheckpointRunner } from "./checkpoint-runner.ts";
+import { assessStoreHealth, SyncTimes, type StoreHealth } from "./store-health.ts";
 import { openFolder, type OpenedFolder } from "./folder.ts";
-import { GroupCommit, StorageError, storageFault, type StorageFault } from "./group-commit.ts";
-import { HeldFolder } from "./held-folder.ts";
-import type { Head } from "./journal.ts";
+import { GroupCommit, StorageError, toStorageFault, type StorageFault } from "./group-commit.ts";
+import { LockedFolder } from "./locked-folder.ts";
+import type { ChainHead } from "./journal.ts";
 import { LiveState } from "./live-state.ts";
-import { loadAgain, type Loaded } from "./load.ts";
-import type { GoodSegment } from "./replay.ts";
-import type { RecordPlace } from "./record-files.ts";
-import { hasRoom } from "./room.ts";
-import { nextSegment, SegmentTerm } from "./rotation.ts";
+import { reloadFolder, type LoadedFolder } from "./load.ts";
+import type { ValidSegment } from "./replay.ts";
+import type { AuditLogSource } from "./audit/line-locator.ts";
+import { canWriteProbe } from "./disk-space.ts";
+import { createNextSegment, RotationSchedule } from "./rotation.ts";
 import type { StateFormat } from "./state-format.ts";
-import type { AuditMeter, StoreHealth, StoreOptions } from "./store-options.ts";
+import type { AuditMeter, StoreStatus, StoreOptions } from "./store-options.ts";
 
-const TICK = 1_000;
+const TICK_INTERVAL = 1_000;
 
 /**
  * The single writer. A command is decided and applied in one synchronous step, its line is
@@ -30,22 +30,22 @@ const TICK = 1_000;
  */
 export class Store {
   /** What is known of the audit log's files. */
-  readonly audit = new AuditHealth();
+  readonly auditHealth = new AuditHealth();
   readonly #options: StoreOptions;
-  readonly #held: HeldFolder;
+  readonly #lockedFolder: LockedFolder;
   readonly #format: StateFormat;
   readonly #live: LiveState;
-  readonly #term: SegmentTerm;
+  readonly #rotation: RotationSchedule;
   #commit: GroupCommit;
   #fault: StorageFault | null = null;
   /** The last words of a store that has given up. */
-  #ending: Promise<void> | null = null;
+  #failureHandling: Promise<void> | null = null;
   #notes: readonly string[];
   #recovering: Promise<void> | null = null;
-  readonly #checkpoints: Checkpoints;
-  #probing = false;
-  readonly #syncs = new SyncTimes();
-  readonly #ticking: Timer;
+  readonly #checkpoints: CheckpointRunner;
+  #isProbing = false;
+  readonly #syncTimes = new SyncTimes();
+  readonly #tickTimer: Timer;
 
   static async open(options: StoreOptions): Promise<Store> {
     const uid = options.uid ?? process.getuid?.() ?? 0;
@@ -56,18 +56,18 @@ export class Store {
 
   private constructor(options: StoreOptions, opened: OpenedFolder) {
     this.#options = options;
-    this.#held = new HeldFolder(options.disk, options.folder, opened.lock);
+    this.#lockedFolder = new LockedFolder(options.disk, options.folder, opened.lock);
     this.#format = opened.format;
     this.#notes = opened.notes;
     this.#live = new LiveState(options, opened);
-    this.#term = new SegmentTerm(options);
-    this.#checkpoints = new Checkpoints(options, opened, {
-      newestAudited: () => this.#live.head.auditSeq,
-      ended: (error) => this.audit.checkpointEnded(error),
+    this.#rotation = new RotationSchedule(options);
+    this.#checkpoints = new CheckpointRunner(options, opened, {
+      getLastAuditSeq: () => this.#live.head.auditSeq,
+      onEnd: (error) => this.auditHealth.setCheckpointResult(error),
     });
     this.#commit = this.#startCommit(opened);
-    this.#ticking = setInterval(() => void this.#tick(), TICK);
-    this.#ticking.unref();
+    this.#tickTimer = setInterval(() => void this.#tick(), TICK_INTERVAL);
+    this.#tickTimer.unref();
   }
 
   /**
@@ -76,18 +76,18 @@ export class Store {
    * adds to the audit log; null: nobody does.
    */
   transact<C extends Command, T>(
-    command: C | ((head: Head) => C),
+    command: C | ((head: ChainHead) => C),
     view: (state: State, outcome: OutcomeOf<C>, at: Instant) => T,
     meter: AuditMeter | null = null,
   ): Promise<Result<T, Fault | StorageFault>> {
     if (this.#fault !== null) return Promise.resolve(err(this.#fault));
-    if (this.#format.isOld) return this.#migrated(() => this.transact(command, view, meter));
+    if (this.#format.isOld) return this.#migrateThen(() => this.transact(command, view, meter));
     const at = this.#live.now();
     let answer: Result<T, Fault>;
     try {
-      this.#live.recordJumps(this.#commit, at);
+      this.#live.writeClockJumps(this.#commit, at);
       const asked = typeof command === "function" ? command(this.#live.head) : command;
-      const done = transact(this.#live.state, asked, at, () => meter?.refusal(at) ?? null);
+      const done = transact(this.#live.state, asked, at, () => meter?.checkBudget(at) ?? null);
       if (done.ok) this.#live.write(this.#commit, done.value, at, meter);
       answer = done.ok ? ok(view(this.#live.state, done.value.outcome, at)) : done;
     } catch (bug) {
@@ -96,13 +96,13 @@ export class Store {
       this.#recover();
       return Promise.reject(bug);
     }
-    return this.#settled(answer);
+    return this.#whenDurable(answer);
   }
 
   async read<T>(view: (state: State, at: Instant) => T): Promise<Result<T, StorageFault>> {
     if (this.#recovering !== null) await this.#recovering;
     if (this.#fault?.code === "storage_failed") return err(this.#fault);
-    return this.#settled(ok(view(this.#live.state, this.#live.now())));
+    return this.#whenDurable(ok(view(this.#live.state, this.#live.now())));
   }
 
   /** A look that does not wait for the disk: never for what goes into an answer. */
@@ -110,11 +110,11 @@ export class Store {
     return view(this.#live.state);
   }
 
-  health(): StoreHealth {
+  health(): StoreStatus {
     return {
       fault: this.#fault,
-      changed: this.#held.changed,
-      notes: [...this.#notes, ...this.#held.notes],
+      folderChange: this.#lockedFolder.change,
+      notes: [...this.#notes, ...this.#lockedFolder.notes],
       checkpointError: this.#checkpoints.error,
       seq: this.#live.head.seq,
       auditSeq: this.#live.head.auditSeq,
@@ -123,41 +123,41 @@ export class Store {
   }
 
   /** Where the record is read; inside of a `read`, it is durable up to `last` with its answer. */
-  record(): RecordPlace {
+  auditLogSource(): AuditLogSource {
     const { disk, folder } = this.#options;
     const { state, head } = this.#live;
-    const { covers } = this.#checkpoints;
-    return { disk, folder, covers, last: head.auditSeq, gaps: state.auditGaps };
+    const { coveredSeq: covers } = this.#checkpoints;
+    return { disk, folder, coveredSeq: covers, lastSeq: head.auditSeq, gaps: state.auditGaps };
   }
 
   /** What does not stop it yet. */
-  condition(): Condition {
+  condition(): StoreHealth {
     const { disk, folder } = this.#options;
-    const { covers, error, runningFor } = this.#checkpoints;
-    return conditionOf(disk, folder, {
-      covers,
-      slowestSync: this.#syncs.slowest,
+    const { coveredSeq: covers, error, runningMs: runningFor } = this.#checkpoints;
+    return assessStoreHealth(disk, folder, {
+      coveredSeq: covers,
+      slowestSyncMs: this.#syncTimes.slowest,
       checkpointError: error,
-      checkpointFor: runningFor,
-      isFileLimited: this.#fault?.isFileLimit === true || this.#term.isLimited,
-      audit: this.audit.finding,
+      checkpointRunningMs: runningFor,
+      isFileLimited: this.#fault?.isFileLimit === true || this.#rotation.isSizeLimited,
+      auditFinding: this.auditHealth.finding,
     });
   }
 
   /** After a clean stop `state.json` holds everything. */
   async close(): Promise<void> {
-    clearInterval(this.#ticking);
+    clearInterval(this.#tickTimer);
     await this.#recovering;
-    await this.#commit.settled()?.catch(() => {});
+    await this.#commit.whenDurable()?.catch(() => {});
     await this.#checkpoints.stop();
-    await this.#giveUpIfChanged();
+    await this.#failIfFolderChanged();
     // One of an older format was only read: it stays what its own version can read.
-    const isBehind = this.#commit.durableBytes > 0 || this.#checkpoints.hasUnfolded;
+    const isBehind = this.#commit.durableBytes > 0 || this.#checkpoints.hasUnfoldedSegments;
     const isFoldable = this.#fault === null && !this.#format.isOld && !this.#checkpoints.isHung;
     if (isBehind && isFoldable) await this.checkpoint();
-    await this.#ending;
+    await this.#failureHandling;
     this.#commit.close();
-    this.#held.release();
+    this.#lockedFolder.release();
   }
 
   /** Rotates to a new segment and folds the closed ones; a failure is told by `health`. */
@@ -166,8 +166,8 @@ export class Store {
   }
 
   /** Does something that no checkpoint may run beside, and keeps the next one waiting. */
-  betweenCheckpoints<T>(work: () => Promise<T>): Promise<T> {
-    return this.#checkpoints.between(work);
+  pauseCheckpointsDuring<T>(work: () => Promise<T>): Promise<T> {
+    return this.#checkpoints.pauseDuring(work);
   }
 
   /** The first line of the segment that is open then. */
@@ -177,50 +177,54 @@ export class Store {
     while (this.#recovering !== null) await this.#recovering;
     if (this.#format.isOld) await this.#format.migrate();
     let open = 0;
-    await this.#commit.switchTo(async () => {
-      open = this.#commit.gatheringFrom ?? this.#live.head.seq + 1;
-      return this.#held.startSegment(open);
+    await this.#commit.switchFile(async () => {
+      open = this.#commit.pendingBatchSeq ?? this.#live.head.seq + 1;
+      return this.#lockedFolder.startSegment(open);
     });
-    this.#term.begin();
+    this.#rotation.restart();
     return open;
   }
 
-  async #migrated<T, F>(change: () => Promise<Result<T, F>>): Promise<Result<T, F | StorageFault>> {
+  async #migrateThen<T, F>(
+    change: () => Promise<Result<T, F>>,
+  ): Promise<Result<T, F | StorageFault>> {
     try {
       await this.#format.migrate();
     } catch (error) {
-      return err(storageFault(error));
+      return err(toStorageFault(error));
     }
     return change();
   }
 
-  #settled<T, F>(answer: Result<T, F>): Promise<Result<T, F | StorageFault>> {
-    const syncing = this.#commit.settled();
-    return syncing === null ? Promise.resolve(answer) : syncing.then(() => answer, faultOf);
+  #whenDurable<T, F>(answer: Result<T, F>): Promise<Result<T, F | StorageFault>> {
+    const syncing = this.#commit.whenDurable();
+    return syncing === null ? Promise.resolve(answer) : syncing.then(() => answer, toFaultResult);
   }
 
-  #startCommit({ segment }: Pick<Loaded, "segment">): GroupCommit {
-    const file = this.#held.openSegment(segment);
-    return new GroupCommit(file, segment.size, this.#syncs, (error) => this.#fail(error));
+  #startCommit({ segment }: Pick<LoadedFolder, "segment">): GroupCommit {
+    const file = this.#lockedFolder.openSegment(segment);
+    return new GroupCommit(file, segment.size, this.#syncTimes, (error) => this.#fail(error));
   }
 
   #fail(error: StorageError): void {
     this.#fault = error.fault;
     if (error.fault.code === "storage_full") return this.#recover();
     const { durableBytes } = this.#commit;
-    const { covers, hasUnfolded: unfolded } = this.#checkpoints;
+    const { coveredSeq: covers, hasUnfoldedSegments: unfolded } = this.#checkpoints;
     const progress = { durableBytes, covers, unfolded };
-    this.#ending = this.#held.explain(error, progress).then(this.#options.onFatal);
+    this.#failureHandling = this.#lockedFolder
+      .handleFailure(error, progress)
+      .then(this.#options.onFatal);
   }
 
   /** Nothing may be answered from files that their names do not lead to any more. */
-  async #giveUpIfChanged(): Promise<void> {
+  async #failIfFolderChanged(): Promise<void> {
     if (this.#fault?.code === "storage_failed" || this.#recovering !== null) return;
     // One that is being opened is checked by whoever opens it.
-    const failure = this.#commit.quiet === null ? this.#held.findChange() : null;
+    const failure = this.#commit.pendingSwitch === null ? this.#lockedFolder.findChange() : null;
     if (failure === null) return;
     this.#fault = failure.fault;
-    await this.#commit.switchTo(() => Promise.reject(failure)).catch(() => {});
+    await this.#commit.switchFile(() => Promise.reject(failure)).catch(() => {});
   }
 
   /** Memory is ahead of the disk: wait out what is being written, then start again from there. */
@@ -238,51 +242,52 @@ export class Store {
 
   async #reload(): Promise<void> {
     const { disk, folder, checkSignatures } = this.#options;
-    await this.#commit.quiet;
-    await this.#commit.settled()?.catch((error: unknown) => {
+    await this.#commit.pendingSwitch;
+    await this.#commit.whenDurable()?.catch((error: unknown) => {
       if (error instanceof StorageError && error.fault.code === "storage_failed") throw error;
     });
-    const failure = this.#held.findChange();
+    const failure = this.#lockedFolder.findChange();
     if (failure !== null) {
       this.#fail(failure);
       throw failure;
     }
     this.#commit.close();
-    const end = { path: this.#held.segmentPath, size: this.#commit.durableBytes };
-    const loaded = await loadAgain(disk, folder, end, checkSignatures);
+    const end = { path: this.#lockedFolder.segmentPath, size: this.#commit.durableBytes };
+    const loaded = await reloadFolder(disk, folder, end, checkSignatures);
     this.#live.replace(loaded);
-    this.#checkpoints.covers = loaded.covers;
-    const segment = await this.#roomySegment(loaded);
-    this.#checkpoints.hasUnfolded = loaded.unfolded || segment !== loaded.segment;
+    this.#checkpoints.coveredSeq = loaded.coveredSeq;
+    const segment = await this.#chooseSegment(loaded);
+    this.#checkpoints.hasUnfoldedSegments =
+      loaded.hasUnfoldedSegments || segment !== loaded.segment;
     this.#commit = this.#startCommit({ segment });
     if (this.#fault?.code !== "storage_full") this.#fault = null;
   }
 
   /** The next segment, where the last one may not grow any more and another one may. */
-  async #roomySegment({ segment, head }: Loaded): Promise<GoodSegment> {
+  async #chooseSegment({ segment, head }: LoadedFolder): Promise<ValidSegment> {
     if (this.#fault?.isFileLimit !== true || segment.size === 0) return segment;
-    const next = await nextSegment(this.#options.disk, this.#options.folder, head.seq + 1);
+    const next = await createNextSegment(this.#options.disk, this.#options.folder, head.seq + 1);
     if (next === null) return segment;
-    this.#term.limitTo(segment.size);
+    this.#rotation.limitSize(segment.size);
     this.#fault = null;
     return next;
   }
 
   async #tick(): Promise<void> {
-    await this.#giveUpIfChanged();
-    if (this.#fault?.code === "storage_full") return this.#probe();
-    if (this.#checkpoints.running !== null || this.#fault !== null || this.#format.isOld) return;
-    if (this.#term.isOver(this.#commit.durableBytes)) await this.checkpoint();
+    await this.#failIfFolderChanged();
+    if (this.#fault?.code === "storage_full") return this.#probeDiskSpace();
+    if (this.#checkpoints.currentRun !== null || this.#fault !== null || this.#format.isOld) return;
+    if (this.#rotation.isRotationDue(this.#commit.durableBytes)) await this.checkpoint();
     else if (this.#checkpoints.isRetryDue)
-      await this.#checkpoints.run(async () => this.#held.segmentNumber);
+      await this.#checkpoints.run(async () => this.#lockedFolder.segmentNumber);
   }
 
-  async #probe(): Promise<void> {
+  async #probeDiskSpace(): Promise<void> {
     // One at a time: what a slow one finds says nothing about what happened since.
-    if (this.#recovering !== null || this.#probing) return;
-    this.#probing = true;
-    const room = await hasRoom(this.#options.disk, this.#options.folder);
-    this.#probing = false;
+    if (this.#recovering !== null || this.#isProbing) return;
+    this.#isProbing = true;
+    const room = await canWriteProbe(this.#options.disk, this.#options.folder);
+    this.#isProbing = false;
     if (!room || this.#fault?.code !== "storage_full") return;
     this.#fault = null;
     this.#checkpoints.retrySoon();
@@ -290,7 +295,7 @@ export class Store {
 }
 
 /** What a write that failed answers everybody who waited for it. */
-function faultOf(error: unknown): Result<never, StorageFault> {
+function toFaultResult(error: unknown): Result<never, StorageFault> {
   if (error instanceof StorageError) return err(error.fault);
   throw error;
 }

@@ -1,32 +1,32 @@
 import type { AuditGap, DataFolderKind, Retirement } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import type { Disk } from "../platform/disk.ts";
-import { walkAudit, type AuditDamage } from "./audit-damage.ts";
-import { generationName, generationsIn, segmentsIn, STATE } from "./files.ts";
-import { scan, type Head } from "./journal.ts";
-import type { Walked } from "./record.ts";
+import { checkAuditLog, type AuditDamage } from "./audit/damage.ts";
+import { generationName, listGenerations, listSegments, STATE_FILE } from "./files.ts";
+import { scanSegment, type ChainHead } from "./journal.ts";
+import type { AuditLogTotals } from "./audit/audit-log.ts";
 import { FolderRefused, FormatRefused } from "./refusal.ts";
 import { applyLine, readSegment, replay } from "./replay.ts";
 import { refuseUnsigned, type SignatureCheck } from "./signatures.ts";
-import { FORMAT, type Snapshot } from "./snapshot.ts";
+import { STATE_FORMAT, type Snapshot } from "./snapshot.ts";
 import { decodeSnapshot, encodeSnapshot, headOf } from "./state-rows.ts";
 import { StateFile } from "./state-file.ts";
 
 /** What was walked, and found to be what was written. */
-export interface Verified {
+export interface VerifyReport {
   readonly kind: DataFolderKind;
   readonly appliance: string;
   readonly licenses: number;
   readonly registrations: number;
   /** Where both chains end, and the last line that `state.json` covers. */
-  readonly head: Head;
-  readonly covers: number;
+  readonly head: ChainHead;
+  readonly coveredSeq: number;
   readonly mark: Instant;
   /** It was carried away from here; null: it was not. */
   readonly retired: Retirement | null;
   /** By their first lines. */
   readonly segments: readonly number[];
-  readonly record: Walked & { readonly from: number; readonly to: number };
+  readonly auditLog: AuditLogTotals & { readonly from: number; readonly to: number };
   /** Lines of the audit log that were declared as gone. */
   readonly auditGaps: readonly AuditGap[];
   /** What is wrong with the audit log and was not declared; null: nothing. */
@@ -34,7 +34,7 @@ export interface Verified {
   /** The kept checkpoints from which the journal leads to exactly this state. */
   readonly generations: readonly number[];
   /** Bytes at the end of the journal that an interrupted write left there. */
-  readonly torn: number;
+  readonly tornBytes: number;
   /** Files of interrupted writes that were cut off before. */
   readonly tornFiles: readonly string[];
 }
@@ -44,7 +44,7 @@ export interface VerifyOptions {
   readonly identity: (disk: Disk, folder: string, appliance: string) => void;
   readonly checkSignatures?: SignatureCheck | undefined;
   /** For each line of the audit chain, in order. */
-  readonly audited?: (seq: number, sum: string) => void;
+  readonly onAuditedLine?: (seq: number, sum: string) => void;
   /** Goes on with an audit log that is damaged, and tells of it; else it is refused. */
   readonly allowAuditDamage?: boolean;
 }
@@ -57,8 +57,13 @@ export interface VerifyOptions {
 export async function verify(
   disk: Disk,
   folder: string,
-  { identity, checkSignatures, audited = () => {}, allowAuditDamage = false }: VerifyOptions,
-): Promise<Verified> {
+  {
+    identity,
+    checkSignatures,
+    onAuditedLine: audited = () => {},
+    allowAuditDamage = false,
+  }: VerifyOptions,
+): Promise<VerifyReport> {
   const fresh: [number, string][] = [];
   const replayed = await replay(disk, folder, ({ audit_seq, sum }) => {
     if (audit_seq !== undefined) fresh.push([audit_seq, sum]);
@@ -69,44 +74,52 @@ export async function verify(
       "specify another folder with --data DIR",
     );
   }
-  const { snapshot, state, head, segments, torn } = replayed;
+  const { snapshot, state, head, segments, tornTail: torn } = replayed;
   identity(disk, folder, state.appliance);
   await refuseUnsigned(disk, folder, replayed, checkSignatures);
   // The anchor is a line of the chain too, even when nothing else is left of that time.
   const { anchor } = snapshot.audit;
   if (anchor.seq > 0) audited(anchor.seq, anchor.sum);
   const { auditGaps } = state;
-  const options = { each: audited, allowDamage: allowAuditDamage };
-  const { walked, damage } = walkAudit(disk, folder, snapshot.audit, auditGaps, options);
+  const options = { onLine: audited, allowDamage: allowAuditDamage };
+  const { totals: walked, damage } = checkAuditLog(
+    disk,
+    folder,
+    snapshot.audit,
+    auditGaps,
+    options,
+  );
   for (const [seq, sum] of fresh) audited(seq, sum);
   const generations: number[] = [];
-  for (const { number } of generationsIn(disk, folder)) {
-    if (await leadsTo(disk, folder, number, snapshot).catch(isOfNewer)) generations.push(number);
+  for (const { number } of listGenerations(disk, folder)) {
+    if (await leadsToState(disk, folder, number, snapshot).catch(isFromNewerVersion))
+      generations.push(number);
   }
   return {
     kind: state.kind,
     appliance: state.appliance,
     licenses: state.licenses.size,
-    registrations: snapshotSize(state.licenses.values()),
+    registrations: countRegistrations(state.licenses.values()),
     head,
-    covers: snapshot.covers.seq,
+    coveredSeq: snapshot.covers.seq,
     mark: state.latestEventAt,
     retired: state.retirement,
     segments: segments.map(({ number }) => number),
-    record: { ...walked, from: snapshot.audit.anchor.seq + 1, to: snapshot.audit.seq },
+    auditLog: { ...walked, from: snapshot.audit.anchor.seq + 1, to: snapshot.audit.seq },
     auditGaps: auditGaps.filter(({ to }) => to > anchor.seq),
     auditDamage: damage,
     generations,
-    torn: torn?.length ?? 0,
+    tornBytes: torn?.length ?? 0,
     tornFiles: disk.list(folder).filter((name) => name.endsWith(".torn")),
   };
 }
 
-const snapshotSize = (licenses: Iterable<{ readonly pool: { readonly size: number } }>): number =>
-  [...licenses].reduce((total, { pool }) => total + pool.size, 0);
+const countRegistrations = (
+  licenses: Iterable<{ readonly pool: { readonly size: number } }>,
+): number => [...licenses].reduce((total, { pool }) => total + pool.size, 0);
 
 /** False when there is no journal to lead from it; a wrong one is refused. */
-async function leadsTo(
+async function leadsToState(
   disk: Disk,
   folder: string,
   covers: number,
@@ -115,39 +128,39 @@ async function leadsTo(
   const name = generationName(covers);
   const file = new StateFile(disk, folder, name);
   const kept = await file.read().catch((error: unknown) => {
-    throw unusable(file.path, error instanceof Error ? error.message : String(error));
+    throw generationUnusable(file.path, error instanceof Error ? error.message : String(error));
   });
   if (kept === null || covers > snapshot.covers.seq) return false;
   const state = decodeSnapshot(kept);
   let head = headOf(kept);
-  for (const { number, path } of segmentsIn(disk, folder)) {
+  for (const { number, path } of listSegments(disk, folder)) {
     if (number <= covers || number > snapshot.covers.seq) continue;
     if (number !== head.seq + 1) return false;
-    const { head: after, damage } = scan(readSegment(disk, path), head, (line) => {
+    const { head: after, damage } = scanSegment(readSegment(disk, path), head, (line) => {
       applyLine(state, folder, path, line);
     });
-    if (damage !== null) throw unusable(path, `is damaged at byte ${damage.offset}`);
+    if (damage !== null) throw generationUnusable(path, `is damaged at byte ${damage.offset}`);
     head = after;
   }
   if (head.seq !== snapshot.covers.seq) return false;
   // A migrated state and a migrated earlier one with the journal since need not agree on what the
   // older format did not say.
-  if (file.writtenFormat !== FORMAT) return true;
+  if (file.writtenFormat !== STATE_FORMAT) return true;
   const led = encodeSnapshot(state, head, snapshot.audit);
   const found = encodeSnapshot(decodeSnapshot(snapshot), headOf(snapshot), snapshot.audit);
   if (!Bun.deepEquals(led, found)) {
-    throw unusable(file.path, `and the journal since do not lead to ${STATE}`);
+    throw generationUnusable(file.path, `and the journal since do not lead to ${STATE_FILE}`);
   }
   return true;
 }
 
 /** Only the version that knows all events since can go back there. */
-function isOfNewer(error: unknown): false {
+function isFromNewerVersion(error: unknown): false {
   if (error instanceof FormatRefused) return false;
   throw error;
 }
 
-const unusable = (path: string, what: string): FolderRefused =>
+const generationUnusable = (path: string, what: string): FolderRefused =>
   new FolderRefused(
     `${path} ${what}`,
     "this older state is only a fallback: the next checkpoint replaces it",

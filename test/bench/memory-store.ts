@@ -7,10 +7,10 @@ import { ok, type Result } from "../../src/domain/result.ts";
 import type { State } from "../../src/domain/state.ts";
 import { latest, type Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
-import type { Condition } from "../../src/store/condition.ts";
+import type { StoreHealth } from "../../src/store/store-health.ts";
 import { openFolder, type OpenedFolder } from "../../src/store/folder.ts";
-import type { Head } from "../../src/store/journal.ts";
-import type { StoreHealth, StoreOptions } from "../../src/store/store-options.ts";
+import type { ChainHead } from "../../src/store/journal.ts";
+import type { StoreStatus, StoreOptions } from "../../src/store/store-options.ts";
 import type { Store as DurableStore } from "../../src/store/store.ts";
 
 type Used = "transact" | "read" | "peek" | "health" | "condition" | "close";
@@ -19,7 +19,7 @@ export class Store implements Pick<DurableStore, Used> {
   readonly #options: StoreOptions;
   readonly #lock: OpenedFolder["lock"];
   readonly #state: State;
-  readonly #head: Head;
+  readonly #head: ChainHead;
 
   static async open(options: StoreOptions): Promise<Store> {
     const { disk, folder, kind, create, clock, recognize = () => {} } = options;
@@ -40,7 +40,7 @@ export class Store implements Pick<DurableStore, Used> {
   }
 
   async transact<C extends Command, T>(
-    command: C | ((head: Head) => C),
+    command: C | ((head: ChainHead) => C),
     view: (state: State, outcome: OutcomeOf<C>, at: Instant) => T,
   ): Promise<Result<T, Fault>> {
     const at = this.#now();
@@ -57,11 +57,11 @@ export class Store implements Pick<DurableStore, Used> {
     return view(this.#state);
   }
 
-  health(): StoreHealth {
+  health(): StoreStatus {
     const { seq, auditSeq } = this.#head;
     return {
       fault: null,
-      changed: null,
+      folderChange: null,
       notes: [],
       checkpointError: null,
       seq,
@@ -70,8 +70,8 @@ export class Store implements Pick<DurableStore, Used> {
     };
   }
 
-  condition(): Condition {
-    return { troubles: [], freeBytes: null, slowestSync: 0 };
+  condition(): StoreHealth {
+    return { warnings: [], freeBytes: null, slowestSyncMs: 0 };
   }
 
   async close(): Promise<void> {

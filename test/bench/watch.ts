@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
-import { segmentsIn, STATE } from "../../src/store/files.ts";
+import { listSegments, STATE_FILE } from "../../src/store/files.ts";
 
 export interface Checkpoint {
   /** By the wall clock, in milliseconds. */
@@ -21,13 +21,13 @@ const PATIENCE = 5 * 60_000;
 export async function nextCheckpoint(server: number, folder: string): Promise<Checkpoint> {
   const child = await until(() => childOf(server));
   // It starts with a new segment, before there is a process.
-  const begin = statSync(segmentsIn(realDisk, folder).at(-1)?.path ?? "").birthtimeMs;
+  const begin = statSync(listSegments(realDisk, folder).at(-1)?.path ?? "").birthtimeMs;
   let mib = 0;
   await until(() => {
     mib = peakMemory(child) ?? mib;
     return childOf(server) === null ? true : null;
   });
-  return { begin, end: Date.now(), bytes: statSync(join(folder, STATE)).size, mib };
+  return { begin, end: Date.now(), bytes: statSync(join(folder, STATE_FILE)).size, mib };
 }
 
 /** The most a process ever had in memory; null when it is gone. */

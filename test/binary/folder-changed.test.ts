@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
-import { segmentsIn } from "../../src/store/files.ts";
+import { listSegments } from "../../src/store/files.ts";
 import { runBinary, startBinary, type Running } from "../support/binary.ts";
 import { until } from "../support/guarded-site.ts";
 import { makeSite } from "../support/site-folder.ts";
@@ -78,7 +78,7 @@ async function usersIn(folder: string): Promise<string[]> {
 
 /** Oldest first. */
 const journalsIn = (folder: string): string[] =>
-  segmentsIn(realDisk, folder).map(({ path }) => path);
+  listSegments(realDisk, folder).map(({ path }) => path);
 
 /** The last thing said to a person. */
 const errorOf = (server: Running): string =>

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import type { Event } from "../../src/domain/event.ts";
 import { instant } from "../../src/domain/time.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { encodeLine, firstHead } from "../../src/store/journal.ts";
+import { encodeLine, genesisHead } from "../../src/store/journal.ts";
 import { replay } from "../../src/store/replay.ts";
-import { FORMAT } from "../../src/store/snapshot.ts";
+import { STATE_FORMAT } from "../../src/store/snapshot.ts";
 import { buildBinary, runBinary, startCopy } from "../support/binary.ts";
 import { segmentNames } from "../support/licensed-store.ts";
 import { expectedOf, keptFormats, oldFolder } from "../support/old-formats.ts";
@@ -84,7 +84,7 @@ test.each(keptFormats())(
         .toSorted(),
     );
     expect(await server.stop()).toBe(0);
-    expect(formatOf(folder)).toBe(FORMAT);
+    expect(formatOf(folder)).toBe(STATE_FORMAT);
     const after = told("verify", "--data", folder) as Record<"seq" | "checkpoint_seq", number>;
     expect(after.seq).toBeGreaterThanOrEqual(seq);
     expect(after.checkpoint_seq).toBe(after.seq);
@@ -104,10 +104,10 @@ test.each(keptFormats())(
     );
     const server = await startCopy(folder, ...IDENTITY, "--listen", "127.0.0.1:0");
     onTestFinished(() => server.kill());
-    expect(formatOf(folder)).toBe(FORMAT);
+    expect(formatOf(folder)).toBe(STATE_FORMAT);
     told("admin", "token", "--name", "ops", ...at);
     await server.kill();
-    expect(formatOf(folder)).toBe(FORMAT);
+    expect(formatOf(folder)).toBe(STATE_FORMAT);
     expect(told("verify", "--data", folder)).toMatchObject({ kind: "site" });
   },
 );
@@ -115,7 +115,7 @@ test.each(keptFormats())(
 test("a journal with an event of a newer version is refused with 78 by all that read it", async () => {
   const folder = oldFolder(OLDEST);
   const path = join(folder, segmentNames(folder).at(-1) ?? "");
-  const { head } = (await replay(realDisk, folder)) ?? { head: firstHead };
+  const { head } = (await replay(realDisk, folder)) ?? { head: genesisHead };
   const text = `{"type":"SlotLent","at":${Date.now()},"license":1,"user":"ada"}`;
   const at = instant(Date.now());
   appendFileSync(path, encodeLine(head, null, at, [JSON.parse(text) as Event]).text);

@@ -184,11 +184,11 @@ describe("a checkpoint that takes longer than expected", () => {
       const { store, folder } = await licensedSite({ checkpoint: () => signal });
       const making = store.checkpoint();
       await until(() => existsSync(join(folder, "journal-3.jsonl")));
-      expect(store.condition().troubles).toEqual([]);
+      expect(store.condition().warnings).toEqual([]);
       clock.mockImplementation(() => since + 59_000);
-      expect(store.condition().troubles).toEqual([]);
+      expect(store.condition().warnings).toEqual([]);
       clock.mockImplementation(() => since + 200_000);
-      expect(store.condition().troubles).toEqual([
+      expect(store.condition().warnings).toEqual([
         {
           code: "checkpoint_slow",
           message: expect.stringMatching(/^a checkpoint has been running for 3 minutes/),
@@ -196,7 +196,7 @@ describe("a checkpoint that takes longer than expected", () => {
       ]);
       finish();
       await making;
-      expect(store.condition().troubles).toEqual([]);
+      expect(store.condition().warnings).toEqual([]);
       expect(await startIn(copyOf(folder))).toMatchObject({ seq: 2 });
     } finally {
       clock.mockRestore();

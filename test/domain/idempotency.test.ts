@@ -4,8 +4,8 @@ import { evolve } from "../../src/domain/evolve.ts";
 import { limits } from "../../src/domain/limits.ts";
 import type { State } from "../../src/domain/state.ts";
 import { instant, later, type Instant } from "../../src/domain/time.ts";
-import { firstHead } from "../../src/store/journal.ts";
-import { noHistory } from "../../src/store/snapshot.ts";
+import { genesisHead } from "../../src/store/journal.ts";
+import { emptyAuditLogEnd } from "../../src/store/snapshot.ts";
 import { decodeSnapshot, encodeSnapshot } from "../../src/store/state-rows.ts";
 import {
   before,
@@ -265,7 +265,7 @@ describe("what is remembered", () => {
       }
     };
     add(state, 150_000);
-    const again = decodeSnapshot(encodeSnapshot(state, firstHead, noHistory));
+    const again = decodeSnapshot(encodeSnapshot(state, genesisHead, emptyAuditLogEnd));
     expect([...again.idempotencyRecords]).toEqual([...state.idempotencyRecords]);
     const since = at;
     add(state, 20_000);

@@ -5,9 +5,9 @@ import type { State } from "../../src/domain/state.ts";
 import { HOUR, later, type Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
 import { viewLicense } from "../../src/domain/views.ts";
-import { noHistory } from "../../src/store/snapshot.ts";
+import { emptyAuditLogEnd } from "../../src/store/snapshot.ts";
 import { decodeSnapshot, encodeSnapshot } from "../../src/store/state-rows.ts";
-import { firstHead } from "../../src/store/journal.ts";
+import { genesisHead } from "../../src/store/journal.ts";
 import { answerTo, newSite, requestOf } from "../support/new-site.ts";
 import { install, MONDAY, register, renew } from "../support/scenario.ts";
 
@@ -33,7 +33,7 @@ function viewed(state: State, at: Instant) {
 
 /** What arrives elsewhere: the same state, on hardware that no license was signed for. */
 function arrived(state: State, at: Instant): State {
-  const other = decodeSnapshot(encodeSnapshot(state, firstHead, noHistory));
+  const other = decodeSnapshot(encodeSnapshot(state, genesisHead, emptyAuditLogEnd));
   const restore = { lineage: "l", at, seq: 3, replaced: null, moved: true as const };
   evolve(other, { type: "MovedIn", at, restore });
   other.isSignedForThisMachine = () => false;
@@ -58,7 +58,7 @@ describe("where it left", () => {
   test("that is known after a restart", () => {
     const state = site();
     expect(act(state, AWAY)).toBe("ok");
-    const restarted = decodeSnapshot(encodeSnapshot(state, firstHead, noHistory));
+    const restarted = decodeSnapshot(encodeSnapshot(state, genesisHead, emptyAuditLogEnd));
     expect(act(restarted, register("ada"))).toBe("moved_away");
   });
 });

@@ -6,9 +6,9 @@ import { evolve } from "../../src/domain/evolve.ts";
 import { PeerIndex } from "../../src/domain/peer-index.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
-import { noHistory } from "../../src/store/snapshot.ts";
+import { emptyAuditLogEnd } from "../../src/store/snapshot.ts";
 import { decodeSnapshot, encodeSnapshot } from "../../src/store/state-rows.ts";
-import { firstHead } from "../../src/store/journal.ts";
+import { genesisHead } from "../../src/store/journal.ts";
 import { newSite, VENDOR } from "../support/new-site.ts";
 import {
   borrow,
@@ -72,7 +72,7 @@ test("a slot that ended does not count, though nobody has written it off", () =>
 test("what an address holds is known again after a restart", () => {
   const before = site({});
   expect(act(before, from("ada", "p1", "10.0.0.1"))).toBe("ok");
-  const state = decodeSnapshot(encodeSnapshot(before, firstHead, noHistory));
+  const state = decodeSnapshot(encodeSnapshot(before, genesisHead, emptyAuditLogEnd));
   state.slotCaps = { perUser: null, perPeer: 1 };
   expect(act(state, from("bob", "p2", "10.0.0.1"))).toBe("slots_capped");
 });

@@ -81,7 +81,11 @@ function wrong(after: Tree, wanted: Tree): string | null {
 
 /** Both credentials as they were set, or none. */
 export async function judgeSealed(tree: Tree, damaged: Tree): Promise<string | null> {
-  const { found, apiKey, sharedKey } = await new SealedFile(new TreeDisk(damaged), FOLDER).read();
+  const {
+    status: found,
+    apiKey,
+    sharedKey,
+  } = await new SealedFile(new TreeDisk(damaged), FOLDER).read();
   const files = ["credentials.sealed", "sealing.key"];
   const whole = files.every((name) => isSame(bytesOf(tree, name), bytesOf(damaged, name)));
   const pair: Record<string, string | null> = { apiKey, sharedKey };

@@ -1,6 +1,6 @@
 // What a start must make of a damaged folder, told by someone who knows every line that was ever
 // written: nothing here looks at a checksum, only at whether bytes are the ones that were there.
-import type { Line } from "../../src/store/journal.ts";
+import type { JournalLine } from "../../src/store/journal.ts";
 import type { Snapshot } from "../../src/store/snapshot.ts";
 import type { Life, Moment } from "./damage-moments.ts";
 import { bytesOf, isSame, type Bytes, type Tree } from "./tree.ts";
@@ -50,8 +50,8 @@ export class Oracle {
   readonly #own: Life;
   readonly #lives: readonly Life[];
   /** Every line of every life, by its text. */
-  readonly #lines = new Map<string, Line>();
-  readonly #raws: readonly { readonly line: Line; readonly raw: Bytes }[];
+  readonly #lines = new Map<string, JournalLine>();
+  readonly #raws: readonly { readonly line: JournalLine; readonly raw: Bytes }[];
   readonly #snapshots = new Map<string, Head>();
 
   constructor(own: Life, ...others: readonly Life[]) {
@@ -119,7 +119,7 @@ export class Oracle {
     return null;
   }
 
-  #line({ sum }: Head): Line | undefined {
+  #line({ sum }: Head): JournalLine | undefined {
     return this.#raws.find(({ line }) => line.sum === sum)?.line;
   }
 
@@ -155,7 +155,7 @@ export class Oracle {
     return { after, offset };
   }
 
-  #lineAt(bytes: Bytes, offset: number): Line | null {
+  #lineAt(bytes: Bytes, offset: number): JournalLine | null {
     const end = bytes.indexOf(LF, offset) + 1;
     return end === 0 ? null : (this.#lines.get(textOf(bytes.subarray(offset, end))) ?? null);
   }
@@ -171,7 +171,8 @@ export class Oracle {
 }
 
 /** How a line begins: no other line and nothing within one looks like that. */
-const beginningOf = ({ seq, from, at }: Line): string => `{"seq":${seq},"from":${from},"at":${at},`;
+const beginningOf = ({ seq, from, at }: JournalLine): string =>
+  `{"seq":${seq},"from":${from},"at":${at},`;
 
 const NO_START = { state: null, seq: 0, cut: null, swallowed: false, mayRefuse: null };
 const LF = 10;

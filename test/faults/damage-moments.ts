@@ -14,7 +14,7 @@ import { Identity } from "../../src/operations/identity.ts";
 import { realDisk, type Disk } from "../../src/platform/disk.ts";
 import { sha256 } from "../../src/platform/hash.ts";
 import { checkpoint } from "../../src/store/checkpoint.ts";
-import { decodeLine, type Line } from "../../src/store/journal.ts";
+import { decodeLine, type JournalLine } from "../../src/store/journal.ts";
 import { SealedFile } from "../../src/store/sealed-file.ts";
 import { Store } from "../../src/store/store.ts";
 import { diskError } from "../support/faulty-disk.ts";
@@ -42,7 +42,7 @@ export interface Moment {
 
 /** A line of the journal as it was written. */
 export interface Written {
-  readonly line: Line;
+  readonly line: JournalLine;
   readonly raw: Bytes;
 }
 

@@ -6,7 +6,7 @@ import { Operations } from "../../src/operations/operations.ts";
 import { wallClock } from "../../src/platform/clock.ts";
 import { realDisk, type Disk } from "../../src/platform/disk.ts";
 import { checkpoint } from "../../src/store/checkpoint.ts";
-import { HISTORY } from "../../src/store/files.ts";
+import { AUDIT_FOLDER } from "../../src/store/files.ts";
 import { Store } from "../../src/store/store.ts";
 import type { DayTime } from "./day-time.ts";
 
@@ -22,15 +22,15 @@ export function heldIn(folder: string): Held {
   const files: Record<string, number> = {};
   const seen = new Set<number>();
   let [all, history] = [0, 0];
-  for (const inner of ["", HISTORY]) {
+  for (const inner of ["", AUDIT_FOLDER]) {
     for (const name of readdirSync(join(folder, inner))) {
-      if (name === HISTORY) continue;
+      if (name === AUDIT_FOLDER) continue;
       const { ino, size } = statSync(join(folder, inner, name));
       files[join(inner, name)] = size;
       if (seen.has(ino)) continue;
       seen.add(ino);
       all += size;
-      if (inner === HISTORY) history += size;
+      if (inner === AUDIT_FOLDER) history += size;
     }
   }
   return { all, history, files };

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { RefusalsCounted } from "../../src/domain/event.ts";
 import { DAY, HOUR, MINUTE } from "../../src/domain/time.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { generationsIn, HISTORY, segmentsIn } from "../../src/store/files.ts";
+import { listGenerations, AUDIT_FOLDER, listSegments } from "../../src/store/files.ts";
 import { linesIn, type RawLine } from "../support/licensed-store.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { check, finish, rigFolder, sized } from "./rig.ts";
@@ -200,14 +200,14 @@ function ofNobody(turn: number) {
 const TIDY = "2 generations of the state, 2 segments of the journal";
 
 function leftover(folder: string): string {
-  const states = generationsIn(realDisk, folder).length + 1;
-  return `${states} generations of the state, ${segmentsIn(realDisk, folder).length} segments of the journal`;
+  const states = listGenerations(realDisk, folder).length + 1;
+  return `${states} generations of the state, ${listSegments(realDisk, folder).length} segments of the journal`;
 }
 
 /** All of the record, in order. */
 function recorded(folder: string): RawLine[] {
-  const lines = readdirSync(join(folder, HISTORY)).flatMap((name) =>
-    linesIn(join(folder, HISTORY, name)),
+  const lines = readdirSync(join(folder, AUDIT_FOLDER)).flatMap((name) =>
+    linesIn(join(folder, AUDIT_FOLDER, name)),
   );
   return lines.toSorted((a, b) => (a.line.audit_seq ?? 0) - (b.line.audit_seq ?? 0));
 }

@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
-import { CHECKPOINT_LOCK } from "../../src/store/files.ts";
+import { CHECKPOINT_LOCK_FILE } from "../../src/store/files.ts";
 import type { Snapshot } from "../../src/store/snapshot.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { makeSite } from "../support/site-folder.ts";
@@ -93,13 +93,13 @@ function signal(pid: number, what: "SIGSTOP" | "SIGCONT" | "SIGKILL"): void {
 
 /** Stopped between taking its lock and saying so, it would draw out what is an instant. */
 function lockOf(folder: string, checkpoint: number): "yes" | "no" | "unsaid" {
-  const lock = realDisk.lock(join(folder, CHECKPOINT_LOCK));
+  const lock = realDisk.lock(join(folder, CHECKPOINT_LOCK_FILE));
   lock?.release();
   if (lock !== null) return "no";
   return noteOf(folder) === String(checkpoint) ? "yes" : "unsaid";
 }
 
-const noteOf = (folder: string): string => readFileSync(join(folder, CHECKPOINT_LOCK), "utf8");
+const noteOf = (folder: string): string => readFileSync(join(folder, CHECKPOINT_LOCK_FILE), "utf8");
 
 /** Without a pause: the work is done in a few milliseconds. */
 function untilHeld(folder: string, checkpoint: number): void {

@@ -4,7 +4,12 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
 import { GENESIS } from "../../src/platform/hash.ts";
-import { generationName, generationsIn, HISTORY, segmentsIn } from "../../src/store/files.ts";
+import {
+  generationName,
+  listGenerations,
+  AUDIT_FOLDER,
+  listSegments,
+} from "../../src/store/files.ts";
 import { decodeLine } from "../../src/store/journal.ts";
 import type { Snapshot } from "../../src/store/snapshot.ts";
 import { StateFile } from "../../src/store/state-file.ts";
@@ -38,7 +43,7 @@ export async function faultIn(folder: string, look: Look): Promise<string | null
 /** The record must be one chain that ends where the state says. */
 export const brokenRecord: Look = async (folder) => {
   const { audit } = await stateIn(folder);
-  const files = readdirSync(join(folder, HISTORY)).map((name) => recordFile(folder, name));
+  const files = readdirSync(join(folder, AUDIT_FOLDER)).map((name) => recordFile(folder, name));
   let [seq, sum] = [0, GENESIS];
   for (const { name, bytes } of files.toSorted((a, b) => a.first - b.first)) {
     if (audit.file === null) break;
@@ -61,7 +66,7 @@ export const brokenRecord: Look = async (folder) => {
 };
 
 function recordFile(folder: string, name: string): RecordFile {
-  const bytes = new Uint8Array(readFileSync(join(folder, HISTORY, name)));
+  const bytes = new Uint8Array(readFileSync(join(folder, AUDIT_FOLDER, name)));
   const first = decodeLine(bytes.subarray(0, Math.max(0, bytes.indexOf(LF))));
   return { name, bytes, first: first?.audit_seq ?? Infinity };
 }
@@ -69,8 +74,8 @@ function recordFile(folder: string, name: string): RecordFile {
 /** There must be an earlier checkpoint, and all of the journal since. */
 export const noWayBack: Look = async (folder) => {
   const { covers } = await stateIn(folder);
-  const segments = segmentsIn(realDisk, folder);
-  for (const { number } of generationsIn(realDisk, folder).toReversed()) {
+  const segments = listSegments(realDisk, folder);
+  for (const { number } of listGenerations(realDisk, folder).toReversed()) {
     if (number === covers.seq) continue;
     const kept = await new StateFile(realDisk, folder, generationName(number)).read();
     if (kept?.covers.seq !== number) return `${generationName(number)} is not what it says`;
@@ -83,7 +88,7 @@ export const noWayBack: Look = async (folder) => {
 /** After a clean stop the state must hold everything. */
 export const leftToReplay: Look = async (folder) => {
   const { covers } = await stateIn(folder);
-  const left = segmentsIn(realDisk, folder)
+  const left = listSegments(realDisk, folder)
     .filter(({ number }) => number > covers.seq)
     .reduce((sum, { path }) => sum + (realDisk.stat(path)?.size ?? 0), 0);
   return left === 0 ? null : `${left} bytes of journal are left`;

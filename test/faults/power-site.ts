@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
-import { generationsIn, segmentsIn, STATE } from "../../src/store/files.ts";
+import { listGenerations, listSegments, STATE_FILE } from "../../src/store/files.ts";
 import { until, type Cut, type CutDisk, type FileSystem, type Loss } from "./cut-disk.ts";
 import { Neighbour } from "./neighbour.ts";
 import { Clients, Gone } from "./power-clients.ts";
@@ -57,14 +57,14 @@ export class Site {
 
   /** The power goes while a closed segment is being folded and everybody works on. */
   async cutAtRotation(cut: Cut, work: Work, step: FoldStep): Promise<Loss> {
-    const newest = (of: typeof segmentsIn): number =>
+    const newest = (of: typeof listSegments): number =>
       of(realDisk, this.#folder).at(-1)?.number ?? 0;
-    const [segment, generation] = [newest(segmentsIn), newest(generationsIn)];
-    const kept = (): boolean => newest(generationsIn) > generation;
+    const [segment, generation] = [newest(listSegments), newest(listGenerations)];
+    const kept = (): boolean => newest(listGenerations) > generation;
     const has: Record<FoldStep, () => boolean> = {
-      begun: () => newest(segmentsIn) > segment,
+      begun: () => newest(listSegments) > segment,
       // The last step is over in no time: whoever misses it sees the one after.
-      written: () => existsSync(join(this.#folder, `${STATE}.new`)) || kept(),
+      written: () => existsSync(join(this.#folder, `${STATE_FILE}.new`)) || kept(),
       kept,
     };
     const working = this.#working(work);

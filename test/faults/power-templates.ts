@@ -2,7 +2,7 @@
 import { cpSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
-import { segmentsIn } from "../../src/store/files.ts";
+import { listSegments } from "../../src/store/files.ts";
 import { counting } from "../support/scenario.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { PRODUCT } from "./power-clients.ts";
@@ -41,7 +41,7 @@ async function fill(folder: string): Promise<void> {
   const url = await server.ready;
   if (url === null) throw new Error(await server.lastWords());
   const size = (): number => {
-    const newest = segmentsIn(realDisk, folder).at(-1);
+    const newest = listSegments(realDisk, folder).at(-1);
     return newest === undefined ? 0 : (realDisk.stat(newest.path)?.size ?? 0);
   };
   let calls = 0;

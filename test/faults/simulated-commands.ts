@@ -3,7 +3,7 @@ import type { Command, InstallLicense, IdempotencyKey } from "../../src/domain/c
 import type { Contact } from "../../src/domain/registration.ts";
 import type { State, TrustedVendor } from "../../src/domain/state.ts";
 import { DAY, HOUR, later, latest, MINUTE, type Instant } from "../../src/domain/time.ts";
-import type { Head } from "../../src/store/journal.ts";
+import type { ChainHead } from "../../src/store/journal.ts";
 import { grantOf, HARDWARE, HARDWARE_ID, VENDOR } from "../support/new-site.ts";
 import {
   borrow,
@@ -71,7 +71,7 @@ const WEIGHTS: Readonly<Record<Command["type"], number>> = {
 export interface Asking {
   readonly dice: Dice;
   readonly state: State;
-  readonly head: Head;
+  readonly head: ChainHead;
   readonly at: Instant;
   /** What a vendor's clock says. */
   readonly trueNow: Instant;

@@ -2,7 +2,7 @@
 // it was before. A start must find out and name the file, or stand exactly where it would have.
 import { basename, join } from "node:path";
 import { FolderRefused } from "../../src/store/refusal.ts";
-import { decodeLine, type Line } from "../../src/store/journal.ts";
+import { decodeLine, type JournalLine } from "../../src/store/journal.ts";
 import type { Store } from "../../src/store/store.ts";
 import type { Dice } from "./dice.ts";
 import type { SimulatedDisk } from "./simulated-disk.ts";
@@ -89,7 +89,7 @@ function isTakenBack(disk: SimulatedDisk, { path, before, isNewest, isPast }: Da
 }
 
 /** Null when it is not whole. */
-function lastLine(bytes: Uint8Array): Line | null {
+function lastLine(bytes: Uint8Array): JournalLine | null {
   const end = bytes.lastIndexOf(LF);
   const start = end <= 0 ? 0 : bytes.lastIndexOf(LF, end - 1) + 1;
   return end < 0 ? null : decodeLine(new Uint8Array(bytes.subarray(start, end)));
@@ -190,9 +190,9 @@ function mayBeCutTo({ isNewest, from, to, before }: Damage): number | null {
   return first === null ? null : first - 1;
 }
 
-function lineIn(bytes: Uint8Array): Line | null {
+function lineIn(bytes: Uint8Array): JournalLine | null {
   try {
-    return JSON.parse(Buffer.from(bytes).toString("utf8")) as Line;
+    return JSON.parse(Buffer.from(bytes).toString("utf8")) as JournalLine;
   } catch {
     return null;
   }

@@ -1,4 +1,4 @@
-import type { Head } from "../../src/store/journal.ts";
+import type { ChainHead } from "../../src/store/journal.ts";
 
 /** What a simulation can find broken. */
 export type PromiseName =
@@ -29,7 +29,7 @@ export function demand(promise: PromiseName, holds: boolean, found: () => string
   if (!holds) throw new Broken(promise, found());
 }
 
-export const isSameHead = (a: Head, b: Head): boolean =>
+export const isSameHead = (a: ChainHead, b: ChainHead): boolean =>
   a.sum === b.sum && a.seq === b.seq && a.auditSum === b.auditSum && a.auditSeq === b.auditSeq;
 
 /** Where two long texts part. */

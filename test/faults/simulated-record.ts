@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { GENESIS, sha256 } from "../../src/platform/hash.ts";
-import type { Line } from "../../src/store/journal.ts";
+import type { JournalLine } from "../../src/store/journal.ts";
 import type { Snapshot } from "../../src/store/snapshot.ts";
 import type { SimulatedDisk } from "./simulated-disk.ts";
 import { demand } from "./simulated-promises.ts";
@@ -78,7 +78,7 @@ function recordOn(disk: SimulatedDisk, history: string, audit: Snapshot["audit"]
 function firstAudited(bytes: Uint8Array): number | null {
   const end = bytes.indexOf(LF);
   try {
-    const line = JSON.parse(Buffer.from(bytes.subarray(0, end)).toString("utf8")) as Line;
+    const line = JSON.parse(Buffer.from(bytes.subarray(0, end)).toString("utf8")) as JournalLine;
     return line.audit_seq ?? null;
   } catch {
     return null;
@@ -91,7 +91,7 @@ export function walkRecord(record: Uint8Array): void {
   for (let start = 0; start < record.length;) {
     const end = record.indexOf(LF, start);
     const text = Buffer.from(record.subarray(start, end)).toString("utf8");
-    const line = JSON.parse(text) as Line;
+    const line = JSON.parse(text) as JournalLine;
     const content = text.slice(0, text.lastIndexOf(',"sum":'));
     const chains = line.audit_seq === seq + 1 && line.audit_prev === sum;
     demand("record", chains && sha256(content) === line.sum, () => `it breaks at ${text}`);

@@ -10,13 +10,13 @@ import { IdempotencyRecords } from "../../src/domain/idempotency-records.ts";
 import { emptyState, type State } from "../../src/domain/state.ts";
 import { instant, type Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
-import { encodeLine, firstHead, type Head } from "../../src/store/journal.ts";
-import { noHistory } from "../../src/store/snapshot.ts";
+import { encodeLine, genesisHead, type ChainHead } from "../../src/store/journal.ts";
+import { emptyAuditLogEnd } from "../../src/store/snapshot.ts";
 import { decodeSnapshot, encodeSnapshot } from "../../src/store/state-rows.ts";
 import { demand, difference } from "./simulated-promises.ts";
 
 interface Known {
-  readonly head: Head;
+  readonly head: ChainHead;
   readonly events: readonly Event[];
   readonly text: string;
 }
@@ -36,7 +36,7 @@ export class Reference {
   /** The first line of the batch that gathers; null: the next line begins one. */
   #from: number | null = null;
   /** By seq; the first stands for nothing. */
-  readonly #known: Known[] = [{ head: firstHead, events: [], text: "" }];
+  readonly #known: Known[] = [{ head: genesisHead, events: [], text: "" }];
   #turnedAway: TurnedAway[] = [];
   #record = Buffer.alloc(1 << 16);
   /** Where each audited line ends in the record. */
@@ -45,11 +45,11 @@ export class Reference {
   #base: State = emptyState("site");
   #baseSeq = 0;
 
-  get head(): Head {
+  get head(): ChainHead {
     return this.headAt(this.#known.length - 1);
   }
 
-  headAt(seq: number): Head {
+  headAt(seq: number): ChainHead {
     const known = this.#known[seq];
     if (known === undefined) throw new Error(`line ${seq} was never decided`);
     return known.head;
@@ -182,7 +182,7 @@ export class Reference {
 
 /** Through its rows, and compared with what it is a copy of: rows that forget something show. */
 function copyOf(state: State): State {
-  const copy = decodeSnapshot(encodeSnapshot(state, firstHead, noHistory));
+  const copy = decodeSnapshot(encodeSnapshot(state, genesisHead, emptyAuditLogEnd));
   const [found, wanted] = [textOf(copy), textOf(state)];
   demand("kept", found === wanted, () => `through its rows: ${difference(found, wanted)}`);
   return copy;

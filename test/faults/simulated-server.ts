@@ -4,7 +4,7 @@ import type { State } from "../../src/domain/state.ts";
 import { instant, latest, type Instant } from "../../src/domain/time.ts";
 import { ApplianceClock } from "../../src/platform/clock.ts";
 import { checkpoint } from "../../src/store/checkpoint.ts";
-import type { Head } from "../../src/store/journal.ts";
+import type { ChainHead } from "../../src/store/journal.ts";
 import { Store } from "../../src/store/store.ts";
 import type { Dice } from "./dice.ts";
 import { someCommand } from "./simulated-commands.ts";
@@ -113,7 +113,7 @@ export class SimulatedServer {
     let nextSlot = 0;
     let lease: ReturnType<TrueLeases["decide"]> = null;
     const trueNow = this.#around.trueNow();
-    const asked = (head: Head): Command => {
+    const asked = (head: ChainHead): Command => {
       this.#recordJumps();
       this.#compareHead(head);
       const { state } = reference;
@@ -210,7 +210,7 @@ export class SimulatedServer {
     );
   }
 
-  #compareHead(head: Head): void {
+  #compareHead(head: ChainHead): void {
     const wanted = this.#around.reference.head;
     if (isSameHead(head, wanted)) return;
     this.#found("unseen", `it stands at ${JSON.stringify(head)}, not ${JSON.stringify(wanted)}`);

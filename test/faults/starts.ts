@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { RegistrationReply } from "../../src/http/routes/admin.ts";
 import type { StatusReply } from "../../src/http/status.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { FOLDER_LOCK } from "../../src/store/files.ts";
+import { FOLDER_LOCK_FILE } from "../../src/store/files.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { check, finish, generator, rigFolder, seed, sized } from "./rig.ts";
 import { freePorts, serve, type Served } from "./served.ts";
@@ -93,7 +93,7 @@ async function isTheSame({ url }: Served): Promise<string[]> {
  * holder, who was killed: whoever finds it so must not send an operator after the wrong process.
  */
 async function namesLateHolder(left: string): Promise<string[]> {
-  const lock = realDisk.lock(join(site, FOLDER_LOCK));
+  const lock = realDisk.lock(join(site, FOLDER_LOCK_FILE));
   if (lock === null) return ["the folder is still held"];
   lock.note(left);
   const served = serve(site, ports[0] ?? 0);

@@ -3,7 +3,7 @@
 // answer, nor that of whoever looks at the same time, may come earlier.
 import { statSync } from "node:fs";
 import { realDisk } from "../../src/platform/disk.ts";
-import { segmentsIn } from "../../src/store/files.ts";
+import { listSegments } from "../../src/store/files.ts";
 import { begin, logIn, onStage, type Stage } from "./syscalls-play.ts";
 import {
   heartbeat,
@@ -78,7 +78,7 @@ function answered(scene: Scene, step: Step, earliest: number, reply: Reply | nul
 }
 
 const journalSize = (folder: string): number =>
-  segmentsIn(realDisk, folder).reduce((total, { path }) => total + statSync(path).size, 0);
+  listSegments(realDisk, folder).reduce((total, { path }) => total + statSync(path).size, 0);
 
 /** Who comes while the sync is held up could see what is not safe yet, and waits as well. */
 async function duringStep(stage: Stage, server: Server, syncs: number): Promise<Waited[] | null> {
@@ -102,12 +102,12 @@ async function duringStep(stage: Stage, server: Server, syncs: number): Promise<
 /** The name of a new segment is safe before anything in it is answered. */
 async function duringRotation({ scene, folder }: Stage, server: Server): Promise<Waited[]> {
   await server.ask(tip);
-  const segments = segmentsIn(realDisk, folder).length;
+  const segments = listSegments(realDisk, folder).length;
   let before = Date.now();
   const rotated = await until(
     () => {
       const now = Date.now();
-      if (segmentsIn(realDisk, folder).length > segments) return true;
+      if (listSegments(realDisk, folder).length > segments) return true;
       before = now;
       return false;
     },

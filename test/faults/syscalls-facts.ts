@@ -2,7 +2,7 @@
 // world for every way the unanswered may have gone.
 import type { State } from "../../src/domain/state.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { load } from "../../src/store/load.ts";
+import { loadFolder } from "../../src/store/load.ts";
 import { SealedFile } from "../../src/store/sealed-file.ts";
 
 export type Facts = Readonly<Record<string, string>>;
@@ -33,7 +33,7 @@ export type Answered = Readonly<Record<string, unknown>>;
 
 /** Reads a folder nobody holds, by the code a start uses. */
 export async function factsIn(folder: string): Promise<Facts> {
-  const loaded = await load(realDisk, folder);
+  const loaded = await loadFolder(realDisk, folder);
   if (loaded === null) throw new Error(`${folder} holds no state`);
   const { apiKey, sharedKey } = await new SealedFile(realDisk, folder).read();
   return { ...factsOf(loaded.state), keys: `${apiKey} ${sharedKey}` };

@@ -3,7 +3,7 @@
 import { cpSync, mkdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
-import { segmentsIn } from "../../src/store/files.ts";
+import { listSegments } from "../../src/store/files.ts";
 import { factsIn, NOTHING, slotsIn, Worlds, type Answered } from "./syscalls-facts.ts";
 import { wrongInRecord } from "./syscalls-record.ts";
 import {
@@ -175,7 +175,7 @@ export async function begin(
 }
 
 function limited(folder: string): string[] {
-  const newest = segmentsIn(realDisk, folder).at(-1);
+  const newest = listSegments(realDisk, folder).at(-1);
   const size = newest === undefined ? 0 : statSync(newest.path).size;
   return ["prlimit", `--fsize=${size + ROOM}:unlimited`];
 }

@@ -4,14 +4,14 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
 import { GENESIS } from "../../src/platform/hash.ts";
-import { HISTORY } from "../../src/store/files.ts";
-import { decodeLine, type Line } from "../../src/store/journal.ts";
-import { load } from "../../src/store/load.ts";
+import { AUDIT_FOLDER } from "../../src/store/files.ts";
+import { decodeLine, type JournalLine } from "../../src/store/journal.ts";
+import { loadFolder } from "../../src/store/load.ts";
 import { StateFile } from "../../src/store/state-file.ts";
 
 export async function wrongInRecord(folder: string): Promise<string[]> {
   const state = await new StateFile(realDisk, folder).read();
-  const loaded = await load(realDisk, folder);
+  const loaded = await loadFolder(realDisk, folder);
   if (state === null || loaded === null) return ["there is no state after a clean stop"];
   const wrong: string[] = [];
   if (state.covers.seq !== loaded.head.seq) {
@@ -35,9 +35,9 @@ export async function wrongInRecord(folder: string): Promise<string[]> {
 }
 
 /** In order; null where a line is not one. */
-function recorded(folder: string): (Line | null)[] {
-  const files = readdirSync(join(folder, HISTORY)).map((name) => {
-    const texts = readFileSync(join(folder, HISTORY, name), "utf8").split("\n");
+function recorded(folder: string): (JournalLine | null)[] {
+  const files = readdirSync(join(folder, AUDIT_FOLDER)).map((name) => {
+    const texts = readFileSync(join(folder, AUDIT_FOLDER, name), "utf8").split("\n");
     const lines = texts
       .slice(0, texts.at(-1) === "" ? -1 : undefined)
       .map((text) => decodeLine(new Uint8Array(Buffer.from(text))));

@@ -12,7 +12,7 @@ import { wallClock } from "../../src/platform/clock.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { readComponents } from "../../src/platform/machine.ts";
 import { checkpoint } from "../../src/store/checkpoint.ts";
-import { generationName, HISTORY, segmentsIn, STATE } from "../../src/store/files.ts";
+import { generationName, AUDIT_FOLDER, listSegments, STATE_FILE } from "../../src/store/files.ts";
 import { SealedFile } from "../../src/store/sealed-file.ts";
 import { StateFile } from "../../src/store/state-file.ts";
 import { Store } from "../../src/store/store.ts";
@@ -168,16 +168,16 @@ function copy(from: string, to: string): string {
 const HALF_A_LINE = '{"seq":';
 
 function tear(folder: string): void {
-  const newest = segmentsIn(realDisk, folder).at(-1);
+  const newest = listSegments(realDisk, folder).at(-1);
   if (newest === undefined) throw new Error(`${folder} has no journal`);
   appendFileSync(newest.path, HALF_A_LINE);
 }
 
 async function interruptCheckpoint(folder: string): Promise<void> {
   const covered = (await new StateFile(realDisk, folder).read())?.covers.seq ?? 0;
-  linkSync(join(folder, STATE), join(folder, generationName(covered)));
-  writeFileSync(join(folder, `${STATE}.new`), "{", { mode: 0o600 });
-  for (const name of readdirSync(join(folder, HISTORY))) {
-    appendFileSync(join(folder, HISTORY, name), HALF_A_LINE);
+  linkSync(join(folder, STATE_FILE), join(folder, generationName(covered)));
+  writeFileSync(join(folder, `${STATE_FILE}.new`), "{", { mode: 0o600 });
+  for (const name of readdirSync(join(folder, AUDIT_FOLDER))) {
+    appendFileSync(join(folder, AUDIT_FOLDER, name), HALF_A_LINE);
   }
 }

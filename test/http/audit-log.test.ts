@@ -8,8 +8,8 @@ import type { AuditPageReply } from "../../src/http/routes/audit-log.ts";
 import { Identity } from "../../src/operations/identity.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { log } from "../../src/platform/log.ts";
-import { checkRecord } from "../../src/store/record-check.ts";
-import { recordFiles } from "../../src/store/record.ts";
+import { checkAuditExport } from "../../src/store/audit/export-check.ts";
+import { listAuditFiles } from "../../src/store/audit/audit-log.ts";
 import {
   expectOk,
   expectRefusal,
@@ -249,7 +249,7 @@ describe("its export", () => {
 
   const linesOn = (folder: string): string =>
     [
-      ...recordFiles(realDisk, folder).flatMap(({ path }) => linesIn(path)),
+      ...listAuditFiles(realDisk, folder).flatMap(({ path }) => linesIn(path)),
       ...journalOf(folder).filter(({ line }) => line.audit_seq !== undefined),
     ]
       .map(({ raw }) => raw.toString())
@@ -268,7 +268,7 @@ describe("its export", () => {
     expect(text).toBe(linesOn(site.folder));
     const path = join(tempFolder(), "record.jsonl");
     writeFileSync(path, text);
-    expect(checkRecord(realDisk, path)).toMatchObject({ first: 1, anchor: null });
+    expect(checkAuditExport(realDisk, path)).toMatchObject({ first: 1, anchor: null });
   });
 
   test("is the same after the lines were moved, and with lines on both sides", async () => {

@@ -24,7 +24,7 @@ const MIB = 1024 * 1024;
 const budget = (mib = 1, peers?: number): AuditBudget => new AuditBudget(mib, peers);
 
 const refusalOf = (of: AuditBudget, peer: string, at: Instant) =>
-  of.meterFor(peer)?.refusal(at) ?? null;
+  of.meterFor(peer)?.checkBudget(at) ?? null;
 
 const charge = (of: AuditBudget, peer: string, bytes: number, at: Instant): void =>
   of.meterFor(peer)?.charge(bytes, at);

@@ -7,7 +7,7 @@ import type { Result } from "../../src/domain/result.ts";
 import { AuditMaintenance } from "../../src/operations/audit-maintenance.ts";
 import { realDisk, type Disk } from "../../src/platform/disk.ts";
 import { checkpoint } from "../../src/store/checkpoint.ts";
-import { verify, type Verified } from "../../src/store/verify.ts";
+import { verify, type VerifyReport } from "../../src/store/verify.ts";
 import { careSite, flip, identity, verified } from "../support/care.ts";
 import { failAt, FaultyDisk } from "../support/faulty-disk.ts";
 import { linesIn, openSite, startIn } from "../support/licensed-store.ts";
@@ -87,7 +87,7 @@ async function stopped(): Promise<string> {
 /** The audit log in one word for each line: there, declared as gone, or missing. */
 async function linesOf(folder: string): Promise<string> {
   const found = new Map<number, string>();
-  const { head, auditGaps, auditDamage }: Verified = await verify(realDisk, folder, {
+  const { head, auditGaps, auditDamage }: VerifyReport = await verify(realDisk, folder, {
     identity,
     allowAuditDamage: true,
   });

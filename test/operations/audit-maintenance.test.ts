@@ -12,9 +12,9 @@ import {
 import { join } from "node:path";
 import { AuditMaintenance } from "../../src/operations/audit-maintenance.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { checkRecord } from "../../src/store/record-check.ts";
-import { linesBack } from "../../src/store/read-back.ts";
-import { readOn } from "../../src/store/read-on.ts";
+import { checkAuditExport } from "../../src/store/audit/export-check.ts";
+import { readLinesNewestFirst } from "../../src/store/audit/read-backward.ts";
+import { readForward } from "../../src/store/audit/read-forward.ts";
 import { StateFile } from "../../src/store/state-file.ts";
 import {
   backupOf,
@@ -69,8 +69,11 @@ async function goesOn({ store, folder, clock }: Site): Promise<void> {
 /** All of the audit log as it would be taken away, checked by itself. */
 function exported({ store }: Site) {
   const path = join(tempFolder(), "record.jsonl");
-  writeFileSync(path, Buffer.concat([...readOn(store.record(), { since: null, until: null })]));
-  return checkRecord(realDisk, path);
+  writeFileSync(
+    path,
+    Buffer.concat([...readForward(store.auditLogSource(), { since: null, until: null })]),
+  );
+  return checkAuditExport(realDisk, path);
 }
 
 describe("a repair that loses nothing", () => {
@@ -188,14 +191,14 @@ describe("a repair of what is gone for good", () => {
       }),
     ]);
     const found = await verified(copyOf(folder));
-    expect(found.record).toMatchObject({ from: 1, lines: found.record.to - 1 });
+    expect(found.auditLog).toMatchObject({ from: 1, lines: found.auditLog.to - 1 });
     expect(found.auditGaps).toEqual([...declared]);
     // The line that is left is the one that was written.
     expect(whole.includes(readFileSync(path))).toBe(true);
     await goesOn(site);
     expect(exported(site)).toMatchObject({ first: 1, last: store.health().auditSeq });
     expect(exported(site).gaps).toEqual([...declared]);
-    expect(store.condition().troubles.map(({ code }) => code)).toEqual([]);
+    expect(store.condition().warnings.map(({ code }) => code)).toEqual([]);
   });
 
   test("covers a month whose file is gone, and readers pass over it", async () => {
@@ -204,9 +207,9 @@ describe("a repair of what is gone for good", () => {
     rmSync(join(folder, APRIL));
     const { declared } = granted(await audit.repair(BY));
     expect(declared).toMatchObject([{ from: 5, to: 6, files: [] }]);
-    expect((await verified(copyOf(folder))).record.files).toBe(3);
+    expect((await verified(copyOf(folder))).auditLog.files).toBe(3);
     // What was in use before a gap cannot be told from what is left.
-    const read = await Array.fromAsync(linesBack(store.record()));
+    const read = await Array.fromAsync(readLinesNewestFirst(store.auditLogSource()));
     expect(read.at(-1)?.audit_seq).toBe(7);
     expect(exported(site).gaps).toMatchObject([{ from: 5, to: 6 }]);
     await goesOn(site);
@@ -407,13 +410,13 @@ describe("a checkpoint that cannot continue the audit log", () => {
     rmSync(join(folder, JUNE));
     await done(store, consume(1));
     await store.checkpoint();
-    const { troubles } = store.condition();
+    const { warnings: troubles } = store.condition();
     expect(troubles.map(({ code }) => code)).toEqual(["checkpoint_failing", "audit_damaged"]);
     expect(troubles[1]?.message).toContain(join(folder, JUNE));
     expect(troubles[1]?.message).toContain("berth audit repair");
     await done(store, consume(2));
     granted(await audit.repair(BY));
-    expect(store.condition().troubles).toEqual([]);
+    expect(store.condition().warnings).toEqual([]);
     await goesOn(site);
   });
 
@@ -425,9 +428,9 @@ describe("a checkpoint that cannot continue the audit log", () => {
     rmSync(join(folder, JUNE));
     await done(store, consume(1));
     await store.checkpoint();
-    expect(store.condition().troubles).toHaveLength(2);
+    expect(store.condition().warnings).toHaveLength(2);
     writeFileSync(join(folder, JUNE), bytes);
     await goesOn(site);
-    expect(store.condition().troubles).toEqual([]);
+    expect(store.condition().warnings).toEqual([]);
   });
 });

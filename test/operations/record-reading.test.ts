@@ -13,8 +13,8 @@ import {
   type Page,
 } from "../../src/operations/record-reading.ts";
 import { realDisk, type Disk } from "../../src/platform/disk.ts";
-import { decodeLine, type Line } from "../../src/store/journal.ts";
-import { recordFiles } from "../../src/store/record.ts";
+import { decodeLine, type JournalLine } from "../../src/store/journal.ts";
+import { listAuditFiles } from "../../src/store/audit/audit-log.ts";
 import type { Store } from "../../src/store/store.ts";
 
 import {
@@ -53,9 +53,9 @@ const ANY: AuditFilter = {
 };
 
 /** Every line of the record there is, from whichever file it stands in. */
-function linesOn(folder: string): Line[] {
-  const lines = new Map<number, Line>();
-  for (const { path } of recordFiles(realDisk, folder)) {
+function linesOn(folder: string): JournalLine[] {
+  const lines = new Map<number, JournalLine>();
+  for (const { path } of listAuditFiles(realDisk, folder)) {
     for (const line of goodLines(path)) lines.set(line.audit_seq ?? 0, line);
   }
   const oldest = lines.size === 0 ? 1 : Math.min(...lines.keys());
@@ -66,7 +66,7 @@ function linesOn(folder: string): Line[] {
 }
 
 /** Those of an unfinished fold may be bad: they are in the journal as well. */
-const goodLines = (path: string): Line[] =>
+const goodLines = (path: string): JournalLine[] =>
   readFileSync(path, "latin1")
     .split("\n")
     .map((text) => decodeLine(new Uint8Array(Buffer.from(text, "latin1"))))
@@ -174,7 +174,7 @@ const coversOf = (folder: string): number =>
 
 /** A fold that did not finish: lines the journal has too, the last one never synced. */
 function leaveOver(folder: string): void {
-  const newest = recordFiles(realDisk, folder).at(-1);
+  const newest = listAuditFiles(realDisk, folder).at(-1);
   const last = newest && goodLines(newest.path).at(-1);
   if (newest === undefined || last === undefined) return;
   const next = journalOf(folder).filter(

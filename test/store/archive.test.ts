@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
 import { Archive, ArchiveWriter } from "../../src/store/archive.ts";
-import { MANIFEST } from "../../src/store/backup.ts";
+import { MANIFEST_FILE } from "../../src/store/backup.ts";
 import { BackupRefused } from "../../src/store/refusal.ts";
 import { BLOCK, FILES, written } from "../support/archives.ts";
 import { newFile } from "../support/care.ts";
@@ -41,7 +41,7 @@ describe("an archive", () => {
       "journal-18.jsonl",
       "journal-19.jsonl",
       "history",
-      MANIFEST,
+      MANIFEST_FILE,
     ]);
     expect(archive.list(join(path, "history"))).toEqual(["2026-03.jsonl", "2026-03-7.jsonl"]);
     expect(archive.list(join(path, "nothing"))).toEqual([]);

@@ -3,14 +3,14 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
-import { MANIFEST, openBackup, type Manifest } from "../../src/store/backup.ts";
+import { MANIFEST_FILE, openBackup, type BackupManifest } from "../../src/store/backup.ts";
 import { written } from "../support/archives.ts";
 import { backupOf, identity, livedSite, refusal, type Refusal } from "../support/care.ts";
 
 type Files = Readonly<Record<string, string>>;
 
 /** What a backup of a site holds, without the list. */
-async function filesOf(path: string): Promise<{ files: Files; manifest: Manifest }> {
+async function filesOf(path: string): Promise<{ files: Files; manifest: BackupManifest }> {
   const { archive, manifest } = await openBackup(realDisk, path, { identity });
   const read = (name: string): string =>
     Buffer.from(archive.read(join(path, name)) ?? []).toString();
@@ -24,14 +24,14 @@ const made = async () => filesOf(await backupOf((await livedSite()).folder));
 const backup = (files: Files, list: string): string =>
   written(
     Object.fromEntries(
-      Object.entries({ ...files, [MANIFEST]: list }).map(([name, text]) => [
+      Object.entries({ ...files, [MANIFEST_FILE]: list }).map(([name, text]) => [
         name,
         Buffer.from(text),
       ]),
     ),
   );
 
-const listed = (files: Files): Manifest["files"] =>
+const listed = (files: Files): BackupManifest["files"] =>
   Object.entries(files).map(([name, text]) => ({
     name,
     size: Buffer.byteLength(text),
@@ -44,9 +44,9 @@ const opening = (path: string): Promise<Refusal> =>
 const HINT = "use another backup file";
 
 const relisted = (
-  one: Manifest,
+  one: BackupManifest,
   named: string,
-  change: (file: Manifest["files"][number]) => object,
+  change: (file: BackupManifest["files"][number]) => object,
 ): object => ({
   ...one,
   files: one.files.map((file) => (file.name === named ? { ...file, ...change(file) } : file)),
@@ -59,7 +59,7 @@ describe("a backup file that is not what was made is refused", () => {
     expect(await filesOf(out)).toEqual({ files, manifest });
   });
 
-  const changes: Record<string, [(manifest: Manifest) => object | string, string]> = {
+  const changes: Record<string, [(manifest: BackupManifest) => object | string, string]> = {
     "no list at all": [() => "", "is not a complete backup"],
     "a list that is no JSON": [() => "{", "is not a complete backup"],
     "a list of another shape": [({ seq: _seq, ...rest }) => rest, "is not a complete backup"],

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "no
 import { dirname, join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
 import { version } from "../../src/platform/version.ts";
-import { makeBackup, MANIFEST, openBackup } from "../../src/store/backup.ts";
+import { makeBackup, MANIFEST_FILE, openBackup } from "../../src/store/backup.ts";
 import {
   APPLIANCE,
   backupOf,
@@ -36,9 +36,9 @@ describe("a backup", () => {
       writeFileSync(join(folder, name), "secret");
     }
     const out = newFile();
-    const { manifest, verified, size } = await make(folder, out);
+    const { manifest, verifyReport: verified, size } = await make(folder, out);
     const { archive } = await openBackup(realDisk, out, { identity });
-    expect(archive.names).toEqual([...PLAIN, ...RECORD, MANIFEST]);
+    expect(archive.names).toEqual([...PLAIN, ...RECORD, MANIFEST_FILE]);
     for (const name of [...PLAIN, ...RECORD]) {
       expect(archive.read(join(out, name))).toEqual(
         new Uint8Array(readFileSync(join(folder, name))),
@@ -62,9 +62,9 @@ describe("a backup", () => {
         return { name, size: bytes.length, sha256 };
       }),
     });
-    expect(JSON.parse(Buffer.from(archive.read(join(out, MANIFEST)) ?? []).toString())).toEqual(
-      manifest,
-    );
+    expect(
+      JSON.parse(Buffer.from(archive.read(join(out, MANIFEST_FILE)) ?? []).toString()),
+    ).toEqual(manifest);
   });
 
   test("is for its owner alone, and leaves the folder as it was", async () => {
@@ -94,7 +94,7 @@ describe("a backup", () => {
     }
     const out = await backupOf(folder);
     expect(await heldBy(out)).toEqual({ state: await stateOf(store), seq: 5 });
-    const { verified } = await openBackup(realDisk, out, { identity });
+    const { verifyReport: verified } = await openBackup(realDisk, out, { identity });
     expect(verified.segments).toEqual([1, 4, 5, 6]);
   });
 
@@ -111,9 +111,9 @@ describe("a backup", () => {
     );
     writeFileSync(join(copy, "history/2026-05.jsonl"), "");
     const out = await backupOf(copy);
-    const { verified, archive } = await openBackup(realDisk, out, { identity });
+    const { verifyReport: verified, archive } = await openBackup(realDisk, out, { identity });
     expect(verified).toMatchObject({ torn: 0, head: { seq }, record: { leftover: 0 } });
-    expect(archive.names).toEqual([...PLAIN, ...RECORD, MANIFEST]);
+    expect(archive.names).toEqual([...PLAIN, ...RECORD, MANIFEST_FILE]);
   });
 
   test("takes only what is left of a record that was let go of in part", async () => {
@@ -127,13 +127,15 @@ describe("a backup", () => {
     expect(readdirSync(join(folder, "history")).toSorted()).toEqual(
       ["03", "04", "05"].map((month) => `2026-${month}.jsonl`),
     );
-    const { archive, verified } = await openBackup(realDisk, await backupOf(folder), { identity });
+    const { archive, verifyReport: verified } = await openBackup(realDisk, await backupOf(folder), {
+      identity,
+    });
     expect(archive.names.filter((name) => name.startsWith("history"))).toEqual([
       "history/2026-04.jsonl",
       "history/2026-05.jsonl",
     ]);
     const [first] = linesIn(join(folder, "history/2026-04.jsonl"));
-    expect(verified.record).toMatchObject({ from: first?.line.audit_seq, files: 2 });
+    expect(verified.auditLog).toMatchObject({ from: first?.line.audit_seq, files: 2 });
   });
 
   test("of a demo is one", async () => {

@@ -30,7 +30,7 @@ async function contentOf(path: string): Promise<unknown> {
 describe("a durable file", () => {
   test("is written beside the old one, synced, renamed over it, and the folder synced", async () => {
     const { disk, path, file, kept, folder } = await written();
-    file.keepAs = kept;
+    file.keepPreviousAs = kept;
     await file.write(NEW);
     const calls = disk.log(...CHANGES);
     const writes = calls.filter((call) => call.startsWith("write "));
@@ -73,7 +73,7 @@ describe("a durable file", () => {
     let failed = 0;
     for (let place = 1; ; place += 1) {
       const { disk, path, file, kept } = await written();
-      file.keepAs = kept;
+      file.keepPreviousAs = kept;
       failAt(disk, place, "EIO");
       const whole = await file.write({ ...NEW, rows: [] }).then(
         () => true,
@@ -134,7 +134,7 @@ describe("a durable file", () => {
     const { path, file, kept } = await written();
     linkSync(path, kept);
     const { ino } = statSync(path);
-    file.keepAs = kept;
+    file.keepPreviousAs = kept;
     await file.write(NEW);
     expect(statSync(kept).ino).toBe(ino);
     expect(await contentOf(kept)).toEqual(OLD);

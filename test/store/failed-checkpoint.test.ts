@@ -12,7 +12,7 @@ import {
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
 import { checkpoint } from "../../src/store/checkpoint.ts";
-import { journalRoom } from "../../src/store/room.ts";
+import { computeJournalReserve } from "../../src/store/disk-space.ts";
 import { StateFile } from "../../src/store/state-file.ts";
 import { diskError, failAt, FaultyDisk, until } from "../support/faulty-disk.ts";
 import {
@@ -161,7 +161,7 @@ describe("a checkpoint that does not fit", () => {
     const march = realDisk.stat(join(folder, "history", "2026-03.jsonl"))?.size ?? 0;
     const added = sizeOf("history/2026-03.jsonl") - march + sizeOf("history/2026-04.jsonl");
     const written = sizeOf("state.json") + added;
-    const needed = written + journalRoom(written);
+    const needed = written + computeJournalReserve(written);
     const before = filesOf(folder);
     const disk = new FaultyDisk();
     disk.room = needed - 1;

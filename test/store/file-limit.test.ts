@@ -53,7 +53,7 @@ describe("a journal that reached the limit on the size of files", () => {
     const { store, folder, disk, fatal } = await limited(0);
     expect(await asked(store, register("bob"))).toEqual(LIMITED);
     await until(() => store.health().fault === null);
-    expect(store.condition().troubles).toEqual([
+    expect(store.condition().warnings).toEqual([
       { code: "file_size_limit", message: expect.stringContaining("ulimit -f") },
     ]);
     for (let user = 1; store.health().journalBytes < disk.largestFile - 500; user += 1) {
@@ -75,7 +75,7 @@ describe("a journal that reached the limit on the size of files", () => {
     }
     await stateOf(store);
     expect(store.health().fault).toEqual({ code: "storage_full", isFileLimit: true });
-    expect(store.condition().troubles).toMatchObject([{ code: "file_size_limit" }]);
+    expect(store.condition().warnings).toMatchObject([{ code: "file_size_limit" }]);
     expect((await stateOf(store)).nextSlot).toBe(2);
     disk.largestFile = Infinity;
     await until(async () => (await asked(store, register("bob"))).ok);
@@ -121,6 +121,6 @@ const openError = (): Error =>
 test("a limit that the journal stays below is not noticed", async () => {
   const { store, disk } = await limited(1_000_000);
   await done(store, register("bob"));
-  expect(store.condition().troubles).toEqual([]);
+  expect(store.condition().warnings).toEqual([]);
   expect(disk.misused).toEqual([]);
 });

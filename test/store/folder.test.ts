@@ -10,8 +10,8 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
-import { encodeLine, firstHead } from "../../src/store/journal.ts";
-import { FolderBusy, isHeldBy, lockFolder } from "../../src/store/lock.ts";
+import { encodeLine, genesisHead } from "../../src/store/journal.ts";
+import { FolderBusy, isLockedBy, lockFolder } from "../../src/store/lock.ts";
 import { diskError, failAt, FaultyDisk, isWaiting } from "../support/faulty-disk.ts";
 import {
   done,
@@ -98,7 +98,7 @@ describe("a first start", () => {
     expect(interrupted).toBeGreaterThan(20);
   });
 
-  const created = encodeLine(firstHead, null, MONDAY, [
+  const created = encodeLine(genesisHead, null, MONDAY, [
     { type: "Created", at: MONDAY, kind: "site", appliance: "" },
   ]);
   const leftovers: Record<string, Record<string, string>> = {
@@ -293,14 +293,14 @@ describe("a command on a stopped folder", () => {
     const path = join(folder, "lock");
     const command = await lockFolder(realDisk, folder, "command");
     expect(readFileSync(path, "utf8")).toBe(`${process.pid} command`);
-    expect(isHeldBy(realDisk, folder, process.pid)).toBe(true);
+    expect(isLockedBy(realDisk, folder, process.pid)).toBe(true);
     command.release();
     // Or the next holder would be taken for this process until it has left its own.
     expect(readFileSync(path, "utf8")).toBe("");
     const server = await lockFolder(realDisk, folder, "server");
     expect(readFileSync(path, "utf8")).toBe(String(process.pid));
-    expect(isHeldBy(realDisk, folder, process.pid)).toBe(true);
-    expect(isHeldBy(realDisk, folder, process.pid + 1)).toBe(false);
+    expect(isLockedBy(realDisk, folder, process.pid)).toBe(true);
+    expect(isLockedBy(realDisk, folder, process.pid + 1)).toBe(false);
     server.release();
   });
 });

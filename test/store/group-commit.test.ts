@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { SyncTimes } from "../../src/store/condition.ts";
+import { SyncTimes } from "../../src/store/store-health.ts";
 import { GroupCommit, type StorageError } from "../../src/store/group-commit.ts";
 import { diskError, failAt, FaultyDisk, isWaiting, until } from "../support/faulty-disk.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -17,7 +17,7 @@ function started() {
 }
 
 /** The promise a caller who speaks now would wait for. */
-const settled = (commit: GroupCommit): Promise<void> => commit.settled() ?? Promise.resolve();
+const settled = (commit: GroupCommit): Promise<void> => commit.whenDurable() ?? Promise.resolve();
 
 const codeOf = (promise: Promise<unknown>): Promise<string> =>
   promise.then(
@@ -29,11 +29,11 @@ describe("a batch", () => {
   test("is one write and one sync for everybody who speaks in one turn", async () => {
     const { disk, commit, text } = started();
     for (const seq of [1, 2, 3]) commit.append(seq, `${seq}\n`);
-    await commit.settled();
+    await commit.whenDurable();
     expect(text()).toBe("1\n2\n3\n");
     expect(disk.log("write", "syncData")).toEqual(["write one", "syncData one"]);
     expect(commit.durableBytes).toBe(6);
-    expect(commit.settled()).toBeNull();
+    expect(commit.whenDurable()).toBeNull();
   });
 
   test("is settled only when its sync returned", async () => {
@@ -53,13 +53,13 @@ describe("a batch", () => {
     const { disk, commit, text } = started();
     const syncs = disk.hold("syncData");
     commit.append(1, "1\n");
-    expect(commit.gatheringFrom).toBe(1);
+    expect(commit.pendingBatchSeq).toBe(1);
     const first = settled(commit);
     await until(() => syncs.waiting === 1);
-    expect(commit.gatheringFrom).toBeNull();
+    expect(commit.pendingBatchSeq).toBeNull();
     commit.append(2, "2\n");
     commit.append(3, "3\n");
-    expect(commit.gatheringFrom).toBe(2);
+    expect(commit.pendingBatchSeq).toBe(2);
     const second = settled(commit);
     expect(await isWaiting(second)).toBe(true);
     expect(text()).toBe("1\n");
@@ -83,7 +83,7 @@ describe("a batch", () => {
     disk.longestWrite = 3;
     const line = `${"ä".repeat(50)}\n`;
     commit.append(1, line);
-    await commit.settled();
+    await commit.whenDurable();
     expect(text()).toBe(line);
     expect(commit.durableBytes).toBe(Buffer.byteLength(line));
   });
@@ -97,7 +97,7 @@ describe("another file", () => {
     await until(() => syncs.waiting === 1);
     commit.append(2, "2\n");
     let opened = false;
-    const switched = commit.switchTo(async () => {
+    const switched = commit.switchFile(async () => {
       opened = true;
       return disk.open(`${path}-more`);
     });
@@ -105,7 +105,7 @@ describe("another file", () => {
     expect(opened).toBe(false);
     syncs.end();
     await switched;
-    await commit.settled();
+    await commit.whenDurable();
     expect(text()).toBe("1\n");
     expect(readFileSync(`${path}-more`, "utf8")).toBe("2\n");
     expect(commit.durableBytes).toBe(2);
@@ -114,9 +114,9 @@ describe("another file", () => {
 
   test("that cannot be opened leaves the one in use as good as before", async () => {
     const { commit, text, failures } = started();
-    expect(commit.switchTo(() => Promise.reject(diskError("ENOSPC")))).rejects.toThrow("ENOSPC");
+    expect(commit.switchFile(() => Promise.reject(diskError("ENOSPC")))).rejects.toThrow("ENOSPC");
     commit.append(1, "1\n");
-    await commit.settled();
+    await commit.whenDurable();
     expect(text()).toBe("1\n");
     expect(failures).toEqual([]);
   });
@@ -139,7 +139,7 @@ describe("a failure", () => {
       commit.append(1, "1\n");
       await until(() => syncs.waiting === 1);
       await syncs.letOne();
-      await commit.settled();
+      await commit.whenDurable();
       // Once only: a second try would find nothing wrong.
       failAt(disk, 1, code, call);
       commit.append(2, "2\n");
@@ -151,7 +151,7 @@ describe("a failure", () => {
       disk.heal();
       const before = disk.calls.length;
       expect(await codeOf(settled(commit))).toBe(fault);
-      expect(await codeOf(commit.switchTo(async () => disk.open(`${path}-more`)))).toBe(fault);
+      expect(await codeOf(commit.switchFile(async () => disk.open(`${path}-more`)))).toBe(fault);
       expect(() => commit.append(4, "4\n")).toThrow(fault);
       await Bun.sleep(5);
       expect(disk.calls).toHaveLength(before);
@@ -167,7 +167,7 @@ describe("a failure", () => {
     await until(() => syncs.waiting === 1);
     commit.append(2, "2\n");
     const second = codeOf(settled(commit));
-    const third = codeOf(commit.switchTo(async () => disk.open(`${path}-more`)));
+    const third = codeOf(commit.switchFile(async () => disk.open(`${path}-more`)));
     await syncs.letOne(diskError("EIO"));
     expect(await Promise.all([first, second, third])).toEqual([
       "storage_failed",

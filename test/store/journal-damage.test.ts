@@ -4,8 +4,8 @@ import { appendFileSync, readFileSync, renameSync, rmSync, writeFileSync } from 
 import { join } from "node:path";
 import { evolve } from "../../src/domain/evolve.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { encodeLine, firstHead, scan } from "../../src/store/journal.ts";
-import { noHistory } from "../../src/store/snapshot.ts";
+import { encodeLine, genesisHead, scanSegment } from "../../src/store/journal.ts";
+import { emptyAuditLogEnd } from "../../src/store/snapshot.ts";
 import { decodeSnapshot, encodeSnapshot } from "../../src/store/state-rows.ts";
 import { StateFile } from "../../src/store/state-file.ts";
 import {
@@ -121,7 +121,7 @@ describe("damage in an earlier batch is refused with file, offset and line", () 
     const { folder, path, lines } = await killed();
     const { line: last, offset = 0 } = lines[5] ?? {};
     if (last === undefined) throw new Error("no last line");
-    const strange = { ...firstHead, seq: 5, auditSeq: 5 };
+    const strange = { ...genesisHead, seq: 5, auditSeq: 5 };
     rewritten(path, lines, 0, 1, 2, 3, 4);
     appendFileSync(path, encodeLine(strange, null, last.at, last.events).text);
     await refuses(folder, `${path} is damaged at byte ${offset}`, "line 6 ");
@@ -152,7 +152,7 @@ describe("damage in an earlier batch is refused with file, offset and line", () 
 
   test("a line that chains and cannot have happened", async () => {
     const { folder, path } = await killed();
-    const { head } = scan(new Uint8Array(readFileSync(path)), firstHead, () => {});
+    const { head } = scanSegment(new Uint8Array(readFileSync(path)), genesisHead, () => {});
     appendFileSync(path, encodeLine(head, null, MONDAY, [taken("ada", { slot: 9 })]).text);
     const before = contentsOf(folder);
     expect((await refusalOf(folder)).message).toContain(`${path}: line 7 cannot be applied`);
@@ -208,7 +208,7 @@ describe("a segment or state that does not chain is refused with the lines it is
   test("a segment of another folder", async () => {
     const folder = await segmented();
     const path = join(folder, "journal-7.jsonl");
-    const { text } = encodeLine({ ...firstHead, seq: 6, auditSeq: 6 }, null, MONDAY, []);
+    const { text } = encodeLine({ ...genesisHead, seq: 6, auditSeq: 6 }, null, MONDAY, []);
     writeFileSync(path, text);
     await refuses(folder, `${path} is damaged at byte 0`, "line 7 ");
   });
@@ -238,8 +238,8 @@ describe("a segment or state that does not chain is refused with the lines it is
     const [one] = linesIn(join(folder, "journal-1.jsonl"));
     if (one === undefined) throw new Error("no line");
     for (const event of one.line.events) evolve(state, event);
-    const { head } = scan(new Uint8Array(one.raw), firstHead, () => {});
-    await file.write(encodeSnapshot(state, head, noHistory), null);
+    const { head } = scanSegment(new Uint8Array(one.raw), genesisHead, () => {});
+    await file.write(encodeSnapshot(state, head, emptyAuditLogEnd), null);
     await refuses(folder, "lines 2 to 2");
   });
 

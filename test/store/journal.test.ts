@@ -4,11 +4,11 @@ import { GENESIS } from "../../src/platform/hash.ts";
 import {
   decodeLine,
   encodeLine,
-  firstHead,
-  follow,
-  scan,
-  type Head,
-  type Line,
+  genesisHead,
+  advanceChain,
+  scanSegment,
+  type ChainHead,
+  type JournalLine,
 } from "../../src/store/journal.ts";
 import { installed, minutes, MONDAY, taken } from "../support/scenario.ts";
 
@@ -22,11 +22,11 @@ const renewed: Event = {
 
 /** Segments are made of batches, batches of lines, lines of events. */
 function written(...batches: readonly (readonly (readonly Event[])[])[]) {
-  const lines: { readonly text: string; readonly head: Head }[] = [];
+  const lines: { readonly text: string; readonly head: ChainHead }[] = [];
   for (const batch of batches) {
     const first = (lines.at(-1)?.head.seq ?? 0) + 1;
     for (const [place, events] of batch.entries()) {
-      const head = lines.at(-1)?.head ?? firstHead;
+      const head = lines.at(-1)?.head ?? genesisHead;
       lines.push(encodeLine(head, place === 0 ? null : first, MONDAY, events));
     }
   }
@@ -37,17 +37,17 @@ function written(...batches: readonly (readonly (readonly Event[])[])[]) {
 const bytesOf = (...texts: readonly string[]): Uint8Array<ArrayBuffer> =>
   new Uint8Array(Buffer.from(texts.join("")));
 
-function scanned(bytes: Uint8Array<ArrayBuffer>, start: Head = firstHead) {
-  const lines: Line[] = [];
+function scanned(bytes: Uint8Array<ArrayBuffer>, start: ChainHead = genesisHead) {
+  const lines: JournalLine[] = [];
   const raws: string[] = [];
-  const found = scan(bytes, start, (line, raw) => {
+  const found = scanSegment(bytes, start, (line, raw) => {
     lines.push(line);
     raws.push(Buffer.from(raw).toString());
   });
   return { ...found, lines, raws };
 }
 
-const decoded = (text: string): Line => {
+const decoded = (text: string): JournalLine => {
   const line = decodeLine(bytesOf(text.slice(0, -1)));
   if (line === null) throw new Error("a good line was refused");
   return line;
@@ -119,7 +119,9 @@ describe("the chain", () => {
       auditSeq: 2,
       auditSum: lines[1]?.sum ?? "",
     });
-    const after = encodeLine(heads.at(-1) ?? firstHead, null, MONDAY, [taken("bob", { slot: 2 })]);
+    const after = encodeLine(heads.at(-1) ?? genesisHead, null, MONDAY, [
+      taken("bob", { slot: 2 }),
+    ]);
     expect(decoded(after.text)).toMatchObject({ audit_seq: 3, audit_prev: lines[1]?.sum ?? "" });
   });
 
@@ -131,19 +133,19 @@ describe("the chain", () => {
   });
 
   test("can be taken up in the middle", () => {
-    const start = heads[1] ?? firstHead;
-    expect(scanned(bytesOf(...texts.slice(2)), start).head).toEqual(heads[3] ?? firstHead);
+    const start = heads[1] ?? genesisHead;
+    expect(scanned(bytesOf(...texts.slice(2)), start).head).toEqual(heads[3] ?? genesisHead);
   });
 
   test("goes on only with the next seq, the right hash and a batch that has begun", () => {
     const line = decoded(texts[1] ?? "");
-    const head = heads[0] ?? firstHead;
-    expect(follow(head, line)).toEqual(heads[1] ?? firstHead);
-    expect(follow(head, { ...line, seq: 3, from: 3 })).toBeNull();
-    expect(follow(head, { ...line, prev: GENESIS })).toBeNull();
-    expect(follow(head, { ...line, from: 3 })).toBeNull();
-    expect(follow(head, { ...line, audit_seq: 3 })).toBeNull();
-    expect(follow(head, { ...line, audit_prev: GENESIS })).toBeNull();
+    const head = heads[0] ?? genesisHead;
+    expect(advanceChain(head, line)).toEqual(heads[1] ?? genesisHead);
+    expect(advanceChain(head, { ...line, seq: 3, from: 3 })).toBeNull();
+    expect(advanceChain(head, { ...line, prev: GENESIS })).toBeNull();
+    expect(advanceChain(head, { ...line, from: 3 })).toBeNull();
+    expect(advanceChain(head, { ...line, audit_seq: 3 })).toBeNull();
+    expect(advanceChain(head, { ...line, audit_prev: GENESIS })).toBeNull();
   });
 });
 
@@ -197,7 +199,7 @@ describe("damage", () => {
       let offset = 0;
       for (const [place, text] of texts.slice(0, 3).entries()) {
         const other = bytes.slice().fill(0, offset, offset + text.length);
-        expect(scanned(other).damage).toEqual({ offset, seq: place + 1, inside: true });
+        expect(scanned(other).damage).toEqual({ offset, seq: place + 1, isCorruption: true });
         offset += text.length;
       }
     });
@@ -228,7 +230,7 @@ describe("damage", () => {
       bytes.slice().fill(0, offset, end),
       bytes.slice().fill(0, offset, end - 1),
     ]) {
-      expect(scanned(zeroed).damage).toEqual({ offset, seq: 2, inside: false });
+      expect(scanned(zeroed).damage).toEqual({ offset, seq: 2, isCorruption: false });
     }
   });
 });

@@ -38,7 +38,7 @@ test("what is larger than what is read at once goes in and comes out as it is", 
   await restoreTo(fresh, out);
   expect((await startIn(fresh)).seq).toBe(seq + 1);
   const found = await verified(fresh);
-  expect(found.generations).toEqual([found.covers]);
+  expect(found.generations).toEqual([found.coveredSeq]);
   for (const { name, size } of manifest.files) {
     if (!name.startsWith("journal")) expect(statSync(join(fresh, name)).size).toBe(size);
   }

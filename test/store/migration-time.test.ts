@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { Identity } from "../../src/operations/identity.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { MigrationFailed } from "../../src/store/refusal.ts";
-import { FORMAT } from "../../src/store/snapshot.ts";
+import { STATE_FORMAT } from "../../src/store/snapshot.ts";
 import { verify, type VerifyOptions } from "../../src/store/verify.ts";
 import { standsAt } from "../support/care.ts";
 import { diskError, FaultyDisk } from "../support/faulty-disk.ts";
@@ -56,7 +56,7 @@ for (const format of keptFormats()) {
       expect(formatOf(folder)).toBe(format);
       await doneTogether(store, ASK_CLOCK, { ...ASK_CLOCK, nonce: "other" });
       const copy = copyOf(folder);
-      expect(formatOf(copy)).toBe(FORMAT);
+      expect(formatOf(copy)).toBe(STATE_FORMAT);
       expect(await standsAt(copy)).toEqual({ seq: seq + 2, state: await stateOf(store) });
       expect((await verify(realDisk, copy, { identity })).head.seq).toBe(seq + 2);
     });
@@ -87,7 +87,7 @@ for (const format of keptFormats()) {
         expect(changed(before, filesOf(folder))).toEqual(call === "rename" ? [kept] : []);
         disk.heal();
         await done(store, ASK_CLOCK);
-        expect(formatOf(copyOf(folder))).toBe(FORMAT);
+        expect(formatOf(copyOf(folder))).toBe(STATE_FORMAT);
         expect(fatal).toEqual([]);
       }
     });
@@ -95,9 +95,9 @@ for (const format of keptFormats()) {
     test("is in today's format when a server has opened it", async () => {
       const folder = oldFolder(format);
       const covers = coveredIn(folder);
-      const { store } = await openSite({ folder, migrateAtOnce: true });
+      const { store } = await openSite({ folder, migrateOnOpen: true });
       const copy = copyOf(folder);
-      expect(formatOf(copy)).toBe(FORMAT);
+      expect(formatOf(copy)).toBe(STATE_FORMAT);
       expect(await standsAt(copy)).toEqual({ seq, state: await stateOf(store) });
       expect((await verify(realDisk, copy, { identity })).generations).toContain(covers);
       expect(formatOf(copy, `state-${covers}.json`)).toBe(format);
@@ -108,14 +108,14 @@ for (const format of keptFormats()) {
       const before = filesOf(folder);
       const disk = new FaultyDisk();
       disk.room = 100;
-      const opening = openSite({ folder, disk, migrateAtOnce: true });
+      const opening = openSite({ folder, disk, migrateOnOpen: true });
       const refused = await opening.then(
         () => null,
         (error: unknown) => error,
       );
       expect(refused).toBeInstanceOf(MigrationFailed);
       expect(String(refused)).toContain(
-        `${join(folder, "state.json")} has format ${format} and cannot be written in format ${FORMAT}: ENOSPC`,
+        `${join(folder, "state.json")} has format ${format} and cannot be written in format ${STATE_FORMAT}: ENOSPC`,
       );
       expect(filesOf(folder)).toEqual(before);
       // It let go of the folder.

@@ -8,7 +8,7 @@ import { makeBackup } from "../../src/store/backup.ts";
 import { checkpoint } from "../../src/store/checkpoint.ts";
 import { migrate } from "../../src/store/migrations.ts";
 import { restoreBackup } from "../../src/store/restore.ts";
-import { FORMAT } from "../../src/store/snapshot.ts";
+import { STATE_FORMAT } from "../../src/store/snapshot.ts";
 import { StateFile } from "../../src/store/state-file.ts";
 import { verify, type VerifyOptions } from "../../src/store/verify.ts";
 import { newFile, refusal, standsAt } from "../support/care.ts";
@@ -74,7 +74,7 @@ function expectedToday(format: number): object {
 
 test("every format before this one is kept as a folder of its time, and can be read", () => {
   // Whoever raises the format keeps a folder that the version before wrote, with `expected.json`.
-  const formats = Array.from({ length: FORMAT - OLDEST }, (_, place) => OLDEST + place);
+  const formats = Array.from({ length: STATE_FORMAT - OLDEST }, (_, place) => OLDEST + place);
   expect(keptFormats()).toEqual(formats);
   for (const format of formats) {
     const folder = oldFolder(format);
@@ -94,7 +94,7 @@ for (const format of keptFormats()) {
       expect(comparable(await standsAt(folder))).toEqual({ seq, state: expectedToday(format) });
       const found = await verify(realDisk, folder, { identity });
       expect(found.head).toMatchObject({ seq, auditSeq: audit_seq });
-      expect(found.record.from).toBe(1);
+      expect(found.auditLog.from).toBe(1);
       expect(found.generations.length).toBe(1);
       expect(contentsOf(folder)).toEqual(before);
     });
@@ -107,11 +107,11 @@ for (const format of keptFormats()) {
         notes: [],
       });
       expect(formatOf(folder)).toBe(format);
-      const { store, stop } = await openSite({ folder, migrateAtOnce: true });
+      const { store, stop } = await openSite({ folder, migrateOnOpen: true });
       const state = await stateOf(store);
       await stop();
       expect(store.health().checkpointError).toBeNull();
-      expect(formatOf(folder)).toBe(FORMAT);
+      expect(formatOf(folder)).toBe(STATE_FORMAT);
       // The one before stays as it was written: that version could still go back to it.
       const kept = /"covers":\{"seq":(\d+)/.exec(
         readFileSync(join(oldFolder(format), "state.json"), "utf8"),
@@ -142,12 +142,12 @@ for (const format of keptFormats()) {
           () => false,
         );
         expect([place, await standsAt(folder)]).toEqual([place, { state, seq }]);
-        expect([format, FORMAT]).toContain(formatOf(folder));
+        expect([format, STATE_FORMAT]).toContain(formatOf(folder));
         await verify(realDisk, folder, { identity });
         await checkpoint(realDisk, folder, open);
         expect([place, formatOf(folder), (await standsAt(folder)).state]).toEqual([
           place,
-          FORMAT,
+          STATE_FORMAT,
           state,
         ]);
         if (made && disk.calls.length < place) break;
@@ -158,7 +158,7 @@ for (const format of keptFormats()) {
 
     test("can be gone back to", async () => {
       const folder = oldFolder(format);
-      await (await openSite({ folder, migrateAtOnce: true })).stop();
+      await (await openSite({ folder, migrateOnOpen: true })).stop();
       const { state } = await standsAt(folder);
       writeFileSync(join(folder, "state.json"), "");
       const { hint } = await refusal(standsAt(folder));
@@ -203,12 +203,12 @@ function reformatted(folder: string, format: string): void {
 describe("a format nobody here knows is refused in one line, and nothing is changed", () => {
   const OLD = "its licenses are not signed: start with a new folder, --data DIR";
   const NEW = "start the version of berth that wrote it, or a newer one";
-  const known = `this version of berth reads formats ${OLDEST} to ${FORMAT}`;
+  const known = `this version of berth reads formats ${OLDEST} to ${STATE_FORMAT}`;
   const unknown: Record<string, [message: string, hint: string]> = {
     "-1": [`has format -1, from before licenses were signed; ${known}`, OLD],
     "0": [`has format 0, from before licenses were signed; ${known}`, OLD],
     "1": [`has format 1, from before licenses were signed; ${known}`, OLD],
-    [`${FORMAT + 1}`]: [`has format ${FORMAT + 1}; ${known}`, NEW],
+    [`${STATE_FORMAT + 1}`]: [`has format ${STATE_FORMAT + 1}; ${known}`, NEW],
     "1000000": [`has format 1000000; ${known}`, NEW],
   };
   for (const [format, [message, hint]] of Object.entries(unknown)) {
@@ -250,7 +250,7 @@ describe("a format nobody here knows is refused in one line, and nothing is chan
   test("a kept generation of such a format is not offered to go back to", async () => {
     const folder = oldFolder(OLDEST);
     copyFileSync(join(folder, "state.json"), join(folder, "state-17.json"));
-    reformatted(folder, `${FORMAT + 1}`);
+    reformatted(folder, `${STATE_FORMAT + 1}`);
     copyFileSync(join(folder, "state.json"), join(folder, "state-0.json"));
     rmSync(join(folder, "state-17.json"));
     writeFileSync(join(folder, "state.json"), "");
@@ -281,7 +281,7 @@ describe("a migration", () => {
     const before = structuredClone(old);
     const fresh = { leasedTo: null, contactAuditedAt: null, isContactUnaudited: false };
     expect(migrate(old)).toEqual({
-      format: FORMAT,
+      format: STATE_FORMAT,
       other: [1],
       audit: { ...old.audit, anchor: { seq: 0, sum: GENESIS } },
       restores: [],
@@ -316,7 +316,7 @@ describe("a migration", () => {
   });
 
   test("leaves a state of today alone, and what is no state too", () => {
-    for (const data of [{ format: FORMAT, x: 1 }, null, 7, "x", [], {}, { format: "2" }]) {
+    for (const data of [{ format: STATE_FORMAT, x: 1 }, null, 7, "x", [], {}, { format: "2" }]) {
       expect(migrate(data)).toBe(data);
     }
   });

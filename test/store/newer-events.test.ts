@@ -6,7 +6,7 @@ import type { Event } from "../../src/domain/event.ts";
 import { evolve } from "../../src/domain/evolve.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { checkpoint } from "../../src/store/checkpoint.ts";
-import { encodeLine, firstHead, scan, type Head } from "../../src/store/journal.ts";
+import { encodeLine, genesisHead, scanSegment, type ChainHead } from "../../src/store/journal.ts";
 import { FormatRefused } from "../../src/store/refusal.ts";
 import { replay } from "../../src/store/replay.ts";
 import { decodeSnapshot, encodeSnapshot } from "../../src/store/state-rows.ts";
@@ -24,7 +24,7 @@ interface Killed {
   readonly folder: string;
   /** The newest segment, and where the journal stands after the line that was added. */
   readonly path: string;
-  readonly head: Head;
+  readonly head: ChainHead;
 }
 
 /** A site that a newer version ran on for one line; its server was killed then. */
@@ -33,7 +33,7 @@ async function killed(): Promise<Killed> {
   await done(store, register("ada"));
   const copy = copyOf(folder);
   const path = join(copy, segmentNames(copy).at(-1) ?? "");
-  const { head } = scan(new Uint8Array(readFileSync(path)), firstHead, () => {});
+  const { head } = scanSegment(new Uint8Array(readFileSync(path)), genesisHead, () => {});
   const added = encodeLine(head, null, MONDAY, [NEWER]);
   appendFileSync(path, added.text);
   return { folder: copy, path, head: added.head };
@@ -100,7 +100,7 @@ describe("an event of a newer version that is in the state already", () => {
     const { folder, head } = await stopped();
     expect(await replay(realDisk, folder)).toMatchObject({ head: { seq: head.seq } });
     const found = await verify(realDisk, folder, { identity });
-    expect(found.record.lines).toBe(head.auditSeq);
+    expect(found.auditLog.lines).toBe(head.auditSeq);
     // From the checkpoint before, only the version that knows the event can go on.
     expect(found.generations).toEqual([]);
   });

@@ -8,8 +8,8 @@ import type { State } from "../../src/domain/state.ts";
 import { later } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { firstHead, type Head } from "../../src/store/journal.ts";
-import { Snapshot, noHistory } from "../../src/store/snapshot.ts";
+import { genesisHead, type ChainHead } from "../../src/store/journal.ts";
+import { Snapshot, emptyAuditLogEnd } from "../../src/store/snapshot.ts";
 import { decodeSnapshot, encodeSnapshot, headOf } from "../../src/store/state-rows.ts";
 import { StateFile } from "../../src/store/state-file.ts";
 import { asked, dumped, openSite, startIn, stateOf } from "../support/licensed-store.ts";
@@ -32,7 +32,7 @@ function lived(steps: readonly Step[]) {
   return state;
 }
 
-const HEAD: Head = { seq: 7, sum: "ab".repeat(32), auditSeq: 5, auditSum: "cd".repeat(32) };
+const HEAD: ChainHead = { seq: 7, sum: "ab".repeat(32), auditSeq: 5, auditSum: "cd".repeat(32) };
 
 describe("a snapshot", () => {
   test("is the state, whatever happened to it", () => {
@@ -40,7 +40,7 @@ describe("a snapshot", () => {
       fc.property(randomSteps(60), (steps) => {
         const state = lived(steps);
         const snapshot = encodeSnapshot(state, HEAD, {
-          ...noHistory,
+          ...emptyAuditLogEnd,
           file: "2026-03.jsonl",
           length: 9,
         });
@@ -62,7 +62,7 @@ describe("a snapshot", () => {
       state.idempotencyRecords.add(`key ${place}`, done);
     }
     const file = new StateFile(realDisk, tempFolder());
-    await file.write(encodeSnapshot(state, firstHead, noHistory), null);
+    await file.write(encodeSnapshot(state, genesisHead, emptyAuditLogEnd), null);
     const read = await file.read();
     if (read === null) throw new Error("no state");
     expect(dumped(decodeSnapshot(read))).toEqual(dumped(state));
@@ -70,7 +70,7 @@ describe("a snapshot", () => {
 
   test("shares nothing with the state it was made of that the state changes", () => {
     const state = lived(fc.sample(randomSteps(40), { numRuns: 1, seed: 8 })[0] ?? []);
-    const snapshot = encodeSnapshot(state, HEAD, noHistory);
+    const snapshot = encodeSnapshot(state, HEAD, emptyAuditLogEnd);
     const copy = dumped(decodeSnapshot(snapshot));
     const other = decodeSnapshot(snapshot);
     for (const { counter } of other.licenses.values()) counter.total += 1;

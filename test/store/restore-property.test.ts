@@ -42,7 +42,7 @@ test("a restore gives the state of the backup and nothing else, whatever happene
         }
         const last = site.store.health().seq;
         const folder = elsewhere ? join(tempFolder(), "data") : copyOf(site.folder);
-        const { lineage, lost } = await restoreTo(folder, file, { acceptLoss: true });
+        const { lineage, lostLines: lost } = await restoreTo(folder, file, { acceptLoss: true });
         expect(lost).toBe(elsewhere ? 0 : last - seq);
         const replaced = elsewhere ? null : last;
         const restore = { lineage, at: state.latestEventAt, seq, replaced };

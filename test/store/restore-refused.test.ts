@@ -51,8 +51,8 @@ async function goesOn(folder: string, file: string, lost: number | null): Promis
   const before = storeFiles(folder);
   const held = await heldBy(file);
   const report = await restoreTo(folder, file, { acceptLoss: true });
-  expect(report.lost).toBe(lost);
-  expect(storeFiles(report.replaced ?? "")).toEqual(before);
+  expect(report.lostLines).toBe(lost);
+  expect(storeFiles(report.replacedFolder ?? "")).toEqual(before);
   expect((await standsAt(folder)).seq).toBe(held.seq + 1);
   await verified(folder);
 }
@@ -206,7 +206,7 @@ describe("without leave to lose anything, a restore is refused", () => {
     );
     await goesOn(behind, file, null);
     // The sum of a gap's last line is known.
-    expect((await restoreTo(last, file)).lost).toBe(0);
+    expect((await restoreTo(last, file)).lostLines).toBe(0);
   });
 });
 
@@ -222,7 +222,7 @@ test("where the two parted is told even if it is the last line the backup let go
     await store.checkpoint();
   }
   const file = await backupOf(folder);
-  expect((await verified(folder)).record.from).toBe(4);
+  expect((await verified(folder)).auditLog.from).toBe(4);
   await refusedWith(
     elsewhere.folder,
     file,

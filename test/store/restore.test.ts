@@ -45,7 +45,12 @@ describe("a restore into a new folder", () => {
   test("brings back the state of the backup, and says so in the record", async () => {
     const { file, held } = await older();
     const folder = newFolder();
-    const { manifest, lineage, replaced, lost } = await restoreTo(folder, file, { now: LATE });
+    const {
+      manifest,
+      lineage,
+      replacedFolder: replaced,
+      lostLines: lost,
+    } = await restoreTo(folder, file, { now: LATE });
     expect({ replaced, lost }).toEqual({ replaced: null, lost: 0 });
     expect(manifest.seq).toBe(held.seq);
     expect(lineage).toMatch(/^[0-9a-f]{32}$/);
@@ -136,12 +141,12 @@ describe("a restore into a new folder", () => {
 
 test("a restore takes a folder in which nothing but an earlier restore's keepings are left", async () => {
   const { folder, file, held } = await older();
-  const { replaced } = await restoreTo(folder, file, { acceptLoss: true });
+  const { replacedFolder: replaced } = await restoreTo(folder, file, { acceptLoss: true });
   for (const name of Object.keys(storeFiles(folder))) {
     rmSync(join(folder, name), { recursive: true, force: true });
   }
   const before = contentsOf(replaced ?? "");
-  expect((await restoreTo(folder, file)).replaced).toBeNull();
+  expect((await restoreTo(folder, file)).replacedFolder).toBeNull();
   expect((await standsAt(folder)).seq).toBe(held.seq + 1);
   expect(contentsOf(replaced ?? "")).toEqual(before);
 });
@@ -154,7 +159,7 @@ describe("a restore over an older folder of the same line", () => {
     const { seq } = store.health();
     await done(store, register("dua"));
     const file = await backupOf(folder);
-    const { replaced, lost } = await restoreTo(behind, file);
+    const { replacedFolder: replaced, lostLines: lost } = await restoreTo(behind, file);
     expect(lost).toBe(0);
     expect(replaced).toBe(replacedIn(behind));
     expect(storeFiles(replaced ?? "")).toEqual(before);
@@ -167,7 +172,7 @@ describe("a restore over an older folder of the same line", () => {
   test("needs none either when the backup is of this very moment", async () => {
     const { folder } = await livedSite();
     const copy = copyOf(folder);
-    expect((await restoreTo(copy, await backupOf(copy))).lost).toBe(0);
+    expect((await restoreTo(copy, await backupOf(copy))).lostLines).toBe(0);
   });
 
   test("needs none when the folder ends in lines that the record does not have", async () => {
@@ -175,7 +180,7 @@ describe("a restore over an older folder of the same line", () => {
     await done(store, register("cem"));
     const copy = copyOf(folder);
     await done(store, register("dua"));
-    expect((await restoreTo(copy, await backupOf(folder))).lost).toBe(0);
+    expect((await restoreTo(copy, await backupOf(folder))).lostLines).toBe(0);
   });
 
   test("needs none when its last line is the last one the backup let go of", async () => {
@@ -187,7 +192,7 @@ describe("a restore over an older folder of the same line", () => {
       await store.checkpoint();
     }
     const file = await backupOf(folder);
-    expect((await verified(folder)).record.from).toBe(3);
+    expect((await verified(folder)).auditLog.from).toBe(3);
     expect(await restoreTo(behind, file)).toMatchObject({ lost: 0 });
   });
 });
@@ -210,7 +215,7 @@ describe("what is replaced is kept", () => {
       "identity.jwk",
       "history/2026-03.jsonl",
     ]);
-    const { replaced } = await restoreTo(folder, file, { acceptLoss: true });
+    const { replacedFolder: replaced } = await restoreTo(folder, file, { acceptLoss: true });
     expect(storeFiles(replaced ?? "")).toEqual(before);
     expect(Object.keys(contentsOf(replaced ?? "")).length).toBe(Object.keys(before).length + 1);
     for (const [name, text] of Object.entries(beside)) {
@@ -222,7 +227,10 @@ describe("what is replaced is kept", () => {
 
   test("under a name that tells when, and whose", async () => {
     const { folder, file } = await older();
-    const { replaced, lineage } = await restoreTo(folder, file, { acceptLoss: true, now: LATE });
+    const { replacedFolder: replaced, lineage } = await restoreTo(folder, file, {
+      acceptLoss: true,
+      now: LATE,
+    });
     expect(replaced).toBe(join(folder, `replaced-20260601T123456Z-${lineage.slice(0, 8)}`));
   });
 
@@ -233,14 +241,14 @@ describe("what is replaced is kept", () => {
     expect(first.lineage).not.toBe(second.lineage);
     const kept = readdirSync(folder).filter((name) => name.startsWith("replaced-"));
     expect(kept).toHaveLength(2);
-    expect((await standsAt(first.replaced ?? "")).state.restores).toEqual([]);
-    expect((await standsAt(second.replaced ?? "")).state.restores).toHaveLength(1);
+    expect((await standsAt(first.replacedFolder ?? "")).state.restores).toEqual([]);
+    expect((await standsAt(second.replacedFolder ?? "")).state.restores).toHaveLength(1);
   });
 
   test("and can be put back by hand", async () => {
     const { folder, file } = await older();
     const before = await standsAt(folder);
-    const { replaced } = await restoreTo(folder, file, { acceptLoss: true });
+    const { replacedFolder: replaced } = await restoreTo(folder, file, { acceptLoss: true });
     expect(await standsAt(replaced ?? "")).toEqual(before);
     await verified(replaced ?? "");
   });

@@ -112,7 +112,7 @@ describe("a rotation that cannot open its files", () => {
         const rotating = store.checkpoint();
         answers.push(asked(store, register("bob")));
         await rotating;
-        expect(store.condition().troubles).toMatchObject([
+        expect(store.condition().warnings).toMatchObject([
           { code: "checkpoint_failing", message: expect.stringContaining(code) },
         ]);
         for (const answer of answers) expect((await answer).ok).toBe(true);

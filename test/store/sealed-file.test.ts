@@ -1,7 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { SEALED, SealedFile, SEALING_KEY, type Credentials } from "../../src/store/sealed-file.ts";
+import {
+  SEALED_FILE,
+  SealedFile,
+  SEALING_KEY_FILE,
+  type Credentials,
+} from "../../src/store/sealed-file.ts";
 import { diskError, failAt, FaultyDisk, isWaiting } from "../support/faulty-disk.ts";
 import { contentsOf, modeOf, tempFolder } from "../support/temp-folder.ts";
 
@@ -13,7 +18,7 @@ const CHANGES = ["write", "sync", "close", "rename", "remove", "setMode", "syncF
 function unsealed(key: Uint8Array | null = null) {
   const disk = new FaultyDisk();
   const folder = tempFolder();
-  const paths = { sealed: join(folder, SEALED), key: join(folder, SEALING_KEY) };
+  const paths = { sealed: join(folder, SEALED_FILE), key: join(folder, SEALING_KEY_FILE) };
   return { disk, folder, paths, file: new SealedFile(disk, folder, { key }) };
 }
 
@@ -38,10 +43,10 @@ const expectNoCanary = (text: string): void => expect(text).not.toContain("canar
 describe("sealed credentials", () => {
   test("are read as they were set, and are in no file in clear, nor open to others", async () => {
     const { file, folder, paths } = await sealed();
-    expect(await file.read()).toEqual({ ...OLD, found: "opened", note: null });
+    expect(await file.read()).toEqual({ ...OLD, status: "opened", problem: null });
     expect(await pairIn(folder)).toEqual(OLD);
     expectNoCanary(JSON.stringify(contentsOf(folder)));
-    expect(readdirSync(folder).toSorted()).toEqual([SEALED, SEALING_KEY]);
+    expect(readdirSync(folder).toSorted()).toEqual([SEALED_FILE, SEALING_KEY_FILE]);
     expect([modeOf(paths.sealed), modeOf(paths.key)]).toEqual(["600", "600"]);
   });
 
@@ -98,10 +103,10 @@ describe("a change", () => {
     const replaced = (name: string): string[] =>
       steps.map((step) => step.replace("*", name).replace(/ $/, ` ${basename(folder)}`));
     await file.change(OLD);
-    expect(disk.log(...CHANGES)).toEqual([...replaced(SEALING_KEY), ...replaced(SEALED)]);
+    expect(disk.log(...CHANGES)).toEqual([...replaced(SEALING_KEY_FILE), ...replaced(SEALED_FILE)]);
     disk.calls.length = 0;
     await file.change(NEW);
-    expect(disk.log(...CHANGES)).toEqual(replaced(SEALED));
+    expect(disk.log(...CHANGES)).toEqual(replaced(SEALED_FILE));
   });
 
   test("is done, and shown, only when both syncs returned", async () => {
@@ -167,36 +172,39 @@ describe("when the disk fails", () => {
     expect(await pairIn(folder)).toEqual(NEW);
   });
 
-  test.each([SEALED, SEALING_KEY])("to read %s, nothing is set and that is said", async (name) => {
-    const { file, disk, folder } = await sealed();
-    disk.rule = (call) => {
-      if (call.name === "read" && call.path.endsWith(name)) throw diskError("EACCES");
-    };
-    const note = "credentials.sealed cannot be read (EACCES)";
-    expect(await file.read()).toEqual({ ...NONE, found: "unusable", note });
-    expect(String(await failureOf(file.change({ apiKey: "canary" })))).toContain("EACCES");
-    // Both at once need nothing from the old file, but a key that may still be good is kept.
-    await failureOf(file.change(NEW));
-    disk.heal();
-    expect(await pairIn(folder)).toEqual(name === SEALED ? NEW : OLD);
-  });
+  test.each([SEALED_FILE, SEALING_KEY_FILE])(
+    "to read %s, nothing is set and that is said",
+    async (name) => {
+      const { file, disk, folder } = await sealed();
+      disk.rule = (call) => {
+        if (call.name === "read" && call.path.endsWith(name)) throw diskError("EACCES");
+      };
+      const note = "credentials.sealed cannot be read (EACCES)";
+      expect(await file.read()).toEqual({ ...NONE, status: "unusable", problem: note });
+      expect(String(await failureOf(file.change({ apiKey: "canary" })))).toContain("EACCES");
+      // Both at once need nothing from the old file, but a key that may still be good is kept.
+      await failureOf(file.change(NEW));
+      disk.heal();
+      expect(await pairIn(folder)).toEqual(name === SEALED_FILE ? NEW : OLD);
+    },
+  );
 });
 
 describe("a file that cannot be opened", () => {
   const KEY_GONE = "credentials.sealed cannot be opened: sealing.key is missing or damaged";
   const DAMAGED = "credentials.sealed was damaged or encrypted with another key";
   const damages: [string, string, string, string | null][] = [
-    ["empty", "credentials.sealed is incomplete", SEALED, ""],
-    ["zeros", "credentials.sealed has an unknown version", SEALED, "\0".repeat(99)],
-    ["without its key", KEY_GONE, SEALING_KEY, null],
-    ["with a key cut short", KEY_GONE, SEALING_KEY, "short"],
-    ["with another key", DAMAGED, SEALING_KEY, "k".repeat(32)],
+    ["empty", "credentials.sealed is incomplete", SEALED_FILE, ""],
+    ["zeros", "credentials.sealed has an unknown version", SEALED_FILE, "\0".repeat(99)],
+    ["without its key", KEY_GONE, SEALING_KEY_FILE, null],
+    ["with a key cut short", KEY_GONE, SEALING_KEY_FILE, "short"],
+    ["with another key", DAMAGED, SEALING_KEY_FILE, "k".repeat(32)],
   ];
   test.each(damages)("(%s) is not set, and a change replaces it", async (_, note, name, text) => {
     const { file, folder } = await sealed();
     rmSync(join(folder, name));
     if (text !== null) writeFileSync(join(folder, name), text);
-    expect(await file.read()).toEqual({ ...NONE, found: "unusable", note });
+    expect(await file.read()).toEqual({ ...NONE, status: "unusable", problem: note });
     expect(await file.change({ apiKey: null })).toEqual(["apiKey"]);
     expect(await file.change({ sharedKey: "canary" })).toEqual(["sharedKey"]);
     expect(await pairIn(folder)).toEqual({ apiKey: null, sharedKey: "canary" });
@@ -214,8 +222,8 @@ describe("a file that cannot be opened", () => {
     }
     for (const other of others) {
       writeFileSync(paths.sealed, other);
-      const { note, ...rest } = await file.read();
-      expect(rest).toEqual({ ...NONE, found: "unusable" });
+      const { problem: note, ...rest } = await file.read();
+      expect(rest).toEqual({ ...NONE, status: "unusable" });
       expectNoCanary(note ?? "canary");
     }
   });
@@ -226,7 +234,7 @@ describe("a key from outside", () => {
 
   test("opens what it sealed, and no key file is made", async () => {
     const { folder } = await sealed(KEY);
-    expect(readdirSync(folder)).toEqual([SEALED]);
+    expect(readdirSync(folder)).toEqual([SEALED_FILE]);
     const pairs = [await pairIn(folder, KEY), await pairIn(folder, new Uint8Array(32))];
     expect([...pairs, await pairIn(folder)]).toEqual([OLD, NONE, NONE]);
   });

@@ -4,8 +4,8 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
 import { sha256 } from "../../src/platform/hash.ts";
-import { MANIFEST } from "../../src/store/backup.ts";
-import { FORMAT } from "../../src/store/snapshot.ts";
+import { MANIFEST_FILE } from "../../src/store/backup.ts";
+import { STATE_FORMAT } from "../../src/store/snapshot.ts";
 import { StateFile } from "../../src/store/state-file.ts";
 import {
   done,
@@ -100,7 +100,7 @@ describe("a state file that is not what was written is refused with the way back
   }
 
   const edits: Record<string, (text: string) => string> = {
-    "no format": (text) => text.replace(`"format":${FORMAT},\n`, ""),
+    "no format": (text) => text.replace(`"format":${STATE_FORMAT},\n`, ""),
     "rows that are none": (text) => text.replace(/"registrations":\[[^\]]*\]/, '"registrations":7'),
     "a row without its user": (text) => text.replace('"user":"ada",', ""),
     "a kind nobody knows": (text) => text.replace('"kind":"site"', '"kind":"moon"'),
@@ -197,20 +197,20 @@ describe("a state that is missing, but its journal exists", () => {
 });
 
 describe("a newer format", () => {
-  const newerFormat = FORMAT + 1;
+  const newerFormat = STATE_FORMAT + 1;
 
   test("is refused, whatever else the file holds, and no old generation is offered", async () => {
     const { folder, path, bytes } = await killed();
     const newer = edited(bytes, (text) =>
       text
-        .replace(`"format":${FORMAT}`, `"format":${newerFormat}`)
+        .replace(`"format":${STATE_FORMAT}`, `"format":${newerFormat}`)
         .replace('"registrations"', '"seats"'),
     );
     writeFileSync(path, newer);
     const before = contentsOf(folder);
     const { message, hint } = await refusalOf(folder);
     expect(message).toBe(
-      `${path} has format ${newerFormat}; this version of berth reads formats 2 to ${FORMAT}`,
+      `${path} has format ${newerFormat}; this version of berth reads formats 2 to ${STATE_FORMAT}`,
     );
     expect(hint).toBe("start the version of berth that wrote it, or a newer one");
     expect(contentsOf(folder)).toEqual(before);
@@ -220,23 +220,23 @@ describe("a newer format", () => {
   test("in a backup is no damage either", async () => {
     const { folder } = await livedSite();
     const files = readArchive(await backupOf(folder));
-    const { files: listed, ...rest } = JSON.parse(files.get(MANIFEST) ?? "") as {
+    const { files: listed, ...rest } = JSON.parse(files.get(MANIFEST_FILE) ?? "") as {
       readonly files: readonly { readonly name: string }[];
     };
     const newer = edited(Buffer.from(files.get("state.json") ?? ""), (text) =>
-      text.replace(`"format":${FORMAT}`, `"format":${newerFormat}`),
+      text.replace(`"format":${STATE_FORMAT}`, `"format":${newerFormat}`),
     );
     files.set("state.json", newer);
     const relisted = listed.map(({ name }) => {
       const bytes = Buffer.from(files.get(name) ?? "");
       return { name, size: bytes.length, sha256: sha256(bytes) };
     });
-    files.set(MANIFEST, JSON.stringify({ ...rest, files: relisted }));
+    files.set(MANIFEST_FILE, JSON.stringify({ ...rest, files: relisted }));
     const entries = [...files].map(([name, text]) => [name, Buffer.from(text)]);
     const file = written(Object.fromEntries(entries));
     expect(await refusal(restoreTo(newFile(), file))).toEqual({
       name: "BackupRefused",
-      message: `${file}/state.json has format ${newerFormat}; this version of berth reads formats 2 to ${FORMAT}`,
+      message: `${file}/state.json has format ${newerFormat}; this version of berth reads formats 2 to ${STATE_FORMAT}`,
       hint: "start the version of berth that wrote it, or a newer one",
     });
   });

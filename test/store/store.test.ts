@@ -217,7 +217,7 @@ describe("health", () => {
     await done(store, register("ada"));
     expect(store.health()).toEqual({
       fault: null,
-      changed: null,
+      folderChange: null,
       notes: [],
       checkpointError: null,
       seq: 4,

@@ -51,15 +51,15 @@ describe("a folder as it was written", () => {
       licenses: 1,
       registrations: 2,
       head: { seq, auditSeq, sum: expect.any(String), auditSum: expect.any(String) },
-      covers: 5,
+      coveredSeq: 5,
       mark: clock.now,
       retired: null,
       segments: [6],
-      record: { from: 1, to: 5, files: 2, lines: 5, leftover: 0 },
+      auditLog: { from: 1, to: 5, files: 2, lines: 5, leftover: 0 },
       auditGaps: [],
       auditDamage: null,
       generations: [3],
-      torn: 0,
+      tornBytes: 0,
       tornFiles: [],
     });
     expect(state.latestEventAt).toBe(found.mark);
@@ -72,7 +72,10 @@ describe("a folder as it was written", () => {
   test("gives every line of the audit chain once, in order, folded or not", async () => {
     const folder = await killed();
     const seen: [number, string][] = [];
-    await verify(realDisk, folder, { identity, audited: (seq, sum) => seen.push([seq, sum]) });
+    await verify(realDisk, folder, {
+      identity,
+      onAuditedLine: (seq, sum) => seen.push([seq, sum]),
+    });
     const lines = new Map(
       [
         ...[MARCH, APRIL].flatMap((name) => linesIn(join(folder, name))),
@@ -105,7 +108,7 @@ describe("a folder as it was written", () => {
       await done(store, consume(1));
       await store.checkpoint();
     }
-    expect((await verified(folder)).record).toEqual({
+    expect((await verified(folder)).auditLog).toEqual({
       from: 5,
       to: 6,
       files: 2,
@@ -120,7 +123,7 @@ describe("a folder as it was written", () => {
     edit(join(folder, APRIL), (bytes) => Buffer.concat([bytes, more]));
     writeFileSync(join(folder, "history/2026-05.jsonl"), "{");
     writeFileSync(join(folder, "history/notes.txt"), "not a file of the record");
-    const { record } = await verified(folder);
+    const { auditLog: record } = await verified(folder);
     expect(record).toEqual({
       from: 1,
       to: 5,
@@ -166,7 +169,7 @@ describe("a folder as it was written", () => {
       // What the newer state knew of is there, and will be written again.
       record: { lines: 3, files: 1 },
     });
-    expect(found.record.leftover).toBeGreaterThan(100);
+    expect(found.auditLog.leftover).toBeGreaterThan(100);
   });
 
   test("is walked in the order of its lines after the clock was set back", async () => {
@@ -178,7 +181,7 @@ describe("a folder as it was written", () => {
     clock.now = MONDAY;
     await done(store, consume(1));
     await store.checkpoint();
-    expect((await verified(folder)).record).toEqual({
+    expect((await verified(folder)).auditLog).toEqual({
       from: 1,
       to: 5,
       files: 3,
@@ -195,7 +198,7 @@ describe("a folder as it was written", () => {
       await done(store, unregister(`user-${part}`));
     }
     await store.checkpoint();
-    const { record } = await verified(folder);
+    const { auditLog: record } = await verified(folder);
     expect(record).toMatchObject({ files: 1, leftover: 0 });
     const lines = linesIn(join(folder, MARCH));
     expect(record.lines).toBe(lines.length);

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { realDisk } from "../../src/platform/disk.ts";
 import { ArchiveWriter } from "../../src/store/archive.ts";
-import { MANIFEST } from "../../src/store/backup.ts";
+import { MANIFEST_FILE } from "../../src/store/backup.ts";
 import { newFile } from "./care.ts";
 
 export const BLOCK = 512;
@@ -15,7 +15,7 @@ export const FILES: Readonly<Record<string, Uint8Array>> = {
   "journal-19.jsonl": Buffer.alloc(BLOCK + 1, "x"),
   "history/2026-03.jsonl": Buffer.alloc(BLOCK - 1, "y"),
   "history/2026-03-7.jsonl": Buffer.from("ü\u0000\n"),
-  [MANIFEST]: Buffer.from("{}\n"),
+  [MANIFEST_FILE]: Buffer.from("{}\n"),
 };
 
 /** An archive of these files, in this order. */

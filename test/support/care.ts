@@ -7,15 +7,15 @@ import { realDisk, type Disk } from "../../src/platform/disk.ts";
 import { makeBackup, openBackup } from "../../src/store/backup.ts";
 import { checkpoint } from "../../src/store/checkpoint.ts";
 import { generationName, isStoreFile } from "../../src/store/files.ts";
-import { firstHead } from "../../src/store/journal.ts";
+import { genesisHead } from "../../src/store/journal.ts";
 import { BackupRefused, FolderRefused } from "../../src/store/refusal.ts";
 import { replay } from "../../src/store/replay.ts";
 import { restoreBackup, type RestoreOptions, type RestoreReport } from "../../src/store/restore.ts";
-import { noHistory } from "../../src/store/snapshot.ts";
+import { emptyAuditLogEnd } from "../../src/store/snapshot.ts";
 import { encodeSnapshot } from "../../src/store/state-rows.ts";
 import { StateFile } from "../../src/store/state-file.ts";
 import type { StoreOptions } from "../../src/store/store-options.ts";
-import { verify, type Verified, type VerifyOptions } from "../../src/store/verify.ts";
+import { verify, type VerifyReport, type VerifyOptions } from "../../src/store/verify.ts";
 import {
   done,
   doneTogether,
@@ -48,7 +48,7 @@ export async function careSite(
 ): Promise<Site> {
   const folder = join(tempFolder(), "data");
   await startIn(folder, { identify: async () => appliance });
-  const snapshot = encodeSnapshot(newSite(), firstHead, noHistory);
+  const snapshot = encodeSnapshot(newSite(), genesisHead, emptyAuditLogEnd);
   await new StateFile(realDisk, folder).write(snapshot, null);
   await new StateFile(realDisk, folder, generationName(0)).write(snapshot, null);
   writeFileSync(join(folder, "identity.jwk"), keyOf(appliance), { mode: 0o600 });
@@ -83,7 +83,7 @@ export async function backupOf(folder: string, out = newFile()): Promise<string>
   return out;
 }
 
-export const verified = (folder: string, disk: Disk = realDisk): Promise<Verified> =>
+export const verified = (folder: string, disk: Disk = realDisk): Promise<VerifyReport> =>
   verify(disk, folder, { identity });
 
 /** What a backup holds, as a start would find it. */

@@ -11,12 +11,12 @@ import type { State } from "../../src/domain/state.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { checkpoint } from "../../src/store/checkpoint.ts";
-import { generationName, segmentsIn } from "../../src/store/files.ts";
+import { generationName, listSegments } from "../../src/store/files.ts";
 import { openFolder, type FolderOptions } from "../../src/store/folder.ts";
 import type { StorageFault } from "../../src/store/group-commit.ts";
-import { decodeLine, firstHead, type Line } from "../../src/store/journal.ts";
+import { decodeLine, genesisHead, type JournalLine } from "../../src/store/journal.ts";
 import { FolderRefused } from "../../src/store/refusal.ts";
-import { noHistory } from "../../src/store/snapshot.ts";
+import { emptyAuditLogEnd } from "../../src/store/snapshot.ts";
 import { encodeSnapshot } from "../../src/store/state-rows.ts";
 import { StateFile } from "../../src/store/state-file.ts";
 import type { StoreOptions } from "../../src/store/store-options.ts";
@@ -68,7 +68,7 @@ export async function openSite(differing: Partial<StoreOptions> = {}): Promise<S
  */
 async function prepare(folder: string): Promise<void> {
   await startIn(folder);
-  const snapshot = encodeSnapshot(newSite(), firstHead, noHistory);
+  const snapshot = encodeSnapshot(newSite(), genesisHead, emptyAuditLogEnd);
   await new StateFile(realDisk, folder).write(snapshot, null);
   await new StateFile(realDisk, folder, generationName(0)).write(snapshot, null);
 }
@@ -162,7 +162,7 @@ export async function refusalOf(
 }
 
 export interface RawLine {
-  readonly line: Line;
+  readonly line: JournalLine;
   readonly raw: Buffer;
   readonly offset: number;
 }
@@ -184,8 +184,8 @@ export function linesIn(path: string): RawLine[] {
 
 /** The journal files of a folder by name, oldest first. */
 export const segmentNames = (folder: string): string[] =>
-  segmentsIn(realDisk, folder).map(({ path }) => basename(path));
+  listSegments(realDisk, folder).map(({ path }) => basename(path));
 
 /** Every line of the journal that is still there. */
 export const journalOf = (folder: string): RawLine[] =>
-  segmentsIn(realDisk, folder).flatMap(({ path }) => linesIn(path));
+  listSegments(realDisk, folder).flatMap(({ path }) => linesIn(path));

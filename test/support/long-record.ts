@@ -4,8 +4,8 @@ import { join } from "node:path";
 import type { Event } from "../../src/domain/event.ts";
 import { instant, MINUTE, type Instant } from "../../src/domain/time.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { encodeLine, firstHead, type Head } from "../../src/store/journal.ts";
-import { noHistory } from "../../src/store/snapshot.ts";
+import { encodeLine, genesisHead, type ChainHead } from "../../src/store/journal.ts";
+import { emptyAuditLogEnd } from "../../src/store/snapshot.ts";
 import { encodeSnapshot } from "../../src/store/state-rows.ts";
 import { StateFile } from "../../src/store/state-file.ts";
 import { MONDAY } from "./scenario.ts";
@@ -25,7 +25,7 @@ export async function longRecord(
 ): Promise<void> {
   mkdirSync(join(folder, "history"), { recursive: true, mode: 0o700 });
   const files = new Map<string, number>();
-  let head: Head = firstHead;
+  let head: ChainHead = genesisHead;
   let file = "";
   for (let texts: string[] = [], line = 1; line <= lines; line += 1) {
     const at = instant(MONDAY + line * MINUTE);
@@ -43,7 +43,7 @@ export async function longRecord(
   const state = newSite();
   state.appliance = appliance;
   state.latestEventAt = instant(MONDAY + lines * MINUTE);
-  const end = { ...noHistory, file, length: files.get(file) ?? 0 };
+  const end = { ...emptyAuditLogEnd, file, length: files.get(file) ?? 0 };
   await new StateFile(realDisk, folder).write(encodeSnapshot(state, head, end), null);
   const journal: string[] = [];
   const name = `journal-${head.seq + 1}.jsonl`;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, spyOn } from "bun:test";
-import { SyncTimes } from "../../src/store/condition.ts";
+import { SyncTimes } from "../../src/store/store-health.ts";
 
 /**
  * For tests of all that a server says of its state: that the disk of this machine is slow just now

@@ -2,7 +2,7 @@
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import manifest from "../../package.json";
-import { FORMAT } from "../../src/store/snapshot.ts";
+import { STATE_FORMAT } from "../../src/store/snapshot.ts";
 import { compiledFrom, root } from "../support/sources.ts";
 
 interface Edit {
@@ -26,13 +26,13 @@ const neverReady: Edit = {
 const newFormat: readonly Edit[] = [
   {
     file: "src/store/snapshot.ts",
-    find: `FORMAT = ${FORMAT}`,
-    replace: `FORMAT = ${FORMAT + 1}`,
+    find: `FORMAT = ${STATE_FORMAT}`,
+    replace: `FORMAT = ${STATE_FORMAT + 1}`,
   },
   {
     file: "src/store/migrations.ts",
     find: "(old: Old) => Old>> = {",
-    replace: `(old: Old) => Old>> = {\n  ${FORMAT}: (old) => old,`,
+    replace: `(old: Old) => Old>> = {\n  ${STATE_FORMAT}: (old) => old,`,
   },
 ];
 

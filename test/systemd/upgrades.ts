@@ -1,5 +1,5 @@
 // Versions come and go on the machine that `systemd.ts` boots, and the users stay.
-import { FORMAT } from "../../src/store/snapshot.ts";
+import { STATE_FORMAT } from "../../src/store/snapshot.ts";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { check } from "../faults/rig.ts";
 import {
@@ -97,7 +97,7 @@ async function downgraded(): Promise<void> {
     "a version that cannot read the data is refused, and what runs goes on",
     newer.code === 0 &&
       refused.code === 1 &&
-      refused.text.includes(`has format ${FORMAT + 1}`) &&
+      refused.text.includes(`has format ${STATE_FORMAT + 1}`) &&
       refused.text.includes("hint: ") &&
       servedVersion() === "9.3.0" &&
       mainPid() === pid,

@@ -1,4 +1,4 @@
-import { HISTORY, quoted } from "../../store/files.ts";
+import { AUDIT_FOLDER, quoteForShell } from "../../store/files.ts";
 import type { AuditRepairReply, AuditSealReply } from "../../http/routes/audit-maintenance.ts";
 import { Misuse } from "../../platform/options.ts";
 import { DONE, dataFolder, Failure, isSet, place, stringOf, type Command } from "../command.ts";
@@ -52,10 +52,10 @@ const missingText = (missing: Missing): string => missing.map(linesText).join(",
 function notMended(folder: string, { missing_lines: missing }: AuditRepairReply): Failure {
   const names = [...new Set(missing.flatMap(({ files }) => files))];
   const files = names.length === 0 ? ["FILE"] : names;
-  const paths = files.map((name) => `${HISTORY}/${name}`).join(" ");
+  const paths = files.map((name) => `${AUDIT_FOLDER}/${name}`).join(" ");
   return new Failure(
     `the audit log lacks ${missingText(missing)} (${missing.map(timeText).join("; ")}), and the journal no longer contains them`,
-    `to restore them from a backup without loss, run as the folder's owner: tar xf BACKUP -C ${quoted(folder)} ${paths}; without a backup, berth audit repair --accept-gap "REASON" declares them as lost`,
+    `to restore them from a backup without loss, run as the folder's owner: tar xf BACKUP -C ${quoteForShell(folder)} ${paths}; without a backup, berth audit repair --accept-gap "REASON" declares them as lost`,
   );
 }
 
@@ -71,8 +71,8 @@ function repairText(reply: AuditRepairReply): string {
   }
   return table([
     ["recovered", count(recovered_lines, "line")],
-    ...rewritten_files.map((name) => ["rewritten", `${HISTORY}/${name}`]),
-    ...backup_files.map((name) => ["backup", `${HISTORY}/${name}, the previous content`]),
+    ...rewritten_files.map((name) => ["rewritten", `${AUDIT_FOLDER}/${name}`]),
+    ...backup_files.map((name) => ["backup", `${AUDIT_FOLDER}/${name}, the previous content`]),
     ...declared_gaps.map((gap) => ["declared lost", `${linesText(gap)}, ${timeText(gap)}`]),
   ]);
 }
@@ -111,7 +111,7 @@ const sealText = (month: string, { gaps, removed_files, freed_bytes }: AuditSeal
     ["sealed", month],
     ...gaps.map((gap) => ["deleted", `${linesText(gap)}, ${timeText(gap)}`]),
     ...gaps.flatMap(({ files }) =>
-      files.map(({ name, sha256 }) => ["SHA-256", `${sha256} of ${HISTORY}/${name}`]),
+      files.map(({ name, sha256 }) => ["SHA-256", `${sha256} of ${AUDIT_FOLDER}/${name}`]),
     ),
     ["freed", `${freed_bytes} bytes in ${count(removed_files.length, "file")}`],
   ]);

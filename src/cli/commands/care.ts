@@ -4,10 +4,10 @@ import { wallClock } from "../../platform/clock.ts";
 import { holding, realDisk } from "../../platform/disk.ts";
 import { becomeOwnerOf } from "../../platform/owner.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
-import { makeBackup, openBackup, type Manifest } from "../../store/backup.ts";
+import { makeBackup, openBackup, type BackupManifest } from "../../store/backup.ts";
 import { FolderRefused } from "../../store/refusal.ts";
 import { restoreBackup } from "../../store/restore.ts";
-import { verify, type Verified } from "../../store/verify.ts";
+import { verify, type VerifyReport } from "../../store/verify.ts";
 import { checkForCopy } from "../appliance-claim.ts";
 import { DONE, dataFolder, isSet, type Command } from "../command.ts";
 import { backupThere, checkBackup, newFile } from "../file-argument.ts";
@@ -30,9 +30,9 @@ const verifyCommand: Command = {
     const path = word === undefined ? dataFolder(given) : resolve(word);
     // A folder is walked as one, by whichever way it was named.
     const allowAuditDamage = isSet(given, "allow-damaged-audit");
-    const { verified, manifest } =
+    const { verifyReport: verified, manifest } =
       word === undefined || isFolder(path)
-        ? { verified: await walked(path, allowAuditDamage), manifest: null }
+        ? { verifyReport: await walked(path, allowAuditDamage), manifest: null }
         : await openChecked(path);
     if (isSet(given, "json")) printJson({ ok: true, path, ...facts(verified, manifest) });
     else print(report(path, verified, manifest));
@@ -47,7 +47,7 @@ function openChecked(path: string) {
 }
 
 /** On stderr, whatever else is printed: it should not get lost in a script. */
-export function warnOfDamage(path: string, { auditDamage }: Verified): void {
+export function warnOfDamage(path: string, { auditDamage }: VerifyReport): void {
   if (auditDamage === null) return;
   const { missing, files } = auditDamage;
   const what = [
@@ -65,7 +65,7 @@ const linesText = (lines: readonly { readonly from: number; readonly to: number 
 const PATIENCE = 5;
 
 /** A server may drop a file between two looks; what is really wrong is wrong every time. */
-async function walked(folder: string, allowAuditDamage: boolean): Promise<Verified> {
+async function walked(folder: string, allowAuditDamage: boolean): Promise<VerifyReport> {
   for (let look = 1; ; look += 1) {
     try {
       const isLast = look === PATIENCE;
@@ -90,7 +90,7 @@ const backupCommand: Command = {
     const out = newFile(given, "a backup", EXAMPLE);
     const folder = dataFolder(given);
     const made = await makeBackup(realDisk, folder, out, wallClock(), folderChecks);
-    const { manifest, verified, size } = made;
+    const { manifest, verifyReport: verified, size } = made;
     warnOfDamage(out, verified);
     if (isSet(given, "json")) {
       printJson({ ok: true, path: out, bytes: size, ...facts(verified, manifest) });
@@ -126,7 +126,13 @@ const restoreCommand: Command = {
       uid: process.getuid?.() ?? 0,
       ...folderChecks,
     });
-    const { manifest, verified, replaced, lineage, lost } = done;
+    const {
+      manifest,
+      verifyReport: verified,
+      replacedFolder: replaced,
+      lineage,
+      lostLines: lost,
+    } = done;
     warnOfDamage(folder, verified);
     if (isSet(given, "json")) {
       const outcome = { replaced_folder: replaced, lineage, lost_changes: lost };
@@ -145,8 +151,17 @@ const restoreCommand: Command = {
   },
 };
 
-function facts(verified: Verified, manifest: Manifest | null) {
-  const { head, covers, record, generations, torn, tornFiles, kind, appliance } = verified;
+function facts(verified: VerifyReport, manifest: BackupManifest | null) {
+  const {
+    head,
+    coveredSeq: covers,
+    auditLog: record,
+    generations,
+    tornBytes: torn,
+    tornFiles,
+    kind,
+    appliance,
+  } = verified;
   return {
     kind,
     appliance,
@@ -177,15 +192,23 @@ function facts(verified: Verified, manifest: Manifest | null) {
 }
 
 /** Nothing where the audit log is whole. */
-export function damageIn({ auditDamage }: Verified): { readonly audit_damage?: object } {
+export function damageIn({ auditDamage }: VerifyReport): { readonly audit_damage?: object } {
   if (auditDamage === null) return {};
   const { message, hint, missing, files } = auditDamage;
   const lines = missing.map(({ from, to }) => ({ from_line: from, to_line: to }));
   return { audit_damage: { finding: message, remedy: hint, missing: lines, files } };
 }
 
-function report(path: string, verified: Verified, manifest: Manifest | null): string {
-  const { head, covers, record, segments, generations, torn, tornFiles } = verified;
+function report(path: string, verified: VerifyReport, manifest: BackupManifest | null): string {
+  const {
+    head,
+    coveredSeq: covers,
+    auditLog: record,
+    segments,
+    generations,
+    tornBytes: torn,
+    tornFiles,
+  } = verified;
   const { licenses, registrations, kind, appliance } = verified;
   const rows = [
     ["checked", path],

@@ -2,7 +2,7 @@ import { setPriority } from "node:os";
 import { Misuse } from "../../platform/options.ts";
 import { realDisk } from "../../platform/disk.ts";
 import { checkpoint } from "../../store/checkpoint.ts";
-import { isHeldBy } from "../../store/lock.ts";
+import { isLockedBy } from "../../store/lock.ts";
 import { DONE, type Command } from "../command.ts";
 
 const LATER = 10;
@@ -24,7 +24,7 @@ export const checkpointCommand: Command = {
     setPriority(LATER);
     await checkpoint(realDisk, folder, Number(open), {
       keepMonths: Number(keep),
-      isWanted: () => isHeldBy(realDisk, folder, Number(server)),
+      isStillWanted: () => isLockedBy(realDisk, folder, Number(server)),
     });
     return DONE;
   },

@@ -5,7 +5,7 @@ import { becomeOwnerOf } from "../../platform/owner.ts";
 import { makeBackup } from "../../store/backup.ts";
 import { BackupRefused } from "../../store/refusal.ts";
 import { restoreBackup } from "../../store/restore.ts";
-import type { Verified } from "../../store/verify.ts";
+import type { VerifyReport } from "../../store/verify.ts";
 import { refuseCopyOfBackup } from "../appliance-claim.ts";
 import { DONE, dataFolder, Failure, isSet, place, type Command } from "../command.ts";
 import { confirm } from "../confirm.ts";
@@ -79,7 +79,7 @@ const into: Command = {
     await refuseCopyOfBackup(file, folder, given.environment);
     const disk = holding(file);
     becomeOwnerOf(folder);
-    const { verified, replaced } = await restoreBackup({
+    const { verifyReport: verified, replacedFolder: replaced } = await restoreBackup({
       disk,
       folder,
       file,
@@ -106,12 +106,12 @@ Credentials, certificates and settings are not moved: run berth admin token and 
   },
 };
 
-async function write(folder: string, file: string): Promise<Verified> {
-  return (await makeBackup(realDisk, folder, file, wallClock(), folderChecks)).verified;
+async function write(folder: string, file: string): Promise<VerifyReport> {
+  return (await makeBackup(realDisk, folder, file, wallClock(), folderChecks)).verifyReport;
 }
 
 /** Whether all of it is whole, and has room where it is to go. */
-async function rehearse(folder: string, file: string): Promise<Verified> {
+async function rehearse(folder: string, file: string): Promise<VerifyReport> {
   const trial = `${file}.trial`;
   if (realDisk.stat(trial) !== null) realDisk.remove(trial);
   const verified = await write(folder, trial);

@@ -6,7 +6,7 @@ import { realDisk, type OpenFile } from "../../platform/disk.ts";
 import { writeAll } from "../../platform/files.ts";
 import { Misuse } from "../../platform/options.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
-import { checkRecord, type CheckedRecord } from "../../store/record-check.ts";
+import { checkAuditExport, type CheckedAuditExport } from "../../store/audit/export-check.ts";
 import { DONE, isSet, listOf, place, stringOf, type Command, type Given } from "../command.ts";
 import { fileThere } from "../file-argument.ts";
 import { option } from "../flags.ts";
@@ -142,7 +142,7 @@ async function exportTo(out: string, given: Given): Promise<number> {
   const checked = await writeOutput(
     out,
     (file) => fill(file, given, span),
-    (path) => checkRecord(realDisk, path),
+    (path) => checkAuditExport(realDisk, path),
   );
   if (checked !== undefined) tell(given, out, checked);
   return DONE;
@@ -164,13 +164,22 @@ const verify: Command = {
   examples: ["berth audit verify /media/usb/audit.jsonl"],
   async run(given) {
     const path = fileThere(given, "an exported audit log", "audit.jsonl");
-    tell(given, path, checkRecord(realDisk, path));
+    tell(given, path, checkAuditExport(realDisk, path));
     return DONE;
   },
 };
 
-function tell(given: Given, path: string, checked: CheckedRecord): void {
-  const { lines, first, last, from, to, anchor, sum, gaps } = checked;
+function tell(given: Given, path: string, checked: CheckedAuditExport): void {
+  const {
+    lines,
+    firstSeq: first,
+    lastSeq: last,
+    firstAt: from,
+    lastAt: to,
+    anchor,
+    sum,
+    gaps,
+  } = checked;
   if (isSet(given, "json")) {
     const declared = gaps.map((gap) => ({
       reason: gap.reason,

@@ -110,7 +110,12 @@ export function speedFinding(times: readonly number[]): Finding {
 
 async function wholeness(folder: string): Promise<Finding[]> {
   try {
-    const { head, record, auditGaps, auditDamage } = await verify(realDisk, folder, {
+    const {
+      head,
+      auditLog: record,
+      auditGaps,
+      auditDamage,
+    } = await verify(realDisk, folder, {
       ...folderChecks,
       allowAuditDamage: true,
     });

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { realDisk } from "../../platform/disk.ts";
-import { DOWNLOADS } from "../../store/files.ts";
+import { DOWNLOADS_FOLDER } from "../../store/files.ts";
 
 /**
  * Where files are made for those who take them away: in the data folder, the one place that a
@@ -14,7 +14,7 @@ export class Downloads {
   readonly #own: string;
 
   constructor(folder: string) {
-    this.#all = join(folder, DOWNLOADS);
+    this.#all = join(folder, DOWNLOADS_FOLDER);
     this.#own = join(this.#all, randomUUID());
   }
 

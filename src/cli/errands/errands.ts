@@ -9,8 +9,8 @@ import type {
 } from "../../http/running-server.ts";
 import { realDisk } from "../../platform/disk.ts";
 import type { Environment } from "../../platform/options.ts";
-import type { AuditFinding } from "../../store/audit-health.ts";
-import { hasRoomForCopy } from "../../store/room.ts";
+import type { AuditFinding } from "../../store/audit/audit-health.ts";
+import { hasSpaceForCopy } from "../../store/disk-space.ts";
 import { DONE, NEEDS_OPERATOR, stringOf, type Given } from "../command.ts";
 import { Downloads } from "./downloads.ts";
 import { runOwn } from "./own-process.ts";
@@ -101,7 +101,7 @@ export function errandsOf({ given, folder, listeners, noteAudit }: Place): Erran
     backup: (signal) =>
       inTurn(signal, async (ends) => {
         // Not after the copy has taken what the server needs for its next answers.
-        if (!hasRoomForCopy(realDisk, folder)) return err({ code: "storage_full" });
+        if (!hasSpaceForCopy(realDisk, folder)) return err({ code: "storage_full" });
         const made = await make(ends, (path) => ["backup", path, ...data, "--json"], bare);
         return called(made, "backup");
       }),

@@ -1,5 +1,5 @@
 import type { RunningServer, SettingsReply } from "../../http/running-server.ts";
-import type { AuditFinding } from "../../store/audit-health.ts";
+import type { AuditFinding } from "../../store/audit/audit-health.ts";
 import type { Given } from "../command.ts";
 import { settingsIn } from "../commands/config.ts";
 import { networksOf } from "../policy.ts";

@@ -12,7 +12,7 @@ import { wallClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/disk.ts";
 import { isActive, lastWords, systemctl } from "../../platform/systemd.ts";
 import { version } from "../../platform/version.ts";
-import { isEmpty } from "../../store/folder.ts";
+import { isEmptyFolder } from "../../store/folder.ts";
 import { Failure } from "../command.ts";
 import { printWarning } from "../terminal.ts";
 import type { Installed } from "./installed.ts";
@@ -41,7 +41,7 @@ interface Walked {
 }
 
 const hasData = (): boolean =>
-  realDisk.stat(places.data) !== null && !isEmpty(realDisk, places.data);
+  realDisk.stat(places.data) !== null && !isEmptyFolder(realDisk, places.data);
 
 /** Before anything is touched: what this version cannot read, it must not take over. */
 export function checkData(old: Installed | null): void {

@@ -11,8 +11,8 @@ import { hasSystemd, lastWords } from "../../platform/systemd.ts";
 import { commit, runtime, target, version } from "../../platform/version.ts";
 import { AccessFile } from "../../store/access-file.ts";
 import { ArchiveWriter } from "../../store/archive.ts";
-import { HISTORY } from "../../store/files.ts";
-import { recordNames } from "../../store/record.ts";
+import { AUDIT_FOLDER } from "../../store/files.ts";
+import { listAuditFileNames } from "../../store/audit/audit-log.ts";
 import { dataFolder, place, stringOf, type Given } from "../command.ts";
 import { examine } from "../commands/doctor.ts";
 import { serverSettings } from "../flags.ts";
@@ -176,7 +176,7 @@ const filesIn = (folder: string) =>
     const { size, mode, uid, mtimeMs } = statSync(path, { throwIfNoEntry: false }) ?? {};
     if (size === undefined || mode === undefined) return [];
     const about = { file: name, size, mode: (mode & 0o7777).toString(8), uid };
-    const files = name === HISTORY ? readdirSync(path) : undefined;
+    const files = name === AUDIT_FOLDER ? readdirSync(path) : undefined;
     return [{ ...about, modified_at: rfc3339(instant(Math.floor(mtimeMs ?? 0))), files }];
   });
 
@@ -193,9 +193,9 @@ function accessIn(folder: string): unknown {
 
 /** Of each line only its place, its time and what kind of thing it says. */
 function recordIn(folder: string): unknown[] {
-  const newest = recordNames(realDisk, folder).toSorted().at(-1);
+  const newest = listAuditFileNames(realDisk, folder).toSorted().at(-1);
   if (newest === undefined) return [];
-  const lines = readFileSync(join(folder, HISTORY, newest), "utf8")
+  const lines = readFileSync(join(folder, AUDIT_FOLDER, newest), "utf8")
     .trimEnd()
     .split("\n");
   return lines.slice(-RECORD_LINES).map((line) => {

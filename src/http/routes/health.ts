@@ -12,7 +12,7 @@ export const health = ({ operations }: RouteDeps) =>
       if (fault !== null) return refuse(fault);
       const retired = operations.retired();
       if (retired !== null) return refuse({ code: "moved_away", at: retired.at });
-      const { troubles } = operations.condition();
+      const { warnings: troubles } = operations.condition();
       if (troubles.length === 0) return { status: "ok" };
       return { status: "degraded", warnings: troubles.map(({ code }) => code) };
     },

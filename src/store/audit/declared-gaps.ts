@@ -1,0 +1,36 @@
+import { addGap } from "../../domain/audit-gaps.ts";
+import type { AuditGap } from "../../domain/state.ts";
+import type { Disk } from "../../platform/disk.ts";
+import { listSegments } from "../files.ts";
+import { decodeLine } from "../journal.ts";
+import type { Snapshot } from "../snapshot.ts";
+
+const GAP_EVENT = '"type":"AuditGapDeclared"';
+const LF = 10;
+
+/**
+ * The gaps of the audit log that are declared by the end of what a checkpoint folds. Known before
+ * its first line is written: a later segment may say that the newest file is not to be written to.
+ */
+export function readDeclaredGaps(
+  disk: Disk,
+  folder: string,
+  { covers, auditGaps }: Snapshot,
+  open: number,
+): readonly AuditGap[] {
+  let gaps: readonly AuditGap[] = auditGaps;
+  for (const { number, path } of listSegments(disk, folder)) {
+    if (number <= covers.seq || number >= open) continue;
+    const bytes = Buffer.from(disk.read(path) ?? new Uint8Array());
+    for (let at = bytes.indexOf(GAP_EVENT); at >= 0; at = bytes.indexOf(GAP_EVENT, at + 1)) {
+      const start = bytes.lastIndexOf(LF, at) + 1;
+      const end = bytes.indexOf(LF, at);
+      const line = decodeLine(new Uint8Array(bytes.subarray(start, end < 0 ? bytes.length : end)));
+      // What is damaged is found when it is folded.
+      for (const event of line?.events ?? []) {
+        if (event.type === "AuditGapDeclared") gaps = addGap(gaps, event.gap);
+      }
+    }
+  }
+  return gaps;
+}

@@ -1,0 +1,156 @@
+// A damaged audit log is not damaged license state: backups, restores and checkpoints go on.
+import { describe, expect, test } from "bun:test";
+import { existsSync, readFileSync, rmSync, truncateSync } from "node:fs";
+import { join } from "node:path";
+import { AuditMaintenance } from "../../../src/operations/audit-maintenance.ts";
+import { realDisk } from "../../../src/platform/disk.ts";
+import {
+  makeBackup,
+  MANIFEST_FILE,
+  openBackup,
+  type BackupManifest,
+} from "../../../src/store/backup.ts";
+import { written } from "../../support/archives.ts";
+import {
+  backupOf,
+  careSite,
+  edit,
+  flip,
+  identity,
+  newFile,
+  refusal,
+  restoreTo,
+  standsAt,
+  verified as walk,
+} from "../../support/care.ts";
+import { done, granted, openSite, segmentNames } from "../../support/licensed-store.ts";
+import { live } from "../../support/months.ts";
+import { consume, MONDAY } from "../../support/scenario.ts";
+import { copyOf, tempFolder } from "../../support/temp-folder.ts";
+
+const APRIL = "history/2026-04.jsonl";
+const MAY = "history/2026-05.jsonl";
+
+interface Damage {
+  readonly damage: (folder: string) => void;
+  readonly listed: BackupManifest["audit_damage"];
+}
+
+const damages: Readonly<Record<string, Damage>> = {
+  "a changed byte in an old month": {
+    damage: (folder) => flip(join(folder, APRIL), 99),
+    listed: { missing: [{ from: 5, to: 5 }], files: ["2026-04.jsonl"] },
+  },
+  "an old month gone": {
+    damage: (folder) => rmSync(join(folder, APRIL)),
+    listed: { missing: [{ from: 5, to: 6 }], files: [] },
+  },
+  "nothing but zeros in an old month": {
+    damage: (folder) => edit(join(folder, APRIL), (bytes) => bytes.fill(0)),
+    listed: { missing: [{ from: 5, to: 6 }], files: ["2026-04.jsonl"] },
+  },
+  "a line twice in an old month": {
+    damage: (folder) => edit(join(folder, APRIL), (bytes) => Buffer.concat([bytes, bytes])),
+    listed: { missing: [], files: ["2026-04.jsonl"] },
+  },
+  "the end of the newest file cut off": {
+    damage: (folder) => truncateSync(join(folder, MAY), 9),
+    listed: { missing: [{ from: 7, to: 8 }], files: ["2026-05.jsonl"] },
+  },
+  "the newest file gone": {
+    damage: (folder) => rmSync(join(folder, MAY)),
+    listed: { missing: [{ from: 7, to: 8 }], files: [] },
+  },
+};
+
+describe("a backup of a folder with a damaged audit log", () => {
+  for (const [what, { damage, listed }] of Object.entries(damages)) {
+    test(`is made with ${what}, says so, and comes back as it was`, async () => {
+      const site = await careSite();
+      await live(site, "03", "04", "05");
+      const folder = copyOf(site.folder);
+      damage(folder);
+      const out = newFile();
+      const { manifest, verifyReport: verified } = await makeBackup(realDisk, folder, out, MONDAY, {
+        identity,
+      });
+      expect(manifest.audit_damage).toEqual(listed);
+      expect(verified.auditDamage).toMatchObject(listed ?? {});
+      const opened = await openBackup(realDisk, out, { identity });
+      expect(opened.manifest.audit_damage).toEqual(listed);
+      const other = join(tempFolder(), "data");
+      const restored = await restoreTo(other, out);
+      expect(restored.verifyReport.auditDamage).toMatchObject(listed ?? {});
+      const { state } = await standsAt(folder);
+      expect((await standsAt(other)).state).toMatchObject({ licenses: state.licenses });
+      await refusal(walk(other));
+      // There it can be mended, too.
+      const again = await openSite({ folder: other });
+      granted(await new AuditMaintenance(again.store).repair({ note: "x", peer: "x" }));
+      await walk(copyOf(other));
+    });
+  }
+
+  test("is refused when the audit log in the backup is not damaged as it says", async () => {
+    const site = await careSite();
+    await live(site, "03", "04", "05");
+    const folder = copyOf(site.folder);
+    flip(join(folder, APRIL), 99);
+    const { archive } = await openBackup(realDisk, await backupOf(folder), { identity });
+    const bytesOf = (name: string): Uint8Array =>
+      archive.read(join(archive.path, name)) ?? new Uint8Array();
+    const files = Object.fromEntries(archive.names.map((name) => [name, bytesOf(name)]));
+    const manifest = JSON.parse(Buffer.from(bytesOf(MANIFEST_FILE)).toString()) as BackupManifest;
+    const { audit_damage: _damage, ...silent } = manifest;
+    const lists = [
+      silent,
+      { ...manifest, audit_damage: { missing: [], files: [] } },
+      { ...manifest, audit_damage: { missing: [{ from: 4, to: 5 }], files: ["2026-04.jsonl"] } },
+    ];
+    for (const list of lists) {
+      const path = written({ ...files, [MANIFEST_FILE]: Buffer.from(JSON.stringify(list)) });
+      const { name } = await refusal(openBackup(realDisk, path, { identity }));
+      expect(name).toBe("BackupRefused");
+    }
+  });
+
+  test("is refused when its journal is damaged as well", async () => {
+    const site = await careSite();
+    await live(site, "03", "04", "05");
+    // Two batches: the second one says that the first was safe on disk.
+    await done(site.store, consume(1));
+    await done(site.store, consume(2));
+    const folder = copyOf(site.folder);
+    flip(join(folder, APRIL), 99);
+    flip(join(folder, segmentNames(folder).at(-1) ?? ""), 99);
+    const out = newFile();
+    expect((await refusal(makeBackup(realDisk, folder, out, MONDAY, { identity }))).name).toBe(
+      "FolderRefused",
+    );
+    expect(existsSync(out)).toBe(false);
+  });
+});
+
+describe("a checkpoint that finds the newest audit file too short", () => {
+  for (const [what, damage] of Object.entries<(path: string) => void>({
+    "cut in the middle of its last line": (path) =>
+      truncateSync(path, readFileSync(path).length - 9),
+    "without its last line": (path) =>
+      truncateSync(path, readFileSync(path).lastIndexOf(10, readFileSync(path).length - 2) + 1),
+    empty: (path) => truncateSync(path),
+    gone: (path) => rmSync(path),
+  })) {
+    test(`writes again what the kept journal has, when it is ${what}`, async () => {
+      const site = await careSite();
+      await live(site, "03", "05");
+      const before = readFileSync(join(site.folder, MAY));
+      damage(join(site.folder, MAY));
+      await done(site.store, consume(3));
+      await site.store.checkpoint();
+      expect(site.store.health().checkpointError).toBeNull();
+      const after = readFileSync(join(site.folder, MAY));
+      expect(after.subarray(0, before.length)).toEqual(before);
+      await walk(copyOf(site.folder));
+    });
+  }
+});
