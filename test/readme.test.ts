@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { commands } from "../src/cli/command-table.ts";
-import { parseTerms } from "../src/license/terms-file.ts";
+import { parseTermsFile } from "../src/license/terms-file.ts";
 import { startBinary } from "./support/binary.ts";
 import { leaseCheck, readme } from "./support/readme.ts";
 import { tempFolder } from "./support/temp-folder.ts";
@@ -113,7 +113,7 @@ test("every command line in the README is one that Berth has", () => {
 test("the README's file of terms is one that the vendor's desk takes", () => {
   const [, text = ""] =
     /needs only what is to be set:\n\n```json\n([\s\S]*?)```/.exec(readme) ?? [];
-  expect(parseTerms(JSON.parse(text))).toMatchObject({
+  expect(parseTermsFile(JSON.parse(text))).toMatchObject({
     ok: true,
     value: { slots: 10, valid_until: "2028-01-01T00:00:00.000Z", features: [{ code: "MESH" }] },
   });

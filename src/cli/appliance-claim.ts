@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
-import { idOf, parsePrivateKey, type PrivateKey } from "../license/keys.ts";
+import { keyIdOf, parsePrivateKey, type PrivateKey } from "../license/keys.ts";
 import {
   findHolder,
   takeApplianceLock,
@@ -48,7 +48,7 @@ export class ApplianceClaim {
 
 function servedAlready(key: PrivateKey, folder: string, holder: LockHolder): FolderBusy {
   return new FolderBusy(
-    `appliance ${idOf(key)} is already served ${describeHolder(holder)}`,
+    `appliance ${keyIdOf(key)} is already served ${describeHolder(holder)}`,
     `stop that server first: ${folder} is a copy, and both servers would grant the same slots`,
   );
 }
@@ -132,7 +132,7 @@ export async function checkForCopy(question: CopyQuestion): Promise<void> {
   if (key === null) return;
   const place = await placeOfAppliance(key, folder, environment);
   if (place === null) return;
-  const what = `appliance ${idOf(key)} of ${file} is ${place}`;
+  const what = `appliance ${keyIdOf(key)} of ${file} is ${place}`;
   if (!isDefault) {
     printWarning(`${what}; the copy in ${folder} cannot be served at the same time`);
     return;
@@ -153,7 +153,7 @@ async function placeOfAppliance(
   if (holder !== null) return `served ${describeHolder(holder)}`;
   if (folder === SERVICE_DATA) return null;
   const installed = identityOf(() => realDisk, SERVICE_DATA);
-  return installed !== null && idOf(installed) === idOf(key) ? `in ${SERVICE_DATA}` : null;
+  return installed !== null && keyIdOf(installed) === keyIdOf(key) ? `in ${SERVICE_DATA}` : null;
 }
 
 /** What cannot be read is for others to refuse. */

@@ -3,17 +3,17 @@ import type { SlotCaps, DataFolderKind } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
 import type { Services } from "../http/app.ts";
 import { StatusStreams } from "../http/status-streams.ts";
-import type { Component } from "../license/hardware.ts";
+import type { HardwareComponent } from "../license/hardware.ts";
 import type { PrivateKey } from "../license/keys.ts";
 import { signLease } from "../license/lease.ts";
-import { Access } from "../operations/access.ts";
+import { AccessControl } from "../operations/access-control.ts";
 import { Airgap } from "../operations/airgap.ts";
 import { AuditBudget } from "../operations/audit-budget.ts";
 import { AuditMaintenance } from "../operations/audit-maintenance.ts";
-import { Credentials } from "../operations/credentials.ts";
+import { CloudCredentials } from "../operations/cloud-credentials.ts";
 import { Identity } from "../operations/identity.ts";
 import { Licensing } from "../operations/licensing.ts";
-import { RecordReading } from "../operations/record-reading.ts";
+import { AuditLogReader } from "../operations/audit-log-reader.ts";
 import { Timekeeping } from "../operations/timekeeping.ts";
 import { Operations } from "../operations/operations.ts";
 import { ApplianceClock } from "../platform/clock.ts";
@@ -66,7 +66,7 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
   const identity = new Identity(realDisk, folder, componentsOf(named, kind));
   const accessFile = new AccessFile(realDisk, folder);
   const store = await Store.open({
-    identify: () => identity.make(),
+    identify: () => identity.create(),
     // Before anything is written: a folder that is refused stays as it is.
     async recognize(appliance) {
       identity.open(appliance);
@@ -74,7 +74,7 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
       await options.claim?.(identity.key);
     },
     checkSignatures: folderChecks.checkSignatures,
-    isBound: (license) => identity.matching(license).ok,
+    isBound: (license) => identity.matchHardware(license).isMatch,
     disk: realDisk,
     folder,
     kind,
@@ -91,19 +91,19 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
   // Not the system's clock: one that is set back must not revive a token that has ended.
   const now = (): Instant =>
     store.peek(({ latestEventAt: mark, clockJumps: jumps }) => clock.now(mark, jumps));
-  const access = new Access(store, accessFile, now);
+  const access = new AccessControl(store, accessFile, now);
   const operations = new Operations(
     store,
     (lease) => signLease(lease, identity.key),
     new AuditBudget(auditBudget),
   );
-  const credentials = new Credentials(
+  const credentials = new CloudCredentials(
     store,
     new SealedFile(realDisk, folder, { key: handedOver("berth-sealing-key") }),
     { apiKey: handedText("berth-api-key"), sharedKey: handedText("berth-shared-key") },
   );
   const licensing = new Licensing(store, identity, credentials, bakedTrust);
-  if (bakedTrust !== null) await licensing.trust(bakedTrust, "build");
+  if (bakedTrust !== null) await licensing.trustVendor(bakedTrust, "build");
   const timekeeping = new Timekeeping(store, clock, identity);
   const airgap = new Airgap(store, identity);
   return {
@@ -115,7 +115,7 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
     timekeeping,
     access,
     streams: new StatusStreams(),
-    auditLog: new RecordReading(store),
+    auditLog: new AuditLogReader(store),
     auditMaintenance: new AuditMaintenance(store),
     // Nobody listens yet.
     exposures: () => [],
@@ -151,7 +151,10 @@ function handedText(name: string): string | null {
   return bytes === null ? null : new TextDecoder().decode(bytes).trim() || null;
 }
 
-function componentsOf(named: string | null, kind: DataFolderKind | null): readonly Component[] {
+function componentsOf(
+  named: string | null,
+  kind: DataFolderKind | null,
+): readonly HardwareComponent[] {
   if (named !== null) return [{ kind: "named", value: named.normalize("NFC") }];
   const told = readComponents();
   // A demo is for trying, also in a container that shows nothing of its hardware.

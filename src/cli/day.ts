@@ -1,5 +1,5 @@
 import { DAY, instant, type Instant } from "../domain/time.ts";
-import { endTime, isDay } from "../license/term-times.ts";
+import { parseEndTime, isDateOnly } from "../license/term-times.ts";
 import type { TermsDocument } from "../license/terms.ts";
 import { Misuse } from "../platform/options.ts";
 import { isUnset } from "./term-values.ts";
@@ -21,12 +21,12 @@ export function codeEnd(text: string | null): Instant | null {
       "omit --valid-until, or sign a policy without an end date",
     );
   }
-  const written = endTime(text);
+  const written = parseEndTime(text);
   const at = written === null ? 0 : Date.parse(written);
-  if (written !== null && !isDay(text) && at % DAY !== 0) {
+  if (written !== null && !isDateOnly(text) && at % DAY !== 0) {
     throw new Misuse("--valid-until must be a day, or a time at 00:00 UTC", HINT);
   }
-  const first = isDay(text) ? 2 * DAY : DAY;
+  const first = isDateOnly(text) ? 2 * DAY : DAY;
   if (at < first || at > MOST_DAYS * DAY) throw new Misuse("--valid-until must be a day", HINT);
   return instant(at);
 }

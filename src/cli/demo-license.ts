@@ -1,5 +1,5 @@
 import type { Instant } from "../domain/time.ts";
-import type { Request } from "../license/request.ts";
+import type { LicenseRequest } from "../license/request.ts";
 import type { TermsDocument } from "../license/terms.ts";
 import type { IssueOptions } from "../desk/issue.ts";
 
@@ -30,14 +30,14 @@ export const demoTerms: Partial<TermsDocument> = {
 };
 
 /** How the demo's desk answers: whatever machine asks, since it is the same one. */
-export const demoIssue = (request: Request, now: Instant): IssueOptions => ({
+export const demoIssue = (request: LicenseRequest, now: Instant): IssueOptions => ({
   request,
-  renew: null,
+  renewLicenseId: null,
   licenseId: null,
   isNew: false,
   licenseKey: null,
   terms: demoTerms,
   allowWeakBinding: true,
-  acceptFork: null,
+  acceptForkReason: null,
   now,
 });

@@ -1,6 +1,6 @@
 import type { Exposure } from "../http/app.ts";
 import type { AccessPolicy } from "../http/server.ts";
-import type { AccessView } from "../operations/access.ts";
+import type { AccessView } from "../operations/access-control.ts";
 import { isLoopback, parseNetwork } from "../platform/networks.ts";
 import { parseListen } from "./listen.ts";
 

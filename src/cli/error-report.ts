@@ -9,7 +9,7 @@ import {
   AuditExportRefused,
   RestoreUnfinished,
 } from "../store/refusal.ts";
-import { DeskRefused } from "../desk/refusal.ts";
+import { DeskRefused } from "../desk/desk-refused.ts";
 import { FAILED, Failure, INTERRUPTED, MISUSED, NEEDS_OPERATOR } from "./command.ts";
 import { describeUnexpected, systemCode } from "./system-errors.ts";
 import { Interrupted } from "./terminal.ts";

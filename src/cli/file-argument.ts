@@ -1,7 +1,7 @@
 import { accessSync, constants } from "node:fs";
 import { dirname, join, resolve, sep } from "node:path";
-import { readHeader } from "../license/document.ts";
-import { describeKind } from "../license/kind-names.ts";
+import { readDocumentHeader } from "../license/document.ts";
+import { describeDocumentKind } from "../license/document-kinds.ts";
 import { Misuse } from "../platform/options.ts";
 import { DOWNLOADS_FOLDER, IDENTITY_FILE } from "../store/files.ts";
 import { BackupRefused } from "../store/refusal.ts";
@@ -53,8 +53,10 @@ export function checkBackup(path: string): void {
   if (bytes.length === 0) throw isEmptyFile(path);
   const beginning = new TextDecoder("latin1").decode(bytes);
   if (isArchive(bytes) || beginning.startsWith(IDENTITY_FILE)) return;
-  const header = readHeader(beginning.trim());
-  const hint = header.ok ? `it is ${describeKind(header.value.kind)}` : "use another backup file";
+  const header = readDocumentHeader(beginning.trim());
+  const hint = header.ok
+    ? `it is ${describeDocumentKind(header.value.kind)}`
+    : "use another backup file";
   throw new BackupRefused(`${path} is not a Berth backup`, hint);
 }
 

@@ -1,6 +1,6 @@
 import type { State, TrustedVendor } from "../domain/state.ts";
-import { unprovenBy } from "../license/proof.ts";
-import { verifyTrust, type Vendor } from "../license/trust.ts";
+import { findProofFault } from "../license/proof.ts";
+import { verifyTrustDocument, type Vendor } from "../license/trust.ts";
 import { bakedTrust } from "../platform/version.ts";
 import type { SignatureCheck } from "../store/signatures.ts";
 import { fittingIdentity } from "./fitting-identity.ts";
@@ -22,7 +22,7 @@ export const signatureCheck =
     }
     const vendors = [...state.vendors.values()] as Vendor[];
     for (const license of state.licenses.values()) {
-      const reason = await unprovenBy(license, state.appliance, vendors);
+      const reason = await findProofFault(license, state.appliance, vendors);
       if (reason === null) continue;
       const { id, terms } = license;
       return { license: id, description: `license ${id} for ${terms.product} ${reason}` };
@@ -31,7 +31,7 @@ export const signatureCheck =
   };
 
 async function foreignVendor({ vendors }: State, baked: string): Promise<TrustedVendor | null> {
-  const own = await verifyTrust(baked, () => null);
+  const own = await verifyTrustDocument(baked, () => null);
   const keys = new Set(own.ok ? own.value.keys.map(({ x }) => x) : []);
   const all = [...vendors.values()];
   return all.find((vendor) => vendor.keys.some(({ x }) => !keys.has(x))) ?? null;

@@ -1,9 +1,9 @@
 import { accessSync, constants } from "node:fs";
 import { dirname } from "node:path";
 import { realDisk } from "../platform/disk.ts";
-import type { Kind } from "../license/document.ts";
-import { KIND_NAMES, otherKind } from "../license/kind-names.ts";
-import { framesOf, qrTerminal } from "../license/qr.ts";
+import type { DocumentKind } from "../license/document.ts";
+import { DOCUMENT_KIND_NAMES, findMismatchedKind } from "../license/document-kinds.ts";
+import { splitIntoFrames, renderQrForTerminal } from "../license/qr.ts";
 import { Misuse } from "../platform/options.ts";
 import { isSet, stringOf, type Given } from "./command.ts";
 import { readInputBytes } from "./input-file.ts";
@@ -23,15 +23,15 @@ export async function handOver(given: Given, text: string, what: string): Promis
 }
 
 export function printCodes(text: string, what: string): void {
-  const frames = framesOf(text);
+  const frames = splitIntoFrames(text);
   for (const [index, frame] of frames.entries()) {
     print(`\n${what}, code ${index + 1} of ${frames.length}`);
-    printExactly(qrTerminal(frame));
+    printExactly(renderQrForTerminal(frame));
   }
 }
 
 /** Asked before anything is recorded that only this file would tell. */
-export function checkOut(given: Given, kind: Kind | null = null): void {
+export function checkOut(given: Given, kind: DocumentKind | null = null): void {
   const out = stringOf(given, "out");
   if (out === null) return;
   if (isSet(given, "json")) {
@@ -45,15 +45,15 @@ export function checkOut(given: Given, kind: Kind | null = null): void {
 }
 
 /** Only an earlier document may be replaced: never a key, a ledger, or somebody's letter. */
-function refuseToOverwrite(path: string, kind: Kind | null = null): void {
+function refuseToOverwrite(path: string, kind: DocumentKind | null = null): void {
   refuseSpecialFile(path);
   const bytes = realDisk.read(path);
   if (bytes === null || bytes.length === 0) return;
   const text = new TextDecoder().decode(bytes.subarray(0, MOST)).trim();
-  const other = kind === null ? null : otherKind(text, kind);
+  const other = kind === null ? null : findMismatchedKind(text, kind);
   if (kind !== null && other !== null) {
     throw new Misuse(
-      `${path} is ${KIND_NAMES[other]}; it is not overwritten with ${KIND_NAMES[kind]}`,
+      `${path} is ${DOCUMENT_KIND_NAMES[other]}; it is not overwritten with ${DOCUMENT_KIND_NAMES[kind]}`,
       "choose another --out",
     );
   }

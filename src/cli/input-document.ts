@@ -1,6 +1,6 @@
-import { readHeader, type Kind } from "../license/document.ts";
-import { describeKind, KIND_NAMES } from "../license/kind-names.ts";
-import { policyText } from "../license/policy.ts";
+import { readDocumentHeader, type DocumentKind } from "../license/document.ts";
+import { describeDocumentKind, DOCUMENT_KIND_NAMES } from "../license/document-kinds.ts";
+import { normalizePolicyText } from "../license/policy.ts";
 import { Failure } from "./command.ts";
 import { isEmptyFile, nameOfInput, readInputBytes, tooLarge } from "./input-file.ts";
 
@@ -10,8 +10,8 @@ const COPY_AGAIN = "copy the complete text again from the original, from eyJ to 
  * The text of a signed document in a file, or on standard input with `-`. Whatever can be told of a
  * wrong file is told here, by its name, before anybody else is asked. `kind` null: any kind.
  */
-export function readDocument(path: string | undefined | null, kind: Kind | null): string {
-  const wanted = kind === null ? "a Berth document" : KIND_NAMES[kind];
+export function readDocument(path: string | undefined | null, kind: DocumentKind | null): string {
+  const wanted = kind === null ? "a Berth document" : DOCUMENT_KIND_NAMES[kind];
   const bytes = readInputBytes(path, wanted);
   const file = path ?? "";
   const name = nameOfInput(file);
@@ -24,9 +24,9 @@ export function readDocument(path: string | undefined | null, kind: Kind | null)
         )
       : new Failure(`${name} is not ${wanted}: it contains binary data`, "check the file name");
   }
-  const text = kind === "policy" ? policyText(content) : unwrapped(content.trim());
+  const text = kind === "policy" ? normalizePolicyText(content) : unwrapped(content.trim());
   if (text === "") throw isEmptyFile(file);
-  const header = readHeader(text);
+  const header = readDocumentHeader(text);
   if (!header.ok) {
     if (isPrivateKey(text)) {
       const hint = `a private key must not leave the vendor's desk; ask the vendor for ${wanted}`;
@@ -36,7 +36,10 @@ export function readDocument(path: string | undefined | null, kind: Kind | null)
     throw new Failure(`${name} is not ${wanted}`, COPY_AGAIN);
   }
   if (kind !== null && header.value.kind !== kind) {
-    throw new Failure(`${name} is ${describeKind(header.value.kind)}`, `it should be ${wanted}`);
+    throw new Failure(
+      `${name} is ${describeDocumentKind(header.value.kind)}`,
+      `it should be ${wanted}`,
+    );
   }
   return text;
 }

@@ -1,6 +1,6 @@
 import { wallClock } from "../platform/clock.ts";
 import { Misuse, type Option } from "../platform/options.ts";
-import { isOut, isSignedWithRetired, listLicenses } from "../desk/license-list.ts";
+import { isOutstanding, isSignedWithRetiredKey, listLicenses } from "../desk/license-list.ts";
 import { Failure, isSet, type Given } from "./command.ts";
 import { option } from "./flags.ts";
 import { checkOut, handOver } from "./handing-over.ts";
@@ -52,8 +52,8 @@ export async function writeAgain(given: Given, id: number): Promise<void> {
   }
   const { document, license_key, ends_at, state } = found;
   const named = `license ${id}, serial ${found.serial},`;
-  if (!isOut(found)) printNote(`${named} is ${state}`);
-  if (isSignedWithRetired(records, found)) {
+  if (!isOutstanding(found)) printNote(`${named} is ${state}`);
+  if (isSignedWithRetiredKey(records, found)) {
     printWarning(`${named} is signed with a key that is now retired; sites refuse it`);
   }
   if (isSet(given, "json")) {

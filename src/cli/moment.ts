@@ -1,6 +1,6 @@
 import { later, type Instant } from "../domain/time.ts";
 import { parseTimestamp } from "../http/timestamps.ts";
-import { isDay } from "../license/term-times.ts";
+import { isDateOnly } from "../license/term-times.ts";
 import { Misuse } from "../platform/options.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import { spanOf } from "./span.ts";
@@ -13,7 +13,7 @@ export function momentOf(flag: "since" | "until", text: string, now: Instant): s
   const span = spanOf(text);
   if (span !== null) return rfc3339(later(now, -span));
   const edge = flag === "since" ? "T00:00:00.000Z" : "T23:59:59.999Z";
-  const at = parseTimestamp(isDay(text) ? text + edge : text);
+  const at = parseTimestamp(isDateOnly(text) ? text + edge : text);
   if (at !== null) return rfc3339(at);
   throw new Misuse(
     `--${flag} must be a day, a time or a duration: ${text}`,

@@ -1,7 +1,7 @@
 import { realDisk } from "../platform/disk.ts";
 import { Misuse } from "../platform/options.ts";
 import { Desk } from "../desk/desk.ts";
-import { openRecords, type DeskRecords } from "../desk/records.ts";
+import { loadDeskRecords, type DeskRecords } from "../desk/desk-records.ts";
 import { isSet, stringOf, type Given } from "./command.ts";
 import { option } from "./flags.ts";
 import { readInput } from "./handing-over.ts";
@@ -26,7 +26,7 @@ export const dirFlag = (folder: string): string =>
 
 export async function openDesk(given: Given): Promise<Desk> {
   const folder = deskFolder(given);
-  await Desk.refuseLosses(realDisk, folder);
+  await Desk.refuseIncompleteTrustChain(realDisk, folder);
   const desk = await Desk.open(realDisk, folder, await currentPassphrase(given));
   printNotes(desk);
   return desk;
@@ -34,7 +34,7 @@ export async function openDesk(given: Given): Promise<Desk> {
 
 /** For commands that only read, or add to the ledger: they need no key and no passphrase. */
 export async function openDeskRecords(given: Given): Promise<DeskRecords> {
-  const records = await openRecords(realDisk, deskFolder(given));
+  const records = await loadDeskRecords(realDisk, deskFolder(given));
   printNotes(records);
   return records;
 }

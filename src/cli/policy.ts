@@ -4,7 +4,7 @@ import type { Exposure } from "../http/app.ts";
 import type { ClientAuth } from "../http/gate.ts";
 import type { AccessPolicy } from "../http/server.ts";
 import type { LogMode } from "../http/access-log.ts";
-import type { Access } from "../operations/access.ts";
+import type { AccessControl } from "../operations/access-control.ts";
 import { networkMatcher, siteNetworkList, siteNetworks } from "../platform/networks.ts";
 import { Misuse } from "../platform/options.ts";
 import { isSet, listOf, stringOf, type Given } from "./command.ts";
@@ -76,7 +76,7 @@ function isSamePort(one: Address, other: Address): boolean {
 export const openDoors = (
   given: Given,
   policy: AccessPolicy,
-  access: Access,
+  access: AccessControl,
 ): readonly Exposure[] =>
   doorsOf({
     policy,

@@ -76,7 +76,7 @@ export async function serveFolder(
     auditBudget: Number(stringOf(given, "audit-budget") ?? DEFAULT_AUDIT_BUDGET),
   });
   const { operations, access } = appliance;
-  const retired = operations.retired();
+  const retired = operations.findRetirement();
   if (retired !== null) {
     await operations.close();
     throw new FolderRefused(
@@ -85,7 +85,9 @@ export async function serveFolder(
     );
   }
   const bound: Bound[] = [];
-  const served = servedBy(given, folder, bound, (found) => appliance.auditMaintenance.note(found));
+  const served = servedBy(given, folder, bound, (found) =>
+    appliance.auditMaintenance.setFinding(found),
+  );
   const services: Services = {
     ...appliance,
     runningServer: served,
@@ -96,7 +98,7 @@ export async function serveFolder(
   try {
     for (const note of operations.health().notes) printWarning(note);
     // First: what ended by the record's time stays ended when the clock is followed back.
-    await access.endTokens();
+    await access.persistExpiredTokens();
     // Before anybody is served: a clock that was put right while this was off is followed at once.
     await appliance.timekeeping.tick();
     served.clear();

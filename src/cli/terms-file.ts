@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
-import { fieldFaultText, type FieldFault } from "../license/fields.ts";
+import { describeFieldFault, type FieldFault } from "../license/field-faults.ts";
 import type { TermsChanges } from "../license/terms-changes.ts";
-import { parseTerms } from "../license/terms-file.ts";
+import { parseTermsFile } from "../license/terms-file.ts";
 import { errorCode } from "../platform/disk.ts";
 import { Misuse } from "../platform/options.ts";
 import { nearest } from "./nearest.ts";
@@ -24,9 +24,9 @@ export const EXAMPLE = {
 
 /** What `--terms FILE` says. */
 export function termsInFile(path: string): TermsChanges {
-  const parsed = parseTerms(jsonIn(path));
+  const parsed = parseTermsFile(jsonIn(path));
   if (parsed.ok) return parsed.value;
-  const text = fieldFaultText(parsed.fault, nearest);
+  const text = describeFieldFault(parsed.fault, nearest);
   throw new Misuse(`terms: ${text}`, hintFor(parsed.fault, '"trial": true', "null"));
 }
 

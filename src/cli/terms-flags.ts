@@ -1,7 +1,7 @@
-import type { FieldFault } from "../license/fields.ts";
-import { fieldFaultText } from "../license/fields.ts";
-import { combineChanges, type TermsChanges } from "../license/terms-changes.ts";
-import { parseTerms } from "../license/terms-file.ts";
+import type { FieldFault } from "../license/field-faults.ts";
+import { describeFieldFault } from "../license/field-faults.ts";
+import { combineTermsChanges, type TermsChanges } from "../license/terms-changes.ts";
+import { parseTermsFile } from "../license/terms-file.ts";
 import { Misuse, type Option } from "../platform/options.ts";
 import { isSet, listOf, stringOf, type Given } from "./command.ts";
 import { featuresIn, settingOf, type WrittenFeature } from "./feature-flag.ts";
@@ -169,7 +169,7 @@ export const termsFlags: readonly Option[] = [
 export function termsGiven(given: Given): TermsChanges {
   const path = stringOf(given, "terms");
   const inFile = path === null ? {} : termsInFile(path);
-  return combineChanges(inFile, termsInFlags(given));
+  return combineTermsChanges(inFile, termsInFlags(given));
 }
 
 /** The flags are read as the terms file that says the same: one set of rules for both. */
@@ -186,10 +186,10 @@ function termsInFlags(given: Given): TermsChanges {
   if (twice !== undefined) {
     throw new Misuse(`feature ${twice} is given twice`, "specify each feature once");
   }
-  const parsed = parseTerms({ ...fieldsIn(given), features });
+  const parsed = parseTermsFile({ ...fieldsIn(given), features });
   if (parsed.ok) return { ...parsed.value, without };
   const fault = { ...parsed.fault, path: flagFor(parsed.fault, features) };
-  throw new Misuse(fieldFaultText(fault), hintFor(fault, "--trial", "never"));
+  throw new Misuse(describeFieldFault(fault), hintFor(fault, "--trial", "never"));
 }
 
 function fieldsIn(given: Given): object {

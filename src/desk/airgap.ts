@@ -1,41 +1,41 @@
 import type { Instant } from "../domain/time.ts";
-import { canonicalSymbols, CODE_BITS, encodeCode } from "../license/code.ts";
+import { canonicalizeCode, CODE_BITS, encodeCode } from "../license/code.ts";
 import {
-  confirm,
-  decodeActivation,
-  decodeConfirmation,
-  isConfirmedBy,
-  type Confirmed,
+  signConfirmationCode,
+  decodeActivationCode,
+  decodeConfirmationCode,
+  verifyConfirmationCode,
+  type ConfirmationClaims,
 } from "../license/confirmation.ts";
-import { rawKey, type PublicKey } from "../license/keys.ts";
+import { publicKeyBytes, type PublicKey } from "../license/keys.ts";
 import { signPolicy, verifyPolicy, type Policy } from "../license/policy.ts";
 import type { TermsChanges } from "../license/terms-changes.ts";
 import type { TermsDocument } from "../license/terms.ts";
 import { sha256 } from "../platform/hash.ts";
 import { randomBytes } from "../platform/random.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
-import { airgapLicenseId } from "../license/airgap-id.ts";
+import { deriveAirgapLicenseId } from "../license/airgap-id.ts";
 import type { Desk } from "./desk.ts";
-import { refuseGivenBack } from "./given-back.ts";
-import { readableKey } from "./license-key.ts";
-import { DeskRefused } from "./refusal.ts";
-import { applyChanges, documentDifference, sameTerms } from "./terms.ts";
-import type { Issued, PolicySigned } from "./ledger.ts";
+import { refuseReturnedLicense } from "./returned-license.ts";
+import { normalizeLicenseKey } from "./license-key.ts";
+import { DeskRefused } from "./desk-refused.ts";
+import { applyTermsChanges, describeDocumentDifference, isSameTerms } from "./apply-terms.ts";
+import type { IssuedEntry, PolicyEntry } from "./ledger.ts";
 
 /**
  * Whole terms of a policy. One id names one policy: other terms under an id on the ledger are
  * refused, unless they are to replace it.
  */
-export function policyTerms(
+export function buildPolicyTerms(
   desk: Desk,
   policyId: string,
   changes: TermsChanges,
   { isReplacing = false } = {},
 ): TermsDocument {
-  const terms = applyChanges(desk, null, changes);
+  const terms = applyTermsChanges(desk, null, changes);
   const before = policyOnLedger(desk, policyId);
-  if (before === undefined || isReplacing || sameTerms(before.terms, terms)) return terms;
-  const difference = documentDifference(before.terms, terms).join("; ");
+  if (before === undefined || isReplacing || isSameTerms(before.terms, terms)) return terms;
+  const difference = describeDocumentDifference(before.terms, terms).join("; ");
   throw new DeskRefused(
     `policy ${policyId} is in the ledger since ${before.at.slice(0, 10)} with other terms: ${difference}`,
     "choose another --policy-id, or use --replace if no site has the earlier policy",
@@ -43,16 +43,16 @@ export function policyTerms(
 }
 
 /** The same terms again under an id give the same document. */
-export async function makePolicy(
+export async function createPolicy(
   desk: Desk,
   policyId: string,
   changes: TermsChanges,
   now: Instant,
   replacing: { readonly isReplacing?: boolean } = {},
 ): Promise<string> {
-  const terms = policyTerms(desk, policyId, changes, replacing);
+  const terms = buildPolicyTerms(desk, policyId, changes, replacing);
   const before = policyOnLedger(desk, policyId);
-  if (before !== undefined && sameTerms(before.terms, terms)) {
+  if (before !== undefined && isSameTerms(before.terms, terms)) {
     const signed = await verifyPolicy(before.document, [desk.vendor]);
     // Another key may have taken over, and only its own policies are confirmed.
     if (signed.ok && signed.value.key.x === desk.key.x) return before.document;
@@ -61,18 +61,18 @@ export async function makePolicy(
   const policy = { iss: desk.vendor.vendor, iat, policy_id: policyId, terms };
   const document = await signPolicy(policy, desk.key);
   const signed = { policy_id: policyId, terms, document };
-  await desk.ledger.add({ type: "policy", at: rfc3339(now), ...signed });
+  await desk.ledger.append({ type: "policy", at: rfc3339(now), ...signed });
   return document;
 }
 
-const policyOnLedger = (desk: Desk, id: string): PolicySigned | undefined =>
-  desk.ledger.policies().find(({ policy_id }) => policy_id === id);
+const policyOnLedger = (desk: Desk, id: string): PolicyEntry | undefined =>
+  desk.ledger.policyEntries().find(({ policy_id }) => policy_id === id);
 
 /** A policy signed by an older version, which kept no list of them, is put on the ledger late. */
 function checkPolicy(desk: Desk, { policy_id, terms }: Policy, document: string): Unlisted[] {
   const newest = policyOnLedger(desk, policy_id);
   if (newest === undefined) return [{ type: "policy", policy_id, terms, document }];
-  const isListed = desk.ledger.policies().some((one) => one.document === document);
+  const isListed = desk.ledger.policyEntries().some((one) => one.document === document);
   if (isListed && newest.document !== document) {
     throw new DeskRefused(
       `policy ${policy_id} was replaced on ${newest.at.slice(0, 10)}`,
@@ -82,10 +82,10 @@ function checkPolicy(desk: Desk, { policy_id, terms }: Policy, document: string)
   return [];
 }
 
-type Unlisted = Omit<PolicySigned, "at">;
+type Unlisted = Omit<PolicyEntry, "at">;
 
 /** One full row: enough that nobody guesses it, short enough to be read out. */
-export const initializationCode = (): string =>
+export const generateInitializationCode = (): string =>
   encodeCode(Buffer.from(randomBytes(12), "hex"), CODE_BITS.initialization);
 
 export interface ConfirmOptions {
@@ -114,7 +114,7 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
       "create it again with berth vendor policy",
     );
   }
-  const activation = decodeActivation(options.activationCode);
+  const activation = decodeActivationCode(options.activationCode);
   if (!activation.ok) {
     const { fault } = activation;
     const where = fault.wrong === "row" ? `row ${fault.row} was misread` : "its length is wrong";
@@ -133,18 +133,18 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
   const { policy_id } = policy.value.policy;
   const unlisted = checkPolicy(desk, policy.value.policy, document);
   const { validUntil } = options;
-  const license_key = readableKey(options.licenseKey);
+  const license_key = normalizeLicenseKey(options.licenseKey);
   const end = validUntil === null ? {} : { valid_until: rfc3339(validUntil) };
   const terms = { ...policy.value.policy.terms, license_key, ...end };
-  const initialization_code = canonicalSymbols(options.initializationCode);
+  const initialization_code = canonicalizeCode(options.initializationCode);
   const before = desk.ledger
-    .issued()
+    .issuedEntries()
     .filter((one) => one.appliance === appliance && one.request_id === nonce);
   for (const one of before) {
-    refuseGivenBack(desk, one, "ask the site to create a new activation code");
+    refuseReturnedLicense(desk, one, "ask the site to create a new activation code");
   }
   const policy_hash = sha256(document);
-  const other = (one: Issued): boolean =>
+  const other = (one: IssuedEntry): boolean =>
     one.policy_hash !== policy_hash || !Bun.deepEquals(one.terms, terms);
   if (before.some(other)) {
     throw new DeskRefused(
@@ -154,7 +154,7 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
   }
   // For another initialization code it is another answer, of which the site can use one at most.
   const same = before.filter((one) => one.initialization_code === initialization_code);
-  const confirmed: Confirmed = {
+  const confirmed: ConfirmationClaims = {
     activation: activation.value,
     licenseKey: license_key,
     policyHash: policy_hash,
@@ -166,16 +166,20 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
       return { policy_id, confirmation_code: code, terms };
     }
   }
-  const id = airgapLicenseId(rawKey(desk.key), license_key);
+  const id = deriveAirgapLicenseId(publicKeyBytes(desk.key), license_key);
   const serial = options.serial ?? same[0]?.serial ?? nextSerial(desk, id, appliance);
   if (serial < 1 || serial > MOST_SERIAL) {
     throw new DeskRefused(`the serial must be from 1 to ${MOST_SERIAL}`, "omit --serial");
   }
-  const code = await confirm(confirmed, { validUntil: options.validUntil, serial }, desk.key);
-  const decoded = decodeConfirmation(code);
+  const code = await signConfirmationCode(
+    confirmed,
+    { validUntil: options.validUntil, serial },
+    desk.key,
+  );
+  const decoded = decodeConfirmationCode(code);
   if (!decoded.ok) throw new Error("the created code cannot be read");
   const at = rfc3339(options.now);
-  await desk.ledger.add(...unlisted.map((one) => ({ ...one, at })), {
+  await desk.ledger.append(...unlisted.map((one) => ({ ...one, at })), {
     type: "issued",
     at,
     license_id: id,
@@ -192,16 +196,20 @@ export async function confirmActivation(desk: Desk, options: ConfirmOptions) {
   return { policy_id, confirmation_code: code, terms };
 }
 
-async function isFitting(confirmed: Confirmed, code: string, key: PublicKey): Promise<boolean> {
-  const decoded = decodeConfirmation(code);
-  return decoded.ok && isConfirmedBy(confirmed, decoded.value, key);
+async function isFitting(
+  confirmed: ConfirmationClaims,
+  code: string,
+  key: PublicKey,
+): Promise<boolean> {
+  const decoded = decodeConfirmationCode(code);
+  return decoded.ok && verifyConfirmationCode(confirmed, decoded.value, key);
 }
 
 /** One key serves one appliance at a time. */
 function nextSerial(desk: Desk, id: number, appliance: string): number {
-  const issued = desk.ledger.issued().filter(({ license_id }) => license_id === id);
+  const issued = desk.ledger.issuedEntries().filter(({ license_id }) => license_id === id);
   const elsewhere = issued.find((one) => one.appliance !== appliance);
-  if (elsewhere !== undefined && !desk.ledger.isGivenBack(elsewhere)) {
+  if (elsewhere !== undefined && !desk.ledger.isReturned(elsewhere)) {
     throw new DeskRefused(
       "another appliance has a license with this license key",
       "ask that site to return it first, or use --serial N to continue anyway",

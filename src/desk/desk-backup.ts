@@ -3,10 +3,10 @@ import { errorCode, type Disk } from "../platform/disk.ts";
 import { replaceFile } from "../platform/files.ts";
 import { sha256 } from "../platform/hash.ts";
 import { randomBytes } from "../platform/random.ts";
-import { earlierKeys, hasKey, isKeyLocked } from "./key-file.ts";
-import { whileLocked } from "./ledger.ts";
-import { readTrustChain, TRUST } from "./records.ts";
-import { DeskRefused } from "./refusal.ts";
+import { findEarlierKeyIds, hasKeyFile, isKeyEncrypted } from "./key-file.ts";
+import { withDeskLock } from "./ledger.ts";
+import { readTrustChain, TRUST_FILE } from "./desk-records.ts";
+import { DeskRefused } from "./desk-refused.ts";
 
 const KIND = "berth-desk-backup";
 const VERSION = 1;
@@ -33,14 +33,14 @@ const isFileName = (name: string): boolean => /^[^./\\:\p{Cc}][^/\\:\p{Cc}]{0,19
 const isPassing = (name: string): boolean => /\.(?:lock|new)$/.test(name);
 
 /** Whether a backup would hold a key that any reader of it could sign with. */
-export const holdsPlainKey = (disk: Disk, folder: string): boolean =>
-  hasKey(disk, folder) &&
-  [null, ...earlierKeys(disk, folder)].some((id) => !isKeyLocked(disk, folder, id));
+export const hasUnencryptedKey = (disk: Disk, folder: string): boolean =>
+  hasKeyFile(disk, folder) &&
+  [null, ...findEarlierKeyIds(disk, folder)].some((id) => !isKeyEncrypted(disk, folder, id));
 
 /** Every file of the desk as it is stored, as one JSON text; a locked key stays locked. */
 export async function backUpDesk(disk: Disk, folder: string, at: string): Promise<string> {
   const { vendor } = await readTrustChain(disk, folder);
-  return whileLocked(disk, folder, async () => {
+  return withDeskLock(disk, folder, async () => {
     const names = disk.list(folder).filter((name) => isFileName(name) && !isPassing(name));
     const files = names.toSorted().flatMap((name) => contentOf(disk, folder, name));
     const head = { kind: KIND, version: VERSION, made_at: at, vendor: vendor.vendor } as const;
@@ -65,14 +65,14 @@ function readRegular(disk: Disk, path: string): Uint8Array<ArrayBuffer> | null {
   }
 }
 
-export interface OpenedBackup {
+export interface DeskBackup {
   readonly vendor: string;
   readonly made_at: string;
   readonly files: readonly { readonly name: string; readonly bytes: Uint8Array }[];
 }
 
 /** Checks every file's hash. */
-export function openDeskBackup(text: string): OpenedBackup {
+export function openDeskBackup(text: string): DeskBackup {
   const backup = parseBackup(text);
   if (backup === null) {
     throw new DeskRefused(
@@ -112,12 +112,15 @@ function isFile(value: unknown): value is BackedUpFile {
  * Into a folder that is empty or not there: under another name first, so that a desk is there as a
  * whole or not at all.
  */
-export async function restoreDesk(disk: Disk, folder: string, backup: OpenedBackup): Promise<void> {
+export async function restoreDesk(disk: Disk, folder: string, backup: DeskBackup): Promise<void> {
   if (disk.stat(folder) !== null && disk.list(folder).length > 0) {
     throw new DeskRefused(`${folder} is not empty`, "specify a new folder with --dir DIR");
   }
-  if (!backup.files.some(({ name }) => name === TRUST)) {
-    throw new DeskRefused(`the backup does not contain ${TRUST}`, "use another backup of the desk");
+  if (!backup.files.some(({ name }) => name === TRUST_FILE)) {
+    throw new DeskRefused(
+      `the backup does not contain ${TRUST_FILE}`,
+      "use another backup of the desk",
+    );
   }
   const fresh = `${folder}.${randomBytes(8)}.new`;
   disk.makeFolder(fresh);

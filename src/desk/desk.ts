@@ -1,18 +1,18 @@
 import { join } from "node:path";
 import { SECOND, type Instant } from "../domain/time.ts";
-import { idOf, makeKey, publicPart, type PrivateKey } from "../license/keys.ts";
+import { keyIdOf, generateKey, publicPart, type PrivateKey } from "../license/keys.ts";
 import type { Vendor } from "../license/trust.ts";
 import { wallClock } from "../platform/clock.ts";
 import type { Disk } from "../platform/disk.ts";
 import { replaceFile } from "../platform/files.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
-import { changePassphrase, hasKey, isCurrentKeyLocked, promoteKey } from "./key-file.ts";
-import { readCurrentKey, writeKey, type ChangedKeys } from "./key-file.ts";
-import { Ledger, whileLocked } from "./ledger.ts";
-import { openRecords, readTrustChain, successorName, TRUST } from "./records.ts";
-import type { DeskRecords } from "./records.ts";
-import { DeskRefused } from "./refusal.ts";
-import { refuseAnotherKey, signReadableTrust } from "./trust-document.ts";
+import { changePassphrase, hasKeyFile, isCurrentKeyEncrypted, promoteKey } from "./key-file.ts";
+import { readCurrentKey, writeKey, type PassphraseChange } from "./key-file.ts";
+import { Ledger, withDeskLock } from "./ledger.ts";
+import { loadDeskRecords, readTrustChain, successorFileName, TRUST_FILE } from "./desk-records.ts";
+import type { DeskRecords } from "./desk-records.ts";
+import { DeskRefused } from "./desk-refused.ts";
+import { refuseTooManyKeys, signCheckedTrustDocument } from "./trust-document.ts";
 
 export interface NewDesk {
   readonly name: string;
@@ -21,7 +21,7 @@ export interface NewDesk {
 }
 
 /** When sites stop taking what earlier keys signed; null: as soon as they know of it. */
-export interface Retirement {
+export interface KeyRetirement {
   readonly from: Instant | null;
 }
 
@@ -45,49 +45,49 @@ export class Desk implements DeskRecords {
   }
 
   /** Before somebody thinks of a passphrase for it. */
-  static refuseExisting(disk: Disk, folder: string): void {
-    if (disk.stat(folder) === null || !hasKey(disk, folder)) return;
+  static refuseExistingDesk(disk: Disk, folder: string): void {
+    if (disk.stat(folder) === null || !hasKeyFile(disk, folder)) return;
     throw new DeskRefused(`${folder} is already a desk`, "specify another folder with --dir DIR");
   }
 
-  static async make(
+  static async create(
     disk: Disk,
     folder: string,
     { name, products, passphrase }: NewDesk,
   ): Promise<Desk> {
-    Desk.refuseExisting(disk, folder);
-    const key = await makeKey();
-    const vendor = { vendor: idOf(key), name, version: 1, products, keys: [publicPart(key)] };
-    const trust = await signReadableTrust(vendor, key, null);
+    Desk.refuseExistingDesk(disk, folder);
+    const key = await generateKey();
+    const vendor = { vendor: keyIdOf(key), name, version: 1, products, keys: [publicPart(key)] };
+    const trust = await signCheckedTrustDocument(vendor, key, null);
     disk.makeFolder(folder);
-    await replaceFile(disk, join(folder, TRUST), Buffer.from(`${trust}\n`));
-    await Ledger.make(disk, folder);
+    await replaceFile(disk, join(folder, TRUST_FILE), Buffer.from(`${trust}\n`));
+    await Ledger.create(disk, folder);
     // At last: a folder without a key is no desk yet, and can be made one again.
     await writeKey(disk, folder, key, passphrase);
     return new Desk(vendor, key, await Ledger.open(disk, folder));
   }
 
   /** This desk with these products besides its own: a trust document of the next version. */
-  async licensing(disk: Disk, folder: string, products: readonly string[]): Promise<Desk> {
+  async addProducts(disk: Disk, folder: string, products: readonly string[]): Promise<Desk> {
     const all = [...new Set([...this.vendor.products, ...products])];
     if (all.length === this.vendor.products.length) return this;
     return this.#withProducts(disk, folder, all);
   }
 
   /** This desk without a product: a trust document of the next version. */
-  withoutProduct(disk: Disk, folder: string, product: string): Promise<Desk> {
+  removeProduct(disk: Disk, folder: string, product: string): Promise<Desk> {
     const left = this.vendor.products.filter((one) => one !== product);
     return this.#withProducts(disk, folder, left);
   }
 
   async #withProducts(disk: Disk, folder: string, products: string[]): Promise<Desk> {
     const vendor = { ...this.vendor, version: this.vendor.version + 1, products };
-    const trust = await signReadableTrust(vendor, this.key, this.vendor);
-    await whileLocked(disk, folder, async () => {
+    const trust = await signCheckedTrustDocument(vendor, this.key, this.vendor);
+    await withDeskLock(disk, folder, async () => {
       const { files } = await this.#unchanged(disk, folder);
-      await this.ledger.addWhileLocked(trustEntry(vendor, trust));
+      await this.ledger.appendWhileLocked(trustEntry(vendor, trust));
       // With another key there is no first document any more: the vendor is named after its first.
-      const file = files.length === 1 ? TRUST : successorName(vendor.version);
+      const file = files.length === 1 ? TRUST_FILE : successorFileName(vendor.version);
       await replaceFile(disk, join(folder, file), Buffer.from(`${trust}\n`));
     });
     return new Desk(vendor, this.key, this.ledger);
@@ -98,14 +98,14 @@ export class Desk implements DeskRecords {
    * and then each successor in turn. The old key file stays. `retire` ends every earlier key: at
    * once at each site that takes the document, or from an instant on.
    */
-  async succeed(
+  async rotateKey(
     disk: Disk,
     folder: string,
     passphrase: string | null,
-    retire: Retirement | null = null,
+    retire: KeyRetirement | null = null,
   ): Promise<Desk> {
-    refuseAnotherKey(this.vendor);
-    const key = await makeKey();
+    refuseTooManyKeys(this.vendor);
+    const key = await generateKey();
     const keys = [publicPart(key), ...this.vendor.keys];
     const vendor: Vendor = {
       ...this.vendor,
@@ -113,14 +113,14 @@ export class Desk implements DeskRecords {
       keys,
       ...(retire !== null && { retired: retiredKeys(this.vendor, retire) }),
     };
-    const trust = await signReadableTrust(vendor, this.key, this.vendor);
-    await whileLocked(disk, folder, async () => {
+    const trust = await signCheckedTrustDocument(vendor, this.key, this.vendor);
+    await withDeskLock(disk, folder, async () => {
       await this.#unchanged(disk, folder);
       // The document, on the ledger first, makes the new key the current one: so the key is
       // durable before it.
-      await writeKey(disk, folder, key, passphrase, idOf(key));
-      await this.ledger.addWhileLocked(trustEntry(vendor, trust));
-      const path = join(folder, successorName(vendor.version));
+      await writeKey(disk, folder, key, passphrase, keyIdOf(key));
+      await this.ledger.appendWhileLocked(trustEntry(vendor, trust));
+      const path = join(folder, successorFileName(vendor.version));
       await replaceFile(disk, path, Buffer.from(`${trust}\n`));
       await promoteKey(disk, folder, vendor);
     });
@@ -133,31 +133,37 @@ export class Desk implements DeskRecords {
     folder: string,
     old: string | null,
     next: string | null,
-  ): Promise<ChangedKeys> {
-    return whileLocked(disk, folder, () => changePassphrase(disk, folder, old, next));
+  ): Promise<PassphraseChange> {
+    return withDeskLock(disk, folder, () => changePassphrase(disk, folder, old, next));
   }
 
   /** Before a passphrase is asked for: what is no desk is refused. Nothing is changed. */
   static async needsPassphrase(disk: Disk, folder: string): Promise<boolean> {
     const { vendor } = await readTrustChain(disk, folder);
-    return isCurrentKeyLocked(disk, folder, vendor);
+    return isCurrentKeyEncrypted(disk, folder, vendor);
   }
 
   /** Before a passphrase is asked for: a desk that lost something signs nothing. */
-  static async refuseLosses(disk: Disk, folder: string): Promise<void> {
+  static async refuseIncompleteTrustChain(disk: Disk, folder: string): Promise<void> {
     const { fault } = await readTrustChain(disk, folder);
-    if (fault !== null) throw new DeskRefused(fault.what, fault.hint);
+    if (fault !== null) throw new DeskRefused(fault.message, fault.hint);
   }
 
   /** To sign: what an earlier command left unfinished is finished first. */
   static async open(disk: Disk, folder: string, passphrase: string | null): Promise<Desk> {
-    await Desk.refuseLosses(disk, folder);
-    const { vendor, ledger, chain } = await openRecords(disk, folder);
-    ledger.refuseLoss();
-    const { key, isWaiting } = await readCurrentKey(disk, folder, vendor, passphrase);
+    await Desk.refuseIncompleteTrustChain(disk, folder);
+    const { vendor, ledger, chain } = await loadDeskRecords(disk, folder);
+    ledger.refuseIfIncomplete();
+    const { key, isPromotionPending: isWaiting } = await readCurrentKey(
+      disk,
+      folder,
+      vendor,
+      passphrase,
+    );
     refuseOtherKey(folder, vendor, key);
-    if (isWaiting || chain.lost.length > 0) await finish(disk, folder, vendor, isWaiting);
-    const again = chain.lost.map(
+    if (isWaiting || chain.missingDocuments.length > 0)
+      await finish(disk, folder, vendor, isWaiting);
+    const again = chain.missingDocuments.map(
       ({ file }) => `${file} was missing and was written again from the ledger`,
     );
     return new Desk(vendor, key, ledger, [...ledger.notes, ...again]);
@@ -165,7 +171,7 @@ export class Desk implements DeskRecords {
 
   /** Under the lock: two commands at once must not make two documents of one version. */
   async #unchanged(disk: Disk, folder: string) {
-    this.ledger.refuseChanged();
+    this.ledger.refuseIfChanged();
     const chain = await readTrustChain(disk, folder);
     if (chain.vendor.version === this.vendor.version) return chain;
     throw changedMeanwhile();
@@ -176,7 +182,7 @@ const changedMeanwhile = (): DeskRefused =>
   new DeskRefused("another command changed this desk in the meantime", "run the command again");
 
 function refuseOtherKey(folder: string, vendor: Vendor, key: PrivateKey): void {
-  const id = idOf(key);
+  const id = keyIdOf(key);
   if (!vendor.keys.some((one) => one.x === key.x)) {
     throw new DeskRefused(
       `the key in ${folder} is not in its trust document`,
@@ -199,10 +205,10 @@ function refuseOtherKey(folder: string, vendor: Vendor, key: PrivateKey): void {
 
 /** What was interrupted after it was on the ledger, and documents that were lost since. */
 const finish = (disk: Disk, folder: string, vendor: Vendor, isWaiting: boolean) =>
-  whileLocked(disk, folder, async () => {
+  withDeskLock(disk, folder, async () => {
     const now = await readTrustChain(disk, folder);
     if (now.vendor.version !== vendor.version) throw changedMeanwhile();
-    for (const { file, document } of now.lost) {
+    for (const { file, document } of now.missingDocuments) {
       await replaceFile(disk, join(folder, file), Buffer.from(`${document}\n`));
     }
     if (isWaiting) await promoteKey(disk, folder, vendor);
@@ -212,19 +218,19 @@ const trustEntry = (vendor: Vendor, document: string) => ({
   type: "trust" as const,
   at: rfc3339(wallClock()),
   version: vendor.version,
-  key: vendor.keys[0] === undefined ? "" : idOf(vendor.keys[0]),
+  key: vendor.keys[0] === undefined ? "" : keyIdOf(vendor.keys[0]),
   products: vendor.products,
   ...(vendor.retired !== undefined && { retired: vendor.retired }),
   document,
 });
 
 /** The earlier keys of the next document. One that is ended already is not put off. */
-const retiredKeys = ({ keys, retired = [] }: Vendor, { from }: Retirement) =>
+const retiredKeys = ({ keys, retired = [] }: Vendor, { from }: KeyRetirement) =>
   keys.map((key) => {
-    const known = retired.find((one) => one.key === idOf(key));
+    const known = retired.find((one) => one.key === keyIdOf(key));
     if (from === null || (known !== undefined && known.from === undefined)) {
-      return { key: idOf(key) };
+      return { key: keyIdOf(key) };
     }
     const second = Math.floor(from / SECOND);
-    return { key: idOf(key), from: Math.min(second, known?.from ?? second) };
+    return { key: keyIdOf(key), from: Math.min(second, known?.from ?? second) };
   });

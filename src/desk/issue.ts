@@ -1,54 +1,54 @@
 import type { Instant } from "../domain/time.ts";
-import { isWeak, type Frozen } from "../license/hardware.ts";
+import { isWeakBinding, type HashedComponent } from "../license/hardware.ts";
 import type { PublicKey } from "../license/keys.ts";
 import { signLicense } from "../license/license.ts";
-import type { Request } from "../license/request.ts";
+import type { LicenseRequest } from "../license/request.ts";
 import type { TermsChanges } from "../license/terms-changes.ts";
 import type { TermsDocument } from "../license/terms.ts";
 import { sha256 } from "../platform/hash.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
-import { continues, seenNow, stillInstalled } from "./continuity.ts";
+import { isContinuation, buildSeenEntry, findReturnedButInstalled } from "./request-continuity.ts";
 import type { Desk } from "./desk.ts";
-import { refuseGivenBack } from "./given-back.ts";
-import { isSignedWithRetired } from "./license-list.ts";
-import { isSameKey, readableKey } from "./license-key.ts";
-import { DeskRefused } from "./refusal.ts";
-import type { Entry, Issued } from "./ledger.ts";
-import { applyChanges, documentDifference, sameTerms } from "./terms.ts";
+import { refuseReturnedLicense } from "./returned-license.ts";
+import { isSignedWithRetiredKey } from "./license-list.ts";
+import { isSameLicenseKey, normalizeLicenseKey } from "./license-key.ts";
+import { DeskRefused } from "./desk-refused.ts";
+import type { LedgerEntry, IssuedEntry } from "./ledger.ts";
+import { applyTermsChanges, describeDocumentDifference, isSameTerms } from "./apply-terms.ts";
 
 export interface IssueOptions {
   /** Null: a renewal from the ledger, where nothing can come out of the site. */
-  readonly request: Request | null;
-  readonly renew: number | null;
+  readonly request: LicenseRequest | null;
+  readonly renewLicenseId: number | null;
   readonly licenseId: number | null;
   readonly isNew: boolean;
   readonly licenseKey: string | null;
   /** Terms not given are those of the license before. */
   readonly terms: TermsChanges;
   readonly allowWeakBinding: boolean;
-  readonly acceptFork: string | null;
+  readonly acceptForkReason: string | null;
   readonly now: Instant;
 }
 
 /** A license that is ready to be signed; nothing was changed for it yet. */
-export interface Prepared {
+export interface PreparedLicense {
   /** The license it renews; null: it is a new one. */
-  readonly before: Issued | null;
+  readonly before: IssuedEntry | null;
   /** The license that answers this request already, with these terms; null: there is none. */
-  readonly answered: Issued | null;
+  readonly answered: IssuedEntry | null;
   readonly license_id: number;
   readonly serial: number;
   readonly terms: TermsDocument;
   /** What it changes of the license it renews, one text for each term. */
   readonly changes: readonly string[];
-  readonly request: Request | null;
-  readonly bound: Bound;
-  readonly notes: readonly Entry[];
+  readonly request: LicenseRequest | null;
+  readonly bound: ApplianceBinding;
+  readonly notes: readonly LedgerEntry[];
   readonly now: Instant;
 }
 
 /** Everything that can be refused is refused here. */
-export function prepareIssue(desk: Desk, options: IssueOptions): Prepared {
+export function prepareLicense(desk: Desk, options: IssueOptions): PreparedLicense {
   const { request, now } = options;
   const answered = request === null ? null : answerTo(desk, request);
   if (request !== null && answered !== null) return sameAnswer(desk, request, options, answered);
@@ -67,20 +67,20 @@ export function prepareIssue(desk: Desk, options: IssueOptions): Prepared {
   const known = request?.licenses.find((one) => one.license_id === before?.license_id);
   const serial = Math.max(before?.serial ?? 0, known?.serial ?? 0) + 1;
   const license_id = before?.license_id ?? newId(desk, request);
-  const changes = before === null ? [] : documentDifference(before.terms, terms);
+  const changes = before === null ? [] : describeDocumentDifference(before.terms, terms);
   return { before, answered, license_id, serial, terms, changes, request, bound, notes, now };
 }
 
 /** A request is answered once: with the same terms again, the answer is the same document. */
 function sameAnswer(
   desk: Desk,
-  request: Request,
+  request: LicenseRequest,
   options: IssueOptions,
-  answered: Issued,
-): Prepared {
+  answered: IssuedEntry,
+): PreparedLicense {
   const { license_id, serial, terms } = answered;
-  refuseGivenBack(desk, answered, "ask the site for a new request; it gets a new license");
-  if (isSignedWithRetired(desk, answered)) {
+  refuseReturnedLicense(desk, answered, "ask the site for a new request; it gets a new license");
+  if (isSignedWithRetiredKey(desk, answered)) {
     throw new DeskRefused(
       "this request was answered with a key that is now retired; sites refuse that license",
       "ask the site for a new request",
@@ -98,7 +98,7 @@ function sameAnswer(
   return { answered, license_id, serial, terms, ...about };
 }
 
-function changesNothing(desk: Desk, options: IssueOptions, { terms }: Issued): boolean {
+function changesNothing(desk: Desk, options: IssueOptions, { terms }: IssuedEntry): boolean {
   // What the answer took away is gone from it, and cannot be taken away once more.
   const features = [...terms.features, ...(options.terms.features ?? [])];
   const codes = new Set(features.map(({ code }) => code));
@@ -106,15 +106,18 @@ function changesNothing(desk: Desk, options: IssueOptions, { terms }: Issued): b
   const product = options.terms.product ?? options.request?.product ?? terms.product;
   const license_key = keyOf(options) ?? terms.license_key;
   const changes = { ...options.terms, product, license_key, without };
-  return sameTerms(terms, applyChanges(desk, terms, changes));
+  return isSameTerms(terms, applyTermsChanges(desk, terms, changes));
 }
 
 /** Signs a license for one appliance; on the ledger before it leaves. */
-export async function issue(desk: Desk, options: IssueOptions): Promise<Issued> {
-  return signPrepared(desk, prepareIssue(desk, options));
+export async function issueLicense(desk: Desk, options: IssueOptions): Promise<IssuedEntry> {
+  return signPreparedLicense(desk, prepareLicense(desk, options));
 }
 
-export async function signPrepared(desk: Desk, prepared: Prepared): Promise<Issued> {
+export async function signPreparedLicense(
+  desk: Desk,
+  prepared: PreparedLicense,
+): Promise<IssuedEntry> {
   const { answered, license_id, serial, terms, request, bound, notes, now } = prepared;
   if (answered !== null) return answered;
   const request_id = request?.request_id ?? null;
@@ -134,27 +137,27 @@ export async function signPrepared(desk: Desk, prepared: Prepared): Promise<Issu
     desk.key,
   );
   const signed = { license_id, serial, ...bound, request_id, terms, document };
-  const issued: Issued = { type: "issued", at: rfc3339(now), ...signed };
-  await desk.ledger.add(...notes, issued);
+  const issued: IssuedEntry = { type: "issued", at: rfc3339(now), ...signed };
+  await desk.ledger.append(...notes, issued);
   return issued;
 }
 
 /** A request is one appliance's: another may have taken its id over. */
-const answerTo = (desk: Desk, { request_id, appliance }: Request): Issued | null =>
+const answerTo = (desk: Desk, { request_id, appliance }: LicenseRequest): IssuedEntry | null =>
   desk.ledger
-    .issued()
+    .issuedEntries()
     .find((one) => one.request_id === request_id && one.appliance === appliance) ?? null;
 
 /** The key that is said, in this order: as a flag, in a file of terms, by the site. */
 function keyOf({ licenseKey, terms, request }: IssueOptions): string | null {
   const key = licenseKey ?? terms.license_key ?? request?.license_key ?? null;
-  return key === null ? null : readableKey(key);
+  return key === null ? null : normalizeLicenseKey(key);
 }
 
 /** The license this answer continues, if any. */
-function previous(desk: Desk, options: IssueOptions): Issued | null {
-  const { request, renew, licenseId, isNew } = options;
-  const issued = desk.ledger.issued();
+function previous(desk: Desk, options: IssueOptions): IssuedEntry | null {
+  const { request, renewLicenseId: renew, licenseId, isNew } = options;
+  const issued = desk.ledger.issuedEntries();
   const wanted = renew ?? licenseId;
   if (wanted !== null) {
     const found = issued.find((one) => one.license_id === wanted);
@@ -170,7 +173,7 @@ function previous(desk: Desk, options: IssueOptions): Issued | null {
         "ask that site to return it first, or issue an additional license with --new",
       );
     }
-    refuseGivenBack(
+    refuseReturnedLicense(
       desk,
       found,
       request === null
@@ -182,20 +185,20 @@ function previous(desk: Desk, options: IssueOptions): Issued | null {
   if (isNew || request === null) return null;
   const product = options.terms.product ?? request.product;
   const key = keyOf(options);
-  const candidates = new Map<number, Issued>();
+  const candidates = new Map<number, IssuedEntry>();
   for (const one of issued) {
     const fits = one.appliance === request.appliance && one.terms.product === product;
-    const keyed = key === null || isSameKey(one.terms.license_key, key);
-    const gone = one.jwk === null || desk.ledger.isGivenBack(one);
+    const keyed = key === null || isSameLicenseKey(one.terms.license_key, key);
+    const gone = one.jwk === null || desk.ledger.isReturned(one);
     const fresh = !candidates.has(one.license_id);
     if (fits && keyed && !gone && fresh) candidates.set(one.license_id, one);
   }
   const elsewhere = issued.some(
     (one) =>
       key !== null &&
-      isSameKey(one.terms.license_key, key) &&
+      isSameLicenseKey(one.terms.license_key, key) &&
       one.appliance !== request.appliance &&
-      !desk.ledger.isGivenBack(one),
+      !desk.ledger.isReturned(one),
   );
   if (elsewhere) {
     throw new DeskRefused(
@@ -212,7 +215,7 @@ function previous(desk: Desk, options: IssueOptions): Issued | null {
   return candidates.values().next().value ?? null;
 }
 
-function termsOf(desk: Desk, options: IssueOptions, before: Issued | null): TermsDocument {
+function termsOf(desk: Desk, options: IssueOptions, before: IssuedEntry | null): TermsDocument {
   const { terms, request } = options;
   const product = terms.product ?? request?.product ?? before?.terms.product;
   if (before !== null && product !== before.terms.product) {
@@ -223,16 +226,21 @@ function termsOf(desk: Desk, options: IssueOptions, before: Issued | null): Term
   }
   const license_key = keyOf(options) ?? before?.terms.license_key ?? null;
   const changes = { ...terms, license_key, ...(product !== undefined && { product }) };
-  return applyChanges(desk, before?.terms ?? null, changes);
+  return applyTermsChanges(desk, before?.terms ?? null, changes);
 }
 
 const FORKED =
   "the site's audit log does not continue the last one seen: it is a restored copy or a cloned machine";
 
 /** What an answer must not be given to, unless somebody says so. */
-function checkRequest(desk: Desk, request: Request, options: IssueOptions, at: string): Entry[] {
-  const hardware = request.hardware as readonly Frozen[];
-  if (hardware.length === 0 || (isWeak(hardware) && !options.allowWeakBinding)) {
+function checkRequest(
+  desk: Desk,
+  request: LicenseRequest,
+  options: IssueOptions,
+  at: string,
+): LedgerEntry[] {
+  const hardware = request.hardware as readonly HashedComponent[];
+  if (hardware.length === 0 || (isWeakBinding(hardware) && !options.allowWeakBinding)) {
     throw new DeskRefused(
       "the appliance has a weak hardware binding: fewer than two components can be identified",
       hardware.length === 0
@@ -240,28 +248,28 @@ function checkRequest(desk: Desk, request: Request, options: IssueOptions, at: s
         : "--allow-weak-binding accepts it",
     );
   }
-  const seen = seenNow(desk, request, at);
-  const isForked = !continues(desk, request);
-  const installed = stillInstalled(desk, request);
+  const seen = buildSeenEntry(desk, request, at);
+  const isForked = !isContinuation(desk, request);
+  const installed = findReturnedButInstalled(desk, request);
   if (!isForked && installed.length === 0) return [seen];
   const { appliance, request_id } = request;
-  if (options.acceptFork === null) {
+  if (options.acceptForkReason === null) {
     const giveBack = "ask the site to remove it again and create a new request; ";
     throw new DeskRefused(
       [...(isForked ? [FORKED] : []), ...installed].join("; "),
       `${installed.length === 0 ? "" : giveBack}--accept-fork "REASON" accepts it and records the reason in the ledger`,
     );
   }
-  return [{ type: "forked", at, appliance, request_id, reason: options.acceptFork }, seen];
+  return [{ type: "forked", at, appliance, request_id, reason: options.acceptForkReason }, seen];
 }
 
-interface Bound {
+interface ApplianceBinding {
   readonly appliance: string;
   readonly jwk: PublicKey;
   readonly hardware_id: string;
 }
 
-function bindingOf(request: Request | null, before: Issued | null): Bound {
+function bindingOf(request: LicenseRequest | null, before: IssuedEntry | null): ApplianceBinding {
   const from = request ?? before;
   if (from === null) {
     throw new DeskRefused("there is no request to answer", "use --request or --renew");
@@ -277,8 +285,8 @@ function bindingOf(request: Request | null, before: Issued | null): Bound {
 }
 
 /** 48 bits of who asked whom: fits every number type there is. */
-const newId = (desk: Desk, request: Request | null): number =>
+const newId = (desk: Desk, request: LicenseRequest | null): number =>
   Number.parseInt(sha256(nameOf(desk, request)).slice(0, 12), 16) || 1;
 
-const nameOf = (desk: Desk, request: Request | null): string =>
+const nameOf = (desk: Desk, request: LicenseRequest | null): string =>
   [desk.vendor.vendor, request?.appliance, request?.request_id].join(" ");

@@ -1,16 +1,16 @@
 import { join } from "node:path";
-import { idOf, type PrivateKey } from "../license/keys.ts";
-import { lockKey, parseKeyText, unlockKey } from "../license/locked-key.ts";
+import { keyIdOf, type PrivateKey } from "../license/keys.ts";
+import { encryptKey, parseKeyText, decryptKeyText } from "../license/encrypted-key.ts";
 import type { Vendor } from "../license/trust.ts";
 import type { Disk } from "../platform/disk.ts";
 import { replaceFile } from "../platform/files.ts";
-import { DeskRefused } from "./refusal.ts";
+import { DeskRefused } from "./desk-refused.ts";
 
 const PLAIN = "vendor.jwk";
 const LOCKED = "vendor.jwe";
 
 /** Of the current key: one of them is there, or both while the passphrase is changed. */
-export const KEY_FILES = [PLAIN, LOCKED] as const;
+export const KEY_FILE_NAMES = [PLAIN, LOCKED] as const;
 
 /** The current key has these names alone; every other one has its id and a dot before them. */
 const pathsOf = (folder: string, id: string | null) => {
@@ -18,11 +18,11 @@ const pathsOf = (folder: string, id: string | null) => {
   return { plain: join(folder, prefix + PLAIN), locked: join(folder, prefix + LOCKED) };
 };
 
-export const hasKey = (disk: Disk, folder: string): boolean =>
+export const hasKeyFile = (disk: Disk, folder: string): boolean =>
   disk.list(folder).some((file) => file === PLAIN || file === LOCKED);
 
 /** Whether a passphrase is needed. A key that is stored both ways needs none. */
-export function isKeyLocked(disk: Disk, folder: string, id: string | null = null): boolean {
+export function isKeyEncrypted(disk: Disk, folder: string, id: string | null = null): boolean {
   const { plain, locked } = pathsOf(folder, id);
   return disk.stat(locked) !== null && disk.stat(plain) === null;
 }
@@ -39,7 +39,7 @@ export async function writeKey(
   id: string | null = null,
 ): Promise<void> {
   const { plain, locked } = pathsOf(folder, id);
-  const text = passphrase === null ? JSON.stringify(key) : await lockKey(key, passphrase);
+  const text = passphrase === null ? JSON.stringify(key) : await encryptKey(key, passphrase);
   const [path, other] = passphrase === null ? [plain, locked] : [locked, plain];
   await replaceFile(disk, path, Buffer.from(`${text}\n`));
   if (disk.stat(other) === null) return;
@@ -62,7 +62,7 @@ export async function readKey(
   if (passphrase === null) {
     throw new DeskRefused("the vendor's key is encrypted", "use --passphrase-file FILE");
   }
-  const text = await unlockKey(locked, passphrase);
+  const text = await decryptKeyText(locked, passphrase);
   if (text !== null) return parsed(text);
   throw new DeskRefused("the passphrase of the vendor's key is wrong", "check the passphrase");
 }
@@ -75,17 +75,19 @@ function parsed(text: string): PrivateKey {
 }
 
 /** Whether a passphrase is needed for the key that `vendor` names first. */
-export const isCurrentKeyLocked = (disk: Disk, folder: string, vendor: Vendor): boolean =>
-  [null, ...waitingIds(disk, folder, vendor)].some((id) => isKeyLocked(disk, folder, id));
+export const isCurrentKeyEncrypted = (disk: Disk, folder: string, vendor: Vendor): boolean =>
+  [null, ...waitingIds(disk, folder, vendor)].some((id) => isKeyEncrypted(disk, folder, id));
 
 /** Of the newest key, where a file has its id in its name: it did not get its own names yet. */
 const waitingIds = (disk: Disk, folder: string, { keys: [next] }: Vendor): string[] =>
-  next !== undefined && existing(disk, pathsOf(folder, idOf(next))).length > 0 ? [idOf(next)] : [];
+  next !== undefined && existing(disk, pathsOf(folder, keyIdOf(next))).length > 0
+    ? [keyIdOf(next)]
+    : [];
 
 export interface CurrentKey {
   readonly key: PrivateKey;
   /** It was made by a successor that was interrupted before the key got its names. */
-  readonly isWaiting: boolean;
+  readonly isPromotionPending: boolean;
 }
 
 /**
@@ -99,14 +101,15 @@ export async function readCurrentKey(
   passphrase: string | null,
 ): Promise<CurrentKey> {
   const [id] = waitingIds(disk, folder, vendor);
-  if (id === undefined) return { key: await readKey(disk, folder, passphrase), isWaiting: false };
+  if (id === undefined)
+    return { key: await readKey(disk, folder, passphrase), isPromotionPending: false };
   if (!(await isBefore(disk, folder, vendor, passphrase))) {
-    return { key: await readKey(disk, folder, passphrase), isWaiting: false };
+    return { key: await readKey(disk, folder, passphrase), isPromotionPending: false };
   }
   const key = await readKey(disk, folder, passphrase, id);
-  if (idOf(key) === id) return { key, isWaiting: true };
+  if (keyIdOf(key) === id) return { key, isPromotionPending: true };
   throw new DeskRefused(
-    `the file of the key ${id} contains the key ${idOf(key)}`,
+    `the file of the key ${id} contains the key ${keyIdOf(key)}`,
     "restore it from a backup",
   );
 }
@@ -118,12 +121,12 @@ async function isBefore(
   { keys: [, before] }: Vendor,
   passphrase: string | null,
 ): Promise<boolean> {
-  if (!hasKey(disk, folder)) return true;
+  if (!hasKeyFile(disk, folder)) return true;
   if (before === undefined) return false;
   const key = await readIfOpens(disk, folder, passphrase, null);
-  if (key !== null) return idOf(key) === idOf(before);
+  if (key !== null) return keyIdOf(key) === keyIdOf(before);
   // Under another passphrase. The key before has no other file, so this one can only be it.
-  return existing(disk, pathsOf(folder, idOf(before))).length === 0;
+  return existing(disk, pathsOf(folder, keyIdOf(before))).length === 0;
 }
 
 /**
@@ -135,9 +138,9 @@ async function isBefore(
 export async function promoteKey(disk: Disk, folder: string, vendor: Vendor): Promise<void> {
   const [next, before] = vendor.keys;
   if (next === undefined) return;
-  const [waiting, current] = [pathsOf(folder, idOf(next)), pathsOf(folder, null)];
+  const [waiting, current] = [pathsOf(folder, keyIdOf(next)), pathsOf(folder, null)];
   const stored = existing(disk, current);
-  const kept = before === undefined ? null : pathsOf(folder, idOf(before));
+  const kept = before === undefined ? null : pathsOf(folder, keyIdOf(before));
   const isFree = stored.every((form) => kept !== null && disk.stat(kept[form]) === null);
   const forms = existing(disk, waiting);
   if (forms.length === 0 || !isFree) return;
@@ -146,7 +149,7 @@ export async function promoteKey(disk: Disk, folder: string, vendor: Vendor): Pr
   await disk.syncFolder(folder);
 }
 
-export interface ChangedKeys {
+export interface PassphraseChange {
   /** Ids of earlier keys that have the new passphrase too. */
   readonly earlier: readonly string[];
   /** Ids of earlier keys that the old passphrase does not open: they stay as they are. */
@@ -159,10 +162,10 @@ export async function changePassphrase(
   folder: string,
   old: string | null,
   next: string | null,
-): Promise<ChangedKeys> {
+): Promise<PassphraseChange> {
   await writeKey(disk, folder, await readKey(disk, folder, old), next);
   const changed: { earlier: string[]; unchanged: string[] } = { earlier: [], unchanged: [] };
-  for (const id of earlierKeys(disk, folder)) {
+  for (const id of findEarlierKeyIds(disk, folder)) {
     const key = await readIfOpens(disk, folder, old, id);
     if (key !== null) await writeKey(disk, folder, key, next, id);
     (key === null ? changed.unchanged : changed.earlier).push(id);
@@ -187,7 +190,7 @@ const readIfOpens = async (
 const EARLIER = /^([0-9A-HJKMNP-TV-Z]{16})\.vendor\.jw[ek]$/;
 
 /** Ids of the keys that were followed by another one and are still here. */
-export const earlierKeys = (disk: Disk, folder: string): string[] => [
+export const findEarlierKeyIds = (disk: Disk, folder: string): string[] => [
   ...new Set(disk.list(folder).flatMap((file) => EARLIER.exec(file)?.[1] ?? [])),
 ];
 

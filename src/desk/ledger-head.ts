@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { errorCode, type Disk } from "../platform/disk.ts";
 import { replaceFile } from "../platform/files.ts";
-import { LEDGER, type LedgerLine } from "./ledger-lines.ts";
+import { LEDGER_FILE, type LedgerLine } from "./ledger-lines.ts";
 
 const HEAD = "ledger.head";
 
@@ -28,7 +28,7 @@ function readHead(disk: Disk, folder: string): LedgerHead | null {
  * After the lines are durable. They count without it, so a disk that refuses it is no reason to
  * refuse what they say: a head that is behind is brought up by the next line.
  */
-export async function writeHead(disk: Disk, folder: string, head: LedgerHead): Promise<void> {
+export async function writeLedgerHead(disk: Disk, folder: string, head: LedgerHead): Promise<void> {
   try {
     await replaceFile(disk, join(folder, HEAD), Buffer.from(`${JSON.stringify(head)}\n`));
   } catch (error) {
@@ -37,7 +37,7 @@ export async function writeHead(disk: Disk, folder: string, head: LedgerHead): P
 }
 
 /** What the ledger lost since its head was written; null: nothing. More lines are fine. */
-export function lossSinceHead(
+export function findLedgerLoss(
   disk: Disk,
   folder: string,
   lines: readonly Pick<LedgerLine, "sum">[],
@@ -45,12 +45,12 @@ export function lossSinceHead(
   const head = readHead(disk, folder);
   if (head === null || head.lines < 1) return null;
   if (lines.length < head.lines) {
-    return `${LEDGER} has only ${lines.length} of its ${head.lines} lines`;
+    return `${LEDGER_FILE} has only ${lines.length} of its ${head.lines} lines`;
   }
   return lines[head.lines - 1]?.sum === head.sum
     ? null
-    : `${LEDGER} line ${head.lines} was changed after it was written`;
+    : `${LEDGER_FILE} line ${head.lines} was changed after it was written`;
 }
 
-export const LOSS_HINT =
+export const LEDGER_LOSS_HINT =
   "restore ledger.jsonl from a backup; to continue without the lost lines, delete ledger.head";

@@ -1,21 +1,21 @@
 import { join } from "node:path";
 import type { Disk } from "../platform/disk.ts";
 import { GENESIS, sha256 } from "../platform/hash.ts";
-import type { Entry, TrustSigned } from "./ledger.ts";
+import type { LedgerEntry, TrustEntry } from "./ledger.ts";
 
-export const LEDGER = "ledger.jsonl";
+export const LEDGER_FILE = "ledger.jsonl";
 
 const LF = 10;
 
 /** Without what stands behind the last line feed. */
-export const wholeOf = (bytes: Uint8Array): Uint8Array =>
+export const trimToCompleteLines = (bytes: Uint8Array): Uint8Array =>
   bytes.subarray(0, bytes.lastIndexOf(LF) + 1);
 
 export interface LedgerLine {
   /** Counted from 1. */
   readonly number: number;
   /** Null: it cannot be read. */
-  readonly entry: Entry | null;
+  readonly entry: LedgerEntry | null;
   /** Whether it holds the hash of the line before. */
   readonly isChained: boolean;
   /** The hash of the line itself. */
@@ -24,7 +24,7 @@ export interface LedgerLine {
   readonly fault: "is damaged" | "does not continue the ledger" | null;
 }
 
-export function checkLines(bytes: Uint8Array): { lines: LedgerLine[]; sum: string } {
+export function parseLedgerLines(bytes: Uint8Array): { lines: LedgerLine[]; sum: string } {
   let sum = GENESIS;
   const texts = new TextDecoder().decode(bytes).split("\n").slice(0, -1);
   const lines = texts.map((text, index): LedgerLine => {
@@ -36,7 +36,7 @@ export function checkLines(bytes: Uint8Array): { lines: LedgerLine[]; sum: strin
     sum = sha256(text);
     return {
       number: index + 1,
-      entry: parsed && (entry as Entry),
+      entry: parsed && (entry as LedgerEntry),
       isChained: prev !== undefined,
       sum,
       fault: parsed === null ? "is damaged" : broken,
@@ -50,10 +50,10 @@ export function checkLines(bytes: Uint8Array): { lines: LedgerLine[]; sum: strin
  * is no ledger.
  */
 export function readLedgerLines(disk: Disk, folder: string) {
-  const bytes = disk.read(join(folder, LEDGER));
+  const bytes = disk.read(join(folder, LEDGER_FILE));
   if (bytes === null) return null;
-  const whole = wholeOf(bytes);
-  return { lines: checkLines(whole).lines, torn: bytes.length - whole.length };
+  const whole = trimToCompleteLines(bytes);
+  return { lines: parseLedgerLines(whole).lines, torn: bytes.length - whole.length };
 }
 
 const MOST_NAMED = 10;
@@ -62,7 +62,7 @@ const MOST_NAMED = 10;
  * Names the lines without a hash that stand behind one with it: an older version wrote them, or
  * somebody who changed the file. Null: there is none.
  */
-export function unchainedNote(lines: readonly LedgerLine[]): string | null {
+export function describeUnchainedLines(lines: readonly LedgerLine[]): string | null {
   const first = lines.findIndex(({ isChained }) => isChained);
   const numbers = lines
     .slice(first === -1 ? lines.length : first)
@@ -72,22 +72,22 @@ export function unchainedNote(lines: readonly LedgerLine[]): string | null {
   const more = numbers.length > MOST_NAMED ? ` and ${numbers.length - MOST_NAMED} more` : "";
   const which = `${numbers.slice(0, MOST_NAMED).join(", ")}${more}`;
   const what = numbers.length === 1 ? `line ${which} has` : `lines ${which} have`;
-  return `${LEDGER} ${what} no hash of the previous line: an older version of berth added them, or another program changed the file`;
+  return `${LEDGER_FILE} ${what} no hash of the previous line: an older version of berth added them, or another program changed the file`;
 }
 
 /** The trust documents that the ledger knows of, oldest first, without damaged lines. */
-export function readTrustLines(disk: Disk, folder: string): TrustSigned[] {
-  const bytes = disk.read(join(folder, LEDGER));
+export function readTrustEntries(disk: Disk, folder: string): TrustEntry[] {
+  const bytes = disk.read(join(folder, LEDGER_FILE));
   if (bytes === null) return [];
   return new TextDecoder()
-    .decode(wholeOf(bytes))
+    .decode(trimToCompleteLines(bytes))
     .split("\n")
     .filter((text) => text.includes('"type":"trust"'))
     .map(parseEntry)
     .filter((entry) => entry?.type === "trust");
 }
 
-type Line = Entry & { readonly prev?: string };
+type Line = LedgerEntry & { readonly prev?: string };
 
 /** Null when it is none. */
 function parseEntry(line: string): Line | null {

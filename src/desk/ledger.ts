@@ -3,15 +3,20 @@ import type { RetiredKey } from "../domain/state.ts";
 import type { Disk } from "../platform/disk.ts";
 import { appendFile, replaceFile } from "../platform/files.ts";
 import { sha256 } from "../platform/hash.ts";
-import { LOSS_HINT, lossSinceHead, writeHead } from "./ledger-head.ts";
-import { checkLines, LEDGER, unchainedNote, wholeOf } from "./ledger-lines.ts";
-import { receiptEnding } from "./receipts.ts";
-import { DeskRefused } from "./refusal.ts";
+import { LEDGER_LOSS_HINT, findLedgerLoss, writeLedgerHead } from "./ledger-head.ts";
+import {
+  parseLedgerLines,
+  LEDGER_FILE,
+  describeUnchainedLines,
+  trimToCompleteLines,
+} from "./ledger-lines.ts";
+import { findEndingReceipt } from "./ending-receipt.ts";
+import { DeskRefused } from "./desk-refused.ts";
 import type { PublicKey } from "../license/keys.ts";
 import type { TermsDocument } from "../license/terms.ts";
 
 /** A license that left the desk: everything needed to renew it where nothing can come in. */
-export interface Issued {
+export interface IssuedEntry {
   readonly type: "issued";
   readonly at: string;
   readonly license_id: number;
@@ -29,13 +34,13 @@ export interface Issued {
 }
 
 /** What a license had counted. */
-export interface Total {
+export interface ConsumptionTotal {
   readonly license_id: number;
   readonly total: number;
 }
 
 /** How an appliance stood when it asked. */
-export interface Seen {
+export interface SeenEntry {
   readonly type: "seen";
   readonly at: string;
   readonly appliance: string;
@@ -45,13 +50,13 @@ export interface Seen {
   readonly audit_seq: number;
   readonly sum: string;
   /** What was counted on this vendor's licenses by then; absent in lines of older versions. */
-  readonly totals?: readonly Total[];
+  readonly totals?: readonly ConsumptionTotal[];
   /** The restores it told of, by lineage; absent: none. */
   readonly restores?: readonly string[];
 }
 
 /** Somebody decided to go on although a site's record did not continue the one seen last. */
-export interface Forked {
+export interface ForkEntry {
   readonly type: "forked";
   readonly at: string;
   readonly appliance: string;
@@ -59,7 +64,7 @@ export interface Forked {
   readonly reason: string;
 }
 
-export interface Received {
+export interface ReceiptEntry {
   readonly type: "received";
   readonly at: string;
   readonly appliance: string;
@@ -71,7 +76,7 @@ export interface Received {
 }
 
 /** The desk signed a trust document after its first: with another key, or other products. */
-export interface TrustSigned {
+export interface TrustEntry {
   readonly type: "trust";
   readonly at: string;
   readonly version: number;
@@ -85,7 +90,7 @@ export interface TrustSigned {
 }
 
 /** A policy that left the desk; ledgers of older versions have none of these lines. */
-export interface PolicySigned {
+export interface PolicyEntry {
   readonly type: "policy";
   readonly at: string;
   readonly policy_id: string;
@@ -93,7 +98,8 @@ export interface PolicySigned {
   readonly document: string;
 }
 
-export type Entry = Issued | Seen | Forked | Received | TrustSigned | PolicySigned;
+export type LedgerEntry =
+  IssuedEntry | SeenEntry | ForkEntry | ReceiptEntry | TrustEntry | PolicyEntry;
 
 const busy = (): DeskRefused =>
   new DeskRefused("another command is writing to this desk", "run the command again");
@@ -106,7 +112,7 @@ const busy = (): DeskRefused =>
 export class Ledger {
   readonly #disk: Disk;
   readonly #path: string;
-  readonly #entries: Entry[];
+  readonly #entries: LedgerEntry[];
   #size: number;
   /** The hash of the last line. */
   #sum: string;
@@ -120,9 +126,9 @@ export class Ledger {
     this.#path = path;
     this.#size = bytes.length;
     const { entries, lines, sum } = parseLines(path, bytes);
-    this.loss = lossSinceHead(disk, dirname(path), lines);
+    this.loss = findLedgerLoss(disk, dirname(path), lines);
     // Said until a line of this version follows; from then on by `vendor verify` alone.
-    const unchained = lines.at(-1)?.isChained === false ? unchainedNote(lines) : null;
+    const unchained = lines.at(-1)?.isChained === false ? describeUnchainedLines(lines) : null;
     this.notes = [...notes, ...[this.loss, unchained].filter((note) => note !== null)];
     this.#entries = entries;
     this.#sum = sum;
@@ -130,13 +136,14 @@ export class Ledger {
 
   /** A write that was interrupted never counted, and is cut off; anything else wrong is refused. */
   static async open(disk: Disk, folder: string): Promise<Ledger> {
-    const path = join(folder, LEDGER);
+    const path = join(folder, LEDGER_FILE);
     const bytes = read(disk, path);
-    if (wholeOf(bytes).length === bytes.length) return new Ledger(disk, path, bytes, []);
+    if (trimToCompleteLines(bytes).length === bytes.length)
+      return new Ledger(disk, path, bytes, []);
     return locked(disk, path, async () => {
       // Read again: the line may have been under way a moment ago.
       const now = read(disk, path);
-      const whole = wholeOf(now);
+      const whole = trimToCompleteLines(now);
       const torn = now.subarray(whole.length);
       if (torn.length === 0) return new Ledger(disk, path, now, []);
       const kept = `${path}.${whole.length}.torn`;
@@ -148,19 +155,19 @@ export class Ledger {
     });
   }
 
-  static make(disk: Disk, folder: string): Promise<void> {
-    return replaceFile(disk, join(folder, LEDGER), new Uint8Array());
+  static create(disk: Disk, folder: string): Promise<void> {
+    return replaceFile(disk, join(folder, LEDGER_FILE), new Uint8Array());
   }
 
   /** On disk before anything leaves the desk, and only if nobody else wrote meanwhile. */
-  add(...entries: readonly Entry[]): Promise<void> {
-    return locked(this.#disk, this.#path, () => this.addWhileLocked(...entries));
+  append(...entries: readonly LedgerEntry[]): Promise<void> {
+    return locked(this.#disk, this.#path, () => this.appendWhileLocked(...entries));
   }
 
   /** For a caller that holds the desk's lock already. */
-  async addWhileLocked(...entries: readonly Entry[]): Promise<void> {
-    this.refuseLoss();
-    this.refuseChanged();
+  async appendWhileLocked(...entries: readonly LedgerEntry[]): Promise<void> {
+    this.refuseIfIncomplete();
+    this.refuseIfChanged();
     let sum = this.#sum;
     const lines = entries.map((entry) => {
       const line = JSON.stringify({ ...entry, prev: sum });
@@ -172,63 +179,63 @@ export class Ledger {
     this.#size += Buffer.byteLength(text);
     this.#sum = sum;
     this.#entries.push(...entries);
-    await writeHead(this.#disk, dirname(this.#path), { lines: this.#entries.length, sum });
+    await writeLedgerHead(this.#disk, dirname(this.#path), { lines: this.#entries.length, sum });
   }
 
   /** What was sold by the lost lines could be sold again, or under the same id. */
-  refuseLoss(): void {
-    if (this.loss !== null) throw new DeskRefused(this.loss, LOSS_HINT);
+  refuseIfIncomplete(): void {
+    if (this.loss !== null) throw new DeskRefused(this.loss, LEDGER_LOSS_HINT);
   }
 
   /** Under the lock, before anything is written: another command may have added a line. */
-  refuseChanged(): void {
+  refuseIfChanged(): void {
     if (this.#disk.stat(this.#path)?.size !== this.#size) throw busy();
   }
 
   /** No serial of it can serve at its site any more. */
-  isGivenBack({ license_id, appliance }: Issued): boolean {
-    return this.receiptOf({ license_id, appliance, serial: Infinity }) !== null;
+  isReturned({ license_id, appliance }: IssuedEntry): boolean {
+    return this.findReceipt({ license_id, appliance, serial: Infinity }) !== null;
   }
 
   /** The receipt that ends this serial, and every renewal of it, at its site. */
-  receiptOf({
+  findReceipt({
     license_id,
     appliance,
     serial,
-  }: Pick<Issued, "license_id" | "appliance" | "serial">): Received | null {
+  }: Pick<IssuedEntry, "license_id" | "appliance" | "serial">): ReceiptEntry | null {
     const same = (one: { license_id: number; appliance: string }): boolean =>
       one.license_id === license_id && one.appliance === appliance;
-    const issued = this.issued().filter(same);
-    return receiptEnding(serial, issued, this.received().filter(same)) ?? null;
+    const issued = this.issuedEntries().filter(same);
+    return findEndingReceipt(serial, issued, this.receiptEntries().filter(same)) ?? null;
   }
 
   /** Newest first. */
-  issued(): Issued[] {
+  issuedEntries(): IssuedEntry[] {
     return this.#entries.filter((entry) => entry.type === "issued").toReversed();
   }
 
   /** Oldest first; older versions left no line of it. */
-  trustSigned(): TrustSigned[] {
+  trustEntries(): TrustEntry[] {
     return this.#entries.filter((entry) => entry.type === "trust");
   }
 
   /** Newest first. */
-  policies(): PolicySigned[] {
+  policyEntries(): PolicyEntry[] {
     return this.#entries.filter((entry) => entry.type === "policy").toReversed();
   }
 
-  received(): Received[] {
+  receiptEntries(): ReceiptEntry[] {
     return this.#entries.filter((entry) => entry.type === "received");
   }
 
   /** Oldest first. */
-  seen(appliance: string): Seen[] {
+  seenEntries(appliance: string): SeenEntry[] {
     const seen = this.#entries.filter((entry) => entry.type === "seen");
     return seen.filter((entry) => entry.appliance === appliance);
   }
 
-  lastSeen(appliance: string): Seen | null {
-    return this.seen(appliance).at(-1) ?? null;
+  lastSeenEntry(appliance: string): SeenEntry | null {
+    return this.seenEntries(appliance).at(-1) ?? null;
   }
 }
 
@@ -239,8 +246,8 @@ function read(disk: Disk, path: string): Uint8Array {
 }
 
 /** While no other command writes to the desk's folder. */
-export const whileLocked = <T>(disk: Disk, folder: string, work: () => Promise<T>): Promise<T> =>
-  locked(disk, join(folder, LEDGER), work);
+export const withDeskLock = <T>(disk: Disk, folder: string, work: () => Promise<T>): Promise<T> =>
+  locked(disk, join(folder, LEDGER_FILE), work);
 
 async function locked<T>(disk: Disk, path: string, work: () => Promise<T>): Promise<T> {
   const lock = disk.lock(`${path}.lock`);
@@ -253,7 +260,7 @@ async function locked<T>(disk: Disk, path: string, work: () => Promise<T>): Prom
 }
 
 function parseLines(path: string, bytes: Uint8Array) {
-  const { lines, sum } = checkLines(bytes);
+  const { lines, sum } = parseLedgerLines(bytes);
   const entries = lines.map(({ number, entry, fault }) => {
     if (fault !== null || entry === null) throw damaged(path, number, fault ?? "is damaged");
     return entry;

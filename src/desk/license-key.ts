@@ -1,8 +1,8 @@
 import { isReadableKey } from "../domain/invisible-characters.ts";
-import { DeskRefused } from "./refusal.ts";
+import { DeskRefused } from "./desk-refused.ts";
 
 /** A key in its one spelling; refused when it holds what a person would not see. */
-export function readableKey(key: string): string {
+export function normalizeLicenseKey(key: string): string {
   if (isReadableKey(key)) return key.normalize("NFC");
   throw new DeskRefused(
     `the license key ${key} contains invisible characters or spaces`,
@@ -11,5 +11,5 @@ export function readableKey(key: string): string {
 }
 
 /** Two that are written alike, whatever they are made of. */
-export const isSameKey = (a: string | null, b: string | null): boolean =>
+export const isSameLicenseKey = (a: string | null, b: string | null): boolean =>
   a?.normalize("NFC") === b?.normalize("NFC");

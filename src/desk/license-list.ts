@@ -1,12 +1,12 @@
 import type { Instant } from "../domain/time.ts";
-import { airgapLicenseId } from "../license/airgap-id.ts";
-import { readHeader } from "../license/document.ts";
-import { idOf, rawKey } from "../license/keys.ts";
+import { deriveAirgapLicenseId } from "../license/airgap-id.ts";
+import { readDocumentHeader } from "../license/document.ts";
+import { keyIdOf, publicKeyBytes } from "../license/keys.ts";
 import type { Vendor } from "../license/trust.ts";
-import { isSameKey } from "./license-key.ts";
-import type { DeskRecords } from "./records.ts";
-import type { Issued, Ledger } from "./ledger.ts";
-import { receiptEnding } from "./receipts.ts";
+import { isSameLicenseKey } from "./license-key.ts";
+import type { DeskRecords } from "./desk-records.ts";
+import type { IssuedEntry, Ledger } from "./ledger.ts";
+import { findEndingReceipt } from "./ending-receipt.ts";
 
 export const LICENSE_STATES = [
   "active",
@@ -19,7 +19,7 @@ export const LICENSE_STATES = [
 
 export type LicenseState = (typeof LICENSE_STATES)[number];
 
-export interface ListedLicense extends Issued {
+export interface ListedLicense extends IssuedEntry {
   readonly customer: string | null;
   readonly product: string;
   readonly slots: number;
@@ -31,27 +31,27 @@ export interface ListedLicense extends Issued {
 
 /** Every serial that went out, newest first, each with its state at this moment. */
 export function listLicenses(ledger: Ledger, now: Instant): ListedLicense[] {
-  const received = Map.groupBy(ledger.received(), lineOf);
-  const lines = Map.groupBy(ledger.issued(), lineOf);
-  const newest = newestSerials(ledger.issued());
-  return ledger.issued().map((issued) => {
+  const received = Map.groupBy(ledger.receiptEntries(), lineOf);
+  const lines = Map.groupBy(ledger.issuedEntries(), lineOf);
+  const newest = newestSerials(ledger.issuedEntries());
+  return ledger.issuedEntries().map((issued) => {
     const { customer, product, slots, valid_until, license_key } = issued.terms;
     const isNewest = newest.get(lineOf(issued)) === issued.serial;
     const line = lines.get(lineOf(issued)) ?? [];
     const receipts = received.get(lineOf(issued)) ?? [];
     const isGivenBack =
       receipts.some(({ serial }) => serial === issued.serial) ||
-      (isNewest && receiptEnding(issued.serial, line, receipts) !== undefined);
+      (isNewest && findEndingReceipt(issued.serial, line, receipts) !== undefined);
     const state = isGivenBack ? "returned" : isNewest ? stateOf(issued, now) : "replaced";
     return { ...issued, customer, product, slots, ends_at: valid_until, license_key, state };
   });
 }
 
 /** One license at one appliance: by code, one key can go from one appliance to another. */
-const lineOf = ({ license_id, appliance }: Pick<Issued, "license_id" | "appliance">): string =>
+const lineOf = ({ license_id, appliance }: Pick<IssuedEntry, "license_id" | "appliance">): string =>
   `${license_id} ${appliance}`;
 
-function newestSerials(issued: readonly Issued[]): Map<string, number> {
+function newestSerials(issued: readonly IssuedEntry[]): Map<string, number> {
   const newest = new Map<string, number>();
   for (const one of issued) {
     newest.set(lineOf(one), Math.max(newest.get(lineOf(one)) ?? 0, one.serial));
@@ -59,7 +59,7 @@ function newestSerials(issued: readonly Issued[]): Map<string, number> {
   return newest;
 }
 
-function stateOf({ terms }: Issued, now: Instant): LicenseState {
+function stateOf({ terms }: IssuedEntry, now: Instant): LicenseState {
   const { valid_until, start, enabled } = terms;
   if (valid_until !== null && Date.parse(valid_until) <= now) return "ended";
   if (!enabled) return "disabled";
@@ -67,7 +67,7 @@ function stateOf({ terms }: Issued, now: Instant): LicenseState {
 }
 
 /** Of each license at each appliance, the newest serial. */
-export function newestOnly(licenses: readonly ListedLicense[]): ListedLicense[] {
+export function filterNewestSerials(licenses: readonly ListedLicense[]): ListedLicense[] {
   const newest = newestSerials(licenses);
   const taken = new Set<string>();
   return licenses.filter((one) => {
@@ -78,26 +78,34 @@ export function newestOnly(licenses: readonly ListedLicense[]): ListedLicense[] 
 }
 
 /** Id of the key that signed it; null where that cannot be told. */
-function signerOf({ jwk, document, license_id, terms }: Issued, vendor: Vendor) {
+function signerOf({ jwk, document, license_id, terms }: IssuedEntry, vendor: Vendor) {
   if (jwk !== null) {
-    const header = readHeader(document);
+    const header = readDocumentHeader(document);
     return header.ok ? header.value.kid : null;
   }
   // A code has no room to name its key, but the license's id is made of it.
   const licenseKey = terms.license_key ?? "";
-  const key = vendor.keys.find((one) => airgapLicenseId(rawKey(one), licenseKey) === license_id);
-  return key === undefined ? null : idOf(key);
+  const key = vendor.keys.find(
+    (one) => deriveAirgapLicenseId(publicKeyBytes(one), licenseKey) === license_id,
+  );
+  return key === undefined ? null : keyIdOf(key);
 }
 
 /** Sites may be using them, and their vendor has retired the key they are signed with. */
-export function licensesToReissue({ vendor, ledger }: DeskRecords, now: Instant): ListedLicense[] {
+export function findLicensesToReissue(
+  { vendor, ledger }: DeskRecords,
+  now: Instant,
+): ListedLicense[] {
   if (vendor.retired === undefined) return [];
-  return newestOnly(listLicenses(ledger, now)).filter(
-    (one) => isOut(one) && isSignedWithRetired({ vendor }, one),
+  return filterNewestSerials(listLicenses(ledger, now)).filter(
+    (one) => isOutstanding(one) && isSignedWithRetiredKey({ vendor }, one),
   );
 }
 
-export function isSignedWithRetired({ vendor }: Pick<DeskRecords, "vendor">, issued: Issued) {
+export function isSignedWithRetiredKey(
+  { vendor }: Pick<DeskRecords, "vendor">,
+  issued: IssuedEntry,
+) {
   const signer = signerOf(issued, vendor);
   return vendor.retired?.some(({ key }) => key === signer) === true;
 }
@@ -124,7 +132,7 @@ export function filterLicenses(
       (product === null || one.product === product) &&
       (customer === null || contains(one.customer, customer)) &&
       (appliance === null || one.appliance === appliance) &&
-      (licenseKey === null || isSameKey(one.license_key, licenseKey)) &&
+      (licenseKey === null || isSameLicenseKey(one.license_key, licenseKey)) &&
       (state === null || one.state === state) &&
       (endingBefore === null || isEnding(one, endingBefore)),
   );
@@ -140,7 +148,7 @@ const fold = (text: string): string => text.normalize("NFC").toLowerCase();
 const LIVE: ReadonlySet<LicenseState> = new Set(["active", "not yet started", "disabled"]);
 
 /** Whether a site may be using it: not over, not given back, not replaced. */
-export const isOut = ({ state }: ListedLicense): boolean => LIVE.has(state);
+export const isOutstanding = ({ state }: ListedLicense): boolean => LIVE.has(state);
 
 const isEnding = (license: ListedLicense, before: Instant): boolean =>
-  isOut(license) && license.ends_at !== null && Date.parse(license.ends_at) <= before;
+  isOutstanding(license) && license.ends_at !== null && Date.parse(license.ends_at) <= before;

@@ -1,37 +1,37 @@
 import type { PrivateKey } from "../license/keys.ts";
-import { LONGEST_NAME, MOST_KEYS, MOST_PRODUCTS } from "../license/trust.ts";
-import { signTrust, verifyTrust, type Vendor } from "../license/trust.ts";
-import { DeskRefused } from "./refusal.ts";
+import { MAX_NAME_LENGTH, MAX_KEYS, MAX_PRODUCTS } from "../license/trust.ts";
+import { signTrustDocument, verifyTrustDocument, type Vendor } from "../license/trust.ts";
+import { DeskRefused } from "./desk-refused.ts";
 
 /** Sites check installed licenses at each start, so no key that signed any can be left out. */
-export function refuseAnotherKey({ keys }: Vendor): void {
-  if (keys.length < MOST_KEYS) return;
+export function refuseTooManyKeys({ keys }: Vendor): void {
+  if (keys.length < MAX_KEYS) return;
   throw new DeskRefused(
-    `a desk can have at most ${MOST_KEYS} keys, and this one has ${keys.length}`,
+    `a desk can have at most ${MAX_KEYS} keys, and this one has ${keys.length}`,
     "sites need all of them for installed licenses: create a new desk with berth vendor init",
   );
 }
 
 /** Signs only what can be read: a document that nobody takes would lock the desk for good. */
-export async function signReadableTrust(
+export async function signCheckedTrustDocument(
   vendor: Vendor,
   key: PrivateKey,
   before: Vendor | null,
 ): Promise<string> {
-  if (vendor.products.length > MOST_PRODUCTS) {
+  if (vendor.products.length > MAX_PRODUCTS) {
     throw new DeskRefused(
-      `a desk can have at most ${MOST_PRODUCTS} products`,
+      `a desk can have at most ${MAX_PRODUCTS} products`,
       "create another desk",
     );
   }
-  if ([vendor.name, ...vendor.products].some((text) => text.length > LONGEST_NAME)) {
+  if ([vendor.name, ...vendor.products].some((text) => text.length > MAX_NAME_LENGTH)) {
     throw new DeskRefused(
-      `a name or a product code has more than ${LONGEST_NAME} characters`,
+      `a name or a product code has more than ${MAX_NAME_LENGTH} characters`,
       "choose a shorter one",
     );
   }
-  const document = await signTrust(vendor, key);
-  const verified = await verifyTrust(document, () => before);
+  const document = await signTrustDocument(vendor, key);
+  const verified = await verifyTrustDocument(document, () => before);
   if (verified.ok) return document;
   throw new DeskRefused(
     `sites would not accept the trust document: it ${verified.fault}`,

@@ -1,22 +1,22 @@
 import { join } from "node:path";
-import { decodeConfirmation, isConfirmedBy } from "../license/confirmation.ts";
-import { idOf } from "../license/keys.ts";
+import { decodeConfirmationCode, verifyConfirmationCode } from "../license/confirmation.ts";
+import { keyIdOf } from "../license/keys.ts";
 import { verifyLicense } from "../license/license.ts";
 import type { Vendor } from "../license/trust.ts";
 import type { Disk } from "../platform/disk.ts";
 import {
-  earlierKeys,
-  isCurrentKeyLocked,
-  isKeyLocked,
-  KEY_FILES,
+  findEarlierKeyIds,
+  isCurrentKeyEncrypted,
+  isKeyEncrypted,
+  KEY_FILE_NAMES,
   readCurrentKey,
   readKey,
 } from "./key-file.ts";
-import { LOSS_HINT, lossSinceHead } from "./ledger-head.ts";
-import { LEDGER, readLedgerLines, unchainedNote } from "./ledger-lines.ts";
-import type { Issued } from "./ledger.ts";
-import { readTrustChain, type TrustChain } from "./records.ts";
-import { DeskRefused } from "./refusal.ts";
+import { LEDGER_LOSS_HINT, findLedgerLoss } from "./ledger-head.ts";
+import { LEDGER_FILE, readLedgerLines, describeUnchainedLines } from "./ledger-lines.ts";
+import type { IssuedEntry } from "./ledger.ts";
+import { readTrustChain, type TrustChain } from "./desk-records.ts";
+import { DeskRefused } from "./desk-refused.ts";
 
 /** Something that is not as the desk left it. */
 export interface DeskFault {
@@ -25,7 +25,7 @@ export interface DeskFault {
   readonly problem: string;
 }
 
-export interface VerifiedDesk {
+export interface DeskVerification {
   /** `encrypted`: no passphrase was given, so the key was not tried. */
   readonly key: "ok" | "encrypted" | "fault";
   /** Trust documents that follow on one another. */
@@ -47,7 +47,7 @@ export async function verifyDesk(
   disk: Disk,
   folder: string,
   passphrase: string | null,
-): Promise<VerifiedDesk> {
+): Promise<DeskVerification> {
   const faults: DeskFault[] = [];
   const trying = async <T>(location: string, work: () => Promise<T>): Promise<T | null> => {
     try {
@@ -62,7 +62,7 @@ export async function verifyDesk(
   const vendor = chain?.vendor ?? null;
   if (chain !== null) faults.push(...chainFaults(chain));
   const mayBeLocked =
-    vendor === null ? isKeyLocked(disk, folder) : isCurrentKeyLocked(disk, folder, vendor);
+    vendor === null ? isKeyEncrypted(disk, folder) : isCurrentKeyEncrypted(disk, folder, vendor);
   const isLocked = mayBeLocked && passphrase === null;
   const key = isLocked
     ? null
@@ -91,18 +91,21 @@ async function readKeyOf(
 }
 
 /** What the ledger knows of and the folder does not hold. */
-const chainFaults = ({ lost, fault }: TrustChain): DeskFault[] => [
-  ...lost.map(({ file, what }) => ({ location: "trust documents", problem: `${file} ${what}` })),
+const chainFaults = ({ missingDocuments: lost, fault }: TrustChain): DeskFault[] => [
+  ...lost.map(({ file, message: what }) => ({
+    location: "trust documents",
+    problem: `${file} ${what}`,
+  })),
   ...(fault === null
     ? []
-    : [{ location: "trust documents", problem: `${fault.what}: ${fault.hint}` }]),
+    : [{ location: "trust documents", problem: `${fault.message}: ${fault.hint}` }]),
 ];
 
 /** A file that somebody believes to be gone. */
 function keyFileFaults(disk: Disk, folder: string, vendor: Vendor | null): DeskFault[] {
-  const ids = [null, ...(vendor?.keys ?? []).map(idOf)];
+  const ids = [null, ...(vendor?.keys ?? []).map(keyIdOf)];
   return ids.flatMap((id) => {
-    const [plain, locked] = KEY_FILES.map((name) => (id === null ? name : `${id}.${name}`));
+    const [plain, locked] = KEY_FILE_NAMES.map((name) => (id === null ? name : `${id}.${name}`));
     const isBoth = [plain, locked].every((name) => disk.stat(join(folder, name ?? "")) !== null);
     const problem = `exists without a passphrase beside ${locked}: run berth vendor passphrase again`;
     return isBoth ? [{ location: plain ?? "", problem }] : [];
@@ -111,15 +114,15 @@ function keyFileFaults(disk: Disk, folder: string, vendor: Vendor | null): DeskF
 
 /** Key files of commands that were interrupted. Nothing removes them: each may hold a key. */
 function leftOverKeys(disk: Disk, folder: string, vendor: Vendor | null): string[] {
-  const known = new Set(vendor?.keys.map(idOf));
-  const unnamed = earlierKeys(disk, folder).filter((id) => vendor !== null && !known.has(id));
+  const known = new Set(vendor?.keys.map(keyIdOf));
+  const unnamed = findEarlierKeyIds(disk, folder).filter((id) => vendor !== null && !known.has(id));
   return [
     ...disk
       .list(folder)
       .filter((name) => /vendor\.jw[ek]\.new$/.test(name))
       .map((name) => `${name} is left over from an interrupted command: it can be deleted`),
     ...unnamed.flatMap((id) =>
-      KEY_FILES.map((name) => `${id}.${name}`)
+      KEY_FILE_NAMES.map((name) => `${id}.${name}`)
         .filter((name) => disk.stat(join(folder, name)) !== null)
         .map((name) => `${name} is a key that is in no trust document of this desk`),
     ),
@@ -129,7 +132,7 @@ function leftOverKeys(disk: Disk, folder: string, vendor: Vendor | null): string
 async function verifyLedger(disk: Disk, folder: string, vendor: Vendor | null) {
   const found = readLedgerLines(disk, folder);
   const { lines, torn } = found ?? { lines: [], torn: 0 };
-  const faults: DeskFault[] = found ? [] : [{ location: LEDGER, problem: "is missing" }];
+  const faults: DeskFault[] = found ? [] : [{ location: LEDGER_FILE, problem: "is missing" }];
   let [licenses, unchecked] = [0, 0];
   for (const { number, entry, fault } of lines) {
     const location = `ledger.jsonl line ${number}`;
@@ -143,16 +146,17 @@ async function verifyLedger(disk: Disk, folder: string, vendor: Vendor | null) {
   }
   if (torn > 0) {
     const problem = `ends in an interrupted write of ${torn} bytes; the next command moves it to another file`;
-    faults.push({ location: LEDGER, problem });
+    faults.push({ location: LEDGER_FILE, problem });
   }
-  const loss = found && lossSinceHead(disk, folder, lines);
-  if (loss !== null) faults.push({ location: "ledger.head", problem: `${loss}: ${LOSS_HINT}` });
+  const loss = found && findLedgerLoss(disk, folder, lines);
+  if (loss !== null)
+    faults.push({ location: "ledger.head", problem: `${loss}: ${LEDGER_LOSS_HINT}` });
   const isKnown = lines.some(({ entry }) => entry?.type === "trust");
   const unknown =
     vendor === null || vendor.version === 1 || isKnown
       ? null
       : `the ledger has no line for version ${vendor.version} of the trust document: an older version of berth signed it, or lines are lost`;
-  const notes = [unchainedNote(lines), unknown].filter((note) => note !== null);
+  const notes = [describeUnchainedLines(lines), unknown].filter((note) => note !== null);
   const unchained = lines.filter(({ isChained }) => !isChained).length;
   return {
     ledger_lines: lines.length,
@@ -168,7 +172,7 @@ const UNCHECKED = Symbol("a line of an older version");
 
 type Found = string | typeof UNCHECKED | null;
 
-async function fileFault(entry: Issued, vendor: Vendor): Promise<Found> {
+async function fileFault(entry: IssuedEntry, vendor: Vendor): Promise<Found> {
   const verified = await verifyLicense(entry.document, [vendor]);
   if (!verified.ok) return `contains a license that ${verified.fault}`;
   const { license } = verified.value;
@@ -184,8 +188,8 @@ async function fileFault(entry: Issued, vendor: Vendor): Promise<Found> {
     : `differs from the license that it contains: ${differing.join(", ")}`;
 }
 
-async function codeFault(entry: Issued, vendor: Vendor): Promise<Found> {
-  const code = decodeConfirmation(entry.document);
+async function codeFault(entry: IssuedEntry, vendor: Vendor): Promise<Found> {
+  const code = decodeConfirmationCode(entry.document);
   if (!code.ok) return "contains a confirmation code that cannot be read";
   const { policy_hash, terms, appliance, hardware_id, request_id, serial } = entry;
   if (policy_hash === undefined) return UNCHECKED;
@@ -203,7 +207,7 @@ async function codeFault(entry: Issued, vendor: Vendor): Promise<Found> {
           policyHash: policy_hash,
           initializationCode: entry.initialization_code ?? "",
         };
-        if (await isConfirmedBy(confirmed, code.value, key, version)) return null;
+        if (await verifyConfirmationCode(confirmed, code.value, key, version)) return null;
       }
     }
   }

@@ -1,11 +1,11 @@
 import { Elysia, NotFoundError } from "elysia";
-import type { Access } from "../operations/access.ts";
+import type { AccessControl } from "../operations/access-control.ts";
 import type { Airgap } from "../operations/airgap.ts";
 import type { AuditMaintenance } from "../operations/audit-maintenance.ts";
-import type { Credentials } from "../operations/credentials.ts";
+import type { CloudCredentials } from "../operations/cloud-credentials.ts";
 import type { Identity } from "../operations/identity.ts";
 import type { Licensing } from "../operations/licensing.ts";
-import type { RecordReading } from "../operations/record-reading.ts";
+import type { AuditLogReader } from "../operations/audit-log-reader.ts";
 import type { Timekeeping } from "../operations/timekeeping.ts";
 import type { Operations } from "../operations/operations.ts";
 import { log } from "../platform/log.ts";
@@ -54,12 +54,12 @@ export interface Services {
   readonly operations: Operations;
   readonly licensing: Licensing;
   readonly airgap: Airgap;
-  readonly credentials: Credentials;
+  readonly credentials: CloudCredentials;
   readonly identity: Identity;
   readonly timekeeping: Timekeeping;
-  readonly access: Access;
+  readonly access: AccessControl;
   readonly streams: StatusStreams;
-  readonly auditLog: RecordReading;
+  readonly auditLog: AuditLogReader;
   readonly auditMaintenance: AuditMaintenance;
   /** Empty while no listener is open. */
   readonly exposures: () => readonly Exposure[];

@@ -1,7 +1,7 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { isKnownEvent, formatPeer, summarize } from "../domain/event-summary.ts";
 import type { Instant } from "../domain/time.ts";
-import type { Entry } from "../operations/record-reading.ts";
+import type { AuditEntry } from "../operations/audit-log-reader.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import { auditDetailOf, type AuditDetail } from "./audit-detail.ts";
 
@@ -31,7 +31,7 @@ export const AuditEntryReply = Type.Object(
 
 export type AuditEntryReply = Static<typeof AuditEntryReply>;
 
-export function auditEntryReply({ seq, part, event, product }: Entry): AuditEntryReply {
+export function auditEntryReply({ seq, part, event, product }: AuditEntry): AuditEntryReply {
   const told = {
     seq,
     event_index: part,
@@ -64,7 +64,7 @@ export interface AuditFilter {
 }
 
 /** The cheap questions first: most lines of a long record answer one of them. */
-export function matchesFilter(filter: AuditFilter, entry: Entry): boolean {
+export function matchesFilter(filter: AuditFilter, entry: AuditEntry): boolean {
   const { types, user, product, licenseId, since, until } = filter;
   const { event } = entry;
   return (
@@ -78,7 +78,7 @@ export function matchesFilter(filter: AuditFilter, entry: Entry): boolean {
 }
 
 /** Those who were refused are named in the count of it. */
-const concernsUser = (user: string, { event }: Entry): boolean =>
+const concernsUser = (user: string, { event }: AuditEntry): boolean =>
   "user" in event
     ? event.user === user
     : event.type === "RefusalsCounted" && event.users.includes(user);

@@ -1,12 +1,12 @@
 import type { Fault } from "../domain/fault.ts";
 import type { Result } from "../domain/result.ts";
-import type { AccessFault } from "../operations/access.ts";
-import type { CodeRefused } from "../operations/airgap.ts";
-import type { FileFault, TrustClosed } from "../operations/licensing.ts";
-import type { AuditFault } from "../operations/audit-maintenance.ts";
-import type { DamagedRecord } from "../operations/record-reading.ts";
+import type { AccessFault } from "../operations/access-control.ts";
+import type { ConfirmationCodeFault } from "../operations/airgap.ts";
+import type { LicenseFileFault, TrustClosedFault } from "../operations/licensing.ts";
+import type { AuditMaintenanceFault } from "../operations/audit-maintenance.ts";
+import type { AuditLogDamagedFault } from "../operations/audit-log-reader.ts";
 import type { StorageFault } from "../operations/operations.ts";
-import type { FramesRefused, TextTooLong } from "../operations/qr-codes.ts";
+import type { QrFramesFault, TextTooLongFault } from "../operations/qr-codes.ts";
 import type { FaultMessage } from "./fault-message-parts.ts";
 import { FAULT_MESSAGES } from "./fault-messages.ts";
 import type { Plane } from "./planes.ts";
@@ -48,13 +48,13 @@ export type RequestFault =
 export type AnyFault =
   | Fault
   | StorageFault
-  | DamagedRecord
-  | AuditFault
-  | FileFault
-  | TrustClosed
-  | CodeRefused
-  | FramesRefused
-  | TextTooLong
+  | AuditLogDamagedFault
+  | AuditMaintenanceFault
+  | LicenseFileFault
+  | TrustClosedFault
+  | ConfirmationCodeFault
+  | QrFramesFault
+  | TextTooLongFault
   | MaintenanceFault
   | Exclude<AccessFault, { readonly code: "unauthorized" | "too_many_requests" }>
   | RequestFault;

@@ -1,4 +1,4 @@
-import type { Access, Actor } from "../operations/access.ts";
+import type { AccessControl, Actor } from "../operations/access-control.ts";
 import { isLoopback, normalAddress, SOCKET_PEER } from "../platform/networks.ts";
 import { faultOf, refuse } from "./faults.ts";
 import { isPage, routes, type Method, type Plane } from "./planes.ts";
@@ -25,7 +25,7 @@ export interface Gate {
   readonly serverNames: readonly string[];
   /** Until what comes back is called, silence does not close the request's connection. */
   readonly keepOpen: (request: Request) => () => void;
-  readonly access: Pick<Access, "identify" | "isClaimed">;
+  readonly access: Pick<AccessControl, "identify" | "isClaimed">;
 }
 
 /** For whoever can open the appliance's socket, or its folder itself. */

@@ -1,4 +1,4 @@
-import type { AccessFault } from "../operations/access.ts";
+import type { AccessFault } from "../operations/access-control.ts";
 import {
   type FaultMessages,
   formatList,

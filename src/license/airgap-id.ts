@@ -1,5 +1,5 @@
 /** 52 bits of who may license what: the same key is the same license, whatever policy it is on. */
-export function airgapLicenseId(key: Uint8Array<ArrayBuffer>, licenseKey: string): number {
+export function deriveAirgapLicenseId(key: Uint8Array<ArrayBuffer>, licenseKey: string): number {
   const hash = new Bun.CryptoHasher("sha256");
   hash.update(key);
   hash.update(licenseKey.normalize("NFC"));

@@ -15,7 +15,7 @@ export interface CloudActivation {
  * An activation request that follows the published recipe of the cloud the contract comes from:
  * base64 of a JSON object. The shared key signs it and is not in it; the API key is.
  */
-export function cloudRequest(activation: CloudActivation): string {
+export function buildCloudRequest(activation: CloudActivation): string {
   const { requestId, licenseKey, hardwareId, product, apiKey, sharedKey } = activation;
   const date = httpDate(activation.date);
   const request = {
@@ -26,13 +26,13 @@ export function cloudRequest(activation: CloudActivation): string {
     product,
     date,
     api_key: apiKey,
-    signature: cloudSignature(sharedKey, date, [licenseKey, hardwareId, apiKey]),
+    signature: signCloudLines(sharedKey, date, [licenseKey, hardwareId, apiKey]),
   };
   return Buffer.from(JSON.stringify(request)).toString("base64");
 }
 
 /** A request's header signs the date alone; an activation signs more lines after it. */
-export function cloudSignature(sharedKey: string, date: string, lines: readonly string[]): string {
+export function signCloudLines(sharedKey: string, date: string, lines: readonly string[]): string {
   const text = ["licenseSpring", `date: ${date}`, ...lines].join("\n");
   return createHmac("sha256", sharedKey).update(text).digest("base64");
 }

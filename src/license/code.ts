@@ -29,7 +29,7 @@ export type CodeFault =
   /** Counted from 1, as a person counts. */
   | { readonly wrong: "row"; readonly row: number };
 
-export type Decoded =
+export type DecodedCode =
   | { readonly ok: true; readonly bytes: Uint8Array<ArrayBuffer> }
   | { readonly ok: false; readonly fault: CodeFault };
 
@@ -40,18 +40,18 @@ export function encodeCode(bytes: Uint8Array, bits: number): string {
   for (let start = 0; start < symbols.length; start += ROW) {
     const row = symbols.slice(start, start + ROW);
     const text = [...row, checkOf(row, rows.length + 1)].map((value) => ALPHABET[value]).join("");
-    rows.push(inGroups(text));
+    rows.push(groupSymbols(text));
   }
   return rows.join("\n");
 }
 
 /** Symbols as they are shown, in groups. */
-export const inGroups = (symbols: string): string => symbols.replaceAll(GROUPS, "$&-");
+export const groupSymbols = (symbols: string): string => symbols.replaceAll(GROUPS, "$&-");
 
 /** Case, white space and dashes do not matter. Exactly `bits` bits must come out. */
-export function decodeCode(code: string, bits: number): Decoded {
-  const read = canonicalSymbols(code);
-  const sizes = rowSizes(bits);
+export function decodeCode(code: string, bits: number): DecodedCode {
+  const read = canonicalizeCode(code);
+  const sizes = codeRowSizes(bits);
   if (read.length !== sizes.reduce((sum, size) => sum + size, 0)) return wrongLength;
   const symbols: number[] = [];
   for (const [index, size] of sizes.entries()) {
@@ -65,19 +65,19 @@ export function decodeCode(code: string, bits: number): Decoded {
 }
 
 /** How many symbols each row of such a code has, its check included. */
-export function rowSizes(bits: number): number[] {
+export function codeRowSizes(bits: number): number[] {
   const count = Math.ceil(bits / 5);
   const rows = Math.ceil(count / ROW);
   return Array.from({ length: rows }, (_, row) => Math.min(ROW, count - row * ROW) + 1);
 }
 
 /** What is to be said of a row while somebody types it. */
-export type RowMark = "short" | "right" | "wrong" | "long";
+export type CodeRowStatus = "short" | "right" | "wrong" | "long";
 
 /** The same check as of a whole code, for each row that is typed so far; none typed is short. */
-export function checkRows(typed: readonly string[], bits: number): RowMark[] {
-  return rowSizes(bits).map((size, index) => {
-    const row = canonicalSymbols(typed[index] ?? "");
+export function checkCodeRows(typed: readonly string[], bits: number): CodeRowStatus[] {
+  return codeRowSizes(bits).map((size, index) => {
+    const row = canonicalizeCode(typed[index] ?? "");
     // By characters, as a person counts them: whatever else was typed counts as one each.
     const count = Array.from(row).length;
     if (count !== size) return count < size ? "short" : "long";
@@ -93,7 +93,7 @@ function readRow(text: string, row: number): number[] | null {
 }
 
 /** The symbols as they count: what a signature over a code covers, however the code was typed. */
-export const canonicalSymbols = (code: string): string =>
+export const canonicalizeCode = (code: string): string =>
   code
     // Whatever a mail program or a word processor makes of a dash or a space.
     .replaceAll(/[\s\p{Pd}\p{Cf}\u2212]/gu, "")
@@ -101,13 +101,13 @@ export const canonicalSymbols = (code: string): string =>
     .replaceAll(/[ILO]/g, (char) => READ_AS.get(char) ?? char);
 
 /** Bytes as symbols without checks: for names that are shown and never typed. */
-export const toCrockford = (bytes: Uint8Array, bits: number): string =>
+export const encodeCrockford = (bytes: Uint8Array, bits: number): string =>
   toSymbols(bytes, bits)
     .map((value) => ALPHABET[value])
     .join("");
 
 /** Null when the text is not exactly that. */
-export function fromCrockford(text: string, bits: number): Uint8Array<ArrayBuffer> | null {
+export function decodeCrockford(text: string, bits: number): Uint8Array<ArrayBuffer> | null {
   const values = valuesOf(text);
   if (values.includes(-1) || values.length !== Math.ceil(bits / 5)) return null;
   return toBytes(values, bits);
@@ -115,7 +115,7 @@ export function fromCrockford(text: string, bits: number): Uint8Array<ArrayBuffe
 
 const valuesOf = (text: string): number[] => Array.from(text, (char) => ALPHABET.indexOf(char));
 
-const wrongLength: Decoded = { ok: false, fault: { wrong: "length" } };
+const wrongLength: DecodedCode = { ok: false, fault: { wrong: "length" } };
 
 function toSymbols(bytes: Uint8Array, bits: number): number[] {
   const symbols: number[] = [];

@@ -2,14 +2,14 @@ import { importJWK } from "jose";
 import {
   CODE_BITS,
   decodeCode,
-  canonicalSymbols,
+  canonicalizeCode,
   encodeCode,
-  fromCrockford,
+  decodeCrockford,
   type CodeFault,
 } from "./code.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import { instant, DAY, type Instant } from "../domain/time.ts";
-import { CODE_KINDS, splitKind, withKind } from "./kinds.ts";
+import { CODE_KINDS, splitCodeKind, prefixCodeKind } from "./code-kinds.ts";
 import { publicPart, type PrivateKey, type PublicKey } from "./keys.ts";
 
 /**
@@ -21,7 +21,7 @@ import { publicPart, type PrivateKey, type PublicKey } from "./keys.ts";
 const SIGNATURE_BYTES = 64;
 const ID_BITS = 80;
 
-export interface Activation {
+export interface ActivationCode {
   readonly appliance: string;
   /** 5 bytes, hex. */
   readonly nonce: string;
@@ -31,7 +31,7 @@ export interface Activation {
 }
 
 /** The kind of an activation code, as a number: in the code itself and in what is signed. */
-export const activationKind = (weak: boolean): 1 | 2 =>
+export const activationCodeKind = (weak: boolean): 1 | 2 =>
   weak ? CODE_KINDS.weakActivation : CODE_KINDS.activation;
 
 /**
@@ -42,21 +42,26 @@ export type ConfirmationVersion = 1 | 2;
 
 export const CONFIRMATION_VERSION = 2 satisfies ConfirmationVersion;
 
-export function encodeActivation({ appliance, nonce, hardwarePrefix, weak }: Activation): string {
-  const id = fromCrockford(appliance, ID_BITS);
+export function encodeActivationCode({
+  appliance,
+  nonce,
+  hardwarePrefix,
+  weak,
+}: ActivationCode): string {
+  const id = decodeCrockford(appliance, ID_BITS);
   if (id === null) throw new Error("an appliance id has 16 symbols");
   const rest = Buffer.concat([id, Buffer.from(nonce, "hex"), Buffer.from(hardwarePrefix, "hex")]);
-  return encodeCode(withKind(activationKind(weak), rest), CODE_BITS.activation);
+  return encodeCode(prefixCodeKind(activationCodeKind(weak), rest), CODE_BITS.activation);
 }
 
-export function decodeActivation(code: string): Result<Activation, CodeFault> {
+export function decodeActivationCode(code: string): Result<ActivationCode, CodeFault> {
   const decoded = decodeCode(code, CODE_BITS.activation);
   if (!decoded.ok) return err(decoded.fault);
-  const { kind, rest: hex } = splitKind(decoded.bytes);
+  const { kind, rest: hex } = splitCodeKind(decoded.bytes);
   const weak = kind === CODE_KINDS.weakActivation;
   if (!weak && kind !== CODE_KINDS.activation) return err({ wrong: "row", row: 1 });
   return ok({
-    appliance: canonicalSymbols(code).slice(1, 17),
+    appliance: canonicalizeCode(code).slice(1, 17),
     nonce: hex.slice(20, 30),
     hardwarePrefix: hex.slice(30, 40),
     weak,
@@ -64,8 +69,8 @@ export function decodeActivation(code: string): Result<Activation, CodeFault> {
 }
 
 /** Everything the vendor's signature covers. */
-export interface Confirmed {
-  readonly activation: Activation;
+export interface ConfirmationClaims {
+  readonly activation: ActivationCode;
   readonly licenseKey: string;
   /** SHA-256 of the compact policy document, hex. */
   readonly policyHash: string;
@@ -73,7 +78,7 @@ export interface Confirmed {
   readonly initializationCode: string;
 }
 
-export interface Confirmation {
+export interface ConfirmationCode {
   /** Null: as in the policy. */
   readonly validUntil: Instant | null;
   readonly serial: number;
@@ -81,9 +86,9 @@ export interface Confirmation {
   readonly bytes: string;
 }
 
-export async function confirm(
-  confirmed: Confirmed,
-  { validUntil, serial }: Omit<Confirmation, "bytes">,
+export async function signConfirmationCode(
+  confirmed: ConfirmationClaims,
+  { validUntil, serial }: Omit<ConfirmationCode, "bytes">,
   key: PrivateKey,
 ): Promise<string> {
   const days = validUntil === null ? 0 : validUntil / DAY;
@@ -103,7 +108,7 @@ export async function confirm(
 const isDay = (days: number): boolean => Number.isInteger(days) && days > 0 && days <= 0xffff;
 
 /** Reads a code; whose it is and what for is asked with `isConfirmedBy`. */
-export function decodeConfirmation(code: string): Result<Confirmation, CodeFault> {
+export function decodeConfirmationCode(code: string): Result<ConfirmationCode, CodeFault> {
   const decoded = decodeCode(code, CODE_BITS.confirmation);
   if (!decoded.ok) return err(decoded.fault);
   const tail = Buffer.from(decoded.bytes).subarray(SIGNATURE_BYTES);
@@ -116,12 +121,12 @@ export function decodeConfirmation(code: string): Result<Confirmation, CodeFault
 }
 
 /** The code in its one spelling. */
-export const encodeConfirmation = ({ bytes }: Confirmation): string =>
+export const encodeConfirmationCode = ({ bytes }: ConfirmationCode): string =>
   encodeCode(Buffer.from(bytes, "hex"), CODE_BITS.confirmation);
 
-export async function isConfirmedBy(
-  confirmed: Confirmed,
-  { bytes }: Confirmation,
+export async function verifyConfirmationCode(
+  confirmed: ConfirmationClaims,
+  { bytes }: ConfirmationCode,
   key: PublicKey,
   version: ConfirmationVersion = CONFIRMATION_VERSION,
 ): Promise<boolean> {
@@ -133,21 +138,21 @@ export async function isConfirmedBy(
 
 /** A list of items, each as its length and its bytes: no two lists have the same text. */
 function message(
-  confirmed: Confirmed,
+  confirmed: ConfirmationClaims,
   tail: Uint8Array,
   version: ConfirmationVersion,
 ): Uint8Array<ArrayBuffer> {
   const { activation, licenseKey, policyHash, initializationCode } = confirmed;
-  const kind = Buffer.from([activationKind(activation.weak)]);
+  const kind = Buffer.from([activationCodeKind(activation.weak)]);
   const items = [
     Buffer.from(`berth-confirm-v${version}`),
     ...(version === 1 ? [] : [kind]),
-    fromCrockford(activation.appliance, ID_BITS) ?? new Uint8Array(),
+    decodeCrockford(activation.appliance, ID_BITS) ?? new Uint8Array(),
     Buffer.from(activation.hardwarePrefix, "hex"),
     Buffer.from(activation.nonce, "hex"),
     Buffer.from(licenseKey.normalize("NFC")),
     Buffer.from(policyHash, "hex"),
-    Buffer.from(canonicalSymbols(initializationCode)),
+    Buffer.from(canonicalizeCode(initializationCode)),
     tail,
   ];
   return new Uint8Array(

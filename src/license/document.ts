@@ -1,11 +1,19 @@
 import { base64url, CompactSign, compactVerify, importJWK } from "jose";
 import { err, ok, type Result } from "../domain/result.ts";
-import { idOf, parsePublicKey, publicPart, type PrivateKey, type PublicKey } from "./keys.ts";
+import { keyIdOf, parsePublicKey, publicPart, type PrivateKey, type PublicKey } from "./keys.ts";
 
 /** What crosses the gap, each under a name of its own; one is never taken for another. */
-export const KINDS = ["trust", "request", "license", "policy", "lease", "receipt", "time"] as const;
+export const DOCUMENT_KINDS = [
+  "trust",
+  "request",
+  "license",
+  "policy",
+  "lease",
+  "receipt",
+  "time",
+] as const;
 
-export type Kind = (typeof KINDS)[number];
+export type DocumentKind = (typeof DOCUMENT_KINDS)[number];
 
 /** Far more than any of them needs, far less than would hurt. */
 const MAX_DOCUMENT = 48 * 1024;
@@ -16,26 +24,30 @@ export type DocumentFault =
   | "is another kind of document"
   | "has an invalid signature";
 
-export interface Header {
-  readonly kind: Kind;
+export interface DocumentHeader {
+  readonly kind: DocumentKind;
   /** Whose key signed it, by the signer's own word: a hint where to look, never a proof. */
   readonly kid: string;
 }
 
 /** Signs a payload as a compact JWS, so that any JWT library can check it. */
-export async function signDocument(kind: Kind, payload: object, key: PrivateKey): Promise<string> {
+export async function signDocument(
+  kind: DocumentKind,
+  payload: object,
+  key: PrivateKey,
+): Promise<string> {
   return new CompactSign(new TextEncoder().encode(JSON.stringify(payload)))
-    .setProtectedHeader({ alg: "EdDSA", typ: typOf(kind), kid: idOf(key) })
+    .setProtectedHeader({ alg: "EdDSA", typ: typOf(kind), kid: keyIdOf(key) })
     .sign(await importJWK(key, "EdDSA"));
 }
 
 /** Verifies first, and parses exactly what was verified. */
 export async function verifyDocument(
-  kind: Kind,
+  kind: DocumentKind,
   text: string,
   key: PublicKey,
 ): Promise<Result<unknown, DocumentFault>> {
-  const header = readHeader(text);
+  const header = readDocumentHeader(text);
   if (!header.ok) return header;
   if (header.value.kind !== kind) return err("is another kind of document");
   // A weak key "signs" anything; it must not come this far, and if it does, no further.
@@ -54,13 +66,13 @@ export async function verifyDocument(
 }
 
 /** What a document says it is; nothing of it is to be believed yet. */
-export function readHeader(text: string): Result<Header, DocumentFault> {
+export function readDocumentHeader(text: string): Result<DocumentHeader, DocumentFault> {
   if (text.length > MAX_DOCUMENT) return err("is too large");
   const parts = text.split(".");
   if (parts.length !== 3 || !parts.every(isCanonical)) return err("is not a signed document");
   const header = parseObject(parts[0] ?? "");
   const { alg, typ, kid, ...more } = header ?? {};
-  const kind = KINDS.find((one) => typOf(one) === typ);
+  const kind = DOCUMENT_KINDS.find((one) => typOf(one) === typ);
   // No other member means anything to us, and one we do not know may mean that we should stop.
   const strange = Object.keys(more).length > 0;
   if (alg !== "EdDSA" || kind === undefined || typeof kid !== "string" || strange) {
@@ -70,9 +82,10 @@ export function readHeader(text: string): Result<Header, DocumentFault> {
 }
 
 /** For showing what somebody holds; says nothing about who signed it. */
-export const unverifiedPayload = (text: string): unknown => parseObject(text.split(".")[1] ?? "");
+export const readUnverifiedPayload = (text: string): unknown =>
+  parseObject(text.split(".")[1] ?? "");
 
-const typOf = (kind: Kind): string => `berth-${kind}+jwt`;
+const typOf = (kind: DocumentKind): string => `berth-${kind}+jwt`;
 
 /** A signature's last character has 16 spellings that decode alike; we take one. */
 function isCanonical(part: string): boolean {

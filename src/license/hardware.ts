@@ -16,30 +16,33 @@ export const COMPONENT_KINDS = [
 export type ComponentKind = (typeof COMPONENT_KINDS)[number];
 
 /** As read from the machine. Never leaves it. */
-export interface Component {
+export interface HardwareComponent {
   readonly kind: ComponentKind;
   readonly value: string;
 }
 
 /** As it travels: 64 lower-case hex digits that differ from appliance to appliance. */
-export interface Frozen {
+export interface HashedComponent {
   readonly kind: ComponentKind;
   readonly digest: string;
 }
 
-export interface Match {
-  readonly matching: number;
-  readonly needed: number;
+export interface HardwareMatch {
+  readonly matchingCount: number;
+  readonly requiredCount: number;
   /** One entry for every frozen component the machine no longer has, in canonical order. */
-  readonly drifted: readonly ComponentKind[];
-  readonly ok: boolean;
+  readonly missingKinds: readonly ComponentKind[];
+  readonly isMatch: boolean;
 }
 
 /**
  * Hashes under the appliance's public key. Each value counts once, however often it was found, and
  * a blank one not at all; the order they were found in does not show.
  */
-export const freeze = (components: readonly Component[], key: Uint8Array): Frozen[] =>
+export const hashComponents = (
+  components: readonly HardwareComponent[],
+  key: Uint8Array,
+): HashedComponent[] =>
   distinct(
     components
       .filter(({ value }) => value.trim() !== "")
@@ -50,7 +53,7 @@ export const freeze = (components: readonly Component[], key: Uint8Array): Froze
  * What a license signs. Any change to the list changes it, an entry repeated as well, so that
  * nobody gains weight by repeating what still matches; only the order does not matter.
  */
-export function hardwareId(frozen: readonly Frozen[]): string {
+export function computeHardwareId(frozen: readonly HashedComponent[]): string {
   const hasher = new Bun.CryptoHasher("sha256");
   const parts = frozen.toSorted(byKindAndDigest).flatMap(({ kind, digest }) => [kind, digest]);
   for (const part of ["berth-hardware-v1", ...parts]) hasher.update(lengthAndBytes(part));
@@ -61,21 +64,26 @@ export function hardwareId(frozen: readonly Frozen[]): string {
  * Three in five must still be there, rounded up, so that one part can be replaced without an
  * outage. What the machine gained since does not count against it. No list matches no machine.
  */
-export function match(
-  frozen: readonly Frozen[],
-  live: readonly Component[],
+export function matchHardware(
+  frozen: readonly HashedComponent[],
+  live: readonly HardwareComponent[],
   key: Uint8Array,
-): Match {
+): HardwareMatch {
   const bound = distinct(frozen);
-  const present = new Set(freeze(live, key).map(identify));
+  const present = new Set(hashComponents(live, key).map(identify));
   const drifted = bound.filter((one) => !present.has(identify(one))).map(({ kind }) => kind);
   const matching = bound.length - drifted.length;
   const needed = Math.ceil((bound.length * 3) / 5);
-  return { matching, needed, drifted, ok: bound.length > 0 && matching >= needed };
+  return {
+    matchingCount: matching,
+    requiredCount: needed,
+    missingKinds: drifted,
+    isMatch: bound.length > 0 && matching >= needed,
+  };
 }
 
 /** Too little to tell one machine from its copy. */
-export const isWeak = (frozen: readonly Frozen[]): boolean =>
+export const isWeakBinding = (frozen: readonly HashedComponent[]): boolean =>
   distinct(frozen).length < 2 || frozen.some(({ kind }) => kind === "named");
 
 /** The kind is hashed along: a disk whose serial is the board's is still not the board. */
@@ -94,13 +102,13 @@ function lengthAndBytes(text: string): Uint8Array<ArrayBuffer> {
   return framed;
 }
 
-const distinct = (frozen: readonly Frozen[]): Frozen[] =>
+const distinct = (frozen: readonly HashedComponent[]): HashedComponent[] =>
   [...new Map(frozen.map((one) => [identify(one), one])).values()].toSorted(byKindAndDigest);
 
-const identify = ({ kind, digest }: Frozen): string => `${kind} ${digest}`;
+const identify = ({ kind, digest }: HashedComponent): string => `${kind} ${digest}`;
 
 /** By code unit: a locale must not change what a license signed. */
-function byKindAndDigest(a: Frozen, b: Frozen): number {
+function byKindAndDigest(a: HashedComponent, b: HashedComponent): number {
   const [left, right] = [identify(a), identify(b)];
   return left < right ? -1 : Number(left > right);
 }

@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey } from "node:crypto";
 import { base64url, exportJWK, generateKeyPair } from "jose";
 import { Type, type Static } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-import { toCrockford } from "./code.ts";
+import { encodeCrockford } from "./code.ts";
 
 /** Ed25519 and nothing else, as JSON Web Keys. */
 export const PublicKey = Type.Object({
@@ -17,7 +17,7 @@ export interface PrivateKey extends PublicKey {
   readonly d: string;
 }
 
-export async function makeKey(): Promise<PrivateKey> {
+export async function generateKey(): Promise<PrivateKey> {
   const { privateKey } = await generateKeyPair("EdDSA", { crv: "Ed25519", extractable: true });
   const { x = "", d = "" } = await exportJWK(privateKey);
   return { kty: "OKP", crv: "Ed25519", x, d };
@@ -54,17 +54,17 @@ const ID_BITS = 80;
 const FINGERPRINT_BITS = 100;
 
 /** Who a key belongs to, in 16 characters: the first 80 bits of SHA-256 of the public key. */
-export const idOf = (key: PublicKey): string => toCrockford(digestOf(key), ID_BITS);
+export const keyIdOf = (key: PublicKey): string => encodeCrockford(digestOf(key), ID_BITS);
 
 /** The same, longer and in groups: to be compared by voice. */
 export const fingerprintOf = (key: PublicKey): string =>
-  toCrockford(digestOf(key), FINGERPRINT_BITS).replaceAll(/.{5}(?=.)/g, "$&-");
+  encodeCrockford(digestOf(key), FINGERPRINT_BITS).replaceAll(/.{5}(?=.)/g, "$&-");
 
-export const rawKey = ({ x }: PublicKey): Uint8Array<ArrayBuffer> =>
+export const publicKeyBytes = ({ x }: PublicKey): Uint8Array<ArrayBuffer> =>
   new Uint8Array(base64url.decode(x));
 
 const digestOf = (key: PublicKey): Uint8Array =>
-  new Bun.CryptoHasher("sha256").update(rawKey(key)).digest();
+  new Bun.CryptoHasher("sha256").update(publicKeyBytes(key)).digest();
 
 /**
  * Points whose signatures say nothing: with one of these as a key, one signature fits any text. The

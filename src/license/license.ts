@@ -6,7 +6,7 @@ import type { Terms } from "../domain/terms.ts";
 import { signDocument } from "./document.ts";
 import { PublicKey, type PrivateKey } from "./keys.ts";
 import { decodeTerms, TermsDocument } from "./terms.ts";
-import { verifyFromVendor, type Vendor, type VendorFault } from "./trust.ts";
+import { verifyVendorDocument, type Vendor, type VendorDocumentFault } from "./trust.ts";
 
 const closed = { additionalProperties: false };
 const maybeId = Type.Union([Type.String({ pattern: "^[0-9a-f]{32}$" }), Type.Null()]);
@@ -39,7 +39,7 @@ export interface SignedLicense {
   readonly vendor: string;
 }
 
-export type LicenseFault = VendorFault | "is not a license";
+export type LicenseFault = VendorDocumentFault | "is not a license";
 
 /**
  * Reads a license that one of `vendors` signed; whether it fits this appliance is not asked here.
@@ -49,7 +49,7 @@ export async function verifyLicense(
   vendors: readonly Vendor[],
   at: Instant | null = null,
 ): Promise<Result<SignedLicense, LicenseFault>> {
-  const signed = await verifyFromVendor("license", document, vendors, at);
+  const signed = await verifyVendorDocument("license", document, vendors, at);
   if (!signed.ok) return signed;
   const { payload: license, vendor } = signed.value;
   if (!Value.Check(LicenseDocument, license) || license.iss !== vendor.vendor) {

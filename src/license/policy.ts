@@ -5,7 +5,7 @@ import type { Instant } from "../domain/time.ts";
 import { signDocument } from "./document.ts";
 import type { PrivateKey, PublicKey } from "./keys.ts";
 import { decodeTerms, TermsDocument } from "./terms.ts";
-import { verifyFromVendor, type Vendor, type VendorFault } from "./trust.ts";
+import { verifyVendorDocument, type Vendor, type VendorDocumentFault } from "./trust.ts";
 
 /** License terms bound to nobody yet: they come with the install medium and wait for a code. */
 export const Policy = Type.Object(
@@ -24,7 +24,7 @@ export const signPolicy = (policy: Policy, key: PrivateKey): Promise<string> =>
   signDocument("policy", policy, key);
 
 /** A policy as it is, or as base64 of it; white space never matters. */
-export function policyText(text: string): string {
+export function normalizePolicyText(text: string): string {
   const plain = text.replaceAll(/\s/g, "");
   if (plain.includes(".")) return plain;
   return Buffer.from(plain, "base64").toString("utf8").replaceAll(/\s/g, "");
@@ -37,14 +37,14 @@ export interface SignedPolicy {
   readonly key: PublicKey;
 }
 
-export type PolicyFault = VendorFault | "is not a policy";
+export type PolicyFault = VendorDocumentFault | "is not a policy";
 
 export async function verifyPolicy(
   document: string,
   vendors: readonly Vendor[],
   at: Instant | null = null,
 ): Promise<Result<SignedPolicy, PolicyFault>> {
-  const signed = await verifyFromVendor("policy", document, vendors, at);
+  const signed = await verifyVendorDocument("policy", document, vendors, at);
   if (!signed.ok) return signed;
   const { payload: policy, vendor, key } = signed.value;
   const whole = Value.Check(Policy, policy) && decodeTerms(policy.terms) !== null;

@@ -1,11 +1,11 @@
 import type { Grant, License } from "../domain/state.ts";
 import { withdrawFeature, type Terms } from "../domain/terms.ts";
 import { err, ok, type Result } from "../domain/result.ts";
-import { airgapLicenseId } from "./airgap-id.ts";
+import { deriveAirgapLicenseId } from "./airgap-id.ts";
 import { parseBundle } from "./bundle.ts";
-import { decodeConfirmation, isConfirmedBy } from "./confirmation.ts";
-import { isWeak, type Frozen } from "./hardware.ts";
-import { idOf, rawKey } from "./keys.ts";
+import { decodeConfirmationCode, verifyConfirmationCode } from "./confirmation.ts";
+import { isWeakBinding, type HashedComponent } from "./hardware.ts";
+import { keyIdOf, publicKeyBytes } from "./keys.ts";
 import { verifyLicense } from "./license.ts";
 import { verifyPolicy } from "./policy.ts";
 import { decodeTerms } from "./terms.ts";
@@ -27,7 +27,7 @@ interface Signed extends Pick<Grant, "vendor" | "serial" | "lic" | "policyId"> {
  * vendor's document in it cannot. Finishes "license N …"; null when all of it is signed by one of
  * `vendors`.
  */
-export async function unprovenBy(
+export async function findProofFault(
   license: License,
   appliance: string,
   vendors: readonly Vendor[],
@@ -52,7 +52,7 @@ async function readLicense(
   const { license, terms, vendor } = verified.value;
   return ok({
     id: license.license_id,
-    appliance: idOf(license.cnf.jwk),
+    appliance: keyIdOf(license.cnf.jwk),
     terms,
     vendor,
     serial: license.serial,
@@ -68,7 +68,7 @@ async function readBundle(
   vendors: readonly Vendor[],
 ): Promise<Result<Signed, string>> {
   const bundle = parseBundle(document);
-  const code = bundle && decodeConfirmation(bundle.confirmation_code);
+  const code = bundle && decodeConfirmationCode(bundle.confirmation_code);
   const isWhole = (bundle?.version === undefined) === (bundle?.kind === undefined);
   if (bundle === null || code === null || !code.ok || !isWhole) {
     return err("has a bundle that cannot be read");
@@ -91,12 +91,12 @@ async function readBundle(
   };
   const isConfirmed =
     terms !== null &&
-    idOf(bundle.appliance_jwk) === bundle.appliance_id &&
-    (await isConfirmedBy(confirmed, code.value, key, bundle.version ?? 1));
+    keyIdOf(bundle.appliance_jwk) === bundle.appliance_id &&
+    (await verifyConfirmationCode(confirmed, code.value, key, bundle.version ?? 1));
   if (!isConfirmed) return err("has a confirmation code that its vendor did not sign for it");
   const { validUntil, serial, bytes } = code.value;
   return ok({
-    id: airgapLicenseId(rawKey(key), bundle.license_key),
+    id: deriveAirgapLicenseId(publicKeyBytes(key), bundle.license_key),
     appliance: bundle.appliance_id,
     terms: {
       ...terms,
@@ -117,7 +117,7 @@ const GRANTED = ["vendor", "serial", "lic", "policyId"] as const;
 /** By the names they have in `state.json`. */
 function differences(license: License, appliance: string, signed: Signed): string[] {
   const { id, terms, grant } = license;
-  const isWeakHere = isWeak(grant.hardware as readonly Frozen[]);
+  const isWeakHere = isWeakBinding(grant.hardware as readonly HashedComponent[]);
   return [
     ...(id === signed.id ? [] : ["id"]),
     ...(appliance === signed.appliance ? [] : ["appliance"]),

@@ -3,7 +3,7 @@ import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { encodeQR } from "qr";
 import { err, ok, type Result } from "../domain/result.ts";
 import { decodeBase45, encodeBase45 } from "./base45.ts";
-import { CODE_BITS, decodeCode, encodeCode, toCrockford } from "./code.ts";
+import { CODE_BITS, decodeCode, encodeCode, encodeCrockford } from "./code.ts";
 
 /**
  * Texts as QR codes. A code goes as it is, so that any phone shows what to read out. Anything else
@@ -42,9 +42,9 @@ interface Named {
 }
 
 /** In UTF-8: more than any document, and as far as anything is inflated. */
-export const MAX_TEXT = 64 * 1024;
+export const MAX_TEXT_BYTES = 64 * 1024;
 
-export const FORM = "BERTH2";
+export const FRAME_FORMAT = "BERTH2";
 
 /** The longest code, of six rows, has 137. */
 const MAX_PLAIN = 200;
@@ -55,18 +55,19 @@ const MAX_PART = 950;
 const NUMBER = "[1-9]\\d{0,2}";
 const SYMBOL = "[0-9A-HJKMNP-TV-Z]";
 const HEADER = new RegExp(
-  `^${FORM} (${NUMBER})/(${NUMBER}) (${SYMBOL}{16}) (${NUMBER}) (${SYMBOL}{8}) `,
+  `^${FRAME_FORMAT} (${NUMBER})/(${NUMBER}) (${SYMBOL}{16}) (${NUMBER}) (${SYMBOL}{8}) `,
 );
 /** As much of a header as names the frame. */
-const NAMED = new RegExp(`^${FORM} (${NUMBER})/(${NUMBER}) `);
+const NAMED = new RegExp(`^${FRAME_FORMAT} (${NUMBER})/(${NUMBER}) `);
 /** It keeps a last space of Base45 from whoever trims. */
 const END = "/";
 
 /** Throws above `MAX_TEXT`. */
-export function framesOf(text: string): string[] {
-  if (isPlain(text)) return [text];
+export function splitIntoFrames(text: string): string[] {
+  if (isPlainCode(text)) return [text];
   const bytes = new TextEncoder().encode(text);
-  if (bytes.length > MAX_TEXT) throw new RangeError(`more than ${MAX_TEXT} bytes for QR codes`);
+  if (bytes.length > MAX_TEXT_BYTES)
+    throw new RangeError(`more than ${MAX_TEXT_BYTES} bytes for QR codes`);
   const packed = encodeBase45(deflateRawSync(bytes, { level: 9 }));
   const of = Math.ceil(packed.length / MAX_PART);
   const size = Math.ceil(packed.length / of);
@@ -77,7 +78,7 @@ export function framesOf(text: string): string[] {
   });
 }
 
-export interface Joined {
+export interface JoinedFrames {
   readonly text: string;
   /** Which of those given are no frames; they count from 1. */
   readonly foreign: readonly number[];
@@ -87,7 +88,7 @@ export interface Joined {
  * In any order, any of them more than once, with white space around them. What is wrong with one
  * does not matter when all are there well read.
  */
-export function joinFrames(frames: readonly string[]): Result<Joined, FrameFault> {
+export function joinFrames(frames: readonly string[]): Result<JoinedFrames, FrameFault> {
   const read: Frame[] = [];
   const faults: UnreadFault[] = [];
   for (const [index, text] of frames.entries()) {
@@ -124,7 +125,7 @@ function joinRead(read: readonly Frame[]): Result<string, FrameFault> {
 }
 
 /** For a terminal of any colours: it brings its own, and the light modules are what is drawn. */
-export function qrTerminal(frame: string): string {
+export function renderQrForTerminal(frame: string): string {
   const modules = modulesOf(frame);
   const lines: string[] = [];
   for (let y = 0; y < modules.length; y += 2) {
@@ -138,7 +139,7 @@ export function qrTerminal(frame: string): string {
 }
 
 /** A document of its own, without script or style. */
-export function qrSvg(frame: string): string {
+export function renderQrSvg(frame: string): string {
   const modules = modulesOf(frame);
   const size = modules.length;
   const bars = modules.flatMap((row, y) => runsOf(row).map(([x, n]) => `M${x} ${y}h${n}v1h-${n}z`));
@@ -151,7 +152,7 @@ export function qrSvg(frame: string): string {
 }
 
 /** Exactly as a code is shown: a part of a frame that was cut must not be taken for one. */
-export const isPlain = (text: string): boolean =>
+export const isPlainCode = (text: string): boolean =>
   text.length <= MAX_PLAIN &&
   Object.values(CODE_BITS).some((bits) => {
     const decoded = decodeCode(text, bits);
@@ -171,19 +172,19 @@ type Contents = Omit<Frame, "plain">;
 
 const frameOf = (contents: Contents): string => {
   const { number, of, id, part } = contents;
-  return `${FORM} ${number}/${of} ${id} ${part.length} ${checkOf(contents)} ${part}${END}`;
+  return `${FRAME_FORMAT} ${number}/${of} ${id} ${part.length} ${checkOf(contents)} ${part}${END}`;
 };
 
 /** Of everything else in the frame: nothing may be lost between two fields either. */
 const checkOf = ({ number, of, id, part }: Contents): string => {
-  const covered = `${FORM} ${number}/${of} ${id} ${part.length} ${part}`;
-  return toCrockford(createHash("sha256").update(covered).digest(), 40);
+  const covered = `${FRAME_FORMAT} ${number}/${of} ${id} ${part.length} ${part}`;
+  return encodeCrockford(createHash("sha256").update(covered).digest(), 40);
 };
 
 function readFrame(text: string, at: number): Result<Frame, UnreadFault> {
-  if (isPlain(text)) return ok({ plain: true, number: 1, of: 1, id: text, part: text });
-  const form = /^BERTH\d+(?= )/.exec(text)?.[0] ?? FORM;
-  if (form !== FORM) return err({ wrong: "form", at, form });
+  if (isPlainCode(text)) return ok({ plain: true, number: 1, of: 1, id: text, part: text });
+  const form = /^BERTH\d+(?= )/.exec(text)?.[0] ?? FRAME_FORMAT;
+  if (form !== FRAME_FORMAT) return err({ wrong: "form", at, form });
   const [header = "", ...fields] = HEADER.exec(text) ?? [];
   const [number = 0, of = 0] = (NAMED.exec(text) ?? []).slice(1).map(Number);
   if (number === 0 || number > of) return err({ wrong: "frame", at });
@@ -203,7 +204,7 @@ function unpack(packed: string, id: string): Result<string, FrameFault> {
   const deflated = decodeBase45(packed);
   if (deflated === null) return err({ wrong: "damaged" });
   try {
-    const bytes = inflateRawSync(deflated, { maxOutputLength: MAX_TEXT });
+    const bytes = inflateRawSync(deflated, { maxOutputLength: MAX_TEXT_BYTES });
     if (idOf(bytes) !== id) return err({ wrong: "damaged" });
     return ok(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
   } catch (error) {
@@ -213,7 +214,7 @@ function unpack(packed: string, id: string): Result<string, FrameFault> {
 }
 
 const idOf = (bytes: Uint8Array): string =>
-  toCrockford(createHash("sha256").update(bytes).digest(), 80);
+  encodeCrockford(createHash("sha256").update(bytes).digest(), 80);
 
 /** White on black, as all terminals can, and bold, which makes the white whiter on most. */
 const WHITE_ON_BLACK = "\u001b[40;37;1m";

@@ -1,8 +1,13 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { err, ok, type Result } from "../domain/result.ts";
-import { signDocument, unverifiedPayload, verifyDocument, type DocumentFault } from "./document.ts";
-import { idOf, parsePublicKey, PublicKey, type PrivateKey } from "./keys.ts";
+import {
+  signDocument,
+  readUnverifiedPayload,
+  verifyDocument,
+  type DocumentFault,
+} from "./document.ts";
+import { keyIdOf, parsePublicKey, PublicKey, type PrivateKey } from "./keys.ts";
 
 /** A license given back: proof for the vendor that its serials never serve again. */
 export const Receipt = Type.Object(
@@ -30,11 +35,11 @@ export const signReceipt = (receipt: Receipt, key: PrivateKey): Promise<string> 
 export async function verifyReceipt(
   document: string,
 ): Promise<Result<Receipt, DocumentFault | "is not a receipt">> {
-  const claimed = unverifiedPayload(document) as { jwk?: unknown } | null;
+  const claimed = readUnverifiedPayload(document) as { jwk?: unknown } | null;
   const key = parsePublicKey(claimed?.jwk);
   if (key === null) return err("is not a receipt");
   const verified = await verifyDocument("receipt", document, key);
   if (!verified.ok) return verified;
-  const whole = Value.Check(Receipt, verified.value) && verified.value.appliance === idOf(key);
+  const whole = Value.Check(Receipt, verified.value) && verified.value.appliance === keyIdOf(key);
   return whole ? ok(verified.value) : err("is not a receipt");
 }

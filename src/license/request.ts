@@ -2,14 +2,14 @@ import { Type, type Static } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { err, ok, type Result } from "../domain/result.ts";
 import {
-  readHeader,
+  readDocumentHeader,
   signDocument,
-  unverifiedPayload,
+  readUnverifiedPayload,
   verifyDocument,
   type DocumentFault,
 } from "./document.ts";
-import { hardwareId, type Frozen } from "./hardware.ts";
-import { idOf, parsePublicKey, PublicKey, type PrivateKey } from "./keys.ts";
+import { computeHardwareId, type HashedComponent } from "./hardware.ts";
+import { keyIdOf, parsePublicKey, PublicKey, type PrivateKey } from "./keys.ts";
 
 const closed = { additionalProperties: false };
 const text = Type.Union([Type.String({ minLength: 1, maxLength: 256 }), Type.Null()]);
@@ -18,7 +18,7 @@ const seq = Type.Integer({ minimum: 0 });
 const id = Type.String({ pattern: "^[0-9a-f]{32}$" });
 
 /** What a site tells its vendor: who it is, what it asks for, and how it stands. */
-export const Request = Type.Object(
+export const LicenseRequest = Type.Object(
   {
     request_id: id,
     nonce: id,
@@ -71,27 +71,29 @@ export const Request = Type.Object(
   closed,
 );
 
-export type Request = Static<typeof Request>;
+export type LicenseRequest = Static<typeof LicenseRequest>;
 
-export const signRequest = (request: Request, key: PrivateKey): Promise<string> =>
+export const signLicenseRequest = (request: LicenseRequest, key: PrivateKey): Promise<string> =>
   signDocument("request", request, key);
 
-export type RequestFault = DocumentFault | "is not a request" | "contradicts itself";
+export type LicenseRequestFault = DocumentFault | "is not a request" | "contradicts itself";
 
 /** A request is signed with the key it names: nobody can speak for another appliance. */
-export async function verifyRequest(document: string): Promise<Result<Request, RequestFault>> {
-  const header = readHeader(document);
+export async function verifyLicenseRequest(
+  document: string,
+): Promise<Result<LicenseRequest, LicenseRequestFault>> {
+  const header = readDocumentHeader(document);
   if (!header.ok) return header;
   if (header.value.kind !== "request") return err("is another kind of document");
-  const claimed = unverifiedPayload(document);
+  const claimed = readUnverifiedPayload(document);
   const key = parsePublicKey((claimed as { jwk?: unknown } | null)?.jwk);
   if (key === null) return err("is not a request");
   const verified = await verifyDocument("request", document, key);
   if (!verified.ok) return verified;
-  if (!Value.Check(Request, verified.value)) return err("is not a request");
+  if (!Value.Check(LicenseRequest, verified.value)) return err("is not a request");
   const request = verified.value;
   const honest =
-    idOf(key) === request.appliance &&
-    hardwareId(request.hardware as Frozen[]) === request.hardware_id;
+    keyIdOf(key) === request.appliance &&
+    computeHardwareId(request.hardware as HashedComponent[]) === request.hardware_id;
   return honest ? ok(request) : err("contradicts itself");
 }

@@ -5,13 +5,13 @@ const DAY_OR_TIME =
   /^(\d{4}-\d\d-\d\d)(?:[Tt ]((?:[01]\d|2[0-3]):\d\d:\d\d(?:\.\d+)?)([Zz]|[+-]\d\d:\d\d))?$/;
 
 /** Whether a text is a day alone; that there is such a day is for the ones below to say. */
-export const isDay = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text);
+export const isDateOnly = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text);
 
 /** As a document holds it, for a term that begins: a day counts from its beginning. */
-export const startTime = (text: string): string | null => timeOf(text, 0);
+export const parseStartTime = (text: string): string | null => timeOf(text, 0);
 
 /** The same for a term that ends: a day counts whole, so that it ends as the next day begins. */
-export const endTime = (text: string): string | null => timeOf(text, DAY);
+export const parseEndTime = (text: string): string | null => timeOf(text, DAY);
 
 /** All times are UTC. `Date` turns 30 February into 2 March; null is the answer instead. */
 function timeOf(text: string, afterDay: number): string | null {

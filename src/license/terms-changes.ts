@@ -23,7 +23,7 @@ export interface TermsChanges extends Partial<Omit<TermsDocument, "features" | "
 }
 
 /** Changes from two places, of which the second one counts where both name the same term. */
-export function combineChanges(first: TermsChanges, second: TermsChanges): TermsChanges {
+export function combineTermsChanges(first: TermsChanges, second: TermsChanges): TermsChanges {
   const consumption = combineMembers(first.consumption, second.consumption);
   return {
     ...first,

@@ -1,9 +1,9 @@
 import { Type, type Static, type TSchema } from "@sinclair/typebox";
 import { err, ok, type Result } from "../domain/result.ts";
-import { fieldFault, type FieldFault } from "./fields.ts";
-import { endTime, startTime } from "./term-times.ts";
+import { findFieldFault, type FieldFault } from "./field-faults.ts";
+import { parseEndTime, parseStartTime } from "./term-times.ts";
 import type { FeatureChanges, TermsChanges } from "./terms-changes.ts";
-import { Consumption, Feature, TermsDocument } from "./terms.ts";
+import { ConsumptionSchema, FeatureSchema, TermsDocument } from "./terms.ts";
 
 const closed = { additionalProperties: false };
 const dayOrTime = Type.Union([
@@ -18,8 +18,8 @@ const dayOrTime = Type.Union([
 const member = <T extends TSchema>(schema: T, title: string) => Type.Optional({ ...schema, title });
 
 const { properties: terms } = TermsDocument;
-const { properties: counted } = Consumption;
-const { properties: feature } = Feature;
+const { properties: counted } = ConsumptionSchema;
+const { properties: feature } = FeatureSchema;
 const floating = feature.floating.anyOf[0].properties;
 
 const orNull = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
@@ -117,8 +117,8 @@ const TermsFile = Type.Object(
 );
 
 /** Reads what `berth vendor issue --terms` takes; the fault names the first field that is wrong. */
-export function parseTerms(value: unknown): Result<TermsChanges, FieldFault> {
-  const fault = fieldFault(TermsFile, value);
+export function parseTermsFile(value: unknown): Result<TermsChanges, FieldFault> {
+  const fault = findFieldFault(TermsFile, value);
   if (fault !== null) return err(fault);
   const written = value as Static<typeof TermsFile>;
   const { $schema: _, start, valid_until, maintenance_until, features, ...rest } = written;
@@ -138,13 +138,13 @@ export function parseTerms(value: unknown): Result<TermsChanges, FieldFault> {
   };
   const changes: TermsChanges = {
     ...rest,
-    ...read("start", start, startTime),
-    ...read("valid_until", valid_until, endTime),
-    ...read("maintenance_until", maintenance_until, endTime),
+    ...read("start", start, parseStartTime),
+    ...read("valid_until", valid_until, parseEndTime),
+    ...read("maintenance_until", maintenance_until, parseEndTime),
     ...(features !== undefined && {
       features: features.map(({ expires, ...one }, place): FeatureChanges => ({
         ...one,
-        ...read("expires", expires, endTime, `features[${place}].expires`),
+        ...read("expires", expires, parseEndTime, `features[${place}].expires`),
       })),
     }),
   };

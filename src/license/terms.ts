@@ -23,7 +23,7 @@ const time = Type.String({
 });
 const maybe = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
-export const Consumption = Type.Object(
+export const ConsumptionSchema = Type.Object(
   {
     /** Null: unlimited. */
     max: maybe(count),
@@ -44,14 +44,14 @@ export const Consumption = Type.Object(
   closed,
 );
 
-export const Feature = Type.Object(
+export const FeatureSchema = Type.Object(
   {
     code: text(256),
     name: text(256),
     metadata: maybe(text(4_096)),
     expires: maybe(time),
     floating: maybe(Type.Object({ slots: count, timeout_minutes: minutes }, closed)),
-    consumption: maybe(Consumption),
+    consumption: maybe(ConsumptionSchema),
   },
   closed,
 );
@@ -84,8 +84,11 @@ export const TermsDocument = Type.Object(
     borrow_hours: maybe(hours),
     early_return: yesOrNo,
     move_grace_hours: hours,
-    consumption: maybe(Consumption),
-    features: Type.Array(Feature, { maxItems: 256, description: "a list of at most 256 features" }),
+    consumption: maybe(ConsumptionSchema),
+    features: Type.Array(FeatureSchema, {
+      maxItems: 256,
+      description: "a list of at most 256 features",
+    }),
   },
   closed,
 );
@@ -123,7 +126,7 @@ export function decodeTerms(value: unknown): Terms | null {
   };
 }
 
-function decodeFeature(value: Static<typeof Feature>): FeatureTerms {
+function decodeFeature(value: Static<typeof FeatureSchema>): FeatureTerms {
   const { floating, expires, ...rest } = value;
   return {
     ...rest,

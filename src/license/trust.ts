@@ -4,14 +4,14 @@ import { err, ok, type Result } from "../domain/result.ts";
 import type { Instant } from "../domain/time.ts";
 import { isKeyRetired } from "../domain/trust.ts";
 import {
-  readHeader,
+  readDocumentHeader,
   signDocument,
-  unverifiedPayload,
+  readUnverifiedPayload,
   verifyDocument,
   type DocumentFault,
-  type Kind,
+  type DocumentKind,
 } from "./document.ts";
-import { idOf, parsePublicKey, publicPart, PublicKey, type PrivateKey } from "./keys.ts";
+import { keyIdOf, parsePublicKey, publicPart, PublicKey, type PrivateKey } from "./keys.ts";
 
 const Id = Type.String({ pattern: "^[0-9A-HJKMNP-TV-Z]{16}$" });
 
@@ -22,12 +22,12 @@ const Retired = Type.Object(
 );
 
 /** Version 0.1.0 took 16 keys at most, and refuses a document with more. */
-export const MOST_KEYS = 64;
-export const MOST_KEYS_BEFORE = 16;
-export const MOST_PRODUCTS = 1_000;
-export const LONGEST_NAME = 256;
+export const MAX_KEYS = 64;
+export const MAX_KEYS_IN_0_1_0 = 16;
+export const MAX_PRODUCTS = 1_000;
+export const MAX_NAME_LENGTH = 256;
 
-const Name = Type.String({ minLength: 1, maxLength: LONGEST_NAME });
+const Name = Type.String({ minLength: 1, maxLength: MAX_NAME_LENGTH });
 
 /**
  * A vendor as an appliance knows it. Its id is that of its first key and stays when keys change; a
@@ -38,16 +38,16 @@ export const Vendor = Type.Object(
     vendor: Id,
     name: Name,
     version: Type.Integer({ minimum: 1, maximum: 1_000_000 }),
-    products: Type.Array(Name, { maxItems: MOST_PRODUCTS }),
-    keys: Type.Array(PublicKey, { minItems: 1, maxItems: MOST_KEYS }),
-    retired: Type.Optional(Type.Array(Retired, { minItems: 1, maxItems: MOST_KEYS })),
+    products: Type.Array(Name, { maxItems: MAX_PRODUCTS }),
+    keys: Type.Array(PublicKey, { minItems: 1, maxItems: MAX_KEYS }),
+    retired: Type.Optional(Type.Array(Retired, { minItems: 1, maxItems: MAX_KEYS })),
   },
   { additionalProperties: false },
 );
 
 export type Vendor = Static<typeof Vendor>;
 
-export const signTrust = (vendor: Vendor, key: PrivateKey): Promise<string> =>
+export const signTrustDocument = (vendor: Vendor, key: PrivateKey): Promise<string> =>
   signDocument("trust", { ...vendor, keys: vendor.keys.map(publicPart) }, key);
 
 export type TrustFault =
@@ -55,28 +55,28 @@ export type TrustFault =
   | "is not a vendor's trust document"
   | "is older than the installed one"
   | "is a successor document of a vendor that is not trusted here: add its trust.jwt first"
-  | typeof SIGNED_WITH_RETIRED;
+  | typeof SIGNED_WITH_RETIRED_KEY;
 
-export const SIGNED_WITH_RETIRED = "is signed with a key that its vendor retired";
+export const SIGNED_WITH_RETIRED_KEY = "is signed with a key that its vendor retired";
 
 /**
  * Reads a trust document. `known` is what is held of that vendor already: then one of its keys must
  * have signed. A vendor nobody knows yet signs for itself, and a person compares the fingerprint.
  */
-export async function verifyTrust(
+export async function verifyTrustDocument(
   text: string,
   known: (vendor: string) => Vendor | null,
 ): Promise<Result<Vendor, TrustFault>> {
-  const header = readHeader(text);
+  const header = readDocumentHeader(text);
   if (!header.ok) return header;
-  const claimed = parseVendor(unverifiedPayload(text));
+  const claimed = parseVendor(readUnverifiedPayload(text));
   if (claimed === null) return err("is not a vendor's trust document");
   const before = known(claimed.vendor);
   const keys = before === null ? claimed.keys.slice(0, 1) : before.keys;
-  const signer = keys.find((key) => idOf(key) === header.value.kid);
+  const signer = keys.find((key) => keyIdOf(key) === header.value.kid);
   // A vendor is named after its first key: nobody can be another before they are known.
   const first = claimed.keys[0];
-  if (before === null && (first === undefined || idOf(first) !== claimed.vendor)) {
+  if (before === null && (first === undefined || keyIdOf(first) !== claimed.vendor)) {
     return claimed.version > 1
       ? err("is a successor document of a vendor that is not trusted here: add its trust.jwt first")
       : err("is not a vendor's trust document");
@@ -90,7 +90,7 @@ export async function verifyTrust(
   // At once, also where the key may still sign licenses for a while: who stole it must not be able
   // to take the retirement back.
   if (before?.retired?.some(({ key }) => key === header.value.kid) === true) {
-    return err(SIGNED_WITH_RETIRED);
+    return err(SIGNED_WITH_RETIRED_KEY);
   }
   const grows = before === null || vendor.version > before.version;
   if (!grows) return err("is older than the installed one");
@@ -98,12 +98,12 @@ export async function verifyTrust(
 }
 
 /** Why a trust document is refused, and which one has to be taken before it, if it skips one. */
-export function trustFaultText(
+export function describeTrustFault(
   fault: TrustFault,
   text: string,
   known: (vendor: string) => Vendor | null,
 ): string {
-  const claimed = parseVendor(unverifiedPayload(text));
+  const claimed = parseVendor(readUnverifiedPayload(text));
   const before = claimed && known(claimed.vendor);
   const isKeyUnknown = fault === "has an invalid signature";
   if (!isKeyUnknown || claimed === null || before === null) return fault;
@@ -117,7 +117,8 @@ function parseVendor(value: unknown): Vendor | null {
   if (!Value.Check(Vendor, value)) return null;
   // The newest key signs what comes next: a vendor without it could never say anything again.
   const [newest] = value.keys;
-  if (newest !== undefined && value.retired?.some(({ key }) => key === idOf(newest))) return null;
+  if (newest !== undefined && value.retired?.some(({ key }) => key === keyIdOf(newest)))
+    return null;
   return value.keys.every((key) => parsePublicKey(key) !== null)
     ? { ...value, keys: value.keys.map(publicPart) }
     : null;
@@ -130,35 +131,35 @@ const isSame = (a: Vendor, b: Vendor): boolean =>
   Bun.deepEquals(a.keys.map(publicPart), b.keys.map(publicPart)) &&
   Bun.deepEquals(a.retired ?? [], b.retired ?? []);
 
-export interface SignedByVendor {
+export interface VerifiedVendorDocument {
   readonly vendor: Vendor;
   readonly key: PublicKey;
   readonly payload: unknown;
 }
 
-export type VendorFault =
-  DocumentFault | "is not signed by a trusted vendor" | typeof SIGNED_WITH_RETIRED;
+export type VendorDocumentFault =
+  DocumentFault | "is not signed by a trusted vendor" | typeof SIGNED_WITH_RETIRED_KEY;
 
 /**
  * What one of `vendors` signed; that the document names the same one, its reader has to ask. A
  * document that comes in now, `at`, must not be signed with a key that is retired by then; null: it
  * came in before, or it is the desk's own.
  */
-export async function verifyFromVendor(
-  kind: Kind,
+export async function verifyVendorDocument(
+  kind: DocumentKind,
   document: string,
   vendors: readonly Vendor[],
   at: Instant | null,
-): Promise<Result<SignedByVendor, VendorFault>> {
-  const header = readHeader(document);
+): Promise<Result<VerifiedVendorDocument, VendorDocumentFault>> {
+  const header = readDocumentHeader(document);
   if (!header.ok) return header;
   if (header.value.kind !== kind) return err("is another kind of document");
   for (const vendor of vendors) {
-    const key = vendor.keys.find((candidate) => idOf(candidate) === header.value.kid);
+    const key = vendor.keys.find((candidate) => keyIdOf(candidate) === header.value.kid);
     if (key === undefined) continue;
     const verified = await verifyDocument(kind, document, key);
     if (!verified.ok) return verified;
-    if (at !== null && isKeyRetired(vendor, idOf(key), at)) return err(SIGNED_WITH_RETIRED);
+    if (at !== null && isKeyRetired(vendor, keyIdOf(key), at)) return err(SIGNED_WITH_RETIRED_KEY);
     return ok({ vendor, key, payload: verified.value });
   }
   return err("is not signed by a trusted vendor");

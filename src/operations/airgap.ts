@@ -6,48 +6,50 @@ import { later, type Instant } from "../domain/time.ts";
 import { isKeyRetired } from "../domain/trust.ts";
 import { limits } from "../domain/limits.ts";
 import { viewLicense, type LicenseView } from "../domain/views.ts";
-import { airgapLicenseId } from "../license/airgap-id.ts";
+import { deriveAirgapLicenseId } from "../license/airgap-id.ts";
 import type { Bundle } from "../license/bundle.ts";
 import type { CodeFault } from "../license/code.ts";
 import {
-  activationKind,
+  activationCodeKind,
   CONFIRMATION_VERSION,
-  decodeConfirmation,
-  encodeActivation,
-  encodeConfirmation,
-  isConfirmedBy,
-  type Activation,
-  type Confirmation,
+  decodeConfirmationCode,
+  encodeActivationCode,
+  encodeConfirmationCode,
+  verifyConfirmationCode,
+  type ActivationCode,
+  type ConfirmationCode,
 } from "../license/confirmation.ts";
-import { isWeak, type Frozen } from "../license/hardware.ts";
-import { idOf, publicPart, rawKey } from "../license/keys.ts";
-import { policyText, verifyPolicy, type SignedPolicy } from "../license/policy.ts";
+import { isWeakBinding, type HashedComponent } from "../license/hardware.ts";
+import { keyIdOf, publicPart, publicKeyBytes } from "../license/keys.ts";
+import { normalizePolicyText, verifyPolicy, type SignedPolicy } from "../license/policy.ts";
 import { decodeTerms } from "../license/terms.ts";
-import { SIGNED_WITH_RETIRED, type Vendor } from "../license/trust.ts";
+import { SIGNED_WITH_RETIRED_KEY, type Vendor } from "../license/trust.ts";
 import { sha256 } from "../platform/hash.ts";
 import { log } from "../platform/log.ts";
 import { randomBytes } from "../platform/random.ts";
 import type { StorageFault } from "../store/group-commit.ts";
 import type { Store } from "../store/store.ts";
 import type { Identity } from "./identity.ts";
-import { viewInstalled, type FileFault } from "./licensing.ts";
-import { wrongKind } from "./wrong-kind.ts";
+import { viewInstalledLicense, type LicenseFileFault } from "./licensing.ts";
+import { checkDocumentKind } from "./document-kind-check.ts";
 
-export type CodeRefused =
+export type ConfirmationCodeFault =
   | { readonly code: "invalid_confirmation_code"; readonly row: number | null }
   | { readonly code: "outdated_confirmation_code" }
   | { readonly code: "policy_mismatch" }
   | { readonly code: "too_many_requests" };
 
-export type AirgapAnswer<T> = Promise<Result<T, Fault | StorageFault | FileFault | CodeRefused>>;
+export type AirgapResult<T> = Promise<
+  Result<T, Fault | StorageFault | LicenseFileFault | ConfirmationCodeFault>
+>;
 
-export interface MadeActivation {
+export interface CreatedActivation {
   readonly code: string;
   readonly hardwareId: string;
   readonly expires: Instant;
 }
 
-export interface AirgapLicense {
+export interface AirgapInstallInput {
   readonly policy: string;
   readonly licenseKey: string;
   /** Null: the policy's own. */
@@ -71,31 +73,31 @@ export class Airgap {
     this.#identity = identity;
   }
 
-  async generate(
+  async createActivationCode(
     licenseKey: string,
     initializationCode: string,
     peer: string,
-  ): AirgapAnswer<MadeActivation> {
-    const { hardware, hardwareId } = this.#identity.freeze();
+  ): AirgapResult<CreatedActivation> {
+    const { hardware, hardwareId } = this.#identity.hashHardware();
     const nonce = randomBytes(5);
     const activation = { nonce, licenseKey, initializationCode, hardwareId, hardware };
     return this.#store.transact({ type: "MakeActivation", activation, peer }, (_state, open) => ({
-      code: encodeActivation(this.#activationOf(open)),
+      code: encodeActivationCode(this.#activationOf(open)),
       hardwareId,
       expires: later(open.at, limits.activationAge),
     }));
   }
 
   /** A policy, and a code that confirms one of our open activations for it. */
-  async install(asked: AirgapLicense): AirgapAnswer<LicenseView> {
+  async installLicense(asked: AirgapInstallInput): AirgapResult<LicenseView> {
     const found = await this.#store.read((state, at) => ({
       at,
       vendors: [...state.vendors.values()] as Vendor[],
       open: findOpenActivations(state, asked.licenseKey, at),
     }));
     if (!found.ok) return found;
-    const document = policyText(asked.policy);
-    const misplaced = wrongKind(document, "policy");
+    const document = normalizePolicyText(asked.policy);
+    const misplaced = checkDocumentKind(document, "policy");
     if (misplaced !== null) return err(misplaced);
     const verified = await verifyPolicy(document, found.value.vendors);
     if (!verified.ok) {
@@ -108,14 +110,14 @@ export class Airgap {
       return err({ code: "policy_mismatch" });
     }
     if (this.#tooManyWrong()) return err({ code: "too_many_requests" });
-    const code = decodeConfirmation(asked.code);
+    const code = decodeConfirmationCode(asked.code);
     if (!code.ok) return this.#wrongCode(code.fault, asked.peer);
     const again = await this.#installedBy(asked.licenseKey, verified.value, document, code.value);
     if (again !== null) return ok(again);
     const { key, vendor } = verified.value;
     // After the line before: what is installed already may be signed with a key retired since.
-    if (isKeyRetired(vendor, idOf(key), found.value.at)) {
-      return err({ code: "invalid_license_file", reason: SIGNED_WITH_RETIRED });
+    if (isKeyRetired(vendor, keyIdOf(key), found.value.at)) {
+      return err({ code: "invalid_license_file", reason: SIGNED_WITH_RETIRED_KEY });
     }
     let isOutdated = false;
     for (const open of found.value.open) {
@@ -125,37 +127,37 @@ export class Airgap {
         policyHash: sha256(document),
         initializationCode: open.initializationCode,
       };
-      if (await isConfirmedBy(confirmed, code.value, key)) {
+      if (await verifyConfirmationCode(confirmed, code.value, key)) {
         return this.#add(asked, verified.value, document, code.value, open);
       }
-      isOutdated ||= await isConfirmedBy(confirmed, code.value, key, 1);
+      isOutdated ||= await verifyConfirmationCode(confirmed, code.value, key, 1);
     }
     // Signed by the vendor for this very activation: no guess, and the vendor should know why.
     if (isOutdated) return err({ code: "outdated_confirmation_code" });
     return this.#wrongCode(null, asked.peer);
   }
 
-  #activationOf({ nonce, hardwareId, hardware }: OpenActivation): Activation {
-    const weak = isWeak(hardware as readonly Frozen[]);
+  #activationOf({ nonce, hardwareId, hardware }: OpenActivation): ActivationCode {
+    const weak = isWeakBinding(hardware as readonly HashedComponent[]);
     return { appliance: this.#identity.id, nonce, hardwarePrefix: hardwareId.slice(0, 10), weak };
   }
 
   #add(
-    asked: AirgapLicense,
+    asked: AirgapInstallInput,
     { policy, vendor, key }: SignedPolicy,
     document: string,
-    confirmation: Confirmation,
+    confirmation: ConfirmationCode,
     open: OpenActivation,
-  ): AirgapAnswer<LicenseView> {
+  ): AirgapResult<LicenseView> {
     const terms = decodeTerms(policy.terms);
     if (terms === null)
       return Promise.resolve(err({ code: "invalid_license_file", reason: "is not a policy" }));
     const bundle: Bundle = {
       version: CONFIRMATION_VERSION,
-      kind: activationKind(this.#activationOf(open).weak),
+      kind: activationCodeKind(this.#activationOf(open).weak),
       policy: document,
       // In one spelling, however it was typed: the same code is the same proof.
-      confirmation_code: encodeConfirmation(confirmation),
+      confirmation_code: encodeConfirmationCode(confirmation),
       license_key: asked.licenseKey,
       appliance_id: this.#identity.id,
       hardware_prefix: open.hardwareId.slice(0, 10),
@@ -167,7 +169,7 @@ export class Airgap {
     return this.#store.transact(
       {
         type: "InstallLicense",
-        license: airgapLicenseId(rawKey(key), asked.licenseKey),
+        license: deriveAirgapLicenseId(publicKeyBytes(key), asked.licenseKey),
         terms: {
           ...terms,
           licenseKey: asked.licenseKey,
@@ -185,7 +187,7 @@ export class Airgap {
         checkedVersion: vendor.version,
         peer: asked.peer,
       },
-      (state, outcome, at) => viewInstalled(state, outcome.license, at),
+      (state, outcome, at) => viewInstalledLicense(state, outcome.license, at),
     );
   }
 
@@ -194,9 +196,9 @@ export class Airgap {
     licenseKey: string,
     { key }: SignedPolicy,
     policy: string,
-    { bytes }: Confirmation,
+    { bytes }: ConfirmationCode,
   ): Promise<LicenseView | null> {
-    const id = airgapLicenseId(rawKey(key), licenseKey);
+    const id = deriveAirgapLicenseId(publicKeyBytes(key), licenseKey);
     const lic = sha256(new Uint8Array(Buffer.from(bytes, "hex")));
     const view = await this.#store.read((state: State, at) => {
       const license = state.licenses.get(id);
@@ -210,7 +212,7 @@ export class Airgap {
   /**
    * The row of a typing mistake is told; past that, every wrong code gets one and the same answer.
    */
-  #wrongCode(fault: CodeFault | null, peer: string): Result<never, CodeRefused> {
+  #wrongCode(fault: CodeFault | null, peer: string): Result<never, ConfirmationCodeFault> {
     this.#wrong.push(performance.now());
     log.warn("confirmation code rejected", { peer });
     return err({

@@ -15,7 +15,7 @@ interface Bucket {
 }
 
 /** The address whose budget pays for a command; null for administration, which is not limited. */
-export function payerOf(command: Command): string | null {
+export function findChargedPeer(command: Command): string | null {
   const peer = peerOf(command);
   return peer === SOCKET_PEER ? null : peer;
 }
@@ -58,7 +58,7 @@ export class AuditBudget {
   }
 
   /** Whose memory is taken. */
-  get peers(): number {
+  get trackedPeerCount(): number {
     return this.#buckets.size;
   }
 

@@ -23,7 +23,7 @@ import type { Store } from "../store/store.ts";
 
 export type { MissingLines };
 
-export type AuditFault =
+export type AuditMaintenanceFault =
   | Fault
   | StorageFault
   | { readonly code: "audit_month_damaged"; readonly file: string }
@@ -49,7 +49,7 @@ export interface AuditSeal {
   readonly freedBytes: number;
 }
 
-interface By {
+interface OperatorNote {
   /** What the operator says about it. */
   readonly note: string;
   readonly peer: string;
@@ -69,7 +69,7 @@ export class AuditMaintenance {
   }
 
   /** Somebody read all of it; null: it is whole. */
-  note(found: AuditFinding | null): void {
+  setFinding(found: AuditFinding | null): void {
     this.#store.auditHealth.setVerifyResult(found);
   }
 
@@ -77,18 +77,18 @@ export class AuditMaintenance {
    * Puts back what can be found again. What is gone for good is declared as a gap, but only when
    * somebody accepts that; null: nobody does, and then nothing is changed unless all can be mended.
    */
-  async repair(accept: By | null): Promise<Result<AuditRepair, AuditFault>> {
+  async repair(accept: OperatorNote | null): Promise<Result<AuditRepair, AuditMaintenanceFault>> {
     const repaired = await this.#guarded(() =>
       this.#store.pauseCheckpointsDuring(() => this.#mend(accept)),
     );
     if (!repaired.ok || repaired.value.missing.length > 0) return repaired;
-    this.note(null);
+    this.setFinding(null);
     // The newest file may have been closed: lines go on in another from the next checkpoint on.
     await this.#store.checkpoint();
     return repaired;
   }
 
-  async #mend(accept: By | null): Promise<Result<AuditRepair, AuditFault>> {
+  async #mend(accept: OperatorNote | null): Promise<Result<AuditRepair, AuditMaintenanceFault>> {
     const { disk, folder, gaps } = this.#store.auditLogSource();
     const audit = await this.#audit();
     const survey = await inSlices(surveyAuditLog(disk, folder, audit, gaps));
@@ -130,7 +130,7 @@ export class AuditMaintenance {
    * Lets the lines of a month go. They are declared as gone first, and their files removed after
    * that is on disk: in between, and after a stop, they are simply there still.
    */
-  async seal(month: string, by: By): Promise<Result<AuditSeal, AuditFault>> {
+  async seal(month: string, by: OperatorNote): Promise<Result<AuditSeal, AuditMaintenanceFault>> {
     await this.#store.checkpoint();
     const read = await this.#guarded(() =>
       this.#store.pauseCheckpointsDuring(() => this.#declareMonth(month, by)),
@@ -161,7 +161,7 @@ export class AuditMaintenance {
     );
   }
 
-  async #declareMonth(month: string, by: By) {
+  async #declareMonth(month: string, by: OperatorNote) {
     const { disk, folder, gaps } = this.#store.auditLogSource();
     const audit = await this.#audit();
     const found = await inSlices(readAuditMonth(disk, folder, audit, gaps, month));
@@ -181,11 +181,11 @@ export class AuditMaintenance {
 
   async #declare(
     fresh: readonly NewGap[],
-    { note, peer }: By,
+    { note: setFinding, peer }: OperatorNote,
   ): Promise<Result<readonly AuditGap[], Fault | StorageFault>> {
     const again = findGapsDeclaredWithin(this.#store.auditLogSource().gaps, fresh);
     return this.#store.transact(
-      { type: "DeclareAuditGaps", gaps: [...fresh, ...again], note, peer },
+      { type: "DeclareAuditGaps", gaps: [...fresh, ...again], note: setFinding, peer },
       (_state, { gaps }) => gaps.slice(0, fresh.length),
     );
   }
@@ -199,7 +199,9 @@ export class AuditMaintenance {
   }
 
   /** What the kernel refuses is no fault of the caller's, nor of ours. */
-  async #guarded<T>(work: () => Promise<Result<T, AuditFault>>): Promise<Result<T, AuditFault>> {
+  async #guarded<T>(
+    work: () => Promise<Result<T, AuditMaintenanceFault>>,
+  ): Promise<Result<T, AuditMaintenanceFault>> {
     try {
       return await work();
     } catch (error) {

@@ -1,15 +1,21 @@
 import { join } from "node:path";
 import type { Grant, License } from "../domain/state.ts";
 import {
-  freeze,
-  hardwareId,
-  isWeak,
-  match,
-  type Component,
-  type Frozen,
-  type Match,
+  hashComponents,
+  computeHardwareId,
+  isWeakBinding,
+  matchHardware,
+  type HardwareComponent,
+  type HashedComponent,
+  type HardwareMatch,
 } from "../license/hardware.ts";
-import { idOf, makeKey, parsePrivateKey, rawKey, type PrivateKey } from "../license/keys.ts";
+import {
+  keyIdOf,
+  generateKey,
+  parsePrivateKey,
+  publicKeyBytes,
+  type PrivateKey,
+} from "../license/keys.ts";
 import type { Disk } from "../platform/disk.ts";
 import { replaceFile } from "../platform/files.ts";
 import { IDENTITY_FILE } from "../store/files.ts";
@@ -19,27 +25,27 @@ import { FolderRefused } from "../store/refusal.ts";
 export class Identity {
   readonly #disk: Disk;
   readonly #path: string;
-  readonly #components: readonly Component[];
+  readonly #components: readonly HardwareComponent[];
   #key: PrivateKey | null = null;
-  readonly #matched = new WeakMap<Grant, Match>();
+  readonly #matched = new WeakMap<Grant, HardwareMatch>();
 
-  constructor(disk: Disk, folder: string, components: readonly Component[]) {
+  constructor(disk: Disk, folder: string, components: readonly HardwareComponent[]) {
     this.#disk = disk;
     this.#path = join(folder, IDENTITY_FILE);
     this.#components = components;
   }
 
   /** On a first start, before anything else is written. A key that is there already stays. */
-  async make(): Promise<string> {
-    this.#key = this.#read() ?? (await makeKey());
+  async create(): Promise<string> {
+    this.#key = this.#read() ?? (await generateKey());
     await replaceFile(this.#disk, this.#path, Buffer.from(`${JSON.stringify(this.#key)}\n`));
-    return idOf(this.#key);
+    return keyIdOf(this.#key);
   }
 
   /** The key must be the one the folder was made with: licenses and leases hang on it. */
   open(appliance: string): void {
     const key = this.#read();
-    if (key === null || idOf(key) !== appliance) {
+    if (key === null || keyIdOf(key) !== appliance) {
       throw new FolderRefused(
         `${this.#path} is ${key === null ? "missing or damaged" : "another appliance's key"}`,
         "restore it from a backup; it cannot be replaced in any other way",
@@ -54,23 +60,30 @@ export class Identity {
   }
 
   get id(): string {
-    return idOf(this.key);
+    return keyIdOf(this.key);
   }
 
   /** The hardware as a request freezes it now. */
-  freeze(): { readonly hardware: Frozen[]; readonly hardwareId: string; readonly weak: boolean } {
-    const hardware = freeze(this.#components, rawKey(this.key));
-    return { hardware, hardwareId: hardwareId(hardware), weak: isWeak(hardware) };
+  hashHardware(): {
+    readonly hardware: HashedComponent[];
+    readonly hardwareId: string;
+    readonly weak: boolean;
+  } {
+    const hardware = hashComponents(this.#components, publicKeyBytes(this.key));
+    return { hardware, hardwareId: computeHardwareId(hardware), weak: isWeakBinding(hardware) };
   }
 
   /** How much of what a license was signed for this machine still has; asked on every call. */
-  matching({ grant }: Pick<License, "grant">): Match {
+  matchHardware({ grant }: Pick<License, "grant">): HardwareMatch {
     let known = this.#matched.get(grant);
     if (known === undefined) {
-      const frozen = grant.hardware as readonly Frozen[];
-      const found = match(frozen, this.#components, rawKey(this.key));
+      const frozen = grant.hardware as readonly HashedComponent[];
+      const found = matchHardware(frozen, this.#components, publicKeyBytes(this.key));
       // The list must be the one that was signed, whatever lies in the folder.
-      known = { ...found, ok: found.ok && hardwareId(frozen) === grant.hardwareId };
+      known = {
+        ...found,
+        isMatch: found.isMatch && computeHardwareId(frozen) === grant.hardwareId,
+      };
       this.#matched.set(grant, known);
     }
     return known;

@@ -5,38 +5,40 @@ import type { State, Tombstone, TrustedVendor } from "../domain/state.ts";
 import { describeTermsDifference } from "../domain/terms-difference.ts";
 import type { Instant } from "../domain/time.ts";
 import { viewLicense, type LicenseView } from "../domain/views.ts";
-import { cloudRequest } from "../license/cloud-request.ts";
+import { buildCloudRequest } from "../license/cloud-request.ts";
 import { fingerprintOf, publicPart } from "../license/keys.ts";
 import { verifyLicense } from "../license/license.ts";
-import { unprovenBy } from "../license/proof.ts";
+import { findProofFault } from "../license/proof.ts";
 import { signReceipt } from "../license/receipt.ts";
-import { signRequest, type Request } from "../license/request.ts";
-import { trustFaultText, verifyTrust, type Vendor } from "../license/trust.ts";
+import { signLicenseRequest, type LicenseRequest } from "../license/request.ts";
+import { describeTrustFault, verifyTrustDocument, type Vendor } from "../license/trust.ts";
 import { rfc3339 } from "../platform/rfc3339.ts";
 import { sha256 } from "../platform/hash.ts";
 import { randomId } from "../platform/random.ts";
 import type { StorageFault } from "../store/group-commit.ts";
 import type { Store } from "../store/store.ts";
-import type { Credentials } from "./credentials.ts";
+import type { CloudCredentials } from "./cloud-credentials.ts";
 import type { Identity } from "./identity.ts";
-import { describeRequest } from "./request-description.ts";
-import { wrongKind } from "./wrong-kind.ts";
+import { buildLicenseRequest } from "./build-license-request.ts";
+import { checkDocumentKind } from "./document-kind-check.ts";
 
 /** A file from outside that is not what it should be. */
-export interface FileFault {
+export interface LicenseFileFault {
   readonly code: "invalid_license_file";
   /** Finishes "the file …". */
   readonly reason: string;
 }
 
 /** This build trusts the vendor it was built with. */
-export interface TrustClosed {
+export interface TrustClosedFault {
   readonly code: "trust_locked";
 }
 
-export type LicensingAnswer<T> = Promise<Result<T, Fault | StorageFault | FileFault | TrustClosed>>;
+export type LicensingResult<T> = Promise<
+  Result<T, Fault | StorageFault | LicenseFileFault | TrustClosedFault>
+>;
 
-export interface MadeRequest {
+export interface CreatedLicenseRequest {
   readonly request: string;
   readonly at: Instant;
   readonly hardwareId: string;
@@ -63,7 +65,7 @@ interface CheckedTrust {
   readonly checkedVersion: number | null;
 }
 
-export interface InstalledView extends LicenseView {
+export interface InstalledLicenseView extends LicenseView {
   /** What a renewal changed; null: the license is new here, or was installed already. */
   readonly changes: readonly string[] | null;
 }
@@ -72,14 +74,14 @@ export interface InstalledView extends LicenseView {
 export class Licensing {
   readonly #store: Store;
   readonly #identity: Identity;
-  readonly #credentials: Credentials;
+  readonly #credentials: CloudCredentials;
   readonly #baked: string | null;
 
   /** `baked`: the trust document of a vendor's own build; then no other vendor is ever trusted. */
   constructor(
     store: Store,
     identity: Identity,
-    credentials: Credentials,
+    credentials: CloudCredentials,
     baked: string | null = null,
   ) {
     this.#baked = baked;
@@ -88,7 +90,7 @@ export class Licensing {
     this.#identity = identity;
   }
 
-  async trust(document: string, peer: string): LicensingAnswer<VendorView> {
+  async trustVendor(document: string, peer: string): LicensingResult<VendorView> {
     const checked = await this.#checkTrust(document);
     if (!checked.ok) return checked;
     const { vendor, checkedVersion } = checked.value;
@@ -97,12 +99,12 @@ export class Licensing {
   }
 
   /** What a trust document says, for a person to compare before it is believed. */
-  async showTrust(document: string): LicensingAnswer<VendorView> {
+  async previewTrustDocument(document: string): LicensingResult<VendorView> {
     const checked = await this.#checkTrust(document);
     return checked.ok ? ok(viewVendor(checked.value.vendor)) : checked;
   }
 
-  async #checkTrust(document: string): LicensingAnswer<CheckedTrust> {
+  async #checkTrust(document: string): LicensingResult<CheckedTrust> {
     if (this.#baked !== null && document.trim() !== this.#baked)
       return err({ code: "trust_locked" });
     const known = await this.#store.read(({ vendors, licenses }) => ({
@@ -114,29 +116,29 @@ export class Licensing {
     const { vendors, licenses } = known.value;
     const text = document.trim();
     const vendorOf = (id: string): Vendor | null => asVendor(vendors.get(id));
-    const misplaced = wrongKind(text, "trust");
+    const misplaced = checkDocumentKind(text, "trust");
     if (misplaced !== null) return err(misplaced);
-    const verified = await verifyTrust(text, vendorOf);
+    const verified = await verifyTrustDocument(text, vendorOf);
     if (!verified.ok) {
-      const reason = trustFaultText(verified.fault, text, vendorOf);
+      const reason = describeTrustFault(verified.fault, text, vendorOf);
       return err({ code: "invalid_license_file", reason });
     }
     const vendor = verified.value;
     // Every start checks each license against the keys that are trusted then.
     for (const license of licenses.filter(({ grant }) => grant.vendor === vendor.vendor)) {
-      if ((await unprovenBy(license, this.#identity.id, [vendor])) === null) continue;
+      if ((await findProofFault(license, this.#identity.id, [vendor])) === null) continue;
       const reason = `leaves out the key that license ${license.id} is signed with; install that license signed with another key first`;
       return err({ code: "invalid_license_file", reason });
     }
     return ok({ vendor, checkedVersion: vendors.get(vendor.vendor)?.version ?? null });
   }
 
-  async distrust(vendor: string, peer: string): LicensingAnswer<{ readonly vendor: string }> {
+  async distrustVendor(vendor: string, peer: string): LicensingResult<{ readonly vendor: string }> {
     if (this.#baked !== null) return err({ code: "trust_locked" });
     return this.#store.transact({ type: "DistrustVendor", vendor, peer }, (_state, gone) => gone);
   }
 
-  vendors(): LicensingAnswer<VendorView[]> {
+  vendors(): LicensingResult<VendorView[]> {
     return this.#store.read(({ vendors }) => [...vendors.values()].map(viewVendor));
   }
 
@@ -145,8 +147,8 @@ export class Licensing {
     product: string | null,
     licenseKey: string | null,
     peer: string,
-  ): LicensingAnswer<MadeRequest> {
-    const { hardware, hardwareId, weak } = this.#identity.freeze();
+  ): LicensingResult<CreatedLicenseRequest> {
+    const { hardware, hardwareId, weak } = this.#identity.hashHardware();
     const request = {
       request: randomId(),
       nonce: randomId(),
@@ -163,23 +165,23 @@ export class Licensing {
         peer,
       }),
       (state, { at }) => ({
-        described: describeRequest(this.#identity, state, request.request, at),
+        described: buildLicenseRequest(this.#identity, state, request.request, at),
         warnings: findRequestWarnings(state, product),
         at,
       }),
     );
     if (!made.ok) return made;
     const { described, warnings, at } = made.value;
-    const document = await signRequest(described, this.#identity.key);
+    const document = await signLicenseRequest(described, this.#identity.key);
     const cloud = await this.#cloudRequest(described, at);
     const facts = { request: request.request, at, hardwareId, weak, product, licenseKey };
     return ok({ ...facts, document, cloud, warnings });
   }
 
   /** Takes in what a vendor sent: a signature to check, then the rules. */
-  async install(document: string, peer: string): LicensingAnswer<InstalledView> {
+  async installLicense(document: string, peer: string): LicensingResult<InstalledLicenseView> {
     const text = document.trim();
-    const misplaced = wrongKind(text, "license");
+    const misplaced = checkDocumentKind(text, "license");
     if (misplaced !== null) return err(misplaced);
     const known = await this.#store.read((state, at) => ({
       vendors: [...state.vendors.values()] as Vendor[],
@@ -221,14 +223,18 @@ export class Licensing {
         peer,
       },
       (state, { license: id, replacedTerms: renewed }, at) => {
-        const view = viewInstalled(state, id, at);
+        const view = viewInstalledLicense(state, id, at);
         return { ...view, changes: renewed && describeTermsDifference(renewed, view.terms) };
       },
     );
   }
 
   /** Gives a license back; asking again gives the same receipt, character for character. */
-  async remove(license: number, withBorrows: boolean, peer: string): LicensingAnswer<string> {
+  async removeLicense(
+    license: number,
+    withBorrows: boolean,
+    peer: string,
+  ): LicensingResult<string> {
     const removed = await this.#store.transact(
       { type: "RemoveLicense", license, withBorrows, peer },
       (_state, tombstone): Tombstone => tombstone,
@@ -249,16 +255,16 @@ export class Licensing {
     return ok(await signReceipt(receipt, this.#identity.key));
   }
 
-  async #cloudRequest(request: Request, date: Instant): Promise<string | null> {
-    const keys = await this.#credentials.pair();
+  async #cloudRequest(request: LicenseRequest, date: Instant): Promise<string | null> {
+    const keys = await this.#credentials.readPair();
     const { license_key: licenseKey, request_id: requestId, hardware_id: hardwareId } = request;
     if (keys === null || licenseKey === null) return null;
     const product = request.product ?? "";
-    return cloudRequest({ requestId, licenseKey, hardwareId, product, date, ...keys });
+    return buildCloudRequest({ requestId, licenseKey, hardwareId, product, date, ...keys });
   }
 }
 
-export function viewInstalled(state: State, id: number, at: Instant): LicenseView {
+export function viewInstalledLicense(state: State, id: number, at: Instant): LicenseView {
   const license = state.licenses.get(id);
   if (license === undefined) throw new Error("a license was installed and is not there");
   return viewLicense(state, license, at);

@@ -34,40 +34,40 @@ import type { StoreHealth } from "../store/store-health.ts";
 import type { StoreStatus } from "../store/store-options.ts";
 import type { Store } from "../store/store.ts";
 import {
-  asDecided,
-  digestOf,
-  featureIn,
-  flat,
-  installedProduct,
-  leaseOf,
-  onceBy,
-  withLicense,
-  withSlot,
-  type ConsumptionAnswer,
-  type FeatureConsumptionAnswer,
-  type SlotAnswer,
-} from "./answers.ts";
-import { AuditBudget, payerOf } from "./audit-budget.ts";
-import { RefusalTally } from "./refusal-tally.ts";
-import { UsageWatch, type UsageAnswer } from "./usage-watch.ts";
+  passOutcome,
+  hashNonce,
+  viewOutcomeFeature,
+  flattenResult,
+  findInstalledProduct,
+  buildLease,
+  buildIdempotency,
+  addLicenseView,
+  buildSlotResult,
+  type ConsumptionResult,
+  type FeatureConsumptionResult,
+  type SlotResult,
+} from "./operation-results.ts";
+import { AuditBudget, findChargedPeer } from "./audit-budget.ts";
+import { RefusalCounter } from "./refusal-counter.ts";
+import { UsageTracker, type UsageResult } from "./usage-tracker.ts";
 
 export type { StorageFault };
 
-export type Answer<T> = Promise<Result<T, Fault | StorageFault>>;
+export type OperationResult<T> = Promise<Result<T, Fault | StorageFault>>;
 
 /** A command as a caller sends it: without its name, and with its own key for doing it once. */
-type Asked<C extends Command> = Omit<C, "type" | "once" | "nonceDigest"> & {
+type OperationInput<C extends Command> = Omit<C, "type" | "once" | "nonceDigest"> & {
   readonly idempotencyKey?: string | null;
 };
 
 /** The application's own, to be found again in its lease; null: none was sent. */
-interface Nonce {
+interface WithNonce {
   readonly nonce: string | null;
 }
 
 export type LeaseSigner = (lease: Lease) => Promise<string>;
 
-export interface Status {
+export interface ApplianceStatus {
   readonly kind: State["kind"];
   readonly now: Instant;
   readonly createdAt: Instant;
@@ -89,9 +89,9 @@ export class Operations {
   readonly #store: Store;
   readonly #signer: LeaseSigner;
   readonly #budget: AuditBudget;
-  readonly #refusals = new RefusalTally();
+  readonly #refusals = new RefusalCounter();
   readonly #counting: Timer;
-  readonly #usage: UsageWatch;
+  readonly #usage: UsageTracker;
 
   constructor(store: Store, signer: LeaseSigner, budget = new AuditBudget(0)) {
     this.#store = store;
@@ -99,83 +99,100 @@ export class Operations {
     this.#budget = budget;
     this.#counting = setInterval(() => void this.#countRefusals(), MINUTE);
     this.#counting.unref();
-    this.#usage = new UsageWatch(store);
+    this.#usage = new UsageTracker(store);
   }
 
   /**
    * With a nonce, the answer carries a signed lease; signing every heartbeat would halve the
    * speed.
    */
-  register(asked: Asked<Register> & Nonce): Answer<SlotAnswer> {
+  register(asked: OperationInput<Register> & WithNonce): OperationResult<SlotResult> {
     const { product, user, licenseId, contact, nonce } = asked;
-    const nonceDigest = digestOf(nonce);
+    const nonceDigest = hashNonce(nonce);
     const command: Register = { type: "Register", product, user, licenseId, contact, nonceDigest };
     const answer = this.#do(command, asked, this.#slot);
     return nonce === null ? answer : this.#leased(answer, nonce);
   }
 
   /** A borrow always carries a lease: it is what the application has while it is away. */
-  borrow(given: Asked<Borrow> & Nonce): Answer<SlotAnswer> {
+  borrow(given: OperationInput<Borrow> & WithNonce): OperationResult<SlotResult> {
     const { idempotencyKey = null, nonce, ...asked } = given;
     const { licenseId, until, contact } = asked;
     const { hostname, ip, info } = contact;
-    const nonceDigest = digestOf(nonce);
+    const nonceDigest = hashNonce(nonce);
     // Nothing in place of a nonce that was not sent: keys kept by earlier versions had none there.
     const device = nonceDigest === null ? [] : [nonceDigest];
-    const once = onceBy(idempotencyKey, [licenseId, until, hostname, ip, info, ...device]);
+    const once = buildIdempotency(idempotencyKey, [
+      licenseId,
+      until,
+      hostname,
+      ip,
+      info,
+      ...device,
+    ]);
     const answer = this.#do({ type: "Borrow", ...asked, nonceDigest, once }, asked, this.#slot);
     return this.#leased(answer, nonce);
   }
 
-  unregister(asked: Asked<Unregister>): Answer<OutcomeOf<Unregister>> {
-    return this.#do({ type: "Unregister", ...asked }, asked, asDecided);
+  unregister(asked: OperationInput<Unregister>): OperationResult<OutcomeOf<Unregister>> {
+    return this.#do({ type: "Unregister", ...asked }, asked, passOutcome);
   }
 
-  unregisterAll(asked: Asked<UnregisterAll>): Answer<OutcomeOf<UnregisterAll>> {
-    return this.#do({ type: "UnregisterAll", ...asked }, { ...asked, user: null }, asDecided);
+  unregisterAll(asked: OperationInput<UnregisterAll>): OperationResult<OutcomeOf<UnregisterAll>> {
+    return this.#do({ type: "UnregisterAll", ...asked }, { ...asked, user: null }, passOutcome);
   }
 
-  registerFeature(asked: Asked<RegisterFeature>): Answer<FeatureView> {
-    return this.#do({ type: "RegisterFeature", ...asked }, asked, featureIn);
+  registerFeature(asked: OperationInput<RegisterFeature>): OperationResult<FeatureView> {
+    return this.#do({ type: "RegisterFeature", ...asked }, asked, viewOutcomeFeature);
   }
 
-  releaseFeature(asked: Asked<ReleaseFeature>): Answer<OutcomeOf<ReleaseFeature>> {
-    return this.#do({ type: "ReleaseFeature", ...asked }, asked, asDecided);
+  releaseFeature(
+    asked: OperationInput<ReleaseFeature>,
+  ): OperationResult<OutcomeOf<ReleaseFeature>> {
+    return this.#do({ type: "ReleaseFeature", ...asked }, asked, passOutcome);
   }
 
-  releaseAllFeatures(asked: Asked<ReleaseAllFeatures>): Answer<OutcomeOf<ReleaseAllFeatures>> {
+  releaseAllFeatures(
+    asked: OperationInput<ReleaseAllFeatures>,
+  ): OperationResult<OutcomeOf<ReleaseAllFeatures>> {
     const nobody = { product: null, user: null };
-    return this.#do({ type: "ReleaseAllFeatures", ...asked }, nobody, asDecided);
+    return this.#do({ type: "ReleaseAllFeatures", ...asked }, nobody, passOutcome);
   }
 
   addConsumption({
     idempotencyKey = null,
     ...asked
-  }: Asked<AddConsumption>): Answer<ConsumptionAnswer> {
+  }: OperationInput<AddConsumption>): OperationResult<ConsumptionResult> {
     const { licenseId, count, allowOverages, maxOverages } = asked;
-    const once = onceBy(idempotencyKey, [licenseId, count, allowOverages, maxOverages]);
-    return this.#do({ type: "AddConsumption", ...asked, once }, asked, withLicense);
+    const once = buildIdempotency(idempotencyKey, [licenseId, count, allowOverages, maxOverages]);
+    return this.#do({ type: "AddConsumption", ...asked, once }, asked, addLicenseView);
   }
 
   addFeatureConsumption({
     idempotencyKey = null,
     ...asked
-  }: Asked<AddFeatureConsumption>): Answer<FeatureConsumptionAnswer> {
+  }: OperationInput<AddFeatureConsumption>): OperationResult<FeatureConsumptionResult> {
     const { licenseId, feature, count, allowOverages, maxOverages } = asked;
-    const once = onceBy(idempotencyKey, [licenseId, feature, count, allowOverages, maxOverages]);
+    const once = buildIdempotency(idempotencyKey, [
+      licenseId,
+      feature,
+      count,
+      allowOverages,
+      maxOverages,
+    ]);
     return this.#do(
       { type: "AddFeatureConsumption", ...asked, once },
       asked,
       (state, outcome, at) => ({
         ...outcome,
-        view: featureIn(state, outcome, at),
+        view: viewOutcomeFeature(state, outcome, at),
       }),
     );
   }
 
   /** The license a caller would be served by: a valid one before one that is not. */
-  async license(aim: LicenseSelector): Answer<LicenseView> {
-    return flat(
+  async findLicense(aim: LicenseSelector): OperationResult<LicenseView> {
+    return flattenResult(
       await this.#store.read((state, at): Result<LicenseView, Fault> => {
         const missing = findMissingFields(state, aim, {});
         if (missing.length > 0) return err({ code: "missing_parameters", fields: missing });
@@ -188,14 +205,17 @@ export class Operations {
     );
   }
 
-  licenses(): Answer<LicenseView[]> {
+  licenses(): OperationResult<LicenseView[]> {
     return this.#store.read((state, at) =>
       [...state.licenses.values()].map((license) => viewLicense(state, license, at)),
     );
   }
 
-  async registrations(product: string | null, stretch?: PageRange): Answer<RegistrationView[]> {
-    return flat(
+  async listRegistrations(
+    product: string | null,
+    stretch?: PageRange,
+  ): OperationResult<RegistrationView[]> {
+    return flattenResult(
       await this.#store.read((state, at): Result<RegistrationView[], Fault> => {
         if (product !== null && !state.products.has(product))
           return err({ code: "unknown_product" });
@@ -204,7 +224,7 @@ export class Operations {
     );
   }
 
-  status(): Answer<Status> {
+  status(): OperationResult<ApplianceStatus> {
     return this.#store.read((state, now) => ({
       kind: state.kind,
       now,
@@ -217,12 +237,12 @@ export class Operations {
   }
 
   /** How much was in use; `wait`: not before all of the record is read that it takes. */
-  usage(span: UsageRange, wait: boolean): Answer<UsageAnswer> {
+  readUsage(span: UsageRange, wait: boolean): OperationResult<UsageResult> {
     return this.#usage.view(span, wait);
   }
 
   /** Gives the appliance up on this host; whoever has its file goes on with it elsewhere. */
-  moveAway(peer: string): Answer<Retirement> {
+  moveAway(peer: string): OperationResult<Retirement> {
     return this.#store.transact(
       { type: "MoveAway", move: randomId(), peer },
       (_state, outcome) => outcome,
@@ -230,7 +250,7 @@ export class Operations {
   }
 
   /** Null: it was not given up here. */
-  retired(): Retirement | null {
+  findRetirement(): Retirement | null {
     return this.#store.peek(({ retirement: retired }) => retired);
   }
 
@@ -249,15 +269,18 @@ export class Operations {
     await this.#store.close();
   }
 
-  readonly #slot = (state: State, outcome: SlotOutcome, at: Instant): SlotAnswer => {
-    this.#usage.taken(state, outcome.license, at);
-    return withSlot(state, outcome, at);
+  readonly #slot = (state: State, outcome: SlotOutcome, at: Instant): SlotResult => {
+    this.#usage.recordSlotTaken(state, outcome.license, at);
+    return buildSlotResult(state, outcome, at);
   };
 
-  async #leased(asked: Answer<SlotAnswer>, nonce: string | null): Answer<SlotAnswer> {
+  async #leased(
+    asked: OperationResult<SlotResult>,
+    nonce: string | null,
+  ): OperationResult<SlotResult> {
     const answer = await asked;
-    if (!answer.ok || !answer.value.held) return answer;
-    const lease = await this.#signer(leaseOf(answer.value, nonce));
+    if (!answer.ok || !answer.value.isHeld) return answer;
+    const lease = await this.#signer(buildLease(answer.value, nonce));
     return ok({ ...answer.value, lease });
   }
 
@@ -265,21 +288,21 @@ export class Operations {
     command: C,
     { product, user }: { readonly product: string | null; readonly user: string | null },
     view: (state: State, outcome: OutcomeOf<C>, at: Instant) => T,
-  ): Answer<T> {
-    const meter = this.#budget.meterFor(payerOf(command));
+  ): OperationResult<T> {
+    const meter = this.#budget.meterFor(findChargedPeer(command));
     const answer = await this.#store.transact(command, view, meter);
     if (!answer.ok) this.#note(answer.fault.code, product, user);
     return answer;
   }
 
   #note(code: string, product: string | null, user: string | null): void {
-    this.#refusals.note(this.#store.peek(installedProduct(product)), code, user);
+    this.#refusals.count(this.#store.peek(findInstalledProduct(product)), code, user);
   }
 
   async #countRefusals(): Promise<void> {
-    const refusals = this.#refusals.take();
+    const refusals = this.#refusals.drain();
     if (refusals.length === 0) return;
     const counted = await this.#store.transact({ type: "CountRefusals", refusals }, () => null);
-    if (!counted.ok) this.#refusals.putBack(refusals);
+    if (!counted.ok) this.#refusals.restore(refusals);
   }
 }

@@ -1,11 +1,11 @@
 import { err, ok, type Result } from "../domain/result.ts";
 import {
-  FORM,
-  framesOf,
-  isPlain,
+  FRAME_FORMAT,
+  splitIntoFrames,
+  isPlainCode,
   joinFrames,
-  MAX_TEXT,
-  qrSvg,
+  MAX_TEXT_BYTES,
+  renderQrSvg,
   type FrameFault,
 } from "../license/qr.ts";
 import { betweenAnswers } from "../platform/between-answers.ts";
@@ -15,46 +15,47 @@ export interface QrCode {
   readonly svg: string;
 }
 
-export interface TextTooLong {
+export interface TextTooLongFault {
   readonly code: "too_long";
   readonly field: "text";
   readonly bytes: number;
 }
 
-export interface FramesRefused {
+export interface QrFramesFault {
   readonly code: "invalid_qr_frames";
   readonly reason: string;
 }
 
-export async function codesOf(text: string): Promise<Result<QrCode[], TextTooLong>> {
-  if (Buffer.byteLength(text) > MAX_TEXT) {
-    return err({ code: "too_long", field: "text", bytes: MAX_TEXT });
+export async function renderQrCodes(text: string): Promise<Result<QrCode[], TextTooLongFault>> {
+  if (Buffer.byteLength(text) > MAX_TEXT_BYTES) {
+    return err({ code: "too_long", field: "text", bytes: MAX_TEXT_BYTES });
   }
   const codes: QrCode[] = [];
-  for (const frame of framesOf(text)) {
-    codes.push({ text: frame, svg: await betweenAnswers(() => qrSvg(frame)) });
+  for (const frame of splitIntoFrames(text)) {
+    codes.push({ text: frame, svg: await betweenAnswers(() => renderQrSvg(frame)) });
   }
   return ok(codes);
 }
 
-export interface JoinedCodes {
+export interface JoinedQrCodes {
   readonly text: string;
   /** Lines that hold something else, from 1; they were ignored. */
   readonly foreignLines: readonly number[];
 }
 
 /** What was read, a code a line, in any order; a short text may have lines of its own. */
-export function joinCodes(read: string): Result<JoinedCodes, FramesRefused> {
+export function joinQrCodes(read: string): Result<JoinedQrCodes, QrFramesFault> {
   const text = read.replaceAll("\r\n", "\n");
   const lines = [...text.split("\n").entries()].filter(([, line]) => line.trim() !== "");
-  const joined = joinFrames(isPlain(text.trim()) ? [text] : lines.map(([, line]) => line));
+  const joined = joinFrames(isPlainCode(text.trim()) ? [text] : lines.map(([, line]) => line));
   if (!joined.ok) return err({ code: "invalid_qr_frames", reason: inWords(joined.fault) });
   const foreignLines = joined.value.foreign.map((at) => (lines[at - 1]?.[0] ?? 0) + 1);
   return ok({ text: joined.value.text, foreignLines });
 }
 
 /** What to make codes of: a code that any phone shows is without the line end of its file. */
-export const textForCodes = (text: string): string => (isPlain(text.trim()) ? text.trim() : text);
+export const trimPlainCode = (text: string): string =>
+  isPlainCode(text.trim()) ? text.trim() : text;
 
 function inWords(fault: FrameFault): string {
   if (fault.wrong === "frame") {
@@ -63,7 +64,7 @@ function inWords(fault: FrameFault): string {
   if (fault.wrong === "form") {
     return (
       `code ${fault.at} of the input has the format ${fault.form} of another version of berth; ` +
-      `this version reads ${FORM}: create the codes again with this version`
+      `this version reads ${FRAME_FORMAT}: create the codes again with this version`
     );
   }
   if (fault.wrong === "short") {

@@ -5,7 +5,7 @@ import { err, ok, type Result } from "../domain/result.ts";
 import { hasDateOrPeriod } from "../domain/terms.ts";
 import { instant, latest, MINUTE, SECOND, type Instant } from "../domain/time.ts";
 import { CLOCK_LIMITS, isClockSuspect } from "../domain/timekeeper.ts";
-import { encodeTimeCode, verifyTime } from "../license/time.ts";
+import { encodeTimeCode, verifyTimeDocument } from "../license/time-document.ts";
 import type { Vendor } from "../license/trust.ts";
 import { wallClock, type ApplianceClock } from "../platform/clock.ts";
 import { log } from "../platform/log.ts";
@@ -13,14 +13,14 @@ import { randomBytes } from "../platform/random.ts";
 import type { StorageFault } from "../store/group-commit.ts";
 import type { Store } from "../store/store.ts";
 import type { Identity } from "./identity.ts";
-import type { FileFault } from "./licensing.ts";
-import { wrongKind } from "./wrong-kind.ts";
+import type { LicenseFileFault } from "./licensing.ts";
+import { checkDocumentKind } from "./document-kind-check.ts";
 
-export type ClockAnswer<T> = Promise<Result<T, Fault | StorageFault | FileFault>>;
+export type ClockResult<T> = Promise<Result<T, Fault | StorageFault | LicenseFileFault>>;
 
 export interface ClockView {
   readonly now: Instant;
-  readonly wall: Instant;
+  readonly systemTime: Instant;
   /**
    * ok; behind: the system's clock is; suspect: so far that slots with an end are not lent anew.
    */
@@ -78,13 +78,13 @@ export class Timekeeping {
     const behind = now - wall >= CLOCK_LIMITS.behindWarning ? "behind" : "ok";
     return {
       now,
-      wall,
+      systemTime: wall,
       state: isClockSuspect(now - wall) ? "suspect" : waiting ? "ahead" : behind,
     };
   }
 
   /** A code to read out: the vendor answers it with the time. */
-  async ask(peer: string): ClockAnswer<string> {
+  async requestTimeCode(peer: string): ClockResult<string> {
     // Looking again must not void the code that was just read out.
     const open = await this.#store.read(findOpenTimeNonce);
     if (!open.ok) return open;
@@ -96,14 +96,14 @@ export class Timekeeping {
   }
 
   /** An operator says that the system's clock, which is far ahead, is right. */
-  async accept(): ClockAnswer<ClockView> {
+  async acceptSystemClock(): ClockResult<ClockView> {
     this.#clock.accept();
     const marked = await this.#store.transact({ type: "MarkClock" }, () => null);
     return marked.ok ? ok(this.view()) : marked;
   }
 
   /** The vendor's time, in answer to the newest code. */
-  async repair(document: string, peer: string): ClockAnswer<ClockView> {
+  async applyTimeDocument(document: string, peer: string): ClockResult<ClockView> {
     const known = await this.#store.read((state, at) => ({
       vendors: [...state.vendors.values()] as Vendor[],
       at,
@@ -111,9 +111,9 @@ export class Timekeeping {
       dated: [...state.licenses.values()].filter(({ terms }) => hasDateOrPeriod(terms)),
     }));
     if (!known.ok) return known;
-    const misplaced = wrongKind(document.trim(), "time");
+    const misplaced = checkDocumentKind(document.trim(), "time");
     if (misplaced !== null) return err(misplaced);
-    const verified = await verifyTime(document.trim(), known.value.vendors, known.value.at);
+    const verified = await verifyTimeDocument(document.trim(), known.value.vendors, known.value.at);
     if (!verified.ok) return err({ code: "invalid_license_file", reason: verified.fault });
     const { appliance, nonce, iat, iss } = verified.value;
     // A vendor's word moves what that vendor signed, and nothing of anybody else's.

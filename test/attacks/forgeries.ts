@@ -2,12 +2,12 @@
 // known against signed files. None of them is to be taken.
 import { createHmac } from "node:crypto";
 import { CompactSign, importJWK } from "jose";
-import { KINDS, type Kind } from "../../src/license/document.ts";
-import { idOf, publicPart, type PrivateKey, type PublicKey } from "../../src/license/keys.ts";
+import { DOCUMENT_KINDS, type DocumentKind } from "../../src/license/document.ts";
+import { keyIdOf, publicPart, type PrivateKey, type PublicKey } from "../../src/license/keys.ts";
 import { mutated } from "../support/mutated.ts";
 
 export interface Genuine {
-  readonly kind: Kind;
+  readonly kind: DocumentKind;
   /** As the vendor signed it. */
   readonly document: string;
   /** Whose it is. */
@@ -33,7 +33,7 @@ const decoded = (part: string | undefined): Json =>
 const headerOf = ({ kind, signer }: Genuine): Json => ({
   alg: "EdDSA",
   typ: `berth-${kind}+jwt`,
-  kid: idOf(signer),
+  kid: keyIdOf(signer),
 });
 
 async function signed(header: Json, payload: string, key: PrivateKey): Promise<string> {
@@ -121,7 +121,7 @@ export const TRICKS: Readonly<Record<string, Trick>> = {
   "another kind of document": (_genuine, { random, others }) =>
     others[Math.floor(random() * others.length)] ?? "",
   "signed by another": underAnotherHand(() => ({})),
-  "signed by another under his own name": underAnotherHand(({ key }) => ({ kid: idOf(key) })),
+  "signed by another under his own name": underAnotherHand(({ key }) => ({ kid: keyIdOf(key) })),
   "with his key in the header": underAnotherHand(({ key }) => ({ jwk: publicPart(key) })),
   "with the address of a key": underAnotherHand(() => ({ jku: "http://127.0.0.1:1/keys.json" })),
   "with a certificate's address": underAnotherHand(() => ({ x5u: "http://127.0.0.1:1/x" })),
@@ -130,12 +130,12 @@ export const TRICKS: Readonly<Record<string, Trick>> = {
     const payload = decoded(parts(genuine.document)[1]);
     const keys = [publicPart(key), ...((payload["keys"] as PublicKey[] | undefined) ?? [])];
     const newer = { ...payload, version: Number(payload["version"] ?? 1) + 1, keys };
-    return signed({ ...headerOf(genuine), kid: idOf(key) }, JSON.stringify(newer), key);
+    return signed({ ...headerOf(genuine), kid: keyIdOf(key) }, JSON.stringify(newer), key);
   },
   "for a path": headed(() => ({ kid: "../../../../dev/null" })),
-  "for two keys": headed(({ key }) => ({ kid: [idOf(key)] })),
+  "for two keys": headed(({ key }) => ({ kid: [keyIdOf(key)] })),
   "in another type": headed(({ random }) => ({
-    typ: `berth-${KINDS[Math.floor(random() * KINDS.length)]}+jwt`,
+    typ: `berth-${DOCUMENT_KINDS[Math.floor(random() * DOCUMENT_KINDS.length)]}+jwt`,
     kid: "x",
   })),
   "with no algorithm": (genuine) =>
@@ -149,7 +149,7 @@ export const TRICKS: Readonly<Record<string, Trick>> = {
   "HMAC under the public key's JSON": (genuine) => hmac(genuine, JSON.stringify(genuine.signer)),
   "a header said twice": ({ document, kind, signer }) => {
     const [, payload, signature] = parts(document);
-    const header = `{"alg":"none","alg":"EdDSA","typ":"berth-${kind}+jwt","kid":"${idOf(signer)}","kid":"x"}`;
+    const header = `{"alg":"none","alg":"EdDSA","typ":"berth-${kind}+jwt","kid":"${keyIdOf(signer)}","kid":"x"}`;
     return `${encoded(header)}.${payload}.${signature}`;
   },
   "a signature of zeros": ({ document }) => {

@@ -3,10 +3,10 @@
 // written, and each is refused with a code of its own. (Typed codes: the fault rig `mutations`.)
 import { openAppliance } from "../../src/cli/appliance.ts";
 import { join } from "node:path";
-import { makeKey, publicPart } from "../../src/license/keys.ts";
-import { verifyRequest } from "../../src/license/request.ts";
+import { generateKey, publicPart } from "../../src/license/keys.ts";
+import { verifyLicenseRequest } from "../../src/license/request.ts";
 import { signLicense, type LicenseDocument } from "../../src/license/license.ts";
-import { signTrust } from "../../src/license/trust.ts";
+import { signTrustDocument } from "../../src/license/trust.ts";
 import { check, finish, generator, rigFolder, seed, sized } from "../faults/rig.ts";
 import { granted } from "../support/licensed-store.ts";
 import { TRICKS, type Genuine } from "./forgeries.ts";
@@ -40,7 +40,7 @@ site.timekeeping.stop();
 const random = generator(seed);
 /** The site's own question: at the desk it is right, on the site it is nothing. */
 const asked = granted(await site.licensing.request(PRODUCT, null, "rig")).document;
-const forger = { key: await makeKey(), random, others: await othersOf(papers) };
+const forger = { key: await generateKey(), random, others: await othersOf(papers) };
 const ways = await waysInto(papers);
 const before = site.operations.health().seq;
 
@@ -73,26 +73,26 @@ async function othersOf({ trust, otherTrust, license, airgap, time, vendor, othe
 async function waysInto(known: Papers): Promise<Way[]> {
   const { vendor, license, airgap, time, trust, otherTrust } = known;
   const { key } = vendor;
-  const keys = [publicPart(await makeKey()), ...vendor.vendor.keys];
-  const successor = await signTrust({ ...vendor.vendor, version: 2, keys }, key);
-  const { jwk } = granted(await verifyRequest(asked));
+  const keys = [publicPart(await generateKey()), ...vendor.vendor.keys];
+  const successor = await signTrustDocument({ ...vendor.vendor, version: 2, keys }, key);
+  const { jwk } = granted(await verifyLicenseRequest(asked));
   return [
     {
       name: "licenses",
       genuine: { kind: "license", document: license, signer: key },
-      take: (document) => site.licensing.install(document, "rig"),
+      take: (document) => site.licensing.installLicense(document, "rig"),
     },
     {
       name: "successors",
       genuine: { kind: "trust", document: successor, signer: key },
       harmless: [trust, otherTrust],
-      take: (document) => site.licensing.trust(document, "rig"),
+      take: (document) => site.licensing.trustVendor(document, "rig"),
     },
     {
       name: "policies",
       genuine: { kind: "policy", document: airgap.license_policy, signer: key },
       take: (policy) =>
-        site.airgap.install({
+        site.airgap.installLicense({
           policy,
           licenseKey: airgap.license_key,
           policyId: airgap.policy_id,
@@ -103,12 +103,12 @@ async function waysInto(known: Papers): Promise<Way[]> {
     {
       name: "times",
       genuine: { kind: "time", document: time, signer: key },
-      take: (document) => site.timekeeping.repair(document, "rig"),
+      take: (document) => site.timekeeping.applyTimeDocument(document, "rig"),
     },
     {
       name: "requests, at the vendor's desk",
       genuine: { kind: "request", document: asked, signer: jwk },
-      take: verifyRequest,
+      take: verifyLicenseRequest,
     },
   ];
 }

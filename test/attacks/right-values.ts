@@ -1,7 +1,7 @@
 // What would be right to send, field by field. A field that is not here stops the rig: nothing new
 // goes unattacked.
 import * as fc from "fast-check";
-import { framesOf } from "../../src/license/qr.ts";
+import { splitIntoFrames } from "../../src/license/qr.ts";
 import type { Plan } from "./plans.ts";
 import { PASSWORD, PRODUCT, type Papers } from "./target.ts";
 
@@ -38,7 +38,10 @@ const usual = (papers: Papers): Values => ({
   password: fixed(PASSWORD),
   days: fixed("1", "90", ""),
   text: fixed("A CODE", "a text"),
-  frames: fixed(framesOf("a text").join("\n"), framesOf("a text ".repeat(2_000)).join("\n")),
+  frames: fixed(
+    splitIntoFrames("a text").join("\n"),
+    splitIntoFrames("a text ".repeat(2_000)).join("\n"),
+  ),
   vendor: fixed(papers.other.vendor.vendor),
   // Never the right one: what is moved away grants nothing any more.
   appliance: fixed("0000000000000000"),

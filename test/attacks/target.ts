@@ -2,15 +2,15 @@
 // administers, and in the rig's hands everything that would be right to send.
 import { join } from "node:path";
 import { openAppliance } from "../../src/cli/appliance.ts";
-import { decodeTimeCode, signTime } from "../../src/license/time.ts";
-import { verifyRequest } from "../../src/license/request.ts";
-import { signTrust } from "../../src/license/trust.ts";
+import { decodeTimeCode, signTimeDocument } from "../../src/license/time-document.ts";
+import { verifyLicenseRequest } from "../../src/license/request.ts";
+import { signTrustDocument } from "../../src/license/trust.ts";
 import type { TermsDocument } from "../../src/license/terms.ts";
 import { wallClock } from "../../src/platform/clock.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { confirmActivation, makePolicy } from "../../src/desk/airgap.ts";
+import { confirmActivation, createPolicy } from "../../src/desk/airgap.ts";
 import { Desk } from "../../src/desk/desk.ts";
-import { issue } from "../../src/desk/issue.ts";
+import { issueLicense } from "../../src/desk/issue.ts";
 import { atEnd } from "../faults/rig.ts";
 import { buildBinary, startBinary, type Running } from "../support/binary.ts";
 import { granted } from "../support/licensed-store.ts";
@@ -63,9 +63,9 @@ export interface Papers {
 }
 
 const makeDesk = (folder: string, name: string, products: string[]): Promise<Desk> =>
-  Desk.make(realDisk, folder, { name, products, passphrase: null });
+  Desk.create(realDisk, folder, { name, products, passphrase: null });
 
-const trustOf = (desk: Desk): Promise<string> => signTrust(desk.vendor, desk.key);
+const trustOf = (desk: Desk): Promise<string> => signTrustDocument(desk.vendor, desk.key);
 
 /** A site's folder, `site` below `root`, licensed and closed again. */
 export async function makePapers(root: string, slots = 8): Promise<Papers> {
@@ -81,24 +81,24 @@ export async function makePapers(root: string, slots = 8): Promise<Papers> {
     const other = await makeDesk(join(root, "other"), "Hooli", ["nucleus"]);
     const [trust, otherTrust] = [await trustOf(vendor), await trustOf(other)];
     for (const document of [trust, otherTrust])
-      granted(await site.licensing.trust(document, "rig"));
+      granted(await site.licensing.trustVendor(document, "rig"));
     const install = async (product: string): Promise<{ id: number; document: string }> => {
       const asked = granted(await site.licensing.request(product, null, "rig"));
-      const { document } = await issue(vendor, {
-        request: granted(await verifyRequest(asked.document)),
-        renew: null,
+      const { document } = await issueLicense(vendor, {
+        request: granted(await verifyLicenseRequest(asked.document)),
+        renewLicenseId: null,
         licenseId: null,
         isNew: true,
         licenseKey: null,
         terms: { ...TERMS, slots },
         allowWeakBinding: true,
-        acceptFork: null,
+        acceptForkReason: null,
         now: wallClock(),
       });
-      return { id: granted(await site.licensing.install(document, "rig")).id, document };
+      return { id: granted(await site.licensing.installLicense(document, "rig")).id, document };
     };
     const [main, spare] = [await install(PRODUCT), await install(SPARE)];
-    const question = decodeTimeCode(granted(await site.timekeeping.ask("rig")));
+    const question = decodeTimeCode(granted(await site.timekeeping.requestTimeCode("rig")));
     if (question === null) throw new Error("a question was asked that cannot be read");
     const iat = Math.floor(wallClock() / 1_000);
     return {
@@ -109,8 +109,11 @@ export async function makePapers(root: string, slots = 8): Promise<Papers> {
       license: main.document,
       licenseId: main.id,
       spareId: spare.id,
-      airgap: await confirmed(vendor, granted(await site.airgap.generate(KEY, "", "rig")).code),
-      time: await signTime({ iss: vendor.vendor.vendor, iat, ...question }, vendor.key),
+      airgap: await confirmed(
+        vendor,
+        granted(await site.airgap.createActivationCode(KEY, "", "rig")).code,
+      ),
+      time: await signTimeDocument({ iss: vendor.vendor.vendor, iat, ...question }, vendor.key),
     };
   } finally {
     site.timekeeping.stop();
@@ -119,7 +122,7 @@ export async function makePapers(root: string, slots = 8): Promise<Papers> {
 }
 
 async function confirmed(desk: Desk, activationCode: string): Promise<Papers["airgap"]> {
-  const policy = await makePolicy(desk, "P-1", { product: MESH, slots: 3 }, wallClock());
+  const policy = await createPolicy(desk, "P-1", { product: MESH, slots: 3 }, wallClock());
   const { policy_id, confirmation_code } = await confirmActivation(desk, {
     policy,
     licenseKey: KEY,

@@ -20,7 +20,7 @@ try {
   const data = join(folder, "data");
   mkdirSync(data, { mode: 0o700 });
   const identity = new Identity(realDisk, data, readComponents());
-  await longRecord(data, lines, 0, await identity.make());
+  await longRecord(data, lines, 0, await identity.create());
   const server = await startBinary("serve", "--data", data, "--listen", "127.0.0.1:0");
   try {
     await measure(`${server.url}/api/admin/v1/audit`);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { decodeActivation, encodeActivation } from "../../src/license/confirmation.ts";
+import { decodeActivationCode, encodeActivationCode } from "../../src/license/confirmation.ts";
 import { berth, done, doneJson, isOffline, serve } from "../support/gap.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -52,10 +52,10 @@ class Line {
 
 /** The same activation with the other kind in front, and check symbols that fit. */
 function asStrong(code: string): string {
-  const decoded = decodeActivation(code);
+  const decoded = decodeActivationCode(code);
   if (!decoded.ok) throw new Error(JSON.stringify(decoded.fault));
   expect(decoded.value.weak).toBe(true);
-  return encodeActivation({ ...decoded.value, weak: false });
+  return encodeActivationCode({ ...decoded.value, weak: false });
 }
 
 describe(`by voice, ${isOffline ? "without a network" : "with a network nobody uses"}`, () => {

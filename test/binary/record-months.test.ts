@@ -22,7 +22,7 @@ async function oldSite(): Promise<{ readonly folder: string; readonly first: str
     kind: "site",
     create: true,
     clock: () => then,
-    identify: () => identity.make(),
+    identify: () => identity.create(),
     checkpoint: (where, open) => checkpoint(realDisk, where, open),
     onFatal(error) {
       throw error;

@@ -77,13 +77,13 @@ test("a product without licenses is removed unasked, the only one never", () => 
 
 test("a product that is added after a successor reaches a site, and the desk still opens", async () => {
   const { desk, folder, site } = await openDesk();
-  const second = await desk.succeed(realDisk, folder, null);
-  const wider = await second.licensing(realDisk, folder, ["fea"]);
+  const second = await desk.rotateKey(realDisk, folder, null);
+  const wider = await second.addProducts(realDisk, folder, ["fea"]);
   const opened = await Desk.open(realDisk, folder, null);
   expect(opened.vendor).toEqual(wider.vendor);
   for (const file of ["successor-2.jwt", "successor-3.jwt"]) {
-    granted(await site.licensing.trust(readFileSync(join(folder, file), "utf8"), "test"));
+    granted(await site.licensing.trustVendor(readFileSync(join(folder, file), "utf8"), "test"));
   }
   const { document } = await issued(opened, await requestFrom(site, "fea"));
-  expect(granted(await site.licensing.install(document, "test")).terms.product).toBe("fea");
+  expect(granted(await site.licensing.installLicense(document, "test")).terms.product).toBe("fea");
 });

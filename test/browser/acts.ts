@@ -1,7 +1,7 @@
 // One request for every route, made so that it would do something: what attackers send, and what
 // our own page and programs send to show that it works.
 import { routes, type Method } from "../../src/http/planes.ts";
-import { framesOf } from "../../src/license/qr.ts";
+import { splitIntoFrames } from "../../src/license/qr.ts";
 import type { Site } from "./site.ts";
 
 export type Fields = Readonly<Record<string, string>>;
@@ -60,7 +60,10 @@ export const actsOn = (site: Site): readonly Act[] => [
   { ...post("/api/admin/v1/backup", {}), quiet: true },
   { ...post("/api/admin/v1/support-bundle", {}), quiet: true },
   { ...post("/api/admin/v1/qr", { text: "a text" }), quiet: true },
-  { ...post("/api/admin/v1/qr/join", { frames: framesOf("a text").join("\n") }), quiet: true },
+  {
+    ...post("/api/admin/v1/qr/join", { frames: splitIntoFrames("a text").join("\n") }),
+    quiet: true,
+  },
   post("/api/admin/v1/access/users", { name: "eve", role: "user", password: PASSWORD }),
   post("/api/admin/v1/access/users/remove", { name: "eve" }),
   post("/api/admin/v1/access/tokens", { name: "eve" }),

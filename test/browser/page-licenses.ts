@@ -2,7 +2,7 @@
 // by file, a renewal, every refusal a vendor's file can meet, and giving it back.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { framesOf } from "../../src/license/qr.ts";
+import { splitIntoFrames } from "../../src/license/qr.ts";
 import { check, finish, rigFolder } from "../faults/rig.ts";
 import { BERTH } from "../support/vendor-and-site.ts";
 import { HOSTILE, isShown, Opened, serveSite } from "./opened.ts";
@@ -158,7 +158,7 @@ const terms = join(root, "terms.json");
 writeFileSync(terms, JSON.stringify(hostileTerms()));
 BERTH.run("license", "request", "--data", site.folder, "--product", HOSTILE, "--out", next);
 await page.getByText("Or paste its text").click();
-const scanned = framesOf(desk.issue(next, "--terms", terms));
+const scanned = splitIntoFrames(desk.issue(next, "--terms", terms));
 check("an answer of several QR codes", scanned.length > 1, scanned.length);
 await page.getByLabel("Text of the vendor’s file").fill(scanned.toReversed().join("\n"));
 await page.getByRole("button", { name: "Take this text" }).click();

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { commands } from "../../src/cli/command-table.ts";
 import { completions, SHELLS } from "../../src/cli/completions.ts";
 import { manPage } from "../../src/cli/man-page.ts";
-import { framesOf, qrTerminal } from "../../src/license/qr.ts";
+import { splitIntoFrames, renderQrForTerminal } from "../../src/license/qr.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { berth, done, onTerminal } from "../support/berth.ts";
@@ -21,7 +21,7 @@ const withoutLineEnds = (text: string): string => text.replaceAll("\n", "");
 async function hostileVendor() {
   const folder = tempFolder();
   const desk = join(folder, "desk");
-  await Desk.make(realDisk, desk, { name: HOSTILE, products: ["cad"], passphrase: null });
+  await Desk.create(realDisk, desk, { name: HOSTILE, products: ["cad"], passphrase: null });
   return { folder, desk, trust: join(desk, "trust.jwt") };
 }
 
@@ -56,7 +56,7 @@ test("a stranger's document is inspected without obeying it, and its JSON says t
 test("a text read from QR codes goes unchanged into a pipe and harmlessly onto a terminal", async () => {
   const file = join(tempFolder(), "read.txt");
   const text = "a\tb\u001b[2J\u009b31m\u202ec";
-  writeFileSync(file, framesOf(text).join("\n"));
+  writeFileSync(file, splitIntoFrames(text).join("\n"));
   expect(await done(["qr", "join", file])).toBe(`${text}\n`);
   const screen = (await onTerminal(["qr", "join", file])).text;
   expect(screen).toBe("a\\u0009b\\u001b[2J\\u009b31m\\u202ec\r\n");
@@ -69,6 +69,6 @@ test("what berth itself makes for a machine or a screen is printed as it is", as
   expect(await done(["man"])).toBe(`${manPage(commands).trimEnd()}\n`);
   const file = join(tempFolder(), "letter.txt");
   writeFileSync(file, "ABC-123\n");
-  const [frame = ""] = framesOf("ABC-123\n");
-  expect(await done(["qr", file])).toBe(`\nthe text, code 1 of 1\n${qrTerminal(frame)}\n`);
+  const [frame = ""] = splitIntoFrames("ABC-123\n");
+  expect(await done(["qr", file])).toBe(`\nthe text, code 1 of 1\n${renderQrForTerminal(frame)}\n`);
 });

@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { KINDS, type Kind } from "../../src/license/document.ts";
+import { DOCUMENT_KINDS, type DocumentKind } from "../../src/license/document.ts";
 import { buildBinary } from "../support/binary.ts";
 import { berth, done } from "../support/berth.ts";
 import { AS_NOBODY, canRunAsNobody, isRoot } from "../support/other-user.ts";
@@ -35,13 +35,14 @@ beforeAll(async () => {
   writeFileSync(inRoot("letter.jwt"), "Dear customer,\nplease find your license attached.\n");
   writeFileSync(inRoot("picture.jwt"), Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 1, 2, 0xff, 0xfe]));
   mkdirSync(inRoot("folder.jwt"));
-  for (const kind of KINDS) copyFileSync(join(VECTORS, `good-${kind}.jwt`), inRoot(`${kind}.jwt`));
+  for (const kind of DOCUMENT_KINDS)
+    copyFileSync(join(VECTORS, `good-${kind}.jwt`), inRoot(`${kind}.jwt`));
 });
 
 const CONFIRMING = ["--license-key", "K", "--activation-code", "C"];
 
 /** Every command that reads a signed document, by the kind it takes. */
-const COMMANDS: readonly [string, Kind, (file: string) => string[]][] = [
+const COMMANDS: readonly [string, DocumentKind, (file: string) => string[]][] = [
   ["license add", "license", (file) => ["license", "add", file, ...data]],
   ["trust add", "trust", (file) => ["trust", "add", file, ...data, "--yes"]],
   ["clock repair", "time", (file) => ["clock", "repair", file, ...data]],
@@ -59,7 +60,7 @@ const COMMANDS: readonly [string, Kind, (file: string) => string[]][] = [
   ],
 ];
 
-const NAMES: Readonly<Record<Kind, string>> = {
+const NAMES: Readonly<Record<DocumentKind, string>> = {
   trust: "a trust document",
   request: "a license request",
   license: "a license",
@@ -69,7 +70,7 @@ const NAMES: Readonly<Record<Kind, string>> = {
   time: "a time document",
 };
 
-const TAKEN_BY: Readonly<Record<Kind, string>> = {
+const TAKEN_BY: Readonly<Record<DocumentKind, string>> = {
   trust: "add it with berth trust add",
   request: "send it to the vendor, who answers it with berth vendor issue",
   license: "install it with berth license add",
@@ -123,7 +124,7 @@ describe.each(COMMANDS)("berth %s", (_name, kind, words) => {
     expect(stderr).toContain("berth: hint: restore a backup with berth restore\n");
   });
 
-  test.each(KINDS.filter((other) => other !== kind))(
+  test.each(DOCUMENT_KINDS.filter((other) => other !== kind))(
     "names the kind and the command that takes it for a document of kind %s",
     async (other) => {
       const file = inRoot(`${other}.jwt`);
@@ -177,7 +178,7 @@ describe.each(READING_BACKUPS)("berth %s", (name, words) => {
       expect(await error("folder.jwt")).toBe(`${inRoot("folder.jwt")} is a folder`);
   });
 
-  test.each([...KINDS])("names the command for a document of kind %s", async (kind) => {
+  test.each([...DOCUMENT_KINDS])("names the command for a document of kind %s", async (kind) => {
     const file = inRoot(`${kind}.jwt`);
     const stderr = await refused(words(file));
     expect(errorOf(stderr)).toBe(`${file} is not a Berth backup`);

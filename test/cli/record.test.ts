@@ -211,7 +211,7 @@ describe("--out", () => {
     const folder = join(tempFolder(), "data");
     mkdirSync(folder, { mode: 0o700 });
     const identity = new Identity(realDisk, folder, [{ kind: "named", value: "desk" }]);
-    await longRecord(folder, 50_000, 0, await identity.make());
+    await longRecord(folder, 50_000, 0, await identity.create());
     const [, middle] = readdirSync(join(folder, "history")).toSorted();
     const path = join(folder, "history", middle ?? "");
     const lines = readFileSync(path, "utf8").split(/(?<=\n)/);
@@ -259,7 +259,7 @@ test("what would move the cursor is shown as what it is, on one line", async () 
     kind: "site",
     create: true,
     clock: () => MONDAY,
-    identify: () => identity.make(),
+    identify: () => identity.create(),
     checkpoint: (of, open) => checkpoint(realDisk, of, open),
     onFatal() {},
   });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
-import { confirmActivation, makePolicy } from "../../src/desk/airgap.ts";
+import { confirmActivation, createPolicy } from "../../src/desk/airgap.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { berth, done, doneJson } from "../support/berth.ts";
 import { issued, openDesk, requestFrom } from "../support/desk.ts";
@@ -25,9 +25,9 @@ async function filledDesk(): Promise<string> {
   const { desk, folder, site } = await openDesk();
   await issued(desk, await requestFrom(site, "sim"), { terms: { slots: 5 } });
   await issued(desk, await requestFrom(site, "ray"));
-  const { code } = granted(await site.services.airgap.generate("K-1", "", "test"));
+  const { code } = granted(await site.services.airgap.createActivationCode("K-1", "", "test"));
   await confirmActivation(desk, {
-    policy: await makePolicy(desk, "P", { product: "sim" }, MONDAY),
+    policy: await createPolicy(desk, "P", { product: "sim" }, MONDAY),
     licenseKey: "K-1",
     activationCode: code,
     initializationCode: "",
@@ -36,9 +36,9 @@ async function filledDesk(): Promise<string> {
     allowWeakBinding: false,
     now: MONDAY,
   });
-  const next = await desk.succeed(realDisk, folder, null);
-  const license = next.ledger.issued().find(({ jwk }) => jwk !== null);
-  await issued(next, null, { renew: license?.license_id ?? 0 });
+  const next = await desk.rotateKey(realDisk, folder, null);
+  const license = next.ledger.issuedEntries().find(({ jwk }) => jwk !== null);
+  await issued(next, null, { renewLicenseId: license?.license_id ?? 0 });
   return folder;
 }
 

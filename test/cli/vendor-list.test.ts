@@ -2,12 +2,12 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fingerprintOf, idOf, makeKey, publicPart } from "../../src/license/keys.ts";
+import { fingerprintOf, keyIdOf, generateKey, publicPart } from "../../src/license/keys.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
-import { applyChanges } from "../../src/desk/terms.ts";
+import { applyTermsChanges } from "../../src/desk/apply-terms.ts";
 import type { TermsChanges } from "../../src/license/terms-changes.ts";
-import type { Issued } from "../../src/desk/ledger.ts";
+import type { IssuedEntry } from "../../src/desk/ledger.ts";
 import { answeringAll, berth, done, doneJson } from "../support/berth.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -16,8 +16,8 @@ const inDays = (days: number): string => new Date(Date.now() + days * DAY).toISO
 
 /** A line of the ledger, as an answer to a site leaves it. */
 async function issuedTo(desk: Desk, id: number, serial: number, terms: TermsChanges) {
-  const jwk = publicPart(await makeKey());
-  const entry: Issued = {
+  const jwk = publicPart(await generateKey());
+  const entry: IssuedEntry = {
     type: "issued",
     at: inDays(-400),
     license_id: id,
@@ -26,10 +26,10 @@ async function issuedTo(desk: Desk, id: number, serial: number, terms: TermsChan
     jwk,
     hardware_id: "0".repeat(64),
     request_id: `${id}-${serial}`,
-    terms: applyChanges(desk, null, { product: "CAD", ...terms }),
+    terms: applyTermsChanges(desk, null, { product: "CAD", ...terms }),
     document: "a.b.c",
   };
-  await desk.ledger.add(entry);
+  await desk.ledger.append(entry);
 }
 
 const APPLIANCE = "0123456789ABCDEF";
@@ -38,7 +38,7 @@ const OTHER_APPLIANCE = "FEDCBA9876543210";
 /** One license in each state, at a desk whose key is locked. */
 async function fill(folder: string): Promise<Desk> {
   const named = { name: "Acme", products: ["CAD", "CAM"], passphrase: "correct horse" };
-  const desk = await Desk.make(realDisk, folder, named);
+  const desk = await Desk.create(realDisk, folder, named);
   await issuedTo(desk, 1, 1, { customer: "Initech", slots: 5 });
   await issuedTo(desk, 1, 2, { customer: "Initech", slots: 7, valid_until: inDays(30) });
   await issuedTo(desk, 2, 1, { customer: "INITRODE", valid_until: inDays(-5) });
@@ -46,7 +46,7 @@ async function fill(folder: string): Promise<Desk> {
   await issuedTo(desk, 4, 1, { product: "CAM", customer: "=1+2" });
   await issuedTo(desk, 5, 1, { customer: 'Quote "and", comma' });
   const received = { appliance: APPLIANCE, license_id: 4, serial: 1, total_consumptions: 0 };
-  await desk.ledger.add({ type: "received", at: inDays(-1), ...received });
+  await desk.ledger.append({ type: "received", at: inDays(-1), ...received });
   await issuedTo(desk, 6, 1, { enabled: false, valid_until: inDays(10) });
   return desk;
 }
@@ -60,7 +60,7 @@ beforeAll(async () => {
   return () => rmSync(folder, { recursive: true, force: true });
 });
 
-type Listed = Issued & { readonly state: string; readonly ends_at: string | null };
+type Listed = IssuedEntry & { readonly state: string; readonly ends_at: string | null };
 
 const listed = async (...flags: string[]): Promise<string[]> => {
   const rows = await doneJson<Listed[]>(["vendor", "list", ...dir, ...flags]);
@@ -175,7 +175,7 @@ describe("vendor show", () => {
       encrypted: true,
       keys: [
         {
-          key: idOf(desk.key),
+          key: keyIdOf(desk.key),
           fingerprint: fingerprintOf(desk.key),
           current_since: null,
           state: "current",

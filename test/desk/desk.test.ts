@@ -2,15 +2,15 @@ import { expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { decodeProtectedHeader } from "jose";
-import { idOf } from "../../src/license/keys.ts";
+import { keyIdOf } from "../../src/license/keys.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
-import { DeskRefused } from "../../src/desk/refusal.ts";
+import { DeskRefused } from "../../src/desk/desk-refused.ts";
 import { issued, openDesk, requestFrom } from "../support/desk.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
 
 const make = (folder: string, passphrase: string | null) =>
-  Desk.make(realDisk, folder, { name: "Penetrode", products: ["sim"], passphrase });
+  Desk.create(realDisk, folder, { name: "Penetrode", products: ["sim"], passphrase });
 
 async function refusal(act: Promise<unknown>): Promise<string> {
   try {
@@ -27,7 +27,7 @@ test("a desk is a key for its owner alone and a trust document to hand out", asy
   const desk = await make(folder, null);
   expect(readdirSync(folder).toSorted()).toEqual(["ledger.jsonl", "trust.jwt", "vendor.jwk"]);
   expect(modeOf(join(folder, "vendor.jwk"))).toBe("600");
-  expect(desk.vendor).toMatchObject({ vendor: idOf(desk.key), version: 1, products: ["sim"] });
+  expect(desk.vendor).toMatchObject({ vendor: keyIdOf(desk.key), version: 1, products: ["sim"] });
   const opened = await Desk.open(realDisk, folder, null);
   expect([opened.vendor, opened.key]).toEqual([desk.vendor, desk.key]);
 });
@@ -73,8 +73,8 @@ test("what is no desk, or has lost its key, is refused", async () => {
 
 test("more products are a trust document of the next version; the same ones are not", async () => {
   const { desk, folder, site } = await openDesk();
-  expect(await desk.licensing(realDisk, folder, ["sim"])).toBe(desk);
-  const wider = await desk.licensing(realDisk, folder, ["sim", "fea"]);
+  expect(await desk.addProducts(realDisk, folder, ["sim"])).toBe(desk);
+  const wider = await desk.addProducts(realDisk, folder, ["sim", "fea"]);
   expect(wider.vendor).toMatchObject({ version: 2, products: ["sim", "ray", "fea"] });
   const opened = await Desk.open(realDisk, folder, null);
   expect(opened.vendor).toEqual(wider.vendor);

@@ -3,23 +3,23 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { publicPart } from "../../src/license/keys.ts";
 import { verifyLicense } from "../../src/license/license.ts";
-import { signTrust } from "../../src/license/trust.ts";
+import { signTrustDocument } from "../../src/license/trust.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
-import { restoredSince } from "../../src/desk/continuity.ts";
-import { DeskRefused } from "../../src/desk/refusal.ts";
-import type { Entry } from "../../src/desk/ledger.ts";
+import { describeNewRestores } from "../../src/desk/request-continuity.ts";
+import { DeskRefused } from "../../src/desk/desk-refused.ts";
+import type { LedgerEntry } from "../../src/desk/ledger.ts";
 import { expectOk, expectRefusal, openAppliance } from "../support/api.ts";
 import { issued, openDesk, requestFrom } from "../support/desk.ts";
 import { granted } from "../support/licensed-store.ts";
 import { hours } from "../support/scenario.ts";
 import { copyOf } from "../support/temp-folder.ts";
 
-const ledgerIn = (folder: string): Entry[] =>
+const ledgerIn = (folder: string): LedgerEntry[] =>
   readFileSync(join(folder, "ledger.jsonl"), "utf8")
     .split("\n")
     .filter((line) => line !== "")
-    .map((line) => JSON.parse(line) as Entry & { prev: string })
+    .map((line) => JSON.parse(line) as LedgerEntry & { prev: string })
     .map(({ prev: _prev, ...entry }) => entry);
 
 /** Refused, and nothing was put on the ledger for it; gives the reason. */
@@ -65,7 +65,7 @@ describe("an answer", () => {
     const stood = { created_at: request.created_at, audit_seq: audit.seq, sum: audit.sum };
     expect(ledgerIn(folder)).toEqual([{ ...seen, ...stood, totals: [] }, one]);
     const again = await Desk.open(realDisk, folder, null);
-    expect(again.ledger.issued()).toEqual([one]);
+    expect(again.ledger.issuedEntries()).toEqual([one]);
   });
 
   test("to the same request with the same terms is the same document", async () => {
@@ -120,7 +120,7 @@ describe("an answer", () => {
     );
     const { license_id, document } = await issued(desk, request);
     expectOk(await site.upload(document));
-    const ended = await issued(desk, null, { renew: license_id, ...over });
+    const ended = await issued(desk, null, { renewLicenseId: license_id, ...over });
     expectOk(await site.upload(ended.document));
   });
 });
@@ -130,7 +130,9 @@ describe("two sites with one request id", () => {
   async function twoRequests() {
     const { desk, folder, site } = await openDesk();
     const other = await openAppliance({ licenses: {} });
-    granted(await other.licensing.trust(await signTrust(desk.vendor, desk.key), "test"));
+    granted(
+      await other.licensing.trustVendor(await signTrustDocument(desk.vendor, desk.key), "test"),
+    );
     const request = await requestFrom(site);
     const copied = { ...(await requestFrom(other)), request_id: request.request_id };
     return { desk, folder, site, request, copied };
@@ -261,18 +263,21 @@ describe("a renewal that nobody asked for", () => {
     const { desk, site } = await openDesk();
     const first = await issued(desk, await requestFrom(site));
     expectOk(await site.upload(first.document));
-    const renewed = await issued(desk, null, { renew: first.license_id, terms: { slots: 7 } });
+    const renewed = await issued(desk, null, {
+      renewLicenseId: first.license_id,
+      terms: { slots: 7 },
+    });
     expect(renewed).toMatchObject({ serial: 2, request_id: null, appliance: first.appliance });
     const { license } = granted(await verifyLicense(renewed.document, [desk.vendor]));
     expect(license).toMatchObject({ request_id: null, nonce: null });
     expect(expectOk(await site.upload(renewed.document)).floating_users).toBe(7);
-    const again = await issued(desk, null, { renew: first.license_id });
+    const again = await issued(desk, null, { renewLicenseId: first.license_id });
     expect(again).toMatchObject({ serial: 3, terms: { slots: 7 } });
   });
 
   test("is refused for a license that is not on the ledger, and for none", async () => {
     const { desk, folder } = await openDesk();
-    const unknown = () => issued(desk, null, { renew: 5 });
+    const unknown = () => issued(desk, null, { renewLicenseId: 5 });
     expect(await refusal(folder, unknown)).toContain("license 5 is not in the ledger");
     const nothing = () => issued(desk, null, { terms: { product: "sim" } });
     expect(await refusal(folder, nothing)).toContain("no request to answer");
@@ -319,7 +324,7 @@ describe("a record that does not continue the one seen last", () => {
     const reason = await refusal(folder, () => issued(desk, request));
     expect(reason).toContain("does not continue");
     expect(reason).toContain("--accept-fork");
-    await issued(desk, request, { acceptFork: "restored from the backup of Monday" });
+    await issued(desk, request, { acceptForkReason: "restored from the backup of Monday" });
     expect(ledgerIn(folder).filter(({ type }) => type === "forked")).toMatchObject([
       { request_id: request.request_id, reason: "restored from the backup of Monday" },
     ]);
@@ -366,20 +371,20 @@ describe("a backup that was brought back", () => {
   test("is told once, with what the site gave up", async () => {
     const { desk, site } = await openDesk();
     const request = { ...(await requestFrom(site)), restores: [RESTORE] };
-    expect(restoredSince(desk, request)).toEqual([
+    expect(describeNewRestores(desk, request)).toEqual([
       "the site restored a backup of line 24 on 2026-03-02T12:00:00.000Z; before that it was at line 31",
     ]);
     await issued(desk, request);
     const later = { ...(await requestFrom(site)), restores: [RESTORE] };
-    expect(restoredSince(desk, later)).toEqual([]);
+    expect(describeNewRestores(desk, later)).toEqual([]);
     const again = { ...RESTORE, lineage: "f".repeat(32), replaced: null };
-    expect(restoredSince(desk, { ...later, restores: [RESTORE, again] })).toEqual([
+    expect(describeNewRestores(desk, { ...later, restores: [RESTORE, again] })).toEqual([
       "the site restored a backup of line 24 on 2026-03-02T12:00:00.000Z",
     ]);
   });
 
   test("is no matter for a site that never did", async () => {
     const { desk, site } = await openDesk();
-    expect(restoredSince(desk, await requestFrom(site))).toEqual([]);
+    expect(describeNewRestores(desk, await requestFrom(site))).toEqual([]);
   });
 });

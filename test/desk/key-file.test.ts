@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { cpSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { idOf } from "../../src/license/keys.ts";
+import { keyIdOf } from "../../src/license/keys.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { diskError, FaultyDisk, type CallName } from "../support/faulty-disk.ts";
@@ -30,7 +30,7 @@ async function interruptEverywhere(
   check: (folder: string, isFinished: boolean) => Promise<void>,
 ): Promise<number> {
   const origin = join(tempFolder(), "desk");
-  await Desk.make(realDisk, origin, { ...NEW, passphrase: before });
+  await Desk.create(realDisk, origin, { ...NEW, passphrase: before });
   for (let place = 1; ; place += 1) {
     const folder = join(tempFolder(), "desk");
     cpSync(origin, folder, { recursive: true });
@@ -59,10 +59,10 @@ test("a desk that was interrupted while it was made can be made again", async ()
       if (changes >= place) throw diskError("EIO");
     };
     const made = { ...NEW, passphrase: null };
-    isFinished = await isDone(Desk.make(disk, folder, made));
+    isFinished = await isDone(Desk.create(disk, folder, made));
     disk.heal();
     const isDesk = await opens(folder, null);
-    if (!isDesk) await Desk.make(realDisk, folder, made);
+    if (!isDesk) await Desk.create(realDisk, folder, made);
     expect([isFinished && !isDesk, await opens(folder, null)]).toEqual([false, true]);
   }
 });
@@ -100,10 +100,10 @@ test.each([
 test("a successor that stops anywhere leaves a desk that opens with its current key", async () => {
   const places = await interruptEverywhere(
     null,
-    async (disk, folder) => (await Desk.open(disk, folder, null)).succeed(disk, folder, null),
+    async (disk, folder) => (await Desk.open(disk, folder, null)).rotateKey(disk, folder, null),
     async (folder) => {
       const { vendor, key } = await Desk.open(realDisk, folder, null);
-      expect(vendor.keys.map(idOf)[0]).toBe(idOf(key));
+      expect(vendor.keys.map(keyIdOf)[0]).toBe(keyIdOf(key));
     },
   );
   expect(places).toBeGreaterThan(8);
@@ -111,7 +111,7 @@ test("a successor that stops anywhere leaves a desk that opens with its current 
 
 test("a key stored both ways opens without a passphrase, and setting one removes the plain file", async () => {
   const folder = join(tempFolder(), "desk");
-  await Desk.make(realDisk, folder, { ...NEW, passphrase: null });
+  await Desk.create(realDisk, folder, { ...NEW, passphrase: null });
   const disk = new FaultyDisk();
   disk.rule = ({ name }) => {
     if (name === "remove") throw diskError("EIO");
@@ -126,17 +126,17 @@ test("a key stored both ways opens without a passphrase, and setting one removes
 
 test("a new key that does not have its names yet gets them only while no other command writes", async () => {
   const folder = join(tempFolder(), "desk");
-  const made = await Desk.make(realDisk, folder, { ...NEW, passphrase: null });
+  const made = await Desk.create(realDisk, folder, { ...NEW, passphrase: null });
   const disk = new FaultyDisk();
   disk.rule = ({ name, path }) => {
-    if (name === "rename" && path.includes(`${idOf(made.key)}.`)) throw diskError("EIO");
+    if (name === "rename" && path.includes(`${keyIdOf(made.key)}.`)) throw diskError("EIO");
   };
-  expect(await isDone(made.succeed(disk, folder, null))).toBe(false);
+  expect(await isDone(made.rotateKey(disk, folder, null))).toBe(false);
   const lock = realDisk.lock(join(folder, "ledger.jsonl.lock"));
   const before = readdirSync(folder).toSorted();
   expect(await opens(folder, null)).toBe(false);
   expect(readdirSync(folder).toSorted()).toEqual(before);
   lock?.release();
   const { vendor, key } = await Desk.open(realDisk, folder, null);
-  expect([vendor.version, vendor.keys.map(idOf)[0]]).toEqual([2, idOf(key)]);
+  expect([vendor.version, vendor.keys.map(keyIdOf)[0]]).toEqual([2, keyIdOf(key)]);
 });

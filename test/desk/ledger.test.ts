@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { signTrust } from "../../src/license/trust.ts";
+import { signTrustDocument } from "../../src/license/trust.ts";
 import { errorCode, realDisk } from "../../src/platform/disk.ts";
 import { GENESIS, sha256 } from "../../src/platform/hash.ts";
-import { confirmActivation, makePolicy } from "../../src/desk/airgap.ts";
+import { confirmActivation, createPolicy } from "../../src/desk/airgap.ts";
 import { Desk } from "../../src/desk/desk.ts";
-import { receive } from "../../src/desk/receive.ts";
+import { receiveReceipt } from "../../src/desk/receive-receipt.ts";
 import { openAppliance, type Appliance } from "../support/api.ts";
 import { issued, openDesk, requestFrom } from "../support/desk.ts";
 import { failAt, FaultyDisk } from "../support/faulty-disk.ts";
@@ -35,10 +35,10 @@ describe("a ledger", () => {
         `${join(folder, "ledger.jsonl")} ended in an interrupted write; its ${tail.length} bytes were moved to ${kept}`,
       ]);
       expect([textIn(folder), readFileSync(kept, "utf8")]).toEqual([whole, tail]);
-      expect(opened.ledger.issued()).toEqual([first]);
+      expect(opened.ledger.issuedEntries()).toEqual([first]);
       await issued(opened, await requestFrom(site), { terms: { slots: 7 } });
       const again = await open(folder);
-      expect([again.ledger.issued().length, again.ledger.notes]).toEqual([2, []]);
+      expect([again.ledger.issuedEntries().length, again.ledger.notes]).toEqual([2, []]);
     },
   );
 
@@ -69,7 +69,7 @@ describe("a ledger", () => {
     expect(textIn(folder)).toBe(whole);
     disk.heal();
     await issued(failing, request, { terms: { slots: 7 } });
-    expect((await open(folder)).ledger.issued()).toHaveLength(2);
+    expect((await open(folder)).ledger.issuedEntries()).toHaveLength(2);
   });
 
   test.each([
@@ -94,7 +94,7 @@ describe("a ledger", () => {
     }
     const reopened = await open(folder);
     await issued(reopened, await requestFrom(site), { terms: { slots: 8 } });
-    expect((await open(folder)).ledger.issued()).toHaveLength(3);
+    expect((await open(folder)).ledger.issuedEntries()).toHaveLength(3);
   });
 
   test("without one of its lines, or with one changed, is refused, naming the line", async () => {
@@ -135,7 +135,7 @@ describe("a ledger", () => {
     rmSync(join(folder, "ledger.head"));
     const opened = await open(folder);
     await issued(opened, await requestFrom(site), { terms: { slots: 7 } });
-    expect((await open(folder)).ledger.issued()).toHaveLength(2);
+    expect((await open(folder)).ledger.issuedEntries()).toHaveLength(2);
     const lines = textIn(folder).split("\n");
     writeFileSync(path, lines.toSpliced(1, 1).join("\n"));
     expect(open(folder)).rejects.toThrow("does not continue the ledger at line 2");
@@ -156,7 +156,7 @@ describe("a ledger", () => {
       issued(two, request, { terms: { slots: 999 } }),
     ]);
     expect(answers.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
-    expect((await open(folder)).ledger.issued()).toHaveLength(1);
+    expect((await open(folder)).ledger.issuedEntries()).toHaveLength(1);
   });
 });
 
@@ -166,14 +166,16 @@ test("a desk opened before somebody else wrote is told to look again", async () 
   await issued(desk, await requestFrom(site));
   const late = issued(before, await requestFrom(site), { terms: { slots: 9 } });
   expect(late).rejects.toThrow("another command is writing");
-  expect((await open(folder)).ledger.issued()).toHaveLength(1);
+  expect((await open(folder)).ledger.issuedEntries()).toHaveLength(1);
 });
 
 describe("one license key", () => {
   test("is not lent to two appliances, by --license-id either", async () => {
     const { desk, site } = await openDesk();
     const other = await openAppliance({ licenses: {} });
-    granted(await other.licensing.trust(await signTrust(desk.vendor, desk.key), "test"));
+    granted(
+      await other.licensing.trustVendor(await signTrustDocument(desk.vendor, desk.key), "test"),
+    );
     const first = await issued(desk, await requestFrom(site, "sim", "K-1"));
     const theirs = await requestFrom(other, "sim", "K-1");
     expect(issued(desk, theirs)).rejects.toThrow("another appliance has");
@@ -187,12 +189,14 @@ describe("one license key by code", () => {
   test("is confirmed for a second appliance only when the first gave it back, or on purpose", async () => {
     const { desk, site } = await openDesk();
     const other = await openAppliance({ licenses: {} });
-    const policy = await makePolicy(desk, "basic", { product: "sim" }, MONDAY);
+    const policy = await createPolicy(desk, "basic", { product: "sim" }, MONDAY);
     const confirmFor = async (appliance: Appliance, serial: number | null = null) =>
       confirmActivation(desk, {
         policy,
         licenseKey: "K-1",
-        activationCode: granted(await appliance.services.airgap.generate("K-1", "", "test")).code,
+        activationCode: granted(
+          await appliance.services.airgap.createActivationCode("K-1", "", "test"),
+        ).code,
         initializationCode: "",
         validUntil: null,
         serial,
@@ -204,44 +208,46 @@ describe("one license key by code", () => {
     expect((await confirmFor(site, 9)).policy_id).toBe("basic");
     await confirmFor(site, 3);
     await confirmFor(site);
-    expect(desk.ledger.issued().map(({ serial }) => serial)).toEqual([10, 3, 9, 1]);
+    expect(desk.ledger.issuedEntries().map(({ serial }) => serial)).toEqual([10, 3, 9, 1]);
   });
 
   test("that two appliances gave back with one serial is given back by both", async () => {
     const { desk, site } = await openDesk();
     const others = [await openAppliance({ licenses: {} }), await openAppliance({ licenses: {} })];
-    const policy = await makePolicy(desk, "basic", { product: "sim" }, MONDAY);
-    const trust = await signTrust(desk.vendor, desk.key);
+    const policy = await createPolicy(desk, "basic", { product: "sim" }, MONDAY);
+    const trust = await signTrustDocument(desk.vendor, desk.key);
     const confirmFor = async ({ services }: Appliance, serial: number | null) => {
-      const activationCode = granted(await services.airgap.generate("K-1", "", "test")).code;
+      const activationCode = granted(
+        await services.airgap.createActivationCode("K-1", "", "test"),
+      ).code;
       const named = { policy, licenseKey: "K-1", activationCode, initializationCode: "" };
       const more = { validUntil: null, serial, allowWeakBinding: true, now: MONDAY };
       const { confirmation_code: code } = await confirmActivation(desk, { ...named, ...more });
       const asked = { policy, licenseKey: "K-1", policyId: null, code, peer: "test" };
-      return granted(await services.airgap.install(asked)).id;
+      return granted(await services.airgap.installLicense(asked)).id;
     };
     for (const appliance of [site, ...others.slice(0, 1)]) {
-      granted(await appliance.licensing.trust(trust, "test"));
+      granted(await appliance.licensing.trustVendor(trust, "test"));
       const id = await confirmFor(appliance, 1);
-      const receipt = granted(await appliance.licensing.remove(id, false, "test"));
-      await receive(desk, receipt, MONDAY);
-      await receive(desk, receipt, MONDAY);
+      const receipt = granted(await appliance.licensing.removeLicense(id, false, "test"));
+      await receiveReceipt(desk, receipt, MONDAY);
+      await receiveReceipt(desk, receipt, MONDAY);
     }
-    expect(desk.ledger.received().map(({ appliance }) => appliance)).toEqual([
+    expect(desk.ledger.receiptEntries().map(({ appliance }) => appliance)).toEqual([
       site.services.identity.id,
       others[0]?.services.identity.id ?? "",
     ]);
     const last = others[1];
     if (last === undefined) throw new Error("there is no third appliance");
-    granted(await last.licensing.trust(trust, "test"));
+    granted(await last.licensing.trustVendor(trust, "test"));
     await confirmFor(last, null);
-    expect(desk.ledger.issued()[0]?.serial).toBe(2);
+    expect(desk.ledger.issuedEntries()[0]?.serial).toBe(2);
   });
 
   test.each(["K-1\u200b", "K-1 ", "\u202eK-1"])("%j is refused as a key", async (licenseKey) => {
     const { desk, site } = await openDesk();
-    const policy = await makePolicy(desk, "basic", { product: "sim" }, MONDAY);
-    const { code } = granted(await site.services.airgap.generate("K-1", "", "test"));
+    const policy = await createPolicy(desk, "basic", { product: "sim" }, MONDAY);
+    const { code } = granted(await site.services.airgap.createActivationCode("K-1", "", "test"));
     const confirming = confirmActivation(desk, {
       policy,
       licenseKey,
@@ -253,7 +259,7 @@ describe("one license key by code", () => {
       now: MONDAY,
     });
     expect(confirming).rejects.toThrow("invisible characters");
-    expect(desk.ledger.issued()).toEqual([]);
+    expect(desk.ledger.issuedEntries()).toEqual([]);
   });
 });
 
@@ -261,14 +267,14 @@ describe("giving back", () => {
   test("counts only for the newest serial that is out, and what is under way never comes in", async () => {
     const { desk, site } = await openDesk();
     const first = await issued(desk, await requestFrom(site));
-    granted(await site.licensing.install(first.document, "test"));
+    granted(await site.licensing.installLicense(first.document, "test"));
     const second = await issued(desk, await requestFrom(site));
     expect([first.serial, second.serial]).toEqual([1, 2]);
-    const receipt = granted(await site.licensing.remove(first.license_id, false, "test"));
-    expect(receive(desk, receipt, MONDAY)).rejects.toThrow(
+    const receipt = granted(await site.licensing.removeLicense(first.license_id, false, "test"));
+    expect(receiveReceipt(desk, receipt, MONDAY)).rejects.toThrow(
       "the newest serial of this license is 2",
     );
-    const late = await site.licensing.install(second.document, "test");
+    const late = await site.licensing.installLicense(second.document, "test");
     expect(late).toMatchObject({ ok: false, fault: { code: "request_unknown" } });
   });
 });

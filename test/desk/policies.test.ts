@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { signPolicy } from "../../src/license/policy.ts";
 import type { TermsChanges } from "../../src/license/terms-changes.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { makePolicy } from "../../src/desk/airgap.ts";
+import { createPolicy } from "../../src/desk/airgap.ts";
 import { Desk } from "../../src/desk/desk.ts";
-import { DeskRefused } from "../../src/desk/refusal.ts";
-import { applyChanges } from "../../src/desk/terms.ts";
+import { DeskRefused } from "../../src/desk/desk-refused.ts";
+import { applyTermsChanges } from "../../src/desk/apply-terms.ts";
 import { openAirgapSite } from "../support/airgap-site.ts";
 import { openDesk } from "../support/desk.ts";
 import { hours, MONDAY } from "../support/scenario.ts";
@@ -22,7 +22,7 @@ async function refusal(act: Promise<unknown>): Promise<string> {
 }
 
 const basic = (desk: Desk, terms: TermsChanges = {}, now = MONDAY) =>
-  makePolicy(desk, "basic", { product: "sim", slots: 3, ...terms }, now);
+  createPolicy(desk, "basic", { product: "sim", slots: 3, ...terms }, now);
 
 const ledgerIn = (folder: string): string => readFileSync(join(folder, "ledger.jsonl"), "utf8");
 
@@ -59,7 +59,7 @@ describe("one policy id", () => {
     const { desk } = await openDesk();
     const first = await basic(desk);
     const product = { product: "sim", slots: 300 };
-    const second = await makePolicy(desk, "basic", product, hours(5), { isReplacing: true });
+    const second = await createPolicy(desk, "basic", product, hours(5), { isReplacing: true });
     expect(second).not.toBe(first);
     expect(await basic(desk, { slots: 300 }, hours(6))).toBe(second);
     expect(await refusal(basic(desk))).toContain("slots 300 → 3");
@@ -68,14 +68,17 @@ describe("one policy id", () => {
   test("leaves other ids alone", async () => {
     const { desk } = await openDesk();
     await basic(desk);
-    await makePolicy(desk, "more", { product: "sim", slots: 300 }, MONDAY);
-    expect(desk.ledger.policies().map(({ policy_id }) => policy_id)).toEqual(["more", "basic"]);
+    await createPolicy(desk, "more", { product: "sim", slots: 300 }, MONDAY);
+    expect(desk.ledger.policyEntries().map(({ policy_id }) => policy_id)).toEqual([
+      "more",
+      "basic",
+    ]);
   });
 
   test("is signed anew with the same terms when another key has taken over", async () => {
     const { desk, folder } = await openDesk();
     const first = await basic(desk);
-    const after = await desk.succeed(realDisk, folder, null);
+    const after = await desk.rotateKey(realDisk, folder, null);
     const second = await basic(after);
     expect(second).not.toBe(first);
     expect(await basic(after)).toBe(second);
@@ -84,13 +87,13 @@ describe("one policy id", () => {
 
 test("a policy of a desk that kept no list is put on the ledger when it is confirmed", async () => {
   const air = await openAirgapSite();
-  const terms = applyChanges(air.desk, null, { product: "mesh" });
+  const terms = applyTermsChanges(air.desk, null, { product: "mesh" });
   const about = { iss: air.desk.vendor.vendor, iat: 0, policy_id: "P-0", terms };
   const policy = await signPolicy(about, air.desk.key);
   const activation = await air.activationCode();
   await air.confirm(policy, activation);
   await air.confirm(policy, activation);
-  expect(air.desk.ledger.policies()).toMatchObject([{ policy_id: "P-0", document: policy }]);
+  expect(air.desk.ledger.policyEntries()).toMatchObject([{ policy_id: "P-0", document: policy }]);
   expect(await refusal(air.policy("P-0", { slots: 9 }))).toContain("slots 1 → 9");
 });
 
@@ -98,10 +101,10 @@ test("a policy that was replaced is not confirmed any more", async () => {
   const air = await openAirgapSite();
   const old = await air.policy();
   const product = { product: "mesh", slots: 9 };
-  const next = await makePolicy(air.desk, "P-1", product, MONDAY, { isReplacing: true });
+  const next = await createPolicy(air.desk, "P-1", product, MONDAY, { isReplacing: true });
   const activation = await air.activationCode();
   const reason = await refusal(air.confirm(old, activation));
   expect(reason).toContain("policy P-1 was replaced on 2026-03-02");
-  expect(air.desk.ledger.issued()).toEqual([]);
+  expect(air.desk.ledger.issuedEntries()).toEqual([]);
   expect(await air.confirm(next, activation)).toContain("-");
 });

@@ -4,16 +4,16 @@ import { join } from "node:path";
 import { signatureCheck } from "../../src/cli/folder-checks.ts";
 import { err } from "../../src/domain/result.ts";
 import { DAY, instant, later, SECOND } from "../../src/domain/time.ts";
-import { idOf, makeKey, publicPart } from "../../src/license/keys.ts";
-import { decodeTimeCode, signTime } from "../../src/license/time.ts";
-import { signTrust } from "../../src/license/trust.ts";
+import { keyIdOf, generateKey, publicPart } from "../../src/license/keys.ts";
+import { decodeTimeCode, signTimeDocument } from "../../src/license/time-document.ts";
+import { signTrustDocument } from "../../src/license/trust.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { replay } from "../../src/store/replay.ts";
-import { confirmActivation, makePolicy } from "../../src/desk/airgap.ts";
-import { Desk, type Retirement } from "../../src/desk/desk.ts";
-import { inspect } from "../../src/desk/inspect.ts";
-import { licensesToReissue } from "../../src/desk/license-list.ts";
-import { DeskRefused } from "../../src/desk/refusal.ts";
+import { confirmActivation, createPolicy } from "../../src/desk/airgap.ts";
+import { Desk, type KeyRetirement } from "../../src/desk/desk.ts";
+import { inspectDocument } from "../../src/desk/inspect-document.ts";
+import { findLicensesToReissue } from "../../src/desk/license-list.ts";
+import { DeskRefused } from "../../src/desk/desk-refused.ts";
 import { expectOk, openAppliance, type Appliance } from "../support/api.ts";
 import { issued, openDesk, requestFrom } from "../support/desk.ts";
 import { granted } from "../support/licensed-store.ts";
@@ -22,14 +22,14 @@ import { MONDAY } from "../support/scenario.ts";
 const RETIRED = "is signed with a key that its vendor retired";
 const REFUSED = err({ code: "invalid_license_file" as const, reason: RETIRED });
 
-const NOW: Retirement = { from: null };
+const NOW: KeyRetirement = { from: null };
 
 /** A site with a license; then the vendor's key is stolen, and `thief` is who holds it. */
-async function stolen(retirement: Retirement) {
+async function stolen(retirement: KeyRetirement) {
   const { desk: thief, folder, site } = await openDesk();
   const first = await issued(thief, await requestFrom(site), { terms: { slots: 1 } });
-  granted(await site.licensing.install(first.document, "test"));
-  const desk = await thief.succeed(realDisk, folder, null, retirement);
+  granted(await site.licensing.installLicense(first.document, "test"));
+  const desk = await thief.rotateKey(realDisk, folder, null, retirement);
   const document = readFileSync(join(folder, "successor-2.jwt"), "utf8");
   return { thief, desk, folder, site, first, document };
 }
@@ -53,17 +53,20 @@ const ATTACKS: Readonly<Record<string, (site: Appliance, thief: Desk) => Promise
     const made = await issued(thief, await requestFrom(site, "ray"), {
       now: instant(MONDAY - 300 * DAY),
     });
-    return () => site.licensing.install(made.document, "test");
+    return () => site.licensing.installLicense(made.document, "test");
   },
   async "a renewal"(site, thief) {
-    const [license] = thief.ledger.issued();
+    const [license] = thief.ledger.issuedEntries();
     const renew = license?.license_id ?? 0;
-    const made = await issued(thief, null, { renew, now: instant(MONDAY - 300 * DAY) });
-    return () => site.licensing.install(made.document, "test");
+    const made = await issued(thief, null, {
+      renewLicenseId: renew,
+      now: instant(MONDAY - 300 * DAY),
+    });
+    return () => site.licensing.installLicense(made.document, "test");
   },
   async "a policy with its confirmation code"(site, thief) {
-    const activation = granted(await site.services.airgap.generate("K-1", "", "test"));
-    const policy = await makePolicy(thief, "P", { product: "sim" }, MONDAY);
+    const activation = granted(await site.services.airgap.createActivationCode("K-1", "", "test"));
+    const policy = await createPolicy(thief, "P", { product: "sim" }, MONDAY);
     const { confirmation_code } = await confirmActivation(thief, {
       policy,
       licenseKey: "K-1",
@@ -75,15 +78,15 @@ const ATTACKS: Readonly<Record<string, (site: Appliance, thief: Desk) => Promise
       now: MONDAY,
     });
     const asked = { licenseKey: "K-1", policyId: "P", code: confirmation_code, peer: "test" };
-    return () => site.services.airgap.install({ policy, ...asked });
+    return () => site.services.airgap.installLicense({ policy, ...asked });
   },
   async "a time"(site, thief) {
     const made = await site.post<{ code: string }>("/api/admin/v1/clock/request", {});
     const asked = decodeTimeCode(expectOk(made).code);
     if (asked === null) throw new Error("not a clock code");
     const iat = Math.floor(site.clock.now / SECOND) - 60;
-    const time = await signTime({ iss: thief.vendor.vendor, iat, ...asked }, thief.key);
-    return () => site.services.timekeeping.repair(time, "test");
+    const time = await signTimeDocument({ iss: thief.vendor.vendor, iat, ...asked }, thief.key);
+    return () => site.services.timekeeping.applyTimeDocument(time, "test");
   },
 };
 
@@ -99,7 +102,7 @@ const attack = async (name: string, site: Appliance, thief: Desk): Promise<unkno
 describe("a key that is retired at once", () => {
   test.each(Object.keys(ATTACKS))("signs %s that no site takes any more", async (name) => {
     const { site, thief, document } = await stolen(NOW);
-    granted(await site.licensing.trust(document, "test"));
+    granted(await site.licensing.trustVendor(document, "test"));
     expect(await attack(name, site, thief)).toEqual(REFUSED);
   });
 
@@ -113,18 +116,18 @@ describe("a key that is retired at once", () => {
 
   test("signs no trust document any more, not even one that takes the retirement back", async () => {
     const { site, thief, document, desk } = await stolen(NOW);
-    granted(await site.licensing.trust(document, "test"));
-    const own = publicPart(await makeKey());
+    granted(await site.licensing.trustVendor(document, "test"));
+    const own = publicPart(await generateKey());
     const { retired: _, ...unretired } = desk.vendor;
     for (const vendor of [
       { ...thief.vendor, version: 9 },
       { ...unretired, version: 9 },
       { ...desk.vendor, version: 9, keys: [own, ...desk.vendor.keys] },
     ]) {
-      const forged = await signTrust(vendor, thief.key);
-      expect(await site.licensing.trust(forged, "test")).toEqual(REFUSED);
+      const forged = await signTrustDocument(vendor, thief.key);
+      expect(await site.licensing.trustVendor(forged, "test")).toEqual(REFUSED);
     }
-    const again = await site.licensing.trust(document, "test");
+    const again = await site.licensing.trustVendor(document, "test");
     expect(again).toMatchObject({ ok: true, value: { version: 2 } });
   });
 
@@ -137,7 +140,7 @@ describe("a key that is retired at once", () => {
       for (let round = 0; round < 40; round += 1) {
         const { site, thief, document } = await stolen(NOW);
         const act = await prepare(name, site, thief);
-        const trusting = site.licensing.trust(document, "test");
+        const trusting = site.licensing.trustVendor(document, "test");
         for (let turn = 0; turn < round; turn += 1) await Promise.resolve();
         await Promise.all([trusting, act()]);
         const [, page] = await site.get(`/api/admin/v1/audit?type=${types}&limit=1`);
@@ -148,10 +151,10 @@ describe("a key that is retired at once", () => {
 
   test("cannot take the retirement back by a document that arrives in the same instant", async () => {
     const { site, thief, document } = await stolen(NOW);
-    const forged = await signTrust({ ...thief.vendor, version: 3 }, thief.key);
+    const forged = await signTrustDocument({ ...thief.vendor, version: 3 }, thief.key);
     const [honest, thiefs] = await Promise.all([
-      site.licensing.trust(document, "test"),
-      site.licensing.trust(forged, "test"),
+      site.licensing.trustVendor(document, "test"),
+      site.licensing.trustVendor(forged, "test"),
     ]);
     // Whichever is first counts; the other one was checked with keys that are no longer the same.
     expect([honest.ok, thiefs.ok].filter(Boolean)).toHaveLength(1);
@@ -162,16 +165,18 @@ describe("a key that is retired at once", () => {
 
   test("is named in the site's audit log", async () => {
     const { site, thief, document } = await stolen(NOW);
-    granted(await site.licensing.trust(document, "test"));
+    granted(await site.licensing.trustVendor(document, "test"));
     const [, text] = await site.get("/api/admin/v1/audit?type=VendorTrusted");
-    expect(JSON.stringify(text)).toContain(`"retired_keys":["${idOf(thief.key)}"]`);
+    expect(JSON.stringify(text)).toContain(`"retired_keys":["${keyIdOf(thief.key)}"]`);
     expect(JSON.stringify(text)).toContain("; 1 retired key");
   });
 
   test("leaves what was installed before valid, at a start and when it is sent again", async () => {
     const { site, document, first } = await stolen(NOW);
-    granted(await site.licensing.trust(document, "test"));
-    expect(granted(await site.licensing.install(first.document, "test")).id).toBe(first.license_id);
+    granted(await site.licensing.trustVendor(document, "test"));
+    expect(granted(await site.licensing.installLicense(first.document, "test")).id).toBe(
+      first.license_id,
+    );
     await site.stop();
     const replayed = await replay(realDisk, site.folder);
     if (replayed === null) throw new Error("the folder is empty");
@@ -181,7 +186,7 @@ describe("a key that is retired at once", () => {
 
   test("is still refused after the site was started again", async () => {
     const { site, thief, document } = await stolen(NOW);
-    granted(await site.licensing.trust(document, "test"));
+    granted(await site.licensing.trustVendor(document, "test"));
     await site.stop();
     const next = await openAppliance({ folder: site.folder, licenses: {} });
     expect(await attack("a renewal", next, thief)).toEqual(REFUSED);
@@ -190,23 +195,23 @@ describe("a key that is retired at once", () => {
   test("is followed by licenses that the new key signs, and the site takes them", async () => {
     const { site, document, folder, first } = await stolen(NOW);
     const desk = await Desk.open(realDisk, folder, null);
-    expect(licensesToReissue(desk, MONDAY).map(({ license_id }) => license_id)).toEqual([
+    expect(findLicensesToReissue(desk, MONDAY).map(({ license_id }) => license_id)).toEqual([
       first.license_id,
     ]);
-    const renewal = await issued(desk, null, { renew: first.license_id });
+    const renewal = await issued(desk, null, { renewLicenseId: first.license_id });
     expect(renewal.terms).toEqual(first.terms);
-    expect((await site.licensing.install(renewal.document, "test")).ok).toBe(false);
-    granted(await site.licensing.trust(document, "test"));
-    const installed = granted(await site.licensing.install(renewal.document, "test"));
+    expect((await site.licensing.installLicense(renewal.document, "test")).ok).toBe(false);
+    granted(await site.licensing.trustVendor(document, "test"));
+    const installed = granted(await site.licensing.installLicense(renewal.document, "test"));
     expect([installed.id, installed.terms.slots]).toEqual([first.license_id, 1]);
-    expect(licensesToReissue(desk, MONDAY)).toEqual([]);
+    expect(findLicensesToReissue(desk, MONDAY)).toEqual([]);
   });
 
   test("does not answer a request again with what it signed before", async () => {
     const { desk: thief, folder, site } = await openDesk();
     const request = await requestFrom(site);
     await issued(thief, request);
-    const desk = await thief.succeed(realDisk, folder, null, NOW);
+    const desk = await thief.rotateKey(realDisk, folder, null, NOW);
     expect(await refusal(issued(desk, request))).toContain(
       "answered with a key that is now retired",
     );
@@ -214,15 +219,17 @@ describe("a key that is retired at once", () => {
 
   test("is named as retired when the desk inspects what it signed", async () => {
     const { desk, first, thief } = await stolen(NOW);
-    const signer = idOf(thief.key);
-    const { verified, verdict } = await inspect(first.document, desk);
+    const signer = keyIdOf(thief.key);
+    const { verified, verdict } = await inspectDocument(first.document, desk);
     expect([verified, verdict]).toEqual([true, `verified, signed by ${signer}, a retired key`]);
-    expect((await inspect(first.document, thief)).verdict).toBe(`verified, signed by ${signer}`);
+    expect((await inspectDocument(first.document, thief)).verdict).toBe(
+      `verified, signed by ${signer}`,
+    );
   });
 
   test("does not open the desk any more when its file is put back", async () => {
     const { folder, thief } = await stolen(NOW);
-    renameSync(join(folder, `${idOf(thief.key)}.vendor.jwk`), join(folder, "vendor.jwk"));
+    renameSync(join(folder, `${keyIdOf(thief.key)}.vendor.jwk`), join(folder, "vendor.jwk"));
     expect(await refusal(Desk.open(realDisk, folder, null))).toContain(
       "is retired and can no longer sign",
     );
@@ -234,38 +241,38 @@ describe("a key that is retired from a day on", () => {
 
   test.each(Object.keys(ATTACKS))("signs %s until that day, and not from then on", async (name) => {
     const before = await stolen({ from: DAY_AFTER });
-    granted(await before.site.licensing.trust(before.document, "test"));
+    granted(await before.site.licensing.trustVendor(before.document, "test"));
     before.site.clock.now = instant(DAY_AFTER - 1);
     expect(await attack(name, before.site, before.thief)).toMatchObject({ ok: true });
     const after = await stolen({ from: DAY_AFTER });
-    granted(await after.site.licensing.trust(after.document, "test"));
+    granted(await after.site.licensing.trustVendor(after.document, "test"));
     after.site.clock.now = DAY_AFTER;
     expect(await attack(name, after.site, after.thief)).toEqual(REFUSED);
   });
 
   test("signs no trust document even before that day", async () => {
     const { site, thief, document } = await stolen({ from: DAY_AFTER });
-    granted(await site.licensing.trust(document, "test"));
-    const forged = await signTrust({ ...thief.vendor, version: 9 }, thief.key);
-    expect(await site.licensing.trust(forged, "test")).toEqual(REFUSED);
+    granted(await site.licensing.trustVendor(document, "test"));
+    const forged = await signTrustDocument({ ...thief.vendor, version: 9 }, thief.key);
+    expect(await site.licensing.trustVendor(forged, "test")).toEqual(REFUSED);
   });
 
   test("is retired with every earlier key, none of them put off by a later document", async () => {
     const { desk, folder, thief } = await stolen({ from: DAY_AFTER });
-    const third = await desk.succeed(realDisk, folder, null, { from: later(DAY_AFTER, DAY) });
+    const third = await desk.rotateKey(realDisk, folder, null, { from: later(DAY_AFTER, DAY) });
     expect(third.vendor.retired).toEqual([
-      { key: idOf(desk.key), from: later(DAY_AFTER, DAY) / SECOND },
-      { key: idOf(thief.key), from: DAY_AFTER / SECOND },
+      { key: keyIdOf(desk.key), from: later(DAY_AFTER, DAY) / SECOND },
+      { key: keyIdOf(thief.key), from: DAY_AFTER / SECOND },
     ]);
-    const sooner = await third.succeed(realDisk, folder, null, { from: MONDAY });
+    const sooner = await third.rotateKey(realDisk, folder, null, { from: MONDAY });
     expect(sooner.vendor.retired?.map(({ from }) => from)).toEqual(
       [MONDAY, MONDAY, MONDAY].map((at) => at / SECOND),
     );
-    const fourth = await sooner.succeed(realDisk, folder, null);
+    const fourth = await sooner.rotateKey(realDisk, folder, null);
     expect(fourth.vendor.retired).toEqual(sooner.vendor.retired);
-    const fifth = await fourth.succeed(realDisk, folder, null, NOW);
+    const fifth = await fourth.rotateKey(realDisk, folder, null, NOW);
     expect(fifth.vendor.retired).toEqual(
-      [fourth, sooner, third, desk, thief].map(({ key }) => ({ key: idOf(key) })),
+      [fourth, sooner, third, desk, thief].map(({ key }) => ({ key: keyIdOf(key) })),
     );
     expect((await Desk.open(realDisk, folder, null)).vendor).toEqual(fifth.vendor);
   });

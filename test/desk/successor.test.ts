@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { idOf } from "../../src/license/keys.ts";
+import { keyIdOf } from "../../src/license/keys.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
-import { verifyTrust } from "../../src/license/trust.ts";
+import { verifyTrustDocument } from "../../src/license/trust.ts";
 import { granted } from "../support/licensed-store.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -13,27 +13,27 @@ const read = (folder: string, file: string): string =>
 
 test("a successor is taken by sites that know the old key; a new site takes one after the other", async () => {
   const folder = join(tempFolder(), "desk");
-  const made = await Desk.make(realDisk, folder, {
+  const made = await Desk.create(realDisk, folder, {
     name: "Acme",
     products: ["cad"],
     passphrase: null,
   });
-  const second = await made.succeed(realDisk, folder, null);
-  const third = await second.succeed(realDisk, folder, null);
+  const second = await made.rotateKey(realDisk, folder, null);
+  const third = await second.rotateKey(realDisk, folder, null);
   expect(third.vendor).toMatchObject({ vendor: made.vendor.vendor, version: 3 });
-  expect(third.vendor.keys.map(idOf)).toEqual([third.key, second.key, made.key].map(idOf));
+  expect(third.vendor.keys.map(keyIdOf)).toEqual([third.key, second.key, made.key].map(keyIdOf));
 
-  const first = granted(await verifyTrust(read(folder, "trust.jwt"), () => null));
+  const first = granted(await verifyTrustDocument(read(folder, "trust.jwt"), () => null));
   expect(first).toEqual(made.vendor);
   const next = read(folder, "successor-2.jwt");
-  expect((await verifyTrust(next, () => null)).ok).toBe(false);
-  const known = granted(await verifyTrust(next, () => first));
+  expect((await verifyTrustDocument(next, () => null)).ok).toBe(false);
+  const known = granted(await verifyTrustDocument(next, () => first));
   expect(known).toEqual(second.vendor);
   const last = read(folder, "successor-3.jwt");
-  expect((await verifyTrust(last, () => first)).ok).toBe(false);
-  expect(granted(await verifyTrust(last, () => known))).toEqual(third.vendor);
+  expect((await verifyTrustDocument(last, () => first)).ok).toBe(false);
+  expect(granted(await verifyTrustDocument(last, () => known))).toEqual(third.vendor);
 
   const opened = await Desk.open(realDisk, folder, null);
   expect([opened.key, opened.vendor]).toEqual([third.key, third.vendor]);
-  expect(read(folder, `${idOf(made.key)}.vendor.jwk`)).toContain(made.key.d);
+  expect(read(folder, `${keyIdOf(made.key)}.vendor.jwk`)).toContain(made.key.d);
 });

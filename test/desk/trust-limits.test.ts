@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
-import { DeskRefused } from "../../src/desk/refusal.ts";
+import { DeskRefused } from "../../src/desk/desk-refused.ts";
 import { verifyDesk } from "../../src/desk/verify-desk.ts";
 import { openAppliance } from "../support/api.ts";
 import { berth } from "../support/berth.ts";
@@ -12,7 +12,7 @@ import { granted } from "../support/licensed-store.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const makeDesk = (folder: string, products = ["CAD"]) =>
-  Desk.make(realDisk, folder, { name: "Acme", products, passphrase: null });
+  Desk.create(realDisk, folder, { name: "Acme", products, passphrase: null });
 
 const contents = (folder: string): Record<string, string> =>
   Object.fromEntries(
@@ -36,14 +36,14 @@ test("a desk has up to 64 keys that a site takes one after the other, and refuse
   let desk = await makeDesk(folder);
   const site = await openAppliance({ licenses: {} });
   const trust = (file: string) =>
-    site.licensing.trust(readFileSync(join(folder, file), "utf8").trim(), "test");
+    site.licensing.trustVendor(readFileSync(join(folder, file), "utf8").trim(), "test");
   granted(await trust("trust.jwt"));
   for (let version = 2; version <= 64; version += 1) {
-    desk = await desk.succeed(realDisk, folder, null, { from: null });
+    desk = await desk.rotateKey(realDisk, folder, null, { from: null });
     granted(await trust(`successor-${version}.jwt`));
   }
   const before = contents(folder);
-  expect(await refusal(desk.succeed(realDisk, folder, null))).toContain("at most 64 keys");
+  expect(await refusal(desk.rotateKey(realDisk, folder, null))).toContain("at most 64 keys");
   const said = await berth(["vendor", "successor", "--dir", folder, "--no-passphrase"]);
   expect([said.code, said.stderr]).toEqual([1, expect.stringContaining("at most 64 keys")]);
   expect(contents(folder)).toEqual(before);
@@ -54,7 +54,7 @@ test("a desk has up to 64 keys that a site takes one after the other, and refuse
 test("the successor with the 17th key says that older sites refuse its document", async () => {
   const folder = join(tempFolder(), "desk");
   let desk = await makeDesk(folder);
-  while (desk.vendor.keys.length < 15) desk = await desk.succeed(realDisk, folder, null);
+  while (desk.vendor.keys.length < 15) desk = await desk.rotateKey(realDisk, folder, null);
   const successor = () => berth(["vendor", "successor", "--dir", folder, "--no-passphrase"]);
   const sixteenth = await successor();
   expect([sixteenth.code, sixteenth.stderr]).toEqual([0, expect.not.stringContaining("0.1.0")]);
@@ -82,6 +82,6 @@ test.each<[what: string, products: string[], says: string]>([
   const folder = join(root, "desk");
   const desk = await makeDesk(folder);
   const before = contents(folder);
-  expect(await refusal(desk.licensing(realDisk, folder, products))).toContain(says);
+  expect(await refusal(desk.addProducts(realDisk, folder, products))).toContain(says);
   expect(contents(folder)).toEqual(before);
 });

@@ -30,7 +30,7 @@ export async function startOn(disk: TreeDisk): Promise<Outcome> {
       create: true,
       uid: 0,
       now: () => MONDAY,
-      identify: () => identity.make(),
+      identify: () => identity.create(),
     });
     lock.release();
     identity.open(state.appliance);

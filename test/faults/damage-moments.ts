@@ -7,9 +7,9 @@ import type { Command, InstallLicense } from "../../src/domain/command.ts";
 import { evolve } from "../../src/domain/evolve.ts";
 import { emptyState } from "../../src/domain/state.ts";
 import { DAY, HOUR, later, MINUTE, type Instant } from "../../src/domain/time.ts";
-import { idOf, publicPart, type PrivateKey } from "../../src/license/keys.ts";
+import { keyIdOf, publicPart, type PrivateKey } from "../../src/license/keys.ts";
 import { signLicense } from "../../src/license/license.ts";
-import { Credentials } from "../../src/operations/credentials.ts";
+import { CloudCredentials } from "../../src/operations/cloud-credentials.ts";
 import { Identity } from "../../src/operations/identity.ts";
 import { realDisk, type Disk } from "../../src/platform/disk.ts";
 import { sha256 } from "../../src/platform/hash.ts";
@@ -99,7 +99,7 @@ export async function live(folder: string, named: string): Promise<Life> {
     for (const command of commands) await together(command);
   };
 
-  const vendor = { ...VENDOR, vendor: idOf(VENDOR_KEY), keys: [publicPart(VENDOR_KEY)] };
+  const vendor = { ...VENDOR, vendor: keyIdOf(VENDOR_KEY), keys: [publicPart(VENDOR_KEY)] };
   const trust: Command = { type: "TrustVendor", vendor, peer: "10.0.0.9" };
   const installing = await signedFor(key, install(1, CAD));
   await oneByOne(trust, makeRequest(requestFor(1)), installing, register(who("ada")));
@@ -108,7 +108,7 @@ export async function live(folder: string, named: string): Promise<Life> {
   await checkpointed();
 
   const sealed = new SealedFile(realDisk, folder);
-  await new Credentials(store, sealed).set(CREDENTIALS, "10.0.0.9");
+  await new CloudCredentials(store, sealed).set(CREDENTIALS, "10.0.0.9");
   const once = { key: "__proto__", fingerprint: "a" };
   await together(borrow(who("ada"), null, { once }), registerFeature(who("bob"), "view"));
   await checkpointed();
@@ -140,7 +140,7 @@ export async function live(folder: string, named: string): Promise<Life> {
   await store.close();
   look("stopped");
   const lines = [...seen.values()].toSorted((a, b) => a.line.seq - b.line.seq);
-  return { appliance: idOf(key), key, moments, foldable, lines, states: statesOf(lines) };
+  return { appliance: keyIdOf(key), key, moments, foldable, lines, states: statesOf(lines) };
 }
 
 /** The same, with a document behind it that the vendor signed for this appliance. */
@@ -148,20 +148,20 @@ async function signedFor(key: PrivateKey, command: InstallLicense): Promise<Inst
   const { license, terms, grant } = command;
   const document = await signLicense(
     {
-      iss: idOf(VENDOR_KEY),
+      iss: keyIdOf(VENDOR_KEY),
       iat: 0,
       license_id: license,
       serial: grant.serial,
       request_id: null,
       nonce: null,
-      appliance: idOf(key),
+      appliance: keyIdOf(key),
       cnf: { jwk: publicPart(key) },
       hardware_id: grant.hardwareId,
       terms: termsDocument(terms),
     },
     VENDOR_KEY,
   );
-  const signed = { vendor: idOf(VENDOR_KEY), document, lic: sha256(document) };
+  const signed = { vendor: keyIdOf(VENDOR_KEY), document, lic: sha256(document) };
   return { ...command, grant: { ...grant, ...signed } };
 }
 
@@ -178,7 +178,7 @@ async function openStore(
     kind: "site",
     create: true,
     clock: () => clock.now,
-    identify: () => identity.make(),
+    identify: () => identity.create(),
     checkpoint: (where, open) => checkpoint(fold.with, where, open),
     onFatal(error) {
       throw error;

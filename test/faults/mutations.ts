@@ -4,19 +4,19 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { openAppliance } from "../../src/cli/appliance.ts";
 import { demoIssue } from "../../src/cli/demo-license.ts";
-import { canonicalSymbols, encodeCode } from "../../src/license/code.ts";
+import { canonicalizeCode, encodeCode } from "../../src/license/code.ts";
 import {
-  decodeActivation,
-  decodeConfirmation,
-  isConfirmedBy,
+  decodeActivationCode,
+  decodeConfirmationCode,
+  verifyConfirmationCode,
 } from "../../src/license/confirmation.ts";
-import { verifyRequest } from "../../src/license/request.ts";
+import { verifyLicenseRequest } from "../../src/license/request.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { sha256 } from "../../src/platform/hash.ts";
 import { wallClock } from "../../src/platform/clock.ts";
-import { confirmActivation, makePolicy } from "../../src/desk/airgap.ts";
+import { confirmActivation, createPolicy } from "../../src/desk/airgap.ts";
 import { Desk } from "../../src/desk/desk.ts";
-import { issue } from "../../src/desk/issue.ts";
+import { issueLicense } from "../../src/desk/issue.ts";
 import { granted } from "../support/licensed-store.ts";
 import { mutated } from "../support/mutated.ts";
 import { check, finish, generator, rigFolder, seed } from "./rig.ts";
@@ -32,17 +32,19 @@ const site = await openAppliance({
   create: true,
   holder: "server",
 });
-const desk = await Desk.make(realDisk, join(root, "desk"), {
+const desk = await Desk.create(realDisk, join(root, "desk"), {
   name: "Rig",
   products: ["DEMO"],
   passphrase: null,
 });
-granted(await site.licensing.trust(readFileSync(join(root, "desk", "trust.jwt"), "utf8"), "rig"));
+granted(
+  await site.licensing.trustVendor(readFileSync(join(root, "desk", "trust.jwt"), "utf8"), "rig"),
+);
 const asked = granted(await site.licensing.request("DEMO", null, "rig"));
-const request = granted(await verifyRequest(asked.document));
-const { document } = await issue(desk, demoIssue(request, wallClock()));
-const policy = await makePolicy(desk, "p", { product: "DEMO" }, wallClock());
-const activation = granted(await site.airgap.generate("K", "", "rig"));
+const request = granted(await verifyLicenseRequest(asked.document));
+const { document } = await issueLicense(desk, demoIssue(request, wallClock()));
+const policy = await createPolicy(desk, "p", { product: "DEMO" }, wallClock());
+const activation = granted(await site.airgap.createActivationCode("K", "", "rig"));
 const { confirmation_code: code } = await confirmActivation(desk, {
   policy,
   licenseKey: "K",
@@ -55,28 +57,28 @@ const { confirmation_code: code } = await confirmActivation(desk, {
 });
 const before = site.operations.health().seq;
 const confirmed = {
-  activation: granted(decodeActivation(activation.code)),
+  activation: granted(decodeActivationCode(activation.code)),
   licenseKey: "K",
   policyHash: sha256(policy),
   initializationCode: "",
 };
 const confirms = async (typed: string): Promise<boolean> => {
-  const read = decodeConfirmation(typed);
-  return read.ok && isConfirmedBy(confirmed, read.value, desk.key);
+  const read = decodeConfirmationCode(typed);
+  return read.ok && verifyConfirmationCode(confirmed, read.value, desk.key);
 };
 
 await count("documents", async () => {
   const changed = mutated(document, random);
-  return changed === document || !(await site.licensing.install(changed, "rig")).ok;
+  return changed === document || !(await site.licensing.installLicense(changed, "rig")).ok;
 });
 // Wrong codes are refused past 60 a minute, so the check itself is asked, not the route.
 await count("codes", async () => {
   const changed = mutatedSymbols(code);
-  if (canonicalSymbols(changed) === canonicalSymbols(code)) return true;
+  if (canonicalizeCode(changed) === canonicalizeCode(code)) return true;
   return !(await confirms(changed));
 });
 check("nothing was written for any of them", site.operations.health().seq === before);
-check("the real license is still taken", (await site.licensing.install(document, "rig")).ok);
+check("the real license is still taken", (await site.licensing.installLicense(document, "rig")).ok);
 check("the real code still confirms", await confirms(code));
 site.timekeeping.stop();
 await site.operations.close();
@@ -90,7 +92,7 @@ async function count(what: string, refused: () => Promise<boolean>): Promise<voi
 
 /** A bit of the 68 bytes flipped and the checks put right again: past every typing aid. */
 function mutatedSymbols(text: string): string {
-  const read = decodeConfirmation(text);
+  const read = decodeConfirmationCode(text);
   if (!read.ok) throw new Error("the code to begin with is none");
   const bytes = Buffer.from(read.value.bytes, "hex");
   for (let flips = 1 + Math.floor(random() * 3); flips > 0; flips -= 1) {

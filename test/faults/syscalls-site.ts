@@ -3,9 +3,9 @@ import { appendFileSync, cpSync, linkSync, readdirSync, rmSync, writeFileSync } 
 import { join } from "node:path";
 import type { Terms } from "../../src/domain/terms.ts";
 import { HOUR, later, type Instant } from "../../src/domain/time.ts";
-import { makeKey } from "../../src/license/keys.ts";
+import { generateKey } from "../../src/license/keys.ts";
 import { Airgap } from "../../src/operations/airgap.ts";
-import { Credentials } from "../../src/operations/credentials.ts";
+import { CloudCredentials } from "../../src/operations/cloud-credentials.ts";
 import { Identity } from "../../src/operations/identity.ts";
 import { Licensing } from "../../src/operations/licensing.ts";
 import { wallClock } from "../../src/platform/clock.ts";
@@ -83,10 +83,10 @@ export const TIP = 4 * 1024;
 export async function prepare(root: string): Promise<Prepared> {
   const folder = join(root, "made");
   const { store, licensing, airgap } = await open(folder);
-  granted(await licensing.trust(await trustDocument({ products: ["cad"] }), "test"));
+  granted(await licensing.trustVendor(await trustDocument({ products: ["cad"] }), "test"));
   const first = granted(await licensing.request("cad", null, "test"));
   const dated = { ...terms, validUntil: later(ahead(), 1_000 * HOUR) };
-  granted(await licensing.install(await answer(first.document, LICENSE, dated), "test"));
+  granted(await licensing.installLicense(await answer(first.document, LICENSE, dated), "test"));
   await done(store, register("ann"));
   await store.checkpoint();
   const { checkpointError } = store.health();
@@ -97,7 +97,7 @@ export async function prepare(root: string): Promise<Prepared> {
   const second = granted(await licensing.request("cad", null, "test"));
   const renewed = { ...dated, slots: 6 };
   const renewal = await answer(second.document, LICENSE, renewed, { serial: 2 });
-  const { code } = granted(await airgap.generate(LICENSE_KEY, "", "test"));
+  const { code } = granted(await airgap.createActivationCode(LICENSE_KEY, "", "test"));
   const confirmation = await confirmedBody(code, LICENSE_KEY);
   await settled(store);
   const site = copy(folder, join(root, "site"));
@@ -122,7 +122,7 @@ export async function prepare(root: string): Promise<Prepared> {
     torn: await begun(torn),
     long: await begun(long),
     renewal,
-    trust: await trustDocument({ products: ["cam"] }, await makeKey()),
+    trust: await trustDocument({ products: ["cam"] }, await generateKey()),
     confirmation,
   };
 }
@@ -135,14 +135,14 @@ async function open(folder: string) {
     kind: "site",
     create: true,
     clock: ahead,
-    identify: () => identity.make(),
-    isBound: (license) => identity.matching(license).ok,
+    identify: () => identity.create(),
+    isBound: (license) => identity.matchHardware(license).isMatch,
     checkpoint: (where, first) => checkpoint(realDisk, where, first),
     onFatal(error) {
       throw error;
     },
   });
-  const credentials = new Credentials(store, new SealedFile(realDisk, folder));
+  const credentials = new CloudCredentials(store, new SealedFile(realDisk, folder));
   const licensing = new Licensing(store, identity, credentials);
   return { store, licensing, airgap: new Airgap(store, identity) };
 }

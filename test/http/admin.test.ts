@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import manifest from "../../package.json";
-import { idOf } from "../../src/license/keys.ts";
+import { keyIdOf } from "../../src/license/keys.ts";
 import { expectOk, expectRefusal, expectUnchanged, openAppliance } from "../support/api.ts";
 import { minutes } from "../support/scenario.ts";
 import { KEY } from "../support/vendor.ts";
@@ -25,7 +25,7 @@ describe("status", () => {
       moved_away_at: null,
       appliance: {
         id: identity.id,
-        hardware_id: identity.freeze().hardwareId,
+        hardware_id: identity.hashHardware().hardwareId,
         components: ["mac", "machine_id"],
         weak_binding: false,
       },
@@ -39,7 +39,7 @@ describe("status", () => {
           validity_period: null,
           refusal: null,
           moved_until: null,
-          vendor: idOf(KEY),
+          vendor: keyIdOf(KEY),
           serial: 1,
           hardware_drift: [],
           floating_users: 2,
@@ -55,7 +55,7 @@ describe("status", () => {
           validity_period: null,
           refusal: "license_not_enabled",
           moved_until: null,
-          vendor: idOf(KEY),
+          vendor: keyIdOf(KEY),
           serial: 1,
           hardware_drift: [],
           floating_users: 2,

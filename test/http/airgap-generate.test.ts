@@ -1,15 +1,15 @@
 import { describe, expect, test } from "bun:test";
 import { later } from "../../src/domain/time.ts";
 import { limits } from "../../src/domain/limits.ts";
-import { canonicalSymbols } from "../../src/license/code.ts";
-import { decodeActivation } from "../../src/license/confirmation.ts";
-import { initializationCode } from "../../src/desk/airgap.ts";
+import { canonicalizeCode } from "../../src/license/code.ts";
+import { decodeActivationCode } from "../../src/license/confirmation.ts";
+import { generateInitializationCode } from "../../src/desk/airgap.ts";
 import { LICENSE_KEY, openAirgapSite } from "../support/airgap-site.ts";
 import { expectOk, expectRefusal, expectUnchanged } from "../support/api.ts";
 import { MONDAY } from "../support/scenario.ts";
 
 function activationIn(code: string) {
-  const decoded = decodeActivation(code);
+  const decoded = decodeActivationCode(code);
   if (!decoded.ok) throw new Error(JSON.stringify(decoded.fault));
   return decoded.value;
 }
@@ -19,7 +19,7 @@ describe("an activation code", () => {
     const air = await openAirgapSite();
     const made = expectOk(await air.generate({ license_key: LICENSE_KEY }));
     expect(Object.keys(made)).toEqual(["activation_code", "hardware_id", "expires_at"]);
-    const { hardwareId } = air.site.services.identity.freeze();
+    const { hardwareId } = air.site.services.identity.hashHardware();
     expect(made.hardware_id).toBe(hardwareId);
     expect(made.hardware_id).toMatch(/^[\da-f]{64}$/);
     expect(made.expires_at).toBe("2026-04-01T09:00:00.000Z");
@@ -28,7 +28,7 @@ describe("an activation code", () => {
       hardwarePrefix: hardwareId.slice(0, 10),
       weak: false,
     });
-    expect(canonicalSymbols(made.activation_code)).toHaveLength(35);
+    expect(canonicalizeCode(made.activation_code)).toHaveLength(35);
   });
 
   test("is another one each time, also for the same license key", async () => {
@@ -128,7 +128,7 @@ describe("30 days", () => {
 describe("with an initialization code", () => {
   test("the vendor must have been told the same, however it was typed", async () => {
     const air = await openAirgapSite();
-    const code = initializationCode();
+    const code = generateInitializationCode();
     const policy = await air.policy();
     const activation = await air.activationCode(LICENSE_KEY, code.toLowerCase());
     const named = { license_policy: policy, license_key: LICENSE_KEY };
@@ -140,7 +140,7 @@ describe("with an initialization code", () => {
     });
     expectRefusal(await air.add(await told("")), 400, "invalid_confirmation_code");
     expectRefusal(
-      await air.add(await told(initializationCode())),
+      await air.add(await told(generateInitializationCode())),
       400,
       "invalid_confirmation_code",
     );
@@ -151,7 +151,7 @@ describe("with an initialization code", () => {
     const air = await openAirgapSite();
     const policy = await air.policy();
     const confirmation_code = await air.confirm(policy, await air.activationCode(), {
-      initializationCode: initializationCode(),
+      initializationCode: generateInitializationCode(),
     });
     const body = { license_policy: policy, license_key: LICENSE_KEY, confirmation_code };
     expectRefusal(await air.add(body), 400, "invalid_confirmation_code");
@@ -159,7 +159,7 @@ describe("with an initialization code", () => {
 
   test("it is not in any reply", async () => {
     const air = await openAirgapSite();
-    const code = initializationCode();
+    const code = generateInitializationCode();
     const reply = await air.generate({ license_key: LICENSE_KEY, signing_key: code });
     expect(JSON.stringify(expectOk(reply))).not.toContain(code);
   });

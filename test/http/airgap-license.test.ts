@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { decodeJwt } from "jose";
 import { DAY, instant } from "../../src/domain/time.ts";
-import { canonicalSymbols } from "../../src/license/code.ts";
-import { decodeActivation, decodeConfirmation } from "../../src/license/confirmation.ts";
+import { canonicalizeCode } from "../../src/license/code.ts";
+import { decodeActivationCode, decodeConfirmationCode } from "../../src/license/confirmation.ts";
 import { publicPart } from "../../src/license/keys.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { sha256 } from "../../src/platform/hash.ts";
-import { makePolicy } from "../../src/desk/airgap.ts";
+import { createPolicy } from "../../src/desk/airgap.ts";
 import { Ledger } from "../../src/desk/ledger.ts";
 import {
   AirgapSite,
@@ -25,7 +25,7 @@ const WRONG =
   "the code does not match any activation code of this appliance with this policy and license key";
 
 const bytesOf = (code: string): Buffer => {
-  const decoded = decodeConfirmation(code);
+  const decoded = decodeConfirmationCode(code);
   if (!decoded.ok) throw new Error(JSON.stringify(decoded.fault));
   return Buffer.from(decoded.value.bytes, "hex");
 };
@@ -72,7 +72,7 @@ describe("the whole loop", () => {
       confirmation_code: body.confirmation_code,
       license_key: LICENSE_KEY,
       appliance_id: identity.id,
-      hardware_prefix: identity.freeze().hardwareId.slice(0, 10),
+      hardware_prefix: identity.hashHardware().hardwareId.slice(0, 10),
       nonce: expect.stringMatching(/^[\da-f]{10}$/) as string,
       initialization_code: "",
       appliance_jwk: publicPart(identity.key),
@@ -180,7 +180,7 @@ describe("the policy", () => {
     const desk = Object.assign(Object.create(Object.getPrototypeOf(air.desk) as object), air.desk, {
       vendor: { ...air.desk.vendor, products: greedy.vendor.products },
     }) as typeof air.desk;
-    const policy = await makePolicy(desk, "P-9", { product: "cad" }, MONDAY);
+    const policy = await createPolicy(desk, "P-9", { product: "cad" }, MONDAY);
     const body = await air.body({ policy });
     await expectUnchanged(air.site, 400, "untrusted_vendor", () => air.add(body));
   });
@@ -228,7 +228,7 @@ describe("a wrong code", () => {
   test("is taken in lower case, with I and O, in one line", async () => {
     const air = await openAirgapSite();
     const body = await air.body();
-    const typed = canonicalSymbols(body.confirmation_code).toLowerCase();
+    const typed = canonicalizeCode(body.confirmation_code).toLowerCase();
     const confirmation_code = typed.replaceAll("0", "o").replaceAll("1", "i");
     expectOk(await air.add({ ...body, confirmation_code }));
   });
@@ -266,16 +266,16 @@ describe("a code that an older version of the desk made", () => {
   async function confirmedBefore(air: AirgapSite) {
     const policy = await air.policy();
     const activationCode = await air.activationCode();
-    const activation = granted(decodeActivation(activationCode));
+    const activation = granted(decodeActivationCode(activationCode));
     const named = { licenseKey: LICENSE_KEY, policyHash: sha256(policy), initializationCode: "" };
     const code = confirmedByVersion1({ activation, ...named }, 1, air.desk.key);
     await air.confirm(policy, activationCode);
-    const [issued] = air.desk.ledger.issued();
+    const [issued] = air.desk.ledger.issuedEntries();
     if (issued === undefined) throw new Error("nothing is on the ledger");
     const folder = tempFolder();
-    await Ledger.make(realDisk, folder);
+    await Ledger.create(realDisk, folder);
     const ledger = await Ledger.open(realDisk, folder);
-    await ledger.add({ ...issued, document: code });
+    await ledger.append({ ...issued, document: code });
     const desk = Object.assign(Object.create(Object.getPrototypeOf(air.desk) as object), air.desk, {
       ledger,
     }) as typeof air.desk;
@@ -309,7 +309,7 @@ describe("a code that an older version of the desk made", () => {
     const updated = new AirgapSite(air.site, desk);
     const confirmation_code = await updated.confirm(policy, activationCode);
     expect(confirmation_code).not.toBe(body.confirmation_code);
-    expect(desk.ledger.issued().map(({ serial }) => serial)).toEqual([1, 1]);
+    expect(desk.ledger.issuedEntries().map(({ serial }) => serial)).toEqual([1, 1]);
     expect(await updated.confirm(policy, activationCode)).toBe(confirmation_code);
     expectOk(await air.add({ ...body, confirmation_code }));
   });

@@ -239,7 +239,7 @@ describe("the record", () => {
 describe("its export", () => {
   async function longSite(): Promise<Appliance> {
     const folder = tempFolder();
-    await longRecord(folder, 20_000, 0, await new Identity(realDisk, folder, []).make());
+    await longRecord(folder, 20_000, 0, await new Identity(realDisk, folder, []).create());
     return openAppliance({ folder, licenses: {} });
   }
 

@@ -2,11 +2,11 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { KINDS, type Kind } from "../../src/license/document.ts";
-import { describeKind } from "../../src/license/kind-names.ts";
+import { DOCUMENT_KINDS, type DocumentKind } from "../../src/license/document.ts";
+import { describeDocumentKind } from "../../src/license/document-kinds.ts";
 import { expectUnchanged, openAppliance } from "../support/api.ts";
 
-const documentOf = (kind: Kind): string =>
+const documentOf = (kind: DocumentKind): string =>
   readFileSync(
     join(import.meta.dir, "..", "vectors", "documents", `good-${kind}.jwt`),
     "utf8",
@@ -15,7 +15,7 @@ const documentOf = (kind: Kind): string =>
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
 /** Every route that takes a signed document, by the kind it takes. */
-const ROUTES: readonly [string, Kind, (document: string) => object][] = [
+const ROUTES: readonly [string, DocumentKind, (document: string) => object][] = [
   ["/api/v4/license/upload", "license", (license) => ({ license })],
   ["/api/admin/v1/trust/show", "trust", (license) => ({ license })],
   ["/api/admin/v1/trust/add", "trust", (license) => ({ license })],
@@ -40,10 +40,10 @@ describe.each(ROUTES)("POST %s", (route, wanted, bodyWith) => {
     );
   };
 
-  test.each(KINDS.filter((kind) => kind !== wanted))(
+  test.each(DOCUMENT_KINDS.filter((kind) => kind !== wanted))(
     "names a document of kind %s",
     async (kind) => {
-      expect(await refusalOf(documentOf(kind))).toBe(`the file is ${describeKind(kind)}`);
+      expect(await refusalOf(documentOf(kind))).toBe(`the file is ${describeDocumentKind(kind)}`);
     },
   );
 

@@ -5,7 +5,7 @@ import { importJWK, SignJWT } from "jose";
 import type { Terms } from "../../src/domain/terms.ts";
 import { DAY, HOUR, instant, later, MINUTE, type Instant } from "../../src/domain/time.ts";
 import { publicPart } from "../../src/license/keys.ts";
-import { signTrust } from "../../src/license/trust.ts";
+import { signTrustDocument } from "../../src/license/trust.ts";
 import { sha256 } from "../../src/platform/hash.ts";
 import { AirgapSite, makeDesk } from "../support/airgap-site.ts";
 import { expectOk, openAppliance, type Appliance } from "../support/api.ts";
@@ -77,7 +77,7 @@ async function openByCode(): Promise<LeaseSite> {
   site.clock.now = NOW;
   const [product, otherProduct] = ["mesh", "grid"];
   const desk = await makeDesk([product, otherProduct]);
-  granted(await site.licensing.trust(await signTrust(desk.vendor, desk.key), "test"));
+  granted(await site.licensing.trustVendor(await signTrustDocument(desk.vendor, desk.key), "test"));
   const air = new AirgapSite(site, desk);
   const check = await leaseCheck("checkLeaseByCode");
   const given = { vendorKey: publicPart(desk.key), product, nonce: NONCE };
@@ -94,7 +94,9 @@ async function openByCode(): Promise<LeaseSite> {
       const body = await air.body({ ...named, validUntil: ends ?? null, now: NOW });
       const { id } = expectOk(await air.add(body));
       const bundle = expectOk(await site.get<object>(`/api/v4/license?license_id=${id}`, JWT));
-      const { grant } = granted(await site.operations.license({ product: null, licenseId: id }));
+      const { grant } = granted(
+        await site.operations.findLicense({ product: null, licenseId: id }),
+      );
       const { lic } = grant;
       return {
         license_id: id,

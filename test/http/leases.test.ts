@@ -1,7 +1,7 @@
 // What an application gets to check by itself: as it would, with a stock library and public keys.
 import { describe, expect, test } from "bun:test";
 import { decodeJwt, importJWK, jwtVerify } from "jose";
-import { idOf, publicPart } from "../../src/license/keys.ts";
+import { keyIdOf, publicPart } from "../../src/license/keys.ts";
 import { sha256 } from "../../src/platform/hash.ts";
 import { expectOk, expectUnchanged, openAppliance, type Appliance } from "../support/api.ts";
 import { hours, minutes } from "../support/scenario.ts";
@@ -168,7 +168,7 @@ test("the chain holds with the vendor's public key alone: license, appliance, le
   const { payload } = await jwtVerify(license, vendor, {
     algorithms: ["EdDSA"],
     typ: "berth-license+jwt",
-    issuer: idOf(KEY),
+    issuer: keyIdOf(KEY),
   });
   const { jwk } = payload["cnf"] as { jwk: { kty: "OKP"; crv: "Ed25519"; x: string } };
   expect(jwk).toEqual(publicPart(site.services.identity.key));

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { verifyRequest, type Request } from "../../src/license/request.ts";
-import { idOf } from "../../src/license/keys.ts";
+import { verifyLicenseRequest, type LicenseRequest } from "../../src/license/request.ts";
+import { keyIdOf } from "../../src/license/keys.ts";
 import { expectOk, expectUnchanged, openAppliance, type Appliance } from "../support/api.ts";
 import { granted } from "../support/licensed-store.ts";
 import { KEY, PRODUCTS, trustDocument } from "../support/vendor.ts";
@@ -22,7 +22,8 @@ const generate = (site: Appliance, fields: object, headers = {}) =>
   site.post<GeneratedRequest>("license/generate", { ...fields }, headers);
 
 /** What a vendor's desk reads out of a payload. */
-const readBy = async (payload: string): Promise<Request> => granted(await verifyRequest(payload));
+const readBy = async (payload: string): Promise<LicenseRequest> =>
+  granted(await verifyLicenseRequest(payload));
 
 test("a request is answered with all of it, and the payload says the same, signed", async () => {
   const site = await openAppliance();
@@ -32,7 +33,7 @@ test("a request is answered with all of it, and the payload says the same, signe
   expect(told).toEqual({
     request_id: expect.stringMatching(/^[0-9a-f]{32}$/) as string,
     created_at: "2026-03-02T09:00:00.000Z",
-    hardware_id: identity.freeze().hardwareId,
+    hardware_id: identity.hashHardware().hardwareId,
     product: "cad",
     license_key: "KEY-1",
     filename: `berth-request-${made.request_id.slice(0, 8)}.jwt`,
@@ -48,9 +49,9 @@ test("a request is answered with all of it, and the payload says the same, signe
     license_key: "KEY-1",
     appliance: identity.id,
     hardware_id: made.hardware_id,
-    hardware: identity.freeze().hardware,
+    hardware: identity.hashHardware().hardware,
     licenses: [{ license_id: 1, product: "cad", serial: 1, total_consumptions: 0 }],
-    trust: [{ vendor: idOf(KEY), version: 1 }],
+    trust: [{ vendor: keyIdOf(KEY), version: 1 }],
   });
   expect(nonce).toMatch(/^[0-9a-f]{32}$/);
   expect(heads.at(-1)).toEqual({
@@ -93,7 +94,7 @@ test("a warning names the first products of many", async () => {
 
 test("a request made before a vendor is trusted says what is needed besides", async () => {
   const site = await openAppliance({ licenses: {} });
-  expectOk(await site.post("/api/admin/v1/trust/remove", { vendor: idOf(KEY) }));
+  expectOk(await site.post("/api/admin/v1/trust/remove", { vendor: keyIdOf(KEY) }));
   for (const fields of [{}, { product: "cad" }]) {
     expect(expectOk(await generate(site, fields)).warnings).toEqual([
       "no vendor is trusted yet; add the vendor's trust document with berth trust add",

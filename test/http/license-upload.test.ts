@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { makeKey } from "../../src/license/keys.ts";
+import { generateKey } from "../../src/license/keys.ts";
 import {
   expectOk,
   expectRefusal,
@@ -152,7 +152,7 @@ describe("an upload is refused", () => {
 
   test("as untrusted_vendor for a stranger, and for a product that is not the vendor's", async () => {
     const site = await openAppliance();
-    const stranger = await makeKey();
+    const stranger = await generateKey();
     const strange = await answer(await site.asked(), 7, {}, {}, stranger);
     await refuses(site, "untrusted_vendor", strange);
     const foreign = await answer(await site.asked(), 7, { product: "theirs" });
@@ -167,7 +167,7 @@ describe("an upload is refused", () => {
 
   test("as untrusted_vendor for an id that is another vendor's license", async () => {
     const site = await openAppliance();
-    const stranger = await makeKey();
+    const stranger = await generateKey();
     const theirs = await trustDocument({ products: ["theirs"] }, stranger);
     expectOk(await site.post("/api/admin/v1/trust/add", { license: theirs }));
     const terms = { product: "theirs" };

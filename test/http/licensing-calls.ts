@@ -1,6 +1,6 @@
 // One good call of every operation by which licenses, trust and time come in or leave.
-import { idOf, makeKey } from "../../src/license/keys.ts";
-import { decodeTimeCode, signTime } from "../../src/license/time.ts";
+import { keyIdOf, generateKey } from "../../src/license/keys.ts";
+import { decodeTimeCode, signTimeDocument } from "../../src/license/time-document.ts";
 import { expectOk, type Answer, type Appliance } from "../support/api.ts";
 import { answer, confirmedBody, KEY, trustDocument } from "../support/vendor.ts";
 
@@ -10,7 +10,7 @@ const ADMIN = "/api/admin/v1";
 const KEYED = { license_key: "K" };
 
 const trust = async (site: Appliance, act: "show" | "add" = "add") => {
-  const license = await trustDocument({ products: ["other"] }, await makeKey());
+  const license = await trustDocument({ products: ["other"] }, await generateKey());
   return site.post<{ vendor: string }>(`${ADMIN}/trust/${act}`, { license });
 };
 
@@ -46,7 +46,7 @@ export const LICENSING_CALLS: Readonly<Record<string, ApiCall>> = {
     const asked = decodeTimeCode(code);
     if (asked === null) throw new Error("not a clock code");
     const iat = Math.floor(site.clock.now / 1_000) - 60;
-    const license = await signTime({ iss: idOf(KEY), iat, ...asked }, KEY);
+    const license = await signTimeDocument({ iss: keyIdOf(KEY), iat, ...asked }, KEY);
     return site.post(`${ADMIN}/clock/repair`, { license });
   },
 };

@@ -101,7 +101,7 @@ describe("every operation documents the status of", () => {
 
   test("a call without a credential where one is needed", async () => {
     const site = await openAppliance({ gate: { clientAuth: "login" } });
-    await site.services.access.makeToken("ops", null, "test");
+    await site.services.access.createToken("ops", null, "test");
     const came = await answers(site, send({}));
     expect(withStatus(came, 401).length).toBeGreaterThan(50);
     expect(withStatus(came, 200)).toEqual([

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import manifest from "../../package.json";
 import { routes } from "../../src/http/planes.ts";
-import { framesOf } from "../../src/license/qr.ts";
+import { splitIntoFrames } from "../../src/license/qr.ts";
 import {
   expectOk,
   expectRefusal,
@@ -242,8 +242,8 @@ describe("the documented reply is the real one", () => {
     "POST /api/admin/v1/access/tokens": (site) =>
       site.post("/api/admin/v1/access/tokens", { name: "ops", days: 3 }),
     "POST /api/admin/v1/access/tokens/revoke": async (site) => {
-      await site.services.access.makeToken("ops", null, "test");
-      const made = await site.services.access.makeToken("other", null, "test");
+      await site.services.access.createToken("ops", null, "test");
+      const made = await site.services.access.createToken("other", null, "test");
       const authorization = `Bearer ${made.ok ? made.value.token : ""}`;
       const body = JSON.stringify({ name: "ops" });
       const headers = { authorization, "content-type": "application/json" };
@@ -273,7 +273,7 @@ describe("the documented reply is the real one", () => {
     "GET /api/admin/v1/verify": (site) => site.get("/api/admin/v1/verify"),
     "POST /api/admin/v1/qr": (site) => site.post("/api/admin/v1/qr", { text: "a text" }),
     "POST /api/admin/v1/qr/join": (site) =>
-      site.post("/api/admin/v1/qr/join", { frames: framesOf("a text").join("\n") }),
+      site.post("/api/admin/v1/qr/join", { frames: splitIntoFrames("a text").join("\n") }),
   };
   const FILES = ["POST /api/admin/v1/backup", "POST /api/admin/v1/support-bundle"];
   const TEXTS: Readonly<Record<string, ApiCall>> = {

@@ -1,14 +1,14 @@
 import { describe, expect, spyOn, test } from "bun:test";
 import type { Services } from "../../src/http/app.ts";
 import type { StatusStreams } from "../../src/http/status-streams.ts";
-import type { Access } from "../../src/operations/access.ts";
+import type { AccessControl } from "../../src/operations/access-control.ts";
 import type { Airgap } from "../../src/operations/airgap.ts";
 import type { AuditMaintenance } from "../../src/operations/audit-maintenance.ts";
-import type { Credentials } from "../../src/operations/credentials.ts";
+import type { CloudCredentials } from "../../src/operations/cloud-credentials.ts";
 import type { Identity } from "../../src/operations/identity.ts";
 import type { Licensing } from "../../src/operations/licensing.ts";
 import type { Operations } from "../../src/operations/operations.ts";
-import type { RecordReading } from "../../src/operations/record-reading.ts";
+import type { AuditLogReader } from "../../src/operations/audit-log-reader.ts";
 import type { Timekeeping } from "../../src/operations/timekeeping.ts";
 import {
   Appliance,
@@ -211,12 +211,12 @@ describe("a bug of ours", () => {
       operations: broken as Operations,
       licensing: broken as Licensing,
       airgap: broken as Airgap,
-      credentials: broken as Credentials,
+      credentials: broken as CloudCredentials,
       identity: broken as Identity,
       timekeeping: broken as Timekeeping,
-      auditLog: broken as RecordReading,
+      auditLog: broken as AuditLogReader,
       auditMaintenance: broken as AuditMaintenance,
-      access: { isClaimed: () => false } as Access,
+      access: { isClaimed: () => false } as AccessControl,
       streams: broken as StatusStreams,
       exposures: () => [],
       certificate: () => null,

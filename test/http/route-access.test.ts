@@ -18,7 +18,7 @@ async function claimed(gate: Partial<Gate> = {}) {
   const site = await openAppliance({ gate });
   const { access } = site.services;
   const token = async (name: string, days: number | null): Promise<string> => {
-    const made = await access.makeToken(name, days, "test");
+    const made = await access.createToken(name, days, "test");
     if (!made.ok) throw new Error(made.fault.code);
     return made.value.token;
   };

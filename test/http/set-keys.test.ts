@@ -36,7 +36,7 @@ const byPost = (site: Appliance, keys: Record<string, unknown>, headers: Sent = 
   site.post<SetKeysReply>("setKeys", keys, headers);
 const generate = async (site: Appliance, fields: object): Promise<GeneratedRequest> =>
   expectOk(await site.post<GeneratedRequest>("license/generate", { ...fields }));
-const keysIn = (site: Appliance) => site.services.credentials.pair();
+const keysIn = (site: Appliance) => site.services.credentials.readPair();
 
 describe.each([
   ["GET", byGet],

@@ -115,7 +115,7 @@ describe("who may watch", () => {
   test("whoever may administer, and nobody else", async () => {
     const site = await openAppliance();
     const { url } = served(site);
-    const made = await site.services.access.makeToken("ops", null, "test");
+    const made = await site.services.access.createToken("ops", null, "test");
     expectRefusal(await refusedAt(url), 401, "unauthorized");
     expectRefusal(await refusedAt(url, bearer("berth_wrong")), 401, "unauthorized");
     const token = made.ok ? made.value.token : "";
@@ -128,7 +128,7 @@ describe("who may watch", () => {
     const { url } = served(site);
     const { access } = site.services;
     const watch = async (name: string, days: number | null): Promise<Watching> => {
-      const made = await access.makeToken(name, days, "test");
+      const made = await access.createToken(name, days, "test");
       if (!made.ok) throw new Error(made.fault.code);
       return Watching.open(url, { headers: bearer(made.value.token) });
     };
@@ -149,7 +149,7 @@ describe("who may watch", () => {
     const site = await openAppliance();
     const watching = await Watching.open(served(site).url);
     await watching.sees(inUse(0));
-    await site.services.access.makeToken("ops", null, "test");
+    await site.services.access.createToken("ops", null, "test");
     expect(await watching.ended).toBe(true);
   });
 });

@@ -1,6 +1,6 @@
 // Whose licenses are accepted, and how licenses are given back.
 import { describe, expect, test } from "bun:test";
-import { fingerprintOf, idOf, makeKey, publicPart } from "../../src/license/keys.ts";
+import { fingerprintOf, keyIdOf, generateKey, publicPart } from "../../src/license/keys.ts";
 import { verifyReceipt } from "../../src/license/receipt.ts";
 import type { VendorReply } from "../../src/http/routes/trust.ts";
 import { expectOk, expectUnchanged, openAppliance, type Appliance } from "../support/api.ts";
@@ -15,10 +15,10 @@ const ADD = "/api/admin/v1/trust/add";
 const REMOVE = "/api/admin/v1/trust/remove";
 const GIVE_BACK = "/api/admin/v1/licenses/remove";
 
-const OTHER = await makeKey();
+const OTHER = await generateKey();
 
 const shown = {
-  vendor: idOf(KEY),
+  vendor: keyIdOf(KEY),
   name: "Initrode",
   version: 1,
   products: PRODUCTS,
@@ -36,7 +36,7 @@ describe("the list", () => {
     expect(await list(site)).toEqual([shown]);
     const added = expectOk(await add(site, await theirs()));
     expect(added).toEqual({
-      vendor: idOf(OTHER),
+      vendor: keyIdOf(OTHER),
       name: "Chotchkie's",
       version: 1,
       products: ["theirs"],
@@ -61,10 +61,10 @@ describe("showing a document", () => {
   test("refuses what adding would: a forged one, an older one, another kind, nothing", async () => {
     const site = await openAppliance();
     expectOk(await add(site, await theirs(["theirs"], 2)));
-    const stranger = await makeKey();
+    const stranger = await generateKey();
     const keys = [publicPart(stranger)];
     const documents = [
-      await trustDocument({ vendor: idOf(KEY), version: 2, keys }, stranger),
+      await trustDocument({ vendor: keyIdOf(KEY), version: 2, keys }, stranger),
       await theirs(["more"], 1),
       await answer(await site.asked(), 9),
       "no document",
@@ -84,7 +84,7 @@ describe("trusting", () => {
     const site = await openAppliance();
     const raw = { body: `${await theirs()}\n`, headers: { "content-type": type } };
     const added = expectOk(await site.send<VendorReply>("POST", ADD, raw));
-    expect(added.vendor).toBe(idOf(OTHER));
+    expect(added.vendor).toBe(keyIdOf(OTHER));
   });
 
   test("again with the same document changes nothing, a newer one takes its place", async () => {
@@ -101,13 +101,13 @@ describe("trusting", () => {
 
   test("a newer document needs a key that is trusted already", async () => {
     const site = await openAppliance();
-    const stranger = await makeKey();
+    const stranger = await generateKey();
     const keys = [publicPart(stranger)];
-    const stolen = await trustDocument({ vendor: idOf(KEY), version: 2, keys }, stranger);
+    const stolen = await trustDocument({ vendor: keyIdOf(KEY), version: 2, keys }, stranger);
     await expectUnchanged(site, 400, "invalid_license_file", () => add(site, stolen));
     const rotated = await trustDocument({ version: 2, keys: [...keys, publicPart(KEY)] });
     expectOk(await add(site, rotated));
-    const license = await answer(await site.asked(), 7, {}, { iss: idOf(KEY) }, stranger);
+    const license = await answer(await site.asked(), 7, {}, { iss: keyIdOf(KEY) }, stranger);
     expectOk(await site.upload(license));
   });
 
@@ -121,9 +121,9 @@ describe("trusting", () => {
     );
     expect(message).toContain("leaves out the key that license 1 is signed with");
 
-    const named = { serial: 2, iss: idOf(KEY) };
+    const named = { serial: 2, iss: keyIdOf(KEY) };
     const renewed = await answer(await site.asked(), 1, {}, named, OTHER);
-    granted(await site.licensing.install(renewed, "test"));
+    granted(await site.licensing.installLicense(renewed, "test"));
     expect(expectOk(await add(site, alone)).version).toBe(3);
   });
 
@@ -149,8 +149,8 @@ describe("no longer trusting", () => {
   test("is done for a vendor with nothing installed, who is a stranger from then on", async () => {
     const site = await openAppliance({ licenses: {} });
     const asked = await site.asked();
-    const removed = await site.post(REMOVE, { vendor: idOf(KEY) });
-    expect(expectOk(removed)).toEqual({ vendor: idOf(KEY) });
+    const removed = await site.post(REMOVE, { vendor: keyIdOf(KEY) });
+    expect(expectOk(removed)).toEqual({ vendor: keyIdOf(KEY) });
     expect(await list(site)).toEqual([]);
     await expectUnchanged(site, 400, "untrusted_vendor", async () =>
       site.upload(await answer(asked, 7)),
@@ -160,11 +160,11 @@ describe("no longer trusting", () => {
   test("is refused while licenses of theirs are installed, until they are given back", async () => {
     const site = await openAppliance({ licenses: { 1: {}, 2: {} } });
     const message = await expectUnchanged(site, 400, "vendor_in_use", () =>
-      site.post(REMOVE, { vendor: idOf(KEY) }),
+      site.post(REMOVE, { vendor: keyIdOf(KEY) }),
     );
     expect(message).toStartWith("licenses of this vendor are installed (2)");
     for (const license_id of ["1", "2"]) expectOk(await site.post(GIVE_BACK, { license_id }));
-    expectOk(await site.post(REMOVE, { vendor: idOf(KEY) }));
+    expectOk(await site.post(REMOVE, { vendor: keyIdOf(KEY) }));
   });
 
   test.each([
@@ -193,7 +193,7 @@ describe("giving a license back", () => {
       jwk: publicPart(identity.key),
       license_id: 1,
       serial: 1,
-      vendor: idOf(KEY),
+      vendor: keyIdOf(KEY),
       product: "cad",
       removed_at: "2026-03-02T09:05:00.000Z",
       total_consumptions: 4,

@@ -54,7 +54,7 @@ describe("the answer", () => {
 
   test("is for administrators", async () => {
     const site = await openAppliance();
-    await site.services.access.makeToken("ops", null, "test");
+    await site.services.access.createToken("ops", null, "test");
     expectRefusal(await site.get(USAGE), 401, "unauthorized");
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { instant } from "../../src/domain/time.ts";
-import { cloudRequest, cloudSignature } from "../../src/license/cloud-request.ts";
+import { buildCloudRequest, signCloudLines } from "../../src/license/cloud-request.ts";
 
 const SHARED_KEY = "kw4qSnpSwXzgiv5yxYpZZmFEd9QAeiKTQ6OuyMja";
 const DATE = "Tue, 07 Jun 2011 20:51:35 GMT";
@@ -32,13 +32,13 @@ async function hmac(key: string, text: string): Promise<string> {
 
 describe("the cloud's signature", () => {
   test("is the published one for the published key and date", () => {
-    expect(cloudSignature(SHARED_KEY, DATE, [])).toBe(
+    expect(signCloudLines(SHARED_KEY, DATE, [])).toBe(
       "UDysfR6MndUZReo07Y9r+vErn8vSxrnQ5ulit18iJ/Q=",
     );
   });
 
   test("takes key and text as UTF-8", async () => {
-    expect(cloudSignature("schlüssel", DATE, ["ä", "b"])).toBe(
+    expect(signCloudLines("schlüssel", DATE, ["ä", "b"])).toBe(
       await hmac("schlüssel", `licenseSpring\ndate: ${DATE}\nä\nb`),
     );
   });
@@ -47,7 +47,7 @@ describe("the cloud's signature", () => {
 describe("a cloud request", () => {
   test("is base64 of an object with these members and no others", async () => {
     const text = `licenseSpring\ndate: ${DATE}\nGZ8Q-ÄÖÜ-1\nhw-0001\napi-key`;
-    const request = cloudRequest(activation);
+    const request = buildCloudRequest(activation);
     expect(request).toMatch(/^(?:[A-Za-z0-9+/]{4})+[A-Za-z0-9+/]{2}==$/);
     expect(decoded(request)).toEqual({
       request: "activation",
@@ -62,11 +62,11 @@ describe("a cloud request", () => {
   });
 
   test("does not carry the shared key", () => {
-    expect(JSON.stringify(decoded(cloudRequest(activation)))).not.toContain(SHARED_KEY);
+    expect(JSON.stringify(decoded(buildCloudRequest(activation)))).not.toContain(SHARED_KEY);
   });
 
   test("is the same text for the same activation", () => {
-    expect(cloudRequest(activation)).toBe(cloudRequest({ ...activation }));
+    expect(buildCloudRequest(activation)).toBe(buildCloudRequest({ ...activation }));
   });
 
   for (const [name, other] of Object.entries({
@@ -77,13 +77,13 @@ describe("a cloud request", () => {
     date: { date: instant(0) },
   })) {
     test(`has another signature for another ${name}`, () => {
-      const { signature } = decoded(cloudRequest({ ...activation, ...other }));
-      expect(signature).not.toBe(decoded(cloudRequest(activation))["signature"]);
+      const { signature } = decoded(buildCloudRequest({ ...activation, ...other }));
+      expect(signature).not.toBe(decoded(buildCloudRequest(activation))["signature"]);
     });
   }
 
   test("writes a date of one digit with two, in GMT", () => {
-    const { date } = decoded(cloudRequest({ ...activation, date: instant(0) }));
+    const { date } = decoded(buildCloudRequest({ ...activation, date: instant(0) }));
     expect(date).toBe("Thu, 01 Jan 1970 00:00:00 GMT");
   });
 });

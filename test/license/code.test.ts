@@ -1,15 +1,15 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import {
-  canonicalSymbols,
-  checkRows,
+  canonicalizeCode,
+  checkCodeRows,
   CODE_BITS,
   decodeCode,
   encodeCode,
-  fromCrockford,
-  inGroups,
-  rowSizes,
-  toCrockford,
+  decodeCrockford,
+  groupSymbols,
+  codeRowSizes,
+  encodeCrockford,
 } from "../../src/license/code.ts";
 
 const SYMBOLS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
@@ -37,7 +37,7 @@ const anyCode = fc
 const samples = (bits: number): string[] =>
   fc
     .sample(bytesOf(bits), { numRuns: 5, seed: 45 })
-    .map((b) => canonicalSymbols(encodeCode(b, bits)));
+    .map((b) => canonicalizeCode(encodeCode(b, bits)));
 
 const rowOf = (at: number): number => Math.floor(at / ROW) + 1;
 const wrongRow = (row: number) => ({ ok: false, fault: { wrong: "row", row } }) as const;
@@ -56,8 +56,8 @@ test.each(SIZES)(
   "$bits bits are $data symbols, $typed with checks",
   ({ bits, data, typed, rows }) => {
     const bytes = new Uint8Array(Math.ceil(bits / 8));
-    expect(toCrockford(bytes, bits)).toHaveLength(data);
-    expect(canonicalSymbols(encodeCode(bytes, bits))).toHaveLength(typed);
+    expect(encodeCrockford(bytes, bits)).toHaveLength(data);
+    expect(canonicalizeCode(encodeCode(bytes, bits))).toHaveLength(typed);
     expect(encodeCode(bytes, bits).split("\n")).toHaveLength(rows);
   },
 );
@@ -66,7 +66,7 @@ test("what was encoded is decoded, at any length", () => {
   fc.assert(
     fc.property(anyCode, ({ bits, bytes }) => {
       expect(decodeCode(encodeCode(bytes, bits), bits)).toEqual({ ok: true, bytes });
-      expect(fromCrockford(toCrockford(bytes, bits), bits)).toEqual(bytes);
+      expect(decodeCrockford(encodeCrockford(bytes, bits), bits)).toEqual(bytes);
     }),
   );
 });
@@ -127,10 +127,10 @@ test("every exchange of two full rows is caught, and the first of them named", (
 
 describe("row by row, while it is typed", () => {
   test("the rows of each code are known before its first symbol", () => {
-    expect(rowSizes(CODE_BITS.activation)).toEqual([20, 15]);
-    expect(rowSizes(CODE_BITS.initialization)).toEqual([20]);
-    expect(rowSizes(CODE_BITS.confirmation)).toEqual([20, 20, 20, 20, 20, 15]);
-    expect(checkRows([], CODE_BITS.activation)).toEqual(["short", "short"]);
+    expect(codeRowSizes(CODE_BITS.activation)).toEqual([20, 15]);
+    expect(codeRowSizes(CODE_BITS.initialization)).toEqual([20]);
+    expect(codeRowSizes(CODE_BITS.confirmation)).toEqual([20, 20, 20, 20, 20, 15]);
+    expect(checkCodeRows([], CODE_BITS.activation)).toEqual(["short", "short"]);
   });
 
   test("a row is right exactly where the whole code would be, at any length", () => {
@@ -141,13 +141,13 @@ describe("row by row, while it is typed", () => {
         fc.constantFrom(...SYMBOLS.split(""), "U", "é", "!"),
         (of, at, by) => {
           const rows = encodeCode(of.bytes, of.bits).split("\n");
-          expect(rows.map((row) => canonicalSymbols(row).length)).toEqual(rowSizes(of.bits));
-          expect(checkRows(rows, of.bits)).toEqual(rows.map(() => "right"));
+          expect(rows.map((row) => canonicalizeCode(row).length)).toEqual(codeRowSizes(of.bits));
+          expect(checkCodeRows(rows, of.bits)).toEqual(rows.map(() => "right"));
           const code = rows.join("");
-          const changed = replaced(canonicalSymbols(code), at % canonicalSymbols(code).length, by);
+          const changed = replaced(canonicalizeCode(code), at % canonicalizeCode(code).length, by);
           const typed = rows.map((_, row) => changed.slice(row * ROW, (row + 1) * ROW));
           const decoded = decodeCode(changed, of.bits);
-          const wrong = checkRows(typed, of.bits).indexOf("wrong");
+          const wrong = checkCodeRows(typed, of.bits).indexOf("wrong");
           if (!decoded.ok && decoded.fault.wrong === "row")
             expect(wrong).toBe(decoded.fault.row - 1);
           else expect(wrong).toBe(-1);
@@ -159,7 +159,7 @@ describe("row by row, while it is typed", () => {
   test("one symbol too few or too many is said of that row alone", () => {
     const rows = encodeCode(new Uint8Array(68).fill(7), CODE_BITS.confirmation).split("\n");
     const typed = rows.with(1, (rows[1] ?? "").slice(1)).with(3, `${rows[3]}0`);
-    expect(checkRows(typed, CODE_BITS.confirmation)).toEqual([
+    expect(checkCodeRows(typed, CODE_BITS.confirmation)).toEqual([
       "right",
       "short",
       "right",
@@ -172,15 +172,15 @@ describe("row by row, while it is typed", () => {
   test("a row is right in its own place only", () => {
     const rows = encodeCode(new Uint8Array(68).fill(7), CODE_BITS.confirmation).split("\n");
     const [first = "", second = ""] = rows;
-    const marks = checkRows([second, first, ...rows.slice(2)], CODE_BITS.confirmation);
+    const marks = checkCodeRows([second, first, ...rows.slice(2)], CODE_BITS.confirmation);
     expect(marks.slice(0, 3)).toEqual(["wrong", "wrong", "right"]);
   });
 
   test("symbols are shown in groups, whatever they are", () => {
-    expect(inGroups("")).toBe("");
-    expect(inGroups("ABCDE")).toBe("ABCDE");
-    expect(inGroups("ABCDEF")).toBe("ABCDE-F");
-    expect(inGroups("😀BCDEF")).toBe("😀BCDE-F");
+    expect(groupSymbols("")).toBe("");
+    expect(groupSymbols("ABCDE")).toBe("ABCDE");
+    expect(groupSymbols("ABCDEF")).toBe("ABCDE-F");
+    expect(groupSymbols("😀BCDEF")).toBe("😀BCDE-F");
   });
 });
 
@@ -199,21 +199,21 @@ describe("however it is typed", () => {
         fc.infiniteStream(noise),
         (of, pick, gap) => {
           const code = encodeCode(of.bytes, of.bits);
-          const typed = Array.from(canonicalSymbols(code)).map((symbol) => {
+          const typed = Array.from(canonicalizeCode(code)).map((symbol) => {
             const ways = spelling[symbol] ?? [symbol, symbol.toLowerCase()];
             return `${gap.next().value}${ways[pick.next().value % ways.length]}${gap.next().value}`;
           });
           expect(decodeCode(typed.join(""), of.bits)).toEqual({ ok: true, bytes: of.bytes });
-          expect(canonicalSymbols(typed.join(""))).toBe(canonicalSymbols(code));
+          expect(canonicalizeCode(typed.join(""))).toBe(canonicalizeCode(code));
         },
       ),
     );
   });
 
   test("a name that is only shown has one spelling", () => {
-    expect(fromCrockford("01", 10)).toEqual(new Uint8Array([0, 0b0100_0000]));
+    expect(decodeCrockford("01", 10)).toEqual(new Uint8Array([0, 0b0100_0000]));
     for (const other of ["O1", "0I", "0l", "0-1", " 01", "01\n", "0", "011", "0U", ""]) {
-      expect(fromCrockford(other, 10)).toBeNull();
+      expect(decodeCrockford(other, 10)).toBeNull();
     }
   });
 });
@@ -228,15 +228,15 @@ describe("the bits that pad the last symbol", () => {
     });
     bytes[68] = 0b1000_0000;
     expect(decodeCode(encodeCode(bytes, 545), 544)).toEqual(wrongLength);
-    expect(fromCrockford(toCrockford(bytes, 545), 544)).toBeNull();
+    expect(decodeCrockford(encodeCrockford(bytes, 545), 544)).toBeNull();
   });
 
   test("are not taken from the bytes", () => {
     const ones = new Uint8Array(1).fill(255);
-    expect(toCrockford(ones, 6)).toBe("ZG");
-    expect(fromCrockford("ZG", 6)).toEqual(new Uint8Array([0b1111_1100]));
+    expect(encodeCrockford(ones, 6)).toBe("ZG");
+    expect(decodeCrockford("ZG", 6)).toEqual(new Uint8Array([0b1111_1100]));
     for (const padded of ["ZH", "ZJ", "ZM", "ZR", "ZZ"]) {
-      expect(fromCrockford(padded, 6)).toBeNull();
+      expect(decodeCrockford(padded, 6)).toBeNull();
     }
   });
 });

@@ -1,35 +1,35 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { DAY, instant, type Instant } from "../../src/domain/time.ts";
-import { canonicalSymbols, encodeCode, toCrockford } from "../../src/license/code.ts";
+import { canonicalizeCode, encodeCode, encodeCrockford } from "../../src/license/code.ts";
 import {
-  confirm,
-  decodeActivation,
-  decodeConfirmation,
-  encodeActivation,
-  isConfirmedBy,
-  type Activation,
-  type Confirmation,
-  type Confirmed,
+  signConfirmationCode,
+  decodeActivationCode,
+  decodeConfirmationCode,
+  encodeActivationCode,
+  verifyConfirmationCode,
+  type ActivationCode,
+  type ConfirmationCode,
+  type ConfirmationClaims,
 } from "../../src/license/confirmation.ts";
-import { makeKey } from "../../src/license/keys.ts";
+import { generateKey } from "../../src/license/keys.ts";
 import { sha256 } from "../../src/platform/hash.ts";
 import { confirmedByVersion1 } from "../support/old-codes.ts";
 
 const SYMBOLS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-const KEY = await makeKey();
-const OTHER_KEY = await makeKey();
+const KEY = await generateKey();
+const OTHER_KEY = await generateKey();
 const ACTIVATION_BITS = 165;
 const CONFIRMATION_BITS = 544;
 
-const activation: Activation = {
+const activation: ActivationCode = {
   appliance: "0123456789ABCDEF",
   nonce: "00ff10a5c3",
   hardwarePrefix: "deadbeef01",
   weak: false,
 };
 
-const confirmed: Confirmed = {
+const confirmed: ConfirmationClaims = {
   activation,
   licenseKey: "ABCD-1234",
   policyHash: sha256("a policy"),
@@ -37,31 +37,31 @@ const confirmed: Confirmed = {
 };
 
 const END = instant(20_500 * DAY);
-const CODE = await confirm(confirmed, { validUntil: END, serial: 7 }, KEY);
+const CODE = await signConfirmationCode(confirmed, { validUntil: END, serial: 7 }, KEY);
 
 const hex = (bytes: number) =>
   fc
     .uint8Array({ minLength: bytes, maxLength: bytes })
     .map((value) => Buffer.from(value).toString("hex"));
 
-const anyActivation: fc.Arbitrary<Activation> = fc.record({
+const anyActivation: fc.Arbitrary<ActivationCode> = fc.record({
   appliance: fc
     .uint8Array({ minLength: 10, maxLength: 10 })
-    .map((bytes) => toCrockford(new Uint8Array(bytes), 80)),
+    .map((bytes) => encodeCrockford(new Uint8Array(bytes), 80)),
   nonce: hex(5),
   hardwarePrefix: hex(5),
   weak: fc.boolean(),
 });
 
-function read(code: string): Confirmation {
-  const decoded = decodeConfirmation(code);
+function read(code: string): ConfirmationCode {
+  const decoded = decodeConfirmationCode(code);
   if (!decoded.ok) throw new Error(JSON.stringify(decoded.fault));
   return decoded.value;
 }
 
 const bytesOf = (code: string): Buffer => Buffer.from(read(code).bytes, "hex");
-const isGood = (of: Confirmed, code: string, key = KEY): Promise<boolean> =>
-  isConfirmedBy(of, read(code), key);
+const isGood = (of: ConfirmationClaims, code: string, key = KEY): Promise<boolean> =>
+  verifyConfirmationCode(of, read(code), key);
 const replaced = (code: string, at: number, by: string): string =>
   code.slice(0, at) + by + code.slice(at + by.length);
 
@@ -69,42 +69,44 @@ describe("an activation code", () => {
   test("gives back what went in, at any value and of either kind", () => {
     fc.assert(
       fc.property(anyActivation, (any) => {
-        expect(decodeActivation(encodeActivation(any))).toEqual({ ok: true, value: any });
+        expect(decodeActivationCode(encodeActivationCode(any))).toEqual({ ok: true, value: any });
       }),
     );
   });
 
   test("has 35 symbols in two rows and begins with its kind", () => {
-    const strong = canonicalSymbols(encodeActivation(activation));
-    const weak = canonicalSymbols(encodeActivation({ ...activation, weak: true }));
+    const strong = canonicalizeCode(encodeActivationCode(activation));
+    const weak = canonicalizeCode(encodeActivationCode({ ...activation, weak: true }));
     expect([strong.length, weak.length]).toEqual([35, 35]);
     expect([strong.charAt(0), weak.charAt(0)]).toEqual(["1", "2"]);
-    expect(encodeActivation(activation).split("\n").map(canonicalSymbols)).toEqual([
+    expect(encodeActivationCode(activation).split("\n").map(canonicalizeCode)).toEqual([
       strong.slice(0, 20),
       strong.slice(20),
     ]);
   });
 
   test("shows the appliance's id as it is written everywhere else", () => {
-    expect(canonicalSymbols(encodeActivation(activation)).slice(1, 17)).toBe(activation.appliance);
+    expect(canonicalizeCode(encodeActivationCode(activation)).slice(1, 17)).toBe(
+      activation.appliance,
+    );
   });
 
   test.each([0, 3, 4, 16, 31])("of kind %d is refused, although its checks are right", (kind) => {
     const bytes = Buffer.alloc(21);
     bytes[0] = kind << 3;
-    const decoded = decodeActivation(encodeCode(bytes, ACTIVATION_BITS));
+    const decoded = decodeActivationCode(encodeCode(bytes, ACTIVATION_BITS));
     expect(decoded).toEqual({ ok: false, fault: { wrong: "row", row: 1 } });
   });
 
   test("of an appliance without an id is not made", () => {
     for (const appliance of ["", "0123", "0123456789ABCDEU", "0123456789ABCDEF0"]) {
-      expect(() => encodeActivation({ ...activation, appliance })).toThrow("16 symbols");
+      expect(() => encodeActivationCode({ ...activation, appliance })).toThrow("16 symbols");
     }
   });
 
   test("is read whatever dashes, spaces and case it was typed with", () => {
-    const typed = encodeActivation(activation).toLowerCase().replaceAll("-", " – ");
-    expect(decodeActivation(typed.replaceAll("0", "o").replaceAll("1", "l"))).toEqual({
+    const typed = encodeActivationCode(activation).toLowerCase().replaceAll("-", " – ");
+    expect(decodeActivationCode(typed.replaceAll("0", "o").replaceAll("1", "l"))).toEqual({
       ok: true,
       value: activation,
     });
@@ -112,10 +114,10 @@ describe("an activation code", () => {
 });
 
 describe.each([
-  ["activation", encodeActivation(activation), (code: string) => decodeActivation(code).ok],
-  ["confirmation", CODE, (code: string) => decodeConfirmation(code).ok],
+  ["activation", encodeActivationCode(activation), (code: string) => decodeActivationCode(code).ok],
+  ["confirmation", CODE, (code: string) => decodeConfirmationCode(code).ok],
 ] as const)("of the %s code", (_, code, isRead) => {
-  const plain = canonicalSymbols(code);
+  const plain = canonicalizeCode(code);
 
   test("every single wrong symbol is refused", () => {
     expect(isRead(plain)).toBe(true);
@@ -145,14 +147,14 @@ describe.each([
 
 describe("a confirmation code", () => {
   test("has 115 symbols and confirms what it was made for", async () => {
-    expect(canonicalSymbols(CODE)).toHaveLength(115);
+    expect(canonicalizeCode(CODE)).toHaveLength(115);
     expect(await isGood(confirmed, CODE)).toBe(true);
   });
 
   test("says its end and its serial", async () => {
     const said = async (validUntil: Instant | null, serial: number) => {
       const { bytes: _bytes, ...tail } = read(
-        await confirm(confirmed, { validUntil, serial }, KEY),
+        await signConfirmationCode(confirmed, { validUntil, serial }, KEY),
       );
       return tail;
     };
@@ -164,7 +166,7 @@ describe("a confirmation code", () => {
 
   test("is not made with an end or a serial that its four bytes cannot say", () => {
     const made = (validUntil: Instant | null, serial: number) =>
-      confirm(confirmed, { validUntil, serial }, KEY);
+      signConfirmationCode(confirmed, { validUntil, serial }, KEY);
     expect(made(instant(65_536 * DAY), 1)).rejects.toThrow();
     // An end is a day, and one that is not understood must never become "no end".
     expect(made(instant(END + DAY - 1), 7)).rejects.toThrow();
@@ -182,18 +184,18 @@ describe("a confirmation code", () => {
 
   test("of another key confirms nothing", async () => {
     expect(await isGood(confirmed, CODE, OTHER_KEY)).toBe(false);
-    const forged = await confirm(confirmed, { validUntil: END, serial: 7 }, OTHER_KEY);
+    const forged = await signConfirmationCode(confirmed, { validUntil: END, serial: 7 }, OTHER_KEY);
     expect(await isGood(confirmed, forged)).toBe(false);
   });
 });
 
 describe("the signed list covers", () => {
-  const other = (differing: Partial<Activation>): Confirmed => ({
+  const other = (differing: Partial<ActivationCode>): ConfirmationClaims => ({
     ...confirmed,
     activation: { ...activation, ...differing },
   });
 
-  test.each<[string, Confirmed]>([
+  test.each<[string, ConfirmationClaims]>([
     ["the kind of the activation", other({ weak: true })],
     ["the appliance", other({ appliance: "0123456789ABCDEG" })],
     ["the nonce", other({ nonce: "00ff10a5c4" })],
@@ -222,14 +224,14 @@ describe("the signed list covers", () => {
 
   test("each item with its length: nothing moves from one to the next", async () => {
     const run = { ...confirmed, licenseKey: "AB", initializationCode: "CD" };
-    const code = await confirm(run, { validUntil: null, serial: 1 }, KEY);
+    const code = await signConfirmationCode(run, { validUntil: null, serial: 1 }, KEY);
     expect(await isGood({ ...run, licenseKey: "ABC", initializationCode: "D" }, code)).toBe(false);
     expect(await isGood(run, code)).toBe(true);
   });
 
   test("names and codes, not their spelling", async () => {
     const nfc = { ...confirmed, licenseKey: "SCHLÜSSEL".normalize("NFC") };
-    const code = await confirm(nfc, { validUntil: null, serial: 1 }, KEY);
+    const code = await signConfirmationCode(nfc, { validUntil: null, serial: 1 }, KEY);
     const nfd = nfc.licenseKey.normalize("NFD");
     const spelled = { ...nfc, licenseKey: nfd, initializationCode: " 7k2mx ooiio\n" };
     expect(await isGood(spelled, code)).toBe(true);
@@ -239,17 +241,17 @@ describe("the signed list covers", () => {
 describe("a confirmation code of version 1", () => {
   const code = confirmedByVersion1({ ...confirmed, initializationCode: "" }, 7, KEY);
   const plain = { ...confirmed, initializationCode: "" };
-  const isGoodAs = (of: Confirmed, version: 1 | 2): Promise<boolean> =>
-    isConfirmedBy(of, read(code), KEY, version);
+  const isGoodAs = (of: ConfirmationClaims, version: 1 | 2): Promise<boolean> =>
+    verifyConfirmationCode(of, read(code), KEY, version);
 
   test("is read as what it is, and not as one of today", async () => {
     expect([await isGoodAs(plain, 1), await isGoodAs(plain, 2)]).toEqual([true, false]);
-    expect(await isConfirmedBy(plain, read(code), KEY)).toBe(false);
-    expect(await isConfirmedBy(confirmed, read(CODE), KEY, 1)).toBe(false);
+    expect(await verifyConfirmationCode(plain, read(code), KEY)).toBe(false);
+    expect(await verifyConfirmationCode(confirmed, read(CODE), KEY, 1)).toBe(false);
   });
 
   test("says nothing of the kind, and covers the rest", async () => {
-    const as = (differing: Partial<Activation>): Confirmed => ({
+    const as = (differing: Partial<ActivationCode>): ConfirmationClaims => ({
       ...plain,
       activation: { ...activation, ...differing },
     });

@@ -3,61 +3,68 @@ import { generateKeyPairSync, sign } from "node:crypto";
 import * as fc from "fast-check";
 import { err } from "../../src/domain/result.ts";
 import {
-  KINDS,
-  readHeader,
+  DOCUMENT_KINDS,
+  readDocumentHeader,
   signDocument,
-  unverifiedPayload,
+  readUnverifiedPayload,
   verifyDocument,
-  type Kind,
+  type DocumentKind,
 } from "../../src/license/document.ts";
 import { publicPart } from "../../src/license/keys.ts";
-import { base64url, forge, forgeHmac, headerOf, STRANGER, VENDOR } from "../vectors/make.ts";
+import {
+  base64url,
+  signUnchecked,
+  signWithHmac,
+  buildHeader,
+  UNTRUSTED_KEY,
+  VENDOR_KEY,
+} from "../vectors/generate.ts";
 
-const key = publicPart(VENDOR);
+const key = publicPart(VENDOR_KEY);
 const payload = { license_id: 42, customer: "Zürich 東京 😀" };
-const header = headerOf("license", VENDOR);
-const whole = forge(header, payload, VENDOR);
+const header = buildHeader("license", VENDOR_KEY);
+const whole = signUnchecked(header, payload, VENDOR_KEY);
 const [first = "", second = "", third = ""] = whole.split(".");
 
-const verified = (text: string, kind: Kind = "license") => verifyDocument(kind, text, key);
+const verified = (text: string, kind: DocumentKind = "license") => verifyDocument(kind, text, key);
 const CAP = 48 * 1024;
 const NOT_SIGNED = err("is not a signed document" as const);
 const WRONG_KEY = err("has an invalid signature" as const);
 
-describe.each(KINDS.map((kind) => ({ kind })))("a $kind", ({ kind }) => {
-  const made = signDocument(kind, payload, VENDOR);
+describe.each(DOCUMENT_KINDS.map((kind) => ({ kind })))("a $kind", ({ kind }) => {
+  const made = signDocument(kind, payload, VENDOR_KEY);
 
   test("comes back as it was signed", async () => {
     expect(await verified(await made, kind)).toEqual({ ok: true, value: payload });
-    expect(readHeader(await made)).toEqual({ ok: true, value: { kind, kid: header.kid } });
-    expect(unverifiedPayload(await made)).toEqual(payload);
+    expect(readDocumentHeader(await made)).toEqual({ ok: true, value: { kind, kid: header.kid } });
+    expect(readUnverifiedPayload(await made)).toEqual(payload);
   });
 
   test("is, byte for byte, what another implementation makes", async () => {
-    expect(await made).toBe(forge(headerOf(kind, VENDOR), payload, VENDOR));
+    expect(await made).toBe(signUnchecked(buildHeader(kind, VENDOR_KEY), payload, VENDOR_KEY));
   });
 
   test("is taken for no other kind", async () => {
-    for (const other of KINDS.filter((one) => one !== kind)) {
+    for (const other of DOCUMENT_KINDS.filter((one) => one !== kind)) {
       expect(await verified(await made, other)).toEqual(err("is another kind of document"));
     }
   });
 
   test("does not become another kind by another header", async () => {
-    for (const other of KINDS.filter((one) => one !== kind)) {
+    for (const other of DOCUMENT_KINDS.filter((one) => one !== kind)) {
       const [, body = "", signature = ""] = (await made).split(".");
-      const renamed = base64url(JSON.stringify(headerOf(other, VENDOR)));
+      const renamed = base64url(JSON.stringify(buildHeader(other, VENDOR_KEY)));
       expect(await verified(`${renamed}.${body}.${signature}`, other)).toEqual(WRONG_KEY);
     }
   });
 
   test("is not accepted with another key", async () => {
-    expect(await verifyDocument(kind, await made, publicPart(STRANGER))).toEqual(WRONG_KEY);
+    expect(await verifyDocument(kind, await made, publicPart(UNTRUSTED_KEY))).toEqual(WRONG_KEY);
   });
 });
 
 test("a private key verifies as its public half does", async () => {
-  expect(await verifyDocument("license", whole, VENDOR)).toEqual({ ok: true, value: payload });
+  expect(await verifyDocument("license", whole, VENDOR_KEY)).toEqual({ ok: true, value: payload });
 });
 
 describe("a header, although well signed, is refused with", () => {
@@ -85,9 +92,9 @@ describe("a header, although well signed, is refused with", () => {
     ["a list in its place", [header]],
     ["null in its place", "null"],
   ])("%s", async (_, strange) => {
-    const text = forge(strange, payload, VENDOR);
+    const text = signUnchecked(strange, payload, VENDOR_KEY);
     expect(await verified(text)).toEqual(NOT_SIGNED);
-    expect(readHeader(text)).toEqual(NOT_SIGNED);
+    expect(readDocumentHeader(text)).toEqual(NOT_SIGNED);
   });
 });
 
@@ -104,7 +111,7 @@ describe("another algorithm's signature is refused", () => {
     ["none", `${inputOf("none")}.`],
     [
       "HS256 with the public key as the secret",
-      forgeHmac({ ...header, alg: "HS256" }, payload, VENDOR),
+      signWithHmac({ ...header, alg: "HS256" }, payload, VENDOR_KEY),
     ],
     ["ES256", es256(inputOf("ES256"))],
   ])("under its own name: %s", async (_, text) => {
@@ -112,7 +119,7 @@ describe("another algorithm's signature is refused", () => {
   });
 
   test.each([
-    ["an HMAC with the public key as the secret", forgeHmac(header, payload, VENDOR)],
+    ["an HMAC with the public key as the secret", signWithHmac(header, payload, VENDOR_KEY)],
     ["one over P-256, as long as ours", es256(`${first}.${second}`)],
     ["64 zeros", `${first}.${second}.${base64url(new Uint8Array(64))}`],
   ])("under our name: %s", async (_, text) => {
@@ -146,7 +153,8 @@ describe("a text is refused", () => {
   });
 
   test("above 48 KiB, and not before", async () => {
-    const filled = (size: number): string => forge(header, { fill: "x".repeat(size) }, VENDOR);
+    const filled = (size: number): string =>
+      signUnchecked(header, { fill: "x".repeat(size) }, VENDOR_KEY);
     // The length of a part is never 1 above a multiple of 4, so one of these sizes hits the cap.
     const sizes = Array.from({ length: 400 }, (_, more) => 36_500 + more);
     const lengths = sizes.map((size) => filled(size).length);
@@ -176,7 +184,7 @@ describe("a signature", () => {
   });
 
   test("by another key is refused, even under this key's name", async () => {
-    expect(await verified(forge(header, payload, STRANGER))).toEqual(WRONG_KEY);
+    expect(await verified(signUnchecked(header, payload, UNTRUSTED_KEY))).toEqual(WRONG_KEY);
   });
 });
 
@@ -186,14 +194,17 @@ describe("what is parsed is what was verified", () => {
       fc.asyncProperty(fc.dictionary(fc.string(), fc.jsonValue()), async (any) => {
         const text = JSON.stringify(any);
         const value: unknown = JSON.parse(text);
-        expect(await verified(forge(header, text, VENDOR))).toEqual({ ok: true, value });
+        expect(await verified(signUnchecked(header, text, VENDOR_KEY))).toEqual({
+          ok: true,
+          value,
+        });
       }),
     );
   });
 
   test("however it is spelled", async () => {
     const text = ' {"a" :1e2,\n"a":2, "\\u0062":"\\u00e4", "__proto__": {"c": 3}}\t';
-    const result = await verified(forge(header, text, VENDOR));
+    const result = await verified(signUnchecked(header, text, VENDOR_KEY));
     expect(JSON.stringify(result)).toBe('{"ok":true,"value":{"a":2,"b":"ä","__proto__":{"c":3}}}');
   });
 
@@ -203,12 +214,16 @@ describe("what is parsed is what was verified", () => {
     ["no UTF-8", Buffer.from([0x22, 0xff, 0x22])],
     ["half a character", Buffer.from('"ä"').subarray(0, 2)],
   ])("and what is %s is refused, although well signed", async (_, body) => {
-    expect(await verified(forge(header, body, VENDOR))).toEqual(WRONG_KEY);
+    expect(await verified(signUnchecked(header, body, VENDOR_KEY))).toEqual(WRONG_KEY);
   });
 });
 
 describe("whatever is done to a document", () => {
-  const neighbour = forge(headerOf("policy", STRANGER), { license_id: 43 }, STRANGER).split(".");
+  const neighbour = signUnchecked(
+    buildHeader("policy", UNTRUSTED_KEY),
+    { license_id: 43 },
+    UNTRUSTED_KEY,
+  ).split(".");
   const at = fc.nat({ max: whole.length });
   const character = fc.oneof(
     fc.constantFrom(...whole.split("")),
@@ -241,7 +256,7 @@ describe("whatever is done to a document", () => {
       fc.asyncProperty(mutation, async (text) => {
         fc.pre(text !== whole);
         expect((await verified(text)).ok).toBe(false);
-        unverifiedPayload(text);
+        readUnverifiedPayload(text);
       }),
       { numRuns: 5_000 },
     );

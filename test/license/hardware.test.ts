@@ -2,18 +2,18 @@ import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import {
   COMPONENT_KINDS,
-  freeze,
-  hardwareId,
-  isWeak,
-  match,
-  type Component,
+  hashComponents,
+  computeHardwareId,
+  isWeakBinding,
+  matchHardware,
+  type HardwareComponent,
   type ComponentKind,
 } from "../../src/license/hardware.ts";
 
 const KEY = new Uint8Array(32).fill(7);
 const OTHER_KEY = new Uint8Array(32).fill(8);
 
-const part = (kind: ComponentKind, value: string): Component => ({ kind, value });
+const part = (kind: ComponentKind, value: string): HardwareComponent => ({ kind, value });
 
 const MACHINE = [
   part("machine_id", "3d1219c7c4c5404aaa1f6d2a48adfda4"),
@@ -24,10 +24,10 @@ const MACHINE = [
 ];
 
 /** The first `kept` of `of` components as they were, the others replaced. */
-const worn = (kept: number, of: number): Component[] =>
+const worn = (kept: number, of: number): HardwareComponent[] =>
   MACHINE.slice(0, of).map(({ kind, value }, i) => part(kind, i < kept ? value : `new ${value}`));
 
-const bound = (count: number) => freeze(MACHINE.slice(0, count), KEY);
+const bound = (count: number) => hashComponents(MACHINE.slice(0, count), KEY);
 
 describe("a machine that lost parts", () => {
   test.each([
@@ -43,9 +43,9 @@ describe("a machine that lost parts", () => {
     { kept: 1, of: 1, needed: 1, ok: true },
     { kept: 0, of: 1, needed: 1, ok: false },
   ])("and still has $kept of $of: ok is $ok", ({ kept, of, needed, ok }) => {
-    const found = match(bound(of), worn(kept, of), KEY);
+    const found = matchHardware(bound(of), worn(kept, of), KEY);
     expect(found).toMatchObject({ matching: kept, needed, ok });
-    expect(found.drifted.toSorted()).toEqual(
+    expect(found.missingKinds.toSorted()).toEqual(
       MACHINE.slice(kept, of)
         .map(({ kind }) => kind)
         .toSorted(),
@@ -54,36 +54,47 @@ describe("a machine that lost parts", () => {
 
   test("a replaced network card is shown and is no outage", () => {
     const live = [...MACHINE.slice(0, 4), part("mac", "3c:ec:ef:99:99:99")];
-    expect(match(bound(5), live, KEY)).toEqual({
-      matching: 4,
-      needed: 3,
-      drifted: ["mac"],
-      ok: true,
+    expect(matchHardware(bound(5), live, KEY)).toEqual({
+      matchingCount: 4,
+      requiredCount: 3,
+      missingKinds: ["mac"],
+      isMatch: true,
     });
   });
 
   test("needs exactly three in five rounded up, however long the list", () => {
     for (let n = 1; n <= 200; n += 1) {
       const parts = Array.from({ length: n }, (_, i) => part("mac", `card ${i}`));
-      const { needed } = match(freeze(parts, KEY), parts, KEY);
+      const { requiredCount: needed } = matchHardware(hashComponents(parts, KEY), parts, KEY);
       expect(needed * 5 >= n * 3 && (needed - 1) * 5 < n * 3).toBe(true);
     }
   });
 
   test("nothing frozen matches no machine, and nothing live matches no list", () => {
-    expect(match([], MACHINE, KEY)).toEqual({ matching: 0, needed: 0, drifted: [], ok: false });
-    expect(match([], [], KEY).ok).toBe(false);
-    expect(match(bound(5), [], KEY)).toMatchObject({ matching: 0, ok: false });
+    expect(matchHardware([], MACHINE, KEY)).toEqual({
+      matchingCount: 0,
+      requiredCount: 0,
+      missingKinds: [],
+      isMatch: false,
+    });
+    expect(matchHardware([], [], KEY).isMatch).toBe(false);
+    expect(matchHardware(bound(5), [], KEY)).toMatchObject({ matching: 0, ok: false });
   });
 
   test("parts it gained since do not count against it", () => {
     const live = [...MACHINE, part("mac", "3c:ec:ef:77:77:77"), part("root_disk", "wd-1")];
-    expect(match(bound(5), live, KEY)).toMatchObject({ matching: 5, drifted: [], ok: true });
+    expect(matchHardware(bound(5), live, KEY)).toMatchObject({
+      matching: 5,
+      drifted: [],
+      ok: true,
+    });
   });
 
   test("a value under another kind is another part", () => {
     const live = [part("board_serial", "s5gxng0r401234")];
-    expect(match(freeze([part("root_disk", "s5gxng0r401234")], KEY), live, KEY).ok).toBe(false);
+    expect(
+      matchHardware(hashComponents([part("root_disk", "s5gxng0r401234")], KEY), live, KEY).isMatch,
+    ).toBe(false);
   });
 });
 
@@ -91,13 +102,13 @@ describe("several parts of one kind", () => {
   const cards = ["a1", "b2", "c3"].map((value) => part("mac", value));
 
   test("count one by one", () => {
-    expect(match(freeze(cards, KEY), cards.slice(0, 2), KEY)).toEqual({
-      matching: 2,
-      needed: 2,
-      drifted: ["mac"],
-      ok: true,
+    expect(matchHardware(hashComponents(cards, KEY), cards.slice(0, 2), KEY)).toEqual({
+      matchingCount: 2,
+      requiredCount: 2,
+      missingKinds: ["mac"],
+      isMatch: true,
     });
-    expect(match(freeze(cards, KEY), cards.slice(0, 1), KEY)).toMatchObject({
+    expect(matchHardware(hashComponents(cards, KEY), cards.slice(0, 1), KEY)).toMatchObject({
       drifted: ["mac", "mac"],
       ok: false,
     });
@@ -105,47 +116,51 @@ describe("several parts of one kind", () => {
 
   test("one found twice counts once, frozen or live", () => {
     const [card = part("mac", ""), second = part("mac", "")] = cards;
-    expect(freeze([card, card], KEY)).toEqual(freeze([card], KEY));
-    const [frozen, other] = [freeze([card], KEY), freeze([second], KEY)];
+    expect(hashComponents([card, card], KEY)).toEqual(hashComponents([card], KEY));
+    const [frozen, other] = [hashComponents([card], KEY), hashComponents([second], KEY)];
     const padded = [...frozen, ...frozen, ...frozen, ...other];
-    expect(match(padded, [card, card], KEY)).toMatchObject({ matching: 1, needed: 2, ok: false });
-    expect(isWeak([...frozen, ...frozen])).toBe(true);
-    expect(hardwareId([...frozen, ...frozen])).not.toBe(hardwareId(frozen));
+    expect(matchHardware(padded, [card, card], KEY)).toMatchObject({
+      matching: 1,
+      needed: 2,
+      ok: false,
+    });
+    expect(isWeakBinding([...frozen, ...frozen])).toBe(true);
+    expect(computeHardwareId([...frozen, ...frozen])).not.toBe(computeHardwareId(frozen));
   });
 });
 
 describe("what is frozen", () => {
   test("is other digests under another appliance's key, and no match there", () => {
-    const [ours, theirs] = [freeze(MACHINE, KEY), freeze(MACHINE, OTHER_KEY)];
+    const [ours, theirs] = [hashComponents(MACHINE, KEY), hashComponents(MACHINE, OTHER_KEY)];
     const digests = new Set([...ours, ...theirs].map(({ digest }) => digest));
     expect(digests.size).toBe(10);
-    expect(hardwareId(ours)).not.toBe(hardwareId(theirs));
-    expect(match(ours, MACHINE, OTHER_KEY)).toMatchObject({ matching: 0, ok: false });
+    expect(computeHardwareId(ours)).not.toBe(computeHardwareId(theirs));
+    expect(matchHardware(ours, MACHINE, OTHER_KEY)).toMatchObject({ matching: 0, ok: false });
   });
 
   test("is 64 lower-case hex digits each, and has no raw value in it", () => {
-    const text = JSON.stringify(freeze(MACHINE, KEY));
+    const text = JSON.stringify(hashComponents(MACHINE, KEY));
     for (const { value } of MACHINE) expect(text.toLowerCase()).not.toContain(value);
-    for (const { digest } of freeze(MACHINE, KEY)) expect(digest).toMatch(/^[\da-f]{64}$/);
+    for (const { digest } of hashComponents(MACHINE, KEY)) expect(digest).toMatch(/^[\da-f]{64}$/);
   });
 
   test("has nothing blank in it", () => {
-    expect(freeze([part("mac", ""), part("board_serial", " \n")], KEY)).toEqual([]);
+    expect(hashComponents([part("mac", ""), part("board_serial", " \n")], KEY)).toEqual([]);
   });
 
   // Recomputed once outside this code: these bytes are in signed licenses and cannot change.
   test("is pinned, and so is the id a license signs", () => {
-    expect(freeze([part("mac", "3c:ec:ef:12:34:56")], KEY)).toEqual([
+    expect(hashComponents([part("mac", "3c:ec:ef:12:34:56")], KEY)).toEqual([
       { kind: "mac", digest: "42f09b768f5c1aeca4fab9107a8306b00884a6c6db1a0508e6ab6c7f6768bb9e" },
     ]);
-    expect(hardwareId(freeze(MACHINE, KEY))).toBe(
+    expect(computeHardwareId(hashComponents(MACHINE, KEY))).toBe(
       "5d43d50ae7827655a4ffff2887c40013829f68d670c1e7ab4e9f0b6100e9d1eb",
     );
   });
 });
 
 describe("the hardware id", () => {
-  const frozen = freeze(MACHINE, KEY);
+  const frozen = hashComponents(MACHINE, KEY);
 
   test("changes with any digest or kind, and with any part more or less", () => {
     const [first = { kind: "mac", digest: "" }, ...rest] = frozen;
@@ -155,7 +170,7 @@ describe("the hardware id", () => {
       [...rest, { ...first, kind: "named" as const }],
       [...rest, { ...first, digest: first.digest.replace(/^./, (c) => (c === "0" ? "1" : "0")) }],
       [],
-    ].map(hardwareId);
+    ].map(computeHardwareId);
     expect(new Set(ids).size).toBe(ids.length);
     for (const id of ids) expect(id).toMatch(/^[\da-f]{64}$/);
   });
@@ -163,15 +178,15 @@ describe("the hardware id", () => {
   test("does not run one part into the next", () => {
     const together = [{ kind: "mac" as const, digest: "aamacbb" }];
     const apart = ["aa", "bb"].map((digest) => ({ kind: "mac" as const, digest }));
-    expect(hardwareId(together)).not.toBe(hardwareId(apart));
+    expect(computeHardwareId(together)).not.toBe(computeHardwareId(apart));
   });
 });
 
 test("a binding is weak below two parts, and with a named identity whatever else there is", () => {
-  expect(isWeak([])).toBe(true);
-  expect(isWeak(bound(1))).toBe(true);
-  expect(isWeak(bound(2))).toBe(false);
-  expect(isWeak(freeze([...MACHINE, part("named", "site-7")], KEY))).toBe(true);
+  expect(isWeakBinding([])).toBe(true);
+  expect(isWeakBinding(bound(1))).toBe(true);
+  expect(isWeakBinding(bound(2))).toBe(false);
+  expect(isWeakBinding(hashComponents([...MACHINE, part("named", "site-7")], KEY))).toBe(true);
 });
 
 const component = fc.record({
@@ -190,13 +205,13 @@ test("the order in which parts are found never changes anything", () => {
           fc.tuple(fc.constant(live), fc.shuffledSubarray(live, { minLength: live.length })),
         ),
       (old, [live, shuffled]) => {
-        const frozen = freeze(old, KEY);
-        const found = match(frozen, live, KEY);
-        expect(match(frozen, shuffled, KEY)).toEqual(found);
-        expect(match(frozen.toReversed(), live, KEY)).toEqual(found);
-        expect(freeze(shuffled, KEY)).toEqual(freeze(live, KEY));
-        expect(hardwareId(frozen.toReversed())).toBe(hardwareId(frozen));
-        expect(found.matching + found.drifted.length).toBe(frozen.length);
+        const frozen = hashComponents(old, KEY);
+        const found = matchHardware(frozen, live, KEY);
+        expect(matchHardware(frozen, shuffled, KEY)).toEqual(found);
+        expect(matchHardware(frozen.toReversed(), live, KEY)).toEqual(found);
+        expect(hashComponents(shuffled, KEY)).toEqual(hashComponents(live, KEY));
+        expect(computeHardwareId(frozen.toReversed())).toBe(computeHardwareId(frozen));
+        expect(found.matchingCount + found.missingKinds.length).toBe(frozen.length);
       },
     ),
   );

@@ -3,17 +3,23 @@ import { createHash, createPublicKey, generateKeyPairSync, verify } from "node:c
 import * as fc from "fast-check";
 import {
   fingerprintOf,
-  idOf,
-  makeKey,
+  keyIdOf,
+  generateKey,
   parsePrivateKey,
   parsePublicKey,
   publicPart,
-  rawKey,
+  publicKeyBytes,
 } from "../../src/license/keys.ts";
-import { APPLIANCE, base64url, idOf as idByOther, STRANGER, VENDOR } from "../vectors/make.ts";
+import {
+  APPLIANCE_KEY,
+  base64url,
+  keyIdOf as idByOther,
+  UNTRUSTED_KEY,
+  VENDOR_KEY,
+} from "../vectors/generate.ts";
 
 const okp = (x: string) => ({ kty: "OKP", crv: "Ed25519", x }) as const;
-const key = okp(VENDOR.x);
+const key = okp(VENDOR_KEY.x);
 
 const P = 2n ** 255n - 19n;
 
@@ -58,11 +64,11 @@ function orderEight(): bigint[] {
 describe("who a key belongs to", () => {
   // By Python's hashlib, five bits at a time.
   test.each([
-    [VENDOR.x, "47Z33QX1AJH62RKB", "47Z33-QX1AJ-H62RK-BZ1A0"],
-    [APPLIANCE.x, "77VH7M568GJKY12J", "77VH7-M568G-JKY12-JJGGV"],
-    [STRANGER.x, "VB077R0J7FFAB7ES", "VB077-R0J7F-FAB7E-SPEYT"],
+    [VENDOR_KEY.x, "47Z33QX1AJH62RKB", "47Z33-QX1AJ-H62RK-BZ1A0"],
+    [APPLIANCE_KEY.x, "77VH7M568GJKY12J", "77VH7-M568G-JKY12-JJGGV"],
+    [UNTRUSTED_KEY.x, "VB077R0J7FFAB7ES", "VB077-R0J7F-FAB7E-SPEYT"],
   ])("%s is %s, and by voice %s", (x, id, fingerprint) => {
-    expect(idOf(okp(x))).toBe(id);
+    expect(keyIdOf(okp(x))).toBe(id);
     expect(fingerprintOf(okp(x))).toBe(fingerprint);
   });
 
@@ -70,30 +76,30 @@ describe("who a key belongs to", () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), (bytes) => {
         const one = okp(base64url(bytes));
-        expect(idOf(one)).toBe(idByOther(one));
+        expect(keyIdOf(one)).toBe(idByOther(one));
         expect(fingerprintOf(one)).toMatch(/^[0-9A-Z]{5}(?:-[0-9A-Z]{5}){3}$/);
-        expect(fingerprintOf(one).replaceAll("-", "")).toStartWith(idOf(one));
-        expect(Buffer.from(rawKey(one)).equals(bytes)).toBe(true);
+        expect(fingerprintOf(one).replaceAll("-", "")).toStartWith(keyIdOf(one));
+        expect(Buffer.from(publicKeyBytes(one)).equals(bytes)).toBe(true);
       }),
     );
   });
 
   test("does not depend on the private half", () => {
-    expect(idOf(VENDOR)).toBe(idOf(key));
-    expect(fingerprintOf(VENDOR)).toBe(fingerprintOf(key));
+    expect(keyIdOf(VENDOR_KEY)).toBe(keyIdOf(key));
+    expect(fingerprintOf(VENDOR_KEY)).toBe(fingerprintOf(key));
   });
 });
 
 describe("a new key", () => {
   test("is whole, and no two are alike", async () => {
-    const [one, two] = [await makeKey(), await makeKey()];
+    const [one, two] = [await generateKey(), await generateKey()];
     expect(parsePrivateKey(one)).toEqual(one);
     expect(one.x).not.toBe(two.x);
     expect(one.d).not.toBe(two.d);
   });
 
   test("has the public half that belongs to the private one", async () => {
-    const made = await makeKey();
+    const made = await generateKey();
     const { x } = createPublicKey({ key: { ...made }, format: "jwk" }).export({ format: "jwk" });
     expect(x).toBe(made.x);
     expect(Object.keys(made).toSorted()).toEqual(["crv", "d", "kty", "x"]);
@@ -115,7 +121,7 @@ describe("points of low order", () => {
     (hex) => {
       const x = base64url(Buffer.from(hex, "hex"));
       expect(parsePublicKey(okp(x))).toBeNull();
-      expect(parsePrivateKey({ ...okp(x), d: VENDOR.d })).toBeNull();
+      expect(parsePrivateKey({ ...okp(x), d: VENDOR_KEY.d })).toBeNull();
     },
   );
 
@@ -140,9 +146,11 @@ describe("what is read as a public key", () => {
   });
 
   test("the public half of a private key, the private one left behind", () => {
-    expect(parsePublicKey(VENDOR)).toEqual(key);
-    expect(publicPart(VENDOR)).toEqual(key);
-    expect(JSON.stringify([parsePublicKey(VENDOR), publicPart(VENDOR)])).not.toContain(VENDOR.d);
+    expect(parsePublicKey(VENDOR_KEY)).toEqual(key);
+    expect(publicPart(VENDOR_KEY)).toEqual(key);
+    expect(JSON.stringify([parsePublicKey(VENDOR_KEY), publicPart(VENDOR_KEY)])).not.toContain(
+      VENDOR_KEY.d,
+    );
   });
 
   const p256 = generateKeyPairSync("ec", { namedCurve: "P-256" }).publicKey;
@@ -153,7 +161,7 @@ describe("what is read as a public key", () => {
     ["a key for ES256", p256.export({ format: "jwk" })],
     ["a key for RS256", rsa.export({ format: "jwk" })],
     ["a key for key agreement", x25519.export({ format: "jwk" })],
-    ["a secret", { kty: "oct", k: VENDOR.x }],
+    ["a secret", { kty: "oct", k: VENDOR_KEY.x }],
     ["another curve's name", { ...key, crv: "Ed448" }],
     ["another case of the curve", { ...key, crv: "ed25519" }],
     ["another type's name", { ...key, kty: "EC" }],
@@ -202,17 +210,17 @@ describe("how a point is written", () => {
 
 describe("what is read as a private key", () => {
   test("both halves, and nothing else it came with", () => {
-    expect(parsePrivateKey({ ...VENDOR, kid: "a" })).toEqual(VENDOR);
+    expect(parsePrivateKey({ ...VENDOR_KEY, kid: "a" })).toEqual(VENDOR_KEY);
   });
 
   test.each<[string, unknown]>([
     ["a public key", key],
-    ["half a private part", { ...VENDOR, d: VENDOR.d.slice(1) }],
-    ["a private part with padding", { ...VENDOR, d: `${VENDOR.d}=` }],
-    ["a private part in the other alphabet", { ...VENDOR, d: VENDOR.d.replace("_", "/") }],
-    ["a private part that is no text", { ...VENDOR, d: 7 }],
-    ["a private part in a list", { ...VENDOR, d: [VENDOR.d] }],
-    ["a private part and no public one", { kty: "OKP", crv: "Ed25519", d: VENDOR.d }],
+    ["half a private part", { ...VENDOR_KEY, d: VENDOR_KEY.d.slice(1) }],
+    ["a private part with padding", { ...VENDOR_KEY, d: `${VENDOR_KEY.d}=` }],
+    ["a private part in the other alphabet", { ...VENDOR_KEY, d: VENDOR_KEY.d.replace("_", "/") }],
+    ["a private part that is no text", { ...VENDOR_KEY, d: 7 }],
+    ["a private part in a list", { ...VENDOR_KEY, d: [VENDOR_KEY.d] }],
+    ["a private part and no public one", { kty: "OKP", crv: "Ed25519", d: VENDOR_KEY.d }],
   ])("not %s", (_, value) => {
     expect(parsePrivateKey(value)).toBeNull();
   });
@@ -220,10 +228,10 @@ describe("what is read as a private key", () => {
 
 test("the keys of the vectors are those of RFC 8032", () => {
   const hex = (text: string): string => Buffer.from(text, "base64url").toString("hex");
-  expect(hex(VENDOR.d)).toStartWith("9d61b19deffd5a60ba844af492ec2cc4");
-  expect(hex(VENDOR.x)).toStartWith("d75a980182b10ab7d54bfed3c964073a");
+  expect(hex(VENDOR_KEY.d)).toStartWith("9d61b19deffd5a60ba844af492ec2cc4");
+  expect(hex(VENDOR_KEY.x)).toStartWith("d75a980182b10ab7d54bfed3c964073a");
   // RFC 8037, A.3: the thumbprint of the same key.
-  const members = JSON.stringify({ crv: "Ed25519", kty: "OKP", x: VENDOR.x });
+  const members = JSON.stringify({ crv: "Ed25519", kty: "OKP", x: VENDOR_KEY.x });
   expect(createHash("sha256").update(members).digest("base64url")).toBe(
     "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k",
   );

@@ -1,16 +1,16 @@
 import { describe, expect, test } from "bun:test";
 import { signDocument } from "../../src/license/document.ts";
-import { idOf, makeKey, publicPart } from "../../src/license/keys.ts";
+import { keyIdOf, generateKey, publicPart } from "../../src/license/keys.ts";
 import { signPolicy, verifyPolicy, type Policy } from "../../src/license/policy.ts";
 import { terms } from "../support/scenario.ts";
 import { KEY, termsDocument, vendorWith } from "../support/vendor.ts";
 
-const OTHER_KEY = await makeKey();
+const OTHER_KEY = await generateKey();
 const VENDOR = vendorWith();
 const OTHER = vendorWith({ name: "Hooli" }, OTHER_KEY);
 
 const policyWith = (differing: Partial<Policy> = {}): Policy => ({
-  iss: idOf(KEY),
+  iss: keyIdOf(KEY),
   iat: 1_772_442_000,
   policy_id: "P-1",
   terms: termsDocument(terms()),
@@ -34,7 +34,7 @@ describe("a policy", () => {
   });
 
   test("names the key that signed it, of a vendor with several", async () => {
-    const successor = await makeKey();
+    const successor = await generateKey();
     const vendor = vendorWith({ keys: [publicPart(KEY), publicPart(successor)] });
     const document = await signPolicy(policyWith(), successor);
     expect(await verifyPolicy(document, [vendor])).toMatchObject({
@@ -92,7 +92,7 @@ describe("what a vendor signed and is no policy all the same", () => {
     ["an empty id", policyWith({ policy_id: "" })],
     ["an id that is too long", policyWith({ policy_id: "p".repeat(257) })],
     ["no terms", termless],
-    ["another issuer", policyWith({ iss: idOf(OTHER_KEY) })],
+    ["another issuer", policyWith({ iss: keyIdOf(OTHER_KEY) })],
     ["a member nobody knows", { ...policyWith(), slots: 5 }],
     ["a term nobody knows", { ...policyWith(), terms: { ...policyWith().terms, seats: 5 } }],
     [

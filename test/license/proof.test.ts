@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { signatureCheck } from "../../src/cli/folder-checks.ts";
 import type { License, State } from "../../src/domain/state.ts";
 import { DAY, instant } from "../../src/domain/time.ts";
-import { makeKey, publicPart } from "../../src/license/keys.ts";
-import { unprovenBy } from "../../src/license/proof.ts";
-import { signTrust, type Vendor } from "../../src/license/trust.ts";
+import { generateKey, publicPart } from "../../src/license/keys.ts";
+import { findProofFault } from "../../src/license/proof.ts";
+import { signTrustDocument, type Vendor } from "../../src/license/trust.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { replay } from "../../src/store/replay.ts";
 import { openAirgapSite } from "../support/airgap-site.ts";
@@ -29,7 +29,7 @@ async function stateOf(site: Appliance): Promise<State> {
 }
 
 const proven = (state: State, license: License): Promise<string | null> =>
-  unprovenBy(license, state.appliance, [...state.vendors.values()] as Vendor[]);
+  findProofFault(license, state.appliance, [...state.vendors.values()] as Vendor[]);
 
 const onlyOne = ({ licenses }: State): License => {
   const [license, ...more] = licenses.values();
@@ -51,7 +51,7 @@ async function byFile() {
   const { desk, site, folder } = await openDesk();
   const features = [view(2)];
   const first = await issued(desk, await requestFrom(site), { terms: { slots: 1, features } });
-  granted(await site.licensing.install(first.document, "test"));
+  granted(await site.licensing.installLicense(first.document, "test"));
   return { desk, site, folder, first };
 }
 
@@ -129,8 +129,10 @@ describe.each<[string, () => Promise<State>]>([
     const state = await made();
     const license = onlyOne(state);
     const vendors = [...state.vendors.values()] as Vendor[];
-    expect(await unprovenBy(license, "0123456789ABCDEF", vendors)).toContain("signed: appliance");
-    expect(await unprovenBy(license, state.appliance, [])).toContain(
+    expect(await findProofFault(license, "0123456789ABCDEF", vendors)).toContain(
+      "signed: appliance",
+    );
+    expect(await findProofFault(license, state.appliance, [])).toContain(
       "not signed by a trusted vendor",
     );
   });
@@ -153,7 +155,7 @@ describe("a license by code", () => {
 
   test("is not proven when its bundle says another kind, nonce or key", async () => {
     const state = await byCode();
-    const appliance_jwk = publicPart(await makeKey());
+    const appliance_jwk = publicPart(await generateKey());
     const others = [{ kind: 2 }, { nonce: "0000000000" }, { license_key: "X" }, { appliance_jwk }];
     for (const differing of others) {
       expect(await proven(state, edited(onlyOne(state), differing))).toContain("did not sign");
@@ -185,7 +187,9 @@ describe("a license by code", () => {
 test("a feature that a renewal left out stays, and grants nothing", async () => {
   const { desk, site, first } = await byFile();
   const renewal = { renew: first.license_id, terms: { features: [] } };
-  granted(await site.licensing.install((await issued(desk, null, renewal)).document, "test"));
+  granted(
+    await site.licensing.installLicense((await issued(desk, null, renewal)).document, "test"),
+  );
   const state = await stateOf(site);
   const license = onlyOne(state);
   expect(license.features.size).toBe(1);
@@ -196,9 +200,9 @@ test("a feature that a renewal left out stays, and grants nothing", async () => 
 
 test("a license signed with a vendor's earlier key is proven after a successor took over", async () => {
   const { desk, site, folder } = await byFile();
-  const successor = await desk.succeed(realDisk, folder, null);
+  const successor = await desk.rotateKey(realDisk, folder, null);
   const document = readFileSync(join(folder, "successor-2.jwt"), "utf8");
-  granted(await site.licensing.trust(document, "test"));
+  granted(await site.licensing.trustVendor(document, "test"));
   const state = await stateOf(site);
   expect(state.vendors.get(desk.vendor.vendor)).toEqual(successor.vendor);
   expect(await proven(state, onlyOne(state))).toBeNull();
@@ -207,7 +211,7 @@ test("a license signed with a vendor's earlier key is proven after a successor t
 describe("in a vendor's own build", () => {
   test("a folder that trusts that vendor alone is believed", async () => {
     const { desk, site } = await byFile();
-    const check = signatureCheck(await signTrust(desk.vendor, desk.key));
+    const check = signatureCheck(await signTrustDocument(desk.vendor, desk.key));
     const state = await stateOf(site);
     state.vendors.set(desk.vendor.vendor, { ...desk.vendor, version: 7 });
     for (const id of state.vendors.keys()) if (id !== desk.vendor.vendor) state.vendors.delete(id);
@@ -216,10 +220,10 @@ describe("in a vendor's own build", () => {
 
   test("a folder in which another vendor, or another key, is trusted is not", async () => {
     const { desk, site } = await byFile();
-    const check = signatureCheck(await signTrust(desk.vendor, desk.key));
+    const check = signatureCheck(await signTrustDocument(desk.vendor, desk.key));
     const state = await stateOf(site);
     const own = desk.vendor;
-    const stranger = publicPart(await makeKey());
+    const stranger = publicPart(await generateKey());
     for (const vendor of [
       { ...own, version: 9, keys: [...own.keys, stranger] },
       { ...own, vendor: "0123456789ABCDEF", products: ["other"], keys: [stranger] },

@@ -4,8 +4,14 @@ import { deflateRawSync } from "node:zlib";
 import * as fc from "fast-check";
 import { decodeQR } from "qr/decode.js";
 import { encodeBase45 } from "../../src/license/base45.ts";
-import { encodeCode, toCrockford } from "../../src/license/code.ts";
-import { framesOf, joinFrames, MAX_TEXT, qrSvg, qrTerminal } from "../../src/license/qr.ts";
+import { encodeCode, encodeCrockford } from "../../src/license/code.ts";
+import {
+  splitIntoFrames,
+  joinFrames,
+  MAX_TEXT_BYTES,
+  renderQrSvg,
+  renderQrForTerminal,
+} from "../../src/license/qr.ts";
 
 const bytesFrom = (seed: string, length: number): Buffer =>
   createHash("shake256", { outputLength: length }).update(seed).digest();
@@ -20,14 +26,14 @@ const large = bytesFrom("document", 15_000).toString("base64url");
 
 /** One frame, as somebody else might make it. */
 const forged = (deflated: Uint8Array, plain: Uint8Array): string => {
-  const id = toCrockford(createHash("sha256").update(plain).digest(), 80);
+  const id = encodeCrockford(createHash("sha256").update(plain).digest(), 80);
   return framed(id, encodeBase45(deflated));
 };
 
 /** The only frame of a text, with the length and the check its part needs. */
 const framed = (id: string, part: string): string => {
   const covered = `BERTH2 1/1 ${id} ${part.length} ${part}`;
-  const check = toCrockford(createHash("sha256").update(covered).digest(), 40);
+  const check = encodeCrockford(createHash("sha256").update(covered).digest(), 40);
   return `BERTH2 1/1 ${id} ${part.length} ${check} ${part}/`;
 };
 
@@ -36,18 +42,18 @@ const read = (text: string) => ({ ok: true, value: { text, foreign: [] } }) as c
 
 describe("what goes into QR codes", () => {
   test.each([activation, confirmation, initialization, time])("a code as it is: %p", (code) => {
-    expect(framesOf(code)).toEqual([code]);
+    expect(splitIntoFrames(code)).toEqual([code]);
   });
 
   test("a text in one frame", () => {
-    expect(framesOf(small)).toHaveLength(1);
-    expect(framesOf(small)[0]).toMatch(
+    expect(splitIntoFrames(small)).toHaveLength(1);
+    expect(splitIntoFrames(small)[0]).toMatch(
       /^BERTH2 1\/1 [0-9A-Z]{16} \d+ [0-9A-Z]{8} [0-9A-Z $%*+\-./:]+\/$/,
     );
   });
 
   test("20,000 characters in frames of one text, numbered, of one length, none above 1,000", () => {
-    const frames = framesOf(large);
+    const frames = splitIntoFrames(large);
     expect(large).toHaveLength(20_000);
     expect(frames.length).toBeGreaterThan(20);
     expect(new Set(frames.map((frame) => frame.split(" ")[2])).size).toBe(1);
@@ -70,22 +76,24 @@ describe("what goes into QR codes", () => {
     ["small letters", "abc"],
     ["more than a code has", "A".repeat(201)],
   ])("%s in a frame, and so unharmed", (_, text) => {
-    expect(framesOf(text)[0]).toStartWith("BERTH2 1/1 ");
-    expect(joinFrames(framesOf(text))).toEqual(read(text));
+    expect(splitIntoFrames(text)[0]).toStartWith("BERTH2 1/1 ");
+    expect(joinFrames(splitIntoFrames(text))).toEqual(read(text));
   });
 
   test("64 KiB and not a byte more, whatever the alphabet", () => {
-    const most = bytesFrom("most", MAX_TEXT / 2).toString("hex");
-    const frames = framesOf(most);
+    const most = bytesFrom("most", MAX_TEXT_BYTES / 2).toString("hex");
+    const frames = splitIntoFrames(most);
     expect(Math.max(...frames.map(({ length }) => length))).toBeLessThanOrEqual(1_000);
     expect(joinFrames(frames)).toEqual(read(most));
-    expect(() => framesOf(`${most}x`)).toThrow("more than 65536 bytes");
-    expect(() => framesOf("é".repeat(MAX_TEXT / 2 + 1))).toThrow("more than 65536 bytes");
+    expect(() => splitIntoFrames(`${most}x`)).toThrow("more than 65536 bytes");
+    expect(() => splitIntoFrames("é".repeat(MAX_TEXT_BYTES / 2 + 1))).toThrow(
+      "more than 65536 bytes",
+    );
   });
 });
 
 describe("frames read back", () => {
-  const [first = "", second = "", third = "", ...others] = framesOf(large);
+  const [first = "", second = "", third = "", ...others] = splitIntoFrames(large);
   const all = [first, second, third, ...others];
   const of = all.length;
 
@@ -93,7 +101,7 @@ describe("frames read back", () => {
     const unit = fc.constantFrom("grapheme" as const, "binary" as const);
     const text = unit.chain((one) => fc.string({ unit: one, maxLength: 3_000, size: "max" }));
     const shuffled = text.chain((whole) => {
-      const frames = framesOf(whole);
+      const frames = splitIntoFrames(whole);
       return fc
         .shuffledSubarray([...frames, ...frames], { minLength: frames.length * 2 })
         .map((mixed) => ({ whole, mixed: mixed.map((frame) => `\n ${frame} \r\n`) }));
@@ -112,7 +120,7 @@ describe("frames read back", () => {
   });
 
   test("with a byte order mark, which is part of the text", () => {
-    expect(joinFrames(framesOf("\ufeffabc"))).toEqual(read("\ufeffabc"));
+    expect(joinFrames(splitIntoFrames("\ufeffabc"))).toEqual(read("\ufeffabc"));
   });
 
   test.each([
@@ -154,7 +162,7 @@ describe("frames read back", () => {
   });
 
   test.each([
-    ["frames of two texts", [first, ...framesOf(small)]],
+    ["frames of two texts", [first, ...splitIntoFrames(small)]],
     ["a frame and a code", [first, activation]],
     ["two codes", [activation, confirmation]],
   ])("mixed: %s", (_, frames) => {
@@ -191,7 +199,7 @@ describe("frames read back", () => {
   });
 
   test("misread, wherever one character after the numbers is another", () => {
-    const [frame = ""] = framesOf(small);
+    const [frame = ""] = splitIntoFrames(small);
     for (let at = "BERTH2 1/1 ".length; at < frame.length - 1; at += 1) {
       const other = frame[at] === "7" ? "8" : "7";
       const broken = frame.slice(0, at) + other + frame.slice(at + 1);
@@ -222,9 +230,9 @@ describe("frames read back", () => {
       const plain = Buffer.alloc(length, "0");
       return forged(deflateRawSync(plain, { level: 9 }), plain);
     };
-    expect(joinFrames([zeros(MAX_TEXT)])).toEqual(read("0".repeat(MAX_TEXT)));
+    expect(joinFrames([zeros(MAX_TEXT_BYTES)])).toEqual(read("0".repeat(MAX_TEXT_BYTES)));
     const tooLarge = { ok: false, fault: { wrong: "size" } } as const;
-    expect(joinFrames([zeros(MAX_TEXT + 1)])).toEqual(tooLarge);
+    expect(joinFrames([zeros(MAX_TEXT_BYTES + 1)])).toEqual(tooLarge);
     expect(joinFrames([zeros(600_000)])).toEqual(tooLarge);
   });
 });
@@ -265,15 +273,15 @@ function fromSvg(svg: string): boolean[][] {
 }
 
 describe.each([
-  ["in a terminal", (frame: string) => fromTerminal(qrTerminal(frame))],
-  ["as SVG", (frame: string) => fromSvg(qrSvg(frame))],
+  ["in a terminal", (frame: string) => fromTerminal(renderQrForTerminal(frame))],
+  ["as SVG", (frame: string) => fromSvg(renderQrSvg(frame))],
 ])("%s", (_, drawn) => {
-  test.each([activation, confirmation, ...framesOf(small)])("a camera reads %p", (frame) => {
+  test.each([activation, confirmation, ...splitIntoFrames(small)])("a camera reads %p", (frame) => {
     expect(scan(drawn(frame))).toBe(frame);
   });
 
   test("a camera reads 20,000 characters, whichever code it sees first", () => {
-    const frames = framesOf(large);
+    const frames = splitIntoFrames(large);
     const orders = fc.shuffledSubarray(frames, { minLength: frames.length });
     const seen = fc.sample(orders, { numRuns: 1, seed: 20 }).flat();
     expect(seen).not.toEqual(frames);
@@ -295,9 +303,9 @@ describe.each([
 });
 
 test("an SVG says what it is, and carries nothing a strict policy refuses", () => {
-  expect(qrSvg(activation)).toContain("<title>QR code</title>");
-  expect(qrSvg(framesOf(large)[2] ?? "")).toMatch(/<title>QR code 3 of \d+<\/title>/);
-  expect(qrSvg(activation)).toMatch(
+  expect(renderQrSvg(activation)).toContain("<title>QR code</title>");
+  expect(renderQrSvg(splitIntoFrames(large)[2] ?? "")).toMatch(/<title>QR code 3 of \d+<\/title>/);
+  expect(renderQrSvg(activation)).toMatch(
     /^<svg xmlns="[^"]+" viewBox="[\d ]+" role="img" shape-rendering="crispEdges"><title>[^<]+<\/title><rect width="\d+" height="\d+" fill="#fff"\/><path fill="#000" d="[Mhvz\d -]+"\/><\/svg>$/,
   );
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { endTime, startTime } from "../../src/license/term-times.ts";
+import { parseEndTime, parseStartTime } from "../../src/license/term-times.ts";
 
 describe("a day", () => {
   test.each([
@@ -9,11 +9,11 @@ describe("a day", () => {
     ["2100-02-28", "2100-02-28T00:00:00.000Z", "2100-03-01T00:00:00.000Z"],
     ["9999-12-30", "9999-12-30T00:00:00.000Z", "9999-12-31T00:00:00.000Z"],
   ])("%s begins at its midnight and ends at the next one", (day, start, end) => {
-    expect([startTime(day), endTime(day)]).toEqual([start, end]);
+    expect([parseStartTime(day), parseEndTime(day)]).toEqual([start, end]);
   });
 
   test("that is the last one a document can name begins, and does not end", () => {
-    expect([startTime("9999-12-31"), endTime("9999-12-31")]).toEqual([
+    expect([parseStartTime("9999-12-31"), parseEndTime("9999-12-31")]).toEqual([
       "9999-12-31T00:00:00.000Z",
       null,
     ]);
@@ -29,7 +29,7 @@ describe("an RFC 3339 time", () => {
     ["2027-12-31T18:00:00.123456Z", "2027-12-31T18:00:00.123Z"],
     ["2027-12-31T23:30:00-01:00", "2028-01-01T00:30:00.000Z"],
   ])("%s is taken as it is, as a start and as an end", (text, time) => {
-    expect([startTime(text), endTime(text)]).toEqual([time, time]);
+    expect([parseStartTime(text), parseEndTime(text)]).toEqual([time, time]);
   });
 });
 
@@ -56,5 +56,5 @@ test.each([
   " 2027-12-31",
   "2027-12-31\n",
 ])("%j is neither a day nor an RFC 3339 time", (text) => {
-  expect([startTime(text), endTime(text)]).toEqual([null, null]);
+  expect([parseStartTime(text), parseEndTime(text)]).toEqual([null, null]);
 });

@@ -3,24 +3,24 @@ import { createPublicKey, verify } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
-  confirm,
-  decodeConfirmation,
-  isConfirmedBy,
-  type Confirmed,
+  signConfirmationCode,
+  decodeConfirmationCode,
+  verifyConfirmationCode,
+  type ConfirmationClaims,
 } from "../../src/license/confirmation.ts";
 import { DAY, instant } from "../../src/domain/time.ts";
-import { KINDS, signDocument, verifyDocument } from "../../src/license/document.ts";
-import { idOf, parsePrivateKey, publicPart } from "../../src/license/keys.ts";
-import { verifyTrust } from "../../src/license/trust.ts";
+import { DOCUMENT_KINDS, signDocument, verifyDocument } from "../../src/license/document.ts";
+import { keyIdOf, parsePrivateKey, publicPart } from "../../src/license/keys.ts";
+import { verifyTrustDocument } from "../../src/license/trust.ts";
 import {
-  APPLIANCE,
-  codes,
-  idOf as idByOther,
+  APPLIANCE_KEY,
+  buildCodeVectors,
+  keyIdOf as idByOther,
   PAYLOADS,
-  signerOf,
-  VENDOR,
-  vectors,
-} from "../vectors/make.ts";
+  signerFor,
+  VENDOR_KEY,
+  buildVectors,
+} from "../vectors/generate.ts";
 
 const folder = join(import.meta.dir, "../vectors/documents");
 const files = readdirSync(folder).toSorted();
@@ -43,36 +43,36 @@ const jsonOf = (part: string | undefined): unknown =>
 test("the second implementation agrees with the example of RFC 8037, A.4", () => {
   const example =
     "eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc.hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg";
-  expect(signatureHolds(example, VENDOR)).toBe(true);
-  expect(signatureHolds(example.replace("RXh", "RXi"), VENDOR)).toBe(false);
+  expect(signatureHolds(example, VENDOR_KEY)).toBe(true);
+  expect(signatureHolds(example.replace("RXh", "RXi"), VENDOR_KEY)).toBe(false);
 });
 
 describe("the folder", () => {
   test("holds exactly what make.ts writes, byte for byte", () => {
-    const made = vectors();
+    const made = buildVectors();
     expect(files).toEqual([...made.keys()].toSorted());
     for (const [name, text] of made) expect(read(name)).toBe(text);
   });
 
   test("has a good document of each kind", () => {
     const good = files.filter((name) => name.startsWith("good-"));
-    expect(good).toEqual(KINDS.map((kind) => `good-${kind}.jwt`).toSorted());
+    expect(good).toEqual(DOCUMENT_KINDS.map((kind) => `good-${kind}.jwt`).toSorted());
   });
 
   test.each([
-    ["vendor", VENDOR],
-    ["appliance", APPLIANCE],
+    ["vendor", VENDOR_KEY],
+    ["appliance", APPLIANCE_KEY],
   ])("has the test key of the %s, marked as one", (who, key) => {
     const text = read(`TEST-KEY-${who}.jwk.json`);
     expect(text).toContain("TEST KEY");
     expect(parsePrivateKey(JSON.parse(text))).toEqual(key);
-    expect(idOf(key)).toBe(idByOther(key));
+    expect(keyIdOf(key)).toBe(idByOther(key));
   });
 });
 
-describe.each(KINDS.map((kind) => ({ kind })))("good-$kind.jwt", ({ kind }) => {
+describe.each(DOCUMENT_KINDS.map((kind) => ({ kind })))("good-$kind.jwt", ({ kind }) => {
   const text = read(`good-${kind}.jwt`);
-  const signer = signerOf(kind);
+  const signer = signerFor(kind);
 
   test("verifies with our code", async () => {
     const result = await verifyDocument(kind, text, publicPart(signer));
@@ -95,22 +95,22 @@ describe.each(KINDS.map((kind) => ({ kind })))("good-$kind.jwt", ({ kind }) => {
   });
 
   test("verifies with no other key, by either", async () => {
-    const other = signer === VENDOR ? APPLIANCE : VENDOR;
+    const other = signer === VENDOR_KEY ? APPLIANCE_KEY : VENDOR_KEY;
     expect((await verifyDocument(kind, text, publicPart(other))).ok).toBe(false);
     expect(signatureHolds(text, other)).toBe(false);
   });
 });
 
 describe("codes.json", () => {
-  const made = codes();
+  const made = buildCodeVectors();
   const names = Object.keys(made) as (keyof typeof made)[];
   const ends = { validUntil: instant(20_500 * DAY), serial: 7 };
 
-  const confirmedBy = (name: keyof typeof made, weak: boolean): Confirmed => {
+  const confirmedBy = (name: keyof typeof made, weak: boolean): ConfirmationClaims => {
     const { items } = made[name];
     return {
       activation: {
-        appliance: idByOther(APPLIANCE),
+        appliance: idByOther(APPLIANCE_KEY),
         nonce: items.nonce,
         hardwarePrefix: items.hardware_prefix,
         weak,
@@ -128,7 +128,7 @@ describe("codes.json", () => {
 
   test.each(names)("%s holds as a bare signature of the vendor", (name) => {
     const { signed, code } = made[name];
-    const key = createPublicKey({ key: publicPart(VENDOR), format: "jwk" });
+    const key = createPublicKey({ key: publicPart(VENDOR_KEY), format: "jwk" });
     const signature = Buffer.from(code, "hex").subarray(0, 64);
     expect(verify(null, Buffer.from(signed, "hex"), key, signature)).toBe(true);
   });
@@ -137,27 +137,27 @@ describe("codes.json", () => {
     ["confirmation-v2-strong", false],
     ["confirmation-v2-weak", true],
   ] as const)("%s is what our code makes, and confirms that kind alone", async (name, weak) => {
-    const code = await confirm(confirmedBy(name, weak), ends, VENDOR);
-    const decoded = decodeConfirmation(code);
+    const code = await signConfirmationCode(confirmedBy(name, weak), ends, VENDOR_KEY);
+    const decoded = decodeConfirmationCode(code);
     expect(decoded).toEqual({ ok: true, value: { ...ends, bytes: made[name].code } });
     const confirmation = { ...ends, bytes: made[name].code };
-    const key = publicPart(VENDOR);
-    expect(await isConfirmedBy(confirmedBy(name, weak), confirmation, key)).toBe(true);
-    expect(await isConfirmedBy(confirmedBy(name, !weak), confirmation, key)).toBe(false);
+    const key = publicPart(VENDOR_KEY);
+    expect(await verifyConfirmationCode(confirmedBy(name, weak), confirmation, key)).toBe(true);
+    expect(await verifyConfirmationCode(confirmedBy(name, !weak), confirmation, key)).toBe(false);
   });
 
   test("confirmation-v1 is read as version 1 alone", async () => {
     const confirmation = { ...ends, bytes: made["confirmation-v1"].code };
     const confirmed = confirmedBy("confirmation-v1", false);
-    const key = publicPart(VENDOR);
-    expect(await isConfirmedBy(confirmed, confirmation, key, 1)).toBe(true);
-    expect(await isConfirmedBy(confirmed, confirmation, key)).toBe(false);
+    const key = publicPart(VENDOR_KEY);
+    expect(await verifyConfirmationCode(confirmed, confirmation, key, 1)).toBe(true);
+    expect(await verifyConfirmationCode(confirmed, confirmation, key)).toBe(false);
   });
 });
 
 test("good-trust.jwt is a vendor's trust document", async () => {
-  const result = await verifyTrust(read("good-trust.jwt"), () => null);
-  expect(result).toMatchObject({ ok: true, value: { vendor: idByOther(VENDOR), version: 1 } });
+  const result = await verifyTrustDocument(read("good-trust.jwt"), () => null);
+  expect(result).toMatchObject({ ok: true, value: { vendor: idByOther(VENDOR_KEY), version: 1 } });
 });
 
 const NOT_SIGNED = "is not a signed document";
@@ -198,7 +198,10 @@ describe("bad documents", () => {
 
   test.each(BAD)("bad-%s.jwt %s; its bare signature holds: %p", async (name, fault, holds) => {
     const text = read(`bad-${name}.jwt`);
-    expect(signatureHolds(text, VENDOR)).toBe(holds);
-    expect(await verifyDocument("license", text, publicPart(VENDOR))).toEqual({ ok: false, fault });
+    expect(signatureHolds(text, VENDOR_KEY)).toBe(holds);
+    expect(await verifyDocument("license", text, publicPart(VENDOR_KEY))).toEqual({
+      ok: false,
+      fault,
+    });
   });
 });

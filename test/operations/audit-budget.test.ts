@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { Instant } from "../../src/domain/time.ts";
-import { AuditBudget, payerOf } from "../../src/operations/audit-budget.ts";
+import { AuditBudget, findChargedPeer } from "../../src/operations/audit-budget.ts";
 import { SOCKET_PEER } from "../../src/platform/networks.ts";
 import {
   borrow,
@@ -89,14 +89,14 @@ describe("a peer's budget for the audit log", () => {
       consume(1, { peer }),
       consumeFeature("mesh", 1, { peer }),
     ];
-    expect(paid.map(payerOf)).toEqual(paid.map(() => peer));
+    expect(paid.map(findChargedPeer)).toEqual(paid.map(() => peer));
     const unpaid = [
       register("ada", { contact: { ...CONTACT, peer: SOCKET_PEER } }),
       unregister("ada", { by: "admin" }),
       unregisterAll(),
       remove(1),
     ];
-    expect(unpaid.map(payerOf)).toEqual(unpaid.map(() => null));
+    expect(unpaid.map(findChargedPeer)).toEqual(unpaid.map(() => null));
   });
 });
 
@@ -128,6 +128,6 @@ describe("more peers than are told apart", () => {
     const few = budget(1, 3);
     for (let peer = 0; peer < 1_000; peer += 1)
       charge(few, `10.0.${peer >> 8}.${peer & 255}`, 1, MONDAY);
-    expect(few.peers).toBe(3);
+    expect(few.trackedPeerCount).toBe(3);
   });
 });

@@ -12,8 +12,12 @@ import {
 import { join } from "node:path";
 import type { Terms } from "../../src/domain/terms.ts";
 import { DAY, HOUR, later, MINUTE, SECOND, type Instant } from "../../src/domain/time.ts";
-import { idOf, makeKey, publicPart, type PrivateKey } from "../../src/license/keys.ts";
-import { decodeTimeCode, signTime, type TimeDocument } from "../../src/license/time.ts";
+import { keyIdOf, generateKey, publicPart, type PrivateKey } from "../../src/license/keys.ts";
+import {
+  decodeTimeCode,
+  signTimeDocument,
+  type TimeDocument,
+} from "../../src/license/time-document.ts";
 import { Identity } from "../../src/operations/identity.ts";
 import { Timekeeping } from "../../src/operations/timekeeping.ts";
 import { ApplianceClock } from "../../src/platform/clock.ts";
@@ -56,7 +60,7 @@ async function openTimed(terms: Partial<Terms> = {}, folder = join(tempFolder(),
     await done(store, install(1, { slots: 9, ...terms }));
   }
   const identity = new Identity(realDisk, join(folder, ".."), []);
-  await identity.make();
+  await identity.create();
   const time = new Timekeeping(store, clock, identity);
   onTestFinished(() => time.stop());
   const mark = (): Instant => store.peek((state) => state.latestEventAt);
@@ -79,10 +83,10 @@ async function answer(
   differing: Partial<TimeDocument> = {},
   key: PrivateKey = KEY,
 ): Promise<string> {
-  const code = decodeTimeCode(granted(await time.ask(PEER)));
+  const code = decodeTimeCode(granted(await time.requestTimeCode(PEER)));
   if (code === null) throw new Error("not a clock code");
   const iss = VENDOR.vendor;
-  return signTime({ iss, iat: at / SECOND, ...code, ...differing }, key);
+  return signTimeDocument({ iss, iat: at / SECOND, ...code, ...differing }, key);
 }
 
 describe("a minute's tick", () => {
@@ -217,7 +221,7 @@ describe("an operator's word", () => {
     const site = await openLent();
     wall(later(MONDAY, 500 * DAY));
     expect(site.time.view().state).toBe("ahead");
-    expect(granted(await site.time.accept())).toMatchObject({ state: "ok" });
+    expect(granted(await site.time.acceptSystemClock())).toMatchObject({ state: "ok" });
     expect(site.mark()).toBe(later(MONDAY, 500 * DAY));
     await site.stop();
     wall(MONDAY);
@@ -230,7 +234,7 @@ describe("an operator's word", () => {
     wall(later(MONDAY, HOUR));
     granted(await store.read(() => null));
     wall(later(MONDAY, -DAY));
-    expect(granted(await time.accept()).now).toBe(later(MONDAY, HOUR));
+    expect(granted(await time.acceptSystemClock()).now).toBe(later(MONDAY, HOUR));
   });
 });
 
@@ -241,7 +245,9 @@ describe("a vendor's time", () => {
   test("sets the clock back, and slots with an end are lent again, after a restart too", async () => {
     const site = await openLent();
     wall(REAL);
-    const repaired = granted(await site.time.repair(`${await answer(site, REAL)}\n`, PEER));
+    const repaired = granted(
+      await site.time.applyTimeDocument(`${await answer(site, REAL)}\n`, PEER),
+    );
     expect(repaired.state).toBe("ok");
     expect(repaired.now).toBe(REAL);
     const { end, slotsInUse } = await done(site.store, register("bob"));
@@ -255,13 +261,13 @@ describe("a vendor's time", () => {
     const site = await openLent();
     const document = await answer(site, REAL);
     wall(later(REAL, DAY));
-    expect(granted(await site.time.repair(document, PEER)).now).toBe(later(REAL, DAY));
+    expect(granted(await site.time.applyTimeDocument(document, PEER)).now).toBe(later(REAL, DAY));
   });
 
   test("takes nothing back while the system clock says the same as before", async () => {
     const site = await openLent();
     const document = await answer(site, REAL);
-    granted(await site.time.repair(document, PEER));
+    granted(await site.time.applyTimeDocument(document, PEER));
     expect(site.time.view().now).toBe(MONDAY);
   });
 
@@ -269,14 +275,14 @@ describe("a vendor's time", () => {
     const site = await openLent();
     wall(REAL);
     const document = await answer(site, REAL);
-    granted(await site.time.repair(document, PEER));
+    granted(await site.time.applyTimeDocument(document, PEER));
     await refuses(site, document, other);
   });
 
   test("counts once also when it is not earlier, and takes the clock nowhere", async () => {
     const site = await openLent();
     const document = await answer(site, later(MONDAY, 20 * DAY));
-    await site.time.repair(document, PEER);
+    await site.time.applyTimeDocument(document, PEER);
     expect(site.time.view().now).toBe(MONDAY);
     wall(later(MONDAY, DAY));
     await refuses(site, document, other);
@@ -285,12 +291,12 @@ describe("a vendor's time", () => {
   test("answers the open code and no other, of this appliance and no other", async () => {
     const site = await openLent();
     await refuses(site, await answer(site, REAL, { nonce: "0000000000" }), other);
-    await refuses(site, await answer(site, REAL, { appliance: idOf(KEY) }), other);
+    await refuses(site, await answer(site, REAL, { appliance: keyIdOf(KEY) }), other);
   });
 
   test("from a vendor whose licenses are not all that is lent is refused", async () => {
     const site = await openLent();
-    const other = await makeKey();
+    const other = await generateKey();
     const vendor = vendorWith({ products: ["DEMO"] }, other);
     await done(site.store, { type: "TrustVendor", vendor, peer: PEER });
     const theirs = await answer(site, REAL, { iss: vendor.vendor }, other);
@@ -299,19 +305,19 @@ describe("a vendor's time", () => {
 
   test("answers a code that can be looked at again, and not a week later", async () => {
     const site = await openLent();
-    const code = granted(await site.time.ask(PEER));
-    expect(granted(await site.time.ask(PEER))).toBe(code);
+    const code = granted(await site.time.requestTimeCode(PEER));
+    expect(granted(await site.time.requestTimeCode(PEER))).toBe(code);
     const kept = await answer(site, REAL);
     wall(later(site.time.view().now, 7 * DAY));
-    granted(await site.time.accept());
+    granted(await site.time.acceptSystemClock());
     await refuses(site, kept, other);
-    expect(granted(await site.time.ask(PEER))).not.toBe(code);
+    expect(granted(await site.time.requestTimeCode(PEER))).not.toBe(code);
   });
 
   test("from nobody trusted is refused, and the code stays open", async () => {
     const site = await openLent();
     wall(REAL);
-    const stranger = await makeKey();
+    const stranger = await generateKey();
     await refuses(
       site,
       await answer(site, REAL, {}, stranger),
@@ -319,13 +325,13 @@ describe("a vendor's time", () => {
     );
     const good = await answer(site, REAL);
     await refuses(site, `${good}x`, "is not a signed document");
-    granted(await site.time.repair(good, PEER));
+    granted(await site.time.applyTimeDocument(good, PEER));
   });
 
   async function refuses(site: Timed, document: string, reason: string): Promise<void> {
     const [mark, before] = [site.mark(), site.seq()];
     const fault = { code: "invalid_license_file", reason };
-    expect(await site.time.repair(document, PEER)).toMatchObject({ ok: false, fault });
+    expect(await site.time.applyTimeDocument(document, PEER)).toMatchObject({ ok: false, fault });
     expect([site.mark(), site.seq()]).toEqual([mark, before]);
   }
 });

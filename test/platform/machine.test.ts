@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { freeze } from "../../src/license/hardware.ts";
+import { hashComponents } from "../../src/license/hardware.ts";
 import { readComponents } from "../../src/platform/machine.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -63,7 +63,7 @@ test("a whole machine gives one of each kind, in one spelling", () => {
     { kind: "mac", value: "3c:ec:ef:12:34:56" },
   ]);
   // What is read here is what a license freezes; the two folders may not know each other.
-  expect(freeze(readComponents(root), new Uint8Array(32))).toHaveLength(5);
+  expect(hashComponents(readComponents(root), new Uint8Array(32))).toHaveLength(5);
 });
 
 test("what a service manager hands over goes before what only root may read", () => {

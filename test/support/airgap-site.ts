@@ -1,9 +1,9 @@
 // A site from which nothing comes out but a voice, and the real desk at the other end of the line.
 import { join } from "node:path";
-import { signTrust } from "../../src/license/trust.ts";
+import { signTrustDocument } from "../../src/license/trust.ts";
 import type { TermsDocument } from "../../src/license/terms.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { confirmActivation, makePolicy, type ConfirmOptions } from "../../src/desk/airgap.ts";
+import { confirmActivation, createPolicy, type ConfirmOptions } from "../../src/desk/airgap.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import {
   expectOk,
@@ -21,13 +21,13 @@ export const PRODUCT = "mesh";
 export const LICENSE_KEY = "MESH-0001";
 
 export const makeDesk = (products: string[] = [PRODUCT]): Promise<Desk> =>
-  Desk.make(realDisk, join(tempFolder(), "desk"), { name: "Hooli", products, passphrase: null });
+  Desk.create(realDisk, join(tempFolder(), "desk"), { name: "Hooli", products, passphrase: null });
 
 /** No license is installed, and the desk is trusted; its record begins after that. */
 export async function openAirgapSite(options: ApplianceOptions = {}): Promise<AirgapSite> {
   const site = await openAppliance({ licenses: {}, ...options });
   const desk = await makeDesk();
-  granted(await site.licensing.trust(await signTrust(desk.vendor, desk.key), "test"));
+  granted(await site.licensing.trustVendor(await signTrustDocument(desk.vendor, desk.key), "test"));
   return new AirgapSite(site, desk);
 }
 
@@ -54,13 +54,13 @@ export class AirgapSite {
   }
 
   policy(id = "P-1", terms: Partial<TermsDocument> = {}): Promise<string> {
-    return makePolicy(this.desk, id, { product: PRODUCT, slots: 3, ...terms }, MONDAY);
+    return createPolicy(this.desk, id, { product: PRODUCT, slots: 3, ...terms }, MONDAY);
   }
 
   /** Another one under the same id: the earlier is not confirmed any more. */
   otherPolicy(id: string, terms: Partial<TermsDocument>): Promise<string> {
     const changes = { product: PRODUCT, slots: 3, ...terms };
-    return makePolicy(this.desk, id, changes, MONDAY, { isReplacing: true });
+    return createPolicy(this.desk, id, changes, MONDAY, { isReplacing: true });
   }
 
   generate(fields: object): Promise<Answer<Activated>> {

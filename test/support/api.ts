@@ -17,17 +17,17 @@ import type {
 import { StatusStreams } from "../../src/http/status-streams.ts";
 import type { SlotReply } from "../../src/http/routes/slot-reply.ts";
 import type { RunningServer } from "../../src/http/running-server.ts";
-import type { Component } from "../../src/license/hardware.ts";
+import type { HardwareComponent } from "../../src/license/hardware.ts";
 import { signLease } from "../../src/license/lease.ts";
-import { Access } from "../../src/operations/access.ts";
+import { AccessControl } from "../../src/operations/access-control.ts";
 import { Airgap } from "../../src/operations/airgap.ts";
 import { AuditBudget } from "../../src/operations/audit-budget.ts";
 import { AuditMaintenance } from "../../src/operations/audit-maintenance.ts";
-import { Credentials } from "../../src/operations/credentials.ts";
+import { CloudCredentials } from "../../src/operations/cloud-credentials.ts";
 import { Identity } from "../../src/operations/identity.ts";
 import { Licensing } from "../../src/operations/licensing.ts";
 import { Operations } from "../../src/operations/operations.ts";
-import { RecordReading } from "../../src/operations/record-reading.ts";
+import { AuditLogReader } from "../../src/operations/audit-log-reader.ts";
 import { Timekeeping } from "../../src/operations/timekeeping.ts";
 import { ApplianceClock } from "../../src/platform/clock.ts";
 import { realDisk, type Disk } from "../../src/platform/disk.ts";
@@ -76,12 +76,12 @@ export interface ApplianceOptions {
   /** What a running server has besides; nothing unless told otherwise. */
   readonly served?: (folder: string) => RunningServer;
   /** What the machine is made of. */
-  readonly components?: readonly Component[];
+  readonly components?: readonly HardwareComponent[];
   /** MiB an hour that one address may add to the audit log; no limit unless told otherwise. */
   readonly auditBudget?: number;
 }
 
-const MACHINE: readonly Component[] = [
+const MACHINE: readonly HardwareComponent[] = [
   { kind: "machine_id", value: "0123456789abcdef0123456789abcdef" },
   { kind: "mac", value: "52:54:00:12:34:56" },
 ];
@@ -92,8 +92,8 @@ export async function openAppliance(options: ApplianceOptions = {}): Promise<App
   const clock = { now: MONDAY };
   const identity = new Identity(realDisk, folder, options.components ?? MACHINE);
   const store = await Store.open({
-    identify: () => identity.make(),
-    isBound: (license) => identity.matching(license).ok,
+    identify: () => identity.create(),
+    isBound: (license) => identity.matchHardware(license).isMatch,
     disk,
     folder,
     kind: "site",
@@ -108,11 +108,11 @@ export async function openAppliance(options: ApplianceOptions = {}): Promise<App
     (lease) => signLease(lease, identity.key),
     new AuditBudget(options.auditBudget ?? 0),
   );
-  const credentials = new Credentials(store, new SealedFile(realDisk, folder));
+  const credentials = new CloudCredentials(store, new SealedFile(realDisk, folder));
   const licensing = new Licensing(store, identity, credentials);
   const airgap = new Airgap(store, identity);
   const timekeeping = new Timekeeping(store, new ApplianceClock(), identity);
-  const access = new Access(store, new AccessFile(realDisk, folder), () => clock.now);
+  const access = new AccessControl(store, new AccessFile(realDisk, folder), () => clock.now);
   const services = {
     operations,
     licensing,
@@ -122,7 +122,7 @@ export async function openAppliance(options: ApplianceOptions = {}): Promise<App
     timekeeping,
     access,
     streams: new StatusStreams(),
-    auditLog: new RecordReading(store),
+    auditLog: new AuditLogReader(store),
     auditMaintenance: new AuditMaintenance(store),
     exposures: () => [],
     certificate: () => null,
@@ -134,11 +134,11 @@ export async function openAppliance(options: ApplianceOptions = {}): Promise<App
   const products = licensed.flatMap(([, { product }]) => product ?? []);
   const trusted = { products: [...new Set([...PRODUCTS, ...products])] };
   if (granted(await licensing.vendors()).length === 0) {
-    granted(await licensing.trust(await trustDocument(trusted), "test"));
+    granted(await licensing.trustVendor(await trustDocument(trusted), "test"));
   }
   for (const [id, differing] of licensed) {
     const document = await answer(await appliance.asked(), Number(id), differing);
-    granted(await licensing.install(document, "test"));
+    granted(await licensing.installLicense(document, "test"));
   }
   return appliance;
 }
@@ -229,7 +229,7 @@ export class Appliance {
 
   /** Who holds a slot, asked behind the gate's back. */
   async holders(): Promise<string[]> {
-    return granted(await this.operations.registrations(null)).map(({ user }) => user);
+    return granted(await this.operations.listRegistrations(null)).map(({ user }) => user);
   }
 
   /** How often anything was written: a refusal leaves it as it is. */

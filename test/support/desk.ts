@@ -1,11 +1,11 @@
 // A vendor's desk in a folder of its own, and a site that trusts it.
 import { join } from "node:path";
-import { verifyRequest, type Request } from "../../src/license/request.ts";
-import { signTrust } from "../../src/license/trust.ts";
+import { verifyLicenseRequest, type LicenseRequest } from "../../src/license/request.ts";
+import { signTrustDocument } from "../../src/license/trust.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
-import { issue, type IssueOptions } from "../../src/desk/issue.ts";
-import type { Issued } from "../../src/desk/ledger.ts";
+import { issueLicense, type IssueOptions } from "../../src/desk/issue.ts";
+import type { IssuedEntry } from "../../src/desk/ledger.ts";
 import { openAppliance, type Appliance, type ApplianceOptions } from "./api.ts";
 import { granted } from "./licensed-store.ts";
 import { MONDAY } from "./scenario.ts";
@@ -21,9 +21,9 @@ export interface Dealing {
 export async function openDesk(options: ApplianceOptions = {}): Promise<Dealing> {
   const folder = join(tempFolder(), "desk");
   const named = { name: "Penetrode", products: ["sim", "ray"], passphrase: null };
-  const desk = await Desk.make(realDisk, folder, named);
+  const desk = await Desk.create(realDisk, folder, named);
   const site = await openAppliance({ licenses: {}, ...options });
-  granted(await site.licensing.trust(await signTrust(desk.vendor, desk.key), "test"));
+  granted(await site.licensing.trustVendor(await signTrustDocument(desk.vendor, desk.key), "test"));
   return { desk, folder, site };
 }
 
@@ -31,26 +31,26 @@ export const requestFrom = async (
   site: Appliance,
   product: string | null = "sim",
   licenseKey: string | null = null,
-): Promise<Request> => {
+): Promise<LicenseRequest> => {
   const { document } = granted(await site.licensing.request(product, licenseKey, "test"));
-  return granted(await verifyRequest(document));
+  return granted(await verifyLicenseRequest(document));
 };
 
 /** Answers a request, or renews; nothing else is said unless a test says it. */
 export const issued = (
   desk: Desk,
-  request: Request | null,
+  request: LicenseRequest | null,
   differing: Partial<IssueOptions> = {},
-): Promise<Issued> =>
-  issue(desk, {
+): Promise<IssuedEntry> =>
+  issueLicense(desk, {
     request,
-    renew: null,
+    renewLicenseId: null,
     licenseId: null,
     isNew: false,
     licenseKey: null,
     terms: {},
     allowWeakBinding: false,
-    acceptFork: null,
+    acceptForkReason: null,
     now: MONDAY,
     ...differing,
   });

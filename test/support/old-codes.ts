@@ -1,19 +1,23 @@
 // Confirmation codes as versions before 2 of the signed list made them, without a word from src: the
 // kind of the activation is not among what is signed.
 import { createPrivateKey, sign } from "node:crypto";
-import { encodeCode, fromCrockford } from "../../src/license/code.ts";
-import type { Confirmed } from "../../src/license/confirmation.ts";
+import { encodeCode, decodeCrockford } from "../../src/license/code.ts";
+import type { ConfirmationClaims } from "../../src/license/confirmation.ts";
 import type { PrivateKey } from "../../src/license/keys.ts";
 
 const CONFIRMATION_BITS = 544;
 
 /** For no end of its own, and this serial. */
-export function confirmedByVersion1(confirmed: Confirmed, serial: number, key: PrivateKey): string {
+export function confirmedByVersion1(
+  confirmed: ConfirmationClaims,
+  serial: number,
+  key: PrivateKey,
+): string {
   const { activation, licenseKey, policyHash, initializationCode } = confirmed;
   const tail = Buffer.from([0, 0, serial >> 8, serial & 255]);
   const items = [
     Buffer.from("berth-confirm-v1"),
-    Buffer.from(fromCrockford(activation.appliance, 80) ?? []),
+    Buffer.from(decodeCrockford(activation.appliance, 80) ?? []),
     Buffer.from(activation.hardwarePrefix, "hex"),
     Buffer.from(activation.nonce, "hex"),
     Buffer.from(licenseKey.normalize("NFC")),

@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Terms } from "../../src/domain/terms.ts";
 import type { Instant } from "../../src/domain/time.ts";
-import { verifyRequest } from "../../src/license/request.ts";
-import { signTrust } from "../../src/license/trust.ts";
-import { Credentials } from "../../src/operations/credentials.ts";
+import { verifyLicenseRequest } from "../../src/license/request.ts";
+import { signTrustDocument } from "../../src/license/trust.ts";
+import { CloudCredentials } from "../../src/operations/cloud-credentials.ts";
 import { Identity } from "../../src/operations/identity.ts";
 import { Licensing } from "../../src/operations/licensing.ts";
 import { wallClock } from "../../src/platform/clock.ts";
@@ -17,7 +17,7 @@ import { checkpoint } from "../../src/store/checkpoint.ts";
 import { SealedFile } from "../../src/store/sealed-file.ts";
 import { Store } from "../../src/store/store.ts";
 import { Desk } from "../../src/desk/desk.ts";
-import { issue } from "../../src/desk/issue.ts";
+import { issueLicense } from "../../src/desk/issue.ts";
 import { granted } from "./licensed-store.ts";
 import { terms } from "./scenario.ts";
 import { termsDocument } from "./vendor.ts";
@@ -41,15 +41,15 @@ export async function openSiteFolder(folder: string, clock: () => Instant) {
     kind: "site",
     create: true,
     clock,
-    identify: () => identity.make(),
+    identify: () => identity.create(),
     recognize: (appliance) => identity.open(appliance),
-    isBound: (license) => identity.matching(license).ok,
+    isBound: (license) => identity.matchHardware(license).isMatch,
     checkpoint: (where, open) => checkpoint(realDisk, where, open),
     onFatal(error) {
       throw error;
     },
   });
-  const credentials = new Credentials(store, new SealedFile(realDisk, folder));
+  const credentials = new CloudCredentials(store, new SealedFile(realDisk, folder));
   return { store, licensing: new Licensing(store, identity, credentials) };
 }
 
@@ -58,22 +58,22 @@ export async function license(licensing: Licensing, granting: Terms): Promise<nu
   const folder = mkdtempSync(join(tmpdir(), "berth-desk-"));
   try {
     const named = { name: "Initrode", products: [granting.product], passphrase: null };
-    const desk = await Desk.make(realDisk, folder, named);
-    granted(await licensing.trust(await signTrust(desk.vendor, desk.key), "test"));
+    const desk = await Desk.create(realDisk, folder, named);
+    granted(await licensing.trustVendor(await signTrustDocument(desk.vendor, desk.key), "test"));
     const { document, at } = granted(await licensing.request(granting.product, null, "test"));
     const { license_key: _key, ...given } = termsDocument(granting);
-    const issued = await issue(desk, {
-      request: granted(await verifyRequest(document)),
-      renew: null,
+    const issued = await issueLicense(desk, {
+      request: granted(await verifyLicenseRequest(document)),
+      renewLicenseId: null,
       licenseId: null,
       isNew: true,
       licenseKey: granting.licenseKey,
       terms: given,
       allowWeakBinding: true,
-      acceptFork: null,
+      acceptForkReason: null,
       now: at,
     });
-    return granted(await licensing.install(issued.document, "test")).id;
+    return granted(await licensing.installLicense(issued.document, "test")).id;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

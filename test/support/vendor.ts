@@ -1,23 +1,23 @@
 // A vendor with a real key, who answers whatever is asked.
 import type { Terms } from "../../src/domain/terms.ts";
 import type { Instant } from "../../src/domain/time.ts";
-import { confirm, decodeActivation } from "../../src/license/confirmation.ts";
-import { idOf, makeKey, publicPart } from "../../src/license/keys.ts";
+import { signConfirmationCode, decodeActivationCode } from "../../src/license/confirmation.ts";
+import { keyIdOf, generateKey, publicPart } from "../../src/license/keys.ts";
 import { signLicense, type LicenseDocument } from "../../src/license/license.ts";
 import { signPolicy } from "../../src/license/policy.ts";
-import { verifyRequest } from "../../src/license/request.ts";
+import { verifyLicenseRequest } from "../../src/license/request.ts";
 import type { TermsDocument } from "../../src/license/terms.ts";
-import { signTrust, type Vendor } from "../../src/license/trust.ts";
+import { signTrustDocument, type Vendor } from "../../src/license/trust.ts";
 import { sha256 } from "../../src/platform/hash.ts";
 import { terms } from "./scenario.ts";
 
 /** One for all tests of a process, so that a folder opened again knows it. */
-export const KEY = await makeKey();
+export const KEY = await generateKey();
 
 export const PRODUCTS = ["cad", "cam", "DEMO"];
 
 export const vendorWith = (differing: Partial<Vendor> = {}, key = KEY): Vendor => ({
-  vendor: idOf(key),
+  vendor: keyIdOf(key),
   name: "Initrode",
   version: 1,
   products: PRODUCTS,
@@ -27,7 +27,7 @@ export const vendorWith = (differing: Partial<Vendor> = {}, key = KEY): Vendor =
 
 /** A trust document; what differs is put there before it is signed. */
 export const trustDocument = (differing: Partial<Vendor> = {}, key = KEY): Promise<string> =>
-  signTrust(vendorWith(differing, key), key);
+  signTrustDocument(vendorWith(differing, key), key);
 
 /** A license in answer to a request; what differs is put there before it is signed. */
 export async function answer(
@@ -37,24 +37,24 @@ export async function answer(
   about: Partial<LicenseDocument> = {},
   key = KEY,
 ): Promise<string> {
-  const verified = await verifyRequest(requestDocument);
+  const verified = await verifyLicenseRequest(requestDocument);
   if (!verified.ok) throw new Error(`the request ${verified.fault}`);
   const { request_id, nonce, appliance, jwk, hardware_id, created_at } = verified.value;
   const bound = { request_id, nonce, appliance, cnf: { jwk }, hardware_id };
   const named = { license_id: license, serial: 1, terms: termsDocument(terms(differing)) };
   const iat = Math.floor(Date.parse(created_at) / 1_000);
-  return signLicense({ iss: idOf(key), iat, ...named, ...bound, ...about }, key);
+  return signLicense({ iss: keyIdOf(key), iat, ...named, ...bound, ...about }, key);
 }
 
 /** What a site sends in that read its activation code out and was told this one. */
 export async function confirmedBody(activationCode: string, licenseKey: string) {
-  const activation = decodeActivation(activationCode);
+  const activation = decodeActivationCode(activationCode);
   if (!activation.ok) throw new Error("not an activation code");
-  const policy = { iss: idOf(KEY), iat: 0, policy_id: "P-1", terms: termsDocument(terms()) };
+  const policy = { iss: keyIdOf(KEY), iat: 0, policy_id: "P-1", terms: termsDocument(terms()) };
   const license_policy = await signPolicy(policy, KEY);
   const policyHash = sha256(license_policy);
   const named = { activation: activation.value, licenseKey, policyHash, initializationCode: "" };
-  const confirmation_code = await confirm(named, { validUntil: null, serial: 1 }, KEY);
+  const confirmation_code = await signConfirmationCode(named, { validUntil: null, serial: 1 }, KEY);
   return { license_policy, license_key: licenseKey, policy_id: "P-1", confirmation_code };
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
-import { canonicalSymbols, CODE_BITS, encodeCode } from "../../src/license/code.ts";
+import { canonicalizeCode, CODE_BITS, encodeCode } from "../../src/license/code.ts";
 import { spell } from "../../src/web/licenses/air-gap/spelling.ts";
 import { emptyRows, paste, typeInto } from "../../src/web/licenses/air-gap/typing.ts";
 
@@ -38,7 +38,7 @@ describe("typed behind what is there", () => {
         fc.constantFrom("", "-", "\n", " "),
         fc.boolean(),
         (rows, gap, lower) => {
-          const symbols = rows.map((row) => canonicalSymbols(row));
+          const symbols = rows.map((row) => canonicalizeCode(row));
           const keys = symbols.join(gap).replaceAll("0", "o").replaceAll("1", "l");
           const typed = typeAll(lower ? keys.toLowerCase() : keys);
           expect(typed).toEqual({ rows, at: 5 });

@@ -3,16 +3,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DAY } from "../../domain/time.ts";
 import type { Result } from "../../domain/result.ts";
-import { verifyRequest } from "../../license/request.ts";
-import { signTrust } from "../../license/trust.ts";
+import { verifyLicenseRequest } from "../../license/request.ts";
+import { signTrustDocument } from "../../license/trust.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/disk.ts";
 import { replaceFile } from "../../platform/files.ts";
 import { Misuse } from "../../platform/options.ts";
 import { version } from "../../platform/version.ts";
-import { confirmActivation, makePolicy } from "../../desk/airgap.ts";
+import { confirmActivation, createPolicy } from "../../desk/airgap.ts";
 import { Desk } from "../../desk/desk.ts";
-import { issue } from "../../desk/issue.ts";
+import { issueLicense } from "../../desk/issue.ts";
 import type { Services } from "../../http/app.ts";
 import { dataFolder, Failure, listOf, type Command } from "../command.ts";
 import { demoIssue, demoTerms } from "../demo-license.ts";
@@ -60,15 +60,15 @@ export const demo: Command = {
 async function install(appliance: Services, folder: string, products: string[]): Promise<void> {
   const { operations, licensing } = appliance;
   const desk = await openDesk(join(folder, "demo", "vendor"), products);
-  granted(await licensing.trust(await signTrust(desk.vendor, desk.key), "demo"));
+  granted(await licensing.trustVendor(await signTrustDocument(desk.vendor, desk.key), "demo"));
   const installed = granted(await operations.licenses());
   const licensed = new Set(installed.map(({ terms }) => terms.product));
   for (const product of products) {
     if (licensed.has(product)) continue;
     const asked = granted(await licensing.request(product, null, "demo"));
-    const request = granted(await verifyRequest(asked.document));
-    const { document } = await issue(desk, demoIssue(request, asked.at));
-    granted(await licensing.install(document, "demo"));
+    const request = granted(await verifyLicenseRequest(asked.document));
+    const { document } = await issueLicense(desk, demoIssue(request, asked.at));
+    granted(await licensing.installLicense(document, "demo"));
   }
   await writeAirgapBody(appliance, desk, join(folder, "demo", AIRGAP_BODY));
 }
@@ -78,10 +78,10 @@ const AIRGAP_KEY = "DEMO-AIRGAP";
 
 /** A fresh activation, confirmed by the demo's desk: the body of a call that installs a license. */
 async function writeAirgapBody(appliance: Services, desk: Desk, path: string): Promise<void> {
-  const made = granted(await appliance.airgap.generate(AIRGAP_KEY, "", "demo"));
+  const made = granted(await appliance.airgap.createActivationCode(AIRGAP_KEY, "", "demo"));
   const terms = { ...demoTerms, product: "DEMO" };
   // Another version of Berth may have made the folder, with other terms for its demo.
-  const policy = await makePolicy(desk, "demo", terms, wallClock(), { isReplacing: true });
+  const policy = await createPolicy(desk, "demo", terms, wallClock(), { isReplacing: true });
   const { policy_id, confirmation_code } = await confirmActivation(desk, {
     policy,
     licenseKey: AIRGAP_KEY,
@@ -101,8 +101,8 @@ async function openDesk(folder: string, products: string[]): Promise<Desk> {
   const made = realDisk.list(folder).length > 0;
   const desk = made
     ? await Desk.open(realDisk, folder, null)
-    : await Desk.make(realDisk, folder, { name: "Berth demo", products, passphrase: null });
-  return desk.licensing(realDisk, folder, products);
+    : await Desk.create(realDisk, folder, { name: "Berth demo", products, passphrase: null });
+  return desk.addProducts(realDisk, folder, products);
 }
 
 function granted<T>(result: Result<T, unknown>): T {

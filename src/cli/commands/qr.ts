@@ -1,5 +1,5 @@
 import { extname } from "node:path";
-import { codesOf, joinCodes, textForCodes } from "../../operations/qr-codes.ts";
+import { renderQrCodes, joinQrCodes, trimPlainCode } from "../../operations/qr-codes.ts";
 import { DONE, Failure, isSet, stringOf, type Command } from "../command.ts";
 import { option } from "../flags.ts";
 import { checkOut, printCodes, readInput } from "../handing-over.ts";
@@ -14,8 +14,8 @@ const show: Command = {
   arguments: ["FILE"],
   examples: ["berth qr request.jwt", "berth qr license.jwt --svg license.svg"],
   async run(given) {
-    const text = textForCodes(readText(given.words[0]));
-    const codes = await codesOf(text);
+    const text = trimPlainCode(readText(given.words[0]));
+    const codes = await renderQrCodes(text);
     if (!codes.ok) {
       throw new Failure(
         `the text is too long: QR codes hold at most ${codes.fault.bytes} bytes`,
@@ -72,7 +72,7 @@ const join: Command = {
   examples: ["berth qr join scanned.txt --out request.jwt"],
   async run(given) {
     checkOut(given);
-    const joined = joinCodes(readInput(given.words[0], "a file with the scanned codes"));
+    const joined = joinQrCodes(readInput(given.words[0], "a file with the scanned codes"));
     if (!joined.ok) {
       throw new Failure(
         `the codes cannot be combined: ${joined.fault.reason}`,

@@ -2,9 +2,9 @@ import { wallClock } from "../../platform/clock.ts";
 import { Misuse } from "../../platform/options.ts";
 import {
   confirmActivation,
-  initializationCode,
-  makePolicy,
-  policyTerms,
+  generateInitializationCode,
+  createPolicy,
+  buildPolicyTerms,
 } from "../../desk/airgap.ts";
 import { DONE, isSet, stringOf, type Command } from "../command.ts";
 import { codeEnd, endsIn } from "../day.ts";
@@ -38,13 +38,13 @@ export const policyCommand: Command = {
     checkOut(given, "policy");
     const desk = await openDesk(given);
     const [now, replacing] = [wallClock(), { isReplacing: isSet(given, "replace") }];
-    const terms = policyTerms(desk, id, changes, replacing);
+    const terms = buildPolicyTerms(desk, id, changes, replacing);
     for (const end of endsIn(terms)) printNote(end);
     if (isSet(given, "dry-run")) {
       printJson(isSet(given, "json") ? { policy_id: id, terms } : terms);
       return DONE;
     }
-    const document = await makePolicy(desk, id, changes, now, replacing);
+    const document = await createPolicy(desk, id, changes, now, replacing);
     const { valid_until } = terms;
     if (isSet(given, "json")) printJson({ policy_id: id, policy: document, valid_until });
     else {
@@ -60,7 +60,7 @@ export const initCodeCommand: Command = {
   summary: "create an initialization code for a site",
   options: [option.json],
   async run(given) {
-    const code = initializationCode();
+    const code = generateInitializationCode();
     if (isSet(given, "json")) printJson({ initialization_code: code });
     else print(code);
     return DONE;

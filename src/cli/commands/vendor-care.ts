@@ -6,10 +6,10 @@ import { writeAll } from "../../platform/files.ts";
 import { Misuse } from "../../platform/options.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { Desk } from "../../desk/desk.ts";
-import { backUpDesk, holdsPlainKey } from "../../desk/desk-backup.ts";
+import { backUpDesk, hasUnencryptedKey } from "../../desk/desk-backup.ts";
 import { openDeskBackup, restoreDesk } from "../../desk/desk-backup.ts";
-import { TRUST } from "../../desk/records.ts";
-import { verifyDesk, type VerifiedDesk } from "../../desk/verify-desk.ts";
+import { TRUST_FILE } from "../../desk/desk-records.ts";
+import { verifyDesk, type DeskVerification } from "../../desk/verify-desk.ts";
 import { DONE, FAILED, isSet, type Command, type Given } from "../command.ts";
 import { confirm } from "../confirm.ts";
 import { option } from "../flags.ts";
@@ -41,7 +41,7 @@ const verify: Command = {
   async run(given) {
     const folder = deskFolder(given);
     // What is no desk at all is refused, not reported.
-    if (realDisk.stat(join(folder, TRUST)) === null) {
+    if (realDisk.stat(join(folder, TRUST_FILE)) === null) {
       await Desk.needsPassphrase(realDisk, folder);
     }
     const found = await verifyDesk(realDisk, folder, passphraseIn(given, "passphrase-file"));
@@ -62,7 +62,7 @@ const KEY_WORDS = {
   fault: "cannot be opened",
 } as const;
 
-function report({ key, documents, ...counts }: VerifiedDesk): string {
+function report({ key, documents, ...counts }: DeskVerification): string {
   const { ledger_lines: lines, unchained_lines: unchained } = counts;
   const { checked_licenses: licenses, unchecked_licenses: unchecked } = counts;
   const older = unchained === 0 ? "" : `, ${unchained} written by an older version without a hash`;
@@ -88,7 +88,7 @@ const backup: Command = {
     }
     refuseToReplace(out);
     await Desk.needsPassphrase(realDisk, folder);
-    if (holdsPlainKey(realDisk, folder)) {
+    if (hasUnencryptedKey(realDisk, folder)) {
       const question =
         "the key is stored without a passphrase: anyone who can read the backup can sign licenses; continue?";
       await confirm(given, question, "set one with berth vendor passphrase");

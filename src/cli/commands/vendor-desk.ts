@@ -32,9 +32,9 @@ const init: Command = {
       );
     }
     const folder = deskFolder(given);
-    Desk.refuseExisting(realDisk, folder);
+    Desk.refuseExistingDesk(realDisk, folder);
     const passphrase = await newPassphrase(given, "passphrase-file");
-    const made = await Desk.make(realDisk, folder, { name, products: [...products], passphrase });
+    const made = await Desk.create(realDisk, folder, { name, products: [...products], passphrase });
     const { vendor } = made.vendor;
     const fingerprint = fingerprintOf(made.key);
     if (isSet(given, "json")) printJson({ vendor, fingerprint });

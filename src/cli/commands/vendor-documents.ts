@@ -1,7 +1,7 @@
-import { decodeTimeCode, signTime } from "../../license/time.ts";
+import { decodeTimeCode, signTimeDocument } from "../../license/time-document.ts";
 import { wallClock } from "../../platform/clock.ts";
-import { inspect } from "../../desk/inspect.ts";
-import { receive } from "../../desk/receive.ts";
+import { inspectDocument } from "../../desk/inspect-document.ts";
+import { receiveReceipt } from "../../desk/receive-receipt.ts";
 import { DONE, FAILED, Failure, isSet, stringOf, type Command } from "../command.ts";
 import { option } from "../flags.ts";
 import { checkOut, handOver } from "../handing-over.ts";
@@ -20,7 +20,7 @@ const time: Command = {
     checkOut(given, "time");
     const at = await openDesk(given);
     const iat = Math.floor(wallClock() / 1_000);
-    const document = await signTime({ iss: at.vendor.vendor, iat, ...asked }, at.key);
+    const document = await signTimeDocument({ iss: at.vendor.vendor, iat, ...asked }, at.key);
     if (isSet(given, "json")) printJson({ time: document });
     else await handOver(given, document, "the time");
     return DONE;
@@ -34,7 +34,7 @@ const receiveCommand: Command = {
   arguments: ["FILE"],
   async run(given) {
     const document = readDocument(given.words[0], "receipt");
-    const receipt = await receive(await openDeskRecords(given), document, wallClock());
+    const receipt = await receiveReceipt(await openDeskRecords(given), document, wallClock());
     if (isSet(given, "json")) printJson(receipt);
     else print(`license ${receipt.license_id}, serial ${receipt.serial}, is recorded as returned`);
     return DONE;
@@ -49,7 +49,7 @@ const inspectCommand: Command = {
   async run(given) {
     const document = readDocument(given.words[0], null);
     const trusting = given.values.has("dir") ? await openDeskRecords(given) : null;
-    const found = await inspect(document, trusting);
+    const found = await inspectDocument(document, trusting);
     if (isSet(given, "json")) printJson(found);
     else {
       const { kind, verdict, fingerprint, payload } = found;

@@ -1,8 +1,8 @@
-import { verifyRequest } from "../../license/request.ts";
+import { verifyLicenseRequest } from "../../license/request.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { Misuse } from "../../platform/options.ts";
-import { restoredSince, warningsAbout } from "../../desk/continuity.ts";
-import { prepareIssue, signPrepared, type Prepared } from "../../desk/issue.ts";
+import { describeNewRestores, findRequestWarnings } from "../../desk/request-continuity.ts";
+import { prepareLicense, signPreparedLicense, type PreparedLicense } from "../../desk/issue.ts";
 import { DONE, Failure, isSet, stringOf, type Command } from "../command.ts";
 import { confirm } from "../confirm.ts";
 import { endsIn } from "../day.ts";
@@ -66,18 +66,18 @@ export const issueCommand: Command = {
     const request = path === null ? null : await requestIn(path);
     const opened = await openDesk(given);
     const now = wallClock();
-    const restored = request === null ? [] : restoredSince(opened, request);
-    const warnings = request === null ? [] : warningsAbout(opened, request, now);
+    const restored = request === null ? [] : describeNewRestores(opened, request);
+    const warnings = request === null ? [] : findRequestWarnings(opened, request, now);
     for (const note of [...restored, ...warnings]) printWarning(note);
-    const prepared = prepareIssue(opened, {
+    const prepared = prepareLicense(opened, {
       request,
-      renew,
+      renewLicenseId: renew,
       licenseId: numberFlag(given, "license-id"),
       isNew: isSet(given, "new"),
       licenseKey: stringOf(given, "license-key"),
       terms,
       allowWeakBinding: isSet(given, "allow-weak-binding"),
-      acceptFork: stringOf(given, "accept-fork"),
+      acceptForkReason: stringOf(given, "accept-fork"),
       now,
     });
     for (const note of notesAbout(prepared)) printNote(note);
@@ -95,7 +95,7 @@ export const issueCommand: Command = {
       return DONE;
     }
     if (over?.isNew === true) await confirm(given, `sign license ${license_id} with this end?`);
-    const { document } = await signPrepared(opened, prepared);
+    const { document } = await signPreparedLicense(opened, prepared);
     if (isSet(given, "json")) {
       printJson({ ...about, document, restore_warnings: restored, warnings });
       return DONE;
@@ -110,7 +110,7 @@ export const issueCommand: Command = {
 };
 
 /** What the vendor should see before the license leaves: what it changes, and when it ends. */
-function notesAbout({ before, answered, changes, terms, license_id }: Prepared): string[] {
+function notesAbout({ before, answered, changes, terms, license_id }: PreparedLicense): string[] {
   const ends = endsIn(terms);
   if (answered !== null)
     return ["this request was already answered: the same license is written again"];
@@ -120,7 +120,7 @@ function notesAbout({ before, answered, changes, terms, license_id }: Prepared):
 }
 
 /** What should be meant, and not a slip of the hand: a license that is over when it is signed. */
-function pastEnd({ before, request, terms, license_id, now }: Prepared) {
+function pastEnd({ before, request, terms, license_id, now }: PreparedLicense) {
   const end = terms.valid_until;
   if (request !== null || end === null || Date.parse(end) > now) return null;
   const isNew = before?.terms.valid_until !== end;
@@ -131,7 +131,7 @@ function pastEnd({ before, request, terms, license_id, now }: Prepared) {
 }
 
 async function requestIn(path: string) {
-  const verified = await verifyRequest(readDocument(path, "request"));
+  const verified = await verifyLicenseRequest(readDocument(path, "request"));
   if (verified.ok) return verified.value;
   throw new Failure(`${path} ${verified.fault}`, "ask the site for a new request");
 }

@@ -5,14 +5,14 @@ import { Misuse, type Option, type Wrong } from "../../platform/options.ts";
 import {
   filterLicenses,
   LICENSE_STATES,
-  licensesToReissue,
+  findLicensesToReissue,
   listLicenses,
-  newestOnly,
+  filterNewestSerials,
   type LicenseFilter,
   type LicenseState,
   type ListedLicense,
 } from "../../desk/license-list.ts";
-import type { DeskRecords } from "../../desk/records.ts";
+import type { DeskRecords } from "../../desk/desk-records.ts";
 import { DONE, isSet, stringOf, type Command, type Given } from "../command.ts";
 import { option } from "../flags.ts";
 import { deskFolderFlag, openDeskRecords } from "../open-desk.ts";
@@ -101,10 +101,10 @@ export const listCommand: Command = {
     // Older serials are in one of these states alone: nobody asks for it and wants none of them.
     const isAll = isSet(given, "all") || filter.state === "replaced";
     const chosen = isSet(given, "to-reissue")
-      ? licensesToReissue(records, now)
+      ? findLicensesToReissue(records, now)
       : isAll
         ? every
-        : newestOnly(every);
+        : filterNewestSerials(every);
     const found = filterLicenses(chosen, filter);
     if (isSet(given, "json")) printJson(found.map(jsonOf));
     else if (isSet(given, "csv")) printCsv([CSV_HEADER, ...found.map(csvCells)].map(csvRecord));
@@ -119,7 +119,7 @@ function filterOf(given: Given, { vendor, ledger }: DeskRecords, now: Instant): 
   const product = stringOf(given, "product");
   const products = new Set([
     ...vendor.products,
-    ...ledger.issued().map((one) => one.terms.product),
+    ...ledger.issuedEntries().map((one) => one.terms.product),
   ]);
   if (product !== null && !products.has(product)) {
     throw new Misuse(

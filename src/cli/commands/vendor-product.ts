@@ -1,10 +1,10 @@
-import { LONGEST_NAME, MOST_PRODUCTS } from "../../license/trust.ts";
+import { MAX_NAME_LENGTH, MAX_PRODUCTS } from "../../license/trust.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/disk.ts";
 import { Misuse } from "../../platform/options.ts";
 import type { Desk } from "../../desk/desk.ts";
-import { isOut, listLicenses, newestOnly } from "../../desk/license-list.ts";
-import { readTrustChain } from "../../desk/records.ts";
+import { isOutstanding, listLicenses, filterNewestSerials } from "../../desk/license-list.ts";
+import { readTrustChain } from "../../desk/desk-records.ts";
 import { DONE, Failure, isSet, type Command, type Given } from "../command.ts";
 import { confirm } from "../confirm.ts";
 import { option } from "../flags.ts";
@@ -12,7 +12,7 @@ import { deskFlags, deskFolder, openDesk } from "../open-desk.ts";
 import { count, oneLine, print, printJson } from "../terminal.ts";
 
 function codeIn({ words: [code] }: Given): string {
-  if (code === undefined || code === "" || code.length > LONGEST_NAME) {
+  if (code === undefined || code === "" || code.length > MAX_NAME_LENGTH) {
     throw new Misuse("CODE is required: a product code", "berth vendor product add CAD");
   }
   return code;
@@ -45,10 +45,10 @@ const add: Command = {
     if (products.includes(code)) {
       throw new Failure(`${oneLine(code)} is already a product of this desk`, "berth vendor show");
     }
-    if (products.length >= MOST_PRODUCTS) {
-      throw new Failure(`a desk can have at most ${MOST_PRODUCTS} products`, "create another desk");
+    if (products.length >= MAX_PRODUCTS) {
+      throw new Failure(`a desk can have at most ${MAX_PRODUCTS} products`, "create another desk");
     }
-    const changed = await desk.licensing(realDisk, deskFolder(given), [code]);
+    const changed = await desk.addProducts(realDisk, deskFolder(given), [code]);
     await printDocument(given, changed, `${oneLine(code)} is now a product of this desk`);
     return DONE;
   },
@@ -76,15 +76,15 @@ const remove: Command = {
         "add another product first",
       );
     }
-    const out = newestOnly(listLicenses(desk.ledger, wallClock())).filter(
-      (one) => one.product === code && isOut(one),
+    const out = filterNewestSerials(listLicenses(desk.ledger, wallClock())).filter(
+      (one) => one.product === code && isOutstanding(one),
     );
     if (out.length > 0) {
       const licenses = `${count(out.length, "license")} of ${oneLine(code)}`;
       const question = `${licenses} will stay installed but cannot be renewed; continue?`;
       await confirm(given, question, "berth vendor list --product CODE shows them");
     }
-    const changed = await desk.withoutProduct(realDisk, deskFolder(given), code);
+    const changed = await desk.removeProduct(realDisk, deskFolder(given), code);
     await printDocument(given, changed, `${oneLine(code)} is no longer a product of this desk`);
     return DONE;
   },

@@ -1,6 +1,6 @@
 import { wallClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/disk.ts";
-import { describeDesk } from "../../desk/overview.ts";
+import { describeDesk } from "../../desk/desk-overview.ts";
 import { DONE, isSet, type Command } from "../command.ts";
 import { option } from "../flags.ts";
 import { deskFolder, deskFolderFlag, dirFlag } from "../open-desk.ts";

@@ -1,15 +1,15 @@
 import { instant, SECOND, type Instant } from "../../domain/time.ts";
 import { fingerprintOf } from "../../license/keys.ts";
-import { MOST_KEYS_BEFORE } from "../../license/trust.ts";
-import { isDay, startTime } from "../../license/term-times.ts";
+import { MAX_KEYS_IN_0_1_0 } from "../../license/trust.ts";
+import { isDateOnly, parseStartTime } from "../../license/term-times.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/disk.ts";
 import { Misuse } from "../../platform/options.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
-import { earlierKeys, isKeyLocked } from "../../desk/key-file.ts";
-import { licensesToReissue, type ListedLicense } from "../../desk/license-list.ts";
-import { successorName } from "../../desk/records.ts";
-import { refuseAnotherKey } from "../../desk/trust-document.ts";
+import { findEarlierKeyIds, isKeyEncrypted } from "../../desk/key-file.ts";
+import { findLicensesToReissue, type ListedLicense } from "../../desk/license-list.ts";
+import { successorFileName } from "../../desk/desk-records.ts";
+import { refuseTooManyKeys } from "../../desk/trust-document.ts";
 import { DONE, isSet, stringOf, type Command, type Given } from "../command.ts";
 import { option } from "../flags.ts";
 import { checkNewPassphrase, deskFlags, deskFolder, dirFlag } from "../open-desk.ts";
@@ -51,18 +51,18 @@ export const successorCommand: Command = {
     checkNewPassphrase(given, "passphrase-file");
     const folder = deskFolder(given);
     const before = await openDesk(given);
-    refuseAnotherKey(before.vendor);
+    refuseTooManyKeys(before.vendor);
     const passphrase = await newPassphrase(given, "passphrase-file");
     const retire = isSet(given, "retire-old") ? { from } : null;
-    const after = await before.succeed(realDisk, folder, passphrase, retire);
+    const after = await before.rotateKey(realDisk, folder, passphrase, retire);
     const { vendor, version, retired = [] } = after.vendor;
     const fingerprint = fingerprintOf(after.key);
-    const document = successorName(version);
-    if (after.vendor.keys.length > MOST_KEYS_BEFORE) {
-      const limit = `sites of Berth 0.1.0 refuse a document with more than ${MOST_KEYS_BEFORE} keys`;
+    const document = successorFileName(version);
+    if (after.vendor.keys.length > MAX_KEYS_IN_0_1_0) {
+      const limit = `sites of Berth 0.1.0 refuse a document with more than ${MAX_KEYS_IN_0_1_0} keys`;
       printWarning(`${limit}, and ${document} has more: update those sites before you add it`);
     }
-    const reissue = licensesToReissue(after, wallClock());
+    const reissue = findLicensesToReissue(after, wallClock());
     if (from !== null && from <= wallClock()) {
       printNote(
         "the day of --retire-from is in the past: the retirement takes effect immediately at each site",
@@ -88,8 +88,8 @@ export const successorCommand: Command = {
 
 /** The passphrase of the new key does not lock the files of the earlier ones. */
 function warnOfPlainKeys(folder: string): void {
-  for (const id of earlierKeys(realDisk, folder)) {
-    if (isKeyLocked(realDisk, folder, id)) continue;
+  for (const id of findEarlierKeyIds(realDisk, folder)) {
+    if (isKeyEncrypted(realDisk, folder, id)) continue;
     const file = `the earlier key ${id}.vendor.jwk is stored without a passphrase`;
     printWarning(`${file}: berth vendor passphrase ${dirFlag(folder)} encrypts it too`);
   }
@@ -114,7 +114,7 @@ function printToReissue(licenses: readonly ListedLicense[], dir: string): void {
 function dayIn(given: Given): Instant | null {
   const text = stringOf(given, "retire-from");
   if (text === null) return null;
-  const start = isDay(text) ? startTime(text) : null;
+  const start = isDateOnly(text) ? parseStartTime(text) : null;
   if (start !== null && Date.parse(start) >= 0) return instant(Date.parse(start));
   throw new Misuse(`--retire-from ${oneLine(text)} is not a day`, "for example 2027-01-01");
 }

@@ -1,5 +1,5 @@
 import { writeFileSync } from "node:fs";
-import { digestOf, hasAdmin } from "../../operations/access.ts";
+import { hashToken, hasAdminCredential } from "../../operations/access-control.ts";
 import { DAY } from "../../domain/time.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/disk.ts";
@@ -16,9 +16,9 @@ export const isServiceToken = (name: string): boolean => /^service(?:-\d{4}-|$)/
 
 /** Whether the installer has to make a token; `written` is what stands in its file. */
 export function isTokenDue(list: AccessList, written: string | null, now: number): boolean {
-  if (!hasAdmin(list)) return true;
+  if (!hasAdminCredential(list)) return true;
   if (written === null) return false;
-  const digest = digestOf(written);
+  const digest = hashToken(written);
   const token = list.tokens.find(({ sha256 }) => sha256 === digest);
   // Revoked: whoever did that has other credentials.
   if (token === undefined) return false;

@@ -100,7 +100,7 @@ export const access = ({ access: keeper, peerOf }: RouteDeps) =>
             role,
             password_set_at: rfc3339(setAt as Instant),
           })),
-          signed_in_as: actor && { name: actor.name, credential: actor.by },
+          signed_in_as: actor && { name: actor.name, credential: actor.credentialType },
         };
       },
       describeRoute({
@@ -112,7 +112,7 @@ export const access = ({ access: keeper, peerOf }: RouteDeps) =>
     .post(
       "/tokens",
       async ({ body, request }): Promise<TokenReply> => {
-        const made = await keeper.makeToken(
+        const made = await keeper.createToken(
           readTokenName(body.name),
           readDays(body.days),
           peerOf(request),

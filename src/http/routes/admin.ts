@@ -59,7 +59,7 @@ export const admin = ({ operations, peerOf, ...services }: RouteDeps) =>
       async ({ request, set }) => {
         const query = readQuery(Query, request, set.headers);
         const product = readIdentifier("product", query.product);
-        return unwrap(await operations.registrations(product)).map(registrationReply);
+        return unwrap(await operations.listRegistrations(product)).map(registrationReply);
       },
       describeRoute({
         id: "listRegistrations",

@@ -36,7 +36,7 @@ export const airgapGenerate = ({ airgap, peerOf }: RouteDeps) =>
       const key = readIdentifier("license_key", body.license_key);
       if (key === null) return refuse({ code: "missing_parameters", fields: ["license_key"] });
       const initialization = readCode("signing_key", body.signing_key, INITIALIZATION_BYTES) ?? "";
-      const made = unwrap(await airgap.generate(key, initialization, peerOf(request)));
+      const made = unwrap(await airgap.createActivationCode(key, initialization, peerOf(request)));
       return {
         activation_code: made.code,
         hardware_id: made.hardwareId,

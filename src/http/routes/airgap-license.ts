@@ -43,7 +43,7 @@ export const airgapLicense = ({ airgap, peerOf }: RouteDeps) =>
         const absent = Object.entries(missing).filter(([, value]) => value === null);
         return refuse({ code: "missing_parameters", fields: absent.map(([name]) => name) });
       }
-      const installed = await airgap.install({
+      const installed = await airgap.installLicense({
         policy,
         licenseKey,
         policyId: readIdentifier("policy_id", body.policy_id),

@@ -1,7 +1,7 @@
 import { Type, type Static } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { eventTypes } from "../../domain/event-summary.ts";
-import { parsePosition, type Position } from "../../operations/record-reading.ts";
+import { parsePosition, type Position } from "../../operations/audit-log-reader.ts";
 import { betweenAnswers } from "../../platform/between-answers.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { log } from "../../platform/log.ts";
@@ -68,8 +68,12 @@ export const auditLog = ({ auditLog: reading, identity }: RouteDeps) =>
       async ({ request, set }): Promise<AuditPageReply> => {
         const query = readQuery(Query, request, set.headers);
         const sought = readAuditFilter(query);
-        const { found, next, reached } = unwrap(
-          await reading.page({
+        const {
+          entries: found,
+          nextPosition: next,
+          scannedUntil: reached,
+        } = unwrap(
+          await reading.readPage({
             from: readPosition(query.before),
             limit: readLimit(query.limit),
             since: sought.since,
@@ -99,7 +103,7 @@ export const auditLog = ({ auditLog: reading, identity }: RouteDeps) =>
         const query = readQuery(PeriodQuery, request, set.headers);
         const since = readTimestamp("since", query.since);
         const until = readTimestamp("until", query.until);
-        const lines = unwrap(await reading.exported({ since, until }));
+        const lines = unwrap(await reading.exportLines({ since, until }));
         const name = `berth-audit-${identity.id.slice(0, 8)}-${rfc3339(wallClock()).slice(0, 10)}`;
         set.headers["content-type"] = "application/x-ndjson";
         set.headers["content-disposition"] = `attachment; filename="${name}.jsonl"`;

@@ -37,7 +37,7 @@ export const clock = ({ timekeeping, peerOf }: RouteDeps) =>
     )
     .post(
       "/request",
-      async ({ request }) => ({ code: unwrap(await timekeeping.ask(peerOf(request))) }),
+      async ({ request }) => ({ code: unwrap(await timekeeping.requestTimeCode(peerOf(request))) }),
       {
         ...jsonBody(EmptyBody, { emptyAllowed: true }),
         ...describeRoute({
@@ -47,7 +47,7 @@ export const clock = ({ timekeeping, peerOf }: RouteDeps) =>
         }),
       },
     )
-    .post("/accept", async () => clockReply(unwrap(await timekeeping.accept())), {
+    .post("/accept", async () => clockReply(unwrap(await timekeeping.acceptSystemClock())), {
       ...jsonBody(EmptyBody, { emptyAllowed: true }),
       ...describeRoute({
         id: "acceptClock",
@@ -64,7 +64,7 @@ export const clock = ({ timekeeping, peerOf }: RouteDeps) =>
         if (document === undefined || document.trim() === "") {
           return refuse({ code: "missing_parameters", fields: ["license"] });
         }
-        return clockReply(unwrap(await timekeeping.repair(document, peerOf(request))));
+        return clockReply(unwrap(await timekeeping.applyTimeDocument(document, peerOf(request))));
       },
       {
         ...uploadBody(),
@@ -79,7 +79,7 @@ export const clock = ({ timekeeping, peerOf }: RouteDeps) =>
       },
     );
 
-const clockReply = ({ now, wall, state }: ClockView): ClockReply => ({
+const clockReply = ({ now, systemTime: wall, state }: ClockView): ClockReply => ({
   now: rfc3339(now),
   system_clock: rfc3339(wall),
   state,

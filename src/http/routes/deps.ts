@@ -1,4 +1,4 @@
-import type { Actor } from "../../operations/access.ts";
+import type { Actor } from "../../operations/access-control.ts";
 import type { Services } from "../app.ts";
 import { refuse } from "../faults.ts";
 import { readIdentifier } from "../fields.ts";

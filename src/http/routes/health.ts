@@ -10,7 +10,7 @@ export const health = ({ operations }: RouteDeps) =>
     () => {
       const { fault } = operations.health();
       if (fault !== null) return refuse(fault);
-      const retired = operations.retired();
+      const retired = operations.findRetirement();
       if (retired !== null) return refuse({ code: "moved_away", at: retired.at });
       const { warnings: troubles } = operations.condition();
       if (troubles.length === 0) return { status: "ok" };

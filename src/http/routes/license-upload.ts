@@ -24,7 +24,7 @@ export const licenseUpload = ({ licensing, peerOf }: RouteDeps) =>
       if (license === undefined || license.trim() === "") {
         return refuse({ code: "missing_parameters", fields: ["license"] });
       }
-      const installed = unwrap(await licensing.install(license, peerOf(request)));
+      const installed = unwrap(await licensing.installLicense(license, peerOf(request)));
       return {
         ...licenseObject(installed, null),
         changes: installed.changes && [...installed.changes],

@@ -62,7 +62,7 @@ export const license = ({ operations }: RouteDeps) =>
         product: readIdentifier("product", query.product),
         licenseId: readLicenseId(query.license_id),
       };
-      const view = unwrap(await operations.license(aim));
+      const view = unwrap(await operations.findLicense(aim));
       if (!wantsDocument(request)) return licenseObject(view, null);
       const type = view.grant.policyId === null ? "application/jwt" : "application/json";
       return new Response(view.grant.document, { headers: { "content-type": type } });

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { codesOf, joinCodes } from "../../operations/qr-codes.ts";
+import { renderQrCodes, joinQrCodes } from "../../operations/qr-codes.ts";
 import { jsonBody } from "../body.ts";
 import { describeRoute } from "../describe-route.ts";
 import { refuse, unwrap } from "../faults.ts";
@@ -31,7 +31,7 @@ export const qr = () =>
           return refuse({ code: "missing_parameters", fields: ["text"] });
         }
         if (!text.isWellFormed()) refuse({ code: "invalid_characters", field: "text" });
-        return { frames: unwrap(await codesOf(text)) };
+        return { frames: unwrap(await renderQrCodes(text)) };
       },
       {
         ...jsonBody(QrTextBody, { large: true }),
@@ -50,7 +50,7 @@ export const qr = () =>
         if (frames === undefined || frames.trim() === "") {
           return refuse({ code: "missing_parameters", fields: ["frames"] });
         }
-        const { text, foreignLines } = unwrap(joinCodes(frames));
+        const { text, foreignLines } = unwrap(joinQrCodes(frames));
         const [line] = foreignLines;
         // The reply has no place for a warning, so nothing is ignored here.
         if (line !== undefined) {

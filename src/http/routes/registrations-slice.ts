@@ -41,7 +41,7 @@ export const registrationsSlice = ({ operations }: RouteDeps) =>
       const product = readIdentifier("product", query.product);
       const after = readWholeNumber("after", query.after, 0, Number.MAX_SAFE_INTEGER) ?? 0;
       const limit = readWholeNumber("limit", query.limit, 1, MAX_LIMIT) ?? MAX_LIMIT;
-      const found = unwrap(await operations.registrations(product, { after, limit }));
+      const found = unwrap(await operations.listRegistrations(product, { after, limit }));
       return {
         registrations: found.map(registrationReply),
         next: found.length < limit ? null : (found.at(-1)?.slot ?? null),

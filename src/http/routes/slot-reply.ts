@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { Contact } from "../../domain/registration.ts";
-import type { SlotAnswer } from "../../operations/answers.ts";
+import type { SlotResult } from "../../operations/operation-results.ts";
 import { fields, readFreeText, readText } from "../fields.ts";
 import { licenseJson } from "../license-json.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
@@ -48,7 +48,7 @@ export const SlotReply = Type.Object(
 );
 
 /** As text: most of it is the license, which is not written anew for each caller. */
-export function slotReply(slot: SlotAnswer, more: object = {}): string {
+export function slotReply(slot: SlotResult, more: object = {}): string {
   const { contact, view, borrowedUntil } = slot;
   const said = JSON.stringify({
     product: slot.product,

@@ -55,7 +55,8 @@ export const trust = ({ licensing, peerOf }: RouteDeps) =>
     )
     .post(
       "/trust/show",
-      async ({ body }) => vendorReply(unwrap(await licensing.showTrust(readDocument(body)))),
+      async ({ body }) =>
+        vendorReply(unwrap(await licensing.previewTrustDocument(readDocument(body)))),
       {
         ...uploadBody(),
         ...describeRoute({
@@ -72,7 +73,7 @@ export const trust = ({ licensing, peerOf }: RouteDeps) =>
     .post(
       "/trust/add",
       async ({ body, request }) =>
-        vendorReply(unwrap(await licensing.trust(readDocument(body), peerOf(request)))),
+        vendorReply(unwrap(await licensing.trustVendor(readDocument(body), peerOf(request)))),
       {
         ...uploadBody(),
         ...describeRoute({
@@ -95,7 +96,7 @@ export const trust = ({ licensing, peerOf }: RouteDeps) =>
       async ({ body, request }) => {
         const vendor = readIdentifier("vendor", body.vendor);
         if (vendor === null) return refuse({ code: "missing_parameters", fields: ["vendor"] });
-        return unwrap(await licensing.distrust(vendor, peerOf(request)));
+        return unwrap(await licensing.distrustVendor(vendor, peerOf(request)));
       },
       {
         ...jsonBody(VendorBody),
@@ -115,7 +116,7 @@ export const trust = ({ licensing, peerOf }: RouteDeps) =>
         const id = readLicenseId(body.license_id);
         if (id === null) return refuse({ code: "missing_parameters", fields: ["license_id"] });
         const borrows = readBoolean("with_borrows", body.with_borrows) ?? false;
-        return { receipt: unwrap(await licensing.remove(id, borrows, peerOf(request))) };
+        return { receipt: unwrap(await licensing.removeLicense(id, borrows, peerOf(request))) };
       },
       {
         ...jsonBody(RemoveLicenseBody),

@@ -53,7 +53,7 @@ export const usage = ({ operations }: RouteDeps) =>
       const range = rangeOf(asked.range);
       const wait = readBoolean("wait", asked.wait) ?? false;
       const { from, to, complete, licenses, refusals } = unwrap(
-        await operations.usage(range, wait),
+        await operations.readUsage(range, wait),
       );
       return {
         range,

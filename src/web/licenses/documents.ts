@@ -1,6 +1,6 @@
-import type { Kind } from "../../license/document.ts";
+import type { DocumentKind } from "../../license/document.ts";
 
-const KINDS: readonly Kind[] = [
+const KINDS: readonly DocumentKind[] = [
   "trust",
   "request",
   "license",
@@ -11,7 +11,7 @@ const KINDS: readonly Kind[] = [
 ];
 
 /** What a text says it is, to know what to offer; only the server knows whether that is true. */
-export function kindOf(text: string): Kind | null {
+export function kindOf(text: string): DocumentKind | null {
   const [head = "", ...rest] = text.trim().split(".");
   if (rest.length !== 2) return null;
   const typ = objectIn(head)?.["typ"];

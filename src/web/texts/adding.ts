@@ -1,4 +1,4 @@
-import type { Kind } from "../../license/document.ts";
+import type { DocumentKind } from "../../license/document.ts";
 
 /** Of files from the vendor, and what came of them. */
 export const adding = {
@@ -48,7 +48,7 @@ export const remedies: Readonly<Record<string, string>> = {
 };
 
 /** What one of our documents is for, where it is not wanted here. */
-export const misplaced: Readonly<Record<Exclude<Kind, "trust" | "license">, string>> = {
+export const misplaced: Readonly<Record<Exclude<DocumentKind, "trust" | "license">, string>> = {
   request: "This is a request made on a site: it goes to the vendor, who answers with a license.",
   policy: "This is a vendor’s policy: it is confirmed by codes. Begin with “License by codes”.",
   lease: "This is a lease that an application was given: nothing to install.",

@@ -1,6 +1,6 @@
 import type { Signal } from "@preact/signals";
 import { useId, useRef } from "preact/hooks";
-import { checkRows, rowSizes, type RowMark } from "../../../license/code.ts";
+import { checkCodeRows, codeRowSizes, type CodeRowStatus } from "../../../license/code.ts";
 import { codeEntry } from "../../texts/air-gap.ts";
 import { countOf, paste, typeInto, type Typed } from "./typing.ts";
 
@@ -15,8 +15,8 @@ interface Props {
 /** A code to type as it is read out, each row checked by the server's own rule once it is full. */
 export function CodeEntry({ label, bits, rows, onWhole }: Props) {
   const lines = useRef<(HTMLInputElement | null)[]>([]);
-  const sizes = rowSizes(bits);
-  const marks = checkRows(rows.value, bits);
+  const sizes = codeRowSizes(bits);
+  const marks = checkCodeRows(rows.value, bits);
   const id = useId();
 
   const show = ({ rows: typed, at }: Typed): void => {
@@ -45,7 +45,7 @@ export function CodeEntry({ label, bits, rows, onWhole }: Props) {
     }
     if (event.key !== "Enter") return;
     event.preventDefault();
-    const now = checkRows(rows.value, bits);
+    const now = checkCodeRows(rows.value, bits);
     if (now.every((mark) => mark === "right")) onWhole?.();
     // Of a row that is just begun, it is the end of the line before: scanners send one.
     else if (now[row] !== "short") lines.current[row + 1]?.focus();
@@ -92,7 +92,7 @@ export function CodeEntry({ label, bits, rows, onWhole }: Props) {
 }
 
 /** Changes when a row is full, not with each symbol: that is often enough to be read out. */
-function sayRest(marks: readonly RowMark[]): string {
+function sayRest(marks: readonly CodeRowStatus[]): string {
   const toCome = marks.filter((mark) => mark === "short").length;
   const wrong = marks.flatMap((mark, row) =>
     mark === "wrong" || mark === "long" ? [row + 1] : [],
@@ -102,7 +102,7 @@ function sayRest(marks: readonly RowMark[]): string {
   return `${again} ${toCome === 0 ? "" : codeEntry.toCome(toCome)}`.trim();
 }
 
-function sayMark(mark: RowMark, count: number, size: number): string {
+function sayMark(mark: CodeRowStatus, count: number, size: number): string {
   switch (mark) {
     case "right":
       return `✓ ${codeEntry.right}`;

@@ -1,4 +1,4 @@
-import { canonicalSymbols } from "../../../license/code.ts";
+import { canonicalizeCode } from "../../../license/code.ts";
 
 /** As they are said on the radio, so that nobody takes one for another. */
 const WORDS: Readonly<Record<string, string>> = {
@@ -38,4 +38,4 @@ const WORDS: Readonly<Record<string, string>> = {
 
 /** A word for each symbol of a group. */
 export const spell = (group: string): string[] =>
-  Array.from(canonicalSymbols(group), (symbol) => WORDS[symbol] ?? symbol);
+  Array.from(canonicalizeCode(group), (symbol) => WORDS[symbol] ?? symbol);

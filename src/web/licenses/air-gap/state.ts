@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import { checkRows, CODE_BITS } from "../../../license/code.ts";
+import { checkCodeRows, CODE_BITS } from "../../../license/code.ts";
 import { done, Refused, v4 } from "../../api.ts";
 import { comparedWith, present, type Outcome } from "../take-in.ts";
 import { emptyRows } from "./typing.ts";
@@ -25,7 +25,7 @@ export const POLICY = 3;
 export const CONFIRMATION = 4;
 
 export const isWhole = (rows: readonly string[], bits: number): boolean =>
-  checkRows(rows, bits).every((mark) => mark === "right");
+  checkCodeRows(rows, bits).every((mark) => mark === "right");
 
 export function beginAgain(): void {
   key.value = "";

@@ -1,4 +1,9 @@
-import { canonicalSymbols, checkRows, inGroups, rowSizes } from "../../../license/code.ts";
+import {
+  canonicalizeCode,
+  checkCodeRows,
+  groupSymbols,
+  codeRowSizes,
+} from "../../../license/code.ts";
 
 /** Rows of a code as they are typed, and the one to go on in. */
 export interface Typed {
@@ -6,9 +11,9 @@ export interface Typed {
   readonly at: number;
 }
 
-export const emptyRows = (bits: number): readonly string[] => rowSizes(bits).map(() => "");
+export const emptyRows = (bits: number): readonly string[] => codeRowSizes(bits).map(() => "");
 
-export const countOf = (text: string): number => Array.from(canonicalSymbols(text)).length;
+export const countOf = (text: string): number => Array.from(canonicalizeCode(text)).length;
 
 /**
  * What a row's line holds now. Behind its last symbol it is put into groups; elsewhere it stays as
@@ -23,15 +28,15 @@ export function typeInto(
   atEnd: boolean,
 ): Typed {
   if (!atEnd) return { rows: rows.with(row, value), at: row };
-  const symbols = Array.from(canonicalSymbols(value));
-  const size = rowSizes(bits)[row] ?? 0;
+  const symbols = Array.from(canonicalizeCode(value));
+  const size = codeRowSizes(bits)[row] ?? 0;
   const rest = symbols.slice(size);
   const next = rows[row + 1];
   const flows = rest.length > 0 && next === "";
   const kept = flows ? symbols.slice(0, size) : symbols;
-  const now = rows.with(row, inGroups(kept.join("")));
+  const now = rows.with(row, groupSymbols(kept.join("")));
   if (flows) return typeInto(now, row + 1, rest.join(""), bits, true);
-  const marks = checkRows(now, bits);
+  const marks = checkCodeRows(now, bits);
   // A row that is done leads to the next one that is not.
   const leads =
     marks[row] === "right" && marks[row + 1] !== undefined && marks[row + 1] !== "right";
@@ -48,7 +53,7 @@ export function paste(
   text: string,
   bits: number,
 ): Typed | null {
-  const sizes = rowSizes(bits);
+  const sizes = codeRowSizes(bits);
   const count = countOf(text);
   if (count <= (sizes[row] ?? 0)) return null;
   const whole = count >= sizes.reduce((sum, size) => sum + size, 0);

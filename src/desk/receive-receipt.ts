@@ -1,0 +1,46 @@
+import type { Instant } from "../domain/time.ts";
+import { verifyReceipt, type Receipt } from "../license/receipt.ts";
+import { rfc3339 } from "../platform/rfc3339.ts";
+import { newestAnsweringSerial } from "./ending-receipt.ts";
+import type { DeskRecords } from "./desk-records.ts";
+import { DeskRefused } from "./desk-refused.ts";
+
+/** A receipt counts for a license of this desk, signed by the appliance that got it. */
+export async function receiveReceipt(
+  desk: DeskRecords,
+  document: string,
+  now: Instant,
+): Promise<Receipt> {
+  const verified = await verifyReceipt(document);
+  if (!verified.ok) {
+    throw new DeskRefused(`the receipt ${verified.fault}`, "ask the site to send it again");
+  }
+  const { appliance, vendor, license_id, serial, total_consumptions, removed_at } = verified.value;
+  const issued = desk.ledger
+    .issuedEntries()
+    .filter((one) => one.appliance === appliance && one.license_id === license_id);
+  const newest = newestAnsweringSerial(issued);
+  // A renewal that answers no request does not hinder: the site cannot install it any more.
+  if (newest > serial) {
+    throw new DeskRefused(
+      `the newest serial of this license is ${newest}, but the receipt is for serial ${serial}`,
+      "ask the site to install that serial, or the answer to a new request, and return it",
+    );
+  }
+  if (issued.length === 0 || vendor !== desk.vendor.vendor) {
+    throw new DeskRefused(
+      "this desk issued no such license to that appliance",
+      "berth vendor list shows the licenses",
+    );
+  }
+  const again = desk.ledger
+    .receiptEntries()
+    .filter((one) => one.appliance === appliance && one.license_id === license_id)
+    .some((one) => one.serial === serial);
+  if (!again) {
+    const at = rfc3339(now);
+    const received = { appliance, license_id, serial, total_consumptions, removed_at };
+    await desk.ledger.append({ type: "received", at, ...received });
+  }
+  return verified.value;
+}

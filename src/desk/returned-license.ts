@@ -1,0 +1,11 @@
+import type { Desk } from "./desk.ts";
+import type { IssuedEntry } from "./ledger.ts";
+import { DeskRefused } from "./desk-refused.ts";
+
+/** The site refuses this serial, and every renewal of it, once it gave the license back. */
+export function refuseReturnedLicense(desk: Desk, issued: IssuedEntry, hint: string): void {
+  const receipt = desk.ledger.findReceipt(issued);
+  if (receipt === null) return;
+  const day = receipt.at.slice(0, 10);
+  throw new DeskRefused(`license ${issued.license_id} was returned on ${day}`, hint);
+}

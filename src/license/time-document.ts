@@ -1,0 +1,56 @@
+import { Type, type Static } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+import { err, ok, type Result } from "../domain/result.ts";
+import type { Instant } from "../domain/time.ts";
+import { canonicalizeCode, CODE_BITS, decodeCode, encodeCode, decodeCrockford } from "./code.ts";
+import { signDocument } from "./document.ts";
+import type { PrivateKey } from "./keys.ts";
+import { CODE_KINDS, splitCodeKind, prefixCodeKind } from "./code-kinds.ts";
+import { verifyVendorDocument, type Vendor, type VendorDocumentFault } from "./trust.ts";
+
+const ID_BITS = 80;
+
+/** What a site reads out to ask for the time: who it is, and a nonce that is good once. */
+export function encodeTimeCode(appliance: string, nonce: string): string {
+  const id = decodeCrockford(appliance, ID_BITS);
+  if (id === null) throw new Error("an appliance id has 16 symbols");
+  const rest = Buffer.concat([id, Buffer.from(nonce, "hex")]);
+  return encodeCode(prefixCodeKind(CODE_KINDS.time, rest), CODE_BITS.time);
+}
+
+/** Null when it is not such a code. */
+export function decodeTimeCode(code: string): { appliance: string; nonce: string } | null {
+  const decoded = decodeCode(code, CODE_BITS.time);
+  if (!decoded.ok) return null;
+  const { kind, rest } = splitCodeKind(decoded.bytes);
+  if (kind !== CODE_KINDS.time) return null;
+  return { appliance: canonicalizeCode(code).slice(1, 17), nonce: rest.slice(20) };
+}
+
+/** The vendor's word for what time it is, for one appliance, once. */
+export const TimeDocument = Type.Object(
+  {
+    iss: Type.String(),
+    iat: Type.Integer({ minimum: 0 }),
+    appliance: Type.String(),
+    nonce: Type.String({ pattern: "^[0-9a-f]{10}$" }),
+  },
+  { additionalProperties: false },
+);
+
+export type TimeDocument = Static<typeof TimeDocument>;
+
+export const signTimeDocument = (time: TimeDocument, key: PrivateKey): Promise<string> =>
+  signDocument("time", time, key);
+
+export async function verifyTimeDocument(
+  document: string,
+  vendors: readonly Vendor[],
+  at: Instant | null = null,
+): Promise<Result<TimeDocument, VendorDocumentFault | "is not a time document">> {
+  const signed = await verifyVendorDocument("time", document, vendors, at);
+  if (!signed.ok) return signed;
+  const { payload, vendor } = signed.value;
+  const whole = Value.Check(TimeDocument, payload) && payload.iss === vendor.vendor;
+  return whole ? ok(payload) : err("is not a time document");
+}

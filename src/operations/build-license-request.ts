@@ -1,0 +1,51 @@
+import { totalAt } from "../domain/consumption.ts";
+import type { State } from "../domain/state.ts";
+import type { Instant } from "../domain/time.ts";
+import { publicPart } from "../license/keys.ts";
+import type { LicenseRequest } from "../license/request.ts";
+import { rfc3339 } from "../platform/rfc3339.ts";
+import type { Identity } from "./identity.ts";
+
+/** A request that was just made, as it is signed and carried to the vendor. */
+export function buildLicenseRequest(
+  identity: Identity,
+  state: State,
+  request: string,
+  at: Instant,
+): LicenseRequest {
+  const open = state.requests.get(request);
+  const head = state.requestHeads.at(-1);
+  if (open === undefined || head === undefined)
+    throw new Error("a request was made and is not there");
+  return {
+    request_id: open.request,
+    nonce: open.nonce,
+    created_at: rfc3339(at),
+    product: open.product,
+    license_key: open.licenseKey,
+    appliance: identity.id,
+    jwk: publicPart(identity.key),
+    hardware_id: open.hardwareId,
+    hardware: open.hardware.map(({ kind, digest }) => ({ kind, digest })),
+    licenses: [...state.licenses.values()].map(({ id, terms, grant, counter }) => ({
+      license_id: id,
+      product: terms.product,
+      vendor: grant.vendor,
+      serial: grant.serial,
+      total_consumptions: totalAt(counter, at),
+    })),
+    audit: { seq: head.auditSeq, sum: head.auditSum },
+    heads: state.requestHeads.map(({ request: made, auditSeq, auditSum }) => ({
+      request_id: made,
+      audit_seq: auditSeq,
+      sum: auditSum,
+    })),
+    ...(state.restores.length > 0 && {
+      restores: state.restores.map(({ at: when, ...restore }) => ({
+        ...restore,
+        at: rfc3339(when),
+      })),
+    }),
+    trust: [...state.vendors.values()].map(({ vendor, version }) => ({ vendor, version })),
+  };
+}

@@ -1,0 +1,172 @@
+import { describe, expect, test } from "bun:test";
+import * as fc from "fast-check";
+import { err } from "../../src/domain/result.ts";
+import { decodeCode, encodeCode, encodeCrockford } from "../../src/license/code.ts";
+import { signDocument } from "../../src/license/document.ts";
+import { keyIdOf, generateKey, publicPart } from "../../src/license/keys.ts";
+import { CODE_KINDS, splitCodeKind, prefixCodeKind } from "../../src/license/code-kinds.ts";
+import {
+  decodeTimeCode,
+  encodeTimeCode,
+  signTimeDocument,
+  verifyTimeDocument,
+  type TimeDocument,
+} from "../../src/license/time-document.ts";
+import { KEY, vendorWith } from "../support/vendor.ts";
+
+const APPLIANCE = "0123456789ABCDEF";
+const NONCE = "00ff10a5c3";
+const CODE_BITS = 125;
+
+const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length });
+
+describe("a clock code", () => {
+  test("gives back who asked and the nonce, all zeros and all ones included", () => {
+    fc.assert(
+      fc.property(bytes(10), bytes(5), (id, random) => {
+        const asked = {
+          appliance: encodeCrockford(id, 80),
+          nonce: Buffer.from(random).toString("hex"),
+        };
+        expect(decodeTimeCode(encodeTimeCode(asked.appliance, asked.nonce))).toEqual(asked);
+      }),
+      {
+        examples: [
+          [new Uint8Array(10), new Uint8Array(5)],
+          [filled(10), filled(5)],
+        ],
+      },
+    );
+  });
+
+  test("is short enough to read out: 25 symbols and two checks", () => {
+    const code = encodeTimeCode(APPLIANCE, NONCE);
+    expect(code).toMatch(/^([0-9A-Z]{5}-){3}[0-9A-Z]{5}\n[0-9A-Z]{5}-[0-9A-Z]{2}$/);
+  });
+
+  test("is read however it is typed", () => {
+    const code = encodeTimeCode(APPLIANCE, NONCE);
+    const typed = code.toLowerCase().replaceAll("-", " ").replaceAll("1", "l").replaceAll("0", "o");
+    expect(decodeTimeCode(typed)).toEqual({ appliance: APPLIANCE, nonce: NONCE });
+    expect(decodeTimeCode(code.replaceAll("\n", "  "))).toEqual(decodeTimeCode(code));
+  });
+
+  test("of another kind is none", () => {
+    const rest = Buffer.from("ab".repeat(15), "hex");
+    for (const kind of [0, CODE_KINDS.activation, CODE_KINDS.weakActivation, 4, 31]) {
+      const code = encodeCode(prefixCodeKind(kind, rest), CODE_BITS);
+      expect(decodeCode(code, CODE_BITS).ok).toBe(true);
+      expect(decodeTimeCode(code)).toBeNull();
+    }
+  });
+
+  test("with one wrong symbol, one missing, or nothing in it is none", () => {
+    const code = encodeTimeCode(APPLIANCE, NONCE);
+    for (const place of [0, 7, 19, code.length - 1]) {
+      const other = code[place] === "Z" ? "Y" : "Z";
+      expect(decodeTimeCode(code.slice(0, place) + other + code.slice(place + 1))).toBeNull();
+      expect(decodeTimeCode(code.slice(0, place) + code.slice(place + 1))).toBeNull();
+    }
+    for (const none of ["", " ", "0", APPLIANCE]) expect(decodeTimeCode(none)).toBeNull();
+  });
+
+  test("is not made for what is no appliance", () => {
+    for (const id of ["", "0123", `${APPLIANCE}0`, "0123456789ABCDEU"]) {
+      expect(() => encodeTimeCode(id, NONCE)).toThrow("an appliance id has 16 symbols");
+    }
+  });
+});
+
+describe("a kind", () => {
+  test("and what follows come apart as they were put together", () => {
+    const any = fc.uint8Array({ minLength: 1, maxLength: 40 });
+    fc.assert(
+      fc.property(fc.nat(31), any, (kind, rest) => {
+        const hex = Buffer.from(rest).toString("hex");
+        expect(splitCodeKind(prefixCodeKind(kind, rest))).toEqual({ kind, rest: hex });
+      }),
+    );
+  });
+
+  test("is nobody else's", () => {
+    const all = Object.values(CODE_KINDS);
+    expect(new Set<number>(all).size).toBe(all.length);
+  });
+});
+
+describe("a vendor's time", () => {
+  const time: TimeDocument = {
+    iss: keyIdOf(KEY),
+    iat: 1_772_442_000,
+    appliance: APPLIANCE,
+    nonce: NONCE,
+  };
+  const trusted = [vendorWith()];
+
+  test("is what was signed", async () => {
+    expect(await verifyTimeDocument(await signTimeDocument(time, KEY), trusted)).toEqual({
+      ok: true,
+      value: time,
+    });
+  });
+
+  test("counts from any key of any vendor trusted here, in that vendor's own name", async () => {
+    const [other, newer] = [await generateKey(), await generateKey()];
+    const keys = [publicPart(other), publicPart(newer)];
+    const vendors = [...trusted, vendorWith({ keys }, other)];
+    const said = { ...time, iss: keyIdOf(other) };
+    for (const key of [other, newer]) {
+      expect((await verifyTimeDocument(await signTimeDocument(said, key), vendors)).ok).toBe(true);
+      expect((await verifyTimeDocument(await signTimeDocument(time, key), vendors)).ok).toBe(false);
+    }
+    expect((await verifyTimeDocument(await signTimeDocument(time, KEY), vendors)).ok).toBe(true);
+  });
+
+  test("from nobody trusted is refused", async () => {
+    const fault = "is not signed by a trusted vendor";
+    expect(
+      await verifyTimeDocument(await signTimeDocument(time, await generateKey()), trusted),
+    ).toEqual(err(fault));
+    expect(await verifyTimeDocument(await signTimeDocument(time, KEY), [])).toEqual(err(fault));
+  });
+
+  test("with another payload under its signature is refused", async () => {
+    const [header, , signature] = (await signTimeDocument(time, KEY)).split(".");
+    const forged = Buffer.from(JSON.stringify({ ...time, iat: 0 })).toString("base64url");
+    const document = `${header}.${forged}.${signature}`;
+    expect(await verifyTimeDocument(document, trusted)).toEqual(err("has an invalid signature"));
+  });
+
+  test("is not another kind of document with the same members", async () => {
+    const document = await signDocument("license", time, KEY);
+    expect(await verifyTimeDocument(document, trusted)).toEqual(err("is another kind of document"));
+  });
+
+  test("has these members and no others", async () => {
+    const wrong: readonly object[] = [
+      { ...time, more: 1 },
+      { ...time, nonce: NONCE.toUpperCase() },
+      { ...time, nonce: `${NONCE}0` },
+      { ...time, iat: -1 },
+      { ...time, iat: 0.5 },
+      { ...time, iat: "1772442000" },
+      { ...time, appliance: null },
+      { iss: time.iss, iat: time.iat, nonce: NONCE },
+      [],
+    ];
+    for (const payload of wrong) {
+      const document = await signDocument("time", payload, KEY);
+      expect(await verifyTimeDocument(document, trusted)).toEqual(err("is not a time document"));
+    }
+  });
+
+  test("that is no document at all is refused", async () => {
+    for (const text of ["", "a.b.c", "{}", encodeTimeCode(APPLIANCE, NONCE)]) {
+      expect(await verifyTimeDocument(text, trusted)).toEqual(err("is not a signed document"));
+    }
+  });
+});
+
+function filled(length: number): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(length).fill(255);
+}

@@ -1,0 +1,248 @@
+/**
+ * Writes test/vectors/documents anew: `bun test/vectors/make.ts`. Knows nothing of src, so that the
+ * vectors are a second opinion; Ed25519 is deterministic, so the bytes are always the same.
+ */
+import { createHash, createHmac, createPrivateKey, sign } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+export interface TestKey {
+  readonly kty: "OKP";
+  readonly crv: "Ed25519";
+  readonly x: string;
+  readonly d: string;
+}
+
+/** RFC 8032, 7.1, test 1: printed in a standard, so fit for nothing but tests. */
+export const VENDOR_KEY: TestKey = {
+  kty: "OKP",
+  crv: "Ed25519",
+  x: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo",
+  d: "nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A",
+};
+
+/** RFC 8032, 7.1, test 2. */
+export const APPLIANCE_KEY: TestKey = {
+  kty: "OKP",
+  crv: "Ed25519",
+  x: "PUAXw-hDiVqStwqnTRt-vJyYLM8uxJaMwM1V8Sr0Zgw",
+  d: "TM0Imyj_ltqdtsNG7BFOD1uKMZ81q6Yk2oz27U-4pvs",
+};
+
+/** RFC 8032, 7.1, test 3. */
+export const UNTRUSTED_KEY: TestKey = {
+  kty: "OKP",
+  crv: "Ed25519",
+  x: "_FHNjmIYoaONpH7QAjDwWAgW7RO6MwOsXeuRFUiQgCU",
+  d: "xaqN9D-fg3vtt0QvMdy3sWbThTUHbwlLhc46LgtEWPc",
+};
+
+export const base64url = (data: string | Uint8Array): string =>
+  Buffer.from(data).toString("base64url");
+
+/** The first 80 bits of SHA-256 of the key in Crockford Base32, by way of one large number. */
+export const keyIdOf = ({ x }: { readonly x: string }): string =>
+  BigInt(`0x${sha256(Buffer.from(x, "base64url")).toString("hex", 0, 10)}`)
+    .toString(32)
+    .padStart(16, "0")
+    .replaceAll(/[a-v]/g, (digit) => "ABCDEFGHJKMNPQRSTVWXYZ"[digit.charCodeAt(0) - 97] ?? "");
+
+export const buildHeader = (kind: string, key: TestKey) => ({
+  alg: "EdDSA",
+  typ: `berth-${kind}+jwt`,
+  kid: keyIdOf(key),
+});
+
+/** Signs whatever it is given; text and bytes are taken as they are, the rest as JSON. */
+export function signUnchecked(header: object | string, payload: unknown, key: TestKey): string {
+  const input = `${part(header)}.${part(payload)}`;
+  const { kty, crv, x, d } = key;
+  const signer = createPrivateKey({ key: { kty, crv, x, d }, format: "jwk" });
+  return `${input}.${base64url(sign(null, Buffer.from(input), signer))}`;
+}
+
+/** The other algorithm's classic: the public key, which everybody has, as the secret. */
+export function signWithHmac(header: object, payload: unknown, { x }: TestKey): string {
+  const input = `${part(header)}.${part(payload)}`;
+  const secret = Buffer.from(x, "base64url");
+  return `${input}.${createHmac("sha256", secret).update(input).digest("base64url")}`;
+}
+
+const part = (value: unknown): string =>
+  base64url(
+    typeof value === "string" || value instanceof Uint8Array ? value : JSON.stringify(value),
+  );
+
+const sha256 = (bytes: Uint8Array): Buffer => createHash("sha256").update(bytes).digest();
+
+const publicPart = ({ kty, crv, x }: TestKey) => ({ kty, crv, x });
+
+const hardware = sha256(Buffer.from("the hardware of no machine")).toString("hex");
+
+const license = {
+  iss: keyIdOf(VENDOR_KEY),
+  sub: keyIdOf(APPLIANCE_KEY),
+  license_id: 42,
+  serial: 1,
+  product: "modeler2",
+  customer: "Zürich Präzision 東京",
+  hardware_id: hardware,
+  cnf: { jwk: publicPart(APPLIANCE_KEY) },
+};
+
+/** One small payload of each kind: the container is under test here, not what it carries. */
+export const PAYLOADS = {
+  trust: {
+    vendor: keyIdOf(VENDOR_KEY),
+    name: "Test Vendor",
+    version: 1,
+    products: ["modeler2"],
+    keys: [publicPart(VENDOR_KEY)],
+  },
+  request: { iss: keyIdOf(APPLIANCE_KEY), request_id: "REQ-1", product: "modeler2" },
+  license,
+  policy: { iss: keyIdOf(VENDOR_KEY), policy_id: "POL-1", product: "modeler2", slots: 5 },
+  lease: { iss: keyIdOf(APPLIANCE_KEY), sub: "ada", aud: "modeler2", jti: "1", exp: 1_772_323_200 },
+  receipt: { iss: keyIdOf(APPLIANCE_KEY), license_id: 42, serial: 1, total: 7 },
+  time: {
+    iss: keyIdOf(VENDOR_KEY),
+    sub: keyIdOf(APPLIANCE_KEY),
+    nonce: "N-1",
+    now: "2026-03-01T00:00:00.000Z",
+  },
+} as const;
+
+const BY_APPLIANCE = new Set(["request", "lease", "receipt"]);
+
+export const signerFor = (kind: string): TestKey =>
+  BY_APPLIANCE.has(kind) ? APPLIANCE_KEY : VENDOR_KEY;
+
+/** The private halves are on purpose: nothing that matters is signed with them. */
+const keyFile = (key: TestKey): string =>
+  `${JSON.stringify({ warning: "TEST KEY, published in RFC 8032: never trust it", ...key }, null, 2)}\n`;
+
+/** Every file, by name. */
+export function buildVectors(): ReadonlyMap<string, string> {
+  const good = Object.entries(PAYLOADS).map(([kind, payload]): [string, string] => {
+    const key = signerFor(kind);
+    return [`good-${kind}.jwt`, signUnchecked(buildHeader(kind, key), payload, key)];
+  });
+  return new Map([
+    ...good,
+    ...bad(),
+    ["TEST-KEY-vendor.jwk.json", keyFile(VENDOR_KEY)],
+    ["TEST-KEY-appliance.jwk.json", keyFile(APPLIANCE_KEY)],
+  ]);
+}
+
+/** Each a license that is wrong in one way. */
+function bad(): [string, string][] {
+  const header = buildHeader("license", VENDOR_KEY);
+  const whole = signUnchecked(header, license, VENDOR_KEY);
+  const [first = "", second = "", third = ""] = whole.split(".");
+  const other = part({ ...license, license_id: 43 });
+  const none = part({ ...header, alg: "none" });
+  const { kid, ...nameless } = header;
+  return [
+    ["bad-alg-none.jwt", `${none}.${second}.`],
+    ["bad-alg-none-signed.jwt", signUnchecked({ ...header, alg: "none" }, license, VENDOR_KEY)],
+    [
+      "bad-alg-hs256-public-key.jwt",
+      signWithHmac({ ...header, alg: "HS256" }, license, VENDOR_KEY),
+    ],
+    ["bad-alg-ed25519.jwt", signUnchecked({ ...header, alg: "Ed25519" }, license, VENDOR_KEY)],
+    ["bad-typ-jwt.jwt", signUnchecked({ ...header, typ: "JWT" }, license, VENDOR_KEY)],
+    [
+      "bad-typ-policy.jwt",
+      signUnchecked({ ...header, typ: "berth-policy+jwt" }, license, VENDOR_KEY),
+    ],
+    ["bad-crit.jwt", signUnchecked({ ...header, crit: ["exp"], exp: 1 }, license, VENDOR_KEY)],
+    [
+      "bad-jwk.jwt",
+      signUnchecked({ ...header, jwk: publicPart(UNTRUSTED_KEY) }, license, UNTRUSTED_KEY),
+    ],
+    ["bad-no-kid.jwt", signUnchecked(nameless, license, VENDOR_KEY)],
+    ["bad-kid-not-text.jwt", signUnchecked({ ...header, kid: [kid] }, license, VENDOR_KEY)],
+    ["bad-other-key.jwt", signUnchecked(header, license, UNTRUSTED_KEY)],
+    ["bad-moved-signature.jwt", `${first}.${other}.${third}`],
+    ["bad-signature-spelling.jwt", `${first}.${second}.${respelled(third)}`],
+    ["bad-signature-zero.jwt", `${first}.${second}.${base64url(new Uint8Array(64))}`],
+    ["bad-signature-plus-order.jwt", `${first}.${second}.${plusOrder(third)}`],
+    ["bad-two-parts.jwt", `${first}.${second}`],
+    ["bad-four-parts.jwt", `${whole}.${third}`],
+    ["bad-padding.jwt", `${first}.${second}.${third}==`],
+    ["bad-line-break.jwt", `${whole}\n`],
+    ["bad-part-of-one-character.jwt", `${first}.A.${third}`],
+    [
+      "bad-payload-not-utf8.jwt",
+      signUnchecked(header, Buffer.from([0x22, 0xff, 0x22]), VENDOR_KEY),
+    ],
+    ["bad-payload-not-json.jwt", signUnchecked(header, "{", VENDOR_KEY)],
+  ];
+}
+
+interface Signed {
+  readonly version: 1 | 2;
+  readonly kind: 1 | 2;
+}
+
+/** The list that a confirmation code signs, item by item, and the code's 68 bytes, all as hex. */
+function confirmation({ version, kind }: Signed) {
+  const items = {
+    version: Buffer.from(`berth-confirm-v${version}`),
+    ...(version === 2 && { kind: Buffer.from([kind]) }),
+    appliance: sha256(Buffer.from(APPLIANCE_KEY.x, "base64url")).subarray(0, 10),
+    hardware_prefix: Buffer.from(hardware, "hex").subarray(0, 5),
+    nonce: Buffer.from("00ff10a5c3", "hex"),
+    license_key: Buffer.from("SCHLÜSSEL-1".normalize("NFC")),
+    policy_sha256: sha256(Buffer.from("a policy")),
+    initialization_code: Buffer.from("7K2MX00110"),
+    // Ends on day 20500 since 1970; serial 7.
+    tail: Buffer.from("50140007", "hex"),
+  };
+  const text = Buffer.concat(
+    Object.values(items).flatMap((item) => [Buffer.from([0, 0, 0, item.length]), item]),
+  );
+  const { kty, crv, x, d } = VENDOR_KEY;
+  const signature = sign(null, text, createPrivateKey({ key: { kty, crv, x, d }, format: "jwk" }));
+  const hex = Object.entries(items).map(([name, bytes]) => [name, bytes.toString("hex")]);
+  return {
+    items: Object.fromEntries(hex) as Record<keyof typeof items, string>,
+    signed: text.toString("hex"),
+    code: Buffer.concat([signature, items.tail]).toString("hex"),
+  };
+}
+
+/** What `codes.json` holds. */
+export const buildCodeVectors = () => ({
+  "confirmation-v2-strong": confirmation({ version: 2, kind: 1 }),
+  "confirmation-v2-weak": confirmation({ version: 2, kind: 2 }),
+  "confirmation-v1": confirmation({ version: 1, kind: 1 }),
+});
+
+const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+/** Another last character for the same 64 bytes: the lower four of its six bits mean nothing. */
+const respelled = (signature: string): string =>
+  signature.slice(0, -1) + (ALPHABET[ALPHABET.indexOf(signature.slice(-1)) | 1] ?? "");
+
+const ORDER = 2n ** 252n + 27742317777372353535851937790883648493n;
+
+/** S + L in place of S: the same equation, another spelling, which a careless verifier takes. */
+function plusOrder(signature: string): string {
+  const bytes = Buffer.from(signature, "base64url");
+  const scalar = BigInt(`0x${Buffer.from(bytes.subarray(32).toReversed()).toString("hex")}`);
+  const hex = (scalar + ORDER).toString(16).padStart(64, "0");
+  bytes.set(Buffer.from(hex, "hex").toReversed(), 32);
+  return base64url(bytes);
+}
+
+if (import.meta.main) {
+  writeFileSync(
+    join(import.meta.dir, "codes.json"),
+    `${JSON.stringify(buildCodeVectors(), null, 2)}\n`,
+  );
+  for (const [name, text] of buildVectors()) {
+    writeFileSync(join(import.meta.dir, "documents", name), text);
+  }
+}
