@@ -5,58 +5,59 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import manifest from "../package.json";
-import { noticesText } from "../src/platform/notices.ts";
-import { bundledPackages, root } from "./bundled.ts";
-import { commit, commitTime, compile } from "./executable.ts";
-import { noticesOf } from "./notices.ts";
+import { formatNotices } from "../src/platform/notices.ts";
+import { findBundledPackages, repositoryRoot } from "./bundled-packages.ts";
+import { readCommit, readCommitTime, compile } from "./executable.ts";
+import { collectNotices } from "./notices.ts";
 import { fetchRuntime, NoRuntime } from "./runtime.ts";
-import { sbomOf } from "./sbom.ts";
-import { suffixOf, TARGETS, type Target } from "./targets.ts";
+import { createSbom } from "./sbom.ts";
+import { executableSuffix, TARGETS, type Target } from "./targets.ts";
 
-const MISUSED = 2;
-const out = join(root, "build", "out");
-const wanted = targetsIn(process.argv.slice(2));
-const packages = await bundledPackages();
-const notices = noticesOf(packages);
+const EXIT_USAGE = 2;
+const out = join(repositoryRoot, "build", "out");
+const requestedTargets = parseTargets(process.argv.slice(2));
+const packages = await findBundledPackages();
+const notices = collectNotices(packages);
 mkdirSync(out, { recursive: true });
-if (wanted === null) say("berth", await compile(join(out, "berth"), notices, null));
-else await buildFor(wanted);
+if (requestedTargets === null)
+  printBuilt("berth", await compile(join(out, "berth"), notices, null));
+else await buildTargets(requestedTargets);
 
-async function buildFor(targets: readonly Target[]): Promise<void> {
+async function buildTargets(targets: readonly Target[]): Promise<void> {
   const built: { readonly name: string; readonly target: Target }[] = [];
   for (const target of targets) {
-    const name = await buildOne(target);
+    const name = await buildTarget(target);
     if (name !== null) built.push({ name, target });
     else process.exitCode = 1;
   }
   const beside = `berth-${manifest.version}`;
-  const origin = { commit: commit(), committedAt: commitTime() };
-  const sbom = sbomOf(
+  const origin = { commit: readCommit(), committedAt: readCommitTime() };
+  const sbom = createSbom(
     packages,
     built.map(({ target }) => target),
     origin,
   );
   writeFileSync(join(out, `${beside}.cdx.json`), `${JSON.stringify(sbom, null, 2)}\n`);
-  writeFileSync(join(out, `${beside}-notices.txt`), `${noticesText(notices)}\n`);
+  writeFileSync(join(out, `${beside}-notices.txt`), `${formatNotices(notices)}\n`);
   const files = [...built.map(({ name }) => name), `${beside}.cdx.json`, `${beside}-notices.txt`];
-  const sums = files.map(sumOf);
+  const sums = files.map(checksumLine);
   writeFileSync(join(out, "SHA256SUMS"), sums.join(""));
   process.stdout.write(`${join(out, "SHA256SUMS")} (${sums.length} files)\n`);
 }
 
 /** The file's name; null when there is no runtime for it, which is said and stops nothing else. */
-async function buildOne(target: Target): Promise<string | null> {
-  const name = `berth-${manifest.version}-${target.name}${suffixOf(target)}`;
+async function buildTarget(target: Target): Promise<string | null> {
+  const name = `berth-${manifest.version}-${target.name}${executableSuffix(target)}`;
   // What an earlier build left would pass for what this one could not make.
   rmSync(join(out, name), { force: true });
   const folder = join(out, "runtime");
   try {
     const runtime = fetchRuntime(target, folder);
-    say(name, await compile(join(out, name), notices, { target, runtime }));
+    printBuilt(name, await compile(join(out, name), notices, { target, runtime }));
     return name;
   } catch (error) {
     if (!(error instanceof NoRuntime)) throw error;
-    complain(
+    printError(
       `no runtime for ${target.name}: ${error.message}`,
       `${target.package} comes from the npm registry this machine is set up with`,
     );
@@ -67,7 +68,7 @@ async function buildOne(target: Target): Promise<string | null> {
 }
 
 /** Null: this machine's, with the runtime that runs this. */
-function targetsIn(words: string[]): readonly Target[] | null {
+function parseTargets(words: string[]): readonly Target[] | null {
   const hint = `bun run build [--all | --target ${TARGETS.map(({ name }) => name).join("|")}]`;
   try {
     const options = { all: { type: "boolean" }, target: { type: "string" } } as const;
@@ -75,23 +76,23 @@ function targetsIn(words: string[]): readonly Target[] | null {
     if (target === undefined) return all === true ? TARGETS : null;
     const named = TARGETS.filter(({ name }) => name === target);
     if (named.length === 1) return named;
-    complain(`there is no target ${target}`, hint);
+    printError(`there is no target ${target}`, hint);
   } catch (error) {
-    complain(error instanceof Error ? error.message : String(error), hint);
+    printError(error instanceof Error ? error.message : String(error), hint);
   }
-  return process.exit(MISUSED);
+  return process.exit(EXIT_USAGE);
 }
 
 /** A line of `sha256sum`, which also checks it. */
-function sumOf(name: string): string {
+function checksumLine(name: string): string {
   const sum = createHash("sha256").update(readFileSync(join(out, name)));
   return `${sum.digest("hex")}  ${name}\n`;
 }
 
-function say(name: string, bytes: number): void {
+function printBuilt(name: string, bytes: number): void {
   process.stdout.write(`${join(out, name)} (${(bytes / 1024 / 1024).toFixed(0)} MiB)\n`);
 }
 
-function complain(message: string, hint: string): void {
+function printError(message: string, hint: string): void {
   process.stderr.write(`build: error: ${message}\nbuild: hint: ${hint}\n`);
 }

@@ -1,29 +1,29 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Notices } from "../src/platform/notices.ts";
-import { entry, productionOnly, root } from "./bundled.ts";
+import { mainEntry, productionDefine, repositoryRoot } from "./bundled-packages.ts";
 import { bundlePage } from "./page.ts";
-import { suffixOf, type Target } from "./targets.ts";
+import { executableSuffix, type Target } from "./targets.ts";
 
 /** Another system to compile for, and the file its runtime is in. */
-export interface Foreign {
+export interface CrossTarget {
   readonly target: Target;
   readonly runtime: string;
 }
 
 /** How everything is compiled. */
-export const compiling = {
+export const compileOptions = {
   target: "bun",
   format: "esm",
   bytecode: true,
   sourcemap: "inline",
   // Elysia reads its handlers' sources: minified ones break it.
   minify: false,
-  define: productionOnly,
+  define: productionDefine,
 } as const;
 
 /** Otherwise the binary would run what it finds in the folder it is started from. */
-export const enclosed = { autoloadDotenv: false, autoloadBunfig: false } as const;
+export const isolationOptions = { autoloadDotenv: false, autoloadBunfig: false } as const;
 
 /**
  * Compiles the sources into one file; without a target, for this machine. The same sources give the
@@ -32,31 +32,31 @@ export const enclosed = { autoloadDotenv: false, autoloadBunfig: false } as cons
 export async function compile(
   to: string,
   notices: Notices,
-  foreign: Foreign | null,
+  foreign: CrossTarget | null,
 ): Promise<number> {
   // In another folder first: a binary that is running cannot be written over, but it can be
   // replaced. And always under the same name, because the name is in the bytes.
   const fresh = join(
     dirname(to),
     "new",
-    `berth${foreign === null ? "" : suffixOf(foreign.target)}`,
+    `berth${foreign === null ? "" : executableSuffix(foreign.target)}`,
   );
   mkdirSync(dirname(fresh), { recursive: true });
   // The bundler writes down paths as they look from the working folder.
-  process.chdir(root);
+  process.chdir(repositoryRoot);
   try {
     await Bun.build({
-      ...compiling,
-      entrypoints: [entry],
+      ...compileOptions,
+      entrypoints: [mainEntry],
       define: {
-        ...compiling.define,
-        BERTH_COMMIT: JSON.stringify(commit()),
+        ...compileOptions.define,
+        BERTH_COMMIT: JSON.stringify(readCommit()),
         BERTH_NOTICES: JSON.stringify(JSON.stringify(notices)),
         BERTH_PAGE: JSON.stringify(JSON.stringify(await bundlePage())),
-        ...bakedTrust(),
+        ...builtInTrustDefine(),
       },
       compile: {
-        ...enclosed,
+        ...isolationOptions,
         outfile: fresh,
         ...(foreign && { target: foreign.target.runtime, executablePath: foreign.runtime }),
       },
@@ -70,22 +70,25 @@ export async function compile(
 }
 
 /** BERTH_TRUST_FILE=trust.jwt makes a vendor's own build, which trusts that vendor alone. */
-function bakedTrust(): Record<string, string> {
+function builtInTrustDefine(): Record<string, string> {
   const path = process.env["BERTH_TRUST_FILE"];
   if (path === undefined) return {};
   return { BERTH_TRUST: JSON.stringify(readFileSync(path, "utf8").trim()) };
 }
 
 /** A source folder without git still builds; it only cannot say what it was built from. */
-export const commit = (): string => git("rev-parse", "--short=12", "HEAD") ?? "unknown";
+export const readCommit = (): string => git("rev-parse", "--short=12", "HEAD") ?? "unknown";
 
 /** When the commit was made; null without git. */
-export function commitTime(): string | null {
+export function readCommitTime(): string | null {
   const seconds = git("show", "-s", "--format=%ct", "HEAD");
   return seconds === null ? null : new Date(Number(seconds) * 1_000).toISOString();
 }
 
 function git(...words: string[]): string | null {
-  const { exitCode, stdout } = Bun.spawnSync(["git", ...words], { cwd: root, stderr: "ignore" });
+  const { exitCode, stdout } = Bun.spawnSync(["git", ...words], {
+    cwd: repositoryRoot,
+    stderr: "ignore",
+  });
   return exitCode === 0 ? stdout.toString().trim() : null;
 }

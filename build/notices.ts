@@ -3,16 +3,23 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Notices } from "../src/platform/notices.ts";
-import { bundledPackages, root, type Package } from "./bundled.ts";
-import { BUN } from "./targets.ts";
+import { findBundledPackages, repositoryRoot, type BundledPackage } from "./bundled-packages.ts";
+import { BUN_VERSION } from "./targets.ts";
 
 /** The runtime's packages carry no license text; the documentation of the same version does. */
-const STATEMENT = join(root, "node_modules", "bun-types", "docs", "project", "license.mdx");
+const BUN_LICENSE_FILE = join(
+  repositoryRoot,
+  "node_modules",
+  "bun-types",
+  "docs",
+  "project",
+  "license.mdx",
+);
 
-export function noticesOf(packages: readonly Package[]): Notices {
-  const statement = readFileSync(STATEMENT, "utf8").replace(/^---\n[\s\S]*?\n---\n/, "");
+export function collectNotices(packages: readonly BundledPackage[]): Notices {
+  const statement = readFileSync(BUN_LICENSE_FILE, "utf8").replace(/^---\n[\s\S]*?\n---\n/, "");
   return {
-    runtime: { name: "bun", version: BUN, license: "MIT", text: statement.trim() },
+    runtime: { name: "bun", version: BUN_VERSION, license: "MIT", text: statement.trim() },
     packages: packages.map(({ name, version, license, text }) => ({
       name,
       version,
@@ -23,5 +30,5 @@ export function noticesOf(packages: readonly Package[]): Notices {
 }
 
 if (import.meta.main) {
-  process.stdout.write(`${JSON.stringify(noticesOf(await bundledPackages()))}\n`);
+  process.stdout.write(`${JSON.stringify(collectNotices(await findBundledPackages()))}\n`);
 }

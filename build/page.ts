@@ -3,17 +3,17 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { PageFiles } from "../src/platform/page-files.ts";
-import { pageEntries, productionOnly, root, web } from "./bundled.ts";
+import { pageEntries, productionDefine, repositoryRoot, webFolder } from "./bundled-packages.ts";
 
 export async function bundlePage(): Promise<PageFiles> {
   // The bundler writes down paths as they look from the working folder.
-  process.chdir(root);
+  process.chdir(repositoryRoot);
   const { outputs } = await Bun.build({
     entrypoints: pageEntries,
     target: "browser",
     format: "esm",
     minify: true,
-    define: productionOnly,
+    define: productionDefine,
     naming: "[name].[ext]",
   });
   const built = await Promise.all(
@@ -21,12 +21,12 @@ export async function bundlePage(): Promise<PageFiles> {
   );
   return {
     ...(Object.fromEntries(built) as Omit<PageFiles, "page.html" | "docs.html" | "icon.svg">),
-    "page.html": text("page.html"),
-    "docs.html": text("docs.html"),
-    "icon.svg": text("icon.svg"),
+    "page.html": readText("page.html"),
+    "docs.html": readText("docs.html"),
+    "icon.svg": readText("icon.svg"),
   };
 }
 
-const text = (name: string): string => readFileSync(join(web, name), "utf8");
+const readText = (name: string): string => readFileSync(join(webFolder, name), "utf8");
 
 if (import.meta.main) process.stdout.write(JSON.stringify(await bundlePage()));

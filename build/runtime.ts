@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { BUN, suffixOf, type Target } from "./targets.ts";
+import { BUN_VERSION, executableSuffix, type Target } from "./targets.ts";
 
 /** A target's runtime cannot be had; `message` is one line. */
 export class NoRuntime extends Error {
@@ -15,8 +15,8 @@ export class NoRuntime extends Error {
 export function fetchRuntime(target: Target, folder: string): string {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  const dependencies = { [target.package]: BUN };
-  const locked = [`${target.package}@${BUN}`, "", {}, target.integrity];
+  const dependencies = { [target.package]: BUN_VERSION };
+  const locked = [`${target.package}@${BUN_VERSION}`, "", {}, target.integrity];
   const lock = {
     lockfileVersion: 2,
     configVersion: 1,
@@ -27,7 +27,13 @@ export function fetchRuntime(target: Target, folder: string): string {
   writeFileSync(join(folder, "bun.lock"), JSON.stringify(lock));
   const install = ["install", "--frozen-lockfile", "--ignore-scripts", "--no-progress"];
   const { exitCode, stderr } = Bun.spawnSync([process.execPath, ...install], { cwd: folder });
-  const path = join(folder, "node_modules", target.package, "bin", `bun${suffixOf(target)}`);
+  const path = join(
+    folder,
+    "node_modules",
+    target.package,
+    "bin",
+    `bun${executableSuffix(target)}`,
+  );
   if (exitCode === 0 && existsSync(path)) return path;
   const reason = /^error: (.+)$/m.exec(stderr.toString())?.[1];
   throw new NoRuntime(reason ?? `${target.package} has no executable`);

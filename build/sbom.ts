@@ -1,26 +1,26 @@
 import { createHash } from "node:crypto";
 import manifest from "../package.json";
-import type { Package } from "./bundled.ts";
-import { BUN, type Target } from "./targets.ts";
+import type { BundledPackage } from "./bundled-packages.ts";
+import { BUN_VERSION, type Target } from "./targets.ts";
 
 /** What an executable was built from. */
-export interface Origin {
+export interface BuildOrigin {
   readonly commit: string;
   /** RFC 3339; null when nobody knows. */
   readonly committedAt: string | null;
 }
 
 const SELF = `pkg:generic/berth@${manifest.version}`;
-const RUNTIME = `pkg:npm/bun@${BUN}`;
+const RUNTIME = `pkg:npm/bun@${BUN_VERSION}`;
 
 /**
  * A CycloneDX 1.6 list of everything in the executables. Nothing in it changes from one build of a
  * commit to the next: its time is the commit's, its number a digest of the rest.
  */
-export function sbomOf(
-  packages: readonly Package[],
+export function createSbom(
+  packages: readonly BundledPackage[],
   targets: readonly Target[],
-  { commit, committedAt }: Origin,
+  { commit, committedAt }: BuildOrigin,
 ): object {
   const body = {
     metadata: {
@@ -49,10 +49,10 @@ export function sbomOf(
   };
 }
 
-const library = ({ name, version, license, integrity }: Package): object => ({
+const library = ({ name, version, license, integrity }: BundledPackage): object => ({
   type: "library",
   "bom-ref": purlOf(name, version),
-  ...named(name),
+  ...splitScope(name),
   version,
   licenses: / (?:OR|AND|WITH) /.test(license)
     ? [{ expression: license }]
@@ -66,36 +66,36 @@ const runtime = (targets: readonly Target[]): object => ({
   type: "platform",
   "bom-ref": RUNTIME,
   name: "bun",
-  version: BUN,
+  version: BUN_VERSION,
   description: "the JavaScript runtime; berth notices lists the libraries inside it",
   licenses: [{ license: { id: "MIT" } }],
   purl: RUNTIME,
   components: targets.map((target) => ({
     type: "platform",
-    "bom-ref": purlOf(target.package, BUN),
-    ...named(target.package),
-    version: BUN,
+    "bom-ref": purlOf(target.package, BUN_VERSION),
+    ...splitScope(target.package),
+    version: BUN_VERSION,
     description: `in the executable for ${target.name}`,
     licenses: [{ license: { id: "MIT" } }],
-    purl: purlOf(target.package, BUN),
+    purl: purlOf(target.package, BUN_VERSION),
     ...hashesOf(target.integrity),
   })),
 });
 
-function dependenciesOf(packages: readonly Package[]): object[] {
+function dependenciesOf(packages: readonly BundledPackage[]): object[] {
   const refs = new Map(packages.map(({ name, version }) => [name, purlOf(name, version)]));
   const refsOf = (names: readonly string[]): string[] =>
     names.flatMap((name) => refs.get(name) ?? []).toSorted();
   return [
     { ref: SELF, dependsOn: [...refsOf(Object.keys(manifest.dependencies)), RUNTIME] },
-    ...packages.map(({ name, version, needs }) => ({
+    ...packages.map(({ name, version, dependencies: needs }) => ({
       ref: purlOf(name, version),
       dependsOn: refsOf(needs),
     })),
   ];
 }
 
-function named(full: string): { readonly group?: string; readonly name: string } {
+function splitScope(full: string): { readonly group?: string; readonly name: string } {
   const [group, name] = full.split("/");
   return group === undefined || name === undefined ? { name: full } : { group, name };
 }

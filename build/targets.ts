@@ -10,7 +10,7 @@ export interface Target {
 }
 
 /** The runtime that goes into every executable; its packages below are of this version. */
-export const BUN: string = manifest.engines.bun;
+export const BUN_VERSION: string = manifest.engines.bun;
 
 export const TARGETS: readonly Target[] = [
   {
@@ -58,4 +58,5 @@ export const TARGETS: readonly Target[] = [
 ];
 
 /** What an executable is called where it runs. */
-export const suffixOf = ({ name }: Target): string => (name.startsWith("windows-") ? ".exe" : "");
+export const executableSuffix = ({ name }: Target): string =>
+  name.startsWith("windows-") ? ".exe" : "";

@@ -3,14 +3,14 @@ import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import { keyIdOf, parsePrivateKey, type PrivateKey } from "../license/keys.ts";
 import {
-  findHolder,
-  takeApplianceLock,
+  findLockHolder,
+  acquireApplianceLock,
   type LockHolder,
   type LockRequest,
 } from "../platform/appliance-lock.ts";
 import { realDisk, type Disk } from "../platform/disk.ts";
 import { SERVICE_DATA, type Environment } from "../platform/options.ts";
-import { nameOfProcess } from "../platform/processes.ts";
+import { describeProcess } from "../platform/processes.ts";
 import { Archive } from "../store/archive.ts";
 import { IDENTITY_FILE } from "../store/files.ts";
 import { FolderBusy } from "../store/lock.ts";
@@ -29,11 +29,11 @@ export class ApplianceClaim {
   }
 
   /** Throws when a server has the same appliance. */
-  async take(key: PrivateKey): Promise<void> {
+  async acquire(key: PrivateKey): Promise<void> {
     if (process.platform !== "linux") return;
-    const taken = await takeApplianceLock(lockRequest(key, this.#folder, this.#environment));
+    const taken = await acquireApplianceLock(lockRequest(key, this.#folder, this.#environment));
     if (taken.result === "taken") this.#release = taken.release;
-    if (taken.result === "held") throw servedAlready(key, this.#folder, taken.holder);
+    if (taken.result === "held") throw alreadyServedError(key, this.#folder, taken.holder);
     if (taken.result === "unavailable") {
       printWarning(
         `cannot detect whether a copy of ${this.#folder} is served on this machine: ${taken.reason}`,
@@ -46,7 +46,7 @@ export class ApplianceClaim {
   }
 }
 
-function servedAlready(key: PrivateKey, folder: string, holder: LockHolder): FolderBusy {
+function alreadyServedError(key: PrivateKey, folder: string, holder: LockHolder): FolderBusy {
   return new FolderBusy(
     `appliance ${keyIdOf(key)} is already served ${describeHolder(holder)}`,
     `stop that server first: ${folder} is a copy, and both servers would grant the same slots`,
@@ -60,7 +60,7 @@ export async function refuseCopy(
   environment: Environment,
 ): Promise<void> {
   const holder = await findOtherServer(key, folder, environment);
-  if (holder !== null) throw servedAlready(key, folder, holder);
+  if (holder !== null) throw alreadyServedError(key, folder, holder);
 }
 
 /** The same for a backup that is about to become a folder. */
@@ -69,7 +69,7 @@ export async function refuseCopyOfBackup(
   folder: string,
   environment: Environment,
 ): Promise<void> {
-  const key = identityOf(() => new Archive(realDisk, file), file);
+  const key = readIdentity(() => new Archive(realDisk, file), file);
   if (key !== null) await refuseCopy(key, folder, environment);
 }
 
@@ -78,9 +78,9 @@ export async function findCopyRefusal(
   folder: string,
   environment: Environment,
 ): Promise<FolderBusy | null> {
-  const key = identityOf(() => realDisk, folder);
+  const key = readIdentity(() => realDisk, folder);
   const holder = key && (await findOtherServer(key, folder, environment));
-  return key && holder && servedAlready(key, folder, holder);
+  return key && holder && alreadyServedError(key, folder, holder);
 }
 
 async function findOtherServer(
@@ -89,7 +89,7 @@ async function findOtherServer(
   environment: Environment,
 ): Promise<LockHolder | null> {
   if (process.platform !== "linux") return null;
-  const holder = await findHolder(lockRequest(key, folder, environment));
+  const holder = await findLockHolder(lockRequest(key, folder, environment));
   if (holder === null || holder.folder === null) return holder;
   return resolvedPath(holder.folder) === resolvedPath(folder) ? null : holder;
 }
@@ -104,7 +104,7 @@ function resolvedPath(path: string): string {
 }
 
 const describeHolder = ({ pid, folder }: LockHolder): string =>
-  `${folder === null ? "" : `from ${folder} `}by ${nameOfProcess(pid)}`;
+  `${folder === null ? "" : `from ${folder} `}by ${describeProcess(pid)}`;
 
 /** What only readers of the folder, or of a copy of it, can know. */
 const lockRequest = (key: PrivateKey, folder: string, environment: Environment): LockRequest => ({
@@ -113,7 +113,7 @@ const lockRequest = (key: PrivateKey, folder: string, environment: Environment):
   environment,
 });
 
-export interface CopyQuestion {
+export interface CopyCheck {
   /** The backup. */
   readonly file: string;
   readonly folder: string;
@@ -126,11 +126,11 @@ export interface CopyQuestion {
  * A backup that is brought back beside the folder it was made of makes a copy. Where nobody named
  * the folder that is refused, and else it is said.
  */
-export async function checkForCopy(question: CopyQuestion): Promise<void> {
+export async function checkForCopy(question: CopyCheck): Promise<void> {
   const { file, folder, isDefault, environment } = question;
-  const key = identityOf(() => new Archive(realDisk, file), file);
+  const key = readIdentity(() => new Archive(realDisk, file), file);
   if (key === null) return;
-  const place = await placeOfAppliance(key, folder, environment);
+  const place = await findOtherLocation(key, folder, environment);
   if (place === null) return;
   const what = `appliance ${keyIdOf(key)} of ${file} is ${place}`;
   if (!isDefault) {
@@ -144,7 +144,7 @@ export async function checkForCopy(question: CopyQuestion): Promise<void> {
 }
 
 /** Where else on this machine it is; null: nowhere, as far as this user can tell. */
-async function placeOfAppliance(
+async function findOtherLocation(
   key: PrivateKey,
   folder: string,
   environment: Environment,
@@ -152,12 +152,12 @@ async function placeOfAppliance(
   const holder = await findOtherServer(key, folder, environment);
   if (holder !== null) return `served ${describeHolder(holder)}`;
   if (folder === SERVICE_DATA) return null;
-  const installed = identityOf(() => realDisk, SERVICE_DATA);
+  const installed = readIdentity(() => realDisk, SERVICE_DATA);
   return installed !== null && keyIdOf(installed) === keyIdOf(key) ? `in ${SERVICE_DATA}` : null;
 }
 
 /** What cannot be read is for others to refuse. */
-function identityOf(open: () => Pick<Disk, "read">, folder: string): PrivateKey | null {
+function readIdentity(open: () => Pick<Disk, "read">, folder: string): PrivateKey | null {
   try {
     const bytes = open().read(join(folder, IDENTITY_FILE));
     return bytes && parsePrivateKey(JSON.parse(new TextDecoder().decode(bytes)));

@@ -18,24 +18,24 @@ import { Timekeeping } from "../operations/timekeeping.ts";
 import { Operations } from "../operations/operations.ts";
 import { ApplianceClock } from "../platform/clock.ts";
 import { realDisk } from "../platform/disk.ts";
-import { readComponents } from "../platform/machine.ts";
+import { readMachineComponents } from "../platform/machine.ts";
 import { log } from "../platform/log.ts";
-import { becomeOwnerOf } from "../platform/owner.ts";
-import { bakedTrust } from "../platform/version.ts";
+import { becomeFolderOwner } from "../platform/owner.ts";
+import { builtInTrust } from "../platform/version.ts";
 import { AccessFile } from "../store/access-file.ts";
 import { FolderChanged } from "../store/folder-changed.ts";
 import type { LockHolder } from "../store/lock.ts";
 import { SealedFile } from "../store/sealed-file.ts";
 import { Store } from "../store/store.ts";
 import { checkpointInChild } from "./checkpoint-child.ts";
-import { FAILED } from "./command.ts";
+import { EXIT_FAILURE } from "./command.ts";
 import { folderChecks } from "./folder-checks.ts";
 import { printError } from "./terminal.ts";
 
 export interface ApplianceOptions {
   readonly folder: string;
   /** What stands for the hardware; null: the hardware itself. */
-  readonly named: string | null;
+  readonly identityName: string | null;
   /** Null takes a folder of either kind. */
   readonly kind: DataFolderKind | null;
   readonly create: boolean;
@@ -53,17 +53,26 @@ export interface ApplianceOptions {
 }
 
 /** Where the command line finds a running server. */
-export const socketIn = (folder: string): string => join(folder, "berth.sock");
+export const socketPath = (folder: string): string => join(folder, "berth.sock");
 
 /** A moment for those who wait to get their 503 before the process is gone. */
-const LAST_WORDS = 250;
+const EXIT_DELAY = 250;
 
 /** The data folder with everything that works on it: the one place where the real parts meet. */
 export async function openAppliance(options: ApplianceOptions): Promise<Services> {
-  const { folder, named, kind, create, holder, keepMonths = 0, caps, auditBudget = 0 } = options;
-  becomeOwnerOf(folder);
+  const {
+    folder,
+    identityName: named,
+    kind,
+    create,
+    holder,
+    keepMonths = 0,
+    caps,
+    auditBudget = 0,
+  } = options;
+  becomeFolderOwner(folder);
   const clock = new ApplianceClock();
-  const identity = new Identity(realDisk, folder, componentsOf(named, kind));
+  const identity = new Identity(realDisk, folder, hardwareComponents(named, kind));
   const accessFile = new AccessFile(realDisk, folder);
   const store = await Store.open({
     identify: () => identity.create(),
@@ -86,7 +95,7 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
     behind: clock.behind,
     ...(caps && { caps }),
     checkpoint: (where, open, stopping) => checkpointInChild(where, open, stopping, { keepMonths }),
-    onFatal: endAfter,
+    onFatal: exitAfterFatalError,
   });
   // Not the system's clock: one that is set back must not revive a token that has ended.
   const now = (): Instant =>
@@ -99,11 +108,14 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
   );
   const credentials = new CloudCredentials(
     store,
-    new SealedFile(realDisk, folder, { key: handedOver("berth-sealing-key") }),
-    { apiKey: handedText("berth-api-key"), sharedKey: handedText("berth-shared-key") },
+    new SealedFile(realDisk, folder, { key: readSystemdCredential("berth-sealing-key") }),
+    {
+      apiKey: readSystemdCredentialText("berth-api-key"),
+      sharedKey: readSystemdCredentialText("berth-shared-key"),
+    },
   );
-  const licensing = new Licensing(store, identity, credentials, bakedTrust);
-  if (bakedTrust !== null) await licensing.trustVendor(bakedTrust, "build");
+  const licensing = new Licensing(store, identity, credentials, builtInTrust);
+  if (builtInTrust !== null) await licensing.trustVendor(builtInTrust, "build");
   const timekeeping = new Timekeeping(store, clock, identity);
   const airgap = new Airgap(store, identity);
   return {
@@ -125,7 +137,7 @@ export async function openAppliance(options: ApplianceOptions): Promise<Services
 }
 
 /** Ends the process, once those who wait have heard of it. */
-function endAfter(error: Error): void {
+function exitAfterFatalError(error: Error): void {
   const changed = error instanceof FolderChanged ? error : null;
   if (changed === null) {
     log.error("disk failure: stopping; the next start replays the journal", { error });
@@ -135,28 +147,28 @@ function endAfter(error: Error): void {
   }
   setTimeout(() => {
     if (changed !== null) printError(changed.message, changed.hint);
-    process.exit(FAILED);
-  }, LAST_WORDS);
+    process.exit(EXIT_FAILURE);
+  }, EXIT_DELAY);
 }
 
 /** What systemd hands over of files that only root may read, where the unit names them. */
-function handedOver(name: string): Uint8Array | null {
+function readSystemdCredential(name: string): Uint8Array | null {
   const folder = process.env["CREDENTIALS_DIRECTORY"];
   return folder === undefined ? null : realDisk.read(join(folder, name));
 }
 
 /** Without the line end that an editor leaves; empty means not set. */
-function handedText(name: string): string | null {
-  const bytes = handedOver(name);
+function readSystemdCredentialText(name: string): string | null {
+  const bytes = readSystemdCredential(name);
   return bytes === null ? null : new TextDecoder().decode(bytes).trim() || null;
 }
 
-function componentsOf(
+function hardwareComponents(
   named: string | null,
   kind: DataFolderKind | null,
 ): readonly HardwareComponent[] {
   if (named !== null) return [{ kind: "named", value: named.normalize("NFC") }];
-  const told = readComponents();
+  const told = readMachineComponents();
   // A demo is for trying, also in a container that shows nothing of its hardware.
   return told.length === 0 && kind === "demo" ? [{ kind: "named", value: "demo" }] : told;
 }

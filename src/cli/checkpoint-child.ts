@@ -1,21 +1,21 @@
 import { join } from "node:path";
 import { realDisk } from "../platform/disk.ts";
-import { ownCommand } from "../platform/version.ts";
+import { selfCommand } from "../platform/version.ts";
 import { CheckpointHung } from "../store/checkpoint-runner.ts";
 import { AUDIT_FOLDER, listSegments, STATE_FILE } from "../store/files.ts";
 import { AuditDamaged } from "../store/refusal.ts";
-import { NEEDS_OPERATOR } from "./command.ts";
+import { EXIT_NEEDS_OPERATOR } from "./command.ts";
 
 /** In milliseconds. */
 export interface ChildLimits {
   /** How long it may write nothing, by how much there is to read; then it hangs. */
-  readonly silence: (bytes: number) => number;
+  readonly maxSilence: (bytes: number) => number;
   /** The same when somebody waits for the server to end. */
-  readonly stopping: (bytes: number) => number;
+  readonly maxSilenceWhileStopping: (bytes: number) => number;
   /** Between two looks at what it wrote. */
-  readonly look: number;
+  readonly pollInterval: number;
   /** Until one that was killed should be gone. */
-  readonly ending: number;
+  readonly killTimeout: number;
 }
 
 const SECOND = 1_000;
@@ -25,10 +25,10 @@ const MIB = 1024 * 1024;
 const readingTime = (bytes: number): number => (bytes / MIB) * SECOND;
 
 const LIMITS: ChildLimits = {
-  silence: (bytes) => 600 * SECOND + readingTime(bytes),
-  stopping: (bytes) => 20 * SECOND + readingTime(bytes),
-  look: SECOND,
-  ending: 5 * SECOND,
+  maxSilence: (bytes) => 600 * SECOND + readingTime(bytes),
+  maxSilenceWhileStopping: (bytes) => 20 * SECOND + readingTime(bytes),
+  pollInterval: SECOND,
+  killTimeout: 5 * SECOND,
 };
 
 export interface ChildOptions {
@@ -46,7 +46,7 @@ export async function checkpointInChild(
   folder: string,
   open: number,
   stopping: AbortSignal,
-  { keepMonths, command = ownCommand, limits = LIMITS }: ChildOptions,
+  { keepMonths, command = selfCommand, limits = LIMITS }: ChildOptions,
 ): Promise<void> {
   const words = ["checkpoint", folder, String(open), String(keepMonths), String(process.pid)];
   const child = Bun.spawn([...command, ...words], {
@@ -55,23 +55,23 @@ export async function checkpointInChild(
     stderr: "pipe",
   });
   const ended = Promise.all([child.exited, new Response(child.stderr).text()]);
-  const silent = await untilEnded(ended, folder, stopping, limits);
+  const silent = await waitForExit(ended, folder, stopping, limits);
   if (silent !== null) {
     child.kill("SIGKILL");
-    const isGone = (await Promise.race([ended, Bun.sleep(limits.ending)])) !== undefined;
+    const isGone = (await Promise.race([ended, Bun.sleep(limits.killTimeout)])) !== undefined;
     const time = `${Math.ceil(silent / SECOND)} s`;
     throw new CheckpointHung(
       `the checkpoint process (${child.pid}) made no progress for ${time} and ${isGone ? "was killed" : "cannot be killed"}`,
     );
   }
   const [code, complaint] = await ended;
-  if (code === NEEDS_OPERATOR) throw new AuditDamaged(...refusalIn(complaint));
+  if (code === EXIT_NEEDS_OPERATOR) throw new AuditDamaged(...parseRefusal(complaint));
   if (code !== 0)
     throw new Error(lastError(complaint) ?? `the checkpoint process exited with code ${code}`);
 }
 
 /** Null when it has; else for how long it has written nothing. */
-async function untilEnded(
+async function waitForExit(
   ended: Promise<unknown>,
   folder: string,
   stopping: AbortSignal,
@@ -80,13 +80,13 @@ async function untilEnded(
   const toRead = bytesToRead(folder);
   let written = bytesWritten(folder) ?? 0;
   // Looks are counted, not the time: a machine that slept is not a process that hangs.
-  for (let silent = 0; ; silent += limits.look) {
-    const isEnded = (await Promise.race([ended, Bun.sleep(limits.look)])) !== undefined;
+  for (let silent = 0; ; silent += limits.pollInterval) {
+    const isEnded = (await Promise.race([ended, Bun.sleep(limits.pollInterval)])) !== undefined;
     if (isEnded) return null;
     const now = bytesWritten(folder) ?? written;
     if (now !== written) silent = 0;
     written = now;
-    const limit = stopping.aborted ? limits.stopping : limits.silence;
+    const limit = stopping.aborted ? limits.maxSilenceWhileStopping : limits.maxSilence;
     if (silent >= limit(toRead)) return silent;
   }
 }
@@ -113,7 +113,7 @@ function bytesWritten(folder: string): number | null {
 }
 
 /** What a command said when it refused, and what it said would help. */
-function refusalIn(complaint: string): [message: string, hint: string] {
+function parseRefusal(complaint: string): [message: string, hint: string] {
   const said = (what: string): string =>
     new RegExp(`^berth: ${what}: (.*)$`, "m").exec(complaint)?.[1] ?? "";
   return [said("error"), said("hint")];

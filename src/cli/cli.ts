@@ -2,20 +2,20 @@ import { parseArgs } from "node:util";
 import {
   Misuse,
   resolveOptions,
-  strangers,
+  unknownVariables,
   type Environment,
   type Option,
-  type Value,
+  type OptionValue,
 } from "../platform/options.ts";
 import { errorCode } from "../platform/disk.ts";
-import { DONE, type Command } from "./command.ts";
-import { commands, groups } from "./command-table.ts";
+import { EXIT_OK, type Command } from "./command.ts";
+import { commands, commandGroups } from "./command-table.ts";
 import { describeError } from "./error-report.ts";
 import { option } from "./flags.ts";
-import { nearest } from "./nearest.ts";
+import { findNearest } from "./nearest.ts";
 import { readSettings } from "./settings-file.ts";
 import { print, printError, printJsonRefusal, printWarning } from "./terminal.ts";
-import { allUsage, commandUsage, listUsage, usage } from "./usage.ts";
+import { formatAllCommands, formatCommandHelp, formatCommandList, formatOverview } from "./help.ts";
 
 /** Runs one command line and says how it went; the exit code is the process's. */
 export async function run(
@@ -54,22 +54,22 @@ async function dispatch(
   const [name, ...rest] = argv;
   if (name === undefined || name === "help" || name === "--help" || name === "-h") {
     print(helpFor(rest));
-    return DONE;
+    return EXIT_OK;
   }
-  const family = familyHelp(argv);
+  const family = subcommandHelp(argv);
   if (family !== null) {
     print(family);
-    return DONE;
+    return EXIT_OK;
   }
   const wanted = name === "--version" || name === "-v" ? "version" : name;
-  const { command, after } = chosen(wanted, rest);
-  const { flags, words } = parse(command, after);
+  const { command, after } = selectCommand(wanted, rest);
+  const { flags, words } = parseArguments(command, after);
   if (flags["help"] === true) {
-    print(commandUsage(command));
-    return DONE;
+    print(formatCommandHelp(command));
+    return EXIT_OK;
   }
   const known = [...Object.values(option), ...commands.flatMap(({ options }) => options)];
-  for (const name of strangers(environment, known)) {
+  for (const name of unknownVariables(environment, known)) {
     printWarning(`unknown environment variable ${name}`);
   }
   const settings = readSettings(command, flags, environment);
@@ -77,48 +77,57 @@ async function dispatch(
   if (settings.servicePath !== null) {
     values.set("config", { value: settings.servicePath, from: "default" });
   }
-  return command.run({ values, words, environment, platform, settingsFault: settings.fault });
+  return command.run({
+    values,
+    positionals: words,
+    environment,
+    platform,
+    settingsError: settings.error,
+  });
 }
 
 /** Of everything, of a group, of a command, or of all that begin with the same word. */
 function helpFor(words: readonly string[]): string {
   const asked = words.join(" ");
-  if (asked === "" || asked === "help") return usage(groups);
-  if (asked === "--all") return allUsage(groups);
-  const group = groups.find(({ name }) => name === asked);
-  if (group !== undefined) return listUsage(group.about, group.commands);
-  const family = familyOf(asked);
+  if (asked === "" || asked === "help") return formatOverview(commandGroups);
+  if (asked === "--all") return formatAllCommands(commandGroups);
+  const group = commandGroups.find(({ name }) => name === asked);
+  if (group !== undefined) return formatCommandList(group.title, group.commands);
+  const family = subcommandsOf(asked);
   const alone = commands.some(({ name }) => name === asked);
   return alone || family.length === 0
-    ? commandUsage(named(asked, words))
-    : listUsage(asked, family);
+    ? formatCommandHelp(findCommand(asked, words))
+    : formatCommandList(asked, family);
 }
 
 /** For `berth vendor --help`, where words begin the names of commands and are none themselves. */
-function familyHelp(argv: readonly string[]): string | null {
+function subcommandHelp(argv: readonly string[]): string | null {
   const place = argv.findIndex((word) => word.startsWith("-"));
   const words = argv.slice(0, Math.max(0, place));
   const name = words.join(" ");
   const isHelp = argv[place] === "--help" || argv[place] === "-h";
-  const isFamily = familyOf(name).length > 0 && !commands.some((one) => one.name === name);
+  const isFamily = subcommandsOf(name).length > 0 && !commands.some((one) => one.name === name);
   return isHelp && isFamily ? helpFor(words) : null;
 }
 
-const familyOf = (word: string): Command[] =>
+const subcommandsOf = (word: string): Command[] =>
   commands.filter(({ name }) => name.startsWith(`${word} `));
 
 /** The command with the longest name that these words begin with. */
-function chosen(first: string, rest: readonly string[]): { command: Command; after: string[] } {
+function selectCommand(
+  first: string,
+  rest: readonly string[],
+): { command: Command; after: string[] } {
   for (const more of [2, 1]) {
     const name = [first, ...rest.slice(0, more)].join(" ");
     const command = commands.find((candidate) => candidate.name === name);
     if (command !== undefined) return { command, after: rest.slice(more) };
   }
-  return { command: named(first, [first, ...rest]), after: [...rest] };
+  return { command: findCommand(first, [first, ...rest]), after: [...rest] };
 }
 
 /** What other programs of this kind have as commands, and what does it here. */
-const DONE_ELSEWHERE: ReadonlyMap<string, string> = new Map([
+const SERVICE_COMMAND_HINTS: ReadonlyMap<string, string> = new Map([
   ["start", "run berth serve in the foreground; for an installed service: systemctl start berth"],
   ["stop", "press Ctrl-C to stop berth serve; for an installed service: systemctl stop berth"],
   [
@@ -132,21 +141,21 @@ const DONE_ELSEWHERE: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Words after a command that look like one of its family, and what does it. */
-const WORDS_ELSEWHERE: ReadonlyMap<string, string> = new Map([
+const EXTRA_ARGUMENT_HINTS: ReadonlyMap<string, string> = new Map([
   ["admin token list", "berth admin user list shows tokens and users"],
 ]);
 
-function named(name: string, words: readonly string[]): Command {
+function findCommand(name: string, words: readonly string[]): Command {
   const command = commands.find((candidate) => candidate.name === name);
   if (command !== undefined) return command;
-  const elsewhere = DONE_ELSEWHERE.get(name);
+  const elsewhere = SERVICE_COMMAND_HINTS.get(name);
   if (elsewhere !== undefined) {
     const hint = `${elsewhere}; berth help --all lists the commands`;
     throw new Misuse(`unknown command: ${name}`, hint);
   }
-  const meant = meantBy(words);
+  const meant = suggestCommand(words);
   const hint = meant === null || meant === name ? "" : `did you mean berth ${meant}? `;
-  const names = familyOf(name).map((candidate) => candidate.name.slice(name.length + 1));
+  const names = subcommandsOf(name).map((candidate) => candidate.name.slice(name.length + 1));
   if (names.length > 0) {
     throw new Misuse(
       `berth ${name} needs a subcommand: ${names.join(", ")}`,
@@ -158,21 +167,24 @@ function named(name: string, words: readonly string[]): Command {
 }
 
 /** The command these words look like: a name of two words is compared with the first two. */
-function meantBy(words: readonly string[]): string | null {
-  const names = commands.filter(({ hidden }) => hidden !== true).map(({ name }) => name);
+function suggestCommand(words: readonly string[]): string | null {
+  const names = commands.filter(({ isHidden: hidden }) => hidden !== true).map(({ name }) => name);
   const known = [...new Set([...names, ...names.map((name) => name.split(" ")[0] ?? name)])];
   for (const length of [3, 2, 1]) {
     if (words.length < length) continue;
     const ofLength = known.filter((name) => name.split(" ").length === length);
-    const meant = nearest(words.slice(0, length).join(" "), ofLength);
+    const meant = findNearest(words.slice(0, length).join(" "), ofLength);
     if (meant !== null) return meant;
   }
   return null;
 }
 
-type Flags = Readonly<Record<string, Value | undefined>>;
+type ParsedFlags = Readonly<Record<string, OptionValue | undefined>>;
 
-function parse(command: Command, argv: readonly string[]): { flags: Flags; words: string[] } {
+function parseArguments(
+  command: Command,
+  argv: readonly string[],
+): { flags: ParsedFlags; words: string[] } {
   const options = Object.fromEntries(
     command.options.map(({ name, type }) => [
       name,
@@ -185,30 +197,30 @@ function parse(command: Command, argv: readonly string[]): { flags: Flags; words
   const hint = `berth ${command.name} --help shows its arguments and flags`;
   try {
     const { values, positionals, tokens } = parseArgs({
-      args: withNegativeNumbers(command, argv),
+      args: joinNegativeNumbers(command, argv),
       options: { ...options, help: { type: "boolean", short: "h" } },
       allowPositionals: true,
       strict: true,
       tokens: true,
     });
-    const repeated = repeatedFlag(command, tokens);
+    const repeated = findRepeatedFlag(command, tokens);
     if (repeated !== null) {
       throw new Misuse(`--${repeated} is given twice but takes one value`, hint);
     }
     const extra = positionals[command.arguments?.length ?? 0];
     if (extra !== undefined) {
-      const meant = WORDS_ELSEWHERE.get(`${command.name} ${extra}`);
+      const meant = EXTRA_ARGUMENT_HINTS.get(`${command.name} ${extra}`);
       throw new Misuse(`unexpected argument: ${extra}`, meant ?? hint);
     }
     return { flags: splitLists(command.options, values), words: positionals };
   } catch (error) {
     if (error instanceof Misuse) throw error;
-    throw wrongFlag(command, error, hint);
+    throw toFlagError(command, error, hint);
   }
 }
 
 /** The first flag that is given again although only its last value would count. */
-function repeatedFlag(
+function findRepeatedFlag(
   { options }: Command,
   tokens: readonly { readonly kind: string; readonly name?: string }[],
 ): string | null {
@@ -222,7 +234,7 @@ function repeatedFlag(
  * The parser takes `-3` for a flag, and no flag is a number: written as `--slots=-3`, it gets as far
  * as the check of the value, which says what is wrong with it.
  */
-function withNegativeNumbers(command: Command, argv: readonly string[]): string[] {
+function joinNegativeNumbers(command: Command, argv: readonly string[]): string[] {
   const takesValue = (word: string | undefined): boolean =>
     command.options.some(({ name, type }) => type !== "boolean" && word === `--${name}`);
   const end = argv.indexOf("--");
@@ -237,7 +249,7 @@ function withNegativeNumbers(command: Command, argv: readonly string[]): string[
 }
 
 /** In our own words, as far as the parser's code tells what is wrong with which flag. */
-function wrongFlag(command: Command, error: unknown, hint: string): Misuse {
+function toFlagError(command: Command, error: unknown, hint: string): Misuse {
   if (!(error instanceof Error)) return new Misuse(String(error), hint);
   const flag = /'(?:-\w, )?(--?[^\s'=]+)/.exec(error.message)?.[1];
   if (flag === undefined) return new Misuse(firstSentence(error.message), hint);
@@ -246,16 +258,16 @@ function wrongFlag(command: Command, error: unknown, hint: string): Misuse {
     return new Misuse(`${flag} ${wrong}`, hint);
   }
   const flags = command.options.map(({ name }) => `--${name}`);
-  const meant = nearest(flag, flags);
+  const meant = findNearest(flag, flags);
   const guess = meant === null ? "" : `did you mean ${meant}? `;
   return new Misuse(`berth ${command.name} has no flag ${flag}`, `${guess}${hint}`);
 }
 
 /** `--product A --product B` and `--product A,B` say the same, as in the environment. */
-function splitLists(options: readonly Option[], flags: Flags): Flags {
+function splitLists(options: readonly Option[], flags: ParsedFlags): ParsedFlags {
   const lists = new Set(
     options
-      .filter(({ type, keepsCommas }) => type === "list" && keepsCommas !== true)
+      .filter(({ type, canContainCommas: keepsCommas }) => type === "list" && keepsCommas !== true)
       .map(({ name }) => name),
   );
   return Object.fromEntries(

@@ -8,7 +8,7 @@ export type Shell = (typeof SHELLS)[number];
 
 /** A script for one shell, made of the command table. */
 export function completions(shell: Shell, commands: readonly Command[]): string {
-  const shown = commands.filter(({ hidden }) => hidden !== true);
+  const shown = commands.filter(({ isHidden: hidden }) => hidden !== true);
   return { bash, zsh, fish }[shell](shown);
 }
 
@@ -17,7 +17,7 @@ const flagsOf = ({ options }: Command): readonly Option[] => [...options, HELP];
 const HELP: Option = { name: "help", type: "boolean", help: "show the arguments and flags" };
 
 /** The words that can follow what stands there: `admin` → `token`, `password`, `user`. */
-function branches(commands: readonly Command[]): Map<string, string[]> {
+function nextWordsByPrefix(commands: readonly Command[]): Map<string, string[]> {
   const next = new Map<string, string[]>();
   for (const { name } of commands) {
     const words = name.split(" ");
@@ -37,14 +37,16 @@ const takesFile = (command: Command): boolean =>
 const choicesOf = (command: Command): string[] =>
   (command.arguments ?? []).filter((word) => word.includes("|")).flatMap((word) => word.split("|"));
 
-const isFile = ({ path }: Option): boolean => path === true;
+const takesPath = ({ isPath: path }: Option): boolean => path === true;
 
 const quotedAll = (names: readonly string[]): string => names.map((name) => `"${name}"`).join("|");
 
 /** For bash and zsh alike: the way to a command, as far as the words that were typed are one. */
-function walk(commands: readonly Command[]): string {
+function commandPathCase(commands: readonly Command[]): string {
   const names = commands.map(({ name }) => name);
-  const ways = [...new Set([...branches(commands).keys(), ...names])].filter((way) => way !== "");
+  const ways = [...new Set([...nextWordsByPrefix(commands).keys(), ...names])].filter(
+    (way) => way !== "",
+  );
   return `    case "\${way:+$way }$word" in
       ${quotedAll(ways)}) way="\${way:+$way }$word" ;;
       *) break ;;
@@ -54,7 +56,7 @@ function walk(commands: readonly Command[]): string {
 /** For bash and zsh alike: which words and which flags may follow there. */
 function cases(commands: readonly Command[]): string {
   const words = [
-    ...branches(commands),
+    ...nextWordsByPrefix(commands),
     ...commands.map((command) => [command.name, choicesOf(command)] as const),
   ]
     .filter(([, next]) => next.length > 0)
@@ -68,7 +70,7 @@ function cases(commands: readonly Command[]): string {
   const all = commands.flatMap(({ options }) => options);
   const named = (which: (option: Option) => boolean): string =>
     [...new Set(all.filter(which).map(({ name }) => `--${name}`))].join("|");
-  const valued = named((option) => option.type !== "boolean" && !isFile(option));
+  const valued = named((option) => option.type !== "boolean" && !takesPath(option));
   return `  case "$way" in
 ${words.join("\n")}
   esac
@@ -79,7 +81,7 @@ ${flags.join("\n")}
     ${quotedAll(commands.filter(takesFile).map(({ name }) => name))}) kind=words ;;
   esac
   case "$previous" in
-    ${named(isFile)}) kind=files ;;
+    ${named(takesPath)}) kind=files ;;
     ${valued}) kind=value ;;
   esac`;
 }
@@ -89,7 +91,7 @@ _berth() {
   local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}"
   local way="" choices="" flags="" kind="" word
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-${walk(commands)}
+${commandPathCase(commands)}
   done
 ${cases(commands)}
   if [[ "$kind" == value ]]; then
@@ -111,7 +113,7 @@ _berth() {
   local current="$words[CURRENT]" previous="$words[CURRENT-1]"
   local way="" choices="" flags="" kind="" word
   for word in "\${(@)words[2,CURRENT-1]}"; do
-${walk(commands)}
+${commandPathCase(commands)}
   done
 ${cases(commands)}
   if [[ "$kind" == value ]]; then
@@ -131,7 +133,7 @@ compdef _berth berth
 const quoted = (text: string): string => `'${text.replaceAll(/['\\]/g, String.raw`\$&`)}'`;
 
 function fish(commands: readonly Command[]): string {
-  const words = [...branches(commands)].flatMap(([before, next]) =>
+  const words = [...nextWordsByPrefix(commands)].flatMap(([before, next]) =>
     next.map((word) => {
       const name = before === "" ? word : `${before} ${word}`;
       const about = commands.find((one) => one.name === name)?.summary ?? `berth ${name} …`;
@@ -140,13 +142,15 @@ function fish(commands: readonly Command[]): string {
   );
   const more = commands.flatMap((command) => [
     ...flagsOf(command).map((option) => {
-      const takes = option.type === "boolean" ? "" : isFile(option) ? " -r -F" : " -x";
+      const takes = option.type === "boolean" ? "" : takesPath(option) ? " -r -F" : " -x";
       return `${at(command.name)} -l ${option.name}${takes} -d ${quoted(option.help)}`;
     }),
     ...choicesOf(command).map((word) => `${at(command.name)} -a ${word}`),
     ...(takesFile(command) ? [`${at(command.name)} -F`] : []),
   ]);
-  const ways = [...new Set([...branches(commands).keys(), ...commands.map(({ name }) => name)])];
+  const ways = [
+    ...new Set([...nextWordsByPrefix(commands).keys(), ...commands.map(({ name }) => name)]),
+  ];
   return `# fish completion for berth
 complete -c berth -f
 function __berth_at

@@ -30,7 +30,7 @@ export const demoTerms: Partial<TermsDocument> = {
 };
 
 /** How the demo's desk answers: whatever machine asks, since it is the same one. */
-export const demoIssue = (request: LicenseRequest, now: Instant): IssueOptions => ({
+export const demoIssueOptions = (request: LicenseRequest, now: Instant): IssueOptions => ({
   request,
   renewLicenseId: null,
   licenseId: null,

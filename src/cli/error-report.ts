@@ -10,7 +10,13 @@ import {
   RestoreUnfinished,
 } from "../store/refusal.ts";
 import { DeskRefused } from "../desk/desk-refused.ts";
-import { FAILED, Failure, INTERRUPTED, MISUSED, NEEDS_OPERATOR } from "./command.ts";
+import {
+  EXIT_FAILURE,
+  Failure,
+  EXIT_INTERRUPTED,
+  EXIT_USAGE,
+  EXIT_NEEDS_OPERATOR,
+} from "./command.ts";
 import { describeUnexpected, systemCode } from "./system-errors.ts";
 import { Interrupted } from "./terminal.ts";
 
@@ -22,34 +28,34 @@ export interface Refusal {
   readonly hint: string;
 }
 
-interface Described {
+interface ErrorReport {
   readonly refusal: Refusal;
   readonly exitCode: number;
 }
 
 /** The first that fits counts: a class stands before the one it extends. */
-const KINDS = [
-  [Misuse, "misuse", MISUSED],
-  [Failure, "failed", FAILED],
-  [Interrupted, "interrupted", INTERRUPTED],
-  [DeskRefused, "desk_refused", FAILED],
-  [BackupRefused, "backup_refused", FAILED],
-  [MigrationFailed, "migration_failed", FAILED],
-  [DiskSpaceMissing, "storage_full", FAILED],
-  [AuditExportRefused, "export_refused", FAILED],
-  [RestoreUnfinished, "restore_unfinished", FAILED],
-  [AuditDamaged, "audit_damaged", NEEDS_OPERATOR],
-  [FolderRefused, "folder_refused", NEEDS_OPERATOR],
-  [FolderBusy, "folder_in_use", FAILED],
+const ERROR_CLASSES = [
+  [Misuse, "misuse", EXIT_USAGE],
+  [Failure, "failed", EXIT_FAILURE],
+  [Interrupted, "interrupted", EXIT_INTERRUPTED],
+  [DeskRefused, "desk_refused", EXIT_FAILURE],
+  [BackupRefused, "backup_refused", EXIT_FAILURE],
+  [MigrationFailed, "migration_failed", EXIT_FAILURE],
+  [DiskSpaceMissing, "storage_full", EXIT_FAILURE],
+  [AuditExportRefused, "export_refused", EXIT_FAILURE],
+  [RestoreUnfinished, "restore_unfinished", EXIT_FAILURE],
+  [AuditDamaged, "audit_damaged", EXIT_NEEDS_OPERATOR],
+  [FolderRefused, "folder_refused", EXIT_NEEDS_OPERATOR],
+  [FolderBusy, "folder_in_use", EXIT_FAILURE],
 ] as const;
 
 /** What a command threw, for a person and for a program. */
-export function describeError(error: unknown): Described {
-  for (const [kind, named, exitCode] of KINDS) {
+export function describeError(error: unknown): ErrorReport {
+  for (const [kind, named, exitCode] of ERROR_CLASSES) {
     if (!(error instanceof kind)) continue;
     const code = error instanceof Failure ? (error.code ?? named) : named;
     return { refusal: { code, message: error.message, hint: error.hint }, exitCode };
   }
   const code = systemCode(error) ?? "internal_error";
-  return { refusal: { code, ...describeUnexpected(error) }, exitCode: FAILED };
+  return { refusal: { code, ...describeUnexpected(error) }, exitCode: EXIT_FAILURE };
 }

@@ -1,5 +1,5 @@
 import { Misuse } from "../platform/options.ts";
-import { nearest } from "./nearest.ts";
+import { findNearest } from "./nearest.ts";
 import { isUnset, numberOrText } from "./term-values.ts";
 
 /** Settings of `--feature CODE:setting=value…`, with the field of a terms file that each one sets. */
@@ -20,18 +20,18 @@ const FEATURE_SYNTAX =
   "[:period=PERIOD][:ends=DAY][:metadata=TEXT]";
 
 /** A feature as a terms file says it. */
-export interface WrittenFeature {
+export interface FeatureInput {
   readonly code: string;
   readonly [field: string]: unknown;
 }
 
 /** Several features may be separated by commas, unless one has a text that may hold a comma. */
-export const featuresIn = (texts: readonly string[]): WrittenFeature[] =>
+export const parseFeatures = (texts: readonly string[]): FeatureInput[] =>
   texts
     .flatMap((text) => (/:(?:name|metadata)=/.test(text) ? [text] : text.split(",")))
-    .map((text) => featureIn(text.trim()));
+    .map((text) => parseFeature(text.trim()));
 
-function featureIn(text: string): WrittenFeature {
+function parseFeature(text: string): FeatureInput {
   // Metadata is the rest of the text, whatever is in it.
   const [, head = "", metadata] = /^(.*?)(?::metadata=([\s\S]*))?$/s.exec(text) ?? [];
   const [code = "", ...settings] = head.split(/:(?=[\w-]+=)/);
@@ -42,7 +42,7 @@ function featureIn(text: string): WrittenFeature {
   for (const setting of settings) {
     const [name = ""] = setting.split("=");
     if (!Object.hasOwn(FIELDS, name)) {
-      const meant = nearest(name, Object.keys(FIELDS));
+      const meant = findNearest(name, Object.keys(FIELDS));
       const guess = meant === null ? "" : `: did you mean ${meant}?`;
       throw new Misuse(
         `--feature ${code} has no setting ${name}${guess}`,
@@ -53,10 +53,10 @@ function featureIn(text: string): WrittenFeature {
     values.set(name, setting.slice(name.length + 1));
   }
   if (metadata !== undefined) values.set("metadata", metadata);
-  return written(code, values);
+  return toFeatureInput(code, values);
 }
 
-function written(code: string, values: ReadonlyMap<string, string>): WrittenFeature {
+function toFeatureInput(code: string, values: ReadonlyMap<string, string>): FeatureInput {
   const text = (name: string, value = values.get(name)): object =>
     value === undefined ? {} : { [name]: isUnset(value) ? null : value };
   const [name, ends] = [values.get("name"), values.get("ends")];
@@ -65,13 +65,17 @@ function written(code: string, values: ReadonlyMap<string, string>): WrittenFeat
     ...(name !== undefined && { name }),
     ...text("metadata"),
     ...(ends !== undefined && { expires: isUnset(ends) ? null : ends }),
-    ...groupOf(code, values, "floating", "slots", ["timeout"]),
-    ...groupOf(code, values, "consumption", "consumptions", ["overages", "negative", "period"]),
+    ...settingsGroup(code, values, "floating", "slots", ["timeout"]),
+    ...settingsGroup(code, values, "consumption", "consumptions", [
+      "overages",
+      "negative",
+      "period",
+    ]),
   };
 }
 
 /** Members of one object of the file; its first setting may take the whole object away. */
-function groupOf(
+function settingsGroup(
   code: string,
   values: ReadonlyMap<string, string>,
   group: string,
@@ -89,12 +93,12 @@ function groupOf(
   }
   const members = given.map((name) => [
     (FIELDS[name] ?? name).split(".")[1],
-    valueOf(code, name, values.get(name) ?? ""),
+    parseSetting(code, name, values.get(name) ?? ""),
   ]);
   return { [group]: Object.fromEntries(members) as object };
 }
 
-function valueOf(code: string, name: string, text: string): unknown {
+function parseSetting(code: string, name: string, text: string): unknown {
   if (name === "period") return isUnset(text) ? null : text;
   if (name === "consumptions" && text === "unlimited") return null;
   if (name === "negative") {
@@ -108,5 +112,5 @@ function valueOf(code: string, name: string, text: string): unknown {
 }
 
 /** The setting that a field of the file was made of. */
-export const settingOf = (field: string): string =>
+export const settingNameOf = (field: string): string =>
   Object.keys(FIELDS).find((name) => FIELDS[name] === field) ?? field;

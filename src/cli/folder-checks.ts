@@ -1,15 +1,15 @@
 import type { State, TrustedVendor } from "../domain/state.ts";
 import { findProofFault } from "../license/proof.ts";
 import { verifyTrustDocument, type Vendor } from "../license/trust.ts";
-import { bakedTrust } from "../platform/version.ts";
+import { builtInTrust } from "../platform/version.ts";
 import type { SignatureCheck } from "../store/signatures.ts";
-import { fittingIdentity } from "./fitting-identity.ts";
+import { checkIdentity } from "./identity-check.ts";
 
 /**
  * Whether the licenses in a folder are what vendors signed that are trusted there; in a vendor's
  * own build (`baked`: its trust document), also whether nobody else is trusted in it.
  */
-export const signatureCheck =
+export const createSignatureCheck =
   (baked: string | null): SignatureCheck =>
   async (state) => {
     const foreign = baked === null ? null : await foreignVendor(state, baked);
@@ -39,6 +39,6 @@ async function foreignVendor({ vendors }: State, baked: string): Promise<Trusted
 
 /** What every command asks of a folder, or of a backup, before it believes it. */
 export const folderChecks = {
-  identity: fittingIdentity,
-  checkSignatures: signatureCheck(bakedTrust),
+  identity: checkIdentity,
+  checkSignatures: createSignatureCheck(builtInTrust),
 };

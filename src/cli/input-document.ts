@@ -2,7 +2,7 @@ import { readDocumentHeader, type DocumentKind } from "../license/document.ts";
 import { describeDocumentKind, DOCUMENT_KIND_NAMES } from "../license/document-kinds.ts";
 import { normalizePolicyText } from "../license/policy.ts";
 import { Failure } from "./command.ts";
-import { isEmptyFile, nameOfInput, readInputBytes, tooLarge } from "./input-file.ts";
+import { emptyFileError, describeInput, readInputBytes, tooLargeError } from "./input-file.ts";
 
 const COPY_AGAIN = "copy the complete text again from the original, from eyJ to the last character";
 
@@ -14,8 +14,8 @@ export function readDocument(path: string | undefined | null, kind: DocumentKind
   const wanted = kind === null ? "a Berth document" : DOCUMENT_KIND_NAMES[kind];
   const bytes = readInputBytes(path, wanted);
   const file = path ?? "";
-  const name = nameOfInput(file);
-  const content = utf8In(bytes);
+  const name = describeInput(file);
+  const content = decodeUtf8(bytes);
   if (content === null) {
     throw isArchive(bytes)
       ? new Failure(
@@ -24,15 +24,15 @@ export function readDocument(path: string | undefined | null, kind: DocumentKind
         )
       : new Failure(`${name} is not ${wanted}: it contains binary data`, "check the file name");
   }
-  const text = kind === "policy" ? normalizePolicyText(content) : unwrapped(content.trim());
-  if (text === "") throw isEmptyFile(file);
+  const text = kind === "policy" ? normalizePolicyText(content) : joinWrappedLines(content.trim());
+  if (text === "") throw emptyFileError(file);
   const header = readDocumentHeader(text);
   if (!header.ok) {
     if (isPrivateKey(text)) {
       const hint = `a private key must not leave the vendor's desk; ask the vendor for ${wanted}`;
       throw new Failure(`${name} is not ${wanted}: it is a private key`, hint);
     }
-    if (header.fault === "is too large") throw tooLarge(file, wanted);
+    if (header.fault === "is too large") throw tooLargeError(file, wanted);
     throw new Failure(`${name} is not ${wanted}`, COPY_AGAIN);
   }
   if (kind !== null && header.value.kind !== kind) {
@@ -45,7 +45,7 @@ export function readDocument(path: string | undefined | null, kind: DocumentKind
 }
 
 /** Mail wraps long lines: no part of a signed document holds white space. */
-function unwrapped(text: string): string {
+function joinWrappedLines(text: string): string {
   const joined = text.replaceAll(/\s+/g, "");
   return /^[\w-]+\.[\w-]+\.[\w-]+$/.test(joined) ? joined : text;
 }
@@ -61,7 +61,7 @@ function isPrivateKey(text: string): boolean {
 }
 
 /** Null: it is no text. */
-function utf8In(bytes: Uint8Array): string | null {
+function decodeUtf8(bytes: Uint8Array): string | null {
   if (bytes.includes(0)) return null;
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);

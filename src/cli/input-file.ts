@@ -4,17 +4,17 @@ import { Misuse } from "../platform/options.ts";
 import { Failure } from "./command.ts";
 
 /** Far more than anything that is read whole needs, far less than would hurt. */
-const MOST_BYTES = 1024 * 1024;
+const MAX_BYTES = 1024 * 1024;
 
 /** `-` is standard input. */
-export const nameOfInput = (path: string): string => (path === "-" ? "standard input" : path);
+export const describeInput = (path: string): string => (path === "-" ? "standard input" : path);
 
 /** Reads a file that a person named; `what` finishes "too large to be …". */
 export function readInputBytes(path: string | undefined | null, what: string): Uint8Array {
   if (path == null || path === "")
     throw new Misuse(`${what} is required`, "specify a file, or - for standard input");
-  const bytes = firstBytes(path, MOST_BYTES + 1, what);
-  if (bytes.length > MOST_BYTES) throw tooLarge(path, what);
+  const bytes = readFirstBytes(path, MAX_BYTES + 1, what);
+  if (bytes.length > MAX_BYTES) throw tooLargeError(path, what);
   return bytes;
 }
 
@@ -25,18 +25,18 @@ export function readWholeFile(path: string | undefined, what: string): Uint8Arra
   try {
     return readFileSync(path);
   } catch (error) {
-    throw unreadable(error, path);
+    throw toReadError(error, path);
   }
 }
 
-export const tooLarge = (path: string, what: string): Failure =>
-  new Failure(`${nameOfInput(path)} is too large to be ${what}`, "check the file name");
+export const tooLargeError = (path: string, what: string): Failure =>
+  new Failure(`${describeInput(path)} is too large to be ${what}`, "check the file name");
 
-export const isEmptyFile = (path: string): Failure =>
-  new Failure(`${nameOfInput(path)} is empty`, "copy it again from the original");
+export const emptyFileError = (path: string): Failure =>
+  new Failure(`${describeInput(path)} is empty`, "copy it again from the original");
 
 /** At most so many bytes from the beginning: a device or a pipe may never end. */
-export function firstBytes(path: string, most: number, what: string): Uint8Array {
+export function readFirstBytes(path: string, most: number, what: string): Uint8Array {
   const bytes = Buffer.alloc(most);
   let length = 0;
   // Systems differ in what they say of a folder that is opened like a file.
@@ -54,7 +54,7 @@ export function firstBytes(path: string, most: number, what: string): Uint8Array
       if (file !== 0) closeSync(file);
     }
   } catch (error) {
-    throw unreadable(error, path);
+    throw toReadError(error, path);
   }
   return bytes.subarray(0, length);
 }
@@ -68,8 +68,8 @@ export function isFolder(path: string): boolean {
   }
 }
 
-function unreadable(error: unknown, path: string): unknown {
-  const name = nameOfInput(path);
+function toReadError(error: unknown, path: string): unknown {
+  const name = describeInput(path);
   switch (errorCode(error)) {
     case "ENOENT":
     case "ENOTDIR":

@@ -16,38 +16,38 @@ import { wallClock } from "../platform/clock.ts";
 import { errorCode } from "../platform/disk.ts";
 import { log } from "../platform/log.ts";
 import type { Environment } from "../platform/options.ts";
-import { listenerOn } from "../platform/ports.ts";
-import { nameOfProcess } from "../platform/processes.ts";
-import { socketIn } from "./appliance.ts";
+import { findListeningProcess } from "../platform/ports.ts";
+import { describeProcess } from "../platform/processes.ts";
+import { socketPath } from "./appliance.ts";
 import { Failure } from "./command.ts";
-import type { Address } from "./listen.ts";
+import type { ListenAddress } from "./listen-address.ts";
 import { printWarning } from "./terminal.ts";
 import { certificateView } from "./tls-files.ts";
 
 /** Where TLS is spoken, and the certificate in use: it may change. */
-export interface Secure extends Address {
-  readonly read: () => Certificate;
+export interface TlsEndpoint extends ListenAddress {
+  readonly readCertificate: () => Certificate;
   certificate: Certificate;
 }
 
 /** Can these addresses be had? */
-export async function probeAll(addresses: readonly (Address | null)[]): Promise<void> {
+export async function probeAddresses(addresses: readonly (ListenAddress | null)[]): Promise<void> {
   for (const address of addresses) {
     if (address === null) continue;
     await checkHostName(address.host);
     if (address.port === 0) continue;
-    await bound(address, () => probeAddress(address.host, address.port)).stop();
+    await withListenErrors(address, () => probeAddress(address.host, address.port)).stop();
   }
 }
 
 /** Throws when no server could listen there, whoever starts it and whatever port is taken now. */
-export async function checkAddress(address: Address | null): Promise<void> {
+export async function checkAddress(address: ListenAddress | null): Promise<void> {
   if (address === null) return;
   await checkHostName(address.host);
   try {
     await probeAddress(address.host, address.port).stop();
   } catch (error) {
-    if (errorCode(error) === "EADDRNOTAVAIL") throw unavailable(address.host);
+    if (errorCode(error) === "EADDRNOTAVAIL") throw unavailableAddressError(address.host);
   }
 }
 
@@ -64,16 +64,16 @@ async function checkHostName(host: string): Promise<void> {
   }
 }
 
-const unavailable = (host: string): Failure =>
+const unavailableAddressError = (host: string): Failure =>
   new Failure(
     `${host} is not an address of this machine (EADDRNOTAVAIL)`,
     "the command ip address lists the addresses; 0.0.0.0 listens on all of them",
   );
 
 export const servePlain = (options: ListenOptions): Listener =>
-  bound(options, () => listen(options));
+  withListenErrors(options, () => listen(options));
 
-export interface SecureListening extends Listener {
+export interface ReloadableTlsListener extends Listener {
   /** Reads the certificate again: a new one is used from then on, a bad one is not. */
   readonly reload: () => void;
 }
@@ -81,13 +81,13 @@ export interface SecureListening extends Listener {
 export function serveTls(
   services: Services,
   policy: AccessPolicy,
-  secure: Secure,
-): SecureListening {
+  secure: TlsEndpoint,
+): ReloadableTlsListener {
   const options = { ...secure, services, policy };
-  const listening = bound(secure, () => listenTls(options, secure.certificate));
+  const listening = withListenErrors(secure, () => listenTls(options, secure.certificate));
   const reload = (): void => {
     try {
-      const fresh = secure.read();
+      const fresh = secure.readCertificate();
       if (certificateView(fresh, wallClock()).state === "expired")
         throw new Error("it has expired");
       listening.replaceCertificate(fresh);
@@ -101,19 +101,19 @@ export function serveTls(
 }
 
 /** HOST:PORT, with the port it was given where any would do. */
-export function boundTo({ host, port }: Address, { address }: Listener): string {
+export function formatBoundAddress({ host, port }: ListenAddress, { address }: Listener): string {
   const name = host.includes(":") ? `[${host}]` : host;
   return `${name}:${port === 0 ? new URL(address).port : port}`;
 }
 
-function bound<T extends Listener>({ host, port }: Address, start: () => T): T {
+function withListenErrors<T extends Listener>({ host, port }: ListenAddress, start: () => T): T {
   try {
     return start();
   } catch (error) {
     const code = errorCode(error);
     if (code === "EADDRINUSE") {
       throw new Failure(
-        `port ${port} on ${host} is in use by ${nameOfProcess(listenerOn(port))}`,
+        `port ${port} on ${host} is in use by ${describeProcess(findListeningProcess(port))}`,
         "choose another port with --listen HOST:PORT",
       );
     }
@@ -131,23 +131,23 @@ function listenFailure(host: string, port: number, code: string | null): Failure
       `choose another port, for example --listen ${other}; or allow it with sysctl net.ipv4.ip_unprivileged_port_start=${port}, which the service needs too`,
     );
   }
-  return code === "EADDRNOTAVAIL" ? unavailable(host) : null;
+  return code === "EADDRNOTAVAIL" ? unavailableAddressError(host) : null;
 }
 
 /** The longest path a unix socket can have, its closing zero counted. */
-const SOCKET_PATH = 107;
+const MAX_SOCKET_PATH = 107;
 
 /** In the folder, or where the service manager wants such things and the folder says so. */
-export function openSocket(
+export function listenOnAdminSocket(
   services: Services,
   folder: string,
   mode: LogMode,
   environment: Environment,
 ): Listener | null {
-  const known = socketIn(folder);
+  const known = socketPath(folder);
   const [runtime] = environment["RUNTIME_DIRECTORY"]?.split(":") ?? [];
-  const path = runtime === undefined ? known : socketIn(runtime);
-  if (Buffer.byteLength(path) > SOCKET_PATH) {
+  const path = runtime === undefined ? known : socketPath(runtime);
+  if (Buffer.byteLength(path) > MAX_SOCKET_PATH) {
     printWarning(
       `the path ${folder} is too long for a socket: other berth commands cannot reach this server`,
     );

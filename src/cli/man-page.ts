@@ -1,11 +1,11 @@
 import type { Option } from "../platform/options.ts";
 import { version } from "../platform/version.ts";
 import type { Command } from "./command.ts";
-import { helpOf } from "./usage.ts";
+import { describeOption } from "./help.ts";
 
 /** The man page, in the language of man pages, made of the command table. */
 export function manPage(commands: readonly Command[]): string {
-  const shown = commands.filter(({ hidden }) => hidden !== true);
+  const shown = commands.filter(({ isHidden: hidden }) => hidden !== true);
   return `.TH BERTH 1 "" "berth ${version}" "Berth"
 .SH NAME
 berth \\- a floating license server in one file
@@ -47,13 +47,13 @@ the service's settings
 }
 
 function section(command: Command): string {
-  const { name, summary, options, examples = [], words: taken } = command;
+  const { name, summary, options, examples = [], valueList: taken } = command;
   const words = (command.arguments ?? []).map((word) => ` \\fI${escaped(word)}\\fR`).join("");
   return [
     `.SS berth ${escaped(name)}${words}`,
     `${escaped(summary)}.`,
     ...options.flatMap(flag),
-    ...(taken === undefined ? [] : [".PP", escaped(`${taken.title}: ${taken.list.join(", ")}`)]),
+    ...(taken === undefined ? [] : [".PP", escaped(`${taken.title}: ${taken.values.join(", ")}`)]),
     ...(examples.length === 0
       ? []
       : [".PP", ".nf", ...examples.map((line) => `  ${escaped(line)}`), ".fi"]),
@@ -61,8 +61,8 @@ function section(command: Command): string {
 }
 
 function flag(option: Option): string[] {
-  const value = option.value === undefined ? "" : ` \\fI${escaped(option.value)}\\fR`;
-  return [".TP", `\\fB\\-\\-${escaped(option.name)}\\fR${value}`, escaped(helpOf(option))];
+  const value = option.placeholder === undefined ? "" : ` \\fI${escaped(option.placeholder)}\\fR`;
+  return [".TP", `\\fB\\-\\-${escaped(option.name)}\\fR${value}`, escaped(describeOption(option))];
 }
 
 /** A line that begins with a dot or a quote would be a command; a bare hyphen may be hyphenated. */

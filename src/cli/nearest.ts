@@ -1,5 +1,5 @@
 /** What somebody most likely meant; null when nothing known is near enough to be worth saying. */
-export function nearest(typed: string, known: readonly string[]): string | null {
+export function findNearest(typed: string, known: readonly string[]): string | null {
   const near = known
     .map((word) => ({ word, slips: slipsBetween(typed, word) }))
     .filter(({ word, slips }) => slips <= MOST_SLIPS && slips * 2 < word.length)

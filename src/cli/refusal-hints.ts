@@ -1,5 +1,5 @@
 /** What helps after a refusal, by its code. */
-export const HINTS: Readonly<Record<string, string>> = {
+export const REFUSAL_HINTS: Readonly<Record<string, string>> = {
   audit_maintenance_incomplete: "check the disk with berth doctor",
   clock_suspect: "berth clock shows which clock is wrong and what to do",
   early_return_not_allowed: "berth slots shows when the borrow ends",
@@ -34,7 +34,7 @@ export const HINTS: Readonly<Record<string, string>> = {
 /** The file is whole and known: another copy of it would be refused as well. */
 const SIGNED_WITH_RETIRED = /signed with a key that its vendor retired$/;
 
-export const hintFor = (code: string, message = ""): string =>
+export const refusalHint = (code: string, message = ""): string =>
   SIGNED_WITH_RETIRED.test(message)
     ? "ask the vendor to sign it again with its new key"
-    : (HINTS[code] ?? "");
+    : (REFUSAL_HINTS[code] ?? "");

@@ -1,34 +1,34 @@
 const TOKEN = /"(?:[^"\\]|\\[^])*(?:"|\\?$)|[{}[\],:]/g;
 
-interface Open {
+interface OpenContainer {
   /** Names of an object's members so far; null: it is a list. */
   readonly names: Set<string> | null;
   /** Finishes the path of what stands in it now: `.slots`, or `[2]`. */
-  at: string;
-  place: number;
+  pathPart: string;
+  index: number;
 }
 
 /**
  * The path of the first member that an object of this JSON text names twice; null: there is none.
  * `JSON.parse` takes the last one without a word. The text must be JSON.
  */
-export function repeatedMember(text: string): string | null {
+export function findRepeatedMember(text: string): string | null {
   const tokens = text.match(TOKEN) ?? [];
-  const open: Open[] = [];
+  const open: OpenContainer[] = [];
   for (const [index, token] of tokens.entries()) {
     const inner = open.at(-1);
-    if (token === "{") open.push({ names: new Set(), at: "", place: 0 });
-    else if (token === "[") open.push({ names: null, at: "[0]", place: 0 });
+    if (token === "{") open.push({ names: new Set(), pathPart: "", index: 0 });
+    else if (token === "[") open.push({ names: null, pathPart: "[0]", index: 0 });
     else if (token === "}" || token === "]") open.pop();
     else if (token === "," && inner?.names === null) {
-      inner.place += 1;
-      inner.at = `[${inner.place}]`;
+      inner.index += 1;
+      inner.pathPart = `[${inner.index}]`;
     } else if (inner?.names != null && tokens[index + 1] === ":" && token.startsWith('"')) {
       const name = JSON.parse(token) as string;
-      inner.at = `.${name}`;
+      inner.pathPart = `.${name}`;
       if (inner.names.has(name))
         return open
-          .map(({ at }) => at)
+          .map(({ pathPart: at }) => at)
           .join("")
           .slice(1);
       inner.names.add(name);

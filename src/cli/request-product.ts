@@ -13,16 +13,17 @@ export function chooseProduct(
   licensed: readonly string[],
 ): RequestProduct {
   const [only, ...others] = new Set(installed);
-  if (only !== undefined && others.length === 0) return chosen(only, "the only product installed");
+  if (only !== undefined && others.length === 0)
+    return chooseOnly(only, "the only product installed");
   const all = [...new Set([...installed, ...licensed])];
   const [first] = all;
   if (first === undefined) return { product: null, note: null, warning: null };
-  if (all.length === 1) return chosen(first, "the only product of the trusted vendors");
+  if (all.length === 1) return chooseOnly(first, "the only product of the trusted vendors");
   const warning = `the request names no product; choose one with --product: ${formatShortList(all)}`;
   return { product: null, note: null, warning };
 }
 
-const chosen = (product: string, why: string): RequestProduct => ({
+const chooseOnly = (product: string, why: string): RequestProduct => ({
   product,
   note: `the request is for ${product}, ${why}`,
   warning: null,

@@ -2,12 +2,12 @@ import { readFileSync } from "node:fs";
 import { Misuse } from "../platform/options.ts";
 import { isAcceptablePassword, PASSWORD_RULE } from "../platform/passwords.ts";
 import { Failure } from "./command.ts";
-import { hintFor } from "./refusal-hints.ts";
+import { refusalHint } from "./refusal-hints.ts";
 import { askHidden } from "./terminal.ts";
 
 /** From a person twice, unseen; from a pipe its first line. Never from the command line. */
 export async function readPassword(): Promise<string> {
-  if (process.stdin.isTTY) return askTwice("password", checkPassword);
+  if (process.stdin.isTTY) return askSecretTwice("password", checkPassword);
   const [line = ""] = readFileSync(0, "utf8").split(/\r?\n/);
   if (line === "") {
     const hint = "the first line must be the password: berth admin password < FILE";
@@ -20,11 +20,11 @@ export async function readPassword(): Promise<string> {
 function checkPassword(text: string): void {
   if (isAcceptablePassword(text)) return;
   const code = "invalid_parameter";
-  throw new Failure(`password must be ${PASSWORD_RULE} (${code})`, hintFor(code), code);
+  throw new Failure(`password must be ${PASSWORD_RULE} (${code})`, refusalHint(code), code);
 }
 
 /** A new secret, typed twice by the person at the terminal. */
-export async function askTwice(
+export async function askSecretTwice(
   what: string,
   check: (text: string) => void = () => {},
 ): Promise<string> {

@@ -4,73 +4,73 @@ import { errorCode } from "../platform/disk.ts";
 import {
   defaultDataFolder,
   hasServiceSettings,
-  keyOf,
+  settingsKey,
   Misuse,
   SERVICE_DATA,
   SERVICE_SETTINGS,
-  twinOf,
+  envName,
   type ConfigFile,
   type Environment,
   type Option,
-  type Value,
+  type OptionValue,
 } from "../platform/options.ts";
 import type { Command } from "./command.ts";
 import { option, serverSettings } from "./flags.ts";
-import { nearest } from "./nearest.ts";
+import { findNearest } from "./nearest.ts";
 import { printWarning } from "./terminal.ts";
 
 /** What a command goes by besides its flags and the environment. */
-export interface ReadSettings {
+export interface LoadedSettings {
   readonly file: ConfigFile | null;
   /** The service's file, where nobody named another and the folder is the service's. */
   readonly servicePath: string | null;
   /** Why the file is not read; only a command that examines settings goes on with one. */
-  readonly fault: Misuse | null;
+  readonly error: Misuse | null;
 }
 
-type Flags = Readonly<Record<string, Value | undefined>>;
+type ParsedFlags = Readonly<Record<string, OptionValue | undefined>>;
 
 /** The one place that decides which settings file a command reads. */
 export function readSettings(
   command: Command,
-  flags: Flags,
+  flags: ParsedFlags,
   environment: Environment,
-): ReadSettings {
-  const named = flags["config"] ?? environment[twinOf(option.config)];
+): LoadedSettings {
+  const named = flags["config"] ?? environment[envName(option.config)];
   const isNamed = typeof named === "string" && named !== "";
   const servicePath = isNamed ? null : serviceSettingsFor(command, flags, environment);
   const path = isNamed ? named : servicePath;
-  if (path === null) return { file: null, servicePath, fault: null };
+  if (path === null) return { file: null, servicePath, error: null };
   let text: string | null = null;
   try {
-    text = textOf(path, isNamed);
-    return { file: parseConfig(path, text, serverSettings), servicePath, fault: null };
+    text = readText(path, isNamed);
+    return { file: parseConfig(path, text, serverSettings), servicePath, error: null };
   } catch (error) {
     if (!(error instanceof Misuse)) throw error;
     if (text === null && isNamed) throw error;
-    if (command.examinesSettings === true) return { file: null, servicePath, fault: error };
+    if (command.canRunWithInvalidSettings === true) return { file: null, servicePath, error };
     // A running service does not depend on what the file says now, nor does a backup of its folder.
     const usesNoneOfIt = !command.options.some(({ name }) => name === option.listen.name);
-    const isKnown = text !== null && leavesFolderAlone(text);
+    const isKnown = text !== null && namesNoOtherFolder(text);
     if (isNamed || !usesNoneOfIt || !isKnown) throw error;
     printWarning(`${error.message}; the service will not start with it`);
-    return { file: null, servicePath, fault: null };
+    return { file: null, servicePath, error: null };
   }
 }
 
 /** Null: the command reads no settings, its folder is not the service's, or there is no file. */
 function serviceSettingsFor(
   { options }: Command,
-  flags: Flags,
+  flags: ParsedFlags,
   environment: Environment,
 ): string | null {
   if (!options.some(({ name }) => name === option.config.name)) return null;
-  const said = flags["data"] ?? (environment[twinOf(option.data)] || undefined);
+  const said = flags["data"] ?? (environment[envName(option.data)] || undefined);
   const folder = typeof said === "string" ? resolve(said) : defaultDataFolder(environment);
   return folder === SERVICE_DATA && hasServiceSettings() ? SERVICE_SETTINGS : null;
 }
 
-function textOf(path: string, isNamed: boolean): string {
+function readText(path: string, isNamed: boolean): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
@@ -87,7 +87,7 @@ function textOf(path: string, isNamed: boolean): string {
 }
 
 /** Whether it says nothing about which folder and which hardware a command works on. */
-const leavesFolderAlone = (text: string): boolean =>
+const namesNoOtherFolder = (text: string): boolean =>
   text
     .split("\n")
     .map((line) => line.trim())
@@ -96,27 +96,33 @@ const leavesFolderAlone = (text: string): boolean =>
 
 /** A TOML file of settings. An unknown key, or a wrong value, is refused with its line. */
 export function parseConfig(path: string, text: string, options: readonly Option[]): ConfigFile {
-  const known = new Map(options.filter(({ setting }) => setting).map((one) => [keyOf(one), one]));
-  const values = new Map<string, Value>();
+  const known = new Map(
+    options.filter(({ isSetting: setting }) => setting).map((one) => [settingsKey(one), one]),
+  );
+  const values = new Map<string, OptionValue>();
   for (const [written, value] of Object.entries(parseToml(path, text))) {
     const at = `${path}${lineSuffix(lineOfKey(text, written))}`;
     const key = written.replaceAll("-", "_");
     const found = known.get(key);
-    if (found === undefined) throw unknownKey(at, written, value, [...known.keys()]);
+    if (found === undefined) throw unknownKeyError(at, written, value, [...known.keys()]);
     // A count is a number in TOML and digits everywhere else.
     const given = Number.isInteger(value) && found.type === "string" ? String(value) : value;
-    if (!fits(found, given)) throw wrongType(at, key, found);
+    if (!hasType(found, given)) throw wrongTypeError(at, key, found);
     const wrong = found.check?.(given) ?? null;
-    if (wrong !== null) throw new Misuse(`${at}: ${key} ${wrong.wrong}`, wrong.hint);
+    if (wrong !== null) throw new Misuse(`${at}: ${key} ${wrong.problem}`, wrong.hint);
     values.set(key, given);
   }
   return { path, values };
 }
 
 /** In the words of the setting itself, where nothing of another type could be right. */
-function wrongType(at: string, key: string, { type, value = "", check }: Option): Misuse {
+function wrongTypeError(
+  at: string,
+  key: string,
+  { type, placeholder: value = "", check }: Option,
+): Misuse {
   const wrong = type === "string" ? (check?.("") ?? null) : null;
-  if (wrong !== null) return new Misuse(`${at}: ${key} ${wrong.wrong}`, wrong.hint);
+  if (wrong !== null) return new Misuse(`${at}: ${key} ${wrong.problem}`, wrong.hint);
   const { expected, example } = FORMS[type];
   return new Misuse(`${at}: ${key} must be ${expected}`, `for example ${key} = ${example(value)}`);
 }
@@ -127,14 +133,19 @@ const FORMS = {
   list: { expected: "a list of strings", example: (value: string) => `["${value}"]` },
 } as const;
 
-function fits({ type }: Option, value: unknown): value is Value {
+function hasType({ type }: Option, value: unknown): value is OptionValue {
   if (type !== "list") return typeof value === type;
   return Array.isArray(value) && value.every((part) => typeof part === "string");
 }
 
-function unknownKey(at: string, key: string, value: unknown, known: readonly string[]): Misuse {
+function unknownKeyError(
+  at: string,
+  key: string,
+  value: unknown,
+  known: readonly string[],
+): Misuse {
   const isTable = typeof value === "object" && !Array.isArray(value);
-  const meant = nearest(key.replaceAll("-", "_"), known);
+  const meant = findNearest(key.replaceAll("-", "_"), known);
   const list = "berth help serve lists the settings";
   const hint = isTable ? "settings must not be in a TOML table" : list;
   return new Misuse(
@@ -162,12 +173,12 @@ const lineSuffix = (line: number | null): string => (line === null ? "" : `:${li
 
 /** The line a key is set on, from 1 on; null: it is written in a way that is not looked for. */
 function lineOfKey(text: string, key: string): number | null {
-  const index = text.split("\n").findIndex((line) => keyOn(line) === key);
+  const index = text.split("\n").findIndex((line) => parseKey(line) === key);
   return index < 0 ? null : index + 1;
 }
 
 /** The key, or the name of the table, that a line begins with; quoted or not. */
-function keyOn(line: string): string | null {
+function parseKey(line: string): string | null {
   const text = line
     .trim()
     .replace(/^\[{1,2}/, "")

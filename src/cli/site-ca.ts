@@ -6,8 +6,8 @@ import { errorCode, realDisk } from "../platform/disk.ts";
 import { replaceFile } from "../platform/files.ts";
 import { Misuse } from "../platform/options.ts";
 import type { Authority } from "../platform/x509.ts";
-import { Failure, stringOf, type Given } from "./command.ts";
-import { places } from "./service/unit.ts";
+import { Failure, getStringFlag, type FlagValues } from "./command.ts";
+import { servicePaths } from "./service/unit.ts";
 import { tlsPaths } from "./tls-files.ts";
 
 /** The CA of a site, as `berth tls init` keeps it. */
@@ -31,9 +31,9 @@ export interface CaFolder {
  * Where the CA's key is kept: never in the data folder, because whoever serves the network reads
  * all of that, and a hole in the server must not become a hole in every client's TLS.
  */
-export function caFolderOf(given: Given, folder: string): CaFolder {
-  const named = stringOf(given, "ca-dir");
-  const path = named ?? (folder === places.data ? places.ca : `${folder}-ca`);
+export function getCaFolder(given: FlagValues, folder: string): CaFolder {
+  const named = getStringFlag(given, "ca-dir");
+  const path = named ?? (folder === servicePaths.data ? servicePaths.ca : `${folder}-ca`);
   if (`${path}${sep}`.startsWith(`${folder}${sep}`)) {
     throw new Misuse(
       "--ca-dir must not be inside the data folder",
@@ -43,15 +43,15 @@ export function caFolderOf(given: Given, folder: string): CaFolder {
   return { path, isDefault: named === null };
 }
 
-export const caKeyIn = ({ path }: CaFolder): string => join(path, "ca.key");
+export const caKeyPath = ({ path }: CaFolder): string => join(path, "ca.key");
 
 /** Null: there is none yet. A key that is not where it should be is never replaced by a new one. */
-export function readSiteCa(given: Given, folder: string): SiteCa | null {
+export function readSiteCa(given: FlagValues, folder: string): SiteCa | null {
   const { caCertificate, oldCaKey } = tlsPaths(folder);
-  const keyPath = caKeyIn(caFolderOf(given, folder));
-  const kept = textAt(keyPath);
-  if (kept !== null) return checked(kept, { keyPath, isInDataFolder: false });
-  const [root, old] = [textAt(caCertificate), textAt(oldCaKey)];
+  const keyPath = caKeyPath(getCaFolder(given, folder));
+  const kept = readText(keyPath);
+  if (kept !== null) return parseSiteCa(kept, { keyPath, isInDataFolder: false });
+  const [root, old] = [readText(caCertificate), readText(oldCaKey)];
   if (root === null && old === null) return null;
   if (root === null) {
     throw new Failure(
@@ -59,7 +59,8 @@ export function readSiteCa(given: Given, folder: string): SiteCa | null {
       "restore it, or create a new CA with berth tls init --new-ca and distribute it",
     );
   }
-  if (old !== null) return checked(`${old}${root}`, { keyPath: oldCaKey, isInDataFolder: true });
+  if (old !== null)
+    return parseSiteCa(`${old}${root}`, { keyPath: oldCaKey, isInDataFolder: true });
   throw new Failure(
     `the key of the site CA is not in ${keyPath}`,
     "specify its folder with --ca-dir DIR, or create a new CA with berth tls init --new-ca and distribute it",
@@ -69,18 +70,19 @@ export function readSiteCa(given: Given, folder: string): SiteCa | null {
 const BLOCK = /-----BEGIN ([A-Z ]+)-----[^-]+-----END [A-Z ]+-----\n?/g;
 
 /** The key and the certificates it comes with: the signer's, and the root's if that is another. */
-function checked(text: string, where: Pick<SiteCa, "keyPath" | "isInDataFolder">): SiteCa {
+function parseSiteCa(text: string, where: Pick<SiteCa, "keyPath" | "isInDataFolder">): SiteCa {
   const blocks = [...text.matchAll(BLOCK)].map(([block, kind = ""]) => ({ block, kind }));
   const key = blocks.find(({ kind }) => kind.endsWith("PRIVATE KEY"))?.block;
   const certificates = blocks.filter(({ kind }) => kind === "CERTIFICATE").map((one) => one.block);
   const [certificate, root = certificate] = certificates;
-  if (key === undefined || certificate === undefined || root === undefined) throw damaged(where);
+  if (key === undefined || certificate === undefined || root === undefined)
+    throw damagedKeyError(where);
   let signer: X509Certificate;
   try {
     signer = new X509Certificate(certificate);
-    if (!signer.checkPrivateKey(createPrivateKey(key))) throw damaged(where);
+    if (!signer.checkPrivateKey(createPrivateKey(key))) throw damagedKeyError(where);
   } catch {
-    throw damaged(where);
+    throw damagedKeyError(where);
   }
   const endsAt = Date.parse(signer.validTo);
   if (endsAt <= wallClock()) {
@@ -94,19 +96,19 @@ function checked(text: string, where: Pick<SiteCa, "keyPath" | "isInDataFolder">
   return { authority: { name, endsAt, certificate, key }, root, chain, ...where };
 }
 
-const damaged = ({ keyPath }: Pick<SiteCa, "keyPath">): Failure =>
+const damagedKeyError = ({ keyPath }: Pick<SiteCa, "keyPath">): Failure =>
   new Failure(
     `${keyPath} is not the key of the site CA`,
     "restore it, or create a new CA with berth tls init --new-ca and distribute it",
   );
 
-function textAt(path: string): string | null {
+function readText(path: string): string | null {
   const bytes = realDisk.read(path);
   return bytes === null ? null : new TextDecoder().decode(bytes);
 }
 
 /** One file with all of it, so that there is never half a CA. */
-export async function keepSiteCa(where: CaFolder, key: string, certificates: readonly string[]) {
+export async function saveSiteCa(where: CaFolder, key: string, certificates: readonly string[]) {
   try {
     realDisk.makeFolder(where.path);
   } catch (error) {
@@ -116,10 +118,10 @@ export async function keepSiteCa(where: CaFolder, key: string, certificates: rea
       "run the command with sudo, or choose another folder with --ca-dir DIR, for example on removable media",
     );
   }
-  if (where.isDefault) refuseForeign(where.path);
+  if (where.isDefault) refuseForeignFolder(where.path);
   await replaceFile(
     realDisk,
-    caKeyIn(where),
+    caKeyPath(where),
     Buffer.from(`${key}${[...new Set(certificates)].join("")}`),
   );
 }
@@ -127,7 +129,7 @@ export async function keepSiteCa(where: CaFolder, key: string, certificates: rea
 const OTHERS = 0o077;
 
 /** In a place we chose ourselves nobody else may have been first. */
-function refuseForeign(path: string): void {
+function refuseForeignFolder(path: string): void {
   const { uid, mode } = lstatSync(path);
   const isOurs = lstatSync(path).isDirectory() && uid === process.geteuid?.();
   if (isOurs && (mode & OTHERS) === 0) return;

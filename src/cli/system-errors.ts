@@ -2,7 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { errorCode } from "../platform/disk.ts";
 
-interface Said {
+interface MessageWithHint {
   readonly message: string;
   readonly hint: string;
 }
@@ -23,20 +23,21 @@ export function systemCode(error: unknown): string | null {
  * What the system refused, in words and with its code for whoever looks it up. Everything else that
  * arrives here is a bug: its stack helps to find it.
  */
-export function describeUnexpected(error: unknown): Said {
+export function describeUnexpected(error: unknown): MessageWithHint {
   const code = systemCode(error);
   if (!(error instanceof Error) || code === null) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     return { message: `internal error: ${text}`, hint: BUG_HINT };
   }
   const path = "path" in error && typeof error.path === "string" ? error.path : null;
-  const said = (path === null ? null : aboutPath(code, path)) ?? WITHOUT_PATH[code];
+  const said =
+    (path === null ? null : describePathError(code, path)) ?? MESSAGES_WITHOUT_PATH[code];
   if (said !== undefined) return { ...said, message: `${said.message} (${code})` };
   const hint = `the system returned ${code}; check the folder and its disk with berth doctor`;
   return { message: error.message, hint };
 }
 
-const WITHOUT_PATH: Readonly<Record<string, Said>> = {
+const MESSAGES_WITHOUT_PATH: Readonly<Record<string, MessageWithHint>> = {
   EACCES: { message: "permission denied", hint: "run the command with sudo" },
   EBUSY: {
     message: "the file is in use by another process",
@@ -59,7 +60,7 @@ const WITHOUT_PATH: Readonly<Record<string, Said>> = {
   ENOSPC: { message: "the disk is full", hint: "free disk space" },
 };
 
-function aboutPath(code: string, path: string): Said | null {
+function describePathError(code: string, path: string): MessageWithHint | null {
   switch (code) {
     case "EACCES":
     case "EPERM": {
@@ -74,7 +75,7 @@ function aboutPath(code: string, path: string): Said | null {
     }
     case "EEXIST":
     case "ENOTDIR": {
-      const file = fileOn(path);
+      const file = findBlockingFile(path);
       return file === null
         ? null
         : { message: `${file} is not a folder`, hint: "specify a folder" };
@@ -113,7 +114,7 @@ function aboutPath(code: string, path: string): Said | null {
 }
 
 /** What stands where the path needs a folder. */
-function fileOn(path: string): string | null {
+function findBlockingFile(path: string): string | null {
   for (let at = path; at !== dirname(at); at = dirname(at)) {
     try {
       return statSync(at).isDirectory() ? null : at;

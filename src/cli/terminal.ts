@@ -9,18 +9,18 @@ import { errorCode } from "../platform/disk.ts";
 
 /** For people: whatever in it could act on their terminal is shown instead. */
 export function print(text = ""): void {
-  printExactly(visible(text));
+  printRaw(escapeControls(text));
 }
 
 /** What Berth itself makes for a machine, or for a screen in its own colours. */
-export function printExactly(text: string): void {
+export function printRaw(text: string): void {
   write(STDOUT, `${text}\n`);
 }
 
 /** A text to be carried on: unchanged into a pipe or a file, harmless on a terminal. */
 export function printText(text: string): void {
   if (process.stdout.isTTY) print(text);
-  else printExactly(text);
+  else printRaw(text);
 }
 
 /** Whole records, each with its CRLF: unchanged into a pipe or a file, one a line on a terminal. */
@@ -55,22 +55,22 @@ export function printJsonRefusal(refusal: {
 }
 
 export function printError(message: string, hint: string): void {
-  write(STDERR, `berth: error: ${visible(message)}\n`);
-  if (hint !== "") write(STDERR, `berth: hint: ${visible(hint)}\n`);
+  write(STDERR, `berth: error: ${escapeControls(message)}\n`);
+  if (hint !== "") write(STDERR, `berth: hint: ${escapeControls(hint)}\n`);
 }
 
 export function printWarning(message: string): void {
-  write(STDERR, `berth: warning: ${visible(message)}\n`);
+  write(STDERR, `berth: warning: ${escapeControls(message)}\n`);
 }
 
 /** Something a person should know, beside the facts that may go into a pipe. */
 export function printNote(message: string): void {
-  write(STDERR, `berth: note: ${oneLine(message)}\n`);
+  write(STDERR, `berth: note: ${escapeToOneLine(message)}\n`);
 }
 
 /** Asks the person at the terminal; a closed terminal is a no. */
-export async function ask(question: string): Promise<boolean> {
-  write(STDERR, `berth: ${visible(question)} [y/N] `);
+export async function askYesNo(question: string): Promise<boolean> {
+  write(STDERR, `berth: ${escapeControls(question)} [y/N] `);
   return /^y(?:es)?$/i.test(((await readLine()) ?? "").trim());
 }
 
@@ -171,24 +171,24 @@ function write(stream: number, text: string): void {
 }
 
 /** Columns as wide as their widest cell, the last one as long as it is. */
-export function table(rows: readonly (readonly string[])[]): string {
+export function formatTable(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
   for (const row of rows) {
     row.forEach((cell, column) => {
-      widths[column] = Math.max(widths[column] ?? 0, Bun.stringWidth(oneLine(cell)));
+      widths[column] = Math.max(widths[column] ?? 0, Bun.stringWidth(escapeToOneLine(cell)));
     });
   }
   return rows
     .map((row) =>
       row
-        .map((cell, column) => padded(oneLine(cell), widths[column] ?? 0))
+        .map((cell, column) => padded(escapeToOneLine(cell), widths[column] ?? 0))
         .join("  ")
         .trimEnd(),
     )
     .join("\n");
 }
 
-export const count = (number: number, thing: string): string =>
+export const formatCount = (number: number, thing: string): string =>
   `${number} ${thing}${number === 1 ? "" : "s"}`;
 
 const padded = (cell: string, width: number): string =>
@@ -197,11 +197,11 @@ const padded = (cell: string, width: number): string =>
 /**
  * Names and notes come from elsewhere: nothing in them may move the cursor or turn the text round.
  */
-const visible = (text: string): string =>
+const escapeControls = (text: string): string =>
   text.replaceAll(UNSEEN, (char) => (char === "\n" ? char : escaped(char)));
 
 /** A name from elsewhere inside of a line of ours: it must not begin another one. */
-export const oneLine = (text: string): string => text.replaceAll(UNSEEN, escaped);
+export const escapeToOneLine = (text: string): string => text.replaceAll(UNSEEN, escaped);
 
 const UNSEEN = /[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/gu;
 

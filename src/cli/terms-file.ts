@@ -4,11 +4,11 @@ import type { TermsChanges } from "../license/terms-changes.ts";
 import { parseTermsFile } from "../license/terms-file.ts";
 import { errorCode } from "../platform/disk.ts";
 import { Misuse } from "../platform/options.ts";
-import { nearest } from "./nearest.ts";
-import { repeatedMember } from "./repeated-member.ts";
+import { findNearest } from "./nearest.ts";
+import { findRepeatedMember } from "./repeated-member.ts";
 
 /** Shown by `berth vendor terms`. */
-export const EXAMPLE = {
+export const EXAMPLE_TERMS = {
   product: "CAD",
   customer: "Initech",
   slots: 10,
@@ -23,15 +23,15 @@ export const EXAMPLE = {
 };
 
 /** What `--terms FILE` says. */
-export function termsInFile(path: string): TermsChanges {
-  const parsed = parseTermsFile(jsonIn(path));
+export function readTermsFile(path: string): TermsChanges {
+  const parsed = parseTermsFile(readJson(path));
   if (parsed.ok) return parsed.value;
-  const text = describeFieldFault(parsed.fault, nearest);
-  throw new Misuse(`terms: ${text}`, hintFor(parsed.fault, '"trial": true', "null"));
+  const text = describeFieldFault(parsed.fault, findNearest);
+  throw new Misuse(`terms: ${text}`, termFaultHint(parsed.fault, '"trial": true', "null"));
 }
 
 /** `trial` and `unset` say how a trial is marked and how a term is taken away. */
-export function hintFor(fault: FieldFault, trial: string, unset: string): string {
+export function termFaultHint(fault: FieldFault, trial: string, unset: string): string {
   const isTrial = fault.wrong === "value" && fault.value === "trial";
   if (isTrial) return `${trial} marks a license of any type as a trial`;
   const isTime = fault.wrong === "value" && fault.expected.includes("RFC 3339");
@@ -39,9 +39,9 @@ export function hintFor(fault: FieldFault, trial: string, unset: string): string
   return "berth vendor terms --schema describes every field";
 }
 
-const MARK = "\ufeff";
+const BYTE_ORDER_MARK = "\ufeff";
 
-function jsonIn(path: string): unknown {
+function readJson(path: string): unknown {
   let text: string;
   try {
     text = readFileSync(path, "utf8");
@@ -51,9 +51,9 @@ function jsonIn(path: string): unknown {
     throw new Misuse(`${path} ${what}`, "--terms requires a JSON file with license terms");
   }
   // Some editors begin a file with this mark.
-  const written = text.startsWith(MARK) ? text.slice(MARK.length) : text;
+  const written = text.startsWith(BYTE_ORDER_MARK) ? text.slice(BYTE_ORDER_MARK.length) : text;
   const terms = parsed(path, written);
-  const twice = repeatedMember(written);
+  const twice = findRepeatedMember(written);
   if (twice !== null) throw new Misuse(`${path} contains ${twice} twice`, "remove one of them");
   return terms;
 }

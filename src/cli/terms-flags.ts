@@ -3,10 +3,10 @@ import { describeFieldFault } from "../license/field-faults.ts";
 import { combineTermsChanges, type TermsChanges } from "../license/terms-changes.ts";
 import { parseTermsFile } from "../license/terms-file.ts";
 import { Misuse, type Option } from "../platform/options.ts";
-import { isSet, listOf, stringOf, type Given } from "./command.ts";
-import { featuresIn, settingOf, type WrittenFeature } from "./feature-flag.ts";
+import { isFlagSet, getListFlag, getStringFlag, type FlagValues } from "./command.ts";
+import { parseFeatures, settingNameOf, type FeatureInput } from "./feature-flag.ts";
 import { isUnset, numberOrText } from "./term-values.ts";
-import { hintFor, termsInFile } from "./terms-file.ts";
+import { termFaultHint, readTermsFile } from "./terms-file.ts";
 
 /** One term as a flag, and the field of a terms file that it sets. */
 interface TermFlag {
@@ -14,7 +14,7 @@ interface TermFlag {
   readonly value: string;
   readonly help: string;
   readonly field: string;
-  readonly is: "text" | "number" | "time";
+  readonly valueType: "text" | "number" | "time";
   /** "never" and "none" take it away. */
   readonly canBeUnset?: boolean;
 }
@@ -26,10 +26,10 @@ const termFlag = (
   name: string,
   value: string,
   help: string,
-  is: TermFlag["is"],
+  is: TermFlag["valueType"],
   canBeUnset = false,
   field = name.replaceAll("-", "_"),
-): TermFlag => ({ name, value, help, is, canBeUnset, field });
+): TermFlag => ({ name, value, help, valueType: is, canBeUnset, field });
 
 const TERM_FLAGS: readonly TermFlag[] = [
   termFlag("product", "CODE", "the product code", "text"),
@@ -138,7 +138,12 @@ const SWITCHES = [
 
 /** Terms as flags; those not given are the license's before, or the defaults. */
 export const termsFlags: readonly Option[] = [
-  ...TERM_FLAGS.map(({ name, value, help }): Option => ({ name, type: "string", value, help })),
+  ...TERM_FLAGS.map(({ name, value, help }): Option => ({
+    name,
+    type: "string",
+    placeholder: value,
+    help,
+  })),
   ...SWITCHES.flatMap(([, yes, yesHelp, no, noHelp]): Option[] => [
     { name: yes, type: "boolean", help: yesHelp },
     { name: no, type: "boolean", help: noHelp },
@@ -146,36 +151,36 @@ export const termsFlags: readonly Option[] = [
   {
     name: "feature",
     type: "list",
-    value: "CODE[:SETTING=VALUE]…",
+    placeholder: "CODE[:SETTING=VALUE]…",
     help: "a feature, or changes to it; settings: name, slots, timeout (in minutes), consumptions, overages, negative (yes or no), period, ends (a day) and metadata, which must be last; can be repeated",
-    keepsCommas: true,
+    canContainCommas: true,
   },
   {
     name: "no-feature",
     type: "list",
-    value: "CODE",
+    placeholder: "CODE",
     help: "remove this feature; can be repeated",
   },
   {
     name: "terms",
     type: "string",
-    value: "FILE",
+    placeholder: "FILE",
     help: "JSON file with terms (berth vendor terms prints an example); flags override the file",
-    path: true,
+    isPath: true,
   },
 ];
 
 /** What the flags and the file say, of which the flags count where both name a term. */
-export function termsGiven(given: Given): TermsChanges {
-  const path = stringOf(given, "terms");
-  const inFile = path === null ? {} : termsInFile(path);
-  return combineTermsChanges(inFile, termsInFlags(given));
+export function readTermsChanges(given: FlagValues): TermsChanges {
+  const path = getStringFlag(given, "terms");
+  const inFile = path === null ? {} : readTermsFile(path);
+  return combineTermsChanges(inFile, readTermFlags(given));
 }
 
 /** The flags are read as the terms file that says the same: one set of rules for both. */
-function termsInFlags(given: Given): TermsChanges {
-  const features = featuresIn(listOf(given, "feature"));
-  const without = listOf(given, "no-feature");
+function readTermFlags(given: FlagValues): TermsChanges {
+  const features = parseFeatures(getListFlag(given, "feature"));
+  const without = getListFlag(given, "no-feature");
   const both = features.find(({ code }) => without.includes(code));
   if (both !== undefined) {
     const { code } = both;
@@ -186,13 +191,13 @@ function termsInFlags(given: Given): TermsChanges {
   if (twice !== undefined) {
     throw new Misuse(`feature ${twice} is given twice`, "specify each feature once");
   }
-  const parsed = parseTermsFile({ ...fieldsIn(given), features });
+  const parsed = parseTermsFile({ ...termFieldsFromFlags(given), features });
   if (parsed.ok) return { ...parsed.value, without };
   const fault = { ...parsed.fault, path: flagFor(parsed.fault, features) };
-  throw new Misuse(describeFieldFault(fault), hintFor(fault, "--trial", "never"));
+  throw new Misuse(describeFieldFault(fault), termFaultHint(fault, "--trial", "never"));
 }
 
-function fieldsIn(given: Given): object {
+function termFieldsFromFlags(given: FlagValues): object {
   const fields: Record<string, unknown> = {};
   const counting: Record<string, unknown> = {};
   const set = (field: string, value: unknown): void => {
@@ -201,14 +206,14 @@ function fieldsIn(given: Given): object {
     else if (group === "consumption") counting[member] = value;
   };
   for (const flag of TERM_FLAGS) {
-    const text = stringOf(given, flag.name);
-    if (text !== null) set(flag.field, valueOf(flag, text));
+    const text = getStringFlag(given, flag.name);
+    if (text !== null) set(flag.field, parseTermValue(flag, text));
   }
   for (const [field, yes, , no] of SWITCHES) {
-    const value = switchOf(given, yes, no);
+    const value = readSwitch(given, yes, no);
     if (value !== null) set(field, value);
   }
-  if (stringOf(given, "consumptions") === "none") {
+  if (getStringFlag(given, "consumptions") === "none") {
     if (Object.keys(counting).length > 1) {
       throw new Misuse(
         "--consumptions none cannot be combined with --overages, --period or --negative",
@@ -221,8 +226,8 @@ function fieldsIn(given: Given): object {
 }
 
 /** A flag goes before the environment, as everywhere; two from one place contradict each other. */
-function switchOf(given: Given, yes: string, no: string): boolean | null {
-  const [isYes, isNo] = [isSet(given, yes), isSet(given, no)];
+function readSwitch(given: FlagValues, yes: string, no: string): boolean | null {
+  const [isYes, isNo] = [isFlagSet(given, yes), isFlagSet(given, no)];
   if (!isYes && !isNo) return null;
   if (isYes !== isNo) return isYes;
   const isFlag = (name: string): boolean => given.values.get(name)?.from === `--${name}`;
@@ -230,7 +235,7 @@ function switchOf(given: Given, yes: string, no: string): boolean | null {
   throw new Misuse(`--${yes} and --${no} exclude each other`, "omit one of them");
 }
 
-function valueOf({ name, is, canBeUnset }: TermFlag, text: string): unknown {
+function parseTermValue({ name, valueType: is, canBeUnset }: TermFlag, text: string): unknown {
   if (canBeUnset === true && isUnset(text)) return null;
   if (name === "consumptions" && text === "unlimited") return null;
   if (name === "borrow-hours" && text === "0") return null;
@@ -238,11 +243,11 @@ function valueOf({ name, is, canBeUnset }: TermFlag, text: string): unknown {
 }
 
 /** The flag that a field was made of. */
-function flagFor({ path }: FieldFault, features: readonly WrittenFeature[]): string {
+function flagFor({ path }: FieldFault, features: readonly FeatureInput[]): string {
   const [, place, field = "code"] = /^features\[(\d+)\](?:\.(.*))?$/.exec(path) ?? [];
   if (place === undefined) {
     return `--${TERM_FLAGS.find((flag) => flag.field === path)?.name ?? path}`;
   }
   const code = features[Number(place)]?.code;
-  return field === "code" ? `--feature ${code}` : `--feature ${code}: ${settingOf(field)}`;
+  return field === "code" ? `--feature ${code}` : `--feature ${code}: ${settingNameOf(field)}`;
 }

@@ -5,7 +5,7 @@ import { realDisk } from "../platform/disk.ts";
 import type { CertificateView } from "../http/app.ts";
 import { isEndingSoon } from "../domain/end-date.ts";
 import { instant } from "../domain/time.ts";
-import { Failure, stringOf, type Given } from "./command.ts";
+import { Failure, getStringFlag, type FlagValues } from "./command.ts";
 
 /** What `berth tls init` makes, in the data folder. */
 export const tlsPaths = (folder: string) => ({
@@ -17,30 +17,30 @@ export const tlsPaths = (folder: string) => ({
 });
 
 /** The files a TLS listener is made of, read and checked; named by flag, or made by `tls init`. */
-export function readCertificate(given: Given, folder: string): Certificate {
+export function readCertificate(given: FlagValues, folder: string): Certificate {
   const own = tlsPaths(folder);
-  const certPath = stringOf(given, "tls-cert") ?? own.certificate;
-  const keyPath = stringOf(given, "tls-key") ?? own.key;
-  const caPath = stringOf(given, "client-ca");
-  const cert = textOf(
+  const certPath = getStringFlag(given, "tls-cert") ?? own.certificate;
+  const keyPath = getStringFlag(given, "tls-key") ?? own.key;
+  const caPath = getStringFlag(given, "client-ca");
+  const cert = readText(
     certPath,
     "the certificate",
     "check --tls-cert, or create a certificate with berth tls init",
   );
-  const key = textOf(keyPath, "the certificate's key", "check --tls-key");
-  const clientCa = caPath === null ? null : textOf(caPath, "the client CA", "check --client-ca");
+  const key = readText(keyPath, "the certificate's key", "check --tls-key");
+  const clientCa = caPath === null ? null : readText(caPath, "the client CA", "check --client-ca");
   checkPair(certPath, cert, keyPath, key);
-  if (caPath !== null && clientCa !== null) parsed(caPath, clientCa);
+  if (caPath !== null && clientCa !== null) parseCertificate(caPath, clientCa);
   return { cert, key, clientCa };
 }
 
-function textOf(path: string, what: string, hint: string): string {
+function readText(path: string, what: string, hint: string): string {
   const bytes = realDisk.read(path);
   if (bytes === null) throw new Failure(`${what} ${path} does not exist`, hint);
   return new TextDecoder().decode(bytes);
 }
 
-function parsed(path: string, text: string): X509Certificate {
+function parseCertificate(path: string, text: string): X509Certificate {
   try {
     return new X509Certificate(text);
   } catch {
@@ -49,7 +49,7 @@ function parsed(path: string, text: string): X509Certificate {
 }
 
 function checkPair(certPath: string, cert: string, keyPath: string, key: string): void {
-  const certificate = parsed(certPath, cert);
+  const certificate = parseCertificate(certPath, cert);
   let fits: boolean;
   try {
     fits = certificate.checkPrivateKey(createPrivateKey(key));
@@ -71,7 +71,7 @@ export function certificateView({ cert }: Certificate, now: number): Certificate
   return { endsAt, state };
 }
 
-export function certificateText(state: CertificateView["state"], end: string): string {
+export function describeCertificate(state: CertificateView["state"], end: string): string {
   const renew = "renew it (berth tls init), then send the server SIGHUP";
   if (state === "ok") return `valid until ${end}`;
   return state === "expiring"

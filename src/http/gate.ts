@@ -1,5 +1,5 @@
 import type { AccessControl, Actor } from "../operations/access-control.ts";
-import { isLoopback, normalAddress, SOCKET_PEER } from "../platform/networks.ts";
+import { isLoopback, normalizeAddress, SOCKET_PEER } from "../platform/networks.ts";
 import { faultOf, refuse } from "./faults.ts";
 import { isPage, routes, type Method, type Plane } from "./planes.ts";
 
@@ -58,7 +58,7 @@ export interface Caller {
  * and may a credential travel this way.
  */
 export function admit(gate: Gate, request: Request, path: string): void {
-  const peer = gate.isTrusted ? SOCKET_PEER : normalAddress(gate.peerOf(request) ?? "");
+  const peer = gate.isTrusted ? SOCKET_PEER : normalizeAddress(gate.peerOf(request) ?? "");
   const caller: Caller = { peer: peer ?? "unknown", actor: null, plane: null };
   callers.set(request, caller);
   const plane = (caller.plane = planeOf(request.method, path));
@@ -157,12 +157,12 @@ function checkHost(
   hasCredential: boolean,
 ): void {
   const [whole, bracketed, plain = ""] = HOST.exec(headers.get("host") ?? "") ?? [];
-  if (whole === undefined || (bracketed !== undefined && normalAddress(bracketed) === null)) {
+  if (whole === undefined || (bracketed !== undefined && normalizeAddress(bracketed) === null)) {
     return refuse({ code: "wrong_host" });
   }
   if (hasCredential || (plane !== "admin" && !isBrowser(headers))) return;
   const name = plain.toLowerCase().replace(/\.$/, "");
-  if (bracketed !== undefined || normalAddress(plain) !== null) return;
+  if (bracketed !== undefined || normalizeAddress(plain) !== null) return;
   if (name !== "localhost" && !names.includes(name)) refuse({ code: "wrong_host" });
 }
 

@@ -1,4 +1,4 @@
-import { steer } from "../platform/shared-port.ts";
+import { steerConnections } from "../platform/shared-port.ts";
 import {
   drain,
   createHandler,
@@ -67,7 +67,7 @@ export function listenTls(
     const last = group.pop();
     if (last !== undefined && last !== listener) group[group.indexOf(listener)] = last;
     const closed = drain(listener.server);
-    steer(bound, group.indexOf(current));
+    steerConnections(bound, group.indexOf(current));
     await closed;
   };
   return {
@@ -76,7 +76,7 @@ export function listenTls(
       const old = current;
       current = start(fresh, bound);
       group.push(current);
-      steer(bound, group.indexOf(current));
+      steerConnections(bound, group.indexOf(current));
       old.isReplaced = true;
       // Whoever watches comes again, and meets the new one.
       endStreams();

@@ -4,7 +4,7 @@ import type { AccessChange } from "../domain/event.ts";
 import type { Fault } from "../domain/fault.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import { DAY, HOUR } from "../domain/time.ts";
-import { Passwords } from "../platform/passwords.ts";
+import { PasswordHasher } from "../platform/passwords.ts";
 import { errorCode } from "../platform/disk.ts";
 import { log } from "../platform/log.ts";
 import { randomToken } from "../platform/random.ts";
@@ -73,7 +73,7 @@ export class AccessControl {
   readonly #store: Store;
   readonly #file: AccessFile;
   readonly #now: () => number;
-  readonly #passwords = new Passwords();
+  readonly #passwords = new PasswordHasher();
   readonly #attempts = new LoginRateLimiter();
   /** By digest, oldest first; gone with a restart. */
   readonly #sessions = new Map<string, Session>();
@@ -129,7 +129,7 @@ export class AccessControl {
     this.#list = { ...this.#list, tokens };
     this.#changing = this.#changing.then(async () => {
       try {
-        await (await this.#file.prepare(this.#list)).put();
+        await (await this.#file.prepare(this.#list)).commit();
       } catch (error) {
         // It goes into the file with the next change, or with the next start.
         log.warn("could not save token expiry", { error });
@@ -142,7 +142,7 @@ export class AccessControl {
     const now = this.#now();
     if (!this.#attempts.tryAcquire(peer, name, now)) return err({ code: "too_many_requests" });
     const user = this.#list.users.find((one) => one.name === name);
-    const right = await this.#passwords.check(password, user?.argon2id ?? null);
+    const right = await this.#passwords.verify(password, user?.argon2id ?? null);
     // Somebody may have been removed, or have a new password, while this one was checked.
     const still = this.#list.users.find((one) => one.name === name);
     if (!right || user === undefined || still?.argon2id !== user.argon2id) {
@@ -251,10 +251,10 @@ export class AccessControl {
       const prepared = await this.#file.prepare(list);
       const noted = await this.#store.transact({ type: "ChangeAccess", ...what }, () => null);
       if (!noted.ok) {
-        prepared.drop();
+        prepared.discard();
         return noted;
       }
-      await prepared.put();
+      await prepared.commit();
       this.#list = list;
       return ok(null);
     } catch (error) {

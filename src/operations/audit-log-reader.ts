@@ -2,7 +2,7 @@ import type { Event } from "../domain/event.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { State } from "../domain/state.ts";
 import type { Instant } from "../domain/time.ts";
-import { betweenAnswers } from "../platform/between-answers.ts";
+import { runBetweenRequests } from "../platform/yield-to-requests.ts";
 import type { StorageFault } from "../store/group-commit.ts";
 import type { JournalLine } from "../store/journal.ts";
 import { readBackward, SLICE_BYTES, type LineRead } from "../store/audit/read-backward.ts";
@@ -87,7 +87,7 @@ export class AuditLogReader {
     const looks = readBackward(record, start, since === null ? "" : monthOf(since));
     try {
       for (;;) {
-        const isAll = await betweenAnswers(() => page.addSlice(looks));
+        const isAll = await runBetweenRequests(() => page.addSlice(looks));
         if (isAll !== null) return ok(page.done(isAll));
       }
     } catch (error) {

@@ -3,7 +3,7 @@ import type { Fault } from "../domain/fault.ts";
 import { limits } from "../domain/limits.ts";
 import { err, ok, type Result } from "../domain/result.ts";
 import type { AuditGap, AuditGapFile } from "../domain/state.ts";
-import { betweenAnswers } from "../platform/between-answers.ts";
+import { runBetweenRequests } from "../platform/yield-to-requests.ts";
 import { errorCode } from "../platform/disk.ts";
 import type { AuditFinding } from "../store/audit/audit-health.ts";
 import { readAuditMonth } from "../store/audit/month.ts";
@@ -214,7 +214,7 @@ export class AuditMaintenance {
 /** Between two slices, others are answered. */
 async function inSlices<T>(work: Generator<void, T>): Promise<T> {
   for (;;) {
-    const { done, value } = await betweenAnswers(() => work.next());
+    const { done, value } = await runBetweenRequests(() => work.next());
     if (done === true) return value;
   }
 }

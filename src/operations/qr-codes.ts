@@ -8,7 +8,7 @@ import {
   renderQrSvg,
   type FrameFault,
 } from "../license/qr.ts";
-import { betweenAnswers } from "../platform/between-answers.ts";
+import { runBetweenRequests } from "../platform/yield-to-requests.ts";
 
 export interface QrCode {
   readonly text: string;
@@ -32,7 +32,7 @@ export async function renderQrCodes(text: string): Promise<Result<QrCode[], Text
   }
   const codes: QrCode[] = [];
   for (const frame of splitIntoFrames(text)) {
-    codes.push({ text: frame, svg: await betweenAnswers(() => renderQrSvg(frame)) });
+    codes.push({ text: frame, svg: await runBetweenRequests(() => renderQrSvg(frame)) });
   }
   return ok(codes);
 }

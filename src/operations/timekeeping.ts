@@ -74,7 +74,7 @@ export class Timekeeping {
     const now = this.#store.peek(({ latestEventAt: mark, clockJumps: jumps }) =>
       this.#clock.now(mark, jumps),
     );
-    const waiting = this.#clock.waitingSince !== null;
+    const waiting = this.#clock.aheadForMs !== null;
     const behind = now - wall >= CLOCK_LIMITS.behindWarning ? "behind" : "ok";
     return {
       now,

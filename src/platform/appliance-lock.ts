@@ -2,7 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { statSync } from "node:fs";
 import { errorCode } from "./disk.ts";
 import type { Environment } from "./options.ts";
-import { linesOf, processWith } from "./ports.ts";
+import { readLines, findProcessWithSocket } from "./ports.ts";
 
 /** The server that has an appliance's lock; where nothing tells, null. */
 export interface LockHolder {
@@ -10,7 +10,7 @@ export interface LockHolder {
   readonly folder: string | null;
 }
 
-export type Taken =
+export type LockResult =
   | { readonly result: "taken"; readonly release: () => void }
   | { readonly result: "held"; readonly holder: LockHolder }
   /** No lock, and the reason: nothing to stop a server for. */
@@ -25,19 +25,19 @@ export interface LockRequest {
 }
 
 const NONCE_BYTES = 32;
-const PATIENCE = 5_000;
+const TIMEOUT = 5_000;
 const RETRY_AFTER = 50;
 /** More than a process number, a path and a proof have. */
-const LONGEST_ANSWER = 16 * 1024;
+const MAX_ANSWER = 16 * 1024;
 
 /**
  * One server per appliance on a machine: the lock of a folder does not keep a copy of it from being
  * served beside it. It is a unix socket without a file (Linux), so that it ends with the process
  * however that ends, and is seen by every user of the same network namespace.
  */
-export async function takeApplianceLock(request: LockRequest): Promise<Taken> {
+export async function acquireApplianceLock(request: LockRequest): Promise<LockResult> {
   const name = lockName(request);
-  const end = performance.now() + PATIENCE;
+  const end = performance.now() + TIMEOUT;
   for (;;) {
     try {
       return { result: "taken", release: listen(name, request) };
@@ -45,7 +45,7 @@ export async function takeApplianceLock(request: LockRequest): Promise<Taken> {
       const code = errorCode(error);
       if (code !== "EADDRINUSE") return { result: "unavailable", reason: code ?? String(error) };
     }
-    const found = await examine(name, request.secret);
+    const found = await identifyHolder(name, request.secret);
     if (found === "unproven") return { result: "unavailable", reason: "the lock name is in use" };
     if (found !== null) return { result: "held", holder: found };
     // Whoever had it ended this instant, or another one has it now.
@@ -56,8 +56,8 @@ export async function takeApplianceLock(request: LockRequest): Promise<Taken> {
 }
 
 /** Null: no server has it. */
-export async function findHolder(request: LockRequest): Promise<LockHolder | null> {
-  const found = await examine(lockName(request), request.secret);
+export async function findLockHolder(request: LockRequest): Promise<LockHolder | null> {
+  const found = await identifyHolder(lockName(request), request.secret);
   return found === "unproven" ? null : found;
 }
 
@@ -65,18 +65,21 @@ export async function findHolder(request: LockRequest): Promise<LockHolder | nul
  * The name can be taken by any user of the machine: only a process that knows the secret counts, or
  * one of this very user. Null: nobody has it, or somebody else than a moment ago.
  */
-async function examine(name: string, secret: Uint8Array): Promise<LockHolder | "unproven" | null> {
-  const before = inodeOf(name);
-  const answer = await ask(name, secret);
+async function identifyHolder(
+  name: string,
+  secret: Uint8Array,
+): Promise<LockHolder | "unproven" | null> {
+  const before = findSocketInode(name);
+  const answer = await askHolder(name, secret);
   if (answer !== null) return answer;
-  const inode = inodeOf(name);
+  const inode = findSocketInode(name);
   if (inode === null || inode !== before) return null;
-  const pid = processWith(new Set([`socket:[${inode}]`]));
-  return pid === null || !isOwn(pid) ? "unproven" : { pid, folder: null };
+  const pid = findProcessWithSocket(new Set([`socket:[${inode}]`]));
+  return pid === null || !isOwnProcess(pid) ? "unproven" : { pid, folder: null };
 }
 
 /** Whether a process belongs to this user; root sees those of all others too. */
-function isOwn(pid: number): boolean {
+function isOwnProcess(pid: number): boolean {
   try {
     return statSync(`/proc/${pid}`).uid === process.geteuid?.();
   } catch {
@@ -85,14 +88,16 @@ function isOwn(pid: number): boolean {
 }
 
 /** Tests serve many copies at once; each of them says that it is on a machine of its own. */
-const SCOPE = "BERTH_TEST_MACHINE";
+const TEST_MACHINE_VARIABLE = "BERTH_TEST_MACHINE";
 
 export function lockName({ secret, environment }: LockRequest): string {
-  const digest = createHmac("sha256", secret).update(`name ${environment[SCOPE] ?? ""}`);
+  const digest = createHmac("sha256", secret).update(
+    `name ${environment[TEST_MACHINE_VARIABLE] ?? ""}`,
+  );
   return `\0berth-appliance-${digest.digest("hex").slice(0, 40)}`;
 }
 
-const proofOf = (secret: Uint8Array, nonce: Uint8Array): string =>
+const computeProof = (secret: Uint8Array, nonce: Uint8Array): string =>
   createHmac("sha256", secret).update("proof ").update(nonce).digest("hex");
 
 /** Answers whoever asks with the holder, and the proof that it knows the secret. */
@@ -102,13 +107,13 @@ function listen(name: string, { secret, folder }: LockRequest): () => void {
     socket: {
       open(socket) {
         socket.data = { nonce: Buffer.alloc(0) };
-        socket.timeout(PATIENCE / 1_000);
+        socket.timeout(TIMEOUT / 1_000);
       },
       data(socket, part) {
         const nonce = Buffer.concat([socket.data.nonce, part]);
         socket.data.nonce = nonce;
         if (nonce.length < NONCE_BYTES) return;
-        const proof = proofOf(secret, nonce.subarray(0, NONCE_BYTES));
+        const proof = computeProof(secret, nonce.subarray(0, NONCE_BYTES));
         socket.end(JSON.stringify({ pid: process.pid, folder, proof }));
       },
       timeout: (socket) => void socket.end(),
@@ -120,10 +125,10 @@ function listen(name: string, { secret, folder }: LockRequest): () => void {
 }
 
 /** Null: nobody answered in time, or without the proof. */
-async function ask(name: string, secret: Uint8Array): Promise<LockHolder | null> {
+async function askHolder(name: string, secret: Uint8Array): Promise<LockHolder | null> {
   const nonce = randomBytes(NONCE_BYTES);
   const { promise, resolve } = Promise.withResolvers<string>();
-  const late = setTimeout(() => resolve(""), PATIENCE);
+  const late = setTimeout(() => resolve(""), TIMEOUT);
   let text = "";
   try {
     const socket = await Bun.connect({
@@ -131,7 +136,7 @@ async function ask(name: string, secret: Uint8Array): Promise<LockHolder | null>
       socket: {
         data(socket, part) {
           text += part.toString();
-          if (text.length > LONGEST_ANSWER) socket.end();
+          if (text.length > MAX_ANSWER) socket.end();
         },
         close: () => resolve(text),
         error: () => resolve(""),
@@ -141,7 +146,7 @@ async function ask(name: string, secret: Uint8Array): Promise<LockHolder | null>
     socket.write(nonce);
     const answer = await promise;
     socket.end();
-    return provenBy(answer, proofOf(secret, nonce));
+    return parseProvenAnswer(answer, computeProof(secret, nonce));
   } catch {
     return null;
   } finally {
@@ -149,7 +154,7 @@ async function ask(name: string, secret: Uint8Array): Promise<LockHolder | null>
   }
 }
 
-function provenBy(answer: string, expected: string): LockHolder | null {
+function parseProvenAnswer(answer: string, expected: string): LockHolder | null {
   let said: Partial<Record<"pid" | "folder" | "proof", unknown>>;
   try {
     said = JSON.parse(answer) as typeof said;
@@ -166,9 +171,9 @@ function provenBy(answer: string, expected: string): LockHolder | null {
 const LISTENING = "00010000";
 
 /** Of the listening socket with that name; null: there is none, or it cannot be told. */
-function inodeOf(name: string): string | null {
+function findSocketInode(name: string): string | null {
   const shown = `@${name.slice(1)}`;
-  const row = linesOf("/proc/self/net/unix")
+  const row = readLines("/proc/self/net/unix")
     .map((line) => line.trim().split(/\s+/))
     .find((fields) => fields[7] === shown && fields[3] === LISTENING);
   return row?.[6] ?? null;

@@ -31,7 +31,7 @@ export class ApplianceClock {
   readonly behind = (now: Instant): number => Math.max(0, now - wallClock());
 
   /** For how long the system's clock has been far ahead and not believed; null: it is not. */
-  get waitingSince(): number | null {
+  get aheadForMs(): number | null {
     const since = this.#keeper?.aheadSince ?? null;
     return since === null ? null : performance.now() - since;
   }

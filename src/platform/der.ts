@@ -25,14 +25,14 @@ export function oid(dotted: string): Buffer {
   return tagged(6, Buffer.from(bytes));
 }
 
-export interface Part {
+export interface DerValue {
   readonly tag: number;
   readonly content: Buffer;
 }
 
 /** DER values one after the other, as we write them. */
-export function partsOf(bytes: Buffer): Part[] {
-  const parts: Part[] = [];
+export function parseDerValues(bytes: Buffer): DerValue[] {
+  const parts: DerValue[] = [];
   for (let at = 0; at + 2 <= bytes.length;) {
     const [tag = 0, first = 0] = bytes.subarray(at, at + 2);
     const more = first < 0x80 ? 0 : first & 0x7f;

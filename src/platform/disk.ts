@@ -21,7 +21,7 @@ import {
   type Stats,
 } from "node:fs";
 import { flock } from "./flock.ts";
-import { openAlone } from "./windows-lock.ts";
+import { openExclusively } from "./windows-lock.ts";
 
 const isWindows = process.platform === "win32";
 
@@ -34,7 +34,7 @@ export interface Disk {
   read(path: string): Uint8Array<ArrayBuffer> | null;
   /** At most `length` bytes from `offset` on; fewer where the file ends. */
   readPart(path: string, offset: number, length: number): Uint8Array<ArrayBuffer> | null;
-  stat(path: string): Stat | null;
+  stat(path: string): FileStat | null;
   /** Bytes that may still be written to the disk a folder is on. */
   freeBytes(folder: string): number;
   /**
@@ -65,7 +65,7 @@ export interface Disk {
  */
 export type FileIdentity = string | null;
 
-export interface Stat {
+export interface FileStat {
   readonly mode: number;
   readonly uid: number;
   readonly size: number;
@@ -101,14 +101,15 @@ const APPENDING = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | 
 const CREATING = APPENDING | constants.O_EXCL;
 
 export const realDisk: Disk = {
-  list: (folder) => absentAs([], () => readdirSync(folder)),
-  read: (path) => absentAs(null, () => naming(path, () => new Uint8Array(readFileSync(path)))),
+  list: (folder) => valueIfAbsent([], () => readdirSync(folder)),
+  read: (path) =>
+    valueIfAbsent(null, () => addPathToError(path, () => new Uint8Array(readFileSync(path)))),
   readPart: (path, offset, length) =>
-    absentAs(null, () =>
-      naming(path, () => {
+    valueIfAbsent(null, () =>
+      addPathToError(path, () => {
         const fd = openSync(path, constants.O_RDONLY);
         try {
-          return partOf(fd, offset, length);
+          return readAt(fd, offset, length);
         } finally {
           closeSync(fd);
         }
@@ -118,15 +119,15 @@ export const realDisk: Disk = {
     const { bavail, bsize } = statfsSync(folder);
     return bavail * bsize;
   },
-  stat: (path) => absentAs(null, () => statOf(statSync(path))),
-  open: (path, how) => openedFile(openSync(path, how === "new" ? CREATING : APPENDING, 0o600)),
+  stat: (path) => valueIfAbsent(null, () => toFileStat(statSync(path))),
+  open: (path, how) => createOpenFile(openSync(path, how === "new" ? CREATING : APPENDING, 0o600)),
   async rewrite(path, offset, bytes) {
     const fd = openSync(path, constants.O_WRONLY);
     try {
       for (let done = 0; done < bytes.length;) {
         done += writeSync(fd, bytes, done, bytes.length - done, offset + done);
       }
-      await inThread((finished) => fsync(fd, finished));
+      await toPromise((finished) => fsync(fd, finished));
     } finally {
       closeSync(fd);
     }
@@ -144,7 +145,7 @@ export const realDisk: Disk = {
     if (isWindows) return;
     const fd = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY);
     try {
-      await inThread((done) => fsync(fd, done));
+      await toPromise((done) => fsync(fd, done));
     } finally {
       closeSync(fd);
     }
@@ -157,7 +158,7 @@ export const realDisk: Disk = {
       return null;
     }
     return {
-      identity: identityOf(fstatSync(fd)),
+      identity: fileIdentity(fstatSync(fd)),
       note(text) {
         ftruncateSync(fd, 0);
         writeSync(fd, text, 0);
@@ -173,37 +174,37 @@ export const realDisk: Disk = {
       closeSync(fd);
       return null;
     }
-    return { identity: identityOf(fstatSync(fd)), release: () => closeSync(fd) };
+    return { identity: fileIdentity(fstatSync(fd)), release: () => closeSync(fd) };
   },
 };
 
 /** Nobody else could read a note in it. */
 function lockOnWindows(path: string): FileLock | null {
-  const release = openAlone(path);
+  const release = openExclusively(path);
   return release && { identity: null, note() {}, release };
 }
 
 /** The real disk, with one file opened now, for when this process may no longer do so later. */
-export function holding(path: string): Disk {
+export function withOpenFile(path: string): Disk {
   const fd = openSync(path, constants.O_RDONLY);
   return {
     ...realDisk,
-    stat: (asked) => (asked === path ? statOf(fstatSync(fd)) : realDisk.stat(asked)),
+    stat: (asked) => (asked === path ? toFileStat(fstatSync(fd)) : realDisk.stat(asked)),
     readPart: (asked, offset, length) =>
-      asked === path ? partOf(fd, offset, length) : realDisk.readPart(asked, offset, length),
+      asked === path ? readAt(fd, offset, length) : realDisk.readPart(asked, offset, length),
   };
 }
 
-const statOf = (stats: Stats): Stat => ({
+const toFileStat = (stats: Stats): FileStat => ({
   mode: stats.mode & 0o777,
   uid: stats.uid,
   size: stats.size,
-  identity: identityOf(stats),
+  identity: fileIdentity(stats),
 });
 
-const identityOf = ({ dev, ino }: Stats): FileIdentity => (isWindows ? null : `${dev}:${ino}`);
+const fileIdentity = ({ dev, ino }: Stats): FileIdentity => (isWindows ? null : `${dev}:${ino}`);
 
-function partOf(fd: number, offset: number, length: number): Uint8Array<ArrayBuffer> {
+function readAt(fd: number, offset: number, length: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(length);
   let got = 0;
   for (let count = -1; count !== 0 && got < length; got += count) {
@@ -212,18 +213,18 @@ function partOf(fd: number, offset: number, length: number): Uint8Array<ArrayBuf
   return bytes.subarray(0, got);
 }
 
-function openedFile(fd: number): OpenFile {
+function createOpenFile(fd: number): OpenFile {
   return {
     write: (bytes) => writeSync(fd, bytes),
     truncate: (size) => ftruncateSync(fd, size),
-    sync: () => inThread((done) => fsync(fd, done)),
-    syncData: () => inThread((done) => fdatasync(fd, done)),
-    identity: () => identityOf(fstatSync(fd)),
+    sync: () => toPromise((done) => fsync(fd, done)),
+    syncData: () => toPromise((done) => fdatasync(fd, done)),
+    identity: () => fileIdentity(fstatSync(fd)),
     readBack(length) {
       // It was opened for writing alone. This opens the file itself, not whatever has its name now.
       const again = openSync(`/proc/self/fd/${fd}`, constants.O_RDONLY);
       try {
-        return partOf(again, 0, length);
+        return readAt(again, 0, length);
       } finally {
         closeSync(again);
       }
@@ -232,13 +233,13 @@ function openedFile(fd: number): OpenFile {
   };
 }
 
-function inThread(start: (done: (error: Error | null) => void) => void): Promise<void> {
+function toPromise(start: (done: (error: Error | null) => void) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     start((error) => (error ? reject(error) : resolve()));
   });
 }
 
-function absentAs<T>(absent: T, look: () => T): T {
+function valueIfAbsent<T>(absent: T, look: () => T): T {
   try {
     return look();
   } catch (error) {
@@ -248,7 +249,7 @@ function absentAs<T>(absent: T, look: () => T): T {
 }
 
 /** A folder can be opened like a file; that it cannot be read is said without its name. */
-function naming<T>(path: string, read: () => T): T {
+function addPathToError<T>(path: string, read: () => T): T {
   try {
     return read();
   } catch (error) {

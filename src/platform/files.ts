@@ -2,14 +2,18 @@ import { dirname } from "node:path";
 import type { Disk, OpenFile } from "./disk.ts";
 
 /** A file's next content, durable beside its place. */
-export interface Prepared {
+export interface PreparedFile {
   /** The name leads to the old content or to the new, never to half. */
-  put(): Promise<void>;
-  drop(): void;
+  commit(): Promise<void>;
+  discard(): void;
 }
 
 /** What can run out of room is done here; `put` only gives the file its name. */
-export async function prepareFile(disk: Disk, path: string, bytes: Uint8Array): Promise<Prepared> {
+export async function prepareFile(
+  disk: Disk,
+  path: string,
+  bytes: Uint8Array,
+): Promise<PreparedFile> {
   const fresh = `${path}.new`;
   if (disk.stat(fresh) !== null) disk.remove(fresh);
   const file = disk.open(fresh);
@@ -20,17 +24,17 @@ export async function prepareFile(disk: Disk, path: string, bytes: Uint8Array): 
     file.close();
   }
   return {
-    async put() {
+    async commit() {
       disk.rename(fresh, path);
       await disk.syncFolder(dirname(path));
     },
-    drop: () => disk.remove(fresh),
+    discard: () => disk.remove(fresh),
   };
 }
 
 /** A small file replaced as one. */
 export async function replaceFile(disk: Disk, path: string, bytes: Uint8Array): Promise<void> {
-  await (await prepareFile(disk, path, bytes)).put();
+  await (await prepareFile(disk, path, bytes)).commit();
 }
 
 /** Writes all of it: a full disk shows as a short count first and only then as an error. */
@@ -47,7 +51,7 @@ export async function appendFile(disk: Disk, path: string, text: string): Promis
     writeAll(file, Buffer.from(text));
     await file.sync();
   } catch (error) {
-    await cutBack(file, size ?? 0);
+    await truncateBack(file, size ?? 0);
     throw error;
   } finally {
     file.close();
@@ -56,7 +60,7 @@ export async function appendFile(disk: Disk, path: string, text: string): Promis
 }
 
 /** What was not written as a whole must not stay; what went wrong first is what is reported. */
-async function cutBack(file: OpenFile, size: number): Promise<void> {
+async function truncateBack(file: OpenFile, size: number): Promise<void> {
   try {
     file.truncate(size);
     await file.sync();

@@ -11,7 +11,7 @@ export interface MachineComponent {
  * At most one of each kind: what this user can read and what is not the same on a thousand other
  * machines. Whatever is missing, unreadable or nonsense is left out; nothing here throws.
  */
-export function readComponents(
+export function readMachineComponents(
   root = "/",
   credentials = process.env["CREDENTIALS_DIRECTORY"] ?? null,
 ): MachineComponent[] {
@@ -22,8 +22,8 @@ export function readComponents(
   const board = handed("berth-board-serial", "sys/class/dmi/id/board_serial");
   const found = [
     { kind: "machine_id", value: machineId(root) },
-    { kind: "product_uuid", value: asUuid(uuid) },
-    { kind: "board_serial", value: asSerial(board) },
+    { kind: "product_uuid", value: parseUuid(uuid) },
+    { kind: "board_serial", value: parseSerial(board) },
     { kind: "root_disk", value: rootDiskSerial(root) },
     { kind: "mac", value: firstMac(root) },
   ] as const;
@@ -45,7 +45,7 @@ const PLACEHOLDER_UUIDS: ReadonlySet<string> = new Set([
   "4c4c4544-0000-2010-8020-80c04f202020",
 ]);
 
-function asUuid(text: string | null): string | null {
+function parseUuid(text: string | null): string | null {
   const uuid = clean(text);
   if (!/^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/.test(uuid)) return null;
   return isMonotone(uuid.replaceAll("-", "")) || PLACEHOLDER_UUIDS.has(uuid) ? null : uuid;
@@ -67,10 +67,10 @@ const COUNTED_BY_VM = /\bqm0000\d\b|\bdrive-[a-z]+\d+\b|^persistent-disk-\d+$/;
 
 const COUNTING_UP = ["01234567890123456789", "0123456789abcdef"];
 
-const serialIn = (path: string): string | null => asSerial(read(path));
+const readSerial = (path: string): string | null => parseSerial(read(path));
 
 /** `None`, `Default string`, `To Be Filled By O.E.M.`: what has no digit was not counted out. */
-function asSerial(text: string | null): string | null {
+function parseSerial(text: string | null): string | null {
   const serial = clean(text);
   const bare = serial.replaceAll(/^(?:0x|naa\.|eui\.|t10\.)|[^a-z\d]/g, "");
   if (!/\d/.test(bare)) return null;
@@ -150,10 +150,10 @@ function disksBelow(
 
 /** Virtio, then NVMe and MMC, then SCSI and SATA. */
 const diskSerial = (folder: string): string | null =>
-  serialIn(join(folder, "serial")) ??
-  serialIn(join(folder, "device/serial")) ??
-  asSerial(unitSerial(read(join(folder, "device/vpd_pg80")))) ??
-  serialIn(join(folder, "device/wwid"));
+  readSerial(join(folder, "serial")) ??
+  readSerial(join(folder, "device/serial")) ??
+  parseSerial(unitSerial(read(join(folder, "device/vpd_pg80")))) ??
+  readSerial(join(folder, "device/wwid"));
 
 /** SCSI's page of that name: type, page code, two bytes of length, text. */
 function unitSerial(page: string | null): string | null {

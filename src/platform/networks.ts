@@ -2,7 +2,7 @@ import { BlockList, isIP } from "node:net";
 import { networkInterfaces } from "node:os";
 
 /** Loopback, private and link-local networks: where an isolated site's clients live. */
-const PRIVATE = [
+const PRIVATE_NETWORKS = [
   "127.0.0.0/8",
   "10.0.0.0/8",
   "172.16.0.0/12",
@@ -14,15 +14,15 @@ const PRIVATE = [
 ];
 
 /** An address as one spelling: no `::ffff:` form, no zone. Null when it is no address. */
-export function normalAddress(address: string): string | null {
+export function normalizeAddress(address: string): string | null {
   const [plain = ""] = address.toLowerCase().split("%", 1);
   const family = isIP(plain);
   if (family === 0) return null;
-  return family === 6 && plain.includes(":ffff:") ? unmapped(plain) : plain;
+  return family === 6 && plain.includes(":ffff:") ? unmapIpv4(plain) : plain;
 }
 
 /** An IPv4 address in its IPv6 dress, however that is buttoned: the bare one. */
-function unmapped(address: string): string {
+function unmapIpv4(address: string): string {
   const short = new URL(`http://[${address}]`).hostname.slice(1, -1);
   const [, high, low] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(short) ?? [];
   if (high === undefined || low === undefined) return address;
@@ -39,7 +39,7 @@ export const isLoopback = (address: string): boolean =>
   address === "::1" || (address.startsWith("127.") && isIP(address) === 4);
 
 /** Tells whether an address lies in one of `networks` (CIDR, or single addresses). */
-export function networkMatcher(networks: readonly string[]): (address: string) => boolean {
+export function createNetworkMatcher(networks: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
   for (const network of networks) {
     const parsed = parseNetwork(network);
@@ -60,26 +60,28 @@ export function parseNetwork(network: string) {
   return { address, bits: prefix, family: family === 6 ? ("ipv6" as const) : ("ipv4" as const) };
 }
 
-const REFRESH = 30_000;
+const REFRESH_INTERVAL = 30_000;
 
 /** Private networks and every subnet of this machine's interfaces, as they are now. */
-export function siteNetworks(): (address: string) => boolean {
-  let matches = networkMatcher(PRIVATE);
+export function createSiteNetworkMatcher(): (address: string) => boolean {
+  let matches = createNetworkMatcher(PRIVATE_NETWORKS);
   let until = 0;
   return (address) => {
     const now = performance.now();
     if (now >= until) {
-      matches = networkMatcher(siteNetworkList());
-      until = now + REFRESH;
+      matches = createNetworkMatcher(listSiteNetworks());
+      until = now + REFRESH_INTERVAL;
     }
     return matches(address);
   };
 }
 
 /** Private networks and this machine's own. */
-export const siteNetworkList = (): string[] => [...new Set([...PRIVATE, ...ownSubnets()])];
+export const listSiteNetworks = (): string[] => [
+  ...new Set([...PRIVATE_NETWORKS, ...machineSubnets()]),
+];
 
-function ownSubnets(): string[] {
+function machineSubnets(): string[] {
   return Object.values(networkInterfaces()).flatMap((addresses) =>
     (addresses ?? []).flatMap(({ cidr }) => (cidr === null ? [] : [cidr])),
   );

@@ -26,12 +26,13 @@ export function readNotices(): Notices {
 }
 
 /** One text, for people to read and for a file beside the executable. */
-export function noticesText({ runtime, packages }: Notices): string {
+export function formatNotices({ runtime, packages }: Notices): string {
   return [
     `This program contains the Bun runtime and ${packages.length} third-party packages:`,
-    [runtime, ...packages].map((one) => `  ${titleOf(one)}`).join("\n"),
-    ...[runtime, ...packages].map((one) => `${"=".repeat(72)}\n${titleOf(one)}\n\n${one.text}`),
+    [runtime, ...packages].map((one) => `  ${formatTitle(one)}`).join("\n"),
+    ...[runtime, ...packages].map((one) => `${"=".repeat(72)}\n${formatTitle(one)}\n\n${one.text}`),
   ].join("\n\n");
 }
 
-const titleOf = ({ name, version, license }: Notice): string => `${name} ${version} (${license})`;
+const formatTitle = ({ name, version, license }: Notice): string =>
+  `${name} ${version} (${license})`;

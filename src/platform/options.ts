@@ -10,34 +10,34 @@ export interface Option {
   readonly name: string;
   readonly type: "string" | "boolean" | "list";
   readonly help: string;
-  readonly value?: string;
+  readonly placeholder?: string;
   /** The help says so; the command itself refuses to go on without it. */
-  readonly required?: boolean;
+  readonly isRequired?: boolean;
   /** Values of a list that may hold commas, which separate nothing then. */
-  readonly keepsCommas?: boolean;
+  readonly canContainCommas?: boolean;
   /** Kept in a configuration file as well; the key there is the name with underscores. */
-  readonly setting?: boolean;
+  readonly isSetting?: boolean;
   /** A path: relative to the working folder, or to the file it stands in. */
-  readonly path?: boolean;
-  readonly fallback?: (environment: Environment) => string | undefined;
+  readonly isPath?: boolean;
+  readonly defaultValue?: (environment: Environment) => string | undefined;
   /** Words for a fallback that is another one on every machine. */
-  readonly usual?: string;
+  readonly defaultDescription?: string;
   /** What is wrong with a value; null when it is fine. */
-  readonly check?: (value: Value) => Wrong | null;
+  readonly check?: (value: OptionValue) => InvalidValue | null;
 }
 
-export interface Wrong {
+export interface InvalidValue {
   /** Words that finish "--name …". */
-  readonly wrong: string;
+  readonly problem: string;
   readonly hint: string;
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-export type Value = string | boolean | readonly string[];
+export type OptionValue = string | boolean | readonly string[];
 
-export interface Resolved {
-  readonly value: Value;
+export interface ResolvedOption {
+  readonly value: OptionValue;
   /** Where it came from, in words. */
   readonly from: string;
 }
@@ -53,21 +53,21 @@ export class Misuse extends Error {
   }
 }
 
-export const twinOf = ({ name }: Option): string => `BERTH_${snake(name).toUpperCase()}`;
+export const envName = ({ name }: Option): string => `BERTH_${snake(name).toUpperCase()}`;
 
 /** A flag's name as a key of a settings file. */
-export const keyOf = ({ name }: Option): string => snake(name);
+export const settingsKey = ({ name }: Option): string => snake(name);
 
 const snake = (name: string): string => name.replaceAll("-", "_");
 
 /** Flags before the environment before the file before the default. */
 export function resolveOptions(
   options: readonly Option[],
-  flags: Readonly<Record<string, Value | undefined>>,
+  flags: Readonly<Record<string, OptionValue | undefined>>,
   environment: Environment,
   file: ConfigFile | null,
-): Map<string, Resolved> {
-  const resolved = new Map<string, Resolved>();
+): Map<string, ResolvedOption> {
+  const resolved = new Map<string, ResolvedOption>();
   for (const option of options) {
     const found = lookUp(option, flags, environment, file);
     if (found === null) continue;
@@ -75,7 +75,7 @@ export function resolveOptions(
     if (wrong !== null) {
       const { from } = found;
       const subject = from.startsWith("--") ? from : `${from}: ${option.name}`;
-      throw new Misuse(`${subject} ${wrong.wrong}`, wrong.hint);
+      throw new Misuse(`${subject} ${wrong.problem}`, wrong.hint);
     }
     resolved.set(option.name, found);
   }
@@ -84,49 +84,50 @@ export function resolveOptions(
 
 function lookUp(
   option: Option,
-  flags: Readonly<Record<string, Value | undefined>>,
+  flags: Readonly<Record<string, OptionValue | undefined>>,
   environment: Environment,
   file: ConfigFile | null,
-): Resolved | null {
+): ResolvedOption | null {
   const flag = flags[option.name];
-  if (flag !== undefined) return { value: placed(option, flag, "."), from: `--${option.name}` };
-  const twin = twinOf(option);
+  if (flag !== undefined)
+    return { value: resolvePath(option, flag, "."), from: `--${option.name}` };
+  const twin = envName(option);
   const variable = environment[twin];
   if (variable !== undefined && variable !== "") {
-    return { value: placed(option, typed(option, variable), "."), from: twin };
+    return { value: resolvePath(option, parseText(option, variable), "."), from: twin };
   }
-  const kept = file?.values.get(keyOf(option));
+  const kept = file?.values.get(settingsKey(option));
   if (file !== null && kept !== undefined) {
-    return { value: placed(option, kept, dirname(file.path)), from: file.path };
+    return { value: resolvePath(option, kept, dirname(file.path)), from: file.path };
   }
-  const fallback = option.fallback?.(environment);
-  return fallback === undefined ? null : { value: typed(option, fallback), from: "default" };
+  const fallback = option.defaultValue?.(environment);
+  return fallback === undefined ? null : { value: parseText(option, fallback), from: "default" };
 }
 
 /** A full path, so that it means the same wherever it is used; an empty one stays what it is. */
-const placed = ({ path }: Option, value: Value, folder: string): Value =>
+const resolvePath = ({ isPath: path }: Option, value: OptionValue, folder: string): OptionValue =>
   path === true && typeof value === "string" && value !== "" ? resolve(folder, value) : value;
 
-function typed(option: Option, text: string): Value {
-  if (option.type === "list" && option.keepsCommas === true) return [text];
+function parseText(option: Option, text: string): OptionValue {
+  if (option.type === "list" && option.canContainCommas === true) return [text];
   if (option.type === "list") return text.split(",").map((part) => part.trim());
   if (option.type === "string") return text;
   if (/^(1|true|yes)$/i.test(text)) return true;
   if (/^(0|false|no)$/i.test(text)) return false;
   throw new Misuse(
-    `${twinOf(option)} must be true or false`,
+    `${envName(option)} must be true or false`,
     "unset it, or set it to true or false",
   );
 }
 
 export interface ConfigFile {
   readonly path: string;
-  readonly values: ReadonlyMap<string, Value>;
+  readonly values: ReadonlyMap<string, OptionValue>;
 }
 
 /** Variables that look like ours and mean nothing: most likely a typing mistake. */
-export function strangers(environment: Environment, options: readonly Option[]): string[] {
-  const known = new Set(options.map(twinOf));
+export function unknownVariables(environment: Environment, options: readonly Option[]): string[] {
+  const known = new Set(options.map(envName));
   return Object.keys(environment).filter(
     (name) => /^BERTH_(?!TEST_)/.test(name) && !known.has(name),
   );

@@ -1,8 +1,8 @@
 import { existsSync, statSync } from "node:fs";
 
 /** What root writes into a service's folder, the service could no longer read. */
-export function becomeOwnerOf(folder: string): void {
-  const owner = ownerToBe(folder);
+export function becomeFolderOwner(folder: string): void {
+  const owner = findOwnerToBecome(folder);
   if (owner === null) return;
   process.setgroups?.([]);
   process.setgid?.(owner.gid);
@@ -13,8 +13,8 @@ export function becomeOwnerOf(folder: string): void {
  * The same for as long as `work` takes: what comes of it may have to go where only root may write,
  * a medium that root mounted for one.
  */
-export async function asOwnerOf<T>(folder: string, work: () => Promise<T>): Promise<T> {
-  const owner = ownerToBe(folder);
+export async function runAsFolderOwner<T>(folder: string, work: () => Promise<T>): Promise<T> {
+  const owner = findOwnerToBecome(folder);
   if (owner === null) return work();
   const { gid, groups } = { gid: process.getegid?.() ?? 0, groups: process.getgroups?.() ?? [] };
   process.setgroups?.([]);
@@ -30,7 +30,7 @@ export async function asOwnerOf<T>(folder: string, work: () => Promise<T>): Prom
 }
 
 /** Null when there is nothing to change: not root, no folder, or root's own. */
-function ownerToBe(folder: string): { readonly uid: number; readonly gid: number } | null {
+function findOwnerToBecome(folder: string): { readonly uid: number; readonly gid: number } | null {
   if (process.geteuid?.() !== 0 || !existsSync(folder)) return null;
   const { uid, gid } = statSync(folder);
   return uid === 0 ? null : { uid, gid };

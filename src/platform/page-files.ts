@@ -13,11 +13,11 @@ let files: Promise<PageFiles> | null = null;
 
 /** From the sources they are made as the build would make them, when somebody first asks. */
 export const pageFiles = (): Promise<PageFiles> =>
-  (files ??= typeof BERTH_PAGE === "string" ? parsed(BERTH_PAGE) : made());
+  (files ??= typeof BERTH_PAGE === "string" ? parsePageFiles(BERTH_PAGE) : buildPageFiles());
 
-const parsed = async (text: string): Promise<PageFiles> => JSON.parse(text) as PageFiles;
+const parsePageFiles = async (text: string): Promise<PageFiles> => JSON.parse(text) as PageFiles;
 
-async function made(): Promise<PageFiles> {
+async function buildPageFiles(): Promise<PageFiles> {
   const maker = join(import.meta.dir, "..", "..", "build", "page.ts");
   const child = Bun.spawn([process.execPath, maker], { stdin: "ignore", stderr: "pipe" });
   const [text, complaint] = await Promise.all([
@@ -25,5 +25,5 @@ async function made(): Promise<PageFiles> {
     new Response(child.stderr).text(),
   ]);
   if ((await child.exited) !== 0) throw new Error(complaint);
-  return parsed(text);
+  return parsePageFiles(text);
 }

@@ -1,11 +1,11 @@
-const SHORTEST = 12;
-const LONGEST_BYTES = 1_024;
+const MIN_LENGTH = 12;
+const MAX_BYTES = 1_024;
 
 /** Words that finish "password must be …". */
-export const PASSWORD_RULE = `${SHORTEST} characters or more, and at most ${LONGEST_BYTES} bytes`;
+export const PASSWORD_RULE = `${MIN_LENGTH} characters or more, and at most ${MAX_BYTES} bytes`;
 
 export const isAcceptablePassword = (text: string): boolean =>
-  text.length >= SHORTEST && Buffer.byteLength(text) <= LONGEST_BYTES;
+  text.length >= MIN_LENGTH && Buffer.byteLength(text) <= MAX_BYTES;
 
 const COST = { algorithm: "argon2id", memoryCost: 19_456, timeCost: 2 } as const;
 
@@ -13,7 +13,7 @@ const COST = { algorithm: "argon2id", memoryCost: 19_456, timeCost: 2 } as const
  * Hashing is slow on purpose, and takes memory: one at a time, however many ask, so that a crowd of
  * guesses cannot take the machine.
  */
-export class Passwords {
+export class PasswordHasher {
   #turn: Promise<unknown> = Promise.resolve();
   /** What an unknown user's password is held against, so that it takes as long as a known one's. */
   #nobodys: Promise<string> | null = null;
@@ -22,7 +22,7 @@ export class Passwords {
     return this.#inTurn(() => Bun.password.hash(password.normalize("NFC"), COST));
   }
 
-  check(password: string, hash: string | null): Promise<boolean> {
+  verify(password: string, hash: string | null): Promise<boolean> {
     return this.#inTurn(async () => {
       this.#nobodys ??= Bun.password.hash(crypto.randomUUID(), COST);
       const against = hash ?? (await this.#nobodys);

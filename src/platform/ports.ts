@@ -3,27 +3,29 @@ import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 const LISTENING = "0A";
 
 /** Which process listens on a TCP port; null: none, or none that this user may see. */
-export const listenerOn = (port: number): number | null => processWith(listening(port));
+export const findListeningProcess = (port: number): number | null =>
+  findProcessWithSocket(findListeningSockets(port));
 
 /** Which process has one of these sockets, as links to them read; null as above. */
-export function processWith(sockets: ReadonlySet<string>): number | null {
+export function findProcessWithSocket(sockets: ReadonlySet<string>): number | null {
   if (sockets.size === 0) return null;
-  for (const pid of entries("/proc").filter((name) => /^\d+$/.test(name))) {
-    if (openIn(pid, sockets).length > 0) return Number(pid);
+  for (const pid of listFolder("/proc").filter((name) => /^\d+$/.test(name))) {
+    if (findOpenDescriptors(pid, sockets).length > 0) return Number(pid);
   }
   return null;
 }
 
 /** Does anybody listen there at all? */
-export const isTaken = (port: number): boolean => listening(port).size > 0;
+export const isPortInUse = (port: number): boolean => findListeningSockets(port).size > 0;
 
 /** This process's file descriptors that listen on a port. */
-export const ownListenersOn = (port: number): number[] => openIn("self", listening(port));
+export const findOwnListeners = (port: number): number[] =>
+  findOpenDescriptors("self", findListeningSockets(port));
 
 /** The sockets that listen on a port, as links to them read. */
-function listening(port: number): ReadonlySet<string> {
+function findListeningSockets(port: number): ReadonlySet<string> {
   const local = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
-  const rows = ["/proc/self/net/tcp", "/proc/self/net/tcp6"].flatMap(linesOf);
+  const rows = ["/proc/self/net/tcp", "/proc/self/net/tcp6"].flatMap(readLines);
   return new Set(
     rows
       .map((line) => line.trim().split(/\s+/))
@@ -32,9 +34,9 @@ function listening(port: number): ReadonlySet<string> {
   );
 }
 
-const openIn = (pid: string, sockets: ReadonlySet<string>): number[] =>
-  entries(`/proc/${pid}/fd`)
-    .filter((fd) => sockets.has(linkOf(`/proc/${pid}/fd/${fd}`)))
+const findOpenDescriptors = (pid: string, sockets: ReadonlySet<string>): number[] =>
+  listFolder(`/proc/${pid}/fd`)
+    .filter((fd) => sockets.has(readLink(`/proc/${pid}/fd/${fd}`)))
     .map(Number);
 
 /** What is gone, or somebody else's, is passed over. */
@@ -47,7 +49,7 @@ function orEmpty<T>(empty: T, read: () => T): T {
 }
 
 /** Of a file; none where it cannot be read. */
-export const linesOf = (path: string): string[] =>
+export const readLines = (path: string): string[] =>
   orEmpty<string[]>([], () => readFileSync(path, "utf8").split("\n"));
-const entries = (folder: string): string[] => orEmpty<string[]>([], () => readdirSync(folder));
-const linkOf = (path: string): string => orEmpty("", () => readlinkSync(path));
+const listFolder = (folder: string): string[] => orEmpty<string[]>([], () => readdirSync(folder));
+const readLink = (path: string): string => orEmpty("", () => readlinkSync(path));

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { errorCode } from "./disk.ts";
 
 /** Ends a process at once; one that is gone already is fine. */
-export function stopProcess(pid: number): void {
+export function killProcess(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch (error) {
@@ -32,7 +32,7 @@ function hasEnded(pid: number): boolean {
 const LONGEST_LINE = 200;
 
 /** "process 4711 (berth serve --data /srv/berth)", as far as it can be told. */
-export function nameOfProcess(pid: number | null): string {
+export function describeProcess(pid: number | null): string {
   if (pid === null) return "another process";
   try {
     const words = readFileSync(`/proc/${pid}/cmdline`, "utf8");

@@ -1,6 +1,6 @@
 import { sendDatagram } from "./datagram.ts";
 
-type Word = "STOPPING=1" | "WATCHDOG=1" | `STATUS=${string}`;
+type NotifyMessage = "STOPPING=1" | "WATCHDOG=1" | `STATUS=${string}`;
 
 /**
  * Tells systemd how it goes, where systemd asked: `Type=notify` in the unit, and `WatchdogSec`.
@@ -21,22 +21,22 @@ export class ServiceManager {
   }
 
   /** Requests are answered from now on; and from now on it says so in time, or is restarted. */
-  ready(status: string): void {
+  notifyReady(status: string): void {
     if (this.#socket !== null) sendDatagram(this.#socket, `READY=1\nSTATUS=${status}`, true);
     if (this.#socket === null || this.#every === null) return;
     this.#alive = setInterval(() => this.#tell("WATCHDOG=1"), this.#every);
   }
 
   /** The watchdog is fed to the end: a stop that hangs is a hang as well. */
-  stopping(): void {
+  notifyStopping(): void {
     this.#tell("STOPPING=1", "STATUS=stopping");
   }
 
-  stopped(): void {
+  stopWatchdog(): void {
     if (this.#alive !== null) clearInterval(this.#alive);
   }
 
-  #tell(...words: readonly Word[]): void {
+  #tell(...words: readonly NotifyMessage[]): void {
     if (this.#socket !== null) sendDatagram(this.#socket, words.join("\n"));
   }
 }

@@ -1,6 +1,6 @@
 import { ptr } from "bun:ffi";
 import { libc } from "./libc.ts";
-import { ownListenersOn } from "./ports.ts";
+import { findOwnListeners } from "./ports.ts";
 
 const SOL_SOCKET = 1;
 const SO_ATTACH_REUSEPORT_CBPF = 51;
@@ -13,7 +13,7 @@ const BPF_RETURN = 0x06;
  * so that closing them later drops nobody who is still waiting to be let in. Linux only; elsewhere,
  * and where it is not allowed, the system goes on spreading them.
  */
-export function steer(port: number, index: number): void {
+export function steerConnections(port: number, index: number): void {
   if (process.platform !== "linux") return;
   const instruction = new Uint8Array(8);
   new DataView(instruction.buffer).setUint16(0, BPF_RETURN, true);
@@ -21,7 +21,7 @@ export function steer(port: number, index: number): void {
   const program = new Uint8Array(16);
   new DataView(program.buffer).setUint16(0, 1, true);
   new DataView(program.buffer).setBigUint64(8, BigInt(ptr(instruction)), true);
-  for (const fd of ownListenersOn(port)) {
+  for (const fd of findOwnListeners(port)) {
     libc().setsockopt(fd, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, ptr(program), program.length);
   }
 }

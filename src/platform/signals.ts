@@ -7,7 +7,7 @@ import { isatty } from "node:tty";
  */
 export class ServerSignals {
   /** Resolves with the first signal that asks the server to stop. */
-  readonly stopped: Promise<void>;
+  readonly stopRequested: Promise<void>;
   /** Not for one under `nohup`, which has a terminal and does not use it. */
   readonly #usesTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor)) && hasTerminal();
   #reload: (() => void) | null = null;
@@ -15,7 +15,7 @@ export class ServerSignals {
 
   constructor() {
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.stopped = promise;
+    this.stopRequested = promise;
     for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => resolve());
     process.on("SIGHUP", () => {
       if (this.#usesTerminal && !hasTerminal()) resolve();

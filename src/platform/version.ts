@@ -7,7 +7,7 @@ declare const BERTH_COMMIT: string | undefined;
 /** A vendor's own build carries the vendor's trust document, and then accepts no other. */
 declare const BERTH_TRUST: string | undefined;
 
-export const bakedTrust: string | null = typeof BERTH_TRUST === "string" ? BERTH_TRUST : null;
+export const builtInTrust: string | null = typeof BERTH_TRUST === "string" ? BERTH_TRUST : null;
 
 export const version: string = manifest.version;
 
@@ -20,6 +20,6 @@ export const runtime = `bun ${Bun.version}`;
 export const target = `${process.platform}-${process.arch}`;
 
 /** How to start this very program again. */
-export const ownCommand: readonly string[] = isCompiled
+export const selfCommand: readonly string[] = isCompiled
   ? [process.execPath]
   : [process.execPath, join(import.meta.dir, "..", "main.ts")];

@@ -3,10 +3,10 @@ import { dlopen, FFIType, ptr } from "bun:ffi";
 const { i32, i64, u32, ptr: pointer } = FFIType;
 
 const READ_AND_WRITE = 0xc000_0000;
-const SHARED_WITH_NOBODY = 0;
+const NO_SHARING = 0;
 const OPEN_OR_CREATE = 4;
 const ORDINARY_FILE = 0x80;
-const REFUSED = -1n;
+const INVALID_HANDLE = -1n;
 
 const load = () =>
   dlopen("kernel32.dll", {
@@ -18,19 +18,19 @@ const load = () =>
  * What Windows has instead of `flock`: a file that is open here and cannot be opened by anybody
  * else, not even to read it. Null when another process has it; else what gives it back.
  */
-export function openAlone(path: string): (() => void) | null {
+export function openExclusively(path: string): (() => void) | null {
   const { CreateFileW, CloseHandle } = load();
   const name = Buffer.from(`${path}\0`, "utf16le");
   const handle = CreateFileW(
     ptr(name),
     READ_AND_WRITE,
-    SHARED_WITH_NOBODY,
+    NO_SHARING,
     null,
     OPEN_OR_CREATE,
     ORDINARY_FILE,
     null,
   );
-  if (handle === REFUSED) return null;
+  if (handle === INVALID_HANDLE) return null;
   return () => {
     CloseHandle(handle);
   };

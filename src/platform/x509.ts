@@ -9,19 +9,19 @@ import {
   type KeyObject,
 } from "node:crypto";
 import { isIP } from "node:net";
-import { boolean, integer, oid, partsOf, sequence, tagged } from "./der.ts";
+import { boolean, integer, oid, parseDerValues, sequence, tagged } from "./der.ts";
 
 /**
  * Certificates for a site of its own (X.509 v3, ECDSA P-256 with SHA-256): just enough DER to make
  * a CA and what it signs. Reading and checking them is left to the runtime.
  */
-export interface Issued {
+export interface IssuedCertificate {
   readonly certificate: string;
   readonly key: string;
 }
 
 /** What signs for a site. */
-export interface Authority extends Issued {
+export interface Authority extends IssuedCertificate {
   readonly name: string;
   /** Nothing it signs lasts longer than it does. */
   readonly endsAt: number;
@@ -33,7 +33,7 @@ export interface SiteAuthority extends Authority {
 }
 
 /** What an authority may sign for: these DNS names and those below them, and these addresses. */
-export interface Permitted {
+export interface NameConstraints {
   readonly names: readonly string[];
   /** Null: any. */
   readonly addresses: readonly string[] | null;
@@ -44,8 +44,8 @@ const DAY = 24 * 60 * 60 * 1_000;
 const LEAF_DAYS = 825;
 const CA_DAYS = 1_826;
 /** A client's certificate cannot be revoked, so it does not last long. */
-export const CLIENT_DAYS = 90;
-export const MOST_DAYS = LEAF_DAYS;
+export const DEFAULT_CLIENT_DAYS = 90;
+export const MAX_DAYS = LEAF_DAYS;
 
 const SERVER_AUTH = "1.3.6.1.5.5.7.3.1";
 const CLIENT_AUTH = "1.3.6.1.5.5.7.3.2";
@@ -56,7 +56,11 @@ const NAME_CONSTRAINTS = "2.5.29.30";
  * some clients (Java's) heed no limits that stand in the root itself; and since the root's key is
  * forgotten here, nothing can ever be signed past the limits of the other.
  */
-export function makeAuthority(name: string, permitted: Permitted, now: number): SiteAuthority {
+export function createAuthority(
+  name: string,
+  permitted: NameConstraints,
+  now: number,
+): SiteAuthority {
   const [root, own] = [newPair(), newPair()];
   const endsAt = now + CA_DAYS * DAY;
   const by = { issuer: name, signer: root.privateKey, signerKey: root.publicKey, now, endsAt };
@@ -69,9 +73,14 @@ export function makeAuthority(name: string, permitted: Permitted, now: number): 
   ];
   const issuer = `${name} (issuing)`;
   return {
-    root: certify({ ...by, subject: name, key: root.publicKey, extensions: limits(1) }),
+    root: createCertificate({ ...by, subject: name, key: root.publicKey, extensions: limits(1) }),
     name: issuer,
-    certificate: certify({ ...by, subject: issuer, key: own.publicKey, extensions: limits(0) }),
+    certificate: createCertificate({
+      ...by,
+      subject: issuer,
+      key: own.publicKey,
+      extensions: limits(0),
+    }),
     key: pem(own.privateKey),
     endsAt,
   };
@@ -79,7 +88,7 @@ export function makeAuthority(name: string, permitted: Permitted, now: number): 
 
 const newPair = () => generateKeyPairSync("ec", { namedCurve: "P-256" });
 
-const subtrees = ({ names, addresses }: Permitted): Buffer[] => [
+const subtrees = ({ names, addresses }: NameConstraints): Buffer[] => [
   ...names.map((name) => sequence(tagged(0x82, Buffer.from(name)))),
   ...(addresses ?? []).map((address) => {
     const bytes = addressBytes(address);
@@ -88,13 +97,17 @@ const subtrees = ({ names, addresses }: Permitted): Buffer[] => [
 ];
 
 /** For a server, by the names and addresses clients call it by. */
-export const issueServer = (ca: Authority, names: readonly string[], now: number): Issued =>
+export const issueServerCertificate = (
+  ca: Authority,
+  names: readonly string[],
+  now: number,
+): IssuedCertificate =>
   issue(ca, names[0] ?? "berth", { now, days: LEAF_DAYS }, [
     extension("2.5.29.37", false, sequence(oid(SERVER_AUTH))),
     extension("2.5.29.17", false, sequence(...names.map(alternative))),
   ]);
 
-interface Span {
+interface ValidityPeriod {
   readonly now: number;
   readonly days: number;
 }
@@ -103,18 +116,22 @@ interface Span {
  * For a client that shows who it is. Two words, because a single one may be taken for a server's
  * name, which the authority is not permitted to sign for.
  */
-export const issueClient = (ca: Authority, name: string, span: Span): Issued =>
+export const issueClientCertificate = (
+  ca: Authority,
+  name: string,
+  span: ValidityPeriod,
+): IssuedCertificate =>
   issue(ca, `client ${name}`, span, [extension("2.5.29.37", false, sequence(oid(CLIENT_AUTH)))]);
 
 function issue(
   ca: Authority,
   subject: string,
-  { now, days }: Span,
+  { now, days }: ValidityPeriod,
   more: readonly Buffer[],
-): Issued {
+): IssuedCertificate {
   const pair = newPair();
   const signer = createPrivateKey(ca.key);
-  const certificate = certify({
+  const certificate = createCertificate({
     subject,
     issuer: ca.name,
     key: pair.publicKey,
@@ -131,7 +148,7 @@ function issue(
   return { certificate, key: pem(pair.privateKey) };
 }
 
-interface Certified {
+interface CertificateFields {
   readonly subject: string;
   readonly issuer: string;
   readonly key: KeyObject;
@@ -144,7 +161,7 @@ interface Certified {
 
 const ECDSA_SHA256 = "1.2.840.10045.4.3.2";
 
-function certify(what: Certified): string {
+function createCertificate(what: CertificateFields): string {
   const algorithm = sequence(oid(ECDSA_SHA256));
   // An hour back: a client's clock may run a little behind ours.
   const validity = sequence(time(what.now - DAY / 24), time(what.endsAt));
@@ -215,16 +232,16 @@ const groups = (text: string): number[] =>
   text === "" ? [] : text.split(":").map((group) => Number.parseInt(group, 16));
 
 /** What a certificate says it may sign for; null: it does not say, so anything. */
-export function permittedBy(certificate: string): Permitted | null {
+export function readNameConstraints(certificate: string): NameConstraints | null {
   const raw = new X509Certificate(certificate).raw;
   const at = raw.indexOf(oid(NAME_CONSTRAINTS));
   if (at < 0) return null;
   // A critical extension: its name, TRUE, and the value as a string of octets.
-  const [, , value] = partsOf(raw.subarray(at));
-  const [constraints] = partsOf(value?.content ?? Buffer.alloc(0));
-  const [permitted] = partsOf(constraints?.content ?? Buffer.alloc(0));
-  const bases = partsOf(permitted?.content ?? Buffer.alloc(0)).flatMap(({ content }) =>
-    partsOf(content).slice(0, 1),
+  const [, , value] = parseDerValues(raw.subarray(at));
+  const [constraints] = parseDerValues(value?.content ?? Buffer.alloc(0));
+  const [permitted] = parseDerValues(constraints?.content ?? Buffer.alloc(0));
+  const bases = parseDerValues(permitted?.content ?? Buffer.alloc(0)).flatMap(({ content }) =>
+    parseDerValues(content).slice(0, 1),
   );
   const names = bases.filter(({ tag }) => tag === 0x82).map(({ content }) => content.toString());
   const addresses = bases.filter(({ tag }) => tag === 0x87).map(({ content }) => textOf(content));
@@ -232,7 +249,7 @@ export function permittedBy(certificate: string): Permitted | null {
 }
 
 /** Whether it is among what may be signed for. */
-export function isPermitted({ names, addresses }: Permitted, name: string): boolean {
+export function isPermitted({ names, addresses }: NameConstraints, name: string): boolean {
   if (isIP(name) === 0) return names.some((one) => name === one || name.endsWith(`.${one}`));
   const bytes = addressBytes(name);
   return addresses === null || addresses.some((one) => addressBytes(one).equals(bytes));

@@ -2,7 +2,7 @@ import { Type, type Static } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { join } from "node:path";
 import type { Disk } from "../platform/disk.ts";
-import { prepareFile, type Prepared } from "../platform/files.ts";
+import { prepareFile, type PreparedFile } from "../platform/files.ts";
 import { FolderRefused } from "./refusal.ts";
 
 /** In no backup: who may get in belongs to the machine, not to its licenses. */
@@ -60,7 +60,7 @@ export class AccessFile {
     );
   }
 
-  prepare(list: AccessList): Promise<Prepared> {
+  prepare(list: AccessList): Promise<PreparedFile> {
     const text = `${JSON.stringify(list, null, 1)}\n`;
     return prepareFile(this.#disk, this.#path, Buffer.from(text));
   }

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Disk, FileLock, FolderHandle, OpenFile, Stat } from "../platform/disk.ts";
+import type { Disk, FileLock, FolderHandle, OpenFile, FileStat } from "../platform/disk.ts";
 import { writeAll } from "../platform/files.ts";
 import { BackupRefused } from "./refusal.ts";
 
@@ -111,7 +111,7 @@ export class Archive implements Disk {
     return this.#disk.readPart(this.path, entry.offset + offset, wanted);
   }
 
-  stat(path: string): Stat | null {
+  stat(path: string): FileStat | null {
     const entry = this.#entries.get(path);
     return entry === undefined ? null : { mode: 0o600, uid: 0, size: entry.size, identity: null };
   }

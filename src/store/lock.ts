@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Disk, FileIdentity, FileLock, FolderHandle } from "../platform/disk.ts";
-import { isRunning, nameOfProcess, stopProcess } from "../platform/processes.ts";
+import { isRunning, describeProcess, killProcess } from "../platform/processes.ts";
 import { CHECKPOINT_LOCK_FILE, FOLDER_LOCK_FILE } from "./files.ts";
 
 const LOCK_TIMEOUT = 10_000;
@@ -77,7 +77,7 @@ export class FolderLock {
   /** Makes and locks the file anew. Who has it, when that is another process; else null. */
   reacquireFile(): string | null {
     const file = lockFile(this.#disk, this.#path, this.#holder);
-    if (file === null) return nameOfProcess(readNote(this.#disk, this.#path)?.pid ?? null);
+    if (file === null) return describeProcess(readNote(this.#disk, this.#path)?.pid ?? null);
     this.#file.release();
     this.#file = file;
     return null;
@@ -134,7 +134,7 @@ export async function lockFolder(
     // that of a holder that was killed.
     const isNamed = note !== null && isRunning(note.pid);
     unnamed = isNamed ? 0 : unnamed + POLL_INTERVAL;
-    const name = nameOfProcess(note?.pid ?? null);
+    const name = describeProcess(note?.pid ?? null);
     if (unnamed > NOTE_TIMEOUT || (isNamed && note.holder === "server")) {
       throw new FolderBusy(`${folder} is in use by ${name}`);
     }
@@ -171,7 +171,7 @@ export async function stopOrphanCheckpoint(disk: Disk, folder: string): Promise<
     if (lock !== null) return lock.release();
     const pid = readNote(disk, join(folder, CHECKPOINT_LOCK_FILE))?.pid ?? null;
     // The note may be an earlier holder's, and the pid somebody else's by now.
-    if (pid !== null && nameOfProcess(pid).includes("checkpoint")) stopProcess(pid);
+    if (pid !== null && describeProcess(pid).includes("checkpoint")) killProcess(pid);
     await Bun.sleep(POLL_INTERVAL);
   }
   throw new FolderBusy(`a checkpoint of ${folder} does not end`);

@@ -161,7 +161,7 @@ export class LockedFolder {
       const prepared = await prepareFile(this.#disk, path, bytes);
       const kept = this.#disk.stat(path) === null ? null : `${path}.replaced`;
       if (kept !== null) this.#disk.rename(path, kept);
-      await prepared.put();
+      await prepared.commit();
       const beside = kept === null ? "" : `, and the replacement is kept as ${kept}`;
       const rest = unfolded
         ? "check the rest of the journal with berth verify"

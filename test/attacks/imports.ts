@@ -31,7 +31,7 @@ const root = rigFolder();
 const papers = await makePapers(root);
 const site = await openAppliance({
   folder: join(root, "site"),
-  named: null,
+  identityName: null,
   kind: "site",
   create: false,
   holder: "server",

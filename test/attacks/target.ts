@@ -71,7 +71,7 @@ const trustOf = (desk: Desk): Promise<string> => signTrustDocument(desk.vendor, 
 export async function makePapers(root: string, slots = 8): Promise<Papers> {
   const site = await openAppliance({
     folder: join(root, "site"),
-    named: null,
+    identityName: null,
     kind: "site",
     create: true,
     holder: "server",

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { AuditPageReply } from "../../src/http/routes/audit-log.ts";
 import { Identity } from "../../src/operations/identity.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { readComponents } from "../../src/platform/machine.ts";
+import { readMachineComponents } from "../../src/platform/machine.ts";
 import { buildBinary, startBinary } from "../support/binary.ts";
 import { longRecord } from "../support/long-record.ts";
 
@@ -19,7 +19,7 @@ const folder = mkdtempSync(join(tmpdir(), "berth-bench-"));
 try {
   const data = join(folder, "data");
   mkdirSync(data, { mode: 0o700 });
-  const identity = new Identity(realDisk, data, readComponents());
+  const identity = new Identity(realDisk, data, readMachineComponents());
   await longRecord(data, lines, 0, await identity.create());
   const server = await startBinary("serve", "--data", data, "--listen", "127.0.0.1:0");
   try {

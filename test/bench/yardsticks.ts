@@ -1,9 +1,9 @@
 // What Berth's speed is held against, compiled as the product is, so that only the design differs.
 import { join } from "node:path";
-import { root, entry } from "../../build/bundled.ts";
-import { compiling, enclosed } from "../../build/executable.ts";
+import { repositoryRoot, mainEntry } from "../../build/bundled-packages.ts";
+import { compileOptions, isolationOptions } from "../../build/executable.ts";
 
-export const out = join(root, "build", "out");
+export const out = join(repositoryRoot, "build", "out");
 
 export interface Yardsticks {
   /** Berth itself, over a store that keeps nothing. */
@@ -22,7 +22,7 @@ export const buildYardsticks = (): Promise<Yardsticks> => (built ??= buildAll())
 
 async function buildAll(): Promise<Yardsticks> {
   return {
-    ceiling: await build("ceiling", entry, [keepingNothing]),
+    ceiling: await build("ceiling", mainEntry, [keepingNothing]),
     raw: await build("raw", join(import.meta.dir, "yard-raw.ts")),
     elysia: await build("elysia", join(import.meta.dir, "yard-elysia.ts")),
     sqlite: await build("sqlite", join(import.meta.dir, "yard-sqlite.ts")),
@@ -40,8 +40,8 @@ const keepingNothing: Bun.BunPlugin = {
 
 async function build(name: string, from: string, plugins: Bun.BunPlugin[] = []): Promise<string> {
   const outfile = join(out, `bench-${name}`);
-  const define = { ...compiling.define, BERTH_COMMIT: '"bench"' };
-  const compile = { ...enclosed, outfile };
-  await Bun.build({ ...compiling, entrypoints: [from], plugins, define, compile });
+  const define = { ...compileOptions.define, BERTH_COMMIT: '"bench"' };
+  const compile = { ...isolationOptions, outfile };
+  await Bun.build({ ...compileOptions, entrypoints: [from], plugins, define, compile });
   return outfile;
 }

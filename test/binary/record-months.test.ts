@@ -5,7 +5,7 @@ import { DAY, later } from "../../src/domain/time.ts";
 import { Identity } from "../../src/operations/identity.ts";
 import { wallClock } from "../../src/platform/clock.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { readComponents } from "../../src/platform/machine.ts";
+import { readMachineComponents } from "../../src/platform/machine.ts";
 import { checkpoint } from "../../src/store/checkpoint.ts";
 import { Store } from "../../src/store/store.ts";
 import { buildBinary } from "../support/binary.ts";
@@ -14,7 +14,7 @@ import { tempFolder } from "../support/temp-folder.ts";
 /** A folder that was begun half a year ago and has a file of the record from then. */
 async function oldSite(): Promise<{ readonly folder: string; readonly first: string }> {
   const folder = join(tempFolder(), "data");
-  const identity = new Identity(realDisk, folder, readComponents());
+  const identity = new Identity(realDisk, folder, readMachineComponents());
   const then = later(wallClock(), -200 * DAY);
   const store = await Store.open({
     disk: realDisk,

@@ -13,7 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { permittedBy } from "../../src/platform/x509.ts";
+import { readNameConstraints } from "../../src/platform/x509.ts";
 import { runBinary } from "../support/binary.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
 
@@ -52,7 +52,7 @@ describe("the site CA", () => {
     const { code, stdout } = await tell("init", "--names", "berth.plant7.lan");
     expect([code, stdout]).toEqual([0, expect.stringContaining(key)]);
     const root = readFileSync(tls("ca.pem"), "utf8");
-    expect(permittedBy(root)?.names).toContain("berth.plant7.lan");
+    expect(readNameConstraints(root)?.names).toContain("berth.plant7.lan");
     const years = (Date.parse(new X509Certificate(root).validTo) - Date.now()) / (365 * 86_400_000);
     expect(years).toBeWithin(4.9, 5.1);
     expect([modeOf(key), modeOf(join(key, ".."))]).toEqual(["600", "700"]);
@@ -100,7 +100,7 @@ describe("the site CA", () => {
   test("may be limited to its addresses as well", async () => {
     const { tls, tell } = opened();
     await tell("init", "--names", "berth.plant7.lan,10.77.0.5", "--limit-addresses");
-    const permitted = permittedBy(readFileSync(tls("ca.pem"), "utf8"));
+    const permitted = readNameConstraints(readFileSync(tls("ca.pem"), "utf8"));
     expect(permitted?.addresses).toContain("10.77.0.5");
     const refused = await tell("init", "--names", "10.77.0.6");
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("10.77.0.6")]);
@@ -257,7 +257,7 @@ describe.skipIf(Bun.which("openssl") === null)("a CA of an older version", () =>
     const made = await site.tell("init", "--new-ca", "--names", "berth.plant7.lan");
     expect([made.code, made.stderr]).toEqual([0, ""]);
     expect([existsSync(site.tls("ca.key")), existsSync(site.key)]).toEqual([false, true]);
-    expect(permittedBy(readFileSync(site.tls("ca.pem"), "utf8"))?.names).toContain(
+    expect(readNameConstraints(readFileSync(site.tls("ca.pem"), "utf8"))?.names).toContain(
       "berth.plant7.lan",
     );
   });

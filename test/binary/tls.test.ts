@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { X509Certificate } from "node:crypto";
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { issueServer, makeAuthority } from "../../src/platform/x509.ts";
+import { issueServerCertificate, createAuthority } from "../../src/platform/x509.ts";
 import { runBinary } from "../support/binary.ts";
 import { bearer, GuardedSite, REMOTE, until } from "../support/guarded-site.ts";
 import { askOnAndOn, askOnce } from "../support/over-tls.ts";
@@ -31,7 +31,11 @@ type File = (name: string) => string;
 /** In the place of the server's certificate, one of the same CA that ends when we say. */
 function certifyUntil(file: File, endsAt: number): void {
   const { name, certificate, key } = signerIn(file("ca.key"));
-  const issued = issueServer({ name, certificate, key, endsAt }, ["localhost"], endsAt - DAY);
+  const issued = issueServerCertificate(
+    { name, certificate, key, endsAt },
+    ["localhost"],
+    endsAt - DAY,
+  );
   writeFileSync(file("server.pem"), `${issued.certificate}${certificate}`);
   writeFileSync(file("server.key"), issued.key);
 }
@@ -87,7 +91,7 @@ describe("berth tls init", () => {
 
   test("a key that is not the CA's is not used", async () => {
     const { site, file } = await secured();
-    const { key } = makeAuthority("another CA", { names: ["x"], addresses: null }, Date.now());
+    const { key } = createAuthority("another CA", { names: ["x"], addresses: null }, Date.now());
     const text = readFileSync(file("ca.key"), "utf8");
     const other = text.replace(/-----BEGIN PRIVATE KEY[^]+END PRIVATE KEY-----\n/, key);
     for (const damaged of [other, text.slice(0, 200), ""]) {
@@ -162,8 +166,8 @@ test("with a client CA, only its certificates get in, and applications not in pl
     const own = readFileSync(path, "utf8");
     expect((await askOnce({ port, ca, cert: own, key: own })).status).toBe(200);
   }
-  const foreign = makeAuthority("another CA", { names: ["ws-17"], addresses: null }, Date.now());
-  const stranger = issueServer(foreign, ["ws-17"], Date.now());
+  const foreign = createAuthority("another CA", { names: ["ws-17"], addresses: null }, Date.now());
+  const stranger = issueServerCertificate(foreign, ["ws-17"], Date.now());
   expect(askOnce({ port, ca, cert: stranger.certificate, key: stranger.key })).rejects.toThrow();
   expect(askOnce({ port, ca })).rejects.toThrow();
   const plain = await site.post("/api/v4/register", { user: "ada" });

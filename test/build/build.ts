@@ -5,15 +5,15 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import manifest from "../../package.json";
-import { suffixOf, TARGETS } from "../../build/targets.ts";
+import { executableSuffix, TARGETS } from "../../build/targets.ts";
 import { atEnd, check, finish, isSoak, skip } from "../faults/rig.ts";
 import { root } from "../support/sources.ts";
-import { Clone } from "./clone.ts";
+import { SourceClone } from "./source-clone.ts";
 import { checkContents, checkSbom } from "./contents.ts";
-import { formatOf } from "./formats.ts";
-import { emulatedArm, native, withMusl, type Host } from "./hosts.ts";
-import { checkNoRuntime, checkWrongRuntime } from "./runtimes.ts";
-import { smoke } from "./smoke.ts";
+import { detectFormat } from "./formats.ts";
+import { findArmEmulator, nativeHost, prepareMuslHost, type ExecutionHost } from "./hosts.ts";
+import { checkMissingRuntime, checkWrongRuntime } from "./runtimes.ts";
+import { checkExecutable } from "./smoke.ts";
 
 const FORMATS: Readonly<Record<string, string>> = {
   "linux-x64": "ELF x64 /lib64/ld-linux-x86-64.so.2",
@@ -35,27 +35,27 @@ const work = mkdtempSync(join(tmpdir(), "berth-build-"));
 atEnd(() => rmSync(work, { recursive: true, force: true }));
 const cache = { BUN_INSTALL_CACHE_DIR: join(work, "cache") };
 
-const one = new Clone(join(work, "one"));
+const one = new SourceClone(join(work, "one"));
 const built = one.build(["--all"], cache);
 check(`commit ${commit}: every target is built`, built.code === 0, built);
-const first = one.sums();
+const first = one.checksums();
 const summed = Bun.spawnSync(["sha256sum", "--strict", "-c", "SHA256SUMS"], { cwd: one.out });
 const listed = summed.stdout.toString().match(/: OK$/gm)?.length;
 check("sha256sum accepts every file", summed.exitCode === 0 && listed === first.size, listed);
 const pathOf = (target: string): string => {
-  const suffix = TARGETS.filter(({ name }) => name === target).map(suffixOf);
+  const suffix = TARGETS.filter(({ name }) => name === target).map(executableSuffix);
   return join(one.out, `berth-${manifest.version}-${target}${suffix.join("")}`);
 };
 for (const { name } of TARGETS) {
-  const format = formatOf(pathOf(name));
+  const format = detectFormat(pathOf(name));
   check(`${name}: is ${FORMATS[name]}`, format === FORMATS[name], format);
 }
 
-const two = new Clone(join(work, "elsewhere", "two"));
+const two = new SourceClone(join(work, "elsewhere", "two"));
 const missing = "linux-arm64-musl";
-checkNoRuntime(two, missing, cache);
+checkMissingRuntime(two, missing, cache);
 if (isSoak) two.build(["--all"], cache);
-const second = two.sums();
+const second = two.checksums();
 const others = [...first.keys()].filter((name) => isSoak || isAlike(name));
 for (const name of others) {
   check(`${name}: the same bytes in another folder`, first.get(name) === second.get(name));
@@ -63,18 +63,18 @@ for (const name of others) {
 checkWrongRuntime(two, missing);
 rmSync(two.folder, { recursive: true });
 
-const site = { host: native, path: pathOf(native.target) };
+const site = { host: nativeHost, path: pathOf(nativeHost.target) };
 await checkSbom(site, one.out);
 await checkContents(site, work);
-const hosts: readonly (readonly [string, Host | null])[] = [
-  ["linux-x64", process.arch === "x64" ? native : null],
-  ["linux-x64-musl", process.arch === "x64" ? withMusl(join(work, "musl")) : null],
-  ["linux-arm64", process.arch === "x64" ? emulatedArm() : null],
+const hosts: readonly (readonly [string, ExecutionHost | null])[] = [
+  ["linux-x64", process.arch === "x64" ? nativeHost : null],
+  ["linux-x64-musl", process.arch === "x64" ? prepareMuslHost(join(work, "musl")) : null],
+  ["linux-arm64", process.arch === "x64" ? findArmEmulator() : null],
 ];
 const scratch = mkdtempSync(join(work, "smoke-"));
 for (const [target, host] of hosts) {
   if (host === null) skip(`${target}: is run`, "this machine has no way to run it");
-  else await smoke({ host, path: pathOf(target) }, site, scratch, commit);
+  else await checkExecutable({ host, path: pathOf(target) }, site, scratch, commit);
 }
 for (const target of ["linux-arm64-musl", "windows-x64", "darwin-arm64"]) {
   skip(`${target}: is run`, "only its format was looked at");

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Notices } from "../../src/platform/notices.ts";
 import { check } from "../faults/rig.ts";
-import { said, serving, type Executable } from "./smoke.ts";
+import { runExecutable, startServer, type Executable } from "./smoke.ts";
 
 interface Component {
   readonly type: string;
@@ -24,7 +24,7 @@ export async function checkSbom(executable: Executable, out: string): Promise<vo
     ({ group, name, version }) => `${group === undefined ? "" : `${group}/`}${name} ${version}`,
   );
   const { packages } = JSON.parse(
-    (await said(executable, out, "notices", "--json")) ?? "{}",
+    (await runExecutable(executable, out, "notices", "--json")) ?? "{}",
   ) as Notices;
   const inside = packages.map(({ name, version }) => `${name} ${version}`);
   const same = inside.length > 10 && Bun.deepEquals(listed, inside);
@@ -38,12 +38,12 @@ export async function checkContents(executable: Executable, work: string): Promi
   check("no path of the machine that built it is inside", found === -1, found);
   const folder = join(work, "libc");
   // A command that takes a lock needs the C library, and shows that the others do not.
-  const server = await serving(executable, work, "serve", "--data", folder);
+  const server = await startServer(executable, work, "serve", "--data", folder);
   await server.stop();
   const asks = async (...words: string[]): Promise<boolean> => {
     const log = join(folder, `asked-${words[0]}`);
     const host = { ...executable.host, env: { LD_DEBUG: "files", LD_DEBUG_OUTPUT: log } };
-    await said({ ...executable, host }, work, ...words);
+    await runExecutable({ ...executable, host }, work, ...words);
     const logs = readdirSync(folder).filter((name) => name.startsWith(`asked-${words[0]}`));
     const text = logs.map((name) => readFileSync(join(folder, name), "utf8")).join("");
     return /opening file=\S*libc\.so/.test(text);

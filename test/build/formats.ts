@@ -4,7 +4,7 @@ import { closeSync, openSync, readSync } from "node:fs";
 const HEAD = 64 * 1024;
 
 /** What a system's loader reads of an executable, in words; null when it is none we know. */
-export function formatOf(path: string): string | null {
+export function detectFormat(path: string): string | null {
   const head = Buffer.alloc(HEAD);
   const fd = openSync(path, "r");
   readSync(fd, head, 0, HEAD, 0);

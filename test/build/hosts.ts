@@ -3,33 +3,38 @@ import { join } from "node:path";
 import { canHave } from "../faults/rig.ts";
 
 /** A way to run executables of one target on this machine. */
-export interface Host {
+export interface ExecutionHost {
   readonly target: string;
   /** As the executable itself names what it runs on. */
   readonly system: string;
   /** Stand before the executable. */
-  readonly through: readonly string[];
+  readonly launcher: readonly string[];
   readonly env: Readonly<Record<string, string>>;
 }
 
-export const native: Host = { target: "linux-x64", system: "linux-x64", through: [], env: {} };
+export const nativeHost: ExecutionHost = {
+  target: "linux-x64",
+  system: "linux-x64",
+  launcher: [],
+  env: {},
+};
 
 const EMULATOR = "qemu-aarch64-static";
 const ARM_LIBRARIES = "/usr/aarch64-linux-gnu";
 
 /** Null where the emulator cannot be had. */
-export function emulatedArm(): Host | null {
+export function findArmEmulator(): ExecutionHost | null {
   const loader = `${ARM_LIBRARIES}/lib/ld-linux-aarch64.so.1`;
   if (!canHave({ "qemu-user-static": EMULATOR, "libc6-arm64-cross": loader })) return null;
   const through = [EMULATOR, "-L", ARM_LIBRARIES];
-  return { target: "linux-arm64", system: "linux-arm64", through, env: {} };
+  return { target: "linux-arm64", system: "linux-arm64", launcher: through, env: {} };
 }
 
 const LIBRARIES = "/usr/lib/x86_64-linux-gnu";
 const MUSL = "/lib/ld-musl-x86_64.so.1";
 
 /** Musl beside this machine's libstdc++, with `musl.c` between them; null where it cannot be had. */
-export function withMusl(folder: string): Host | null {
+export function prepareMuslHost(folder: string): ExecutionHost | null {
   const stdlib = `${LIBRARIES}/libstdc++.so.6`;
   if (
     !canHave({ musl: MUSL, "libstdc++6": stdlib, gcc: "gcc", "libc6-dev": "/usr/include/stdio.h" })
@@ -46,5 +51,5 @@ export function withMusl(folder: string): Host | null {
   const compiler = ["gcc", "-shared", "-fPIC", "-nostdlib", "-o", between, source];
   if (Bun.spawnSync(compiler).exitCode !== 0) return null;
   const env = { LD_LIBRARY_PATH: folder, LD_PRELOAD: between };
-  return { target: "linux-x64-musl", system: "linux-x64", through: [], env };
+  return { target: "linux-x64-musl", system: "linux-x64", launcher: [], env };
 }

@@ -3,45 +3,45 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { TARGETS } from "../../build/targets.ts";
 import { check } from "../faults/rig.ts";
-import { CUT_OFF, type Clone } from "./clone.ts";
+import { NO_NETWORK, type SourceClone } from "./source-clone.ts";
 
-const targetNamed = (wanted: string) => {
+const findTarget = (wanted: string) => {
   const target = TARGETS.find(({ name }) => name === wanted);
   if (target === undefined) throw new Error(`there is no target ${wanted}`);
   return target;
 };
 
 /** Cut off from the registry: everything but the runtime that is not in the cache. */
-export function checkNoRuntime(
-  clone: Clone,
+export function checkMissingRuntime(
+  clone: SourceClone,
   missing: string,
   cache: { readonly BUN_INSTALL_CACHE_DIR: string },
 ): void {
-  const [scope = "", name = ""] = targetNamed(missing).package.split("/");
+  const [scope = "", name = ""] = findTarget(missing).package.split("/");
   const folder = join(cache.BUN_INSTALL_CACHE_DIR, scope);
   for (const entry of readdirSync(folder)) {
     if (entry === name || entry.startsWith(`${name}@`))
       rmSync(join(folder, entry), { recursive: true });
   }
-  const { code, stderr } = clone.build(["--all"], { ...cache, ...CUT_OFF });
+  const { code, stderr } = clone.build(["--all"], { ...cache, ...NO_NETWORK });
   const said =
     /^build: error: no runtime for (\S+): .+\nbuild: hint: (\S+) comes from the npm registry.+\n$/;
   const told = said.exec(stderr)?.slice(1) ?? [];
-  const expected = [missing, targetNamed(missing).package];
+  const expected = [missing, findTarget(missing).package];
   check("a runtime that cannot be had is one error and a hint", Bun.deepEquals(told, expected), {
     code,
     stderr,
   });
-  const executables = [...clone.sums().keys()].filter((file) => !/\.(?:json|txt)$/.test(file));
+  const executables = [...clone.checksums().keys()].filter((file) => !/\.(?:json|txt)$/.test(file));
   const rest = code === 1 && executables.length === TARGETS.length - 1;
   check("the others are built all the same, and the exit code is 1", rest, { code, executables });
 }
 
 /** The registry's package, held to the hash of another one. */
-export function checkWrongRuntime(clone: Clone, wanted: string): void {
+export function checkWrongRuntime(clone: SourceClone, wanted: string): void {
   const path = join(clone.folder, "build", "targets.ts");
   const text = readFileSync(path, "utf8");
-  const { integrity } = targetNamed(wanted);
+  const { integrity } = findTarget(wanted);
   const other = integrity.replace(/^sha512-..../, "sha512-AAAA");
   writeFileSync(
     path,

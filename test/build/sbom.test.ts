@@ -1,28 +1,28 @@
 import { expect, test } from "bun:test";
-import type { Package } from "../../build/bundled.ts";
-import { sbomOf } from "../../build/sbom.ts";
-import { BUN, TARGETS } from "../../build/targets.ts";
+import type { BundledPackage } from "../../build/bundled-packages.ts";
+import { createSbom } from "../../build/sbom.ts";
+import { BUN_VERSION, TARGETS } from "../../build/targets.ts";
 
 const sha512 = `sha512-${Buffer.alloc(64, 0xab).toString("base64")}`;
 
-const packaged = (name: string, more: Partial<Package> = {}): Package => ({
+const packaged = (name: string, more: Partial<BundledPackage> = {}): BundledPackage => ({
   name,
   version: "1.2.3",
   license: "MIT",
   text: "",
   integrity: sha512,
-  needs: [],
+  dependencies: [],
   ...more,
 });
 
 const packages = [
   packaged("@scope/inner", { license: "MIT OR Apache-2.0", integrity: null }),
-  packaged("jose", { needs: ["@scope/inner", "not-bundled"] }),
+  packaged("jose", { dependencies: ["@scope/inner", "not-bundled"] }),
 ];
 const origin = { commit: "0123456789ab", committedAt: "2026-01-02T03:04:05.000Z" };
 
 test("a package is a component with its address, license and hash", () => {
-  expect(sbomOf(packages, TARGETS, origin)).toMatchObject({
+  expect(createSbom(packages, TARGETS, origin)).toMatchObject({
     bomFormat: "CycloneDX",
     specVersion: "1.6",
     metadata: { timestamp: origin.committedAt },
@@ -40,10 +40,10 @@ test("a package is a component with its address, license and hash", () => {
         licenses: [{ license: { id: "MIT" } }],
         hashes: [{ alg: "SHA-512", content: "ab".repeat(64) }],
       },
-      { type: "platform", name: "bun", version: BUN, components: TARGETS.map(() => ({})) },
+      { type: "platform", name: "bun", version: BUN_VERSION, components: TARGETS.map(() => ({})) },
     ],
     dependencies: [
-      { dependsOn: ["pkg:npm/jose@1.2.3", `pkg:npm/bun@${BUN}`] },
+      { dependsOn: ["pkg:npm/jose@1.2.3", `pkg:npm/bun@${BUN_VERSION}`] },
       { ref: "pkg:npm/%40scope/inner@1.2.3", dependsOn: [] },
       { ref: "pkg:npm/jose@1.2.3", dependsOn: ["pkg:npm/%40scope/inner@1.2.3"] },
     ],
@@ -51,7 +51,8 @@ test("a package is a component with its address, license and hash", () => {
 });
 
 test("the same commit has the same list, another commit another number", () => {
-  const text = (commit: string) => JSON.stringify(sbomOf(packages, TARGETS, { ...origin, commit }));
+  const text = (commit: string) =>
+    JSON.stringify(createSbom(packages, TARGETS, { ...origin, commit }));
   expect(text("a")).toBe(text("a"));
   const serial = (commit: string) =>
     /urn:uuid:[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}"/.exec(text(commit))?.[0];

@@ -3,15 +3,15 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { atEnd, check } from "../faults/rig.ts";
 import { PATIENCE } from "../support/patience.ts";
-import type { Host } from "./hosts.ts";
+import type { ExecutionHost } from "./hosts.ts";
 
 export interface Executable {
-  readonly host: Host;
+  readonly host: ExecutionHost;
   readonly path: string;
 }
 
 const spawn = ({ host, path }: Executable, words: readonly string[], folder: string) =>
-  Bun.spawn([...host.through, path, ...words], {
+  Bun.spawn([...host.launcher, path, ...words], {
     cwd: folder,
     env: { PATH: process.env["PATH"] ?? "", TMPDIR: folder, ...host.env },
     stdin: "ignore",
@@ -23,7 +23,7 @@ type Child = ReturnType<typeof spawn>;
 
 /** An emulated executable takes several times as long for the same. */
 const patienceWith = ({ host }: Executable): number =>
-  host.through.length === 0 ? PATIENCE : 4 * PATIENCE;
+  host.launcher.length === 0 ? PATIENCE : 4 * PATIENCE;
 
 /** Waits for something that a process does, and ends the process when it never does it. */
 async function within<T>(executable: Executable, child: Child, work: Promise<T>): Promise<T> {
@@ -36,7 +36,7 @@ async function within<T>(executable: Executable, child: Child, work: Promise<T>)
 }
 
 /** What it printed; null, and the reason on the screen, when it failed. */
-export async function said(
+export async function runExecutable(
   executable: Executable,
   folder: string,
   ...words: string[]
@@ -51,17 +51,17 @@ export async function said(
   return code === 0 ? stdout : null;
 }
 
-interface Serving {
+interface ServerProcess {
   readonly url: string | undefined;
   stop(): Promise<number>;
 }
 
 /** Starts it as a server, and waits until it is ready or gone. */
-export async function serving(
+export async function startServer(
   executable: Executable,
   folder: string,
   ...words: string[]
-): Promise<Serving> {
+): Promise<ServerProcess> {
   const child = spawn(executable, [...words, "--listen", "127.0.0.1:0"], folder);
   atEnd(() => child.kill("SIGKILL"));
   // Only the start and the stop are waited for: between them it serves as long as others need it.
@@ -87,7 +87,7 @@ async function untilReady(child: Child): Promise<string> {
 }
 
 /** A site, served by one executable, that takes its license from a desk that is another one. */
-export async function smoke(
+export async function checkExecutable(
   desk: Executable,
   site: Executable,
   scratch: string,
@@ -96,21 +96,28 @@ export async function smoke(
   const { target, system } = desk.host;
   const folder = join(scratch, target);
   mkdirSync(folder);
-  const run = (...words: string[]) => said(desk, folder, ...words);
+  const run = (...words: string[]) => runExecutable(desk, folder, ...words);
   const version = await run("version", "--json");
   const facts = version === null ? {} : (JSON.parse(version) as Record<string, string>);
   const names = facts["commit"] === commit && facts["target"] === system;
   check(`${target}: says its commit and its system`, names, version);
   const notices = await run("notices");
   check(`${target}: prints the notices`, notices?.includes("JavaScriptCore") === true, notices);
-  check(`${target}: a license of its desk is taken by a site`, await issues(desk, site, folder));
-  await demo(desk, folder);
+  check(
+    `${target}: a license of its desk is taken by a site`,
+    await canIssueLicense(desk, site, folder),
+  );
+  await checkDemo(desk, folder);
 }
 
-async function issues(desk: Executable, site: Executable, folder: string): Promise<boolean> {
-  const run = (...words: string[]) => said(desk, folder, ...words);
-  const at = (...words: string[]) => said(site, folder, ...words, "--data", "site");
-  const server = await serving(site, folder, "serve", "--data", "site");
+async function canIssueLicense(
+  desk: Executable,
+  site: Executable,
+  folder: string,
+): Promise<boolean> {
+  const run = (...words: string[]) => runExecutable(desk, folder, ...words);
+  const at = (...words: string[]) => runExecutable(site, folder, ...words, "--data", "site");
+  const server = await startServer(site, folder, "serve", "--data", "site");
   const terms = ["--slots", "5", "--valid-until", "2100-01-01"];
   const policy = ["--policy-id", "basic", "--product", "CAD", "--out", "policy.jwt"];
   const asked = ["--request", "request.jwt", "--allow-weak-binding", "--out", "license.jwt"];
@@ -139,9 +146,9 @@ async function issues(desk: Executable, site: Executable, folder: string): Promi
   return done;
 }
 
-async function demo(executable: Executable, folder: string): Promise<void> {
+async function checkDemo(executable: Executable, folder: string): Promise<void> {
   const { target } = executable.host;
-  const server = await serving(executable, folder, "demo", "--data", "demo");
+  const server = await startServer(executable, folder, "demo", "--data", "demo");
   const curl = ["curl", "-sS", "-w", "%{http_code}", "-H", "Content-Type: application/json"];
   const body = JSON.stringify({ product: "DEMO", user: "ada" });
   const reply = Bun.spawnSync([...curl, "-d", body, `${server.url}/api/v4/register`]);
@@ -149,6 +156,6 @@ async function demo(executable: Executable, folder: string): Promise<void> {
   check(`${target}: its demo answers curl`, text.endsWith("200"), text);
   // An emulated one cannot start itself again, which it does to fold its journal.
   const code = await server.stop();
-  if (executable.host.through.length === 0)
+  if (executable.host.launcher.length === 0)
     check(`${target}: its demo ends well`, code === 0, code);
 }

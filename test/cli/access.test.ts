@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { tokenFindings } from "../../src/cli/doctor/tokens.ts";
+import { checkTokens } from "../../src/cli/doctor/tokens.ts";
 import type { Finding } from "../../src/cli/doctor/finding.ts";
 import { isTokenDue } from "../../src/cli/service/admin-token.ts";
 import { DAY } from "../../src/domain/time.ts";
@@ -93,7 +93,7 @@ describe("doctor on tokens", () => {
     is_expired: ends !== null && ends <= 0,
   });
   const said = (...tokens: ReturnType<typeof token>[]) =>
-    tokenFindings(tokens, NOW).map(({ level, finding, remedy }) => [level, finding, remedy]);
+    checkTokens(tokens, NOW).map(({ level, finding, remedy }) => [level, finding, remedy]);
 
   test("a token of a year is told of from 30 days before its end on", () => {
     expect(said(token("ops", -335, 30))).toEqual([]);

@@ -19,10 +19,10 @@ const HOUR = 3_600_000;
 const LOOK = 50;
 
 const limits = (silence: () => number, stopping = silence): ChildLimits => ({
-  silence,
-  stopping,
-  look: LOOK,
-  ending: PATIENCE,
+  maxSilence: silence,
+  maxSilenceWhileStopping: stopping,
+  pollInterval: LOOK,
+  killTimeout: PATIENCE,
 });
 
 const never = (): number => HOUR;

@@ -7,7 +7,7 @@ import { manPage } from "../../src/cli/man-page.ts";
 import { berth, done } from "../support/berth.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-const shown = commands.filter(({ hidden }) => hidden !== true);
+const shown = commands.filter(({ isHidden: hidden }) => hidden !== true);
 const FIRST = [...new Set(shown.map(({ name }) => name.split(" ")[0] ?? ""))];
 const flagsOf = (name: string): string[] => [
   ...(shown.find((one) => one.name === name)?.options ?? []).map((option) => `--${option.name}`),
@@ -32,7 +32,7 @@ const OFFERED: readonly (readonly [string, readonly string[], readonly string[]]
 ];
 
 /** With a script of ours and a file in the working folder. */
-function scripted(shell: Shell): { script: string; cwd: string } {
+function writeScript(shell: Shell): { script: string; cwd: string } {
   const cwd = tempFolder();
   const script = join(cwd, "script");
   writeFileSync(script, completions(shell, commands));
@@ -40,7 +40,7 @@ function scripted(shell: Shell): { script: string; cwd: string } {
   return { script, cwd };
 }
 
-const ran = (words: readonly string[], cwd: string): string[] => {
+const runLines = (words: readonly string[], cwd: string): string[] => {
   const { stdout, stderr } = Bun.spawnSync([...words], {
     cwd,
     env: { PATH: process.env["PATH"] ?? "", HOME: cwd },
@@ -51,10 +51,10 @@ const ran = (words: readonly string[], cwd: string): string[] => {
 
 describe.skipIf(Bun.which("bash") === null)("bash", () => {
   const reply = (words: readonly string[]): string[] => {
-    const { script, cwd } = scripted("bash");
+    const { script, cwd } = writeScript("bash");
     const line = ["berth", ...words].map((word) => `'${word}'`).join(" ");
     const run = `. ${script}; COMP_WORDS=(${line}); COMP_CWORD=${words.length}; _berth`;
-    return ran(["bash", "-c", `${run}; printf '%s\\n' "\${COMPREPLY[@]}"`], cwd);
+    return runLines(["bash", "-c", `${run}; printf '%s\\n' "\${COMPREPLY[@]}"`], cwd);
   };
 
   test.each(OFFERED)("offers %s", (_what, words, offered) => {
@@ -69,10 +69,10 @@ describe.skipIf(Bun.which("bash") === null)("bash", () => {
 
 describe.skipIf(Bun.which("fish") === null)("fish", () => {
   test.each(OFFERED)("offers %s", (_what, words, offered) => {
-    const { script, cwd } = scripted("fish");
+    const { script, cwd } = writeScript("fish");
     const line = ["berth", ...words].join(" ");
     const run = `source ${script}; complete -C "${line}"`;
-    const offers = ran(["fish", "--no-config", "-c", run], cwd).map(
+    const offers = runLines(["fish", "--no-config", "-c", run], cwd).map(
       (one) => one.split("\t")[0] ?? "",
     );
     expect(offers.filter((one) => one !== "-h")).toEqual(offered.toSorted());
@@ -82,14 +82,14 @@ describe.skipIf(Bun.which("fish") === null)("fish", () => {
 describe.skipIf(Bun.which("zsh") === null)("zsh", () => {
   // What would be shown to a person, with the two builtins that show it in our hands.
   test.each(OFFERED)("offers %s", (_what, words, offered) => {
-    const { script, cwd } = scripted("zsh");
+    const { script, cwd } = writeScript("zsh");
     const line = ["berth", ...words].map((word) => `'${word}'`).join(" ");
     const run = [
       "compdef() { : }; _files() { : }",
       `compadd() { shift; for one in "$@"; do [[ $one == "$words[CURRENT]"* ]] && print -r -- $one; done }`,
       `. ${script}; words=(${line}); CURRENT=${words.length + 1}; _berth; true`,
     ].join("; ");
-    expect(ran(["zsh", "-f", "-c", run], cwd)).toEqual(offered.toSorted());
+    expect(runLines(["zsh", "-f", "-c", run], cwd)).toEqual(offered.toSorted());
   });
 });
 

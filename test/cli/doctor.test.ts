@@ -2,19 +2,29 @@ import { describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
-import { exitCodeOf, finding, ok, worstOf, type Finding } from "../../src/cli/doctor/finding.ts";
-import { fileSystemFinding, spaceFinding, speedFinding } from "../../src/cli/doctor/folder.ts";
-import { stoppedFinding } from "../../src/cli/doctor/host.ts";
-import { siteFindings } from "../../src/cli/doctor/site.ts";
+import {
+  exitCodeFor,
+  createFinding,
+  okFinding,
+  worstLevel,
+  type Finding,
+} from "../../src/cli/doctor/finding.ts";
+import {
+  fileSystemFinding,
+  diskSpaceFinding,
+  syncSpeedFinding,
+} from "../../src/cli/doctor/folder.ts";
+import { serviceStateFinding } from "../../src/cli/doctor/host.ts";
+import { checkSite } from "../../src/cli/doctor/site.ts";
 import type { StatusReply } from "../../src/http/status.ts";
 import type { ClockReply } from "../../src/http/routes/clock.ts";
 import { DAY, HOUR, instant } from "../../src/domain/time.ts";
-import { issueServer, makeAuthority } from "../../src/platform/x509.ts";
+import { issueServerCertificate, createAuthority } from "../../src/platform/x509.ts";
 import { berth, doneJson, start } from "../support/berth.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { contentsOf, tempFolder } from "../support/temp-folder.ts";
 
-interface Report {
+interface DoctorOutput {
   readonly worst_level: string;
   readonly findings: readonly Finding[];
 }
@@ -27,14 +37,17 @@ function freePort(): string {
 }
 
 /** What doctor says of a folder, and its exit code. */
-async function examined(data: string, ...words: string[]): Promise<Report & { code: number }> {
+async function runDoctor(
+  data: string,
+  ...words: string[]
+): Promise<DoctorOutput & { code: number }> {
   const listen = words.includes("--listen") ? [] : ["--listen", freePort()];
   const said = await berth(["doctor", "--data", data, "--json", ...listen, ...words]);
   expect(said.stderr).toBe("");
-  return { ...(JSON.parse(said.stdout) as Report), code: said.code };
+  return { ...(JSON.parse(said.stdout) as DoctorOutput), code: said.code };
 }
 
-const about = ({ findings }: Report, check: string): Finding | undefined =>
+const findingOf = ({ findings }: DoctorOutput, check: string): Finding | undefined =>
   findings.find((one) => one.check === check);
 
 async function site(): Promise<string> {
@@ -44,20 +57,20 @@ async function site(): Promise<string> {
 }
 
 /** On this machine's test folders only memory is doubtful: everything else must be well. */
-const others = ({ findings }: Report): string[] =>
+const others = ({ findings }: DoctorOutput): string[] =>
   findings
     .filter(({ level, check }) => ["warning", "error"].includes(level) && check !== "file system")
     .map(({ check, finding }) => `${check}: ${finding}`);
 
 describe("levels", () => {
   test("the worst one is the exit code: notes ask for nothing, warnings fail, errors are 78", () => {
-    const note = finding("b", "note", "", "");
-    const warning = finding("c", "warning", "", "");
-    const broken = finding("d", "error", "", "");
-    expect([worstOf([]), exitCodeOf([])]).toEqual(["ok", 0]);
-    expect([worstOf([ok("a", ""), note]), exitCodeOf([note])]).toEqual(["note", 0]);
-    expect([worstOf([warning, note]), exitCodeOf([warning, note])]).toEqual(["warning", 1]);
-    expect([worstOf([broken, warning]), exitCodeOf([broken, warning])]).toEqual(["error", 78]);
+    const note = createFinding("b", "note", "", "");
+    const warning = createFinding("c", "warning", "", "");
+    const broken = createFinding("d", "error", "", "");
+    expect([worstLevel([]), exitCodeFor([])]).toEqual(["ok", 0]);
+    expect([worstLevel([okFinding("a", ""), note]), exitCodeFor([note])]).toEqual(["note", 0]);
+    expect([worstLevel([warning, note]), exitCodeFor([warning, note])]).toEqual(["warning", 1]);
+    expect([worstLevel([broken, warning]), exitCodeFor([broken, warning])]).toEqual(["error", 78]);
   });
 
   test("file systems, space and speed by their figures", () => {
@@ -65,21 +78,21 @@ describe("levels", () => {
     expect(fileSystemFinding(0x01021994)).toMatchObject({ level: "warning" });
     expect(fileSystemFinding(0x01021994).finding).toStartWith("tmpfs: ");
     expect(fileSystemFinding(0x6969).finding).toStartWith("NFS: ");
-    expect(spaceFinding(256 * 2 ** 20).level).toBe("ok");
-    expect(spaceFinding(256 * 2 ** 20 - 1).level).toBe("warning");
-    expect(spaceFinding(0).remedy).toContain("free disk space");
-    expect(speedFinding([1, 500, 2, 600, 3]).finding).toBe("a sync takes 3.00 ms");
-    expect(speedFinding([101]).level).toBe("warning");
+    expect(diskSpaceFinding(256 * 2 ** 20).level).toBe("ok");
+    expect(diskSpaceFinding(256 * 2 ** 20 - 1).level).toBe("warning");
+    expect(diskSpaceFinding(0).remedy).toContain("free disk space");
+    expect(syncSpeedFinding([1, 500, 2, 600, 3]).finding).toBe("a sync takes 3.00 ms");
+    expect(syncSpeedFinding([101]).level).toBe("warning");
   });
 
   test("a service that does not run, and a systemd that does not tell", () => {
     const result = () => "exit-code";
-    expect(stoppedFinding({ ok: true, text: "active" }, result)).toBeNull();
-    const failed = stoppedFinding({ ok: false, text: "failed" }, result);
+    expect(serviceStateFinding({ ok: true, output: "active" }, result)).toBeNull();
+    const failed = serviceStateFinding({ ok: false, output: "failed" }, result);
     expect(failed).toMatchObject({ level: "error", finding: "not running (exit-code)" });
     const bus = "Failed to connect to bus: Operation not permitted";
     for (const text of [bus, "systemctl is not installed", ""]) {
-      expect(stoppedFinding({ ok: false, text }, result)?.level).toBe("note");
+      expect(serviceStateFinding({ ok: false, output: text }, result)?.level).toBe("note");
     }
   });
 });
@@ -88,26 +101,26 @@ describe("the folder", () => {
   test("one that is well, without a server", async () => {
     const data = await site();
     const before = contentsOf(data);
-    const report = await examined(data);
+    const report = await runDoctor(data);
     expect(others(report)).toEqual([]);
-    expect(about(report, "permissions")?.level).toBe("ok");
-    expect(about(report, "data")?.finding).toMatch(/^intact: \d+ changes/);
+    expect(findingOf(report, "permissions")?.level).toBe("ok");
+    expect(findingOf(report, "data")?.finding).toMatch(/^intact: \d+ changes/);
     expect(report.findings.find(({ check }) => check.startsWith("license "))?.level).toBe("ok");
-    expect(about(report, "service")?.level).toBe("note");
+    expect(findingOf(report, "service")?.level).toBe("note");
     expect(Object.keys(contentsOf(data))).toEqual(Object.keys({ ...before, lock: "" }).toSorted());
   });
 
   test("other users can read it, or something deep in it", async () => {
     const data = await site();
     chmodSync(data, 0o750);
-    const open = await examined(data);
-    expect([open.code, about(open, "permissions")?.remedy]).toEqual([1, `chmod 700 ${data}`]);
+    const open = await runDoctor(data);
+    expect([open.code, findingOf(open, "permissions")?.remedy]).toEqual([1, `chmod 700 ${data}`]);
     chmodSync(data, 0o700);
     mkdirSync(join(data, "tls"), { mode: 0o700 });
     const key = join(data, "tls", "ca.key");
     writeFileSync(key, "", { mode: 0o644 });
-    const deep = await examined(data);
-    expect(about(deep, "permissions")).toMatchObject({
+    const deep = await runDoctor(data);
+    expect(findingOf(deep, "permissions")).toMatchObject({
       level: "warning",
       remedy: `chmod go= ${key}`,
     });
@@ -120,9 +133,9 @@ describe("the folder", () => {
     bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 1;
     writeFileSync(path, bytes);
     const { lock: _before, ...before } = contentsOf(data);
-    const report = await examined(data);
+    const report = await runDoctor(data);
     expect([report.code, report.worst_level]).toEqual([78, "error"]);
-    const found = about(report, "data");
+    const found = findingOf(report, "data");
     const refused = await berth(["serve", "--data", data, "--listen", "127.0.0.1:0"]);
     expect(refused.code).toBe(78);
     expect(found?.finding).toContain("state.json");
@@ -137,8 +150,8 @@ describe("the folder", () => {
 
   test("absent is 78, and no folder is made by looking", async () => {
     const data = join(tempFolder(), "data");
-    const report = await examined(data);
-    expect([report.code, about(report, "data folder")?.remedy]).toEqual([78, "check --data"]);
+    const report = await runDoctor(data);
+    expect([report.code, findingOf(report, "data folder")?.remedy]).toEqual([78, "check --data"]);
     expect(contentsOf(dirname(data))).toEqual({ ".": "700" });
   });
 });
@@ -147,9 +160,9 @@ describe("the host", () => {
   test("a port that is taken: by which process", async () => {
     const other = await start(["serve", "--data", join(tempFolder(), "data")]);
     const listen = new URL(other.url).host;
-    const report = await examined(await site(), "--listen", listen);
+    const report = await runDoctor(await site(), "--listen", listen);
     expect(report.code).toBe(1);
-    const found = about(report, `port ${new URL(other.url).port}`);
+    const found = findingOf(report, `port ${new URL(other.url).port}`);
     expect(found?.level).toBe("warning");
     expect(found?.finding).toContain(`in use by process ${other.pid} (`);
   });
@@ -157,18 +170,18 @@ describe("the host", () => {
   test("a server that runs: its own port is well, another that was meant is not", async () => {
     const data = await site();
     const server = await start(["serve", "--data", data]);
-    const own = await examined(data, "--listen", new URL(server.url).host);
+    const own = await runDoctor(data, "--listen", new URL(server.url).host);
     expect(others(own)).toEqual([]);
-    expect(about(own, `port ${new URL(server.url).port}`)?.level).toBe("ok");
+    expect(findingOf(own, `port ${new URL(server.url).port}`)?.level).toBe("ok");
     const meant = freePort();
-    const other = await examined(data, "--listen", meant);
-    expect(about(other, `port ${meant.split(":")[1]}`)?.finding).toContain("does not listen");
+    const other = await runDoctor(data, "--listen", meant);
+    expect(findingOf(other, `port ${meant.split(":")[1]}`)?.finding).toContain("does not listen");
     // Nobody said where: then nothing is known to be wrong.
     const { findings } = JSON.parse(
       (await berth(["doctor", "--data", data, "--json"])).stdout,
-    ) as Report;
+    ) as DoctorOutput;
     expect(findings.filter(({ check }) => check.startsWith("port "))).toEqual([]);
-    expect(about({ worst_level: "", findings }, "service")?.finding).toBe(
+    expect(findingOf({ worst_level: "", findings }, "service")?.finding).toBe(
       "running, but not as a service",
     );
   });
@@ -181,24 +194,24 @@ describe("the host", () => {
     const data = await site();
     mkdirSync(join(data, "tls"), { mode: 0o700 });
     const then = Date.now() - daysAgo * DAY;
-    const { certificate } = issueServer(
-      makeAuthority("CA", { names: [hostname()], addresses: null }, then),
+    const { certificate } = issueServerCertificate(
+      createAuthority("CA", { names: [hostname()], addresses: null }, then),
       [hostname()],
       then,
     );
     writeFileSync(join(data, "tls", "server.pem"), certificate, { mode: 0o600 });
-    const report = await examined(data);
-    expect(about(report, "certificate")?.level).toBe(level);
+    const report = await runDoctor(data);
+    expect(findingOf(report, "certificate")?.level).toBe(level);
     if (code !== 0) expect(report.code).toBe(code);
-    if (code !== 0) expect(about(report, "certificate")?.remedy).toContain("berth tls init");
+    if (code !== 0) expect(findingOf(report, "certificate")?.remedy).toContain("berth tls init");
   });
 
   test("a certificate that is none", async () => {
     const data = await site();
     mkdirSync(join(data, "tls"), { mode: 0o700 });
     writeFileSync(join(data, "tls", "server.pem"), "no certificate", { mode: 0o600 });
-    const report = await examined(data);
-    expect([report.code, about(report, "certificate")?.level]).toEqual([78, "error"]);
+    const report = await runDoctor(data);
+    expect([report.code, findingOf(report, "certificate")?.level]).toEqual([78, "error"]);
   });
 });
 
@@ -223,7 +236,7 @@ describe("the site", () => {
     });
     // Two hours later may be tomorrow.
     const ending = new RegExp(`ends (?:today|tomorrow) at ${end.slice(11, 16)} UTC`);
-    const { findings } = await examined(data);
+    const { findings } = await runDoctor(data);
     const found = findings.find(({ check }) => check.startsWith("license "));
     expect([found?.level, found?.finding]).toEqual(["warning", expect.stringMatching(ending)]);
     expect((await berth(["status", "--data", data])).stdout).toMatch(ending);
@@ -235,38 +248,38 @@ describe("the site", () => {
     if (license === undefined) throw new Error("there is a license");
     const ending = (days: number) => {
       const validity_period = new Date(Date.parse(status.now) + days * DAY).toISOString();
-      return siteFindings({ ...status, licenses: [{ ...license, validity_period }] }, clock);
+      return checkSite({ ...status, licenses: [{ ...license, validity_period }] }, clock);
     };
     expect(levelOf(ending(31), /^license/)).toBe("ok");
     expect(levelOf(ending(29), /^license/)).toBe("warning");
     const refused = { ...license, refusal: "license_expired" };
-    expect(levelOf(siteFindings({ ...status, licenses: [refused] }, clock), /^license/)).toBe(
+    expect(levelOf(checkSite({ ...status, licenses: [refused] }, clock), /^license/)).toBe(
       "warning",
     );
     const full = { ...license, floating_slots_in_use: license.floating_users };
-    expect(levelOf(siteFindings({ ...status, licenses: [full] }, clock), /^license/)).toBe("note");
-    expect(levelOf(siteFindings({ ...status, licenses: [] }, clock), /^licenses/)).toBe("note");
+    expect(levelOf(checkSite({ ...status, licenses: [full] }, clock), /^license/)).toBe("note");
+    expect(levelOf(checkSite({ ...status, licenses: [] }, clock), /^licenses/)).toBe("note");
     const drifted = { ...license, hardware_drift: ["machine_id"] };
-    const drift = siteFindings({ ...status, licenses: [drifted] }, clock);
+    const drift = checkSite({ ...status, licenses: [drifted] }, clock);
     expect(drift.filter(({ level }) => level === "warning").map(({ check }) => check)).toEqual([
       "hardware",
     ]);
     // Signed for another host altogether: that is told once, with its end.
     const moved = { ...drifted, moved_until: "2030-01-01T00:00:00Z" };
-    const told = siteFindings({ ...status, licenses: [moved] }, clock);
+    const told = checkSite({ ...status, licenses: [moved] }, clock);
     expect(told.filter(({ level }) => level === "warning").map(({ finding }) => finding)).toEqual([
       `${license.product} is signed for the host it was moved from and valid here until 2030-01-01T00:00:00Z`,
     ]);
-    const away = siteFindings({ ...status, moved_away_at: "2030-01-01T00:00:00Z" }, clock);
+    const away = checkSite({ ...status, moved_away_at: "2030-01-01T00:00:00Z" }, clock);
     expect(away.map(({ check, level }) => [check, level])).toEqual([["moved", "warning"]]);
     const storage = { ...status.storage, fault: "storage_full" };
-    expect(levelOf(siteFindings({ ...status, storage }, clock), /^disk$/)).toBe("error");
+    expect(levelOf(checkSite({ ...status, storage }, clock), /^disk$/)).toBe("error");
     for (const [state, level] of [
       ["ok", "ok"],
       ["ahead", "warning"],
       ["behind", "warning"],
     ] as const) {
-      expect(levelOf(siteFindings(status, { ...clock, state }), /^clock/)).toBe(level);
+      expect(levelOf(checkSite(status, { ...clock, state }), /^clock/)).toBe(level);
     }
   });
 });

@@ -5,26 +5,27 @@ import { berth, done, doneJson } from "../support/berth.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-interface Walked {
+interface VerifyOutput {
   readonly audit_sum: string;
   readonly licenses: number;
 }
 
-const walked = (folder: string): Promise<Walked> => doneJson<Walked>(["verify", folder]);
+const verifyFolder = (folder: string): Promise<VerifyOutput> =>
+  doneJson<VerifyOutput>(["verify", folder]);
 
 /** Where nothing can be written, by what stands in the way. */
-const PLACES: readonly [string, (root: string) => string][] = [
+const UNWRITABLE_PATHS: readonly [string, (root: string) => string][] = [
   ["a folder that is not there", (root) => join(root, "missing", "out.jwt")],
   ["a folder", (root) => root],
   ["somebody's letter", (root) => join(root, "letter")],
 ];
 
-test.each(PLACES)("nothing is recorded for %s", async (_what, place) => {
+test.each(UNWRITABLE_PATHS)("nothing is recorded for %s", async (_what, place) => {
   const [folder, root] = [join(tempFolder(), "data"), join(tempFolder(), "out")];
   const id = await makeSite(folder, { product: "cad" });
   mkdirSync(root);
   writeFileSync(join(root, "letter"), "Dear vendor\n");
-  const before = await walked(folder);
+  const before = await verifyFolder(folder);
   const out = ["--data", folder, "--out", place(root)];
   for (const words of [
     ["license", "request", "--product", "cad"],
@@ -35,7 +36,7 @@ test.each(PLACES)("nothing is recorded for %s", async (_what, place) => {
     expect(stderr).toStartWith("berth: error: ");
     expect(stderr).toContain("berth: hint: ");
   }
-  expect(await walked(folder)).toEqual(before);
+  expect(await verifyFolder(folder)).toEqual(before);
   expect(existsSync(join(root, "missing"))).toBe(false);
 });
 
@@ -51,7 +52,7 @@ test("a document of another kind is not replaced by a request or a receipt", asy
   const terms = ["--request", asked, "--allow-weak-binding", "--out", license];
   await done(["vendor", "issue", ...desk, ...terms]);
   const bytes = readFileSync(license, "utf8");
-  const before = await walked(folder);
+  const before = await verifyFolder(folder);
   for (const [words, kind] of [
     [request, "a license request"],
     [["license", "remove", String(id), "--yes", "--data", folder], "a receipt"],
@@ -64,7 +65,7 @@ test("a document of another kind is not replaced by a request or a receipt", asy
     ]);
   }
   expect(readFileSync(license, "utf8")).toBe(bytes);
-  expect(await walked(folder)).toEqual(before);
+  expect(await verifyFolder(folder)).toEqual(before);
   // An earlier request makes way for a new one.
   await done([...request, "--out", asked]);
 });

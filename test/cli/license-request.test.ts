@@ -2,22 +2,22 @@ import { describe, expect, test } from "bun:test";
 import { berth, done, doneJson } from "../support/berth.ts";
 import { DeskLoop } from "../support/desk-loop.ts";
 
-interface Requested {
+interface RequestOutput {
   readonly product: string | null;
   readonly warnings: readonly string[];
 }
 
-interface Inspected {
+interface InspectOutput {
   readonly payload: { readonly product: string | null };
 }
 
 /** Makes a request into a file; what it says on stderr, and the product in the file. */
-async function requested(loop: DeskLoop, ...more: string[]) {
+async function requestLicense(loop: DeskLoop, ...more: string[]) {
   const out = loop.path("asked.jwt");
   const words = ["license", "request", ...loop.data, ...more];
   const { code, stdout, stderr } = await berth([...words, "--out", out]);
   expect([code, stdout]).toEqual([0, `the request is written to ${out}\n`]);
-  const { payload } = await doneJson<Inspected>(["vendor", "inspect", out]);
+  const { payload } = await doneJson<InspectOutput>(["vendor", "inspect", out]);
   return { stderr, product: payload.product };
 }
 
@@ -25,16 +25,16 @@ describe("berth license request", () => {
   test("warns of a product that no trusted vendor licenses, and names those there are", async () => {
     const loop = new DeskLoop();
     await loop.open("CAD", "CAE");
-    const { stderr, product } = await requested(loop, "--product", "XYZ");
+    const { stderr, product } = await requestLicense(loop, "--product", "XYZ");
     expect(product).toBe("XYZ");
     expect(stderr).toBe("berth: warning: no trusted vendor licenses XYZ; they license CAD, CAE\n");
-    expect(await requested(loop, "--product", "CAE")).toEqual({ stderr: "", product: "CAE" });
+    expect(await requestLicense(loop, "--product", "CAE")).toEqual({ stderr: "", product: "CAE" });
   });
 
   test("is for the only product of the trusted vendors when none is named", async () => {
     const loop = new DeskLoop();
     await loop.open("CAD");
-    expect(await requested(loop)).toEqual({
+    expect(await requestLicense(loop)).toEqual({
       product: "CAD",
       stderr: "berth: note: the request is for CAD, the only product of the trusted vendors\n",
     });
@@ -44,11 +44,11 @@ describe("berth license request", () => {
     const loop = new DeskLoop();
     await loop.open("CAD", "CAE");
     await done(loop.add(await loop.answer("CAE", "--slots", "3")));
-    expect(await requested(loop)).toEqual({
+    expect(await requestLicense(loop)).toEqual({
       product: "CAE",
       stderr: "berth: note: the request is for CAE, the only product installed\n",
     });
-    const reply = await doneJson<Requested>(["license", "request", ...loop.data]);
+    const reply = await doneJson<RequestOutput>(["license", "request", ...loop.data]);
     expect(reply).toMatchObject({ product: "CAE", warnings: [] });
   });
 
@@ -56,18 +56,18 @@ describe("berth license request", () => {
     const loop = new DeskLoop();
     await loop.open("CAD", "CAE");
     const warning = "the request names no product; choose one with --product: CAD, CAE";
-    expect(await requested(loop)).toEqual({
+    expect(await requestLicense(loop)).toEqual({
       product: null,
       stderr: `berth: warning: ${warning}\n`,
     });
-    const reply = await doneJson<Requested>(["license", "request", ...loop.data]);
+    const reply = await doneJson<RequestOutput>(["license", "request", ...loop.data]);
     expect(reply).toMatchObject({ product: null, warnings: [warning] });
   });
 
   test("says that no vendor is trusted yet", async () => {
     const loop = new DeskLoop();
     await loop.makeSite();
-    const { stderr, product } = await requested(loop);
+    const { stderr, product } = await requestLicense(loop);
     expect(product).toBeNull();
     expect(stderr).toBe(
       "berth: warning: no vendor is trusted yet; add the vendor's trust document with berth trust add\n",

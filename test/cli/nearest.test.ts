@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { nearest } from "../../src/cli/nearest.ts";
+import { findNearest } from "../../src/cli/nearest.ts";
 
 const KNOWN = ["status", "slots", "serve", "license list", "tls init", "man"];
 
@@ -14,9 +14,9 @@ test.each([
   ["", null],
   ["status of everything", null],
 ])("%s: %p", (typed, meant) => {
-  expect(nearest(typed, KNOWN)).toBe(meant);
+  expect(findNearest(typed, KNOWN)).toBe(meant);
 });
 
 test("a word of any length is compared at once, or not at all", () => {
-  expect(nearest("s".repeat(100_000), KNOWN)).toBeNull();
+  expect(findNearest("s".repeat(100_000), KNOWN)).toBeNull();
 });

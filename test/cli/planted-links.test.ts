@@ -16,7 +16,7 @@ import { makeSite } from "../support/site-folder.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
 
 /** A site, a folder anybody may write to, and what is written there. */
-async function opened() {
+async function prepareSite() {
   const root = tempFolder();
   const data = ["--data", join(root, "data")];
   const id = String(await makeSite(join(root, "data"), { product: "cad" }));
@@ -26,9 +26,9 @@ async function opened() {
   return { data, id, out: join(shared, "out"), shared, victim: join(root, "victim") };
 }
 
-type Opened = Awaited<ReturnType<typeof opened>>;
+type PreparedSite = Awaited<ReturnType<typeof prepareSite>>;
 
-const WRITERS: Record<string, (site: Opened) => string[]> = {
+const WRITERS: Record<string, (site: PreparedSite) => string[]> = {
   "license request": ({ data, out }) => [
     "license",
     "request",
@@ -57,7 +57,7 @@ const WRITERS: Record<string, (site: Opened) => string[]> = {
 
 describe.each(Object.entries(WRITERS))("berth %s", (_name, wordsFor) => {
   test("refuses a symbolic link in the place of its output, whether it leads anywhere or not", async () => {
-    const site = await opened();
+    const site = await prepareSite();
     symlinkSync(site.victim, site.out);
     const refused = async (): Promise<void> => {
       const { code, stderr } = await berth(wordsFor(site));
@@ -75,7 +75,7 @@ describe.each(Object.entries(WRITERS))("berth %s", (_name, wordsFor) => {
   });
 
   test("does not write through a symbolic link that waits beside its output", async () => {
-    const site = await opened();
+    const site = await prepareSite();
     const planted = ["new", "trial", "trial.new", "tmp"].map((end) => `${site.out}.${end}`);
     for (const path of planted) symlinkSync(site.victim, path);
     const { code, stderr } = await berth(wordsFor(site));
@@ -86,7 +86,7 @@ describe.each(Object.entries(WRITERS))("berth %s", (_name, wordsFor) => {
   });
 
   test("leaves nothing but its output behind", async () => {
-    const site = await opened();
+    const site = await prepareSite();
     await done(wordsFor(site));
     expect(readdirSync(site.shared)).toEqual(["out"]);
     expect(modeOf(site.out)).toBe("600");
@@ -116,7 +116,7 @@ describe("a new file", () => {
 });
 
 test("a pipe or a device is not replaced by an output file", async () => {
-  const { data, shared } = await opened();
+  const { data, shared } = await prepareSite();
   const pipe = join(shared, "pipe");
   expect(Bun.spawnSync(["mkfifo", pipe]).exitCode).toBe(0);
   const said = await berth(["license", "request", ...data, "--product", "cad", "--out", pipe]);

@@ -5,12 +5,12 @@ import { CODE_BITS, encodeCode } from "../../src/license/code.ts";
 import { berth, done, doneJson } from "../support/berth.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-interface Codes {
+interface QrOutput {
   readonly frames: readonly { readonly text: string; readonly svg: string }[];
 }
 
 /** A text that takes several codes, in a file. */
-function letter(): { folder: string; file: string; text: string } {
+function sampleText(): { folder: string; file: string; text: string } {
   const folder = tempFolder();
   const file = join(folder, "letter.txt");
   const text = Buffer.from(crypto.getRandomValues(new Uint8Array(1_500))).toString("hex");
@@ -19,8 +19,8 @@ function letter(): { folder: string; file: string; text: string } {
 }
 
 test("a text goes into codes and comes back", async () => {
-  const { folder, file, text } = letter();
-  const { frames } = await doneJson<Codes>(["qr", file]);
+  const { folder, file, text } = sampleText();
+  const { frames } = await doneJson<QrOutput>(["qr", file]);
   expect(frames.length).toBeGreaterThan(1);
   const read = join(folder, "read.txt");
   writeFileSync(
@@ -44,8 +44,8 @@ test("a text goes into codes and comes back", async () => {
 });
 
 test("it is drawn into files of its own, or on the screen", async () => {
-  const { folder, file } = letter();
-  const { frames } = await doneJson<Codes>(["qr", file]);
+  const { folder, file } = sampleText();
+  const { frames } = await doneJson<QrOutput>(["qr", file]);
   const out = join(folder, "letter.svg");
   await done(["qr", file, "--svg", out]);
   const drawn = frames.map((_, index) =>
@@ -61,7 +61,7 @@ test("it is drawn into files of its own, or on the screen", async () => {
 });
 
 test("more than fits is refused", async () => {
-  const { file } = letter();
+  const { file } = sampleText();
   writeFileSync(file, "x".repeat(64 * 1024 + 1));
   const { code, stderr } = await berth(["qr", file]);
   expect(code).toBe(1);
@@ -96,7 +96,7 @@ describe("berth qr", () => {
       const [file, read, out] = ["file", "read", "out"].map((name) => join(folder, name));
       if (file === undefined || read === undefined || out === undefined) throw new Error("no name");
       writeFileSync(file, text);
-      const { frames } = await doneJson<Codes>(["qr", file]);
+      const { frames } = await doneJson<QrOutput>(["qr", file]);
       writeFileSync(read, frames.map((frame) => frame.text).join("\n"));
       await done(["qr", "join", read, "--out", out]);
       expect(readFileSync(out, "utf8")).toBe(text);
@@ -113,15 +113,15 @@ describe("berth qr", () => {
       CODE_BITS.activation,
     );
     writeFileSync(file, `${code}\n`);
-    const { frames } = await doneJson<Codes>(["qr", file]);
+    const { frames } = await doneJson<QrOutput>(["qr", file]);
     expect(frames.map(({ text }) => text)).toEqual([code]);
   });
 });
 
 describe("berth qr join", () => {
   test("takes a set where a misread code is there again, and warns of foreign lines", async () => {
-    const { folder, file, text } = letter();
-    const { frames } = await doneJson<Codes>(["qr", file]);
+    const { folder, file, text } = sampleText();
+    const { frames } = await doneJson<QrOutput>(["qr", file]);
     const codes = frames.map((frame) => frame.text);
     const read = join(folder, "read.txt");
     const misread = codes[0]?.slice(0, -1) ?? "";

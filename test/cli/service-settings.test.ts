@@ -18,7 +18,7 @@ client_auth = "login"
 
 type Settings = Record<string, { readonly value: unknown; readonly source: string }>;
 
-interface Report {
+interface DoctorOutput {
   readonly worst_level: string;
   readonly findings: readonly Finding[];
 }
@@ -100,7 +100,7 @@ describe.skipIf(!canMount)("on a machine with an installed service", () => {
       expect(stderr).toStartWith(`berth: error: ${found}\nberth: hint: `);
     }
     const doctor = await run("doctor", "--json");
-    expect([doctor.code, (JSON.parse(doctor.stdout) as Report).findings]).toEqual([
+    expect([doctor.code, (JSON.parse(doctor.stdout) as DoctorOutput).findings]).toEqual([
       78,
       expect.arrayContaining([expect.objectContaining({ check: "settings", finding: found })]),
     ]);
@@ -116,7 +116,7 @@ describe.skipIf(!canMount)("on a machine with an installed service", () => {
     const { run, data } = installedMachine(SETTINGS);
     await makeSite(data, { product: "cad" });
     expect((await run("tls", "init")).code).toBe(0);
-    const { findings } = JSON.parse((await run("doctor", "--json")).stdout) as Report;
+    const { findings } = JSON.parse((await run("doctor", "--json")).stdout) as DoctorOutput;
     expect(findings).toContainEqual({
       check: "settings",
       level: "ok",
@@ -139,7 +139,7 @@ describe.skipIf(!canMount)("on a machine with an installed service", () => {
       await makeSite(data, { product: "cad" });
       const { code, stdout, stderr } = await run("doctor", "--json");
       expect([code, stderr]).toEqual([78, ""]);
-      const { findings } = JSON.parse(stdout) as Report;
+      const { findings } = JSON.parse(stdout) as DoctorOutput;
       const settings = findings.filter(({ check }) => check === "settings");
       expect(settings).toEqual([
         expect.objectContaining({ level: "error", found: expect.stringContaining(found) }),

@@ -1,9 +1,15 @@
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { checkPlace } from "../../src/cli/service/installation.ts";
-import { binaryStep, fileStep, follow, isSameFile, replace } from "../../src/cli/service/steps.ts";
-import { binaryIn, unitText } from "../../src/cli/service/unit.ts";
+import { checkInstallPath } from "../../src/cli/service/installation.ts";
+import {
+  binaryStep,
+  fileStep,
+  runSteps,
+  isSameFile,
+  writeFileAtomically,
+} from "../../src/cli/service/steps.ts";
+import { parseBinaryPath, unitText } from "../../src/cli/service/unit.ts";
 import { berth, done } from "../support/berth.ts";
 import { runBinary, buildBinary } from "../support/binary.ts";
 import { canMount, installedMachine } from "../support/installed-machine.ts";
@@ -22,7 +28,7 @@ describe("the unit", () => {
     expect(without(printed)).toBe(without(unitText(BINARY, NONE)));
     const elsewhere = await done(["service", "print", "--install-path", "/opt/berth"]);
     expect(elsewhere).toContain("\nExecStart=/opt/berth serve ");
-    expect(binaryIn(elsewhere)).toBe("/opt/berth");
+    expect(parseBinaryPath(elsewhere)).toBe("/opt/berth");
   });
 
   test("names only what is there to be handed over: anything else would keep it from starting", () => {
@@ -113,8 +119,8 @@ describe("an installation is refused", () => {
   test.each(["/home/x/berth", "/tmp/berth", "/root/berth", "/opt/a b", "/opt/$x", "/opt/%n", "/"])(
     "to a place the unit cannot start from: %s",
     (path) => {
-      expect(() => checkPlace(path)).toThrow();
-      expect(() => checkPlace("/opt/berth-1.2/bin/berth")).not.toThrow();
+      expect(() => checkInstallPath(path)).toThrow();
+      expect(() => checkInstallPath("/opt/berth-1.2/bin/berth")).not.toThrow();
     },
   );
 });
@@ -173,14 +179,14 @@ describe("the steps of an installation", () => {
     const path = join(tempFolder(), "below", "file");
     const said: string[] = [];
     const steps = [fileStep("a file", path, () => "text", { mode: 0o640 })];
-    await follow(steps, true, (text) => said.push(text));
+    await runSteps(steps, true, (text) => said.push(text));
     expect(statSync(path, { throwIfNoEntry: false })).toBeUndefined();
-    await follow(steps, false, (text) => said.push(text));
-    await follow(steps, false, (text) => said.push(text));
+    await runSteps(steps, false, (text) => said.push(text));
+    await runSteps(steps, false, (text) => said.push(text));
     expect(said.map((text) => text.trim().split(" ")[0] ?? "")).toEqual(["would", "done", "kept"]);
     expect([readFileSync(path, "utf8"), modeOf(path)]).toEqual(["text", "640"]);
     writeFileSync(path, "edited");
-    await follow(steps, false, () => {});
+    await runSteps(steps, false, () => {});
     expect(readFileSync(path, "utf8")).toBe("text");
   });
 
@@ -188,7 +194,7 @@ describe("the steps of an installation", () => {
     const path = join(tempFolder(), "berth.toml");
     writeFileSync(path, "mine");
     const once = { mode: 0o644, once: true };
-    await follow([fileStep("the settings", path, () => "new", once)], false, () => {});
+    await runSteps([fileStep("the settings", path, () => "new", once)], false, () => {});
     expect(readFileSync(path, "utf8")).toBe("mine");
   });
 
@@ -200,7 +206,7 @@ describe("the steps of an installation", () => {
       writeFileSync(fresh, "half of the n");
       throw new Error("ENOSPC: no space left on device");
     };
-    expect(() => replace(path, 0o755, full)).toThrow("ENOSPC");
+    expect(() => writeFileAtomically(path, 0o755, full)).toThrow("ENOSPC");
     expect(readFileSync(path, "utf8")).toBe("old");
     expect(Bun.spawnSync(["ls", folder]).stdout.toString()).toBe("berth\n");
   });
@@ -214,7 +220,7 @@ describe("the steps of an installation", () => {
     const running = Bun.spawn([to, "30"]);
     const step = binaryStep(from, to);
     expect(step.isDone()).toBe(false);
-    await step.act();
+    await step.apply();
     expect([step.isDone(), isSameFile(from, to), modeOf(to)]).toEqual([true, true, "755"]);
     expect(running.exitCode).toBeNull();
     running.kill();

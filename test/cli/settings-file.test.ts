@@ -6,16 +6,17 @@ const listen: Option = {
   name: "listen",
   type: "string",
   help: "where",
-  value: "HOST:PORT",
-  setting: true,
-  check: (value) => (value === "wrong" ? { wrong: "must be right", hint: "for example a" } : null),
+  placeholder: "HOST:PORT",
+  isSetting: true,
+  check: (value) =>
+    value === "wrong" ? { problem: "must be right", hint: "for example a" } : null,
 };
 const networks: Option = {
   name: "client-networks",
   type: "list",
   help: "who",
-  value: "CIDR",
-  setting: true,
+  placeholder: "CIDR",
+  isSetting: true,
 };
 const json: Option = { name: "json", type: "boolean", help: "print JSON" };
 

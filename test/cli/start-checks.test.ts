@@ -15,19 +15,19 @@ function freePort(): number {
   return held.port;
 }
 
-interface Examined {
+interface DoctorOutput {
   readonly code: number;
   readonly findings: readonly Finding[];
 }
 
-async function examined(data: string, config: string): Promise<Examined> {
+async function runDoctor(data: string, config: string): Promise<DoctorOutput> {
   const said = await berth(["doctor", "--data", data, "--config", config, "--json"]);
   expect(said.stderr).toBe("");
   const { findings } = JSON.parse(said.stdout) as { readonly findings: readonly Finding[] };
   return { code: said.code, findings };
 }
 
-const settingsOf = ({ findings }: Examined): readonly Finding[] =>
+const settingsOf = ({ findings }: DoctorOutput): readonly Finding[] =>
   findings.filter(({ check }) => check === "settings");
 
 function settingsFile(...lines: string[]): string {
@@ -76,7 +76,7 @@ describe("berth doctor finds what berth serve refuses", () => {
     const data = join(tempFolder(), "data");
     await makeSite(data, { product: "cad" });
     const config = settingsFile(...lines(freePort()));
-    const report = await examined(data, config);
+    const report = await runDoctor(data, config);
     expect([report.code, settingsOf(report)]).toEqual([
       78,
       [expect.objectContaining({ level: "error", finding: expect.stringContaining(words) })],
@@ -96,11 +96,11 @@ describe("berth doctor finds what berth serve refuses", () => {
     await done(["tls", "init", "--data", data, "--ca-dir", join(tempFolder(), "ca")]);
     const [plain, tls] = [freePort(), freePort()];
     const config = settingsFile(listen(plain), `listen_tls = "127.0.0.1:${tls}"`);
-    const stopped = await examined(data, config);
+    const stopped = await runDoctor(data, config);
     expect(settingsOf(stopped)).toEqual([expect.objectContaining({ level: "ok" })]);
     const server = await startBinary("serve", "--data", data, "--config", config);
     onTestFinished(() => server.kill());
-    const report = await examined(data, config);
+    const report = await runDoctor(data, config);
     expect(settingsOf(report)).toEqual([expect.objectContaining({ level: "ok" })]);
     const ports = report.findings.filter(({ check }) => check.startsWith("port "));
     expect(ports.map(({ check, level }) => [check, level])).toEqual([

@@ -9,14 +9,14 @@ import {
 } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { Redaction } from "../../src/cli/support/redact.ts";
+import { Redactor } from "../../src/cli/support/redact.ts";
 import { readArchive } from "../support/archives.ts";
 import { berth, done, doneJson, start } from "../support/berth.ts";
 import { canary, found } from "../support/canaries.ts";
 import { makeSite } from "../support/site-folder.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
 
-interface Listed {
+interface BundleOutput {
   readonly path: string;
   readonly entries: readonly { readonly name: string; readonly bytes: number }[];
 }
@@ -40,7 +40,7 @@ const newSite = async (): Promise<string> => {
 };
 
 /** Writes a bundle and reads it back. */
-async function bundled(data: string, ...words: string[]): Promise<Map<string, string>> {
+async function writeBundle(data: string, ...words: string[]): Promise<Map<string, string>> {
   const out = join(tempFolder(), "support.tar");
   await done(["support-bundle", out, "--yes", "--data", data, ...words]);
   expect(modeOf(out)).toBe("600");
@@ -74,7 +74,7 @@ describe("a bundle", () => {
   test("is told as JSON: the very sizes that are in it", async () => {
     const data = await newSite();
     const out = join(tempFolder(), "support.tar");
-    const { path, entries } = await doneJson<Listed>([
+    const { path, entries } = await doneJson<BundleOutput>([
       "support-bundle",
       out,
       "--yes",
@@ -91,18 +91,18 @@ describe("a bundle", () => {
   test("of a damaged folder, of one that is not there, of one that is empty", async () => {
     const damaged = await newSite();
     writeFileSync(join(damaged, "state.json"), "{}");
-    const inDamaged = await bundled(damaged);
+    const inDamaged = await writeBundle(damaged);
     expect(inDamaged.get("doctor.json")).toContain('"error"');
     expect(inDamaged.get("status.json")).toContain("state.json");
     expect(inDamaged.get("files.json")).toContain("identity.jwk");
     const absent = join(tempFolder(), "data");
-    const inAbsent = await bundled(absent);
+    const inAbsent = await writeBundle(absent);
     expect(inAbsent.get("doctor.json")).toContain("does not exist");
     expect([inAbsent.get("audit.json"), existsSync(absent)]).toEqual(["[]\n", false]);
-    expect((await bundled(tempFolder())).get("doctor.json")).toContain('"error"');
+    expect((await writeBundle(tempFolder())).get("doctor.json")).toContain('"error"');
     const half = await newSite();
     rmSync(join(half, "identity.jwk"));
-    expect((await bundled(half)).size).toBeGreaterThanOrEqual(NAMES.length);
+    expect((await writeBundle(half)).size).toBeGreaterThanOrEqual(NAMES.length);
   });
 });
 
@@ -155,9 +155,9 @@ describe("nothing in it tells who works there, where, or with what", () => {
     const plain = [...addresses, "KEY-OF-THE-SITE", hostname(), token ?? "", user.slice(12, 30)];
 
     appendFileSync(config, `identity = ${JSON.stringify(identity)}\n`);
-    const during = await bundled(data, "--config", config);
+    const during = await writeBundle(data, "--config", config);
     expect((await server.stop()).code).toBe(0);
-    const after = await bundled(data, "--config", config, "--identity", identity);
+    const after = await writeBundle(data, "--config", config, "--identity", identity);
     for (const entries of [during, after]) {
       for (const [entry, text] of entries) {
         expect(found(entry, text, telling)).toEqual([]);
@@ -201,12 +201,12 @@ describe("nothing in it tells who works there, where, or with what", () => {
     const status = await done(["status", "--data", data]);
     expect(status).toContain(`the token ${token} never expires`);
 
-    const during = await bundled(data, ...words);
+    const during = await writeBundle(data, ...words);
     expect((await server.stop()).code).toBe(0);
-    const after = await bundled(data, ...words);
+    const after = await writeBundle(data, ...words);
     const damaged = join(data, "state.json");
     writeFileSync(damaged, "{}");
-    const broken = await bundled(data, ...words);
+    const broken = await writeBundle(data, ...words);
     for (const [when, entries] of Object.entries({ during, after, broken })) {
       for (const [entry, text] of entries) {
         const told = [customer, token, admin, user, settings, root].filter((word) =>
@@ -236,7 +236,7 @@ describe("nothing in it tells who works there, where, or with what", () => {
     expect((await fetch(path, bearer)).status).toBe(200);
     const { stderr } = await server.stop();
     expect(stderr).toContain(admin);
-    const redacted = new Redaction().log(stderr);
+    const redacted = new Redactor().redactLog(stderr);
     expect(redacted).not.toContain(admin);
     expect(redacted).toContain('"actor":"name-');
     expect(redacted.split("\n").length).toBe(stderr.split("\n").length);
@@ -245,47 +245,49 @@ describe("nothing in it tells who works there, where, or with what", () => {
 
 describe("stand-ins", () => {
   test("the same thing has the same one everywhere, another thing another", () => {
-    const redaction = new Redaction();
+    const redaction = new Redactor();
     const slots = [
       { user: "ada", os_hostname: "ws-17", ip_local: "10.1.2.3" },
       { user: "bob", os_hostname: "ws-17", ip_local: "10.1.2.4" },
     ];
-    expect(redaction.value(slots)).toEqual([
+    expect(redaction.redactValue(slots)).toEqual([
       { user: "user-1", os_hostname: "host-1", ip_local: "address-1" },
       { user: "user-2", os_hostname: "host-1", ip_local: "address-2" },
     ]);
-    expect(redaction.text("ada at 10.1.2.3:443 asked bob (ws-17), adam did not")).toBe(
+    expect(redaction.redactText("ada at 10.1.2.3:443 asked bob (ws-17), adam did not")).toBe(
       "user-1 at address-1:443 asked user-2 (host-1), adam did not",
     );
     const line = '{"actor":"ada@10.1.2.3","peer":"10.1.2.4","status":200}';
-    expect(redaction.log(line)).toBe(
+    expect(redaction.redactLog(line)).toBe(
       '{"actor":"user-1@address-1","peer":"address-2","status":200}',
     );
   });
 
   test("short names, and words of our own, do not wreck the text", () => {
-    const redaction = new Redaction();
+    const redaction = new Redactor();
     const users = ["a", "is", "berth", "Service", "user-1"].map((user) => ({ user }));
-    expect(redaction.value(users)).toEqual([1, 2, 3, 4, 5].map((n) => ({ user: `user-${n}` })));
+    expect(redaction.redactValue(users)).toEqual(
+      [1, 2, 3, 4, 5].map((n) => ({ user: `user-${n}` })),
+    );
     const text = "a sync takes 3 ms; berth service install is a way";
-    expect(redaction.text(text)).toBe(text);
+    expect(redaction.redactText(text)).toBe(text);
     // Somebody called like another's stand-in: neither becomes the other.
-    expect(redaction.text("user-1 asked")).toBe("user-5 asked");
+    expect(redaction.redactText("user-1 asked")).toBe("user-5 asked");
   });
 
   test("of a hundred thousand people takes about as long as of ten", () => {
     const people = (count: number) =>
       Array.from({ length: count }, (_, n) => ({ user: `person-${n}`, at: "now" }));
-    const [few, many] = [new Redaction(), new Redaction()];
-    few.value(people(10));
-    many.value(people(100_000));
+    const [few, many] = [new Redactor(), new Redactor()];
+    few.redactValue(people(10));
+    many.redactValue(people(100_000));
     const log = people(2_000).map(({ user }) => `${user} asked for ${user}.`);
-    expect(many.log(log.join("\n"))).not.toContain("person");
-    const fastest = (redaction: Redaction): number =>
+    expect(many.redactLog(log.join("\n"))).not.toContain("person");
+    const fastest = (redaction: Redactor): number =>
       Math.min(
         ...Array.from({ length: 5 }, () => {
           const began = performance.now();
-          redaction.log(log.join("\n"));
+          redaction.redactLog(log.join("\n"));
           return performance.now() - began;
         }),
       );
@@ -294,23 +296,25 @@ describe("stand-ins", () => {
   });
 
   test("a long name is found inside other words too", () => {
-    const redaction = new Redaction();
-    redaction.standIn("user", "lovelace");
-    expect(redaction.text("lovelace-pc.local, /home/lovelace2")).toBe(
+    const redaction = new Redactor();
+    redaction.pseudonymFor("user", "lovelace");
+    expect(redaction.redactText("lovelace-pc.local, /home/lovelace2")).toBe(
       "user-1-pc.local, /home/user-12",
     );
   });
 
   test("addresses in whatever sentence; loopback, times and versions stay", () => {
-    const redaction = new Redaction();
-    expect(redaction.text("from fe80::1:2: no; [2001:db8::1]:8080, ::ffff:10.0.0.1.")).toBe(
+    const redaction = new Redactor();
+    expect(redaction.redactText("from fe80::1:2: no; [2001:db8::1]:8080, ::ffff:10.0.0.1.")).toBe(
       "from address-1: no; [address-2]:8080, address-3.",
     );
-    expect(redaction.text("mac aa:bb:cc:dd:ee:0f at 10.0.0.0/8")).toBe(
+    expect(redaction.redactText("mac aa:bb:cc:dd:ee:0f at 10.0.0.0/8")).toBe(
       "mac address-4 at address-5/8",
     );
     const kept = "127.0.0.1:8080, 0.0.0.0:80, ::1, [::]:80, 12:34:56, 1.4.4, 2026-01-01T10:00:00Z";
-    expect(redaction.text(kept)).toBe(kept);
-    expect(redaction.text("in use by process 7 (curl -H secret)")).toBe("in use by process 7 (…)");
+    expect(redaction.redactText(kept)).toBe(kept);
+    expect(redaction.redactText("in use by process 7 (curl -H secret)")).toBe(
+      "in use by process 7 (…)",
+    );
   });
 });

@@ -2,12 +2,12 @@ import { describe, expect, test } from "bun:test";
 import { answering, berth, done, doneJson, start } from "../support/berth.ts";
 import { DeskLoop, type LoopVendor } from "../support/desk-loop.ts";
 
-interface Licensed {
+interface LicenseOutput {
   readonly floating_users: number;
   readonly product_details: { readonly short_code: string };
 }
 
-class Loop extends DeskLoop {
+class SuccessorLoop extends DeskLoop {
   succeed(): Promise<LoopVendor> {
     return doneJson(["vendor", "successor", "--no-passphrase", ...this.desk]);
   }
@@ -21,40 +21,43 @@ class Loop extends DeskLoop {
     await done(this.add(await this.answer("CAD", "--slots", String(slots))));
   }
 
-  licenses(): Promise<Licensed[]> {
+  licenses(): Promise<LicenseOutput[]> {
     return doneJson(["license", "list", ...this.data]);
   }
 }
 
-const WAYS = [
+const SITE_STATES = [
   ["a running server", true],
   ["a data folder that no server has open", false],
 ] as const;
 
 describe("berth trust add of a successor document", () => {
-  test.each(WAYS)("is accepted by %s, and so is a license of the new key", async (_way, served) => {
-    const loop = new Loop();
-    const first = await loop.makeDesk("CAD");
-    await loop.makeSite();
-    if (served) await start(["serve", ...loop.data]);
-    await done([...loop.trust("trust.jwt"), "--yes"]);
-    await loop.license(3);
-    const second = await loop.succeed();
-    const shown = await done([...loop.trust("successor-2.jwt"), "--yes"]);
-    expect(shown).toContain(`fingerprint  ${second.fingerprint} (was ${first.fingerprint})`);
-    expect(shown).toContain("version      2 (was 1)");
-    expect(shown).toContain("products     CAD\n");
-    expect(await loop.trusted()).toMatchObject([
-      { vendor: first.vendor, fingerprint: second.fingerprint, version: 2 },
-    ]);
-    await loop.license(8);
-    expect(await loop.licenses()).toMatchObject([
-      { floating_users: 8, product_details: { short_code: "CAD" } },
-    ]);
-  });
+  test.each(SITE_STATES)(
+    "is accepted by %s, and so is a license of the new key",
+    async (_way, served) => {
+      const loop = new SuccessorLoop();
+      const first = await loop.makeDesk("CAD");
+      await loop.makeSite();
+      if (served) await start(["serve", ...loop.data]);
+      await done([...loop.trust("trust.jwt"), "--yes"]);
+      await loop.license(3);
+      const second = await loop.succeed();
+      const shown = await done([...loop.trust("successor-2.jwt"), "--yes"]);
+      expect(shown).toContain(`fingerprint  ${second.fingerprint} (was ${first.fingerprint})`);
+      expect(shown).toContain("version      2 (was 1)");
+      expect(shown).toContain("products     CAD\n");
+      expect(await loop.trusted()).toMatchObject([
+        { vendor: first.vendor, fingerprint: second.fingerprint, version: 2 },
+      ]);
+      await loop.license(8);
+      expect(await loop.licenses()).toMatchObject([
+        { floating_users: 8, product_details: { short_code: "CAD" } },
+      ]);
+    },
+  );
 
   test("is refused with the way to go where the vendor is not trusted yet", async () => {
-    const loop = new Loop();
+    const loop = new SuccessorLoop();
     await loop.makeDesk("CAD");
     await loop.succeed();
     await loop.makeSite();
@@ -65,7 +68,7 @@ describe("berth trust add of a successor document", () => {
   });
 
   test("is refused with the way to go where one before it was left out", async () => {
-    const loop = new Loop();
+    const loop = new SuccessorLoop();
     await loop.makeDesk("CAD");
     await loop.makeSite();
     await done([...loop.trust("trust.jwt"), "--yes"]);
@@ -80,7 +83,7 @@ describe("berth trust add of a successor document", () => {
   });
 
   test.skipIf(process.platform === "win32")("asks before it is accepted", async () => {
-    const loop = new Loop();
+    const loop = new SuccessorLoop();
     await loop.makeDesk("CAD");
     await loop.makeSite();
     await done([...loop.trust("trust.jwt"), "--yes"]);
@@ -93,10 +96,10 @@ describe("berth trust add of a successor document", () => {
     expect(await loop.trusted()).toMatchObject([{ version: 2, fingerprint }]);
   });
 
-  test.each(WAYS)(
+  test.each(SITE_STATES)(
     "names the keys it retires before it is accepted, in %s",
     async (_way, served) => {
-      const loop = new Loop();
+      const loop = new SuccessorLoop();
       const { vendor } = await loop.makeDesk("CAD");
       await loop.makeSite();
       if (served) await start(["serve", ...loop.data]);
@@ -118,7 +121,7 @@ describe("berth trust add of a successor document", () => {
   );
 
   test("names a key that it retires at once without a day", async () => {
-    const loop = new Loop();
+    const loop = new SuccessorLoop();
     const { vendor } = await loop.makeDesk("CAD");
     await loop.makeSite();
     await done([...loop.trust("trust.jwt"), "--yes"]);
@@ -129,7 +132,7 @@ describe("berth trust add of a successor document", () => {
   });
 
   test("says that nothing is new when it is given once more", async () => {
-    const loop = new Loop();
+    const loop = new SuccessorLoop();
     await loop.makeDesk("CAD");
     await loop.makeSite();
     await done([...loop.trust("trust.jwt"), "--yes"]);
@@ -139,7 +142,7 @@ describe("berth trust add of a successor document", () => {
 });
 
 test("a license of a key that the site does not know yet is refused with a hint at the successor", async () => {
-  const loop = new Loop();
+  const loop = new SuccessorLoop();
   await loop.open("CAD");
   await loop.succeed();
   const license = await loop.answer("CAD");

@@ -60,16 +60,16 @@ beforeAll(async () => {
   return () => rmSync(folder, { recursive: true, force: true });
 });
 
-type Listed = IssuedEntry & { readonly state: string; readonly ends_at: string | null };
+type ListedLicense = IssuedEntry & { readonly state: string; readonly ends_at: string | null };
 
-const listed = async (...flags: string[]): Promise<string[]> => {
-  const rows = await doneJson<Listed[]>(["vendor", "list", ...dir, ...flags]);
+const listLicenseIds = async (...flags: string[]): Promise<string[]> => {
+  const rows = await doneJson<ListedLicense[]>(["vendor", "list", ...dir, ...flags]);
   return rows.map(({ license_id, serial, state }) => `${license_id}/${serial} ${state}`);
 };
 
 describe("vendor list", () => {
   test("prints one line for each license, its newest serial, without a passphrase", async () => {
-    expect(await listed()).toEqual([
+    expect(await listLicenseIds()).toEqual([
       "6/1 disabled",
       "5/1 active",
       "4/1 returned",
@@ -95,9 +95,9 @@ describe("vendor list", () => {
   });
 
   test("prints every serial with --all", async () => {
-    const all = await listed("--all");
+    const all = await listLicenseIds("--all");
     expect([all.length, all.at(-1)]).toEqual([7, "1/1 replaced"]);
-    expect(await listed("--state", "replaced")).toEqual(["1/1 replaced"]);
+    expect(await listLicenseIds("--state", "replaced")).toEqual(["1/1 replaced"]);
   });
 
   test.each([
@@ -110,13 +110,13 @@ describe("vendor list", () => {
     [`--appliance ${OTHER_APPLIANCE}`, []],
     [`--appliance ${APPLIANCE} --product CAD --state active`, ["5/1 active", "1/2 active"]],
   ])("shows what %s asks for", async (flags, expected) => {
-    expect(await listed(...flags.split(" "))).toEqual(expected);
+    expect(await listLicenseIds(...flags.split(" "))).toEqual(expected);
   });
 
   test("shows with --ending-within what will be over by then, the next first, and nothing that is over", async () => {
-    expect(await listed("--ending-within", "60d")).toEqual(["6/1 disabled", "1/2 active"]);
-    expect(await listed("--ending-within", "2w")).toEqual(["6/1 disabled"]);
-    expect(await listed("--ending-within", "48h")).toEqual([]);
+    expect(await listLicenseIds("--ending-within", "60d")).toEqual(["6/1 disabled", "1/2 active"]);
+    expect(await listLicenseIds("--ending-within", "2w")).toEqual(["6/1 disabled"]);
+    expect(await listLicenseIds("--ending-within", "48h")).toEqual([]);
   });
 
   test.each([

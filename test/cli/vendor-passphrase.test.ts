@@ -7,13 +7,13 @@ import { tempFolder } from "../support/temp-folder.ts";
 const GOOD = "correct horse battery";
 const OTHER = "staple the battery";
 
-interface Place {
+interface DeskPaths {
   readonly desk: string;
   readonly dir: readonly string[];
   readonly phrase: (text: string) => string;
 }
 
-function place(): Place {
+function newDeskPaths(): DeskPaths {
   const root = tempFolder();
   const desk = join(root, "desk");
   const phrase = (text: string): string => {
@@ -24,7 +24,7 @@ function place(): Place {
   return { desk, dir: ["--dir", desk], phrase };
 }
 
-const init = ({ dir }: Place, ...flags: string[]): string[] => [
+const init = ({ dir }: DeskPaths, ...flags: string[]): string[] => [
   "vendor",
   "init",
   "--name",
@@ -35,22 +35,22 @@ const init = ({ dir }: Place, ...flags: string[]): string[] => [
   ...flags,
 ];
 
-async function lockedDesk(): Promise<Place> {
-  const at = place();
+async function lockedDesk(): Promise<DeskPaths> {
+  const at = newDeskPaths();
   await done(init(at, "--passphrase-file", at.phrase(GOOD)));
   return at;
 }
 
-async function plainDesk(): Promise<Place> {
-  const at = place();
+async function plainDesk(): Promise<DeskPaths> {
+  const at = newDeskPaths();
   await done(init(at, "--no-passphrase"));
   return at;
 }
 
-const keyFiles = ({ desk }: Place): string[] =>
+const keyFiles = ({ desk }: DeskPaths): string[] =>
   readdirSync(desk).filter((file) => /\.jw[ek]$/.test(file));
 
-const policy = ({ dir }: Place): string[] => [
+const policy = ({ dir }: DeskPaths): string[] => [
   "vendor",
   "policy",
   "--policy-id",
@@ -61,14 +61,14 @@ const policy = ({ dir }: Place): string[] => [
 ];
 
 /** Whether the key signs with this passphrase. */
-async function opensWith(at: Place, passphrase: string): Promise<boolean> {
+async function opensWith(at: DeskPaths, passphrase: string): Promise<boolean> {
   const said = await berth([...policy(at), "--passphrase-file", at.phrase(passphrase)]);
   return said.code === 0;
 }
 
 describe.skipIf(process.platform === "win32")("on a terminal", () => {
   test("vendor init asks for a passphrase twice and stores the key under it", async () => {
-    const at = place();
+    const at = newDeskPaths();
     const shown = await answeringAll(init(at), [
       ["new passphrase: ", GOOD],
       ["new passphrase again: ", GOOD],
@@ -83,7 +83,7 @@ describe.skipIf(process.platform === "win32")("on a terminal", () => {
     ["the two differ", OTHER, 1],
     ["the second is given up with Ctrl-C", "\u0003", 130],
   ])("vendor init makes no desk when %s", async (_what, second, code) => {
-    const at = place();
+    const at = newDeskPaths();
     const shown = await answeringAll(init(at), [
       ["new passphrase: ", GOOD],
       ["new passphrase again: ", second],
@@ -92,7 +92,7 @@ describe.skipIf(process.platform === "win32")("on a terminal", () => {
   });
 
   test("vendor init --no-passphrase asks nothing and stores the key in the clear", async () => {
-    const at = place();
+    const at = newDeskPaths();
     const shown = await answeringAll(init(at, "--no-passphrase"), []);
     expect([shown.code, keyFiles(at)]).toEqual([0, ["vendor.jwk"]]);
   });
@@ -157,7 +157,7 @@ describe.skipIf(process.platform === "win32")("on a terminal", () => {
 
 describe("without a terminal", () => {
   test("vendor init is misuse unless a passphrase or --no-passphrase is given", async () => {
-    const at = place();
+    const at = newDeskPaths();
     const said = await berth(init(at));
     expect([said.code, said.stdout, existsSync(at.desk)]).toEqual([2, "", false]);
     expect(said.stderr).toContain("--passphrase-file FILE, or --no-passphrase");
@@ -183,7 +183,7 @@ describe("without a terminal", () => {
     const said = await berth(policy(at), { env: { BERTH_PASSPHRASE: GOOD } });
     expect(said.code).not.toBe(0);
     expect(said.stderr).not.toContain(GOOD);
-    const made = await berth(init(place()), { env: { BERTH_PASSPHRASE: GOOD } });
+    const made = await berth(init(newDeskPaths()), { env: { BERTH_PASSPHRASE: GOOD } });
     expect(made.code).toBe(2);
   });
 

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { berth, done, doneJson } from "../support/berth.ts";
 import { DeskLoop } from "../support/desk-loop.ts";
 
-interface Listed {
+interface ListedLicense {
   readonly license_id: number;
   readonly serial: number;
   readonly state: string;
@@ -13,7 +13,7 @@ test("a license that a site gave back while the desk renewed it is received, and
   await loop.open("CAD");
   await done(loop.add(await loop.answer("CAD", "--slots", "3")));
   await done(loop.add(await loop.answer("CAD", "--slots", "4")));
-  const listed = () => doneJson<Listed[]>(["vendor", "list", ...loop.desk]);
+  const listed = () => doneJson<ListedLicense[]>(["vendor", "list", ...loop.desk]);
   const [{ license_id: id } = { license_id: 0 }] = await listed();
   const [receipt, renewal] = [loop.path("receipt.jwt"), loop.path("renewal.jwt")];
   const remove = ["license", "remove", String(id), "--yes", "--out", receipt, ...loop.data];

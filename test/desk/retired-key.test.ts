@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
-import { signatureCheck } from "../../src/cli/folder-checks.ts";
+import { createSignatureCheck } from "../../src/cli/folder-checks.ts";
 import { err } from "../../src/domain/result.ts";
 import { DAY, instant, later, SECOND } from "../../src/domain/time.ts";
 import { keyIdOf, generateKey, publicPart } from "../../src/license/keys.ts";
@@ -181,7 +181,7 @@ describe("a key that is retired at once", () => {
     const replayed = await replay(realDisk, site.folder);
     if (replayed === null) throw new Error("the folder is empty");
     expect(replayed.state.licenses.size).toBe(1);
-    expect(await signatureCheck(null)(replayed.state)).toBeNull();
+    expect(await createSignatureCheck(null)(replayed.state)).toBeNull();
   });
 
   test("is still refused after the site was started again", async () => {

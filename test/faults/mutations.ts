@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { openAppliance } from "../../src/cli/appliance.ts";
-import { demoIssue } from "../../src/cli/demo-license.ts";
+import { demoIssueOptions } from "../../src/cli/demo-license.ts";
 import { canonicalizeCode, encodeCode } from "../../src/license/code.ts";
 import {
   decodeActivationCode,
@@ -27,7 +27,7 @@ const root = rigFolder();
 
 const site = await openAppliance({
   folder: join(root, "site"),
-  named: "rig",
+  identityName: "rig",
   kind: "site",
   create: true,
   holder: "server",
@@ -42,7 +42,7 @@ granted(
 );
 const asked = granted(await site.licensing.request("DEMO", null, "rig"));
 const request = granted(await verifyLicenseRequest(asked.document));
-const { document } = await issueLicense(desk, demoIssue(request, wallClock()));
+const { document } = await issueLicense(desk, demoIssueOptions(request, wallClock()));
 const policy = await createPolicy(desk, "p", { product: "DEMO" }, wallClock());
 const activation = granted(await site.airgap.createActivationCode("K", "", "rig"));
 const { confirmation_code: code } = await confirmActivation(desk, {

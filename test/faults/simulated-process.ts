@@ -1,5 +1,5 @@
 import { basename, dirname } from "node:path";
-import type { Disk, FileLock, FolderHandle, OpenFile, Stat } from "../../src/platform/disk.ts";
+import type { Disk, FileLock, FolderHandle, OpenFile, FileStat } from "../../src/platform/disk.ts";
 import type { Dice } from "./dice.ts";
 import type { Call, SimulatedDisk, Sync } from "./simulated-disk.ts";
 import { SimulatedFile } from "./simulated-file.ts";
@@ -62,7 +62,7 @@ export class SimulatedProcess implements Disk {
     return this.#disk.room;
   }
 
-  stat(path: string): Stat | null {
+  stat(path: string): FileStat | null {
     this.#call("stat", path);
     const entry = this.#disk.entry(path);
     if (entry === null) return null;

@@ -10,7 +10,7 @@ import { Identity } from "../../src/operations/identity.ts";
 import { Licensing } from "../../src/operations/licensing.ts";
 import { wallClock } from "../../src/platform/clock.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { readComponents } from "../../src/platform/machine.ts";
+import { readMachineComponents } from "../../src/platform/machine.ts";
 import { checkpoint } from "../../src/store/checkpoint.ts";
 import { generationName, AUDIT_FOLDER, listSegments, STATE_FILE } from "../../src/store/files.ts";
 import { SealedFile } from "../../src/store/sealed-file.ts";
@@ -128,7 +128,7 @@ export async function prepare(root: string): Promise<Prepared> {
 }
 
 async function open(folder: string) {
-  const identity = new Identity(realDisk, folder, readComponents());
+  const identity = new Identity(realDisk, folder, readMachineComponents());
   const store = await Store.open({
     disk: realDisk,
     folder,

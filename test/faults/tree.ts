@@ -2,7 +2,7 @@
 // times. Its disk can run out of room, byte by byte, the way a real one does.
 import { linkSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import type { Disk, FileLock, FolderHandle, OpenFile, Stat } from "../../src/platform/disk.ts";
+import type { Disk, FileLock, FolderHandle, OpenFile, FileStat } from "../../src/platform/disk.ts";
 import { diskError } from "../support/faulty-disk.ts";
 
 export type Bytes = Uint8Array<ArrayBuffer>;
@@ -146,7 +146,7 @@ export class TreeDisk implements Disk {
     held.bytes = joined(held.bytes.subarray(0, offset), bytes, end);
   }
 
-  stat(path: string): Stat | null {
+  stat(path: string): FileStat | null {
     if (path === FOLDER) return { mode: 0o700, uid: 0, size: 0, identity: null };
     const held = this.#files.get(nameOf(path));
     if (held === undefined) return null;

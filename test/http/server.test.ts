@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test } from "bun:test";
 import { existsSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { listen, listenOnSocket, type AccessPolicy } from "../../src/http/server.ts";
-import { networkMatcher } from "../../src/platform/networks.ts";
+import { createNetworkMatcher } from "../../src/platform/networks.ts";
 import { errorCode } from "../../src/platform/disk.ts";
 import { expectOk, openAppliance, type Appliance } from "../support/api.ts";
 import { sendRaw } from "../support/raw-request.ts";
@@ -21,7 +21,7 @@ const POLICY: AccessPolicy = {
 async function listening(networks = ["127.0.0.0/8"], adminOpen = false) {
   const site = await openAppliance();
   const { services } = site;
-  const isClient = networkMatcher(networks);
+  const isClient = createNetworkMatcher(networks);
   const policy = { ...POLICY, isClient, adminOpen };
   const server = listen({ services, host: "127.0.0.1", port: 0, policy });
   onTestFinished(() => server.stop());

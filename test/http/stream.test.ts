@@ -7,7 +7,7 @@ import { socketGate } from "../../src/http/gate.ts";
 import { listen, listenOnSocket, type AccessPolicy } from "../../src/http/server.ts";
 import { MAX_STREAMS, StatusStreams } from "../../src/http/status-streams.ts";
 import { realDisk, type Disk } from "../../src/platform/disk.ts";
-import { networkMatcher } from "../../src/platform/networks.ts";
+import { createNetworkMatcher } from "../../src/platform/networks.ts";
 import { expectOk, expectRefusal, openAppliance, type Appliance } from "../support/api.ts";
 import { bearer, until } from "../support/guarded-site.ts";
 import { PATIENCE } from "../support/patience.ts";
@@ -18,7 +18,7 @@ import { STREAM, Watching } from "../support/watching.ts";
 tellNoSlowSyncs();
 
 const POLICY: AccessPolicy = {
-  isClient: networkMatcher(["127.0.0.0/8"]),
+  isClient: createNetworkMatcher(["127.0.0.0/8"]),
   isAdmin: () => true,
   clientAuth: "open",
   adminOpen: false,

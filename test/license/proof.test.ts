@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { signatureCheck } from "../../src/cli/folder-checks.ts";
+import { createSignatureCheck } from "../../src/cli/folder-checks.ts";
 import type { License, State } from "../../src/domain/state.ts";
 import { DAY, instant } from "../../src/domain/time.ts";
 import { generateKey, publicPart } from "../../src/license/keys.ts";
@@ -113,7 +113,7 @@ describe.each<[string, () => Promise<State>]>([
   test("is proven by its document", async () => {
     const state = await made();
     expect(await proven(state, onlyOne(state))).toBeNull();
-    expect(await signatureCheck(null)(state)).toBeNull();
+    expect(await createSignatureCheck(null)(state)).toBeNull();
   });
 
   test.each(CHANGES)(
@@ -175,7 +175,7 @@ describe("a license by code", () => {
 
   test("of version 1, from an older folder, is proven by its document", async () => {
     const state = await stateIn(oldFolder(4));
-    expect(await signatureCheck(null)(state)).toBeNull();
+    expect(await createSignatureCheck(null)(state)).toBeNull();
     const license = [...state.licenses.values()].find(({ terms }) => terms.licenseKey === "K-1");
     if (license === undefined) throw new Error("the folder has no such license");
     expect(license.grant.document).not.toContain('"version"');
@@ -211,7 +211,7 @@ test("a license signed with a vendor's earlier key is proven after a successor t
 describe("in a vendor's own build", () => {
   test("a folder that trusts that vendor alone is believed", async () => {
     const { desk, site } = await byFile();
-    const check = signatureCheck(await signTrustDocument(desk.vendor, desk.key));
+    const check = createSignatureCheck(await signTrustDocument(desk.vendor, desk.key));
     const state = await stateOf(site);
     state.vendors.set(desk.vendor.vendor, { ...desk.vendor, version: 7 });
     for (const id of state.vendors.keys()) if (id !== desk.vendor.vendor) state.vendors.delete(id);
@@ -220,7 +220,7 @@ describe("in a vendor's own build", () => {
 
   test("a folder in which another vendor, or another key, is trusted is not", async () => {
     const { desk, site } = await byFile();
-    const check = signatureCheck(await signTrustDocument(desk.vendor, desk.key));
+    const check = createSignatureCheck(await signTrustDocument(desk.vendor, desk.key));
     const state = await stateOf(site);
     const own = desk.vendor;
     const stranger = publicPart(await generateKey());

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import {
-  findHolder,
+  findLockHolder,
   lockName,
-  takeApplianceLock,
+  acquireApplianceLock,
   type LockRequest,
 } from "../../src/platform/appliance-lock.ts";
 import { AS_NOBODY, canRunAsNobody, copyForEveryUser } from "../support/other-user.ts";
@@ -20,13 +20,13 @@ afterEach(() => {
 });
 
 async function take(asked: LockRequest): Promise<string> {
-  const taken = await takeApplianceLock(asked);
+  const taken = await acquireApplianceLock(asked);
   if (taken.result === "taken") releases.push(taken.release);
   return taken.result;
 }
 
 /** A process that has the name and answers nobody; null: it did not start. */
-async function squatter(name: string, runtime: readonly string[]) {
+async function startSquatter(name: string, runtime: readonly string[]) {
   const code = `Bun.listen({ unix: ${JSON.stringify(name)}, socket: { data() {} } }); console.log("ok")`;
   const child = Bun.spawn([...runtime, "-e", code], {
     stdout: "pipe",
@@ -42,18 +42,18 @@ describe.skipIf(process.platform !== "linux")("the lock of an appliance", () => 
   test("is held once, and says by which process and for which folder", async () => {
     const asked = request("/srv/one");
     expect(await take(asked)).toBe("taken");
-    expect(await takeApplianceLock({ ...asked, folder: "/srv/two" })).toEqual({
+    expect(await acquireApplianceLock({ ...asked, folder: "/srv/two" })).toEqual({
       result: "held",
       holder: { pid: process.pid, folder: "/srv/one" },
     });
-    expect(await findHolder(asked)).toEqual({ pid: process.pid, folder: "/srv/one" });
+    expect(await findLockHolder(asked)).toEqual({ pid: process.pid, folder: "/srv/one" });
   });
 
   test("is free again once it is released", async () => {
     const asked = request("/srv/one");
-    const taken = await takeApplianceLock(asked);
+    const taken = await acquireApplianceLock(asked);
     if (taken.result === "taken") taken.release();
-    expect(await findHolder(asked)).toBeNull();
+    expect(await findLockHolder(asked)).toBeNull();
     expect(await take(asked)).toBe("taken");
   });
 
@@ -67,8 +67,8 @@ describe.skipIf(process.platform !== "linux")("the lock of an appliance", () => 
 
   test("counts as held by a process of the same user that does not answer", async () => {
     const asked = request("/srv/one");
-    const child = await squatter(lockName(asked), [process.execPath]);
-    expect(await takeApplianceLock(asked)).toEqual({
+    const child = await startSquatter(lockName(asked), [process.execPath]);
+    expect(await acquireApplianceLock(asked)).toEqual({
       result: "held",
       holder: { pid: child?.pid ?? 0, folder: null },
     });
@@ -78,7 +78,7 @@ describe.skipIf(process.platform !== "linux")("the lock of an appliance", () => 
     "does not count as held by a process of another user that proves nothing",
     async () => {
       const asked = request("/srv/one");
-      const child = await squatter(lockName(asked), [process.execPath]);
+      const child = await startSquatter(lockName(asked), [process.execPath]);
       // As another user sees it, who cannot look into that process.
       // The sources may lie in a folder that is private to the user of the tests.
       const { outputs } = await Bun.build({
@@ -105,9 +105,9 @@ describe.skipIf(process.platform !== "linux")("the lock of an appliance", () => 
     async () => {
       const asked = request("/srv/one");
       const runtime = [...AS_NOBODY, copyForEveryUser(process.execPath)];
-      expect(await squatter(lockName(asked), runtime)).not.toBeNull();
-      expect(await takeApplianceLock(asked)).toMatchObject({ result: "unavailable" });
-      expect(await findHolder(asked)).toBeNull();
+      expect(await startSquatter(lockName(asked), runtime)).not.toBeNull();
+      expect(await acquireApplianceLock(asked)).toMatchObject({ result: "unavailable" });
+      expect(await findLockHolder(asked)).toBeNull();
     },
   );
 });

@@ -44,7 +44,7 @@ describe("the appliance's clock", () => {
     const clock = runningAtNoon();
     setSystemTime(NOON + HOUR);
     expect(clock.now(NOON)).toBe(later(NOON, HOUR));
-    expect(clock.waitingSince).toBeNull();
+    expect(clock.aheadForMs).toBeNull();
   });
 
   test("goes on when the system's is set back, at its own pace", () => {
@@ -72,16 +72,16 @@ describe("the appliance's clock", () => {
     const running = runningAtNoon();
     setSystemTime(NOON + 30 * DAY);
     expect(running.now(NOON)).toBe(NOON);
-    expect(running.waitingSince).toBe(0);
+    expect(running.aheadForMs).toBe(0);
     monotonic += 2_000;
-    expect(running.waitingSince).toBe(2_000);
+    expect(running.aheadForMs).toBe(2_000);
   });
 
   test("does not believe a wild one at a start either", () => {
     setSystemTime(NOON + 401 * DAY);
     const clock = new ApplianceClock();
     expect(clock.now(NOON)).toBe(NOON);
-    expect(clock.waitingSince).not.toBeNull();
+    expect(clock.aheadForMs).not.toBeNull();
   });
 
   test("never runs behind what is on record by now", () => {
@@ -103,7 +103,7 @@ describe("an operator's word that the system's clock is right", () => {
     expect(clock.now(NOON)).toBe(NOON);
     clock.accept();
     expect(clock.now(NOON)).toBe(later(NOON, 4000 * DAY));
-    expect(clock.waitingSince).toBeNull();
+    expect(clock.aheadForMs).toBeNull();
   });
 
   test("never takes time back, not even to what is on record", () => {

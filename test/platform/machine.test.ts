@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { hashComponents } from "../../src/license/hardware.ts";
-import { readComponents } from "../../src/platform/machine.ts";
+import { readMachineComponents } from "../../src/platform/machine.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 type Files = Readonly<Record<string, string | Uint8Array>>;
@@ -42,7 +42,7 @@ const card = (name: string, address: string): Files => ({
 });
 
 const only = (kind: string, root: string): string | null =>
-  readComponents(root).find((one) => one.kind === kind)?.value ?? null;
+  readMachineComponents(root).find((one) => one.kind === kind)?.value ?? null;
 
 test("a whole machine gives one of each kind, in one spelling", () => {
   const root = machine(
@@ -55,7 +55,7 @@ test("a whole machine gives one of each kind, in one spelling", () => {
     }),
     card("eno1", "3C:EC:EF:12:34:56"),
   );
-  expect(readComponents(root)).toEqual([
+  expect(readMachineComponents(root)).toEqual([
     { kind: "machine_id", value: "3d1219c7c4c5404aaa1f6d2a48adfda4" },
     { kind: "product_uuid", value: "b0a1c2d3-1111-4222-8333-944455556666" },
     { kind: "board_serial", value: "pf3xk21q" },
@@ -63,7 +63,7 @@ test("a whole machine gives one of each kind, in one spelling", () => {
     { kind: "mac", value: "3c:ec:ef:12:34:56" },
   ]);
   // What is read here is what a license freezes; the two folders may not know each other.
-  expect(hashComponents(readComponents(root), new Uint8Array(32))).toHaveLength(5);
+  expect(hashComponents(readMachineComponents(root), new Uint8Array(32))).toHaveLength(5);
 });
 
 test("what a service manager hands over goes before what only root may read", () => {
@@ -73,17 +73,17 @@ test("what a service manager hands over goes before what only root may read", ()
     { kind: "product_uuid", value: uuid },
     { kind: "board_serial", value: "pf3xk21q" },
   ];
-  expect(readComponents(machine({}), handed)).toEqual(told as never);
-  expect(readComponents(machine({ [BOARD]: "OTHER123" }), handed)).toEqual(told as never);
+  expect(readMachineComponents(machine({}), handed)).toEqual(told as never);
+  expect(readMachineComponents(machine({ [BOARD]: "OTHER123" }), handed)).toEqual(told as never);
   // What is not handed over is read as ever, and nonsense is nonsense from there, too.
   const empty = machine({ "berth-board-serial": "None" });
-  expect(readComponents(machine({ [UUID]: uuid }), empty)).toEqual([told[0]] as never);
+  expect(readMachineComponents(machine({ [UUID]: uuid }), empty)).toEqual([told[0]] as never);
 });
 
 describe("a constant is no identity", () => {
   test.each(["", "\n", "uninitialized\n", "0".repeat(32), "f".repeat(32), "abc", "g".repeat(32)])(
     "machine-id %j",
-    (text) => expect(readComponents(machine({ [MACHINE_ID]: text }))).toEqual([]),
+    (text) => expect(readMachineComponents(machine({ [MACHINE_ID]: text }))).toEqual([]),
   );
 
   test.each([
@@ -97,7 +97,7 @@ describe("a constant is no identity", () => {
     "4c4c4544-0000-2010-8020-80c04f202020",
     "Not Settable",
   ])("product uuid %j", (text) =>
-    expect(readComponents(machine({ [UUID]: `${text}\n` }))).toEqual([]),
+    expect(readMachineComponents(machine({ [UUID]: `${text}\n` }))).toEqual([]),
   );
 
   test.each(
@@ -108,13 +108,15 @@ describe("a constant is no identity", () => {
       `A1${"B2".repeat(128)}`,
     ].flatMap((line) => line.split("|")),
   )("board serial %j", (text) =>
-    expect(readComponents(machine({ [BOARD]: `${text}\n` }))).toEqual([]),
+    expect(readMachineComponents(machine({ [BOARD]: `${text}\n` }))).toEqual([]),
   );
 
   test.each(["QM00001", "drive-scsi0", "t10.ATA QEMU HARDDISK QM00005", "persistent-disk-0"])(
     "disk serial %j",
     (serial) =>
-      expect(readComponents(machine(mounted("8:0"), disk("sda", "8:0", { serial })))).toEqual([]),
+      expect(
+        readMachineComponents(machine(mounted("8:0"), disk("sda", "8:0", { serial }))),
+      ).toEqual([]),
   );
 
   test.each(
@@ -123,7 +125,7 @@ describe("a constant is no identity", () => {
       "01:00:5e:00:00:01 00:11:22:33:44:55 3c:ec:ef:12:34",
       `80${":00".repeat(19)} `,
     ].flatMap((line) => line.split(" ")),
-  )("mac %j", (mac) => expect(readComponents(machine(card("eth0", mac)))).toEqual([]));
+  )("mac %j", (mac) => expect(readMachineComponents(machine(card("eth0", mac)))).toEqual([]));
 
   test.each(["3c:ec:ef:12:34:56", "00:0c:29:ab:cd:ef", "fc:15:b4:00:00:01"])(
     "and the maker's own mac %j is one",
@@ -204,7 +206,7 @@ describe("the disk below the root file system", () => {
       disk("dm-0", "253:0", { "slaves/dm-1/dev": "" }),
       disk("dm-1", "253:1", { "slaves/dm-0/dev": "" }),
     ];
-    expect(readComponents(machine(mounted("253:0"), ...loop))).toEqual([]);
+    expect(readMachineComponents(machine(mounted("253:0"), ...loop))).toEqual([]);
   });
 });
 
@@ -229,10 +231,12 @@ describe("the first physical network interface", () => {
 
 describe("whatever lies there", () => {
   test("nothing at all, or files where folders should be, is no component", () => {
-    expect(readComponents(join(machine(), "gone"))).toEqual([]);
-    expect(readComponents(machine({ sys: "", proc: "", etc: "" }))).toEqual([]);
-    expect(readComponents(machine({ [`${MACHINE_ID}/x`]: "" }))).toEqual([]);
-    expect(readComponents(machine({ [MOUNTS]: "\0 \n / / /\n27 1\n- - - - /\n" }))).toEqual([]);
+    expect(readMachineComponents(join(machine(), "gone"))).toEqual([]);
+    expect(readMachineComponents(machine({ sys: "", proc: "", etc: "" }))).toEqual([]);
+    expect(readMachineComponents(machine({ [`${MACHINE_ID}/x`]: "" }))).toEqual([]);
+    expect(readMachineComponents(machine({ [MOUNTS]: "\0 \n / / /\n27 1\n- - - - /\n" }))).toEqual(
+      [],
+    );
   });
 
   test("what answers with an error, loops or leads nowhere is left out, and the rest stays", () => {
@@ -240,24 +244,24 @@ describe("whatever lies there", () => {
       const root = machine({ [MACHINE_ID]: "x" }, card("eth0", "3c:ec:ef:00:00:01"));
       rmSync(join(root, MACHINE_ID));
       symlinkSync(target, join(root, MACHINE_ID));
-      expect(readComponents(root)).toEqual([{ kind: "mac", value: "3c:ec:ef:00:00:01" }]);
+      expect(readMachineComponents(root)).toEqual([{ kind: "mac", value: "3c:ec:ef:00:00:01" }]);
     }
   });
 
   test("a pipe is not waited for", () => {
     const root = machine({ "etc/hostname": "" });
     expect(Bun.spawnSync(["mkfifo", join(root, MACHINE_ID)]).exitCode).toBe(0);
-    expect(readComponents(root)).toEqual([]);
+    expect(readMachineComponents(root)).toEqual([]);
   });
 
   // Nothing is forbidden to root.
   test.skipIf(process.getuid?.() === 0)("what this user may not read is left out", () => {
     const root = machine({ [BOARD]: "PF3XK21Q" }, card("eth0", "3c:ec:ef:00:00:01"));
     chmodSync(join(root, BOARD), 0);
-    expect(readComponents(root)).toEqual([{ kind: "mac", value: "3c:ec:ef:00:00:01" }]);
+    expect(readMachineComponents(root)).toEqual([{ kind: "mac", value: "3c:ec:ef:00:00:01" }]);
   });
 
   test("this machine answers, and twice the same", () => {
-    expect(readComponents()).toEqual(readComponents());
+    expect(readMachineComponents()).toEqual(readMachineComponents());
   });
 });

@@ -2,10 +2,10 @@ import { describe, expect, test } from "bun:test";
 import { networkInterfaces } from "node:os";
 import {
   isLoopback,
-  networkMatcher,
-  normalAddress,
+  createNetworkMatcher,
+  normalizeAddress,
   parseNetwork,
-  siteNetworks,
+  createSiteNetworkMatcher,
 } from "../../src/platform/networks.ts";
 
 test.each([
@@ -25,7 +25,7 @@ test.each([
   ["::ffff:256.0.0.1", null],
   ["127.0.0.1, 10.0.0.1", null],
 ])("the one spelling of %j is %j", (address, normal) => {
-  expect(normalAddress(address)).toBe(normal);
+  expect(normalizeAddress(address)).toBe(normal);
 });
 
 test.each([
@@ -76,7 +76,7 @@ describe("a network", () => {
 });
 
 describe("a matcher", () => {
-  const matches = networkMatcher(["10.1.0.0/16", "192.0.2.7", "fd00:1::/32"]);
+  const matches = createNetworkMatcher(["10.1.0.0/16", "192.0.2.7", "fd00:1::/32"]);
 
   test.each([
     ["10.1.0.0", true],
@@ -95,20 +95,20 @@ describe("a matcher", () => {
   });
 
   test("takes a network with host bits for the network it is in", () => {
-    expect(networkMatcher(["10.1.2.3/8"])("10.9.9.9")).toBe(true);
+    expect(createNetworkMatcher(["10.1.2.3/8"])("10.9.9.9")).toBe(true);
   });
 
   test("of no networks matches nothing", () => {
-    expect(networkMatcher([])("127.0.0.1")).toBe(false);
+    expect(createNetworkMatcher([])("127.0.0.1")).toBe(false);
   });
 
   test("is not made of nonsense", () => {
-    expect(() => networkMatcher(["10.0.0.0/99"])).toThrow("not a network");
+    expect(() => createNetworkMatcher(["10.0.0.0/99"])).toThrow("not a network");
   });
 });
 
 describe("a site's networks", () => {
-  const isClient = siteNetworks();
+  const isClient = createSiteNetworkMatcher();
 
   test.each(
     "127.0.0.1 10.0.0.0 10.255.255.255 172.16.0.0 172.31.255.255 192.168.0.1 169.254.9.9 ::1 fc00::1 fdff::1 fe80::1 febf::1".split(
@@ -128,7 +128,7 @@ describe("a site's networks", () => {
 
   test("hold every address of this machine", () => {
     for (const { address } of Object.values(networkInterfaces()).flatMap((all) => all ?? [])) {
-      expect([address, isClient(normalAddress(address) ?? "")]).toEqual([address, true]);
+      expect([address, isClient(normalizeAddress(address) ?? "")]).toEqual([address, true]);
     }
   });
 });

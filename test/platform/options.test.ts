@@ -4,7 +4,7 @@ import {
   defaultDataFolder,
   Misuse,
   resolveOptions,
-  twinOf,
+  envName,
   type ConfigFile,
   type Option,
 } from "../../src/platform/options.ts";
@@ -13,10 +13,10 @@ const listen: Option = {
   name: "listen",
   type: "string",
   help: "where",
-  setting: true,
-  fallback: () => "default",
+  isSetting: true,
+  defaultValue: () => "default",
 };
-const networks: Option = { name: "client-networks", type: "list", help: "who", setting: true };
+const networks: Option = { name: "client-networks", type: "list", help: "who", isSetting: true };
 const json: Option = { name: "json", type: "boolean", help: "print JSON" };
 const OPTIONS = [listen, networks, json];
 
@@ -36,7 +36,7 @@ function misuse(act: () => unknown): Misuse {
 }
 
 test("a flag's twin is in capitals, with underscores", () => {
-  expect(OPTIONS.map(twinOf)).toEqual(["BERTH_LISTEN", "BERTH_CLIENT_NETWORKS", "BERTH_JSON"]);
+  expect(OPTIONS.map(envName)).toEqual(["BERTH_LISTEN", "BERTH_CLIENT_NETWORKS", "BERTH_JSON"]);
 });
 
 describe("precedence", () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { nameOfProcess } from "../../src/platform/processes.ts";
+import { describeProcess } from "../../src/platform/processes.ts";
 
 test.skipIf(process.platform !== "linux")(
   "a process is named on one line of bounded length, whatever its arguments are",
@@ -13,7 +13,7 @@ test.skipIf(process.platform !== "linux")(
     try {
       // The kernel shows no arguments until the child has begun its program.
       await child.stdout.getReader().read();
-      const name = nameOfProcess(child.pid);
+      const name = describeProcess(child.pid);
       expect(name).toStartWith(`process ${child.pid} (`);
       expect(name).not.toMatch(/\p{Cc}/u);
       expect(name.length).toBeLessThan(300);

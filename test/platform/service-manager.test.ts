@@ -65,7 +65,7 @@ describe.skipIf(process.platform !== "linux")("what is told to the service manag
     const heard = listenTo(path);
     const manager = new ServiceManager({ NOTIFY_SOCKET: path, WATCHDOG_USEC: "100000" });
     expect(heard()).toEqual([]);
-    manager.ready("serving on http://x");
+    manager.notifyReady("serving on http://x");
     expect(heard()).toEqual(["READY=1\nSTATUS=serving on http://x"]);
     // As often as any other timer of half the time fires here, however busy the machine is.
     const turns: true[] = [];
@@ -74,12 +74,12 @@ describe.skipIf(process.platform !== "linux")("what is told to the service manag
     while (turns.length < 10) await Bun.sleep(10);
     clearInterval(others);
     expect(feedings()).toBeGreaterThanOrEqual(8);
-    manager.stopping();
+    manager.notifyStopping();
     const before = feedings();
     while (feedings() === before) await Bun.sleep(10);
     const words = heard();
     expect(words.slice(words.indexOf("STOPPING=1\nSTATUS=stopping"))).toContain("WATCHDOG=1");
-    manager.stopped();
+    manager.stopWatchdog();
     const told = heard().length;
     await Bun.sleep(200);
     expect(heard().length).toBe(told);
@@ -90,12 +90,12 @@ describe.skipIf(process.platform !== "linux")("what is told to the service manag
     const heard = listenTo(path);
     const other = { WATCHDOG_USEC: "20000", WATCHDOG_PID: String(process.pid + 1) };
     for (const more of [other, {}, { WATCHDOG_USEC: "0" }, { WATCHDOG_USEC: "x" }]) {
-      new ServiceManager({ NOTIFY_SOCKET: path, ...more }).ready("x");
+      new ServiceManager({ NOTIFY_SOCKET: path, ...more }).notifyReady("x");
     }
     await Bun.sleep(100);
     expect(heard()).toEqual(Array.from({ length: 4 }, () => "READY=1\nSTATUS=x"));
-    expect(() => new ServiceManager({}).ready("x")).not.toThrow();
-    expect(() => new ServiceManager({ NOTIFY_SOCKET: "" }).ready("x")).not.toThrow();
+    expect(() => new ServiceManager({}).notifyReady("x")).not.toThrow();
+    expect(() => new ServiceManager({ NOTIFY_SOCKET: "" }).notifyReady("x")).not.toThrow();
   });
 
   test("a server says when it is ready, that it lives, and that it stops", async () => {

@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { createServer, connect } from "node:tls";
 import {
   isPermitted,
-  issueClient,
-  issueServer,
-  makeAuthority,
-  permittedBy,
-  type Issued,
-  type Permitted,
+  issueClientCertificate,
+  issueServerCertificate,
+  createAuthority,
+  readNameConstraints,
+  type IssuedCertificate,
+  type NameConstraints,
   type SiteAuthority,
 } from "../../src/platform/x509.ts";
 import { tempFolder } from "../support/temp-folder.ts";
@@ -17,13 +17,18 @@ import { tempFolder } from "../support/temp-folder.ts";
 const NOW = Date.now();
 const NAMES = ["berth.plant7.lan", "localhost"];
 const ADDRESSES = ["127.0.0.1", "10.1.0.5", "::1", "2001:db8::5"];
-const BY_NAME: Permitted = { names: NAMES, addresses: null };
-const BY_BOTH: Permitted = { names: NAMES, addresses: ADDRESSES };
+const BY_NAME: NameConstraints = { names: NAMES, addresses: null };
+const BY_BOTH: NameConstraints = { names: NAMES, addresses: ADDRESSES };
 
-const authority = (permitted: Permitted): SiteAuthority => makeAuthority("site CA", permitted, NOW);
+const authority = (permitted: NameConstraints): SiteAuthority =>
+  createAuthority("site CA", permitted, NOW);
 
 /** What OpenSSL makes of it, by what it is to be used for; null: it is fine. */
-function opensslSays(ca: SiteAuthority, leaf: Issued, purpose: "server" | "client"): string | null {
+function opensslSays(
+  ca: SiteAuthority,
+  leaf: IssuedCertificate,
+  purpose: "server" | "client",
+): string | null {
   const folder = tempFolder();
   const file = (name: string, text: string): string => {
     writeFileSync(join(folder, name), text);
@@ -37,8 +42,15 @@ function opensslSays(ca: SiteAuthority, leaf: Issued, purpose: "server" | "clien
 }
 
 /** Whether a client and a server of this runtime talk to each other with these. */
-async function talk(ca: SiteAuthority, server: Issued, client: Issued | null): Promise<boolean> {
-  const sent = (leaf: Issued) => ({ cert: `${leaf.certificate}${ca.certificate}`, key: leaf.key });
+async function talk(
+  ca: SiteAuthority,
+  server: IssuedCertificate,
+  client: IssuedCertificate | null,
+): Promise<boolean> {
+  const sent = (leaf: IssuedCertificate) => ({
+    cert: `${leaf.certificate}${ca.certificate}`,
+    key: leaf.key,
+  });
   const asks = client !== null && { ca: ca.root, requestCert: true, rejectUnauthorized: true };
   const listener = createServer({ ...sent(server), ...asks }, (socket) => {
     socket.on("error", () => {});
@@ -68,7 +80,11 @@ describe.skipIf(Bun.which("openssl") === null)("a site CA, as OpenSSL judges it"
     ["by name and address", BY_BOTH],
   ])("limited %s signs for the server it was made for", (_how, permitted) => {
     const ca = authority(permitted);
-    const server = issueServer(ca, [...NAMES, ...ADDRESSES, "www.berth.plant7.lan"], NOW);
+    const server = issueServerCertificate(
+      ca,
+      [...NAMES, ...ADDRESSES, "www.berth.plant7.lan"],
+      NOW,
+    );
     expect(opensslSays(ca, server, "server")).toBeNull();
   });
 
@@ -76,7 +92,7 @@ describe.skipIf(Bun.which("openssl") === null)("a site CA, as OpenSSL judges it"
     "signs for no other server, such as %s",
     (name) => {
       const ca = authority(BY_NAME);
-      const foreign = issueServer(ca, ["localhost", name], NOW);
+      const foreign = issueServerCertificate(ca, ["localhost", name], NOW);
       expect(opensslSays(ca, foreign, "server")).toContain("permitted subtree violation");
     },
   );
@@ -85,7 +101,7 @@ describe.skipIf(Bun.which("openssl") === null)("a site CA, as OpenSSL judges it"
     "that is limited to addresses signs for no other one, such as %s",
     (address) => {
       const ca = authority(BY_BOTH);
-      const foreign = issueServer(ca, ["localhost", address], NOW);
+      const foreign = issueServerCertificate(ca, ["localhost", address], NOW);
       expect(opensslSays(ca, foreign, "server")).toContain("permitted subtree violation");
     },
   );
@@ -94,7 +110,7 @@ describe.skipIf(Bun.which("openssl") === null)("a site CA, as OpenSSL judges it"
     "signs for a client called %s, which is no server by it",
     (name) => {
       for (const ca of [authority(BY_NAME), authority(BY_BOTH)]) {
-        const client = issueClient(ca, name, { now: NOW, days: 90 });
+        const client = issueClientCertificate(ca, name, { now: NOW, days: 90 });
         expect(opensslSays(ca, client, "client")).toBeNull();
         expect(opensslSays(ca, client, "server")).toContain("unsuitable certificate purpose");
       }
@@ -103,8 +119,8 @@ describe.skipIf(Bun.which("openssl") === null)("a site CA, as OpenSSL judges it"
 
   test("cannot make another CA that signs for it", () => {
     const ca = authority(BY_NAME);
-    const below = issueServer(ca, ["localhost"], NOW);
-    const leaf = issueServer(
+    const below = issueServerCertificate(ca, ["localhost"], NOW);
+    const leaf = issueServerCertificate(
       { ...below, name: "localhost", endsAt: ca.endsAt },
       ["localhost"],
       NOW,
@@ -117,20 +133,24 @@ describe.skipIf(Bun.which("openssl") === null)("a site CA, as OpenSSL judges it"
 describe("a site CA, as this runtime judges it", () => {
   test("limited by name, its servers and clients are accepted, and foreign servers are not", async () => {
     const ca = authority(BY_NAME);
-    const server = issueServer(ca, [...NAMES, ...ADDRESSES], NOW);
+    const server = issueServerCertificate(ca, [...NAMES, ...ADDRESSES], NOW);
     expect(await talk(ca, server, null)).toBe(true);
-    expect(await talk(ca, issueServer(ca, ["localhost", "bank.example"], NOW), null)).toBe(false);
+    expect(
+      await talk(ca, issueServerCertificate(ca, ["localhost", "bank.example"], NOW), null),
+    ).toBe(false);
     for (const name of ["ws-17", "ws-17.plant7.lan", "Ada's laptop"]) {
-      const client = issueClient(ca, name, { now: NOW, days: 90 });
+      const client = issueClientCertificate(ca, name, { now: NOW, days: 90 });
       expect([name, await talk(ca, server, client)]).toEqual([name, true]);
     }
-    const stranger = issueClient(authority(BY_NAME), "ws-17", { now: NOW, days: 90 });
+    const stranger = issueClientCertificate(authority(BY_NAME), "ws-17", { now: NOW, days: 90 });
     expect(await talk(ca, server, stranger)).toBe(false);
   });
 
   test("limited by address as well, it is refused: so that is not the default", async () => {
     const ca = authority(BY_BOTH);
-    expect(await talk(ca, issueServer(ca, [...NAMES, ...ADDRESSES], NOW), null)).toBe(false);
+    expect(await talk(ca, issueServerCertificate(ca, [...NAMES, ...ADDRESSES], NOW), null)).toBe(
+      false,
+    );
   });
 });
 
@@ -138,15 +158,20 @@ describe("what a CA may sign for", () => {
   test("can be read in its root and in what it signs with", () => {
     for (const permitted of [BY_NAME, BY_BOTH]) {
       const ca = authority(permitted);
-      expect([permittedBy(ca.root), permittedBy(ca.certificate)]).toEqual([permitted, permitted]);
+      expect([readNameConstraints(ca.root), readNameConstraints(ca.certificate)]).toEqual([
+        permitted,
+        permitted,
+      ]);
     }
     const many = Array.from({ length: 300 }, (_, index) => `host-${index}.plant7.lan`);
-    expect(permittedBy(authority({ names: many, addresses: null }).root)?.names).toEqual(many);
+    expect(readNameConstraints(authority({ names: many, addresses: null }).root)?.names).toEqual(
+      many,
+    );
   });
 
   test("is said by no other certificate", () => {
-    const { certificate } = issueServer(authority(BY_NAME), ["localhost"], NOW);
-    expect(permittedBy(certificate)).toBeNull();
+    const { certificate } = issueServerCertificate(authority(BY_NAME), ["localhost"], NOW);
+    expect(readNameConstraints(certificate)).toBeNull();
   });
 
   test("are the names themselves and those below, and addresses however they are spelled", () => {

@@ -31,7 +31,7 @@ import { AuditLogReader } from "../../src/operations/audit-log-reader.ts";
 import { Timekeeping } from "../../src/operations/timekeeping.ts";
 import { ApplianceClock } from "../../src/platform/clock.ts";
 import { realDisk, type Disk } from "../../src/platform/disk.ts";
-import { siteNetworks } from "../../src/platform/networks.ts";
+import { createSiteNetworkMatcher } from "../../src/platform/networks.ts";
 import { checkpoint } from "../../src/store/checkpoint.ts";
 import { AccessFile } from "../../src/store/access-file.ts";
 import { SealedFile } from "../../src/store/sealed-file.ts";
@@ -169,8 +169,8 @@ export class Appliance {
       peerOf: () => this.peer,
       isTrusted: false,
       isTls: false,
-      isClient: siteNetworks(),
-      isAdmin: gate.isClient ?? siteNetworks(),
+      isClient: createSiteNetworkMatcher(),
+      isAdmin: gate.isClient ?? createSiteNetworkMatcher(),
       clientAuth: "open",
       adminOpen: false,
       allowPlain: false,

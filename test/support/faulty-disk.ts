@@ -4,7 +4,7 @@ import {
   type FileLock,
   type FolderHandle,
   type OpenFile,
-  type Stat,
+  type FileStat,
 } from "../../src/platform/disk.ts";
 import { PATIENCE } from "./patience.ts";
 
@@ -31,7 +31,7 @@ export class FaultyDisk implements Disk {
   largestFile = Infinity;
   /** False: syncs only pretend, for tests that start a thousand times. */
   syncs = true;
-  seen: (path: string, stat: Stat) => Stat = (_path, stat) => stat;
+  seen: (path: string, stat: FileStat) => FileStat = (_path, stat) => stat;
   readonly #held = new Map<CallName, Held>();
 
   /** From now on, calls of this kind wait until they are let through. */
@@ -80,7 +80,7 @@ export class FaultyDisk implements Disk {
     realDisk.removeFolder(path);
   }
 
-  stat(path: string): Stat | null {
+  stat(path: string): FileStat | null {
     this.#called("stat", path);
     const stat = realDisk.stat(path);
     return stat && this.seen(path, stat);

@@ -12,7 +12,7 @@ import { Identity } from "../../src/operations/identity.ts";
 import { Licensing } from "../../src/operations/licensing.ts";
 import { wallClock } from "../../src/platform/clock.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { readComponents } from "../../src/platform/machine.ts";
+import { readMachineComponents } from "../../src/platform/machine.ts";
 import { checkpoint } from "../../src/store/checkpoint.ts";
 import { SealedFile } from "../../src/store/sealed-file.ts";
 import { Store } from "../../src/store/store.ts";
@@ -34,7 +34,7 @@ export async function makeSite(folder: string, differing: Partial<Terms>): Promi
 
 /** A folder that is worked on without a server, at whatever time it shall be. */
 export async function openSiteFolder(folder: string, clock: () => Instant) {
-  const identity = new Identity(realDisk, folder, readComponents());
+  const identity = new Identity(realDisk, folder, readMachineComponents());
   const store = await Store.open({
     disk: realDisk,
     folder,

@@ -1,17 +1,25 @@
 import type { AccessReply, TokenReply } from "../../http/routes/access.ts";
 import { Misuse } from "../../platform/options.ts";
-import { DONE, Failure, isSet, place, stringOf, type Command, type Given } from "../command.ts";
+import {
+  EXIT_OK,
+  Failure,
+  isFlagSet,
+  getAdminTarget,
+  getStringFlag,
+  type Command,
+  type FlagValues,
+} from "../command.ts";
 import { option } from "../flags.ts";
-import { reach } from "../reach.ts";
+import { withAdminClient } from "../admin-client.ts";
 import { readPassword } from "../secret-input.ts";
-import { print, printJson, table } from "../terminal.ts";
+import { print, printJson, formatTable } from "../terminal.ts";
 
 const PATH = "/api/admin/v1/access";
 const site = [option.data, option.identity, option.config] as const;
 
 const token: Command = {
   name: "admin token",
-  everyday: true,
+  isCommon: true,
   summary: "create an admin token and print it once",
   options: [...site, option.tokenName, option.tokenDays, option.revoke, option.json],
   examples: [
@@ -20,23 +28,23 @@ const token: Command = {
     "berth admin token revoke ops",
   ],
   run(given) {
-    const revoked = stringOf(given, "revoke");
+    const revoked = getStringFlag(given, "revoke");
     if (revoked !== null) return revokeToken(given, revoked);
-    const days = stringOf(given, "days");
+    const days = getStringFlag(given, "days");
     const body = {
-      name: stringOf(given, "name") ?? "admin",
+      name: getStringFlag(given, "name") ?? "admin",
       ...(days !== null && days !== "never" && { days }),
     };
-    return reach({ ...place(given), begin: true }, async (call) => {
+    return withAdminClient({ ...getAdminTarget(given), createIfEmpty: true }, async (call) => {
       const made = (await call("POST", `${PATH}/tokens`, body)) as TokenReply;
-      if (isSet(given, "json")) {
+      if (isFlagSet(given, "json")) {
         printJson(made);
-        return DONE;
+        return EXIT_OK;
       }
       print(`token ${made.name}${made.expires_at === null ? "" : `, until ${made.expires_at}`}`);
       print("send it in the header Authorization: Bearer TOKEN; it is not shown again:");
       print(made.token);
-      return DONE;
+      return EXIT_OK;
     });
   },
 };
@@ -47,19 +55,24 @@ const revoke: Command = {
   options: [...site, option.json],
   arguments: ["NAME"],
   examples: ["berth admin token revoke ops"],
-  run: (given) => revokeToken(given, named(given)),
+  run: (given) => revokeToken(given, getNameArgument(given)),
 };
 
 const password: Command = {
   name: "admin password",
-  everyday: true,
+  isCommon: true,
   summary: "set an administrator's password, typed or read from standard input",
   options: [...site, option.userName, option.json],
   examples: ["berth admin password", "berth admin password --name ada < password.txt"],
   async run(given) {
-    const name = stringOf(given, "name") ?? "admin";
+    const name = getStringFlag(given, "name") ?? "admin";
     const body = { name, role: "admin", password: await readPassword() };
-    return changed(given, `${PATH}/users`, body, `${name} can log in at /auth as an administrator`);
+    return postChange(
+      given,
+      `${PATH}/users`,
+      body,
+      `${name} can log in at /auth as an administrator`,
+    );
   },
 };
 
@@ -70,10 +83,10 @@ const addUser: Command = {
   arguments: ["NAME"],
   examples: ["berth admin user add ada < password.txt", "berth admin user add bob --role admin"],
   async run(given) {
-    const name = named(given);
-    const role = stringOf(given, "role") ?? "user";
+    const name = getNameArgument(given);
+    const role = getStringFlag(given, "role") ?? "user";
     const body = { name, role, password: await readPassword() };
-    return changed(given, `${PATH}/users`, body, `${name} can log in at /auth (role: ${role})`);
+    return postChange(given, `${PATH}/users`, body, `${name} can log in at /auth (role: ${role})`);
   },
 };
 
@@ -83,8 +96,8 @@ const removeUser: Command = {
   options: [...site, option.json],
   arguments: ["NAME"],
   run(given) {
-    const name = named(given);
-    return remove(given, "user", name, `${PATH}/users/remove`, `user ${name} is removed`);
+    const name = getNameArgument(given);
+    return removeCredential(given, "user", name, `${PATH}/users/remove`, `user ${name} is removed`);
   },
 };
 
@@ -93,11 +106,11 @@ const listUsers: Command = {
   summary: "list users and tokens, without secrets",
   options: [...site, option.json],
   run: (given) =>
-    reach(place(given), async (call) => {
+    withAdminClient(getAdminTarget(given), async (call) => {
       const reply = (await call("GET", PATH)) as AccessReply;
-      if (isSet(given, "json")) printJson(reply);
+      if (isFlagSet(given, "json")) printJson(reply);
       else print(text(reply));
-      return DONE;
+      return EXIT_OK;
     }),
 };
 
@@ -121,21 +134,21 @@ function text({ tokens, users }: AccessReply): string {
   if (rows.length === 0) {
     return "no credential yet: administration is open on this machine; berth admin token creates one";
   }
-  return table([["KIND", "NAME", "ROLE", "SINCE", "ENDS"], ...rows]);
+  return formatTable([["KIND", "NAME", "ROLE", "SINCE", "ENDS"], ...rows]);
 }
 
-const revokeToken = (given: Given, name: string): Promise<number> =>
-  remove(given, "token", name, `${PATH}/tokens/revoke`, `token ${name} is revoked`);
+const revokeToken = (given: FlagValues, name: string): Promise<number> =>
+  removeCredential(given, "token", name, `${PATH}/tokens/revoke`, `token ${name} is revoked`);
 
 /** Of the two kinds that one list shows; a name that is of the other kind is not looked for. */
-const remove = (
-  given: Given,
+const removeCredential = (
+  given: FlagValues,
   kind: "token" | "user",
   name: string,
   path: string,
   said: string,
 ): Promise<number> =>
-  reach(place(given), async (call) => {
+  withAdminClient(getAdminTarget(given), async (call) => {
     const { tokens, users } = (await call("GET", PATH)) as AccessReply;
     const isAmong = (list: readonly { readonly name: string }[]): boolean =>
       list.some((one) => one.name === name);
@@ -145,19 +158,21 @@ const remove = (
     if (kind === "token" && !isAmong(tokens) && isAmong(users)) {
       throw new Failure(`${name} is a user, not a token`, `berth admin user remove ${name}`);
     }
-    return answered(given, await call("POST", path, { name }), said);
+    return printReply(given, await call("POST", path, { name }), said);
   });
 
-const changed = (given: Given, path: string, body: object, said: string): Promise<number> =>
-  reach(place(given), async (call) => answered(given, await call("POST", path, body), said));
+const postChange = (given: FlagValues, path: string, body: object, said: string): Promise<number> =>
+  withAdminClient(getAdminTarget(given), async (call) =>
+    printReply(given, await call("POST", path, body), said),
+  );
 
-function answered(given: Given, reply: unknown, said: string): number {
-  if (isSet(given, "json")) printJson(reply);
+function printReply(given: FlagValues, reply: unknown, said: string): number {
+  if (isFlagSet(given, "json")) printJson(reply);
   else print(said);
-  return DONE;
+  return EXIT_OK;
 }
 
-function named({ words: [name] }: Given): string {
+function getNameArgument({ positionals: [name] }: FlagValues): string {
   if (name === undefined || name === "")
     throw new Misuse("NAME is required", "berth admin user list shows all names");
   return name;

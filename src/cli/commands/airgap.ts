@@ -1,9 +1,16 @@
 import { Misuse } from "../../platform/options.ts";
-import { DONE, isSet, stringOf, type Command, type Given, place } from "../command.ts";
+import {
+  EXIT_OK,
+  isFlagSet,
+  getStringFlag,
+  type Command,
+  type FlagValues,
+  getAdminTarget,
+} from "../command.ts";
 import { option } from "../flags.ts";
-import { handOver } from "../handing-over.ts";
+import { outputDocument } from "../output-document.ts";
 import { readDocument } from "../input-document.ts";
-import { reach } from "../reach.ts";
+import { withAdminClient } from "../admin-client.ts";
 import { print, printJson } from "../terminal.ts";
 
 interface ActivationReply {
@@ -26,17 +33,17 @@ const request: Command = {
   examples: ["berth airgap request --license-key ABCD-1234"],
   run(given) {
     const body = {
-      license_key: needed(given, "license-key"),
-      signing_key: stringOf(given, "initialization-code"),
+      license_key: getRequiredFlag(given, "license-key"),
+      signing_key: getStringFlag(given, "initialization-code"),
     };
-    return reach(place(given), async (call) => {
+    return withAdminClient(getAdminTarget(given), async (call) => {
       const reply = (await call("POST", "/api/v4/airgap/generate", body)) as ActivationReply;
-      if (isSet(given, "json")) printJson(reply);
+      if (isFlagSet(given, "json")) printJson(reply);
       else {
-        await handOver(given, reply.activation_code, "the activation code");
+        await outputDocument(given, reply.activation_code, "the activation code");
         print(`\nthe vendor can confirm it until ${reply.expires_at}`);
       }
-      return DONE;
+      return EXIT_OK;
     });
   },
 };
@@ -50,29 +57,29 @@ const add: Command = {
     option.config,
     option.policy,
     option.licenseKey,
-    option.code,
+    option.confirmationCode,
     option.policyId,
     option.json,
   ],
   examples: ["berth airgap add --policy policy.jwt --license-key ABCD-1234 --code 'NJX31-…'"],
   run(given) {
     const body = {
-      license_policy: readDocument(needed(given, "policy"), "policy"),
-      license_key: needed(given, "license-key"),
-      policy_id: stringOf(given, "policy-id"),
-      confirmation_code: needed(given, "code"),
+      license_policy: readDocument(getRequiredFlag(given, "policy"), "policy"),
+      license_key: getRequiredFlag(given, "license-key"),
+      policy_id: getStringFlag(given, "policy-id"),
+      confirmation_code: getRequiredFlag(given, "code"),
     };
-    return reach(place(given), async (call) => {
+    return withAdminClient(getAdminTarget(given), async (call) => {
       const reply = (await call("POST", "/api/v4/airgap/license", body)) as { readonly id: number };
-      if (isSet(given, "json")) printJson(reply);
+      if (isFlagSet(given, "json")) printJson(reply);
       else print(`license ${reply.id} is installed`);
-      return DONE;
+      return EXIT_OK;
     });
   },
 };
 
-function needed(given: Given, name: string): string {
-  const value = stringOf(given, name);
+function getRequiredFlag(given: FlagValues, name: string): string {
+  const value = getStringFlag(given, name);
   if (value === null) throw new Misuse(`--${name} is required`, "berth help airgap");
   return value;
 }

@@ -3,29 +3,29 @@ import { Misuse } from "../../platform/options.ts";
 import { realDisk } from "../../platform/disk.ts";
 import { checkpoint } from "../../store/checkpoint.ts";
 import { isLockedBy } from "../../store/lock.ts";
-import { DONE, type Command } from "../command.ts";
+import { EXIT_OK, type Command } from "../command.ts";
 
-const LATER = 10;
+const LOW_PRIORITY = 10;
 const NUMBER = /^(?:0|[1-9]\d{0,15})$/;
 
 /** The server's own helper; it holds the folder's checkpoint lock while it works. */
 export const checkpointCommand: Command = {
   name: "checkpoint",
   summary: "write closed journal segments into state.json (started by the server)",
-  hidden: true,
+  isHidden: true,
   options: [],
   arguments: ["FOLDER", "OPEN_SEGMENT", "KEEP_MONTHS", "SERVER_PID"],
-  async run({ words: [folder, open = "", keep = "", server = ""] }) {
+  async run({ positionals: [folder, open = "", keep = "", server = ""] }) {
     if (folder === undefined || ![open, keep, server].every((word) => NUMBER.test(word))) {
       const all = "FOLDER, OPEN_SEGMENT, KEEP_MONTHS and SERVER_PID are required";
       throw new Misuse(all, "the server runs this command itself");
     }
     // Answers go first: nobody waits for this.
-    setPriority(LATER);
+    setPriority(LOW_PRIORITY);
     await checkpoint(realDisk, folder, Number(open), {
       keepMonths: Number(keep),
       isStillWanted: () => isLockedBy(realDisk, folder, Number(server)),
     });
-    return DONE;
+    return EXIT_OK;
   },
 };

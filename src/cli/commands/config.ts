@@ -1,31 +1,33 @@
-import { SERVICE_SETTINGS, type Resolved } from "../../platform/options.ts";
-import { DONE, isSet, type Command, type Given } from "../command.ts";
+import { SERVICE_SETTINGS, type ResolvedOption } from "../../platform/options.ts";
+import { EXIT_OK, isFlagSet, type Command, type FlagValues } from "../command.ts";
 import { option, serverSettings } from "../flags.ts";
-import { print, printJson, table } from "../terminal.ts";
+import { print, printJson, formatTable } from "../terminal.ts";
 
 export const configCommand: Command = {
   name: "config",
-  everyday: true,
+  isCommon: true,
   summary: "show the effective settings and the source of each",
   options: [...serverSettings, option.config, option.json],
   examples: ["berth config", `berth config --config ${SERVICE_SETTINGS} --json`],
   async run(given) {
-    const settings = settingsIn(given);
-    if (isSet(given, "json")) {
+    const settings = listSettings(given);
+    if (isFlagSet(given, "json")) {
       printJson(
         Object.fromEntries(
           settings.map(({ name, value, from }) => [name, { value, source: from }]),
         ),
       );
     } else {
-      print(table(settings.map(({ name, value, from }) => [name, String(value), from])));
+      print(formatTable(settings.map(({ name, value, from }) => [name, String(value), from])));
     }
-    return DONE;
+    return EXIT_OK;
   },
 };
 
 /** None of them is a secret: keys and passwords are in files that settings only name. */
-export const settingsIn = ({ values }: Given): ({ readonly name: string } & Resolved)[] =>
+export const listSettings = ({
+  values,
+}: FlagValues): ({ readonly name: string } & ResolvedOption)[] =>
   [...values]
     .filter(([name]) => name !== "json")
     .map(([name, { value, from }]) => ({ name, value, from }));

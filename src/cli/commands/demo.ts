@@ -14,22 +14,27 @@ import { confirmActivation, createPolicy } from "../../desk/airgap.ts";
 import { Desk } from "../../desk/desk.ts";
 import { issueLicense } from "../../desk/issue.ts";
 import type { Services } from "../../http/app.ts";
-import { dataFolder, Failure, listOf, type Command } from "../command.ts";
-import { demoIssue, demoTerms } from "../demo-license.ts";
+import { getDataFolder, Failure, getListFlag, type Command } from "../command.ts";
+import { demoIssueOptions, demoTerms } from "../demo-license.ts";
 import { option } from "../flags.ts";
-import { refuseDebugger, refuseElsewhere, serveFolder, type Server } from "../serving.ts";
-import { print, table } from "../terminal.ts";
+import {
+  refuseDebugger,
+  refuseUnsupportedPlatform,
+  runServer,
+  type ServerContext,
+} from "../run-server.ts";
+import { print, formatTable } from "../terminal.ts";
 
-export const demo: Command = {
+export const demoCommand: Command = {
   name: "demo",
-  everyday: true,
+  isCommon: true,
   summary: "run a demo server with a license, ready for curl",
   options: [option.demoListen, option.demoData, option.demoProducts],
   examples: ["berth demo", "berth demo --product CAD --listen 127.0.0.1:9000"],
   async run(given) {
-    refuseElsewhere(given, "demo");
+    refuseUnsupportedPlatform(given, "demo");
     refuseDebugger(given);
-    const products = ["DEMO", ...listOf(given, "product")];
+    const products = ["DEMO", ...getListFlag(given, "product")];
     const wrong = products.find((code) => !/^[\x21-\x7e]{1,64}$/.test(code));
     if (wrong !== undefined) {
       throw new Misuse(
@@ -37,10 +42,10 @@ export const demo: Command = {
         "for example --product CAD",
       );
     }
-    const kept = given.values.has("data") ? dataFolder(given) : null;
+    const kept = given.values.has("data") ? getDataFolder(given) : null;
     const folder = kept ?? mkdtempSync(join(tmpdir(), "berth-demo-"));
     try {
-      return await serveFolder(
+      return await runServer(
         given,
         folder,
         "demo",
@@ -59,16 +64,16 @@ export const demo: Command = {
  */
 async function install(appliance: Services, folder: string, products: string[]): Promise<void> {
   const { operations, licensing } = appliance;
-  const desk = await openDesk(join(folder, "demo", "vendor"), products);
-  granted(await licensing.trustVendor(await signTrustDocument(desk.vendor, desk.key), "demo"));
-  const installed = granted(await operations.licenses());
+  const desk = await openDemoDesk(join(folder, "demo", "vendor"), products);
+  unwrapResult(await licensing.trustVendor(await signTrustDocument(desk.vendor, desk.key), "demo"));
+  const installed = unwrapResult(await operations.licenses());
   const licensed = new Set(installed.map(({ terms }) => terms.product));
   for (const product of products) {
     if (licensed.has(product)) continue;
-    const asked = granted(await licensing.request(product, null, "demo"));
-    const request = granted(await verifyLicenseRequest(asked.document));
-    const { document } = await issueLicense(desk, demoIssue(request, asked.at));
-    granted(await licensing.installLicense(document, "demo"));
+    const asked = unwrapResult(await licensing.request(product, null, "demo"));
+    const request = unwrapResult(await verifyLicenseRequest(asked.document));
+    const { document } = await issueLicense(desk, demoIssueOptions(request, asked.at));
+    unwrapResult(await licensing.installLicense(document, "demo"));
   }
   await writeAirgapBody(appliance, desk, join(folder, "demo", AIRGAP_BODY));
 }
@@ -78,7 +83,7 @@ const AIRGAP_KEY = "DEMO-AIRGAP";
 
 /** A fresh activation, confirmed by the demo's desk: the body of a call that installs a license. */
 async function writeAirgapBody(appliance: Services, desk: Desk, path: string): Promise<void> {
-  const made = granted(await appliance.airgap.createActivationCode(AIRGAP_KEY, "", "demo"));
+  const made = unwrapResult(await appliance.airgap.createActivationCode(AIRGAP_KEY, "", "demo"));
   const terms = { ...demoTerms, product: "DEMO" };
   // Another version of Berth may have made the folder, with other terms for its demo.
   const policy = await createPolicy(desk, "demo", terms, wallClock(), { isReplacing: true });
@@ -97,7 +102,7 @@ async function writeAirgapBody(appliance: Services, desk: Desk, path: string): P
 }
 
 /** The demo's desk may license whatever it is asked to; a new product is a new trust document. */
-async function openDesk(folder: string, products: string[]): Promise<Desk> {
+async function openDemoDesk(folder: string, products: string[]): Promise<Desk> {
   const made = realDisk.list(folder).length > 0;
   const desk = made
     ? await Desk.open(realDisk, folder, null)
@@ -105,17 +110,17 @@ async function openDesk(folder: string, products: string[]): Promise<Desk> {
   return desk.addProducts(realDisk, folder, products);
 }
 
-function granted<T>(result: Result<T, unknown>): T {
+function unwrapResult<T>(result: Result<T, unknown>): T {
   if (result.ok) return result.value;
   throw new Failure(`the demo's license was refused: ${JSON.stringify(result.fault)}`, "");
 }
 
-async function banner({ url, folder }: Server, kept: boolean): Promise<void> {
+async function banner({ url, folder }: ServerContext, kept: boolean): Promise<void> {
   print(
     `berth ${version} demo: for evaluation only; administration is open to the same networks as applications`,
   );
   print(
-    table([
+    formatTable([
       ["  address", `${url}, page at ${url}/`],
       ["  data", `${folder}${kept ? "" : " (deleted when the demo stops)"}`],
     ]),

@@ -1,40 +1,47 @@
 import { existsSync } from "node:fs";
 import { Misuse } from "../../platform/options.ts";
-import { DONE, dataFolder, Failure, isSet, place, type Command } from "../command.ts";
+import {
+  EXIT_OK,
+  getDataFolder,
+  Failure,
+  isFlagSet,
+  getAdminTarget,
+  type Command,
+} from "../command.ts";
 import { option } from "../flags.ts";
-import { readInput } from "../handing-over.ts";
-import { reach } from "../reach.ts";
-import { places } from "../service/unit.ts";
+import { readInputText } from "../output-document.ts";
+import { withAdminClient } from "../admin-client.ts";
+import { servicePaths } from "../service/unit.ts";
 import { print, printJson } from "../terminal.ts";
 
 /**
  * From a file or standard input, never from the command line: everybody on the machine reads that.
  */
-export const keysSet: Command = {
+export const keysSetCommand: Command = {
   name: "keys set",
   summary: "set the two cloud credentials, from lines apiKey=… and sharedKey=…",
   options: [option.data, option.identity, option.config, option.json],
   arguments: ["[FILE]"],
   examples: ["berth keys set keys.txt", "berth keys set - < keys.txt"],
   run(given) {
-    const body = parse(readInput(given.words[0] ?? "-", "the file with the keys"));
-    return reach(place(given), async (call) => {
-      if (isSealedElsewhere(dataFolder(given))) {
+    const body = parse(readInputText(given.positionals[0] ?? "-", "the file with the keys"));
+    return withAdminClient(getAdminTarget(given), async (call) => {
+      if (isSealedForService(getDataFolder(given))) {
         const { pid } = (await call("GET", "/api/admin/v1/status")) as { readonly pid: number };
         if (pid === process.pid) throw new Failure("the service is not running", START_IT);
       }
       const reply = (await call("POST", "/api/v4/setKeys", body)) as { readonly updated: string[] };
-      if (isSet(given, "json")) printJson(reply);
+      if (isFlagSet(given, "json")) printJson(reply);
       else
         print(reply.updated.length === 0 ? "nothing changed" : `set: ${reply.updated.join(", ")}`);
-      return DONE;
+      return EXIT_OK;
     });
   },
 };
 
 /** The key that seals them is handed to the service alone: another could not be opened by it. */
-const isSealedElsewhere = (folder: string): boolean =>
-  folder === places.data && existsSync(places.sealingKey);
+const isSealedForService = (folder: string): boolean =>
+  folder === servicePaths.data && existsSync(servicePaths.sealingKey);
 
 const START_IT =
   "systemctl start berth; only the service has the key that encrypts the credentials";

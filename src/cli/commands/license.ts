@@ -1,13 +1,20 @@
 import type { VendorReply } from "../../http/routes/trust.ts";
 import { Misuse } from "../../platform/options.ts";
-import { DONE, isSet, stringOf, type Command, place } from "../command.ts";
+import { EXIT_OK, isFlagSet, getStringFlag, type Command, getAdminTarget } from "../command.ts";
 import { confirm } from "../confirm.ts";
 import { option } from "../flags.ts";
-import { checkOut, handOver } from "../handing-over.ts";
+import { checkOutputPath, outputDocument } from "../output-document.ts";
 import { readDocument } from "../input-document.ts";
-import { reach, type Call } from "../reach.ts";
+import { withAdminClient, type AdminCall } from "../admin-client.ts";
 import { chooseProduct, type RequestProduct } from "../request-product.ts";
-import { oneLine, print, printJson, printNote, printWarning, table } from "../terminal.ts";
+import {
+  escapeToOneLine,
+  print,
+  printJson,
+  printNote,
+  printWarning,
+  formatTable,
+} from "../terminal.ts";
 
 interface RequestReply {
   readonly payload: string;
@@ -32,7 +39,7 @@ interface LicenseReply {
 
 const request: Command = {
   name: "license request",
-  everyday: true,
+  isCommon: true,
   summary: "create a license request for the vendor",
   options: [
     option.data,
@@ -46,13 +53,13 @@ const request: Command = {
   ],
   examples: ["berth license request --product CAD --out request.jwt"],
   async run(given) {
-    checkOut(given, "request");
-    const named = stringOf(given, "product");
-    const { reply, choice } = await reach(place(given), async (call) => {
-      const choice = named === null ? await productFor(call) : null;
+    checkOutputPath(given, "request");
+    const named = getStringFlag(given, "product");
+    const { reply, choice } = await withAdminClient(getAdminTarget(given), async (call) => {
+      const choice = named === null ? await fetchDefaultProduct(call) : null;
       const body = {
         product: choice?.product ?? named,
-        license_key: stringOf(given, "license-key"),
+        license_key: getStringFlag(given, "license-key"),
       };
       const reply = (await call("POST", "/api/v4/license/generate", body)) as RequestReply;
       return { reply, choice };
@@ -61,18 +68,18 @@ const request: Command = {
       ...(reply.warnings ?? []),
       ...(choice?.warning == null ? [] : [choice.warning]),
     ];
-    for (const warning of warnings) printWarning(oneLine(warning));
-    if (isSet(given, "json")) {
+    for (const warning of warnings) printWarning(escapeToOneLine(warning));
+    if (isFlagSet(given, "json")) {
       printJson({ ...reply, warnings });
-      return DONE;
+      return EXIT_OK;
     }
-    if (choice?.note != null) printNote(oneLine(choice.note));
-    await handOver(given, reply.payload, "the request");
-    return DONE;
+    if (choice?.note != null) printNote(escapeToOneLine(choice.note));
+    await outputDocument(given, reply.payload, "the request");
+    return EXIT_OK;
   },
 };
 
-async function productFor(call: Call): Promise<RequestProduct> {
+async function fetchDefaultProduct(call: AdminCall): Promise<RequestProduct> {
   const licenses = (await call("GET", "/api/admin/v1/licenses")) as LicenseReply[];
   const vendors = (await call("GET", "/api/admin/v1/trust")) as VendorReply[];
   return chooseProduct(
@@ -83,21 +90,21 @@ async function productFor(call: Call): Promise<RequestProduct> {
 
 const add: Command = {
   name: "license add",
-  everyday: true,
+  isCommon: true,
   summary: "install a license from the vendor",
   options: [option.data, option.identity, option.config, option.json],
   arguments: ["FILE"],
   examples: ["berth license add license.jwt"],
   run(given) {
-    const license = readDocument(given.words[0], "license");
-    return reach(place(given), async (call) => {
+    const license = readDocument(given.positionals[0], "license");
+    return withAdminClient(getAdminTarget(given), async (call) => {
       const before = (await call("GET", "/api/admin/v1/licenses")) as LicenseReply[];
       const reply = (await call("POST", "/api/v4/license/upload", { license })) as AddReply;
       const isKnown = before.some(({ id }) => id === reply.id);
-      if (isSet(given, "json")) printJson(reply);
-      else print(oneLine(addedText(reply, isKnown)));
+      if (isFlagSet(given, "json")) printJson(reply);
+      else print(escapeToOneLine(addedText(reply, isKnown)));
       if (reply.is_expired) printWarning(`the license ended on ${reply.validity_period}`);
-      return DONE;
+      return EXIT_OK;
     });
   },
 };
@@ -113,15 +120,15 @@ function addedText({ id, product_details, changes }: AddReply, isKnown: boolean)
 
 const list: Command = {
   name: "license list",
-  everyday: true,
+  isCommon: true,
   summary: "list the installed licenses",
   options: [option.data, option.identity, option.config, option.json],
   run: (given) =>
-    reach(place(given), async (call) => {
+    withAdminClient(getAdminTarget(given), async (call) => {
       const licenses = (await call("GET", "/api/admin/v1/licenses")) as LicenseReply[];
-      if (isSet(given, "json")) printJson(licenses);
+      if (isFlagSet(given, "json")) printJson(licenses);
       else print(licenses.length === 0 ? "no licenses yet" : text(licenses));
-      return DONE;
+      return EXIT_OK;
     }),
 };
 
@@ -140,20 +147,20 @@ const remove: Command = {
   arguments: ["ID"],
   examples: ["berth license remove 4711 --out receipt.jwt"],
   async run(given) {
-    const [license_id] = given.words;
+    const [license_id] = given.positionals;
     if (license_id === undefined) {
       throw new Misuse("ID is required", "berth license list shows what is installed");
     }
-    checkOut(given, "receipt");
+    checkOutputPath(given, "receipt");
     const question = `license ${license_id} will be returned permanently and its slots will end; continue?`;
     await confirm(given, question);
-    const body = { license_id, with_borrows: isSet(given, "with-borrows") };
-    const reply = (await reach(place(given), (call) =>
+    const body = { license_id, with_borrows: isFlagSet(given, "with-borrows") };
+    const reply = (await withAdminClient(getAdminTarget(given), (call) =>
       call("POST", "/api/admin/v1/licenses/remove", body),
     )) as { readonly receipt: string };
-    if (isSet(given, "json")) printJson(reply);
-    else await handOver(given, reply.receipt, "the receipt");
-    return DONE;
+    if (isFlagSet(given, "json")) printJson(reply);
+    else await outputDocument(given, reply.receipt, "the receipt");
+    return EXIT_OK;
   },
 };
 
@@ -165,7 +172,7 @@ function text(licenses: readonly LicenseReply[]): string {
     `${license.floating_in_use_devices}/${license.floating_users}`,
     license.validity_period ?? "never",
   ]);
-  return table([["LICENSE", "PRODUCT", "KEY", "SLOTS", "ENDS"], ...rows]);
+  return formatTable([["LICENSE", "PRODUCT", "KEY", "SLOTS", "ENDS"], ...rows]);
 }
 
 /** The offline loop, on the site. */

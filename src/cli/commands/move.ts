@@ -1,20 +1,27 @@
 import type { MoveReply } from "../../http/routes/move.ts";
 import { wallClock } from "../../platform/clock.ts";
-import { holding, realDisk } from "../../platform/disk.ts";
-import { becomeOwnerOf } from "../../platform/owner.ts";
+import { withOpenFile, realDisk } from "../../platform/disk.ts";
+import { becomeFolderOwner } from "../../platform/owner.ts";
 import { makeBackup } from "../../store/backup.ts";
 import { BackupRefused } from "../../store/refusal.ts";
 import { restoreBackup } from "../../store/restore.ts";
 import type { VerifyReport } from "../../store/verify.ts";
 import { refuseCopyOfBackup } from "../appliance-claim.ts";
-import { DONE, dataFolder, Failure, isSet, place, type Command } from "../command.ts";
+import {
+  EXIT_OK,
+  getDataFolder,
+  Failure,
+  isFlagSet,
+  getAdminTarget,
+  type Command,
+} from "../command.ts";
 import { confirm } from "../confirm.ts";
-import { backupThere, newFile } from "../file-argument.ts";
+import { getBackupArgument, getNewFileArgument } from "../file-argument.ts";
 import { option } from "../flags.ts";
 import { folderChecks } from "../folder-checks.ts";
-import { reach } from "../reach.ts";
-import { count, print, printJson } from "../terminal.ts";
-import { damageIn, warnOfDamage } from "./care.ts";
+import { withAdminClient } from "../admin-client.ts";
+import { formatCount, print, printJson } from "../terminal.ts";
+import { auditDamageFields, warnAboutAuditDamage } from "./backup.ts";
 
 const EXAMPLE = "site.move";
 
@@ -25,13 +32,13 @@ const out: Command = {
   arguments: ["FILE"],
   examples: ["berth move out /media/usb/site.move"],
   async run(given) {
-    const file = newFile(given, "a move", EXAMPLE);
-    const folder = dataFolder(given);
+    const file = getNewFileArgument(given, "a move", EXAMPLE);
+    const folder = getDataFolder(given);
     // Everything that can go wrong should, before this host has given anything up.
     if (realDisk.stat(file) !== null) {
       throw new BackupRefused(`${file} already exists`, "choose a new file name");
     }
-    const { appliance, kind } = await rehearse(folder, file);
+    const { appliance, kind } = await tryBackup(folder, file);
     if (kind === "demo")
       throw new Failure(
         "a demo cannot be moved",
@@ -39,10 +46,10 @@ const out: Command = {
       );
     const question = `${folder} will no longer grant licenses; continue?`;
     await confirm(given, question);
-    const { move_id, moved_at } = (await reach(place(given), (call) =>
+    const { move_id, moved_at } = (await withAdminClient(getAdminTarget(given), (call) =>
       call("POST", "/api/admin/v1/move", { appliance }),
     )) as MoveReply;
-    const verified = await write(folder, file).catch((error: unknown) => {
+    const verified = await writeMoveFile(folder, file).catch((error: unknown) => {
       const why = error instanceof Error ? error.message : String(error);
       throw new Failure(
         `${folder} was moved out, but ${file} could not be written: ${why}`,
@@ -50,19 +57,19 @@ const out: Command = {
       );
     });
     const { licenses, registrations } = verified;
-    warnOfDamage(file, verified);
-    if (isSet(given, "json")) {
-      const facts = { move_id, moved_at, licenses, registrations, ...damageIn(verified) };
+    warnAboutAuditDamage(file, verified);
+    if (isFlagSet(given, "json")) {
+      const facts = { move_id, moved_at, licenses, registrations, ...auditDamageFields(verified) };
       printJson({ path: file, ...facts });
-      return DONE;
+      return EXIT_OK;
     }
-    print(`${file} contains ${count(licenses, "license")}, ${count(registrations, "registration")}
+    print(`${file} contains ${formatCount(licenses, "license")}, ${formatCount(registrations, "registration")}
 and the appliance's key: keep it safe, and delete it when the move is done.
 
 On the new host:  run berth move in FILE, then start the server there
 On this host:     stop the server; it refuses to start again
 To cancel:        run berth move in ${file} on this host, and nowhere else`);
-    return DONE;
+    return EXIT_OK;
   },
 };
 
@@ -74,11 +81,11 @@ const into: Command = {
   arguments: ["FILE"],
   examples: ["berth move in /media/usb/site.move --data /srv/berth"],
   async run(given) {
-    const file = backupThere(given, "the file that berth move out wrote", EXAMPLE);
-    const folder = dataFolder(given);
+    const file = getBackupArgument(given, "the file that berth move out wrote", EXAMPLE);
+    const folder = getDataFolder(given);
     await refuseCopyOfBackup(file, folder, given.environment);
-    const disk = holding(file);
-    becomeOwnerOf(folder);
+    const disk = withOpenFile(file);
+    becomeFolderOwner(folder);
     const { verifyReport: verified, replacedFolder: replaced } = await restoreBackup({
       disk,
       folder,
@@ -90,31 +97,31 @@ const into: Command = {
       ...folderChecks,
     });
     const { licenses, registrations, appliance } = verified;
-    warnOfDamage(folder, verified);
-    if (isSet(given, "json")) {
+    warnAboutAuditDamage(folder, verified);
+    if (isFlagSet(given, "json")) {
       const facts = { appliance, licenses, registrations, replaced_folder: replaced };
-      printJson({ path: folder, ...facts, ...damageIn(verified) });
-      return DONE;
+      printJson({ path: folder, ...facts, ...auditDamageFields(verified) });
+      return EXIT_OK;
     }
-    print(`${folder} now serves appliance ${appliance}, with ${count(licenses, "license")} and ${count(registrations, "registration")}.
+    print(`${folder} now serves appliance ${appliance}, with ${formatCount(licenses, "license")} and ${formatCount(registrations, "registration")}.
 
 The licenses were signed for the other host's hardware. They are valid here for the time the vendor
 grants for a move (72 hours, unless the license says otherwise). Start the server, then run
   berth license request --product CODE --out FILE   for each product; the vendor signs them again
 Credentials, certificates and settings are not moved: run berth admin token and berth tls init.`);
-    return DONE;
+    return EXIT_OK;
   },
 };
 
-async function write(folder: string, file: string): Promise<VerifyReport> {
+async function writeMoveFile(folder: string, file: string): Promise<VerifyReport> {
   return (await makeBackup(realDisk, folder, file, wallClock(), folderChecks)).verifyReport;
 }
 
 /** Whether all of it is whole, and has room where it is to go. */
-async function rehearse(folder: string, file: string): Promise<VerifyReport> {
+async function tryBackup(folder: string, file: string): Promise<VerifyReport> {
   const trial = `${file}.trial`;
   if (realDisk.stat(trial) !== null) realDisk.remove(trial);
-  const verified = await write(folder, trial);
+  const verified = await writeMoveFile(folder, trial);
   realDisk.remove(trial);
   return verified;
 }

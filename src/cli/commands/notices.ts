@@ -1,7 +1,7 @@
-import { noticesText, readNotices } from "../../platform/notices.ts";
-import { DONE, isSet, type Command } from "../command.ts";
+import { formatNotices, readNotices } from "../../platform/notices.ts";
+import { EXIT_OK, isFlagSet, type Command } from "../command.ts";
 import { option } from "../flags.ts";
-import { printExactly, printJson } from "../terminal.ts";
+import { printRaw, printJson } from "../terminal.ts";
 
 export const noticesCommand: Command = {
   name: "notices",
@@ -9,8 +9,8 @@ export const noticesCommand: Command = {
   options: [option.json],
   async run(given) {
     const notices = readNotices();
-    if (isSet(given, "json")) printJson(notices);
-    else printExactly(noticesText(notices));
-    return DONE;
+    if (isFlagSet(given, "json")) printJson(notices);
+    else printRaw(formatNotices(notices));
+    return EXIT_OK;
   },
 };

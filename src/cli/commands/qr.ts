@@ -1,9 +1,9 @@
 import { extname } from "node:path";
 import { renderQrCodes, joinQrCodes, trimPlainCode } from "../../operations/qr-codes.ts";
-import { DONE, Failure, isSet, stringOf, type Command } from "../command.ts";
+import { EXIT_OK, Failure, isFlagSet, getStringFlag, type Command } from "../command.ts";
 import { option } from "../flags.ts";
-import { checkOut, printCodes, readInput } from "../handing-over.ts";
-import { nameOfInput, readInputBytes } from "../input-file.ts";
+import { checkOutputPath, printQrCodes, readInputText } from "../output-document.ts";
+import { describeInput, readInputBytes } from "../input-file.ts";
 import { refuseToReplace, writeOutputText } from "../output-file.ts";
 import { print, printJson, printText, printWarning } from "../terminal.ts";
 
@@ -14,7 +14,7 @@ const show: Command = {
   arguments: ["FILE"],
   examples: ["berth qr request.jwt", "berth qr license.jwt --svg license.svg"],
   async run(given) {
-    const text = trimPlainCode(readText(given.words[0]));
+    const text = trimPlainCode(readText(given.positionals[0]));
     const codes = await renderQrCodes(text);
     if (!codes.ok) {
       throw new Failure(
@@ -22,23 +22,23 @@ const show: Command = {
         "transfer the file itself",
       );
     }
-    const out = stringOf(given, "svg");
-    if (isSet(given, "json")) printJson({ frames: codes.value });
-    else if (out === null) printCodes(text, "the text");
+    const out = getStringFlag(given, "svg");
+    if (isFlagSet(given, "json")) printJson({ frames: codes.value });
+    else if (out === null) printQrCodes(text, "the text");
     else {
-      await draw(
+      await writeSvgFiles(
         out,
         codes.value.map(({ svg }) => svg),
       );
     }
-    return DONE;
+    return EXIT_OK;
   },
 };
 
 /** Byte by byte what comes back from the codes: what is not text would come back as another. */
 function readText(path: string | undefined): string {
   const bytes = readInputBytes(path, "a text");
-  const name = nameOfInput(path ?? "-");
+  const name = describeInput(path ?? "-");
   let text: string;
   try {
     text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -53,7 +53,7 @@ function readText(path: string | undefined): string {
 }
 
 /** One file as it is named; several with their numbers before the ending. */
-async function draw(out: string, pictures: readonly string[]): Promise<void> {
+async function writeSvgFiles(out: string, pictures: readonly string[]): Promise<void> {
   const end = extname(out);
   const stem = out.slice(0, out.length - end.length);
   const paths = pictures.map((_, at) => (pictures.length === 1 ? out : `${stem}-${at + 1}${end}`));
@@ -71,8 +71,10 @@ const join: Command = {
   arguments: ["FILE"],
   examples: ["berth qr join scanned.txt --out request.jwt"],
   async run(given) {
-    checkOut(given);
-    const joined = joinQrCodes(readInput(given.words[0], "a file with the scanned codes"));
+    checkOutputPath(given);
+    const joined = joinQrCodes(
+      readInputText(given.positionals[0], "a file with the scanned codes"),
+    );
     if (!joined.ok) {
       throw new Failure(
         `the codes cannot be combined: ${joined.fault.reason}`,
@@ -83,15 +85,15 @@ const join: Command = {
     for (const line of foreignLines) {
       printWarning(`line ${line} is not a Berth code or was misread; it was ignored`);
     }
-    const out = stringOf(given, "out");
-    if (isSet(given, "json")) printJson({ text, ignored_lines: foreignLines });
+    const out = getStringFlag(given, "out");
+    if (isFlagSet(given, "json")) printJson({ text, ignored_lines: foreignLines });
     // A line end of the text's own is the one that ends the output.
     else if (out === null) printText(text.replace(/\n$/, ""));
     else {
       await writeOutputText(out, text);
       print(`the text is written to ${out}`);
     }
-    return DONE;
+    return EXIT_OK;
   },
 };
 

@@ -1,31 +1,31 @@
 import { Misuse } from "../../platform/options.ts";
-import { DONE, isSet, stringOf, type Command, place } from "../command.ts";
+import { EXIT_OK, isFlagSet, getStringFlag, type Command, getAdminTarget } from "../command.ts";
 import { option } from "../flags.ts";
-import { reach } from "../reach.ts";
+import { withAdminClient } from "../admin-client.ts";
 import { print, printJson } from "../terminal.ts";
 
-export const release: Command = {
+export const releaseCommand: Command = {
   name: "release",
-  everyday: true,
+  isCommon: true,
   summary: "release a user's slot",
   options: [
     option.data,
     option.identity,
     option.config,
-    option.ofProduct,
+    option.slotProduct,
     option.user,
     option.json,
   ],
   examples: ["berth release --product CAD --user ada"],
   run(given) {
-    const product = stringOf(given, "product");
-    const user = stringOf(given, "user");
+    const product = getStringFlag(given, "product");
+    const user = getStringFlag(given, "user");
     if (user === null) throw new Misuse("--user is required", "berth slots lists the slots in use");
-    return reach(place(given), async (call) => {
+    return withAdminClient(getAdminTarget(given), async (call) => {
       const reply = await call("POST", "/api/admin/v1/registrations/release", { product, user });
-      if (isSet(given, "json")) printJson(reply);
+      if (isFlagSet(given, "json")) printJson(reply);
       else print(`the slot of ${user} is released`);
-      return DONE;
+      return EXIT_OK;
     });
   },
 };

@@ -2,54 +2,61 @@ import { existsSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { hasSystemd, isActive, systemctl } from "../../platform/systemd.ts";
 import { isCompiled, version } from "../../platform/version.ts";
-import { DONE, Failure, isSet, stringOf, type Command, type Given } from "../command.ts";
+import {
+  EXIT_OK,
+  Failure,
+  isFlagSet,
+  getStringFlag,
+  type Command,
+  type FlagValues,
+} from "../command.ts";
 import { option } from "../flags.ts";
-import { checkPlace, installationSteps } from "../service/installation.ts";
-import { installedHere, type Installed } from "../service/installed.ts";
-import { follow, keptOf, previousOf } from "../service/steps.ts";
-import { places, SERVICE, unitText } from "../service/unit.ts";
-import { checkData, putInService, upgrade } from "../service/upgrade.ts";
-import { print, printWarning, table } from "../terminal.ts";
+import { checkInstallPath, installationSteps } from "../service/installation.ts";
+import { readInstalledService, type InstalledService } from "../service/installed-service.ts";
+import { runSteps, rollbackBinaryPath, previousBinaryPath } from "../service/steps.ts";
+import { servicePaths, SERVICE_UNIT, unitText } from "../service/unit.ts";
+import { checkDataReadable, activateService, upgrade } from "../service/upgrade.ts";
+import { print, printWarning, formatTable } from "../terminal.ts";
 import { tlsPaths } from "../tls-files.ts";
 
 const install: Command = {
   name: "service install",
-  everyday: true,
+  isCommon: true,
   summary: "install this executable as a systemd service, or upgrade the installed one",
-  options: [option.to, option.listen, option.serviceTls, option.names, option.dryRun],
+  options: [option.installPath, option.listen, option.serviceTls, option.names, option.dryRun],
   examples: ["berth service install --dry-run", "berth service install --names berth.plant7.lan"],
   async run(given) {
-    refuseElsewhere("install", isSet(given, "dry-run"));
-    const old = installedHere();
-    const binary = placeOf(given, old);
-    checkPlace(binary);
-    checkData(old);
+    refuseUnsupportedHost("install", isFlagSet(given, "dry-run"));
+    const old = readInstalledService();
+    const binary = getInstallPath(given, old);
+    checkInstallPath(binary);
+    checkDataReadable(old);
     const steps = installationSteps(given, binary);
-    if (isSet(given, "dry-run")) {
-      await follow(steps, true, print);
-      print(`  would  start ${SERVICE} and wait until it is ready`);
-      return DONE;
+    if (isFlagSet(given, "dry-run")) {
+      await runSteps(steps, true, print);
+      print(`  would  start ${SERVICE_UNIT} and wait until it is ready`);
+      return EXIT_OK;
     }
-    const changes = old?.isUnderWay === true || steps.some((step) => !step.isDone());
+    const changes = old?.isUpgradeInterrupted === true || steps.some((step) => !step.isDone());
     if (old !== null && changes) await upgrade(old, binary, steps, print);
     else {
-      await follow(steps, false, print);
+      await runSteps(steps, false, print);
       systemctl("daemon-reload");
-      if (!isActive(SERVICE)) putInService(old);
+      if (!isActive(SERVICE_UNIT)) activateService(old);
     }
-    print(summary(binary, old?.isStopped === true));
-    return DONE;
+    print(summary(binary, old?.isStoppedByOperator === true));
+    return EXIT_OK;
   },
 };
 
 /** Where it is already, unless somebody says otherwise. */
-const placeOf = (given: Given, old: Installed | null): string =>
+const getInstallPath = (given: FlagValues, old: InstalledService | null): string =>
   old !== null && given.values.get("install-path")?.from === "default"
     ? old.binary
-    : (stringOf(given, "install-path") ?? "");
+    : (getStringFlag(given, "install-path") ?? "");
 
 /** A rehearsal changes nothing: it may be held on any machine, and says what that one lacks. */
-function refuseElsewhere(verb: "install" | "uninstall", isRehearsal: boolean): void {
+function refuseUnsupportedHost(verb: "install" | "uninstall", isRehearsal: boolean): void {
   if (!isCompiled) {
     throw new Failure(
       `only the compiled executable can ${verb} itself`,
@@ -72,18 +79,21 @@ function refuseElsewhere(verb: "install" | "uninstall", isRehearsal: boolean): v
 }
 
 function summary(binary: string, isStopped: boolean): string {
-  const { caCertificate } = tlsPaths(places.data);
+  const { caCertificate } = tlsPaths(servicePaths.data);
   const how = isStopped
     ? "; it was stopped and stays stopped: systemctl start berth"
     : " and ready";
   return `
 berth ${version} is installed${how}
-${table([
-  ["  settings", places.settings],
-  ["  data", places.data],
-  ["  site CA", `${caCertificate}; clients need it for TLS; its key is in ${places.ca}`],
-  ["  admin token", `${places.adminToken}; Authorization: Bearer, over TLS from other machines`],
-  ["  log", `journalctl -u ${SERVICE}`],
+${formatTable([
+  ["  settings", servicePaths.settings],
+  ["  data", servicePaths.data],
+  ["  site CA", `${caCertificate}; clients need it for TLS; its key is in ${servicePaths.ca}`],
+  [
+    "  admin token",
+    `${servicePaths.adminToken}; Authorization: Bearer, over TLS from other machines`,
+  ],
+  ["  log", `journalctl -u ${SERVICE_UNIT}`],
 ])}
 
 next:
@@ -96,49 +106,57 @@ next:
 const uninstall: Command = {
   name: "service uninstall",
   summary: "stop and remove the service; data, settings and backups are kept",
-  options: [option.to, option.dryRun],
+  options: [option.installPath, option.dryRun],
   async run(given) {
-    const isRehearsal = isSet(given, "dry-run");
-    refuseElsewhere("uninstall", isRehearsal);
-    const binary = placeOf(given, installedHere());
-    if (!isRehearsal) systemctl("disable", "--now", SERVICE);
-    const { unit, users, man, completion } = places;
-    const files = [unit, users, man, completion, binary, previousOf(binary), keptOf(binary)];
+    const isRehearsal = isFlagSet(given, "dry-run");
+    refuseUnsupportedHost("uninstall", isRehearsal);
+    const binary = getInstallPath(given, readInstalledService());
+    if (!isRehearsal) systemctl("disable", "--now", SERVICE_UNIT);
+    const { unit, users, man, completion } = servicePaths;
+    const files = [
+      unit,
+      users,
+      man,
+      completion,
+      binary,
+      previousBinaryPath(binary),
+      rollbackBinaryPath(binary),
+    ];
     const there = files.filter((path) => existsSync(path));
     if (there.length === 0) print("no service is installed here");
-    await follow(
+    await runSteps(
       there.map((path) => ({
-        what: `remove ${path}`,
+        description: `remove ${path}`,
         isDone: () => !existsSync(path),
-        act: () => rmSync(path),
+        apply: () => rmSync(path),
       })),
       isRehearsal,
       print,
     );
     if (!isRehearsal) systemctl("daemon-reload");
-    const kept = [places.data, dirname(places.settings), places.backups].filter((path) =>
-      existsSync(path),
+    const kept = [servicePaths.data, dirname(servicePaths.settings), servicePaths.backups].filter(
+      (path) => existsSync(path),
     );
-    if (kept.length === 0) return DONE;
+    if (kept.length === 0) return EXIT_OK;
     print(`\nkept: ${kept.join(", ")}; delete them yourself if you no longer need them.`);
     print(
       "Licenses that are still installed there would be lost: return them first (berth license remove).",
     );
-    return DONE;
+    return EXIT_OK;
   },
 };
 
 const show: Command = {
   name: "service print",
   summary: "print the systemd unit that service install would write",
-  options: [option.to],
+  options: [option.installPath],
   async run(given) {
-    print(unitText(stringOf(given, "install-path") ?? "", willBeThere).trimEnd());
-    return DONE;
+    print(unitText(getStringFlag(given, "install-path") ?? "", willExist).trimEnd());
+    return EXIT_OK;
   },
 };
 
 /** The sealing key is made by the installation itself. */
-const willBeThere = (path: string): boolean => path === places.sealingKey || existsSync(path);
+const willExist = (path: string): boolean => path === servicePaths.sealingKey || existsSync(path);
 
 export const serviceCommands: readonly Command[] = [install, uninstall, show];

@@ -1,14 +1,14 @@
 import { Misuse } from "../../platform/options.ts";
 import { completions, SHELLS } from "../completions.ts";
-import { DONE, type Command } from "../command.ts";
+import { EXIT_OK, type Command } from "../command.ts";
 import { manPage } from "../man-page.ts";
-import { printExactly } from "../terminal.ts";
+import { printRaw } from "../terminal.ts";
 
 /** Made of the command table they stand in themselves. */
 export const shellCommands = (all: () => readonly Command[]): readonly Command[] => [
   {
     name: "completions",
-    everyday: true,
+    isCommon: true,
     summary: "print the completion script for a shell",
     options: [],
     arguments: [SHELLS.join("|")],
@@ -16,12 +16,12 @@ export const shellCommands = (all: () => readonly Command[]): readonly Command[]
       "berth completions bash > /etc/bash_completion.d/berth",
       "berth completions fish > ~/.config/fish/completions/berth.fish",
     ],
-    async run({ words: [word] }) {
+    async run({ positionals: [word] }) {
       const shell = SHELLS.find((one) => one === word);
       if (shell === undefined)
         throw new Misuse(`the shell must be one of ${SHELLS.join(", ")}`, "berth completions bash");
-      printExactly(completions(shell, all()).trimEnd());
-      return DONE;
+      printRaw(completions(shell, all()).trimEnd());
+      return EXIT_OK;
     },
   },
   {
@@ -30,8 +30,8 @@ export const shellCommands = (all: () => readonly Command[]): readonly Command[]
     options: [],
     examples: ["berth man > /usr/local/share/man/man1/berth.1"],
     async run() {
-      printExactly(manPage(all()).trimEnd());
-      return DONE;
+      printRaw(manPage(all()).trimEnd());
+      return EXIT_OK;
     },
   },
 ];

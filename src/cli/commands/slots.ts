@@ -1,25 +1,32 @@
 import type { RegistrationReply } from "../../http/routes/admin.ts";
-import { DONE, isSet, stringOf, type Command, place } from "../command.ts";
+import { EXIT_OK, isFlagSet, getStringFlag, type Command, getAdminTarget } from "../command.ts";
 import { option } from "../flags.ts";
-import { timesFor } from "../local-time.ts";
-import { reach } from "../reach.ts";
-import { print, printJson, table } from "../terminal.ts";
+import { createTimeFormatter } from "../local-time.ts";
+import { withAdminClient } from "../admin-client.ts";
+import { print, printJson, formatTable } from "../terminal.ts";
 
-export const slots: Command = {
+export const slotsCommand: Command = {
   name: "slots",
-  everyday: true,
+  isCommon: true,
   summary: "list the slots in use",
-  options: [option.data, option.identity, option.config, option.product, option.local, option.json],
+  options: [
+    option.data,
+    option.identity,
+    option.config,
+    option.productFilter,
+    option.local,
+    option.json,
+  ],
   examples: ["berth slots --product CAD", "berth slots --json"],
   run(given) {
-    const product = stringOf(given, "product");
+    const product = getStringFlag(given, "product");
     const query = product === null ? "" : `?product=${encodeURIComponent(product)}`;
-    return reach(place(given), async (call) => {
+    return withAdminClient(getAdminTarget(given), async (call) => {
       const path = `/api/admin/v1/registrations${query}`;
       const held = (await call("GET", path)) as RegistrationReply[];
-      if (isSet(given, "json")) printJson(held);
-      else print(held.length === 0 ? "no slot is in use" : text(held, timesFor(given)));
-      return DONE;
+      if (isFlagSet(given, "json")) printJson(held);
+      else print(held.length === 0 ? "no slot is in use" : text(held, createTimeFormatter(given)));
+      return EXIT_OK;
     });
   },
 };
@@ -36,5 +43,5 @@ function text(held: readonly RegistrationReply[], time: (text: string) => string
     slot.borrowed_until === null ? "no" : "yes",
     slot.features.join(", ") || "-",
   ]);
-  return table([header, ...rows]);
+  return formatTable([header, ...rows]);
 }

@@ -1,24 +1,24 @@
 import { formatGap } from "../../domain/event-summary.ts";
 import type { StatusReply } from "../../http/status.ts";
-import { DONE, dataFolder, isSet, type Command, place } from "../command.ts";
-import { endingOf } from "../ending.ts";
+import { EXIT_OK, getDataFolder, isFlagSet, type Command, getAdminTarget } from "../command.ts";
+import { describeEndIfSoon } from "../expiry-notice.ts";
 import { option } from "../flags.ts";
-import { reach } from "../reach.ts";
-import { print, printJson, table } from "../terminal.ts";
-import { certificateText } from "../tls-files.ts";
+import { withAdminClient } from "../admin-client.ts";
+import { print, printJson, formatTable } from "../terminal.ts";
+import { describeCertificate } from "../tls-files.ts";
 
-export const status: Command = {
+export const statusCommand: Command = {
   name: "status",
-  everyday: true,
+  isCommon: true,
   summary: "show licenses, slots, disk and exposures of a running server or a data folder",
   options: [option.data, option.identity, option.config, option.json],
   run(given) {
-    const folder = dataFolder(given);
-    return reach(place(given), async (call) => {
+    const folder = getDataFolder(given);
+    return withAdminClient(getAdminTarget(given), async (call) => {
       const reply = (await call("GET", "/api/admin/v1/status")) as StatusReply;
-      if (isSet(given, "json")) printJson(reply);
+      if (isFlagSet(given, "json")) printJson(reply);
       else print(text(folder, reply));
-      return DONE;
+      return EXIT_OK;
     });
   },
 };
@@ -58,7 +58,7 @@ function text(
     ["clock", now],
     ...(certificate === null
       ? []
-      : [["certificate", certificateText(certificate.state, certificate.expires_at)]]),
+      : [["certificate", describeCertificate(certificate.state, certificate.expires_at)]]),
     [
       "disk",
       `${fault ?? (warnings.length === 0 ? "ok" : "degraded")}${free}; changes written: ${seq}, audit log lines: ${audit_seq}; slowest recent sync: ${slowest_sync_ms} ms`,
@@ -91,17 +91,17 @@ function text(
   const header = ["PRODUCT", "LICENSE", "TYPE", "SLOTS", "CONSUMED", "ENDS", "STATE"];
   const denied = refusals.map(({ product, code, count }) => [product ?? "-", code, String(count)]);
   return [
-    table([...facts, ...moved, ...drift]),
-    rows.length === 0 ? "no licenses yet" : table([header, ...rows]),
+    formatTable([...facts, ...moved, ...drift]),
+    rows.length === 0 ? "no licenses yet" : formatTable([header, ...rows]),
     ...(exposures.length === 0
       ? []
       : [
-          table([
+          formatTable([
             ["EXPOSURE", "REMEDY"],
             ...exposures.map(({ finding, remedy }) => [finding, remedy]),
           ]),
         ]),
-    ...(denied.length === 0 ? [] : [table([["PRODUCT", "REFUSED", "TIMES"], ...denied])]),
+    ...(denied.length === 0 ? [] : [formatTable([["PRODUCT", "REFUSED", "TIMES"], ...denied])]),
   ].join("\n\n");
 }
 
@@ -109,7 +109,7 @@ function stateOf(license: License, now: string): string {
   if (license.refusal !== null) return license.refusal;
   if (isMoved(license)) return "moved";
   if (isDrifted(license)) return "drifted";
-  return endingOf(license.validity_period, now) ?? "ok";
+  return describeEndIfSoon(license.validity_period, now) ?? "ok";
 }
 
 type License = StatusReply["licenses"][number];

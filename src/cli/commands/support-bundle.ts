@@ -1,45 +1,45 @@
 import { resolve } from "node:path";
 import { Misuse } from "../../platform/options.ts";
-import { DONE, isSet, type Command } from "../command.ts";
+import { EXIT_OK, isFlagSet, type Command } from "../command.ts";
 import { confirm } from "../confirm.ts";
 import { option, serverSettings } from "../flags.ts";
 import { refuseToReplace } from "../output-file.ts";
-import { gather, writeBundle } from "../support/bundle.ts";
-import { print, printJson, table } from "../terminal.ts";
+import { collectEntries, writeBundle } from "../support/bundle.ts";
+import { print, printJson, formatTable } from "../terminal.ts";
 
-export const supportBundle: Command = {
+export const supportBundleCommand: Command = {
   name: "support-bundle",
   summary:
     "collect diagnostic data without names, addresses and secrets; lists the files before writing",
   options: [...serverSettings, option.config, option.yes, option.json],
   arguments: ["FILE"],
-  examinesSettings: true,
+  canRunWithInvalidSettings: true,
   examples: ["berth support-bundle /media/usb/berth-support.tar"],
   async run(given) {
-    const [file] = given.words;
+    const [file] = given.positionals;
     if (file === undefined || file === "")
       throw new Misuse("FILE is required: a new tar file", "for example berth-support.tar");
     const out = resolve(file);
     // Once more when it is written: gathering takes its time.
     refuseToReplace(out);
-    const entries = await gather(given);
+    const entries = await collectEntries(given);
     const sizes = entries.map(({ name, description, text }) => ({
       name,
       description,
       bytes: Buffer.byteLength(text),
     }));
-    if (!isSet(given, "json")) {
+    if (!isFlagSet(given, "json")) {
       print(
-        table(
+        formatTable(
           sizes.map(({ name, bytes, description }) => [`  ${name}`, `${bytes} bytes`, description]),
         ),
       );
     }
     await confirm(given, `write these files to ${out}?`);
     await writeBundle(out, entries);
-    if (isSet(given, "json")) printJson({ path: out, entries: sizes });
+    if (isFlagSet(given, "json")) printJson({ path: out, entries: sizes });
     else
       print(`\n${out} is written; unpack it with tar -xf. Names and addresses in it are replaced.`);
-    return DONE;
+    return EXIT_OK;
   },
 };

@@ -6,14 +6,14 @@ import {
   createPolicy,
   buildPolicyTerms,
 } from "../../desk/airgap.ts";
-import { DONE, isSet, stringOf, type Command } from "../command.ts";
-import { codeEnd, endsIn } from "../day.ts";
+import { EXIT_OK, isFlagSet, getStringFlag, type Command } from "../command.ts";
+import { parseCodeEnd, describeEnds } from "../end-dates.ts";
 import { option } from "../flags.ts";
-import { checkOut, handOver } from "../handing-over.ts";
+import { checkOutputPath, outputDocument } from "../output-document.ts";
 import { readDocument } from "../input-document.ts";
-import { deskFlags, numberFlag, openDesk } from "../open-desk.ts";
-import { handOverRecorded } from "../recorded-document.ts";
-import { termsFlags, termsGiven } from "../terms-flags.ts";
+import { deskFlags, getNumberFlag, openDesk } from "../open-desk.ts";
+import { outputLedgerDocument } from "../ledger-document.ts";
+import { termsFlags, readTermsChanges } from "../terms-flags.ts";
 import { print, printJson, printNote } from "../terminal.ts";
 
 export const policyCommand: Command = {
@@ -21,37 +21,41 @@ export const policyCommand: Command = {
   summary: "sign license terms that are not bound to a site yet, for an install medium",
   options: [
     ...deskFlags,
-    { ...option.policyId, required: true },
+    { ...option.policyId, isRequired: true },
     option.replacePolicy,
     option.out,
     option.dryRun,
     option.json,
-    ...termsFlags.map((one) => (one.name === "product" ? { ...one, required: true } : one)),
+    ...termsFlags.map((one) => (one.name === "product" ? { ...one, isRequired: true } : one)),
   ],
   examples: [
     "berth vendor policy --dir desk --policy-id basic --product CAD --slots 5 --out policy.jwt",
   ],
   async run(given) {
-    const id = stringOf(given, "policy-id");
+    const id = getStringFlag(given, "policy-id");
     if (id === null) throw new Misuse("--policy-id is required", "choose any name for these terms");
-    const changes = termsGiven(given);
-    checkOut(given, "policy");
+    const changes = readTermsChanges(given);
+    checkOutputPath(given, "policy");
     const desk = await openDesk(given);
-    const [now, replacing] = [wallClock(), { isReplacing: isSet(given, "replace") }];
+    const [now, replacing] = [wallClock(), { isReplacing: isFlagSet(given, "replace") }];
     const terms = buildPolicyTerms(desk, id, changes, replacing);
-    for (const end of endsIn(terms)) printNote(end);
-    if (isSet(given, "dry-run")) {
-      printJson(isSet(given, "json") ? { policy_id: id, terms } : terms);
-      return DONE;
+    for (const end of describeEnds(terms)) printNote(end);
+    if (isFlagSet(given, "dry-run")) {
+      printJson(isFlagSet(given, "json") ? { policy_id: id, terms } : terms);
+      return EXIT_OK;
     }
     const document = await createPolicy(desk, id, changes, now, replacing);
     const { valid_until } = terms;
-    if (isSet(given, "json")) printJson({ policy_id: id, policy: document, valid_until });
+    if (isFlagSet(given, "json")) printJson({ policy_id: id, policy: document, valid_until });
     else {
       const again = "run the same command again to write it";
-      await handOverRecorded(given, document, { what: "the policy", named: `policy ${id}`, again });
+      await outputLedgerDocument(given, document, {
+        description: "the policy",
+        entryName: `policy ${id}`,
+        retryHint: again,
+      });
     }
-    return DONE;
+    return EXIT_OK;
   },
 };
 
@@ -61,9 +65,9 @@ export const initCodeCommand: Command = {
   options: [option.json],
   async run(given) {
     const code = generateInitializationCode();
-    if (isSet(given, "json")) printJson({ initialization_code: code });
+    if (isFlagSet(given, "json")) printJson({ initialization_code: code });
     else print(code);
-    return DONE;
+    return EXIT_OK;
   },
 };
 
@@ -74,14 +78,14 @@ export const confirmCommand: Command = {
   summary: "confirm an activation code that a site read out",
   options: [
     ...deskFlags,
-    { ...option.policy, required: true },
-    { ...option.licenseKey, required: true },
-    { ...option.activationCode, required: true },
+    { ...option.policy, isRequired: true },
+    { ...option.licenseKey, isRequired: true },
+    { ...option.activationCode, isRequired: true },
     option.initializationCode,
     {
       name: "valid-until",
       type: "string",
-      value: "DAY",
+      placeholder: "DAY",
       help: "the last valid day (in UTC); default: the policy's end",
     },
     option.serial,
@@ -90,28 +94,31 @@ export const confirmCommand: Command = {
     option.json,
   ],
   async run(given) {
-    const [key, code] = [stringOf(given, "license-key"), stringOf(given, "activation-code")];
+    const [key, code] = [
+      getStringFlag(given, "license-key"),
+      getStringFlag(given, "activation-code"),
+    ];
     if (key === null || code === null) {
       throw new Misuse("--license-key and --activation-code are required", CONFIRM);
     }
-    const validUntil = codeEnd(stringOf(given, "valid-until"));
-    const policy = readDocument(stringOf(given, "policy"), "policy");
+    const validUntil = parseCodeEnd(getStringFlag(given, "valid-until"));
+    const policy = readDocument(getStringFlag(given, "policy"), "policy");
     const { terms, ...confirmed } = await confirmActivation(await openDesk(given), {
       policy,
       licenseKey: key,
       activationCode: code,
-      initializationCode: stringOf(given, "initialization-code") ?? "",
+      initializationCode: getStringFlag(given, "initialization-code") ?? "",
       validUntil,
-      serial: numberFlag(given, "serial"),
-      allowWeakBinding: isSet(given, "allow-weak-binding"),
+      serial: getNumberFlag(given, "serial"),
+      allowWeakBinding: isFlagSet(given, "allow-weak-binding"),
       now: wallClock(),
     });
-    for (const end of endsIn(terms)) printNote(end);
-    if (isSet(given, "json")) printJson({ ...confirmed, valid_until: terms.valid_until });
+    for (const end of describeEnds(terms)) printNote(end);
+    if (isFlagSet(given, "json")) printJson({ ...confirmed, valid_until: terms.valid_until });
     else {
       print(`policy ${confirmed.policy_id}\n`);
-      await handOver(given, confirmed.confirmation_code, "the confirmation code");
+      await outputDocument(given, confirmed.confirmation_code, "the confirmation code");
     }
-    return DONE;
+    return EXIT_OK;
   },
 };

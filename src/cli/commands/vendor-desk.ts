@@ -4,45 +4,52 @@ import { fingerprintOf } from "../../license/keys.ts";
 import { realDisk } from "../../platform/disk.ts";
 import { Misuse } from "../../platform/options.ts";
 import { Desk } from "../../desk/desk.ts";
-import { DONE, Failure, isSet, listOf, stringOf, type Command } from "../command.ts";
+import {
+  EXIT_OK,
+  Failure,
+  isFlagSet,
+  getListFlag,
+  getStringFlag,
+  type Command,
+} from "../command.ts";
 import { option } from "../flags.ts";
-import { checkNewPassphrase, currentPassphrase, newPassphrase } from "../open-desk.ts";
-import { deskFlags as desk, deskFolder } from "../open-desk.ts";
-import { count, print, printJson, printWarning } from "../terminal.ts";
+import { checkNewPassphraseFlags, readCurrentPassphrase, readNewPassphrase } from "../open-desk.ts";
+import { deskFlags as desk, getDeskFolder } from "../open-desk.ts";
+import { formatCount, print, printJson, printWarning } from "../terminal.ts";
 import { successorCommand } from "./vendor-successor.ts";
 
 const init: Command = {
   name: "vendor init",
-  everyday: true,
+  isCommon: true,
   summary: "create a licensing desk: a key and the trust document to distribute",
-  options: [...desk, option.noPassphrase, option.name, option.products, option.json],
+  options: [...desk, option.noPassphrase, option.name, option.vendorProducts, option.json],
   examples: [
     "berth vendor init --name Acme --dir desk --product CAD",
     "berth vendor init --name Acme --dir desk --product CAD --passphrase-file /media/safe/phrase",
   ],
   async run(given) {
-    const [name, products] = [stringOf(given, "name"), listOf(given, "product")];
+    const [name, products] = [getStringFlag(given, "name"), getListFlag(given, "product")];
     if (name === null || name === "" || products.length === 0 || products.includes("")) {
       throw new Misuse("--name and --product are required", "berth vendor init --help");
     }
-    if (isSet(given, "no-passphrase") && given.values.has("passphrase-file")) {
+    if (isFlagSet(given, "no-passphrase") && given.values.has("passphrase-file")) {
       throw new Misuse(
         "--no-passphrase and --passphrase-file exclude each other",
         "use only one of them",
       );
     }
-    const folder = deskFolder(given);
+    const folder = getDeskFolder(given);
     Desk.refuseExistingDesk(realDisk, folder);
-    const passphrase = await newPassphrase(given, "passphrase-file");
+    const passphrase = await readNewPassphrase(given, "passphrase-file");
     const made = await Desk.create(realDisk, folder, { name, products: [...products], passphrase });
     const { vendor } = made.vendor;
     const fingerprint = fingerprintOf(made.key);
-    if (isSet(given, "json")) printJson({ vendor, fingerprint });
+    if (isFlagSet(given, "json")) printJson({ vendor, fingerprint });
     else
       print(
         `vendor ${vendor}\nfingerprint ${fingerprint}\ndistribute trust.jwt; keep the key safe`,
       );
-    return DONE;
+    return EXIT_OK;
   },
 };
 
@@ -55,33 +62,34 @@ const passphrase: Command = {
     "berth vendor passphrase --dir desk --no-passphrase",
   ],
   async run(given) {
-    if (isSet(given, "no-passphrase") && given.values.has("new-passphrase-file")) {
+    if (isFlagSet(given, "no-passphrase") && given.values.has("new-passphrase-file")) {
       throw new Misuse(
         "--no-passphrase and --new-passphrase-file exclude each other",
         "use only one of them",
       );
     }
-    checkNewPassphrase(given, "new-passphrase-file");
-    const folder = deskFolder(given);
+    checkNewPassphraseFlags(given, "new-passphrase-file");
+    const folder = getDeskFolder(given);
     refuseLinkedKeys(folder);
-    const old = await currentPassphrase(given);
+    const old = await readCurrentPassphrase(given);
     // Before a new one is typed twice: the old one must open the key.
     await Desk.open(realDisk, folder, old);
-    const next = await newPassphrase(given, "new-passphrase-file");
+    const next = await readNewPassphrase(given, "new-passphrase-file");
     const { earlier, unchanged } = await Desk.changePassphrase(realDisk, folder, old, next);
     for (const key of unchanged) {
       printWarning(`the earlier key ${key} has another passphrase and was not changed`);
     }
-    if (isSet(given, "json")) {
+    if (isFlagSet(given, "json")) {
       const changed = { changed_earlier_keys: earlier, unchanged_earlier_keys: unchanged };
       printJson({ encrypted: next !== null, ...changed });
     } else {
-      const also = earlier.length === 0 ? "" : ` (also ${count(earlier.length, "earlier key")})`;
+      const also =
+        earlier.length === 0 ? "" : ` (also ${formatCount(earlier.length, "earlier key")})`;
       print(
         `the vendor's key is now stored ${next === null ? "without a" : "with the new"} passphrase${also}`,
       );
     }
-    return DONE;
+    return EXIT_OK;
   },
 };
 

@@ -3,21 +3,21 @@ import { wallClock } from "../../platform/clock.ts";
 import { Misuse } from "../../platform/options.ts";
 import { describeNewRestores, findRequestWarnings } from "../../desk/request-continuity.ts";
 import { prepareLicense, signPreparedLicense, type PreparedLicense } from "../../desk/issue.ts";
-import { DONE, Failure, isSet, stringOf, type Command } from "../command.ts";
+import { EXIT_OK, Failure, isFlagSet, getStringFlag, type Command } from "../command.ts";
 import { confirm } from "../confirm.ts";
-import { endsIn } from "../day.ts";
+import { describeEnds } from "../end-dates.ts";
 import { option } from "../flags.ts";
 import { readDocument } from "../input-document.ts";
-import { againFlags, writeAgain } from "../license-again.ts";
-import { deskFlags, deskFolder, numberFlag, openDesk } from "../open-desk.ts";
-import { checkOut } from "../handing-over.ts";
-import { handOverRecorded } from "../recorded-document.ts";
-import { termsFlags, termsGiven } from "../terms-flags.ts";
+import { reprintFlags, reprintLicense } from "../license-reprint.ts";
+import { deskFlags, getDeskFolder, getNumberFlag, openDesk } from "../open-desk.ts";
+import { checkOutputPath } from "../output-document.ts";
+import { outputLedgerDocument } from "../ledger-document.ts";
+import { termsFlags, readTermsChanges } from "../terms-flags.ts";
 import { printJson, printNote, printWarning } from "../terminal.ts";
 
 export const issueCommand: Command = {
   name: "vendor issue",
-  everyday: true,
+  isCommon: true,
   summary: "issue a signed license for a site's request, or renew a license",
   options: [
     ...deskFlags,
@@ -26,9 +26,9 @@ export const issueCommand: Command = {
       help: `${option.request.help}; one of --request, --renew and --reprint is required`,
     },
     option.renew,
-    ...againFlags,
+    ...reprintFlags,
     option.licenseId,
-    option.isNew,
+    option.newLicense,
     option.licenseKey,
     option.allowWeakBinding,
     option.acceptFork,
@@ -45,13 +45,13 @@ export const issueCommand: Command = {
     "berth vendor issue --dir desk --reprint ID --out license.jwt",
   ],
   async run(given) {
-    const again = numberFlag(given, "reprint");
+    const again = getNumberFlag(given, "reprint");
     if (again !== null) {
-      await writeAgain(given, again);
-      return DONE;
+      await reprintLicense(given, again);
+      return EXIT_OK;
     }
-    const renew = numberFlag(given, "renew");
-    const path = stringOf(given, "request");
+    const renew = getNumberFlag(given, "renew");
+    const path = getStringFlag(given, "request");
     if ((path === null) === (renew === null)) {
       throw new Misuse("either --request or --renew is required", "berth vendor issue --help");
     }
@@ -61,9 +61,9 @@ export const issueCommand: Command = {
         "the ledger assigns serials itself",
       );
     }
-    const terms = termsGiven(given);
-    checkOut(given, "license");
-    const request = path === null ? null : await requestIn(path);
+    const terms = readTermsChanges(given);
+    checkOutputPath(given, "license");
+    const request = path === null ? null : await readRequest(path);
     const opened = await openDesk(given);
     const now = wallClock();
     const restored = request === null ? [] : describeNewRestores(opened, request);
@@ -72,16 +72,16 @@ export const issueCommand: Command = {
     const prepared = prepareLicense(opened, {
       request,
       renewLicenseId: renew,
-      licenseId: numberFlag(given, "license-id"),
-      isNew: isSet(given, "new"),
-      licenseKey: stringOf(given, "license-key"),
+      licenseId: getNumberFlag(given, "license-id"),
+      isNew: isFlagSet(given, "new"),
+      licenseKey: getStringFlag(given, "license-key"),
       terms,
-      allowWeakBinding: isSet(given, "allow-weak-binding"),
-      acceptForkReason: stringOf(given, "accept-fork"),
+      allowWeakBinding: isFlagSet(given, "allow-weak-binding"),
+      acceptForkReason: getStringFlag(given, "accept-fork"),
       now,
     });
-    for (const note of notesAbout(prepared)) printNote(note);
-    const over = pastEnd(prepared);
+    for (const note of describeChanges(prepared)) printNote(note);
+    const over = findPastEnd(prepared);
     if (over !== null) {
       warnings.push(over.warning);
       printWarning(over.warning);
@@ -89,29 +89,39 @@ export const issueCommand: Command = {
     const { license_id, serial, changes } = prepared;
     const { license_key, valid_until } = prepared.terms;
     const about = { license_id, serial, license_key, valid_until, changes };
-    if (isSet(given, "dry-run")) {
+    if (isFlagSet(given, "dry-run")) {
       const shown = { ...about, terms: prepared.terms, restore_warnings: restored, warnings };
-      printJson(isSet(given, "json") ? shown : prepared.terms);
-      return DONE;
+      printJson(isFlagSet(given, "json") ? shown : prepared.terms);
+      return EXIT_OK;
     }
     if (over?.isNew === true) await confirm(given, `sign license ${license_id} with this end?`);
     const { document } = await signPreparedLicense(opened, prepared);
-    if (isSet(given, "json")) {
+    if (isFlagSet(given, "json")) {
       printJson({ ...about, document, restore_warnings: restored, warnings });
-      return DONE;
+      return EXIT_OK;
     }
     const key = license_key === null ? "" : ` key ${license_key},`;
     const named = `license ${license_id}, serial ${serial},`;
     const write = `berth vendor issue --reprint ${license_id} --serial ${serial}`;
-    const hint = `${write} --dir ${deskFolder(given)} --out FILE writes the license again`;
-    await handOverRecorded(given, document, { what: `${named}${key}`, named, again: hint });
-    return DONE;
+    const hint = `${write} --dir ${getDeskFolder(given)} --out FILE writes the license again`;
+    await outputLedgerDocument(given, document, {
+      description: `${named}${key}`,
+      entryName: named,
+      retryHint: hint,
+    });
+    return EXIT_OK;
   },
 };
 
 /** What the vendor should see before the license leaves: what it changes, and when it ends. */
-function notesAbout({ before, answered, changes, terms, license_id }: PreparedLicense): string[] {
-  const ends = endsIn(terms);
+function describeChanges({
+  before,
+  answered,
+  changes,
+  terms,
+  license_id,
+}: PreparedLicense): string[] {
+  const ends = describeEnds(terms);
   if (answered !== null)
     return ["this request was already answered: the same license is written again"];
   if (before === null) return ends;
@@ -120,7 +130,7 @@ function notesAbout({ before, answered, changes, terms, license_id }: PreparedLi
 }
 
 /** What should be meant, and not a slip of the hand: a license that is over when it is signed. */
-function pastEnd({ before, request, terms, license_id, now }: PreparedLicense) {
+function findPastEnd({ before, request, terms, license_id, now }: PreparedLicense) {
   const end = terms.valid_until;
   if (request !== null || end === null || Date.parse(end) > now) return null;
   const isNew = before?.terms.valid_until !== end;
@@ -130,7 +140,7 @@ function pastEnd({ before, request, terms, license_id, now }: PreparedLicense) {
   return { isNew, warning: `license ${license_id} ended on ${end}: ${what}` };
 }
 
-async function requestIn(path: string) {
+async function readRequest(path: string) {
   const verified = await verifyLicenseRequest(readDocument(path, "request"));
   if (verified.ok) return verified.value;
   throw new Failure(`${path} ${verified.fault}`, "ask the site for a new request");

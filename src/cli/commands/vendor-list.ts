@@ -1,7 +1,7 @@
 import { csvRecord } from "../../domain/csv.ts";
 import { later, type Instant } from "../../domain/time.ts";
 import { wallClock } from "../../platform/clock.ts";
-import { Misuse, type Option, type Wrong } from "../../platform/options.ts";
+import { Misuse, type Option, type InvalidValue } from "../../platform/options.ts";
 import {
   filterLicenses,
   LICENSE_STATES,
@@ -13,23 +13,23 @@ import {
   type ListedLicense,
 } from "../../desk/license-list.ts";
 import type { DeskRecords } from "../../desk/desk-records.ts";
-import { DONE, isSet, stringOf, type Command, type Given } from "../command.ts";
+import { EXIT_OK, isFlagSet, getStringFlag, type Command, type FlagValues } from "../command.ts";
 import { option } from "../flags.ts";
 import { deskFolderFlag, openDeskRecords } from "../open-desk.ts";
-import { oneOf } from "../settings.ts";
-import { spanOf } from "../span.ts";
-import { count, print, printCsv, printJson, table } from "../terminal.ts";
+import { checkOneOf } from "../settings.ts";
+import { parseDuration } from "../duration.ts";
+import { formatCount, print, printCsv, printJson, formatTable } from "../terminal.ts";
 
 const text = (name: string, value: string, help: string, check?: Option["check"]): Option => ({
   name,
   type: "string",
-  value,
+  placeholder: value,
   help,
-  check: check ?? ((given) => (given === "" ? { wrong: "must not be empty", hint: help } : null)),
+  check: check ?? ((given) => (given === "" ? { problem: "must not be empty", hint: help } : null)),
 });
 
 /** `not-yet-started` needs no quotes in a shell. */
-const spaced = (state: string | null) => state?.replaceAll("-", " ") ?? null;
+const unhyphenate = (state: string | null) => state?.replaceAll("-", " ") ?? null;
 
 const filters: readonly Option[] = [
   text("product", "CODE", "only licenses of this product"),
@@ -38,36 +38,36 @@ const filters: readonly Option[] = [
     /^[0-9A-HJKMNP-TV-Z]{16}$/.test(String(given))
       ? null
       : {
-          wrong: "must be an appliance id",
+          problem: "must be an appliance id",
           hint: "16 letters and digits, as shown by berth status",
         },
   ),
   text("license-key", "KEY", "only licenses with this license key"),
   text("state", "STATE", `only licenses in this state: ${LICENSE_STATES.join(", ")}`, (given) =>
-    oneOf(...LICENSE_STATES)(spaced(String(given)) ?? ""),
+    checkOneOf(...LICENSE_STATES)(unhyphenate(String(given)) ?? ""),
   ),
   text(
     "ending-within",
     "DURATION",
     "only licenses that end within this time, for example 60d, 8w or 48h",
-    (given) => endingFault(String(given)),
+    (given) => checkEnding(String(given)),
   ),
 ];
 
 /** Elsewhere `m` is minutes, and whoever looks at the ends of licenses means months. */
-function endingFault(given: string): Wrong | null {
+function checkEnding(given: string): InvalidValue | null {
   const [, months] = /^([1-9]\d{0,2})m$/.exec(given) ?? [];
-  if (months === undefined && !given.endsWith("m") && spanOf(given) !== null) return null;
+  if (months === undefined && !given.endsWith("m") && parseDuration(given) !== null) return null;
   const hint =
     months === undefined
       ? "for example --ending-within 60d"
-      : `m means minutes; for ${count(Number(months), "month")}: --ending-within ${Number(months) * 30}d`;
-  return { wrong: "must be a number of hours, days or weeks", hint };
+      : `m means minutes; for ${formatCount(Number(months), "month")}: --ending-within ${Number(months) * 30}d`;
+  return { problem: "must be a number of hours, days or weeks", hint };
 }
 
 export const listCommand: Command = {
   name: "vendor list",
-  everyday: true,
+  isCommon: true,
   summary: "list the licenses that this desk issued and their states; needs no passphrase",
   options: [
     deskFolderFlag,
@@ -91,32 +91,36 @@ export const listCommand: Command = {
     "berth vendor list --dir desk --customer initech --state active --csv > licenses.csv",
   ],
   async run(given) {
-    if (isSet(given, "csv") && isSet(given, "json")) {
+    if (isFlagSet(given, "csv") && isFlagSet(given, "json")) {
       throw new Misuse("--csv and --json exclude each other", "use only one of them");
     }
     const now = wallClock();
     const records = await openDeskRecords(given);
-    const filter = filterOf(given, records, now);
+    const filter = readFilter(given, records, now);
     const every = listLicenses(records.ledger, now);
     // Older serials are in one of these states alone: nobody asks for it and wants none of them.
-    const isAll = isSet(given, "all") || filter.state === "replaced";
-    const chosen = isSet(given, "to-reissue")
+    const isAll = isFlagSet(given, "all") || filter.state === "replaced";
+    const chosen = isFlagSet(given, "to-reissue")
       ? findLicensesToReissue(records, now)
       : isAll
         ? every
         : filterNewestSerials(every);
     const found = filterLicenses(chosen, filter);
-    if (isSet(given, "json")) printJson(found.map(jsonOf));
-    else if (isSet(given, "csv")) printCsv([CSV_HEADER, ...found.map(csvCells)].map(csvRecord));
+    if (isFlagSet(given, "json")) printJson(found.map(jsonOf));
+    else if (isFlagSet(given, "csv")) printCsv([CSV_HEADER, ...found.map(csvCells)].map(csvRecord));
     else if (every.length === 0) print("no licenses were issued yet");
     else if (found.length === 0) print("no license matches");
-    else print(table([HEADER, ...found.map(cells)]));
-    return DONE;
+    else print(formatTable([HEADER, ...found.map(cells)]));
+    return EXIT_OK;
   },
 };
 
-function filterOf(given: Given, { vendor, ledger }: DeskRecords, now: Instant): LicenseFilter {
-  const product = stringOf(given, "product");
+function readFilter(
+  given: FlagValues,
+  { vendor, ledger }: DeskRecords,
+  now: Instant,
+): LicenseFilter {
+  const product = getStringFlag(given, "product");
   const products = new Set([
     ...vendor.products,
     ...ledger.issuedEntries().map((one) => one.terms.product),
@@ -127,14 +131,14 @@ function filterOf(given: Given, { vendor, ledger }: DeskRecords, now: Instant): 
       `its products: ${[...products].join(", ")}`,
     );
   }
-  const ending = stringOf(given, "ending-within");
-  const span = ending === null ? null : spanOf(ending);
+  const ending = getStringFlag(given, "ending-within");
+  const span = ending === null ? null : parseDuration(ending);
   return {
     product,
-    customer: stringOf(given, "customer"),
-    appliance: stringOf(given, "appliance"),
-    licenseKey: stringOf(given, "license-key"),
-    state: spaced(stringOf(given, "state")) as LicenseState | null,
+    customer: getStringFlag(given, "customer"),
+    appliance: getStringFlag(given, "appliance"),
+    licenseKey: getStringFlag(given, "license-key"),
+    state: unhyphenate(getStringFlag(given, "state")) as LicenseState | null,
     endingBefore: span === null ? null : later(now, span),
   };
 }

@@ -5,13 +5,13 @@ import { Misuse } from "../../platform/options.ts";
 import type { Desk } from "../../desk/desk.ts";
 import { isOutstanding, listLicenses, filterNewestSerials } from "../../desk/license-list.ts";
 import { readTrustChain } from "../../desk/desk-records.ts";
-import { DONE, Failure, isSet, type Command, type Given } from "../command.ts";
+import { EXIT_OK, Failure, isFlagSet, type Command, type FlagValues } from "../command.ts";
 import { confirm } from "../confirm.ts";
 import { option } from "../flags.ts";
-import { deskFlags, deskFolder, openDesk } from "../open-desk.ts";
-import { count, oneLine, print, printJson } from "../terminal.ts";
+import { deskFlags, getDeskFolder, openDesk } from "../open-desk.ts";
+import { formatCount, escapeToOneLine, print, printJson } from "../terminal.ts";
 
-function codeIn({ words: [code] }: Given): string {
+function getProductCode({ positionals: [code] }: FlagValues): string {
   if (code === undefined || code === "" || code.length > MAX_NAME_LENGTH) {
     throw new Misuse("CODE is required: a product code", "berth vendor product add CAD");
   }
@@ -19,11 +19,11 @@ function codeIn({ words: [code] }: Given): string {
 }
 
 /** What to carry where: a site knows of a product only by the vendor's document. */
-async function printDocument(given: Given, changed: Desk, what: string): Promise<void> {
-  const { files } = await readTrustChain(realDisk, deskFolder(given));
+async function printDocument(given: FlagValues, changed: Desk, what: string): Promise<void> {
+  const { files } = await readTrustChain(realDisk, getDeskFolder(given));
   const document = files.at(-1) ?? "";
   const { vendor, version, products } = changed.vendor;
-  if (isSet(given, "json")) {
+  if (isFlagSet(given, "json")) {
     printJson({ vendor, version, products, document });
     return;
   }
@@ -39,18 +39,21 @@ const add: Command = {
   arguments: ["CODE"],
   examples: ["berth vendor product add CAM --dir desk"],
   async run(given) {
-    const code = codeIn(given);
+    const code = getProductCode(given);
     const desk = await openDesk(given);
     const { products } = desk.vendor;
     if (products.includes(code)) {
-      throw new Failure(`${oneLine(code)} is already a product of this desk`, "berth vendor show");
+      throw new Failure(
+        `${escapeToOneLine(code)} is already a product of this desk`,
+        "berth vendor show",
+      );
     }
     if (products.length >= MAX_PRODUCTS) {
       throw new Failure(`a desk can have at most ${MAX_PRODUCTS} products`, "create another desk");
     }
-    const changed = await desk.addProducts(realDisk, deskFolder(given), [code]);
-    await printDocument(given, changed, `${oneLine(code)} is now a product of this desk`);
-    return DONE;
+    const changed = await desk.addProducts(realDisk, getDeskFolder(given), [code]);
+    await printDocument(given, changed, `${escapeToOneLine(code)} is now a product of this desk`);
+    return EXIT_OK;
   },
 };
 
@@ -61,18 +64,18 @@ const remove: Command = {
   arguments: ["CODE"],
   examples: ["berth vendor product remove CAM --dir desk"],
   async run(given) {
-    const code = codeIn(given);
+    const code = getProductCode(given);
     const desk = await openDesk(given);
     const { products } = desk.vendor;
     if (!products.includes(code)) {
       throw new Failure(
-        `${oneLine(code)} is not a product of this desk`,
+        `${escapeToOneLine(code)} is not a product of this desk`,
         `its products: ${products.join(", ")}`,
       );
     }
     if (products.length === 1) {
       throw new Failure(
-        `${oneLine(code)} is the only product of this desk`,
+        `${escapeToOneLine(code)} is the only product of this desk`,
         "add another product first",
       );
     }
@@ -80,13 +83,17 @@ const remove: Command = {
       (one) => one.product === code && isOutstanding(one),
     );
     if (out.length > 0) {
-      const licenses = `${count(out.length, "license")} of ${oneLine(code)}`;
+      const licenses = `${formatCount(out.length, "license")} of ${escapeToOneLine(code)}`;
       const question = `${licenses} will stay installed but cannot be renewed; continue?`;
       await confirm(given, question, "berth vendor list --product CODE shows them");
     }
-    const changed = await desk.removeProduct(realDisk, deskFolder(given), code);
-    await printDocument(given, changed, `${oneLine(code)} is no longer a product of this desk`);
-    return DONE;
+    const changed = await desk.removeProduct(realDisk, getDeskFolder(given), code);
+    await printDocument(
+      given,
+      changed,
+      `${escapeToOneLine(code)} is no longer a product of this desk`,
+    );
+    return EXIT_OK;
   },
 };
 

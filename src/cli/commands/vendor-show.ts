@@ -1,27 +1,27 @@
 import { wallClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/disk.ts";
 import { describeDesk } from "../../desk/desk-overview.ts";
-import { DONE, isSet, type Command } from "../command.ts";
+import { EXIT_OK, isFlagSet, type Command } from "../command.ts";
 import { option } from "../flags.ts";
-import { deskFolder, deskFolderFlag, dirFlag } from "../open-desk.ts";
-import { count, print, printJson, printWarning, table } from "../terminal.ts";
+import { getDeskFolder, deskFolderFlag, formatDirFlag } from "../open-desk.ts";
+import { formatCount, print, printJson, printWarning, formatTable } from "../terminal.ts";
 
 export const showCommand: Command = {
   name: "vendor show",
-  everyday: true,
+  isCommon: true,
   summary: "show the desk's fingerprint, keys, products and licenses; needs no passphrase",
   options: [deskFolderFlag, option.json],
   examples: ["berth vendor show --dir desk"],
   async run(given) {
-    const { notes, ...shown } = await describeDesk(realDisk, deskFolder(given), wallClock());
+    const { notes, ...shown } = await describeDesk(realDisk, getDeskFolder(given), wallClock());
     for (const note of notes) printWarning(note);
-    if (isSet(given, "json")) {
+    if (isFlagSet(given, "json")) {
       printJson(shown);
-      return DONE;
+      return EXIT_OK;
     }
     const states = Object.entries(shown.licenses).map(([state, number]) => `${number} ${state}`);
     print(
-      table([
+      formatTable([
         ["name", shown.name],
         ["vendor", shown.vendor],
         ["fingerprint", shown.fingerprint],
@@ -40,12 +40,12 @@ export const showCommand: Command = {
       key === shown.vendor ? "the desk was created" : (current_since ?? "unknown"),
       retired_from == null ? state : `${state} from ${retired_from}`,
     ]);
-    print(`\n${table([["KEY", "FINGERPRINT", "SINCE", "STATE"], ...rows])}`);
+    print(`\n${formatTable([["KEY", "FINGERPRINT", "SINCE", "STATE"], ...rows])}`);
     const reissue = shown.to_reissue.length;
     if (reissue > 0) {
-      const list = `berth vendor list ${dirFlag(deskFolder(given))} --to-reissue`;
-      print(`\n${count(reissue, "license")} to be re-issued: ${list}`);
+      const list = `berth vendor list ${formatDirFlag(getDeskFolder(given))} --to-reissue`;
+      print(`\n${formatCount(reissue, "license")} to be re-issued: ${list}`);
     }
-    return DONE;
+    return EXIT_OK;
   },
 };

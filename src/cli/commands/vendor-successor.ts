@@ -10,11 +10,18 @@ import { findEarlierKeyIds, isKeyEncrypted } from "../../desk/key-file.ts";
 import { findLicensesToReissue, type ListedLicense } from "../../desk/license-list.ts";
 import { successorFileName } from "../../desk/desk-records.ts";
 import { refuseTooManyKeys } from "../../desk/trust-document.ts";
-import { DONE, isSet, stringOf, type Command, type Given } from "../command.ts";
+import { EXIT_OK, isFlagSet, getStringFlag, type Command, type FlagValues } from "../command.ts";
 import { option } from "../flags.ts";
-import { checkNewPassphrase, deskFlags, deskFolder, dirFlag } from "../open-desk.ts";
-import { newPassphrase, openDesk } from "../open-desk.ts";
-import { count, oneLine, print, printJson, printNote, printWarning } from "../terminal.ts";
+import { checkNewPassphraseFlags, deskFlags, getDeskFolder, formatDirFlag } from "../open-desk.ts";
+import { readNewPassphrase, openDesk } from "../open-desk.ts";
+import {
+  formatCount,
+  escapeToOneLine,
+  print,
+  printJson,
+  printNote,
+  printWarning,
+} from "../terminal.ts";
 
 export const successorCommand: Command = {
   name: "vendor successor",
@@ -30,7 +37,7 @@ export const successorCommand: Command = {
     {
       name: "retire-from",
       type: "string",
-      value: "DAY",
+      placeholder: "DAY",
       help: "retire them at the start of this day (UTC, by the site's clock); default: immediately",
     },
     option.json,
@@ -41,19 +48,19 @@ export const successorCommand: Command = {
     "berth vendor successor --dir desk --retire-old --retire-from 2027-01-01",
   ],
   async run(given) {
-    const from = dayIn(given);
-    if (from !== null && !isSet(given, "retire-old")) {
+    const from = readFromFlag(given);
+    if (from !== null && !isFlagSet(given, "retire-old")) {
       throw new Misuse(
         "--retire-from is only valid with --retire-old",
         "berth help vendor successor",
       );
     }
-    checkNewPassphrase(given, "passphrase-file");
-    const folder = deskFolder(given);
+    checkNewPassphraseFlags(given, "passphrase-file");
+    const folder = getDeskFolder(given);
     const before = await openDesk(given);
     refuseTooManyKeys(before.vendor);
-    const passphrase = await newPassphrase(given, "passphrase-file");
-    const retire = isSet(given, "retire-old") ? { from } : null;
+    const passphrase = await readNewPassphrase(given, "passphrase-file");
+    const retire = isFlagSet(given, "retire-old") ? { from } : null;
     const after = await before.rotateKey(realDisk, folder, passphrase, retire);
     const { vendor, version, retired = [] } = after.vendor;
     const fingerprint = fingerprintOf(after.key);
@@ -69,10 +76,10 @@ export const successorCommand: Command = {
       );
     }
     if (passphrase !== null) warnOfPlainKeys(folder);
-    if (isSet(given, "json")) {
+    if (isFlagSet(given, "json")) {
       const to_reissue = reissue.map(({ license_id }) => license_id);
       printJson({ vendor, fingerprint, document, retired, to_reissue });
-      return DONE;
+      return EXIT_OK;
     }
     print(`fingerprint ${fingerprint}`);
     print(`distribute a copy of ${document}; new sites need trust.jwt first`);
@@ -81,8 +88,8 @@ export const successorCommand: Command = {
       const since = second === undefined ? "" : ` from ${rfc3339(instant(second * SECOND))} on`;
       print(`the key ${key} is retired${since}`);
     }
-    printToReissue(reissue, dirFlag(folder));
-    return DONE;
+    printToReissue(reissue, formatDirFlag(folder));
+    return EXIT_OK;
   },
 };
 
@@ -91,30 +98,32 @@ function warnOfPlainKeys(folder: string): void {
   for (const id of findEarlierKeyIds(realDisk, folder)) {
     if (isKeyEncrypted(realDisk, folder, id)) continue;
     const file = `the earlier key ${id}.vendor.jwk is stored without a passphrase`;
-    printWarning(`${file}: berth vendor passphrase ${dirFlag(folder)} encrypts it too`);
+    printWarning(`${file}: berth vendor passphrase ${formatDirFlag(folder)} encrypts it too`);
   }
 }
 
-const MOST_SHOWN = 20;
+const MAX_SHOWN = 20;
 
 /** They stay valid where they are installed; nothing else that their key signs is taken there. */
 function printToReissue(licenses: readonly ListedLicense[], dir: string): void {
   if (licenses.length === 0) return;
-  print(`\n${count(licenses.length, "license")} signed with a retired key should be re-issued:`);
-  for (const { license_id, jwk, customer } of licenses.slice(0, MOST_SHOWN)) {
+  print(
+    `\n${formatCount(licenses.length, "license")} signed with a retired key should be re-issued:`,
+  );
+  for (const { license_id, jwk, customer } of licenses.slice(0, MAX_SHOWN)) {
     const how =
       jwk === null
         ? "by code: the site returns it first (berth license remove), then berth vendor policy and berth vendor confirm"
         : `berth vendor issue ${dir} --renew ${license_id} --out ${license_id}.jwt`;
-    print(`  ${license_id} ${oneLine(customer ?? "-")}  ${how}`);
+    print(`  ${license_id} ${escapeToOneLine(customer ?? "-")}  ${how}`);
   }
   print(`berth vendor list ${dir} --to-reissue shows all of them`);
 }
 
-function dayIn(given: Given): Instant | null {
-  const text = stringOf(given, "retire-from");
+function readFromFlag(given: FlagValues): Instant | null {
+  const text = getStringFlag(given, "retire-from");
   if (text === null) return null;
   const start = isDateOnly(text) ? parseStartTime(text) : null;
   if (start !== null && Date.parse(start) >= 0) return instant(Date.parse(start));
-  throw new Misuse(`--retire-from ${oneLine(text)} is not a day`, "for example 2027-01-01");
+  throw new Misuse(`--retire-from ${escapeToOneLine(text)} is not a day`, "for example 2027-01-01");
 }

@@ -1,6 +1,6 @@
 import { termsFileSchema } from "../../license/terms-file.ts";
-import { DONE, isSet, type Command } from "../command.ts";
-import { EXAMPLE } from "../terms-file.ts";
+import { EXIT_OK, isFlagSet, type Command } from "../command.ts";
+import { EXAMPLE_TERMS } from "../terms-file.ts";
 import { printJson } from "../terminal.ts";
 
 export const termsCommand: Command = {
@@ -19,7 +19,7 @@ export const termsCommand: Command = {
     "berth vendor issue --dir desk --renew ID --terms terms.json --dry-run",
   ],
   async run(given) {
-    printJson(isSet(given, "schema") ? termsFileSchema() : EXAMPLE);
-    return DONE;
+    printJson(isFlagSet(given, "schema") ? termsFileSchema() : EXAMPLE_TERMS);
+    return EXIT_OK;
   },
 };

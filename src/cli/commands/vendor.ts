@@ -1,6 +1,6 @@
 import type { Command } from "../command.ts";
 import { confirmCommand, initCodeCommand, policyCommand } from "./vendor-airgap.ts";
-import { deskCareCommands } from "./vendor-care.ts";
+import { deskBackupCommands } from "./vendor-backup.ts";
 import { deskCommands } from "./vendor-desk.ts";
 import { documentCommands } from "./vendor-documents.ts";
 import { issueCommand } from "./vendor-issue.ts";
@@ -21,5 +21,5 @@ export const vendorCommands: readonly Command[] = [
   confirmCommand,
   ...documentCommands,
   listCommand,
-  ...deskCareCommands,
+  ...deskBackupCommands,
 ];

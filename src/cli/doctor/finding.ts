@@ -1,36 +1,38 @@
-import { DONE, FAILED, NEEDS_OPERATOR } from "../command.ts";
+import { EXIT_OK, EXIT_FAILURE, EXIT_NEEDS_OPERATOR } from "../command.ts";
 
 /** From nothing to do to nothing works. */
 const LEVELS = ["ok", "note", "warning", "error"] as const;
 
-export type Level = (typeof LEVELS)[number];
+export type FindingLevel = (typeof LEVELS)[number];
 
 /** The result of one check. */
 export interface Finding {
   readonly check: string;
-  readonly level: Level;
+  readonly level: FindingLevel;
   readonly finding: string;
   /** What to do about it; empty when there is nothing to do. */
   readonly remedy: string;
 }
 
-export const ok = (check: string, text: string): Finding => ({
+export const okFinding = (check: string, text: string): Finding => ({
   check,
   level: "ok",
   finding: text,
   remedy: "",
 });
 
-export const finding = (
+export const createFinding = (
   check: string,
-  level: Exclude<Level, "ok">,
+  level: Exclude<FindingLevel, "ok">,
   text: string,
   remedy: string,
 ): Finding => ({ check, level, finding: text, remedy });
 
-export const worstOf = (findings: readonly Finding[]): Level =>
+export const worstLevel = (findings: readonly Finding[]): FindingLevel =>
   LEVELS.findLast((level) => findings.some((one) => one.level === level)) ?? "ok";
 
 /** Notes ask for nothing; a warning is a failure to a script, and so is what is worse. */
-export const exitCodeOf = (findings: readonly Finding[]): number =>
-  ({ ok: DONE, note: DONE, warning: FAILED, error: NEEDS_OPERATOR })[worstOf(findings)];
+export const exitCodeFor = (findings: readonly Finding[]): number =>
+  ({ ok: EXIT_OK, note: EXIT_OK, warning: EXIT_FAILURE, error: EXIT_NEEDS_OPERATOR })[
+    worstLevel(findings)
+  ];

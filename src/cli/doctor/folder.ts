@@ -5,8 +5,8 @@ import { writeAll } from "../../platform/files.ts";
 import { FolderRefused } from "../../store/refusal.ts";
 import { verify } from "../../store/verify.ts";
 import { folderChecks } from "../folder-checks.ts";
-import { count } from "../terminal.ts";
-import { finding, ok, type Finding } from "./finding.ts";
+import { formatCount } from "../terminal.ts";
+import { createFinding, okFinding, type Finding } from "./finding.ts";
 
 /** By the numbers the kernel gives them: where a sync may not mean what it should. */
 const FILE_SYSTEMS: Readonly<Record<number, { readonly name: string; readonly why: string }>> = {
@@ -20,74 +20,80 @@ const FILE_SYSTEMS: Readonly<Record<number, { readonly name: string; readonly wh
 
 const OTHERS = 0o077;
 const MIB = 1024 * 1024;
-const LITTLE = 256 * MIB;
-const SYNCS = 5;
-const SLOW = 100;
+const LOW_FREE_BYTES = 256 * MIB;
+const SYNC_ROUNDS = 5;
+const SLOW_SYNC_MS = 100;
 
 /** The data folder: who may read it, what disk it is on, and whether all of it is whole. */
-export async function folderFindings(folder: string): Promise<Finding[]> {
+export async function checkDataFolder(folder: string): Promise<Finding[]> {
   const stat = realDisk.stat(folder);
   if (stat === null) {
-    return [finding("data folder", "error", `${folder} does not exist`, "check --data")];
+    return [createFinding("data folder", "error", `${folder} does not exist`, "check --data")];
   }
   return [
-    permissions(folder, stat.mode),
+    checkPermissions(folder, stat.mode),
     fileSystemFinding(statfsSync(folder).type),
-    spaceFinding(realDisk.freeBytes(folder)),
-    await syncSpeed(folder),
-    ...(await wholeness(folder)),
+    diskSpaceFinding(realDisk.freeBytes(folder)),
+    await checkSyncSpeed(folder),
+    ...(await checkIntegrity(folder)),
   ];
 }
 
-function permissions(folder: string, mode: number): Finding {
+function checkPermissions(folder: string, mode: number): Finding {
   if ((mode & OTHERS) !== 0) {
     const advice = `chmod 700 ${folder}`;
-    return finding("permissions", "warning", `other users can open ${folder}`, advice);
+    return createFinding("permissions", "warning", `other users can open ${folder}`, advice);
   }
   const open = readdirSync(folder, { recursive: true })
     .map((name) => join(folder, String(name)))
     .find((path) => ((realDisk.stat(path)?.mode ?? 0) & OTHERS) !== 0);
   return open === undefined
-    ? ok("permissions", "only the folder's owner can read it")
-    : finding("permissions", "warning", `other users can read ${open}`, `chmod go= ${open}`);
+    ? okFinding("permissions", "only the folder's owner can read it")
+    : createFinding("permissions", "warning", `other users can read ${open}`, `chmod go= ${open}`);
 }
 
 export function fileSystemFinding(type: number): Finding {
   const doubtful = FILE_SYSTEMS[type];
-  if (doubtful === undefined) return ok("file system", "no network or memory file system detected");
+  if (doubtful === undefined)
+    return okFinding("file system", "no network or memory file system detected");
   const { name, why } = doubtful;
-  return finding("file system", "warning", `${name}: ${why}`, "use a local disk, ext4 or xfs");
+  return createFinding(
+    "file system",
+    "warning",
+    `${name}: ${why}`,
+    "use a local disk, ext4 or xfs",
+  );
 }
 
-export function spaceFinding(free: number): Finding {
+export function diskSpaceFinding(free: number): Finding {
   const found = `${(free / MIB / 1024).toFixed(1)} GiB free`;
-  return free < LITTLE
-    ? finding(
+  return free < LOW_FREE_BYTES
+    ? createFinding(
         "disk space",
         "warning",
         found,
         "free disk space: with a full disk no new slots are granted",
       )
-    : ok("disk space", found);
+    : okFinding("disk space", found);
 }
 
 /** Every answer waits for one of these. */
-async function syncSpeed(folder: string): Promise<Finding> {
+async function checkSyncSpeed(folder: string): Promise<Finding> {
   try {
-    return speedFinding(await syncTimes(join(folder, "doctor.new")));
+    return syncSpeedFinding(await measureSyncs(join(folder, "doctor.new")));
   } catch (error) {
     const code = errorCode(error);
     if (code === null) throw error;
     const advice = "free disk space, or check the disk and the folder's owner";
-    return finding("disk speed", "warning", `cannot write to the folder (${code})`, advice);
+    return createFinding("disk speed", "warning", `cannot write to the folder (${code})`, advice);
   }
 }
 
-async function syncTimes(path: string): Promise<number[]> {
+async function measureSyncs(path: string): Promise<number[]> {
   const file = realDisk.open(path);
   const times: number[] = [];
   try {
-    for (let round = 0; round < SYNCS; round += 1) {
+    for (let round = 0; round < SYNC_ROUNDS; round += 1) {
       const started = performance.now();
       writeAll(file, Buffer.alloc(512));
       await file.syncData();
@@ -100,15 +106,20 @@ async function syncTimes(path: string): Promise<number[]> {
   return times;
 }
 
-export function speedFinding(times: readonly number[]): Finding {
+export function syncSpeedFinding(times: readonly number[]): Finding {
   const median = times.toSorted((a, b) => a - b)[times.length >> 1] ?? 0;
   const found = `a sync takes ${median.toFixed(2)} ms`;
-  return median > SLOW
-    ? finding("disk speed", "warning", found, "every change waits for one sync: use a faster disk")
-    : ok("disk speed", found);
+  return median > SLOW_SYNC_MS
+    ? createFinding(
+        "disk speed",
+        "warning",
+        found,
+        "every change waits for one sync: use a faster disk",
+      )
+    : okFinding("disk speed", found);
 }
 
-async function wholeness(folder: string): Promise<Finding[]> {
+async function checkIntegrity(folder: string): Promise<Finding[]> {
   try {
     const {
       head,
@@ -119,15 +130,15 @@ async function wholeness(folder: string): Promise<Finding[]> {
       ...folderChecks,
       allowAuditDamage: true,
     });
-    const gaps = auditGaps.length === 0 ? "" : `, ${count(auditGaps.length, "declared gap")}`;
+    const gaps = auditGaps.length === 0 ? "" : `, ${formatCount(auditGaps.length, "declared gap")}`;
     const chained = `${record.lines} lines of the audit log, chained${gaps}`;
-    if (auditDamage === null) return [ok("data", `intact: ${head.seq} changes, ${chained}`)];
+    if (auditDamage === null) return [okFinding("data", `intact: ${head.seq} changes, ${chained}`)];
     return [
-      ok("data", `intact: ${head.seq} changes`),
-      finding("audit log", "warning", auditDamage.message, auditDamage.hint),
+      okFinding("data", `intact: ${head.seq} changes`),
+      createFinding("audit log", "warning", auditDamage.message, auditDamage.hint),
     ];
   } catch (error) {
     if (!(error instanceof FolderRefused)) throw error;
-    return [finding("data", "error", error.message, error.hint)];
+    return [createFinding("data", "error", error.message, error.hint)];
   }
 }

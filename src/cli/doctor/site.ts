@@ -1,38 +1,47 @@
 import type { StatusReply } from "../../http/status.ts";
 import type { ClockReply } from "../../http/routes/clock.ts";
-import { endingOf } from "../ending.ts";
-import { finding, ok, type Finding } from "./finding.ts";
+import { describeEndIfSoon } from "../expiry-notice.ts";
+import { createFinding, okFinding, type Finding } from "./finding.ts";
 
 /** What the server itself knows: its clock, its licenses, its hardware, its doors. */
-export function siteFindings(status: StatusReply, clock: ClockReply): Finding[] {
+export function checkSite(status: StatusReply, clock: ClockReply): Finding[] {
   const { moved_away_at } = status;
   const isServed = status.pid !== process.pid;
   if (moved_away_at !== null) {
     const found = `this folder was moved to another host on ${moved_away_at} and no longer grants licenses`;
-    return [finding("moved", "warning", found, "delete the folder once the other host serves it")];
+    return [
+      createFinding("moved", "warning", found, "delete the folder once the other host serves it"),
+    ];
   }
   return [
     ...status.storage.warnings.map(({ code, message }) =>
-      finding(code, "warning", message, "run berth status for the current state"),
+      createFinding(code, "warning", message, "run berth status for the current state"),
     ),
     ...(status.storage.fault === null
       ? []
-      : [finding("disk", "error", status.storage.fault, "free disk space, or check the disk")]),
+      : [
+          createFinding(
+            "disk",
+            "error",
+            status.storage.fault,
+            "free disk space, or check the disk",
+          ),
+        ]),
     clockFinding(clock),
     ...licenseFindings(status),
     ...hardwareFindings(status),
     // What is open is known of a server that runs: without one, nobody listens.
-    ...(status.exposures.length === 0 && isServed ? [ok("exposures", "none")] : []),
-    ...status.exposures.map((one) => finding("exposure", "note", one.finding, one.remedy)),
+    ...(status.exposures.length === 0 && isServed ? [okFinding("exposures", "none")] : []),
+    ...status.exposures.map((one) => createFinding("exposure", "note", one.finding, one.remedy)),
   ];
 }
 
 function clockFinding({ state, now, system_clock }: ClockReply): Finding {
-  if (state === "ok") return ok("clock", `${now}, same as the system clock`);
+  if (state === "ok") return okFinding("clock", `${now}, same as the system clock`);
   const found = `the system clock says ${system_clock}, but the appliance time is ${now}`;
   return state === "ahead"
-    ? finding("clock", "warning", found, "if the system clock is right: berth clock accept")
-    : finding(
+    ? createFinding("clock", "warning", found, "if the system clock is right: berth clock accept")
+    : createFinding(
         "clock",
         "warning",
         found,
@@ -43,7 +52,12 @@ function clockFinding({ state, now, system_clock }: ClockReply): Finding {
 function licenseFindings({ licenses, now }: StatusReply): Finding[] {
   if (licenses.length === 0) {
     return [
-      finding("licenses", "note", "none yet", "run berth trust add, then berth license request"),
+      createFinding(
+        "licenses",
+        "note",
+        "none yet",
+        "run berth trust add, then berth license request",
+      ),
     ];
   }
   return licenses.map((license): Finding => {
@@ -51,7 +65,7 @@ function licenseFindings({ licenses, now }: StatusReply): Finding[] {
     const name = `license ${license_id}`;
     const { floating_users: slots, floating_slots_in_use: used } = license;
     if (refusal !== null) {
-      return finding(
+      return createFinding(
         name,
         "warning",
         `${product}: ${refusal}`,
@@ -60,18 +74,18 @@ function licenseFindings({ licenses, now }: StatusReply): Finding[] {
     }
     if (moved_until !== null) {
       const found = `${product} is signed for the host it was moved from and valid here until ${moved_until}`;
-      return finding(name, "warning", found, `berth license request --product ${product}`);
+      return createFinding(name, "warning", found, `berth license request --product ${product}`);
     }
-    const ending = endingOf(validity_period, now);
+    const ending = describeEndIfSoon(validity_period, now);
     if (ending !== null) {
-      return finding(name, "warning", `${product} ${ending}`, "berth license request");
+      return createFinding(name, "warning", `${product} ${ending}`, "berth license request");
     }
     if (used >= slots) {
       const advice = "berth slots shows who uses them";
-      return finding(name, "note", `${product}: all ${slots} slots are in use`, advice);
+      return createFinding(name, "note", `${product}: all ${slots} slots are in use`, advice);
     }
     const end = validity_period === null ? "no end date" : `until ${validity_period}`;
-    return ok(name, `${product}: ${used} of ${slots} slots in use, ${end}`);
+    return okFinding(name, `${product}: ${used} of ${slots} slots in use, ${end}`);
   });
 }
 
@@ -81,15 +95,15 @@ function hardwareFindings({ appliance, licenses }: StatusReply): Finding[] {
   );
   return [
     appliance.weak_binding
-      ? finding(
+      ? createFinding(
           "hardware",
           "note",
           `only ${appliance.components.join(", ") || "nothing"} can be identified`,
           "the vendor must allow this weak binding (--allow-weak-binding)",
         )
-      : ok("hardware", `bound to ${appliance.components.join(", ")}`),
+      : okFinding("hardware", `bound to ${appliance.components.join(", ")}`),
     ...drifted.map(({ license_id, hardware_drift }) =>
-      finding(
+      createFinding(
         "hardware",
         "warning",
         `license ${license_id} was signed for a different ${hardware_drift.join(", ")}`,

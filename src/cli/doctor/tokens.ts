@@ -2,35 +2,38 @@ import { describeEnd, isEndingSoon } from "../../domain/end-date.ts";
 import { instant } from "../../domain/time.ts";
 import type { AccessReply } from "../../http/routes/access.ts";
 import { isServiceToken } from "../service/admin-token.ts";
-import { places } from "../service/unit.ts";
-import { finding, type Finding } from "./finding.ts";
+import { servicePaths } from "../service/unit.ts";
+import { createFinding, type Finding } from "./finding.ts";
 
 type Token = AccessReply["tokens"][number];
 
 /** Before a token ends somebody has to hand out another: of each that is near its end. */
-export function tokenFindings(tokens: readonly Token[], now: string): Finding[] {
+export function checkTokens(tokens: readonly Token[], now: string): Finding[] {
   const newest = tokens
     .filter(({ name }) => isServiceToken(name))
     .toSorted((a, b) => Date.parse(b.created_at) - Date.parse(a.created_at))[0];
   return tokens.flatMap((token) => {
     const { name } = token;
-    const found = endOf(token, now);
+    const found = describeTokenEnd(token, now);
     if (found === null) return [];
     if (token === newest) {
-      const advice = `sudo berth service install writes a new one to ${places.adminToken}`;
-      return [finding("token", "warning", found, advice)];
+      const advice = `sudo berth service install writes a new one to ${servicePaths.adminToken}`;
+      return [createFinding("token", "warning", found, advice)];
     }
     if (token.is_expired)
-      return [finding("token", "note", found, `berth admin token revoke ${name}`)];
+      return [createFinding("token", "note", found, `berth admin token revoke ${name}`)];
     // Another one is in its place already.
     if (isServiceToken(name)) return [];
     const advice = "berth admin token --name NEW creates a token to replace it";
-    return [finding("token", "warning", found, advice)];
+    return [createFinding("token", "warning", found, advice)];
   });
 }
 
 /** Null: it never ends, or not soon. One for a few days is soon at its end from the beginning. */
-function endOf({ name, created_at, expires_at, is_expired }: Token, now: string): string | null {
+function describeTokenEnd(
+  { name, created_at, expires_at, is_expired }: Token,
+  now: string,
+): string | null {
   if (is_expired) return `the token ${name} has expired`;
   if (expires_at === null) return null;
   const [made, end, at] = [created_at, expires_at, now].map((time) => instant(Date.parse(time)));

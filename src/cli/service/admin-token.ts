@@ -5,8 +5,8 @@ import { wallClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/disk.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { AccessFile, type AccessList } from "../../store/access-file.ts";
-import { replace, type Step } from "./steps.ts";
-import { places } from "./unit.ts";
+import { writeFileAtomically, type InstallStep } from "./steps.ts";
+import { servicePaths } from "./unit.ts";
 
 /** Half of its year: every upgrade after that renews it. */
 const RENEWED_BEFORE = 182.5 * DAY;
@@ -29,26 +29,32 @@ export function isTokenDue(list: AccessList, written: string | null, now: number
  * The one before it is not revoked: whoever has copied it has until its end to take the new one.
  * `own` runs a command of this executable.
  */
-export const adminTokenStep = (own: (...words: readonly string[]) => string): Step => ({
-  what: `an admin token, valid for one year: ${places.adminToken}`,
-  isDone: () => !isTokenDue(accessList(), written(), wallClock()),
-  act() {
-    const words = ["--name", freeName(accessList()), "--json", "--data", places.data];
+export const adminTokenStep = (own: (...words: readonly string[]) => string): InstallStep => ({
+  description: `an admin token, valid for one year: ${servicePaths.adminToken}`,
+  isDone: () => !isTokenDue(readAccessList(), readTokenFile(), wallClock()),
+  apply() {
+    const words = [
+      "--name",
+      findUnusedName(readAccessList()),
+      "--json",
+      "--data",
+      servicePaths.data,
+    ];
     const { token } = JSON.parse(own("admin", "token", ...words)) as { readonly token: string };
-    replace(places.adminToken, 0o600, (fresh) =>
+    writeFileAtomically(servicePaths.adminToken, 0o600, (fresh) =>
       writeFileSync(fresh, `${token}\n`, { mode: 0o600 }),
     );
   },
 });
 
-const accessList = (): AccessList => new AccessFile(realDisk, places.data).read();
+const readAccessList = (): AccessList => new AccessFile(realDisk, servicePaths.data).read();
 
-function written(): string | null {
-  const bytes = realDisk.read(places.adminToken);
+function readTokenFile(): string | null {
+  const bytes = realDisk.read(servicePaths.adminToken);
   return bytes === null ? null : new TextDecoder().decode(bytes).trim();
 }
 
-function freeName({ tokens }: AccessList): string {
+function findUnusedName({ tokens }: AccessList): string {
   const isFree = (name: string): boolean => tokens.every((one) => one.name !== name);
   if (isFree("service")) return "service";
   const dated = `service-${rfc3339(wallClock()).slice(0, 10)}`;

@@ -16,20 +16,20 @@ import { dirname } from "node:path";
 import { runTool } from "../../platform/systemd.ts";
 
 /** One thing an installation consists of; done again, it changes nothing. */
-export interface Step {
+export interface InstallStep {
   /** Words for what it does, in the present. */
-  readonly what: string;
+  readonly description: string;
   readonly isDone: () => boolean;
-  readonly act: () => void | Promise<void>;
+  readonly apply: () => void | Promise<void>;
 }
 
 /** Does what is not done yet, in order, and says so; in a rehearsal it only says. */
-export async function follow(
-  steps: readonly Step[],
+export async function runSteps(
+  steps: readonly InstallStep[],
   isRehearsal: boolean,
   say: (text: string) => void,
 ): Promise<void> {
-  for (const { what, isDone, act } of steps) {
+  for (const { description: what, isDone, apply: act } of steps) {
     if (isDone()) {
       say(`  kept   ${what}`);
       continue;
@@ -44,27 +44,27 @@ export function fileStep(
   what: string,
   path: string,
   text: () => string | Uint8Array,
-  { mode, once = false }: { readonly mode: number; readonly once?: boolean },
-): Step {
+  { mode, keepExisting: once = false }: { readonly mode: number; readonly keepExisting?: boolean },
+): InstallStep {
   return {
-    what: `${what}: ${path}`,
+    description: `${what}: ${path}`,
     isDone: () => existsSync(path) && (once || readFileSync(path).equals(Buffer.from(text()))),
-    act: () => replace(path, mode, (fresh) => writeFileSync(fresh, text(), { mode })),
+    apply: () => writeFileAtomically(path, mode, (fresh) => writeFileSync(fresh, text(), { mode })),
   };
 }
 
 /** The executable, a copy of the one that runs. */
-export const binaryStep = (from: string, to: string): Step => ({
-  what: `the executable: ${to}`,
+export const binaryStep = (from: string, to: string): InstallStep => ({
+  description: `the executable: ${to}`,
   isDone: () => existsSync(to) && isSameFile(from, to),
-  act: () => replace(to, 0o755, (fresh) => copyFileSync(from, fresh)),
+  apply: () => writeFileAtomically(to, 0o755, (fresh) => copyFileSync(from, fresh)),
 });
 
 /** The version before this one; it can be installed again by running it. */
-export const previousOf = (binary: string): string => `${binary}.previous`;
+export const previousBinaryPath = (binary: string): string => `${binary}.previous`;
 
 /** What ran when an upgrade began, until the new one is known to run. */
-export const keptOf = (binary: string): string => `${binary}.upgrading`;
+export const rollbackBinaryPath = (binary: string): string => `${binary}.upgrading`;
 
 /** A folder that belongs to somebody. */
 export function folderStep(
@@ -72,11 +72,11 @@ export function folderStep(
   path: string,
   mode: number,
   owner: () => Owner | null,
-): Step {
+): InstallStep {
   return {
-    what: `${what}: ${path}`,
+    description: `${what}: ${path}`,
     isDone: () => existsSync(path) && statSync(path).uid === owner()?.uid,
-    act() {
+    apply() {
       mkdirSync(path, { recursive: true, mode });
       const { uid, gid } = owner() ?? { uid: 0, gid: 0 };
       // With all that is in it: it may have been copied here by root.
@@ -98,23 +98,27 @@ export const isSameFile = (a: string, b: string): boolean =>
  * Written beside it and renamed: a binary that runs cannot be written over, nor half a unit read.
  * A disk that was full meanwhile is left as it was.
  */
-export function replace(path: string, mode: number, write: (fresh: string) => void): void {
+export function writeFileAtomically(
+  path: string,
+  mode: number,
+  write: (fresh: string) => void,
+): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o755 });
   const fresh = `${path}.new`;
   try {
     rmSync(fresh, { force: true });
     write(fresh);
     chmodSync(fresh, mode);
-    sync(fresh);
+    syncPath(fresh);
     renameSync(fresh, path);
   } catch (error) {
     rmSync(fresh, { force: true });
     throw error;
   }
-  sync(dirname(path));
+  syncPath(dirname(path));
 }
 
-function sync(path: string): void {
+function syncPath(path: string): void {
   const fd = openSync(path, "r");
   try {
     fsyncSync(fd);

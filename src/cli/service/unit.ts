@@ -1,9 +1,9 @@
 import { SERVICE_DATA, SERVICE_SETTINGS } from "../../platform/options.ts";
 
-export const SERVICE = "berth.service";
+export const SERVICE_UNIT = "berth.service";
 
 /** Where an installed appliance has its things. */
-export const places = {
+export const servicePaths = {
   unit: "/etc/systemd/system/berth.service",
   users: "/etc/sysusers.d/berth.conf",
   man: "/usr/local/share/man/man1/berth.1",
@@ -23,19 +23,19 @@ export const places = {
  * the unit from starting, so only those that are there when it is written are named in it.
  */
 const offeredCredentials: readonly { readonly name: string; readonly path: string }[] = [
-  { name: "berth-sealing-key", path: places.sealingKey },
-  { name: "berth-api-key", path: places.apiKey },
-  { name: "berth-shared-key", path: places.sharedKey },
+  { name: "berth-sealing-key", path: servicePaths.sealingKey },
+  { name: "berth-api-key", path: servicePaths.apiKey },
+  { name: "berth-shared-key", path: servicePaths.sharedKey },
   { name: "berth-product-uuid", path: "/sys/class/dmi/id/product_uuid" },
   { name: "berth-board-serial", path: "/sys/class/dmi/id/board_serial" },
 ];
 
 /** The executable that a unit starts. */
-export const binaryIn = (unit: string): string =>
+export const parseBinaryPath = (unit: string): string =>
   /^ExecStart=(\S+)/m.exec(unit)?.[1] ?? "/usr/local/bin/berth";
 
-export const sysusers = `# Created by berth service install.
-u berth - "Berth license server" ${places.data} -
+export const sysusersText = `# Created by berth service install.
+u berth - "Berth license server" ${servicePaths.data} -
 `;
 
 /** The unit of an appliance. Every line that is not as strict as it could be says why. */
@@ -58,7 +58,7 @@ StartLimitBurst=5
 [Service]
 Type=notify
 NotifyAccess=main
-ExecStart=${binary} serve --config ${places.settings}
+ExecStart=${binary} serve --config ${servicePaths.settings}
 # Reloads the certificate without dropping requests.
 ExecReload=/bin/sh -c 'kill -HUP $MAINPID'
 User=berth

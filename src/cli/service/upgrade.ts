@@ -10,17 +10,24 @@ import {
 import { join } from "node:path";
 import { wallClock } from "../../platform/clock.ts";
 import { realDisk } from "../../platform/disk.ts";
-import { isActive, lastWords, systemctl } from "../../platform/systemd.ts";
+import { isActive, readServiceLog, systemctl } from "../../platform/systemd.ts";
 import { version } from "../../platform/version.ts";
 import { isEmptyFolder } from "../../store/folder.ts";
 import { Failure } from "../command.ts";
 import { printWarning } from "../terminal.ts";
-import type { Installed } from "./installed.ts";
-import { follow, isSameFile, keptOf, previousOf, replace, type Step } from "./steps.ts";
-import { places, SERVICE } from "./unit.ts";
+import type { InstalledService } from "./installed-service.ts";
+import {
+  runSteps,
+  isSameFile,
+  rollbackBinaryPath,
+  previousBinaryPath,
+  writeFileAtomically,
+  type InstallStep,
+} from "./steps.ts";
+import { servicePaths, SERVICE_UNIT } from "./unit.ts";
 
 /** Runs an executable of ours; a refusal of its is ours. */
-export function berth(binary: string, ...words: readonly string[]): string {
+export function runBerth(binary: string, ...words: readonly string[]): string {
   const { exitCode, stdout, stderr } = Bun.spawnSync([binary, ...words], {
     stdin: "ignore",
     cwd: "/",
@@ -36,19 +43,21 @@ export function berth(binary: string, ...words: readonly string[]): string {
 }
 
 /** What `verify` prints. */
-interface Walked {
+interface VerifyOutput {
   readonly audit_damage?: { readonly finding: string; readonly remedy: string };
 }
 
 const hasData = (): boolean =>
-  realDisk.stat(places.data) !== null && !isEmptyFolder(realDisk, places.data);
+  realDisk.stat(servicePaths.data) !== null && !isEmptyFolder(realDisk, servicePaths.data);
 
 /** Before anything is touched: what this version cannot read, it must not take over. */
-export function checkData(old: Installed | null): void {
+export function checkDataReadable(old: InstalledService | null): void {
   if (!hasData()) return;
   try {
-    const words = ["verify", "--allow-damaged-audit", "--json", "--data", places.data];
-    const { audit_damage: damage } = JSON.parse(berth(process.execPath, ...words)) as Walked;
+    const words = ["verify", "--allow-damaged-audit", "--json", "--data", servicePaths.data];
+    const { audit_damage: damage } = JSON.parse(
+      runBerth(process.execPath, ...words),
+    ) as VerifyOutput;
     // Nothing that an upgrade could make worse; the backup it makes says so, too.
     if (damage !== undefined) printWarning(`${damage.finding}; ${damage.remedy}`);
   } catch (error) {
@@ -60,73 +69,73 @@ export function checkData(old: Installed | null): void {
 
 /** Nothing is touched before its data are safe, and it comes back if the new one fails. */
 export async function upgrade(
-  old: Installed,
+  old: InstalledService,
   binary: string,
-  steps: readonly Step[],
+  steps: readonly InstallStep[],
   say: (text: string) => void,
 ): Promise<void> {
   // Half way is the one place where it must not end: not by Ctrl-C, nor by a line that breaks.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
   const isNewPlace = !existsSync(binary);
-  const backup = setAside(old, say);
+  const backup = stopAndBackUp(old, say);
   try {
-    await follow(steps, false, say);
+    await runSteps(steps, false, say);
     systemctl("daemon-reload");
-    putInService(old);
+    activateService(old);
   } catch (error) {
-    goBack(old, isNewPlace ? binary : null, backup, error);
+    rollBack(old, isNewPlace ? binary : null, backup, error);
     const then = old.wasRunning ? "is running again" : "is installed again";
     throw new Failure(
-      `the upgrade to ${version} failed and the previous version ${then}: ${reasonOf(error)}`,
+      `the upgrade to ${version} failed and the previous version ${then}: ${errorMessage(error)}`,
       `no data was lost; backup from before the upgrade: ${backup ?? "not needed"}`,
     );
   }
-  if (existsSync(keptOf(old.binary))) settle(old.binary, binary);
+  if (existsSync(rollbackBinaryPath(old.binary))) keepPreviousBinary(old.binary, binary);
 }
 
 /** Stops what runs, so that the backup is all of it, and keeps what it takes to go back. */
-function setAside(old: Installed, say: (text: string) => void): string | null {
-  mkdirSync(places.backups, { recursive: true, mode: 0o700 });
+function stopAndBackUp(old: InstalledService, say: (text: string) => void): string | null {
+  mkdirSync(servicePaths.backups, { recursive: true, mode: 0o700 });
   const stamp = new Date(wallClock()).toISOString().replaceAll(/[-:]|\.\d+/g, "");
   const named = (kind: string): string =>
-    join(places.backups, `before-${version}-${stamp}.${kind}`);
-  systemctl("stop", SERVICE);
+    join(servicePaths.backups, `before-${version}-${stamp}.${kind}`);
+  systemctl("stop", SERVICE_UNIT);
   try {
     // One that an interrupted upgrade left is the last one that is known to have run.
-    const kept = keptOf(old.binary);
+    const kept = rollbackBinaryPath(old.binary);
     if (existsSync(old.binary) && !existsSync(kept)) linkSync(old.binary, kept);
     // Somebody may have edited it.
     writeFileSync(named("service"), old.unit, { mode: 0o600 });
     say(`  done   a copy of the previous unit: ${named("service")}`);
     if (!hasData()) return null;
-    berth(process.execPath, "backup", named("berth"), "--data", places.data);
+    runBerth(process.execPath, "backup", named("berth"), "--data", servicePaths.data);
     say(`  done   a backup of the data folder: ${named("berth")}`);
     return named("berth");
   } catch (error) {
-    rmSync(keptOf(old.binary), { force: true });
-    if (old.wasRunning) systemctl("start", SERVICE);
+    rmSync(rollbackBinaryPath(old.binary), { force: true });
+    if (old.wasRunning) systemctl("start", SERVICE_UNIT);
     const goesOn = old.wasRunning ? `; ${old.binary} is running again` : "";
     const hint =
-      error instanceof Failure ? error.hint : `check the free space in ${places.backups}`;
-    throw new Failure(`nothing was changed${goesOn}: ${reasonOf(error)}`, hint);
+      error instanceof Failure ? error.hint : `check the free space in ${servicePaths.backups}`;
+    throw new Failure(`nothing was changed${goesOn}: ${errorMessage(error)}`, hint);
   }
 }
 
 /** One that somebody stopped, and meant to start with the machine, stays stopped. */
-export function putInService(old: Installed | null): void {
-  if (old === null || old.isNeitherNor) systemctl("enable", SERVICE);
-  if (old === null || !old.isStopped) startService();
+export function activateService(old: InstalledService | null): void {
+  if (old === null || old.isIncomplete) systemctl("enable", SERVICE_UNIT);
+  if (old === null || !old.isStoppedByOperator) startService();
 }
 
 /** Type=notify: this returns when it answers requests, or is known not to. */
 function startService(): void {
   // After some failed starts systemd would wait for a minute before it tries again.
-  systemctl("reset-failed", SERVICE);
-  const started = systemctl("restart", SERVICE);
-  if (started.ok && isActive(SERVICE)) return;
+  systemctl("reset-failed", SERVICE_UNIT);
+  const started = systemctl("restart", SERVICE_UNIT);
+  if (started.ok && isActive(SERVICE_UNIT)) return;
   throw new Failure(
-    `the service does not become ready; its last log lines:\n${lastWords(SERVICE)}`,
-    `look for the cause with berth doctor; journalctl -u ${SERVICE} shows the full log`,
+    `the service does not become ready; its last log lines:\n${readServiceLog(SERVICE_UNIT)}`,
+    `look for the cause with berth doctor; journalctl -u ${SERVICE_UNIT} shows the full log`,
   );
 }
 
@@ -134,31 +143,37 @@ function startService(): void {
  * The old executable and unit; the old data too, but only if the new one made them unreadable. No
  * step of it needs room on a disk that may be full, unless the data must be restored.
  */
-function goBack(old: Installed, made: string | null, backup: string | null, why: unknown): void {
+function rollBack(
+  old: InstalledService,
+  made: string | null,
+  backup: string | null,
+  why: unknown,
+): void {
   try {
-    systemctl("stop", SERVICE);
-    if (existsSync(keptOf(old.binary))) move(keptOf(old.binary), old.binary);
+    systemctl("stop", SERVICE_UNIT);
+    if (existsSync(rollbackBinaryPath(old.binary)))
+      move(rollbackBinaryPath(old.binary), old.binary);
     if (made !== null && made !== old.binary) rmSync(made, { force: true });
-    if (!existsSync(places.unit) || readFileSync(places.unit, "utf8") !== old.unit) {
-      replace(places.unit, 0o644, (fresh) => writeFileSync(fresh, old.unit));
+    if (!existsSync(servicePaths.unit) || readFileSync(servicePaths.unit, "utf8") !== old.unit) {
+      writeFileAtomically(servicePaths.unit, 0o644, (fresh) => writeFileSync(fresh, old.unit));
     }
     systemctl("daemon-reload");
     if (backup !== null && !isReadable(old.binary)) {
-      berth(old.binary, "restore", backup, "--accept-loss", "--data", places.data);
+      runBerth(old.binary, "restore", backup, "--accept-loss", "--data", servicePaths.data);
     }
     if (old.wasRunning) startService();
   } catch (error) {
     throw new Failure(
-      `${version} does not run (${reasonOf(why)}), and the previous version does not run either: ${reasonOf(error)}`,
+      `${version} does not run (${errorMessage(why)}), and the previous version does not run either: ${errorMessage(error)}`,
       `backup from before the upgrade: ${backup ?? "not needed"}; fix the cause and run the command again`,
     );
   }
 }
 
 /** What ran before stays beside what runs now; a new unit alone replaces no executable. */
-function settle(was: string, is: string): void {
-  const kept = keptOf(was);
-  if (was === is && !isSameFile(kept, is)) move(kept, previousOf(is));
+function keepPreviousBinary(was: string, is: string): void {
+  const kept = rollbackBinaryPath(was);
+  if (was === is && !isSameFile(kept, is)) move(kept, previousBinaryPath(is));
   else rmSync(kept);
 }
 
@@ -172,12 +187,12 @@ function move(from: string, to: string): void {
 const isReadable = (binary: string): boolean =>
   [["--allow-damaged-audit"], []].some((flags) => {
     try {
-      berth(binary, "verify", ...flags, "--data", places.data);
+      runBerth(binary, "verify", ...flags, "--data", servicePaths.data);
       return true;
     } catch {
       return false;
     }
   });
 
-const reasonOf = (error: unknown): string =>
+const errorMessage = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);

@@ -2,63 +2,69 @@ import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from "n
 import { arch, hostname, release, userInfo, version as kernel } from "node:os";
 import { join } from "node:path";
 import { instant } from "../../domain/time.ts";
-import { asOwnerOf } from "../../platform/owner.ts";
+import { runAsFolderOwner } from "../../platform/owner.ts";
 import { realDisk } from "../../platform/disk.ts";
-import { resolveOptions, type Resolved } from "../../platform/options.ts";
+import { resolveOptions, type ResolvedOption } from "../../platform/options.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
 import { wallClock } from "../../platform/clock.ts";
-import { hasSystemd, lastWords } from "../../platform/systemd.ts";
+import { hasSystemd, readServiceLog } from "../../platform/systemd.ts";
 import { commit, runtime, target, version } from "../../platform/version.ts";
 import { AccessFile } from "../../store/access-file.ts";
 import { ArchiveWriter } from "../../store/archive.ts";
 import { AUDIT_FOLDER } from "../../store/files.ts";
 import { listAuditFileNames } from "../../store/audit/audit-log.ts";
-import { dataFolder, place, stringOf, type Given } from "../command.ts";
-import { examine } from "../commands/doctor.ts";
+import { getDataFolder, getAdminTarget, getStringFlag, type FlagValues } from "../command.ts";
+import { runChecks } from "../commands/doctor.ts";
 import { serverSettings } from "../flags.ts";
 import { refuseToReplace, writeOutput } from "../output-file.ts";
-import { reach } from "../reach.ts";
-import { places, SERVICE } from "../service/unit.ts";
+import { withAdminClient } from "../admin-client.ts";
+import { servicePaths, SERVICE_UNIT } from "../service/unit.ts";
 import { parseConfig } from "../settings-file.ts";
-import { Redaction } from "./redact.ts";
+import { Redactor } from "./redact.ts";
 
-export interface Entry {
+export interface BundleEntry {
   readonly name: string;
   readonly description: string;
   readonly text: string;
 }
 
 const LOG_LINES = 2_000;
-const RECORD_LINES = 500;
+const AUDIT_LINES = 500;
 
 /** Everything that helps to find out what is wrong, and nothing that tells who works here. */
-export async function gather(given: Given): Promise<Entry[]> {
-  const folder = dataFolder(given);
-  const redaction = new Redaction();
-  redaction.standIn("host", hostname());
+export async function collectEntries(given: FlagValues): Promise<BundleEntry[]> {
+  const folder = getDataFolder(given);
+  const redaction = new Redactor();
+  redaction.pseudonymFor("host", hostname());
   for (const user of [userInfo().username, given.environment["SUDO_USER"] ?? ""]) {
-    redaction.standIn("user", user);
+    redaction.pseudonymFor("user", user);
   }
-  const json = (value: unknown): string => `${JSON.stringify(redaction.value(value), null, 1)}\n`;
-  const resolved = settingsOf(given);
-  for (const { kind, value } of pathsOf(given, folder, resolved)) redaction.standIn(kind, value);
+  const json = (value: unknown): string =>
+    `${JSON.stringify(redaction.redactValue(value), null, 1)}\n`;
+  const resolved = resolveSettings(given);
+  for (const { kind, value } of listSensitivePaths(given, folder, resolved))
+    redaction.pseudonymFor(kind, value);
   const settings =
     "error" in resolved
       ? resolved
       : [...resolved].map(([name, { value, from }]) => ({ [name]: value, source: from }));
   // First: names that are known from here are found in free text as well.
-  const slots = await asked(given, "/api/admin/v1/registrations");
-  redaction.value([slots, await asOwnerOf(folder, async () => accessIn(folder)), settings]);
-  const files = await asOwnerOf(folder, async () => filesIn(folder));
+  const slots = await fetchReply(given, "/api/admin/v1/registrations");
+  redaction.redactValue([
+    slots,
+    await runAsFolderOwner(folder, async () => readAccessNames(folder)),
+    settings,
+  ]);
+  const files = await runAsFolderOwner(folder, async () => describeFiles(folder));
   // Whatever else somebody put there is not ours to name.
-  for (const { file } of files) if (!isOurs(file)) redaction.standIn("file", file);
+  for (const { file } of files) if (!isOwnFile(file)) redaction.pseudonymFor("file", file);
   return [
     { name: "berth.json", description: "version and machine", text: json(machine()) },
     { name: "slots.json", description: "slots in use, with names replaced", text: json(slots) },
     {
       name: "status.json",
       description: "output of berth status",
-      text: json(await asked(given, "/api/admin/v1/status")),
+      text: json(await fetchReply(given, "/api/admin/v1/status")),
     },
     {
       name: "settings.json",
@@ -68,7 +74,7 @@ export async function gather(given: Given): Promise<Entry[]> {
     {
       name: "doctor.json",
       description: "output of berth doctor",
-      text: json(await examine(given)),
+      text: json(await runChecks(given)),
     },
     {
       name: "files.json",
@@ -77,15 +83,15 @@ export async function gather(given: Given): Promise<Entry[]> {
     },
     {
       name: "audit.json",
-      description: `time and event type of the last ${RECORD_LINES} lines of the audit log`,
-      text: json(await asOwnerOf(folder, async () => recordIn(folder))),
+      description: `time and event type of the last ${AUDIT_LINES} lines of the audit log`,
+      text: json(await runAsFolderOwner(folder, async () => readAuditLines(folder))),
     },
     ...(hasSystemd()
       ? [
           {
             name: "log.txt",
             description: `the last ${LOG_LINES} log lines of the service`,
-            text: `${redaction.log(lastWords(SERVICE, LOG_LINES))}\n`,
+            text: `${redaction.redactLog(readServiceLog(SERVICE_UNIT, LOG_LINES))}\n`,
           },
         ]
       : []),
@@ -102,17 +108,17 @@ const machine = () => ({
 });
 
 /** What the server says, or why it says nothing: both help. */
-async function asked(given: Given, path: string): Promise<unknown> {
+async function fetchReply(given: FlagValues, path: string): Promise<unknown> {
   try {
-    return await reach(place(given), (call) => call("GET", path));
+    return await withAdminClient(getAdminTarget(given), (call) => call("GET", path));
   } catch (error) {
     return { error: error instanceof Error ? error.message : String(error) };
   }
 }
 
 /** As they are in the file and the environment; of the service's folder, in the service's file. */
-function settingsOf(given: Given): ReadonlyMap<string, Resolved> | Failed {
-  const path = stringOf(given, "config");
+function resolveSettings(given: FlagValues): ReadonlyMap<string, ResolvedOption> | SettingsError {
+  const path = getStringFlag(given, "config");
   try {
     const file =
       path === null ? null : parseConfig(path, readFileSync(path, "utf8"), serverSettings);
@@ -122,21 +128,25 @@ function settingsOf(given: Given): ReadonlyMap<string, Resolved> | Failed {
   }
 }
 
-interface Failed {
+interface SettingsError {
   readonly error: string;
 }
 
-interface Path {
+interface SensitivePath {
   readonly kind: "folder" | "path";
   readonly value: string;
 }
 
 /** Where the site keeps what: a path may name a customer or a person. */
-function pathsOf(given: Given, folder: string, settings: ReturnType<typeof settingsOf>): Path[] {
+function listSensitivePaths(
+  given: FlagValues,
+  folder: string,
+  settings: ReturnType<typeof resolveSettings>,
+): SensitivePath[] {
   const folders = [folder, ...(existsSync(folder) ? [realpathSync(folder)] : [])];
-  const files = [stringOf(given, "config")];
+  const files = [getStringFlag(given, "config")];
   const values = "error" in settings ? null : settings;
-  for (const { name, path } of serverSettings) {
+  for (const { name, isPath: path } of serverSettings) {
     const value = path === true ? values?.get(name)?.value : undefined;
     if (typeof value === "string") (name === "data" ? folders : files).push(value);
   }
@@ -147,11 +157,11 @@ function pathsOf(given: Given, folder: string, settings: ReturnType<typeof setti
       value === null || isInside(value) ? [] : [{ kind: "path" as const, value }],
     ),
     // Where every service of this kind has it tells nothing.
-  ].filter(({ value }) => value !== places.data && value !== places.settings);
+  ].filter(({ value }) => value !== servicePaths.data && value !== servicePaths.settings);
 }
 
 /** What our files are called, up to the first sign that is no letter. */
-const OURS = new Set([
+const OWN_FILE_STEMS = new Set([
   "state",
   "journal",
   "identity",
@@ -168,9 +178,9 @@ const OURS = new Set([
   "replaced",
 ]);
 
-const isOurs = (file: string): boolean => OURS.has(/^[a-z]*/.exec(file)?.[0] ?? "");
+const isOwnFile = (file: string): boolean => OWN_FILE_STEMS.has(/^[a-z]*/.exec(file)?.[0] ?? "");
 
-const filesIn = (folder: string) =>
+const describeFiles = (folder: string) =>
   realDisk.list(folder).flatMap((name) => {
     const path = join(folder, name);
     const { size, mode, uid, mtimeMs } = statSync(path, { throwIfNoEntry: false }) ?? {};
@@ -181,7 +191,7 @@ const filesIn = (folder: string) =>
   });
 
 /** Tokens and users: warnings and log lines speak of them. */
-function accessIn(folder: string): unknown {
+function readAccessNames(folder: string): unknown {
   try {
     const { tokens, users } = new AccessFile(realDisk, folder).read();
     return [...tokens, ...users].map(({ name }) => ({ name }));
@@ -192,13 +202,13 @@ function accessIn(folder: string): unknown {
 }
 
 /** Of each line only its place, its time and what kind of thing it says. */
-function recordIn(folder: string): unknown[] {
+function readAuditLines(folder: string): unknown[] {
   const newest = listAuditFileNames(realDisk, folder).toSorted().at(-1);
   if (newest === undefined) return [];
   const lines = readFileSync(join(folder, AUDIT_FOLDER, newest), "utf8")
     .trimEnd()
     .split("\n");
-  return lines.slice(-RECORD_LINES).map((line) => {
+  return lines.slice(-AUDIT_LINES).map((line) => {
     try {
       const { seq, events } = JSON.parse(line) as {
         readonly seq?: number;
@@ -212,7 +222,7 @@ function recordIn(folder: string): unknown[] {
 }
 
 /** A tar file for its owner alone, so that it can be looked into before it leaves. */
-export async function writeBundle(out: string, entries: readonly Entry[]): Promise<void> {
+export async function writeBundle(out: string, entries: readonly BundleEntry[]): Promise<void> {
   refuseToReplace(out);
   await writeOutput(out, (file) => {
     const archive = new ArchiveWriter(file);

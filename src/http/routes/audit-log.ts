@@ -2,7 +2,7 @@ import { Type, type Static } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { eventTypes } from "../../domain/event-summary.ts";
 import { parsePosition, type Position } from "../../operations/audit-log-reader.ts";
-import { betweenAnswers } from "../../platform/between-answers.ts";
+import { runBetweenRequests } from "../../platform/yield-to-requests.ts";
 import { wallClock } from "../../platform/clock.ts";
 import { log } from "../../platform/log.ts";
 import { rfc3339 } from "../../platform/rfc3339.ts";
@@ -132,7 +132,7 @@ function streamOf(lines: Iterator<Buffer>): ReadableStream<Uint8Array> {
     async pull(controller) {
       try {
         for (;;) {
-          const { done, value } = await betweenAnswers(() => lines.next());
+          const { done, value } = await runBetweenRequests(() => lines.next());
           if (isLeft) return;
           if (done === true) return controller.close();
           if (value.length > 0) return controller.enqueue(value);

@@ -1,6 +1,6 @@
 import { findGap } from "../../domain/audit-gaps.ts";
 import type { Instant } from "../../domain/time.ts";
-import { betweenAnswers } from "../../platform/between-answers.ts";
+import { runBetweenRequests } from "../../platform/yield-to-requests.ts";
 import type { Disk } from "../../platform/disk.ts";
 import { decodeLine, parseLinePrefix, type JournalLine } from "../journal.ts";
 import { readLinesBackward } from "../line-reader.ts";
@@ -94,7 +94,7 @@ export async function* readLinesNewestFirst(record: AuditLogSource): AsyncGenera
   let next = record.lastSeq;
   for (let isAll = false; !isAll;) {
     const lines: JournalLine[] = [];
-    isAll = await betweenAnswers(() => readSlice(looks, lines));
+    isAll = await runBetweenRequests(() => readSlice(looks, lines));
     for (const line of lines) {
       if (line.audit_seq !== next) return;
       next -= 1;

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { betweenAnswers } from "../../platform/between-answers.ts";
+import { runBetweenRequests } from "../../platform/yield-to-requests.ts";
 import { errorCode, type Disk, type OpenFile } from "../../platform/disk.ts";
 import { writeAll } from "../../platform/files.ts";
 import type { RecoveredLine } from "./line-recovery.ts";
@@ -140,7 +140,7 @@ async function writeAuditFile(
       }
       for (let at = part.offset; at < part.end; at += PART_BYTES) {
         const size = Math.min(PART_BYTES, part.end - at);
-        await betweenAnswers(() => copyRange(disk, old, at, size, file));
+        await runBetweenRequests(() => copyRange(disk, old, at, size, file));
       }
     }
     await file.sync();

@@ -1,0 +1,113 @@
+import { existsSync } from "node:fs";
+import { createApp } from "../http/app.ts";
+import { socketGate } from "../http/gate.ts";
+import { realDisk } from "../platform/disk.ts";
+import type { Environment } from "../platform/options.ts";
+import { runAsFolderOwner } from "../platform/owner.ts";
+import { isEmptyFolder } from "../store/folder.ts";
+import { refuseCopy } from "./appliance-claim.ts";
+import { openAppliance, socketPath } from "./appliance.ts";
+import { Failure } from "./command.ts";
+import { refusalHint } from "./refusal-hints.ts";
+
+/** Calls the administration of one appliance, running or not. */
+export type AdminCall = (method: "GET" | "POST", path: string, body?: object) => Promise<unknown>;
+
+/** What it answers as a stream, part by part. */
+export type AdminStream = (path: string) => Promise<AsyncIterable<Uint8Array>>;
+
+export interface AdminTarget {
+  readonly folder: string;
+  readonly identityName: string | null;
+  readonly environment: Environment;
+  /** An empty folder becomes a site's: it can be closed before it is ever served. */
+  readonly createIfEmpty?: boolean;
+}
+
+/**
+ * Talks to the running server through its socket; with none, opens the folder under its lock and
+ * asks the same routes there. Never both ways at once.
+ */
+export const withAdminClient = <T>(place: AdminTarget, use: AdminClientUser<T>): Promise<T> =>
+  runAsFolderOwner(place.folder, () => openAdminClient(place, use));
+
+async function openAdminClient<T>(place: AdminTarget, use: AdminClientUser<T>): Promise<T> {
+  const { folder, identityName: named, environment, createIfEmpty: begin = false } = place;
+  const socket = socketPath(folder);
+  if (existsSync(socket) && (await isServerListening(socket))) {
+    const send: SendRequest = (request) => fetch(request, { unix: socket });
+    return use(createCall(send), createStream(send));
+  }
+  const create = begin && realDisk.stat(folder) !== null && isEmptyFolder(realDisk, folder);
+  const kind = create ? "site" : null;
+  const appliance = await openAppliance({
+    folder,
+    identityName: named,
+    kind,
+    create,
+    holder: "command",
+  });
+  try {
+    const app = createApp(appliance, socketGate);
+    const send: SendRequest = async (request) => {
+      // A change of a copy would be unknown to the server that has the same appliance.
+      if (request.method !== "GET") await refuseCopy(appliance.identity.key, folder, environment);
+      return app.handle(request);
+    };
+    return await use(createCall(send), createStream(send));
+  } finally {
+    await appliance.operations.close();
+  }
+}
+
+async function isServerListening(unix: string): Promise<boolean> {
+  try {
+    await fetch("http://berth/api/v4/health", { unix });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+type AdminClientUser<T> = (call: AdminCall, stream: AdminStream) => Promise<T>;
+type SendRequest = (request: Request) => Promise<Response>;
+
+const createStream =
+  (send: SendRequest): AdminStream =>
+  async (path) => {
+    const response = await send(new Request(`http://appliance${path}`));
+    if (!response.ok) throw toFailure(await response.json());
+    return readToEnd(response.body ?? new ReadableStream());
+  };
+
+async function* readToEnd(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* body;
+  } catch {
+    throw new Failure(
+      "the server's response was interrupted",
+      "check the data folder with berth verify, and the server's log for the cause",
+    );
+  }
+}
+
+const createCall =
+  (send: SendRequest): AdminCall =>
+  async (method, path, body) => {
+    const request = new Request(`http://appliance${path}`, {
+      method,
+      ...(body && {
+        body: JSON.stringify(body),
+        headers: { "content-type": "application/json" },
+      }),
+    });
+    const response = await send(request);
+    const reply: unknown = await response.json();
+    if (response.ok) return reply;
+    throw toFailure(reply);
+  };
+
+function toFailure(reply: unknown): Failure {
+  const { code, message } = reply as { readonly code: string; readonly message: string };
+  return new Failure(`${message} (${code})`, refusalHint(code, message), code);
+}

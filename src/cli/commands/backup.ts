@@ -1,0 +1,266 @@
+import { resolve } from "node:path";
+import { formatGap } from "../../domain/event-summary.ts";
+import { wallClock } from "../../platform/clock.ts";
+import { withOpenFile, realDisk } from "../../platform/disk.ts";
+import { becomeFolderOwner } from "../../platform/owner.ts";
+import { rfc3339 } from "../../platform/rfc3339.ts";
+import { makeBackup, openBackup, type BackupManifest } from "../../store/backup.ts";
+import { FolderRefused } from "../../store/refusal.ts";
+import { restoreBackup } from "../../store/restore.ts";
+import { verify, type VerifyReport } from "../../store/verify.ts";
+import { checkForCopy } from "../appliance-claim.ts";
+import { EXIT_OK, getDataFolder, isFlagSet, type Command } from "../command.ts";
+import { getBackupArgument, checkBackup, getNewFileArgument } from "../file-argument.ts";
+import { option } from "../flags.ts";
+import { folderChecks } from "../folder-checks.ts";
+import { isFolder } from "../input-file.ts";
+import { formatCount, print, printJson, printWarning, formatTable } from "../terminal.ts";
+
+const EXAMPLE = "site.berth";
+
+const verifyCommand: Command = {
+  name: "verify",
+  isCommon: true,
+  summary: "check the whole data folder, or a backup; changes nothing",
+  options: [option.data, option.allowDamagedAudit, option.config, option.json],
+  arguments: ["[FILE]"],
+  examples: ["berth verify --data /srv/berth", "berth verify /media/usb/site.berth"],
+  async run(given) {
+    const [word] = given.positionals;
+    const path = word === undefined ? getDataFolder(given) : resolve(word);
+    // A folder is walked as one, by whichever way it was named.
+    const allowAuditDamage = isFlagSet(given, "allow-damaged-audit");
+    const { verifyReport: verified, manifest } =
+      word === undefined || isFolder(path)
+        ? { verifyReport: await verifyWithRetries(path, allowAuditDamage), manifest: null }
+        : await openChecked(path);
+    if (isFlagSet(given, "json"))
+      printJson({ ok: true, path, ...verifiedFields(verified, manifest) });
+    else print(report(path, verified, manifest));
+    warnAboutAuditDamage(path, verified);
+    return EXIT_OK;
+  },
+};
+
+function openChecked(path: string) {
+  checkBackup(path);
+  return openBackup(realDisk, path, folderChecks);
+}
+
+/** On stderr, whatever else is printed: it should not get lost in a script. */
+export function warnAboutAuditDamage(path: string, { auditDamage }: VerifyReport): void {
+  if (auditDamage === null) return;
+  const { missing, files } = auditDamage;
+  const what = [
+    missing.length === 0 ? "" : `${linesText(missing)} missing`,
+    files.length === 0 ? "" : `damaged files: ${files.join(", ")}`,
+  ];
+  const words = what.filter((text) => text !== "").join("; ");
+  printWarning(`the audit log in ${path} is damaged (${words}); licenses are not affected`);
+  printWarning("berth audit repair repairs it in the data folder");
+}
+
+const linesText = (lines: readonly { readonly from: number; readonly to: number }[]): string =>
+  lines.map(({ from, to }) => (from === to ? `line ${from}` : `lines ${from} to ${to}`)).join(", ");
+
+const MAX_ATTEMPTS = 5;
+
+/** A server may drop a file between two looks; what is really wrong is wrong every time. */
+async function verifyWithRetries(folder: string, allowAuditDamage: boolean): Promise<VerifyReport> {
+  for (let look = 1; ; look += 1) {
+    try {
+      const isLast = look === MAX_ATTEMPTS;
+      return await verify(realDisk, folder, {
+        ...folderChecks,
+        allowAuditDamage: allowAuditDamage && isLast,
+      });
+    } catch (error) {
+      if (!(error instanceof FolderRefused) || look === MAX_ATTEMPTS) throw error;
+    }
+  }
+}
+
+const backupCommand: Command = {
+  name: "backup",
+  isCommon: true,
+  summary: "copy the data folder into one file and check the copy; the server may be running",
+  options: [option.data, option.config, option.json],
+  arguments: ["FILE"],
+  examples: ["berth backup /media/usb/site.berth --data /srv/berth"],
+  async run(given) {
+    const out = getNewFileArgument(given, "a backup", EXAMPLE);
+    const folder = getDataFolder(given);
+    const made = await makeBackup(realDisk, folder, out, wallClock(), folderChecks);
+    const { manifest, verifyReport: verified, size } = made;
+    warnAboutAuditDamage(out, verified);
+    if (isFlagSet(given, "json")) {
+      printJson({ ok: true, path: out, bytes: size, ...verifiedFields(verified, manifest) });
+      return EXIT_OK;
+    }
+    print(report(out, verified, manifest));
+    print(`\n${out} is written and checked. It contains the appliance's key: keep it safe.`);
+    return EXIT_OK;
+  },
+};
+
+const restoreCommand: Command = {
+  name: "restore",
+  isCommon: true,
+  summary: "replace the contents of the data folder with a backup; the server must be stopped",
+  options: [option.data, option.acceptLoss, option.config, option.json],
+  arguments: ["FILE"],
+  examples: ["berth restore /media/usb/site.berth --data /srv/berth"],
+  async run(given) {
+    const file = getBackupArgument(given, "the backup", EXAMPLE);
+    const folder = getDataFolder(given);
+    const isDefault = given.values.get("data")?.from === "default";
+    await checkForCopy({ file, folder, isDefault, environment: given.environment });
+    // The file may be root's alone; what is in the folder may not become so.
+    const disk = withOpenFile(file);
+    becomeFolderOwner(folder);
+    const done = await restoreBackup({
+      disk,
+      folder,
+      file,
+      acceptLoss: isFlagSet(given, "accept-loss"),
+      now: wallClock(),
+      uid: process.getuid?.() ?? 0,
+      ...folderChecks,
+    });
+    const {
+      manifest,
+      verifyReport: verified,
+      replacedFolder: replaced,
+      lineage,
+      lostLines: lost,
+    } = done;
+    warnAboutAuditDamage(folder, verified);
+    if (isFlagSet(given, "json")) {
+      const outcome = { replaced_folder: replaced, lineage, lost_changes: lost };
+      printJson({ ok: true, path: folder, ...outcome, ...verifiedFields(verified, manifest) });
+      return EXIT_OK;
+    }
+    print(report(folder, verified, manifest));
+    print(`\nThe backup is restored in ${folder}.`);
+    print(
+      "The restore is recorded in the audit log, and the next license request reports it to the vendor.",
+    );
+    if (replaced !== null) print(`The previous contents are in ${replaced}.`);
+    if (lost === null) printWarning("it is unknown how many changes were lost");
+    else if (lost > 0) printWarning(`${formatCount(lost, "change")} lost`);
+    return EXIT_OK;
+  },
+};
+
+function verifiedFields(verified: VerifyReport, manifest: BackupManifest | null) {
+  const {
+    head,
+    coveredSeq: covers,
+    auditLog: record,
+    generations,
+    tornBytes: torn,
+    tornFiles,
+    kind,
+    appliance,
+  } = verified;
+  return {
+    kind,
+    appliance,
+    ...(manifest !== null && { created_at: manifest.made_at, created_by: manifest.berth }),
+    licenses: verified.licenses,
+    registrations: verified.registrations,
+    seq: head.seq,
+    checkpoint_seq: covers,
+    journal_segments: verified.segments.length,
+    audit_seq: head.auditSeq,
+    audit_sum: head.auditSum,
+    audit_from: record.from,
+    audit_to: record.to,
+    audit_lines: record.lines,
+    audit_files: record.files,
+    audit_unfinished_bytes: record.leftover,
+    audit_gaps: verified.auditGaps.map(({ reason, from, to, at }) => ({
+      reason,
+      from_line: from,
+      to_line: to,
+      declared_at: rfc3339(at),
+    })),
+    ...auditDamageFields(verified),
+    checkpoint_generations: generations,
+    torn_bytes: torn,
+    torn_files: tornFiles,
+  };
+}
+
+/** Nothing where the audit log is whole. */
+export function auditDamageFields({ auditDamage }: VerifyReport): {
+  readonly audit_damage?: object;
+} {
+  if (auditDamage === null) return {};
+  const { message, hint, missing, files } = auditDamage;
+  const lines = missing.map(({ from, to }) => ({ from_line: from, to_line: to }));
+  return { audit_damage: { finding: message, remedy: hint, missing: lines, files } };
+}
+
+function report(path: string, verified: VerifyReport, manifest: BackupManifest | null): string {
+  const {
+    head,
+    coveredSeq: covers,
+    auditLog: record,
+    segments,
+    generations,
+    tornBytes: torn,
+    tornFiles,
+  } = verified;
+  const { licenses, registrations, kind, appliance } = verified;
+  const rows = [
+    ["checked", path],
+    ...(manifest === null ? [] : [["created", `${manifest.made_at} by berth ${manifest.berth}`]]),
+    ["appliance", `${appliance} (${kind}); its key matches`],
+    [
+      "state",
+      `checksum matches; ${formatCount(licenses, "license")}, ${formatCount(registrations, "registration")}; up to line ${covers}`,
+    ],
+    [
+      "journal",
+      describeChain(covers + 1, head.seq, segments.length) ?? "no lines since that state",
+    ],
+    [
+      "audit log",
+      describeChain(record.from, record.to, record.files, verified.auditDamage === null) ??
+        "empty; the next checkpoint writes it from the journal",
+    ],
+    ...verified.auditGaps.map((gap) => ["declared gap", `${formatGap(gap)} on ${rfc3339(gap.at)}`]),
+    ...(verified.auditDamage === null ? [] : [["damaged", verified.auditDamage.message]]),
+    ["chain ends", `line ${head.auditSeq} of the audit log, ${head.auditSum}`],
+    ...generations.map((number) => [
+      "older state",
+      `state-${number}.json and the journal lead to this state`,
+    ]),
+    ...(torn > 0
+      ? [
+          [
+            "torn",
+            `${torn} bytes of an unfinished write, never acknowledged; the next start removes them`,
+          ],
+        ]
+      : []),
+    ...(record.leftover > 0
+      ? [
+          [
+            "unfinished",
+            `${record.leftover} bytes of an unfinished checkpoint; the next checkpoint rewrites them`,
+          ],
+        ]
+      : []),
+    ...tornFiles.map((name) => ["kept", `${name}, from an interrupted write; can be deleted`]),
+  ];
+  return formatTable(rows);
+}
+
+const describeChain = (from: number, to: number, files: number, isWhole = true): string | null =>
+  to < from
+    ? null
+    : `lines ${from} to ${to} in ${formatCount(files, "file")}, ${isWhole ? "chained" : "incomplete"}`;
+
+export const backupCommands: readonly Command[] = [verifyCommand, backupCommand, restoreCommand];

@@ -1,6 +1,0 @@
-import { Identity } from "../operations/identity.ts";
-import type { Disk } from "../platform/disk.ts";
-
-/** The key in a folder must be the appliance's: licenses and leases hang on it. */
-export const fittingIdentity = (disk: Disk, folder: string, appliance: string): void =>
-  new Identity(disk, folder, []).open(appliance);

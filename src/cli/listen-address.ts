@@ -1,0 +1,16 @@
+import { isIP } from "node:net";
+
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** HOST:PORT, an IPv6 address in brackets; null when it is neither. Port 0 takes a free one. */
+export function parseListenAddress(text: string): ListenAddress | null {
+  const [, bracketed, plain, digits] =
+    /^(?:\[([0-9a-fA-F:.]+)\]|([^:\s]+)):(\d{1,5})$/.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  const port = Number(digits);
+  if (host === undefined || port > 65_535) return null;
+  return bracketed !== undefined && isIP(bracketed) !== 6 ? null : { host, port };
+}

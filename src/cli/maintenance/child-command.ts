@@ -1,0 +1,53 @@
+import { setPriority } from "node:os";
+import { err, ok, type Result } from "../../domain/result.ts";
+import type { MaintenanceFault } from "../../http/running-server.ts";
+import type { Environment } from "../../platform/options.ts";
+import { selfCommand } from "../../platform/version.ts";
+import type { CommandExit } from "./maintenance-fault.ts";
+
+interface CommandResult extends CommandExit {
+  readonly stdout: string;
+}
+
+const LOW_PRIORITY = 10;
+
+/** Runs a command of this very program beside it, unless and until the signal ends it. */
+export async function runChildCommand(
+  words: readonly string[],
+  environment: Environment,
+  signal: AbortSignal,
+): Promise<Result<CommandResult, MaintenanceFault>> {
+  if (signal.aborted) return err({ code: "request_cancelled" });
+  const child = Bun.spawn([...selfCommand, ...words], {
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+    env: { ...environment },
+  });
+  const end = (): void => child.kill("SIGKILL");
+  signal.addEventListener("abort", end, { once: true });
+  lowerPriority(child.pid);
+  const [code, stdout, stderr] = await Promise.all([
+    child.exited,
+    child.stdout.text(),
+    child.stderr.text(),
+  ]);
+  signal.removeEventListener("abort", end);
+  if (signal.aborted) return err({ code: "request_cancelled" });
+  return ok({ code, stdout, error: lastMatch(stderr, ERROR), hint: lastMatch(stderr, HINT) });
+}
+
+/** Answers go first. Where a process may not say so, it is only slower. */
+function lowerPriority(pid: number): void {
+  try {
+    setPriority(pid, LOW_PRIORITY);
+  } catch {
+    // Then it has the priority of everything else.
+  }
+}
+
+const ERROR = /^berth: error: (.*)$/gm;
+const HINT = /^berth: hint: (.*)$/gm;
+
+const lastMatch = (text: string, line: RegExp): string =>
+  [...text.matchAll(line)].at(-1)?.[1] ?? "";

@@ -1,0 +1,58 @@
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { root } from "../support/sources.ts";
+
+const CLOSED_PROXY = "http://127.0.0.1:9/";
+
+/** Cut off from the registry, whichever it is: another one would have another cache. */
+export const NO_NETWORK = {
+  HTTP_PROXY: CLOSED_PROXY,
+  HTTPS_PROXY: CLOSED_PROXY,
+  http_proxy: CLOSED_PROXY,
+  https_proxy: CLOSED_PROXY,
+  NO_PROXY: "",
+  no_proxy: "",
+};
+
+export interface BuildResult {
+  readonly code: number;
+  readonly stderr: string;
+}
+
+/** This commit, checked out into a folder of its own with packages of its own. */
+export class SourceClone {
+  readonly folder: string;
+  readonly out: string;
+
+  constructor(folder: string) {
+    this.folder = folder;
+    this.out = join(folder, "build", "out");
+    mkdirSync(dirname(folder), { recursive: true });
+    runOrThrow(["git", "clone", "--quiet", root, folder], root);
+    runOrThrow([process.execPath, "install", "--frozen-lockfile", "--silent"], folder);
+  }
+
+  build(words: readonly string[], env: Readonly<Record<string, string>>): BuildResult {
+    const script = join(this.folder, "build", "compile.ts");
+    const child = Bun.spawnSync([process.execPath, script, ...words], {
+      env: { ...process.env, ...env },
+      stdio: ["ignore", "inherit", "pipe"],
+    });
+    return { code: child.exitCode, stderr: child.stderr.toString() };
+  }
+
+  /** The sum of everything that was built, by name. */
+  checksums(): Map<string, string> {
+    const names = readdirSync(this.out).filter((name) => name.startsWith("berth-"));
+    return new Map(names.toSorted().map((name) => [name, checksumOf(join(this.out, name))]));
+  }
+}
+
+const checksumOf = (path: string): string =>
+  createHash("sha256").update(readFileSync(path)).digest("hex");
+
+function runOrThrow(command: string[], cwd: string): void {
+  const { exitCode, stderr } = Bun.spawnSync(command, { cwd });
+  if (exitCode !== 0) throw new Error(`${command.join(" ")}: ${stderr.toString()}`);
+}

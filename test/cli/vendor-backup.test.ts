@@ -1,0 +1,307 @@
+import { describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { realDisk } from "../../src/platform/disk.ts";
+import { confirmActivation, createPolicy } from "../../src/desk/airgap.ts";
+import { Desk } from "../../src/desk/desk.ts";
+import { berth, done, doneJson } from "../support/berth.ts";
+import { issued, openDesk, requestFrom } from "../support/desk.ts";
+import { granted } from "../support/licensed-store.ts";
+import { MONDAY } from "../support/scenario.ts";
+import { modeOf, tempFolder } from "../support/temp-folder.ts";
+
+interface DeskVerifyOutput {
+  readonly ok: boolean;
+  readonly key: string;
+  readonly ledger_lines: number;
+  readonly unchained_lines: number;
+  readonly checked_licenses: number;
+  readonly documents: string[];
+  readonly faults: { readonly location: string; readonly problem: string }[];
+}
+
+/** Two licenses by file, one by code, then a new key and a license that it signs. */
+async function filledDesk(): Promise<string> {
+  const { desk, folder, site } = await openDesk();
+  await issued(desk, await requestFrom(site, "sim"), { terms: { slots: 5 } });
+  await issued(desk, await requestFrom(site, "ray"));
+  const { code } = granted(await site.services.airgap.createActivationCode("K-1", "", "test"));
+  await confirmActivation(desk, {
+    policy: await createPolicy(desk, "P", { product: "sim" }, MONDAY),
+    licenseKey: "K-1",
+    activationCode: code,
+    initializationCode: "",
+    validUntil: null,
+    serial: null,
+    allowWeakBinding: false,
+    now: MONDAY,
+  });
+  const next = await desk.rotateKey(realDisk, folder, null);
+  const license = next.ledger.issuedEntries().find(({ jwk }) => jwk !== null);
+  await issued(next, null, { renewLicenseId: license?.license_id ?? 0 });
+  return folder;
+}
+
+async function verify(folder: string, ...flags: string[]) {
+  const said = await berth(["vendor", "verify", "--dir", folder, "--json", ...flags]);
+  return { code: said.code, ...(JSON.parse(said.stdout) as DeskVerifyOutput) };
+}
+
+const linesOf = (folder: string): string[] =>
+  readFileSync(join(folder, "ledger.jsonl"), "utf8").trimEnd().split("\n");
+
+const writeLines = (folder: string, lines: readonly string[]): void =>
+  writeFileSync(join(folder, "ledger.jsonl"), lines.map((line) => `${line}\n`).join(""));
+
+/** The place of the first line that an answer by file left. */
+const firstIssued = (lines: readonly string[]): number =>
+  lines.findIndex((line) => line.includes('"type":"issued"'));
+
+describe("vendor verify", () => {
+  test("finds nothing wrong with a desk, and says what it checked", async () => {
+    const folder = await filledDesk();
+    expect(await verify(folder)).toMatchObject({
+      code: 0,
+      ok: true,
+      key: "ok",
+      documents: ["trust.jwt", "successor-2.jwt"],
+      ledger_lines: linesOf(folder).length,
+      unchained_lines: 0,
+      checked_licenses: 4,
+      unchecked_licenses: 0,
+      faults: [],
+    });
+    expect(await done(["vendor", "verify", "--dir", folder])).toContain("4 signatures checked");
+  });
+
+  test("tries a locked key only with a passphrase", async () => {
+    const folder = await filledDesk();
+    await Desk.changePassphrase(realDisk, folder, null, "correct horse");
+    expect(await verify(folder)).toMatchObject({ code: 0, key: "encrypted" });
+    const file = join(tempFolder(), "phrase");
+    writeFileSync(file, "correct horse\n");
+    expect(await verify(folder, "--passphrase-file", file)).toMatchObject({
+      code: 0,
+      key: "ok",
+    });
+    writeFileSync(file, "wrong horse\n");
+    const wrong = await verify(folder, "--passphrase-file", file);
+    expect(wrong).toMatchObject({ code: 1, key: "fault", faults: [{ location: "key" }] });
+  });
+
+  test("counts lines of an older version, which have no hash", async () => {
+    const folder = await filledDesk();
+    const plain = linesOf(folder).map((line) => {
+      const { prev: _, ...entry } = JSON.parse(line) as { prev?: string };
+      return JSON.stringify(entry);
+    });
+    writeLines(folder, plain);
+    realDisk.remove(join(folder, "ledger.head"));
+    expect(await verify(folder)).toMatchObject({
+      code: 0,
+      unchained_lines: plain.length,
+      faults: [],
+    });
+  });
+
+  test("names the line that was changed, and the one that no longer continues it", async () => {
+    const folder = await filledDesk();
+    const lines = linesOf(folder);
+    const at = firstIssued(lines);
+    writeLines(folder, lines.with(at, lines[at]?.replace('"slots":5', '"slots":6') ?? ""));
+    expect((await verify(folder)).faults).toEqual([
+      {
+        location: `ledger.jsonl line ${at + 1}`,
+        problem: "differs from the license that it contains: terms",
+      },
+      { location: `ledger.jsonl line ${at + 2}`, problem: "does not continue the ledger" },
+    ]);
+    const said = await berth(["vendor", "verify", "--dir", folder]);
+    expect(said.code).toBe(1);
+    expect(said.stderr).toContain(`berth: error: ledger.jsonl line ${at + 2}: does not continue`);
+  });
+
+  test("names a line whose license or code this vendor did not sign", async () => {
+    const [folder, other] = [await filledDesk(), await filledDesk()];
+    const [lines, foreign] = [linesOf(folder), linesOf(other)];
+    const isCode = (line: string): boolean => line.includes('"policy_hash"');
+    const [file, code] = [firstIssued(lines), lines.findIndex(isCode)];
+    writeLines(
+      folder,
+      lines.with(file, foreign[file] ?? "").with(code, foreign.find(isCode) ?? ""),
+    );
+    const { faults } = await verify(folder);
+    const at = (line: number) =>
+      faults
+        .filter(({ location }) => location === `ledger.jsonl line ${line + 1}`)
+        .map(({ problem }) => problem);
+    expect(at(file)).toContain("contains a license that is not signed by a trusted vendor");
+    expect(at(code)).toContain(
+      "contains a confirmation code that this vendor did not sign for these terms",
+    );
+  });
+
+  test.each<[what: string, change: (folder: string) => void, where: string]>([
+    [
+      "a line taken out",
+      (folder) => writeLines(folder, linesOf(folder).toSpliced(1, 1)),
+      "ledger.jsonl line 2",
+    ],
+    [
+      "a line that is no JSON",
+      (folder) => writeLines(folder, linesOf(folder).with(1, "{")),
+      "ledger.jsonl line 2",
+    ],
+    [
+      "half a line at the end",
+      (folder) => writeFileSync(join(folder, "ledger.jsonl"), "{", { flag: "a" }),
+      "ledger.jsonl",
+    ],
+    ["no ledger", (folder) => realDisk.remove(join(folder, "ledger.jsonl")), "ledger.jsonl"],
+    ["no key", (folder) => realDisk.remove(join(folder, "vendor.jwk")), "key"],
+    ["a damaged key", (folder) => writeFileSync(join(folder, "vendor.jwk"), "{}"), "key"],
+    [
+      "an edited trust document",
+      (folder) => writeFileSync(join(folder, "successor-2.jwt"), "a.b.c"),
+      "trust documents",
+    ],
+    [
+      "an earlier key as the current one",
+      (folder) => {
+        const earlier = readdirSync(folder).find((file) => /^\w{16}\.vendor\.jwk$/.test(file));
+        realDisk.rename(join(folder, earlier ?? ""), join(folder, "vendor.jwk"));
+      },
+      "key",
+    ],
+    [
+      "a plain key beside the locked one",
+      (folder) => writeFileSync(join(folder, "vendor.jwe"), "x"),
+      "vendor.jwk",
+    ],
+  ])("finds %s", async (_what, change, location) => {
+    const folder = await filledDesk();
+    change(folder);
+    const { code, ok, faults } = await verify(folder);
+    expect([code, ok]).toEqual([1, false]);
+    expect(faults.map((fault) => fault.location)).toContain(location);
+  });
+
+  test("refuses a folder that is no desk", async () => {
+    const said = await berth(["vendor", "verify", "--dir", tempFolder()]);
+    expect([said.code, said.stderr]).toEqual([1, expect.stringContaining("is not a desk")]);
+  });
+});
+
+/** Everything in a folder, by name; locks come and go. */
+const contents = (folder: string): Record<string, string> =>
+  Object.fromEntries(
+    readdirSync(folder)
+      .filter((name) => !name.endsWith(".lock"))
+      .map((name) => [name, readFileSync(join(folder, name), "utf8")]),
+  );
+
+describe("vendor backup and restore", () => {
+  test("bring a desk back as it was, with its key as it was stored", async () => {
+    const folder = await filledDesk();
+    await Desk.changePassphrase(realDisk, folder, null, "correct horse");
+    writeFileSync(join(folder, "a policy.jwt"), "kept too");
+    const root = tempFolder();
+    const [file, back] = [join(root, "desk.backup"), join(root, "back")];
+    expect(await done(["vendor", "backup", file, "--dir", folder])).toContain("was verified");
+    expect(modeOf(file)).toBe("600");
+    mkdirSync(back, { mode: 0o700 });
+    await done(["vendor", "restore", file, "--dir", back]);
+    expect(contents(back)).toEqual(contents(folder));
+    expect(modeOf(join(back, "vendor.jwe"))).toBe("600");
+    expect(await verify(back)).toMatchObject({ code: 0, key: "encrypted" });
+    expect((await Desk.open(realDisk, back, "correct horse")).vendor.version).toBe(2);
+    expect(readdirSync(root).toSorted()).toEqual(["back", "desk.backup"]);
+  });
+
+  test("bring back a desk of several megabytes", async () => {
+    const folder = await filledDesk();
+    writeFileSync(join(folder, "a policy.jwt"), "policy ".repeat(500_000));
+    const root = tempFolder();
+    const [file, back] = [join(root, "desk.backup"), join(root, "back")];
+    await done(["vendor", "backup", file, "--dir", folder, "--yes"]);
+    await done(["vendor", "restore", file, "--dir", back]);
+    expect(contents(back)).toEqual(contents(folder));
+  });
+
+  test("a key without a passphrase is backed up only with --yes", async () => {
+    const folder = await filledDesk();
+    const file = join(tempFolder(), "desk.backup");
+    const said = await berth(["vendor", "backup", file, "--dir", folder]);
+    expect([said.code, existsSync(file)]).toEqual([2, false]);
+    expect(said.stderr).toContain("without a passphrase");
+    expect(said.stderr).toContain("--yes");
+    expect(
+      await doneJson<object>(["vendor", "backup", file, "--dir", folder, "--yes"]),
+    ).toMatchObject({
+      faults: [],
+    });
+  });
+
+  test("a backup replaces no file, and is not written into the desk", async () => {
+    const folder = await filledDesk();
+    const file = join(tempFolder(), "desk.backup");
+    writeFileSync(file, "a letter");
+    const said = await berth(["vendor", "backup", file, "--dir", folder, "--yes"]);
+    expect([said.code, readFileSync(file, "utf8")]).toEqual([1, "a letter"]);
+    const inside = ["vendor", "backup", join(folder, "x"), "--dir", folder, "--yes"];
+    expect((await berth(inside)).code).toBe(2);
+  });
+
+  test("a backup of a damaged desk is made, with a warning", async () => {
+    const folder = await filledDesk();
+    writeLines(folder, linesOf(folder).toSpliced(1, 1));
+    const file = join(tempFolder(), "desk.backup");
+    const said = await berth(["vendor", "backup", file, "--dir", folder, "--yes"]);
+    expect([said.code, said.stderr]).toEqual([0, expect.stringContaining("ledger.jsonl line 2")]);
+  });
+
+  interface Text {
+    readonly files: { readonly name: string; readonly content: string }[];
+  }
+
+  test.each<[what: string, edit: (backup: Text) => unknown, says: string]>([
+    ["is no backup", () => ({}), "is not a desk's backup"],
+    [
+      "has a changed file",
+      ({ files, ...head }) => ({ ...head, files: [{ ...files[0], content: "AAAA" }] }),
+      "the backup is damaged at",
+    ],
+    [
+      "names a file outside of the folder",
+      ({ files, ...head }) => ({ ...head, files: [{ ...files[0], name: "../x" }] }),
+      "is not a desk's backup",
+    ],
+    [
+      "lacks the trust document",
+      ({ files, ...head }) => ({
+        ...head,
+        files: files.filter(({ name }) => name !== "trust.jwt"),
+      }),
+      "the backup does not contain trust.jwt",
+    ],
+  ])("a restore from what %s is refused and leaves nothing", async (_what, edit, says) => {
+    const root = tempFolder();
+    const [file, back] = [join(root, "desk.backup"), join(root, "back")];
+    await done(["vendor", "backup", file, "--dir", await filledDesk(), "--yes"]);
+    const backup = JSON.parse(readFileSync(file, "utf8")) as Text;
+    writeFileSync(file, JSON.stringify(edit(backup)));
+    const said = await berth(["vendor", "restore", file, "--dir", back]);
+    expect([said.code, said.stderr]).toEqual([1, expect.stringContaining(says)]);
+    expect(readdirSync(root)).toEqual(["desk.backup"]);
+  });
+
+  test("a restore into a folder with something in it is refused", async () => {
+    const folder = await filledDesk();
+    const file = join(tempFolder(), "desk.backup");
+    await done(["vendor", "backup", file, "--dir", folder, "--yes"]);
+    const before = contents(folder);
+    const said = await berth(["vendor", "restore", file, "--dir", folder]);
+    expect([said.code, said.stderr]).toEqual([1, expect.stringContaining("is not empty")]);
+    expect(contents(folder)).toEqual(before);
+  });
+});
