@@ -1,16 +1,16 @@
 import { useEffect, useRef } from "preact/hooks";
-import { when } from "./format.ts";
+import { formatDateTime } from "./format.ts";
 import { Licenses } from "./licenses/licenses.tsx";
-import { connected, status, stopWatching } from "./live.ts";
+import { isConnected, serverStatus, stopWatchingStatus } from "./status-stream.ts";
 import { Overview } from "./overview/overview.tsx";
 import { Notice } from "./parts/notice.tsx";
-import { RecordView } from "./record/record.tsx";
-import { linkTo, place, VIEWS, type View } from "./router.ts";
-import { door, signOut, token } from "./session.ts";
+import { AuditLog } from "./audit-log/audit-log.tsx";
+import { linkTo, currentRoute, VIEWS, type View } from "./router.ts";
+import { accessState, signOut, token } from "./session.ts";
 import { Settings } from "./settings/settings.tsx";
 import { SignIn } from "./sign-in/sign-in.tsx";
 import { Slots } from "./slots/slots.tsx";
-import { Unclaimed } from "./sign-in/unclaimed.tsx";
+import { UnclaimedNotice } from "./sign-in/unclaimed.tsx";
 import { frame } from "./texts/frame.ts";
 import { ThemeButton } from "./theme.tsx";
 
@@ -23,13 +23,13 @@ export function Frame() {
       </a>
       <header class="bar">
         <h1 class="brand">{frame.product}</h1>
-        {door.value === "open" && <Navigation />}
+        {accessState.value === "open" && <Navigation />}
         <div class="tools">
-          {door.value === "open" && <Liveness />}
+          {accessState.value === "open" && <ConnectionStatus />}
           <a href="/api/v4/docs">{frame.docs}</a>
           <ThemeButton />
           {token.value !== null && (
-            <button type="button" class="button" onClick={leave}>
+            <button type="button" class="button" onClick={handleSignOut}>
               {frame.signOut}
             </button>
           )}
@@ -40,8 +40,8 @@ export function Frame() {
   );
 }
 
-function leave(): void {
-  stopWatching();
+function handleSignOut(): void {
+  stopWatchingStatus();
   signOut();
 }
 
@@ -51,7 +51,7 @@ const Navigation = () => (
       <a
         key={view}
         href={linkTo(view)}
-        aria-current={place.value.view === view ? "page" : undefined}
+        aria-current={currentRoute.value.view === view ? "page" : undefined}
       >
         {frame.views[view]}
       </a>
@@ -59,15 +59,15 @@ const Navigation = () => (
   </nav>
 );
 
-const Liveness = () => (
-  <span class={connected.value ? "live" : "live lost"} role="status">
-    {connected.value ? frame.live : frame.lost}
+const ConnectionStatus = () => (
+  <span class={isConnected.value ? "live" : "live lost"} role="status">
+    {isConnected.value ? frame.live : frame.connectionLost}
   </span>
 );
 
 function Content() {
   const ref = useRef<HTMLElement>(null);
-  const { view, rest } = place.value;
+  const { view, params: rest } = currentRoute.value;
   // Of slots and the audit log, the rest of an address is a choice within the screen.
   const isScreen = view === "licenses" || view === "settings";
   const screen = isScreen ? [view, ...rest].join("/") : view;
@@ -82,27 +82,31 @@ function Content() {
   }, [screen]);
   return (
     <main class="view" id="view" ref={ref} tabIndex={-1}>
-      {door.value === "open" ? <Open view={view} /> : door.value !== "unknown" && <SignIn />}
+      {accessState.value === "open" ? (
+        <SignedInView view={view} />
+      ) : (
+        accessState.value !== "unknown" && <SignIn />
+      )}
     </main>
   );
 }
 
-function Open({ view }: { view: View }) {
-  const { value: known } = status;
+function SignedInView({ view }: { view: View }) {
+  const { value: known } = serverStatus;
   if (known === null) return null;
   return (
     <>
       {known.kind === "demo" && <p class="demo">{frame.demo}</p>}
       {known.moved_away_at !== null && (
-        <Notice kind="bad">{frame.movedAway(when(known.moved_away_at))}</Notice>
+        <Notice kind="bad">{frame.movedAway(formatDateTime(known.moved_away_at))}</Notice>
       )}
-      {known.kind === "site" && <Unclaimed />}
-      <Shown view={view} />
+      {known.kind === "site" && <UnclaimedNotice />}
+      <CurrentView view={view} />
     </>
   );
 }
 
-function Shown({ view }: { view: View }) {
+function CurrentView({ view }: { view: View }) {
   switch (view) {
     case "overview":
       return <Overview />;
@@ -111,7 +115,7 @@ function Shown({ view }: { view: View }) {
     case "slots":
       return <Slots />;
     case "audit":
-      return <RecordView />;
+      return <AuditLog />;
     case "settings":
       return <Settings />;
     default:

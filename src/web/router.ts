@@ -5,32 +5,32 @@ export const VIEWS = ["overview", "slots", "licenses", "audit", "settings"] as c
 
 export type View = (typeof VIEWS)[number];
 
-export interface Place {
+export interface Route {
   readonly view: View;
   /** What is shown within it, as the address says; empty: its first screen. */
-  readonly rest: readonly string[];
+  readonly params: readonly string[];
 }
 
-export const place = signal<Place>(read());
+export const currentRoute = signal<Route>(readRoute());
 
 addEventListener("hashchange", () => {
-  place.value = read();
+  currentRoute.value = readRoute();
 });
 
 export const linkTo = (view: View, ...rest: readonly string[]): string =>
   `#/${[view, ...rest].map(encodeURIComponent).join("/")}`;
 
-export function go(view: View, ...rest: readonly string[]): void {
+export function navigateTo(view: View, ...rest: readonly string[]): void {
   location.hash = linkTo(view, ...rest);
 }
 
-function read(): Place {
-  const [name = "", ...rest] = location.hash.slice(2).split("/").map(decoded);
+function readRoute(): Route {
+  const [name = "", ...rest] = location.hash.slice(2).split("/").map(decodePart);
   const view = VIEWS.find((one) => one === name) ?? "overview";
-  return { view, rest };
+  return { view, params: rest };
 }
 
-function decoded(part: string): string {
+function decodePart(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {

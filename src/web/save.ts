@@ -3,7 +3,7 @@ export const saveText = (text: string, name: string, type = "text/plain"): void 
   saveBlob(new Blob([text], { type }), name);
 
 /** The same with a reply of the server, under the name it gave; returns that name. */
-export async function saveReply(response: Response, otherwise: string): Promise<string> {
+export async function saveResponse(response: Response, otherwise: string): Promise<string> {
   const said = response.headers.get("content-disposition") ?? "";
   const name = /filename="([^"/\\]+)"/.exec(said)?.[1] ?? otherwise;
   saveBlob(await response.blob(), name);

@@ -7,7 +7,7 @@ import { signal } from "@preact/signals";
 export const token = signal<string | null>(null);
 
 /** What stands between this page and administration. */
-export type Door =
+export type AccessState =
   /** Nobody has asked yet. */
   | "unknown"
   | "open"
@@ -18,12 +18,12 @@ export type Door =
   /** This network may not administer. */
   | "network";
 
-export const door = signal<Door>("unknown");
+export const accessState = signal<AccessState>("unknown");
 
 /** What the server said when it did not let us in; empty: nothing worth saying. */
-export const doorMessage = signal("");
+export const accessMessage = signal("");
 
-const DOORS: Readonly<Record<string, Door>> = {
+const STATE_BY_CODE: Readonly<Record<string, AccessState>> = {
   unauthorized: "sign-in",
   tls_required: "tls",
   forbidden: "network",
@@ -36,24 +36,24 @@ const DOORS: Readonly<Record<string, Door>> = {
  * somebody only tries to get in with says nothing of that kind, but that TLS is asked for.
  */
 export function noteRefusal(code: string, message: string, isTry: boolean): void {
-  const shut = DOORS[code];
+  const shut = STATE_BY_CODE[code];
   if (shut === undefined || (isTry && shut !== "tls")) return;
-  doorMessage.value = shut === "sign-in" && token.value === null ? "" : message;
+  accessMessage.value = shut === "sign-in" && token.value === null ? "" : message;
   token.value = null;
-  door.value = shut;
+  accessState.value = shut;
 }
 
 export function signIn(fresh: string): void {
   token.value = fresh;
-  doorMessage.value = "";
-  door.value = "open";
+  accessMessage.value = "";
+  accessState.value = "open";
 }
 
 export function signOut(): void {
   token.value = null;
-  doorMessage.value = "";
-  door.value = "sign-in";
+  accessMessage.value = "";
+  accessState.value = "sign-in";
 }
 
-export const credential = (): Record<string, string> =>
+export const credentialHeaders = (): Record<string, string> =>
   token.value === null ? {} : { authorization: `Bearer ${token.value}` };

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { atEnd } from "../faults/rig.ts";
 
 /** All a foreign page can do, to be run inside one. */
-export const WAYS = readFileSync(join(import.meta.dir, "ways.js"), "utf8");
+export const ATTACK_SCRIPT = readFileSync(join(import.meta.dir, "ways.js"), "utf8");
 
 const WORKER = `onmessage = async ({ data, source }) => {
   await Promise.all(data.map(({ method, url, query, text }) => method === "POST"
@@ -15,9 +15,9 @@ const WORKER = `onmessage = async ({ data, source }) => {
 
 /** Silent: its requests do not say where they come from, as far as a page can tell them not to. */
 export const emptyPage = (silent: boolean): string =>
-  `<!doctype html><meta charset="utf-8">${silent ? SILENT : ""}<title>elsewhere</title><body>`;
+  `<!doctype html><meta charset="utf-8">${silent ? NO_REFERRER : ""}<title>elsewhere</title><body>`;
 
-export const SILENT = `<meta name="referrer" content="no-referrer">`;
+export const NO_REFERRER = `<meta name="referrer" content="no-referrer">`;
 
 /** Listens on every address of this machine; its port. */
 export function startAttacker(): number {

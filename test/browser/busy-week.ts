@@ -26,7 +26,7 @@ const WEEK = 7 * 24;
 const now = Date.now();
 
 /** Until a minute ago; the last hour is a busy one, whatever the time is now. */
-export async function makeBusyWeek(folder: string): Promise<void> {
+export async function createBusyWeek(folder: string): Promise<void> {
   const clock = { now: instant(now - (WEEK + 1) * HOUR) };
   const { store, licensing } = await openSiteFolder(folder, () => clock.now);
   const soon = instant(now + 20 * 24 * HOUR);

@@ -9,7 +9,7 @@ export async function serveDemo(address: string, data: string) {
   return running;
 }
 
-export async function open(on: Page, id: string): Promise<void> {
+export async function openOperation(on: Page, id: string): Promise<void> {
   await on.goto(`${new URL(on.url()).origin}/api/v4/docs#${id}`);
   // The one that was open before may still be there.
   await on.locator(`.index a[href="#${id}"][aria-current="page"]`).waitFor({ state: "attached" });
@@ -17,15 +17,15 @@ export async function open(on: Page, id: string): Promise<void> {
 }
 
 /** Sends what is in the form, and gives the status that the page shows. */
-export async function send(on: Page): Promise<string> {
+export async function sendForm(on: Page): Promise<string> {
   await on.getByRole("button", { name: "Send" }).click();
-  return outcome(on);
+  return readStatus(on);
 }
 
-export async function outcome(on: Page): Promise<string> {
+export async function readStatus(on: Page): Promise<string> {
   const shown = await on.locator(".outcome:not(:empty)").textContent();
   return /\d{3}/.exec(shown ?? "")?.[0] ?? String(shown);
 }
 
-export const fill = (on: Page, name: string, value: string): Promise<void> =>
+export const fillField = (on: Page, name: string, value: string): Promise<void> =>
   on.locator(".try").getByLabel(name, { exact: false }).first().fill(value);

@@ -3,13 +3,13 @@
 // program must.
 import { networkInterfaces } from "node:os";
 import { check, finish, rigFolder, sized, skip } from "../faults/rig.ts";
-import { attack, type IsMeant } from "./attack.ts";
+import { attack, type RequestSelector } from "./attack.ts";
 import { pageFile, startAttacker } from "./attacker.ts";
 import { openPage, startChromium } from "./chromium.ts";
-import { checkControls } from "./controls.ts";
-import { checkPage } from "./own-page.ts";
-import { openPlaces, wayNames, type Around } from "./places.ts";
-import { LOOPBACK, Site } from "./site.ts";
+import { checkAllowedCallers } from "./allowed-callers.ts";
+import { checkLinksAndFrames } from "./page-embedding.ts";
+import { openAttackOrigins, readAttackNames, type AttackAddresses } from "./attack-origins.ts";
+import { LOOPBACK, DemoSite } from "./demo-site.ts";
 
 const LOGIN = { username: "admin", password: "correct horse battery" };
 /** An address a browser does not trust by itself: it tells the server less there. */
@@ -29,30 +29,38 @@ const file = pageFile(rigFolder());
 const SHARE = sized(3, 1);
 /** Words name the ways to go; without any, all of them. */
 const words = process.argv.slice(2).filter((word) => !word.startsWith("--"));
-const names = (await wayNames(browser)).filter((way) => words.length === 0 || words.includes(way));
+const names = (await readAttackNames(browser)).filter(
+  (way) => words.length === 0 || words.includes(way),
+);
 /** How many requests arrived, by the way they were sent. */
 const sent = new Map<string, number>();
 /** Ways that this browser itself does not go to a plain address. */
 const STOPPED = new Set(["prefetch rule", "prerender rule"]);
 
-function aroundOf(site: Site, address: string): Around {
+function aroundOf(site: DemoSite, address: string): AttackAddresses {
   const name = address === LOOPBACK ? "rebound.example" : "rebound-network.example";
   const neighbour = `http://${address}:${attacker}`;
-  return { home, neighbour, file, base: site.at(address), rebound: site.at(name) };
+  return {
+    attackerUrl: home,
+    otherPortUrl: neighbour,
+    fileUrl: file,
+    berthUrl: site.urlAt(address),
+    reboundUrl: site.urlAt(name),
+  };
 }
 
 async function attackAll(
   how: string,
-  site: Site,
+  site: DemoSite,
   address: string,
   login?: typeof LOGIN,
   { ways, pace } = { ways: names, pace: 1 },
 ): Promise<void> {
-  const places = await openPlaces(browser, aroundOf(site, address), login);
+  const places = await openAttackOrigins(browser, aroundOf(site, address), login);
   for (const [turn, way] of ways.entries()) {
     // Not the same ones by all ways: what a browser knows as an image, it does not load as another.
     // A browser that knows a password sends it where it is asked for, and only there.
-    const isMeant: IsMeant = (shot, at, place) =>
+    const isMeant: RequestSelector = (shot, at, place) =>
       login === undefined ? (at + place + turn) % SHARE === 0 : shot.url.endsWith("/auth");
     const what = `${how} at ${address}: ${way}`;
     const arrived = await attack(what, way, site, places, isMeant, pace);
@@ -61,15 +69,15 @@ async function attackAll(
 }
 
 /** The browser knows the password by heart, and sends it to whoever may ask for it. */
-async function checkLogin(site: Site): Promise<void> {
+async function checkLogin(site: DemoSite): Promise<void> {
   const page = await openPage(browser, { bypassCSP: true, httpCredentials: LOGIN });
-  await page.goto(site.at(LOOPBACK));
+  await page.goto(site.urlAt(LOOPBACK));
   const status = await page.evaluate(async () => (await fetch("/auth")).status);
   check("the own page logs in with what the browser knows", status === 200, status);
   await page.close();
 }
 
-const claimed = await Site.start();
+const claimed = await DemoSite.start();
 await claimed.call("/api/admin/v1/access/users", {
   name: LOGIN.username,
   role: "admin",
@@ -80,22 +88,22 @@ for (const address of [LOOPBACK, network]) {
     skip("attacks on an address of the network", "this machine has none");
     continue;
   }
-  await attackAll("open administration", await Site.start(), address);
+  await attackAll("open administration", await DemoSite.start(), address);
   // Over the network no password is taken without TLS.
   if (address === LOOPBACK) {
     await attackAll("somebody logged in", claimed, address, LOGIN);
     await checkLogin(claimed);
   }
-  await checkControls(browser, address);
-  const site = await Site.start();
-  await checkPage(browser, home, site.at(address), site);
+  await checkAllowedCallers(browser, address);
+  const site = await DemoSite.start();
+  await checkLinksAndFrames(browser, home, site.urlAt(address), site);
 }
 const untried = () => names.filter((way) => sent.get(way) === 0 && !STOPPED.has(way));
 // A browser that has much to do may send nothing in the time that a way is given.
 for (const pace of [10, 100]) {
   const ways = untried();
   if (ways.length === 0) break;
-  await attackAll(`${pace} times as slowly`, await Site.start(), LOOPBACK, undefined, {
+  await attackAll(`${pace} times as slowly`, await DemoSite.start(), LOOPBACK, undefined, {
     ways,
     pace,
   });

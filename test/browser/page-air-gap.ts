@@ -4,13 +4,13 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { check, finish, rigFolder } from "../faults/rig.ts";
 import { BERTH } from "../support/vendor-and-site.ts";
-import { comesTrue, HOSTILE, isShown, Opened, serveSite } from "./opened.ts";
-import { drop, registered, vendorsDesk } from "./licensing-desk.ts";
+import { comesTrue, HOSTILE, isShown, OperatorPage, serveSite } from "./operator-page.ts";
+import { dropFile, tryRegister, createVendorDesk } from "./vendor-desk.ts";
 
 const KEY = "K-1 <b>'quoted'</b>";
 
 const root = rigFolder();
-const desk = vendorsDesk(join(root, "desk"), "Acme <i>Ltd</i>", "CAD", HOSTILE);
+const desk = createVendorDesk(join(root, "desk"), "Acme <i>Ltd</i>", "CAD", HOSTILE);
 const policyFile = join(root, "policy.jwt");
 const terms = ["--policy-id", "basic <b>", "--product", HOSTILE, "--slots", "5"];
 BERTH.run("vendor", "policy", "--dir", desk.folder, ...terms, "--out", policyFile);
@@ -18,7 +18,7 @@ const policy = readFileSync(policyFile, "utf8");
 const initialization = BERTH.run("vendor", "init-code").trim();
 
 const site = await serveSite();
-const opened = await Opened.at(`${site.url}#/licenses/air-gap`);
+const opened = await OperatorPage.open(`${site.url}#/licenses/air-gap`);
 const { page } = opened;
 const row = (number: number) => page.locator(".code-row input").nth(number - 1);
 const mark = (number: number) => page.locator(".code-row .mark").nth(number - 1);
@@ -26,8 +26,8 @@ const marked = async (number: number) => (await mark(number).textContent()) ?? "
 const isMarked = (number: number, as: RegExp) =>
   comesTrue(async () => as.test(await marked(number)));
 
-await opened.makeToken();
-await drop(page, desk.trust, "trust.jwt");
+await opened.createToken();
+await dropFile(page, desk.trust, "trust.jwt");
 await page.getByRole("button", { name: /accept this vendor/ }).click();
 await page.getByRole("button", { name: "Go on" }).click();
 
@@ -38,11 +38,11 @@ await row(1).pressSequentially(slip(initialization, 7));
 check("a wrong row is told at once", await isMarked(1, /read this row again/), await marked(1));
 const make = page.getByRole("button", { name: "Make the activation code" });
 check("and nothing is made of it", await make.isDisabled());
-await opened.checkAccess("a wrong initialization code");
+await opened.checkAccessibility("a wrong initialization code");
 await row(1).fill("");
 await row(1).pressSequentially(initialization.toLowerCase());
 check("the right one is said to be right", await isMarked(1, /✓/), await marked(1));
-await opened.picture("air-gap-2-key");
+await opened.saveScreenshot("air-gap-2-key");
 await make.click();
 
 // The activation code, to be read aloud.
@@ -54,12 +54,12 @@ await page.getByRole("button", { name: "Spell it out" }).click();
 await page.locator(".code-shown .words").first().waitFor();
 const words = (await page.locator(".code-shown .words").allTextContents()).join(" ").split(" ");
 check("every symbol has its word", words.length === 35, words);
-await opened.checkAccess("the activation code, spelled");
-await opened.picture("air-gap-3-spelled");
+await opened.checkAccessibility("the activation code, spelled");
+await opened.saveScreenshot("air-gap-3-spelled");
 await page.getByRole("button", { name: "Only the code" }).click();
 await page.getByRole("button", { name: "Show as QR code" }).click();
 await page.getByRole("img", { name: "QR code" }).waitFor();
-await opened.checkLooks("air-gap-activation");
+await opened.checkLayouts("air-gap-activation");
 
 const read = ["--license-key", KEY, "--activation-code", code];
 const asked = [...read, "--initialization-code", initialization, "--allow-weak-binding", "--json"];
@@ -69,11 +69,11 @@ const { confirmation_code } = JSON.parse(confirmed) as { confirmation_code: stri
 const answer = confirmation_code.split("\n");
 
 await page.getByRole("button", { name: "I have the confirmation code" }).click();
-await drop(page, "not a policy at all", "policy.jwt");
+await dropFile(page, "not a policy at all", "policy.jwt");
 await page.getByText("This is no policy.").waitFor();
-await drop(page, policy, "policy.jwt");
+await dropFile(page, policy, "policy.jwt");
 await page.getByText(`Policy basic <b> for ${HOSTILE}`).waitFor();
-await opened.checkAccess("the policy");
+await opened.checkAccessibility("the policy");
 await page.getByRole("button", { name: "Go on" }).click();
 
 // Typed row by row, the third one misheard.
@@ -96,7 +96,7 @@ check(
 );
 const install = page.getByRole("button", { name: "Install the license" });
 check("and nothing can be installed", await install.isDisabled());
-await opened.checkLooks("air-gap-wrong-row");
+await opened.checkLayouts("air-gap-wrong-row");
 
 // Corrected in place: the caret stays where it was put.
 await row(3).focus();
@@ -108,7 +108,7 @@ await page.keyboard.type((answer[2] ?? "").charAt(9).toLowerCase());
 check("nor when another takes its place", (await caret()) === 10, await caret());
 check("the corrected row is right", await isMarked(3, /✓/), await marked(3));
 check("every row is right", await isShown(page.getByText("Every row is right.")));
-await opened.picture("air-gap-5-right");
+await opened.saveScreenshot("air-gap-5-right");
 
 // Pasted whole, in the third row; then as a scanner types it, line by line and Enter at the end.
 for (const line of [1, 2, 3, 4, 5, 6]) await row(line).fill("");
@@ -128,11 +128,11 @@ for (const key of confirmation_code) await page.keyboard.press(key === "\n" ? "E
 check("a scanned code, too", await isShown(page.getByText("Every row is right.")));
 await page.keyboard.press("Enter");
 await page.getByText(`${HOSTILE} is installed`).waitFor();
-await opened.checkAccess("installed by codes");
-await opened.picture("air-gap-5-installed");
-check("from nothing to a registered user by codes", await registered(site.url, "ada", HOSTILE));
+await opened.checkAccessibility("installed by codes");
+await opened.saveScreenshot("air-gap-5-installed");
+check("from nothing to a registered user by codes", await tryRegister(site.url, "ada", HOSTILE));
 
-opened.checkQuiet("the air-gap walk");
+opened.checkNoErrors("the air-gap walk");
 await opened.close();
 await site.stop();
 finish();

@@ -3,7 +3,7 @@
 import { DAY } from "../../src/domain/time.ts";
 import { clockLibrary, Machine } from "../faults/machine.ts";
 import { atEnd, check, finish, skip } from "../faults/rig.ts";
-import { Opened } from "./opened.ts";
+import { OperatorPage } from "./operator-page.ts";
 
 const library = clockLibrary();
 if (library === null) {
@@ -16,7 +16,7 @@ await site.open();
 // On a license with an end: from then on it matters what time it is.
 await site.call("register", { product: "CAD", user: "ada" });
 
-const opened = await Opened.at(`${site.url}/#/settings/clock`);
+const opened = await OperatorPage.open(`${site.url}/#/settings/clock`);
 const { page } = opened;
 const jump = async (days: number): Promise<void> => {
   site.jump(days * DAY);
@@ -26,7 +26,7 @@ await page.getByText("The machine’s clock is followed.").waitFor();
 
 await jump(60);
 await page.getByText("far ahead and not believed yet").waitFor();
-await opened.checkLooks("clock-ahead");
+await opened.checkLayouts("clock-ahead");
 await page.getByRole("button", { name: "The machine’s clock is right" }).click();
 await page.getByText("It cannot be set back").waitFor();
 check("it asks first, and nothing has changed yet", (await site.clock()).state === "ahead");
@@ -45,7 +45,7 @@ await jump(57);
 await page.getByText("a day or more behind").waitFor();
 await page.getByRole("button", { name: "Make a code" }).click();
 const code = (await page.locator(".secret code").textContent()) ?? "";
-await opened.checkLooks("clock-behind");
+await opened.checkLayouts("clock-behind");
 const answer = site.path("answer");
 const out = ["--dir", site.path("desk"), "--out", answer];
 await site.done("vendor", "time", "--code", code, ...out);
@@ -56,7 +56,7 @@ await page.getByRole("button", { name: "Set time back" }).click();
 await page.getByText("The machine’s clock is followed.").waitFor();
 check("time is set back by the vendor's word", (await site.clock()).state === "ok");
 
-opened.checkQuiet("the clock");
+opened.checkNoErrors("the clock");
 await opened.close();
 await site.close();
 finish();

@@ -4,8 +4,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { check, finish, rigFolder } from "../faults/rig.ts";
 import { operationsIn, type Part } from "../support/openapi-rules.ts";
-import { fill, open, outcome, send, serveDemo } from "./docs-page.ts";
-import { comesTrue, HOSTILE, isShown, Opened } from "./opened.ts";
+import { fillField, openOperation, readStatus, sendForm, serveDemo } from "./docs-page.ts";
+import { comesTrue, HOSTILE, isShown, OperatorPage } from "./operator-page.ts";
 
 const CONTRACT = [
   "post-api-v4-register",
@@ -19,12 +19,12 @@ const CONTRACT = [
 
 const folder = join(rigFolder(), "demo");
 const demo = await serveDemo("127.0.0.1", folder);
-const docs = await Opened.at(`${demo.url}/api/v4/docs`);
+const docs = await OperatorPage.open(`${demo.url}/api/v4/docs`);
 const { page } = docs;
 
 await page.getByRole("heading", { name: "How to call" }).waitFor();
-await docs.checkAccess("how to call");
-await docs.picture("docs-how-to-call");
+await docs.checkAccessibility("how to call");
+await docs.saveScreenshot("docs-how-to-call");
 await checkEverything();
 await checkContract();
 await checkRefusals();
@@ -32,7 +32,7 @@ await checkSearch();
 await checkDestroying();
 await checkUpload();
 await checkStream();
-docs.checkQuiet("the documentation");
+docs.checkNoErrors("the documentation");
 await docs.close();
 await demo.stop();
 finish();
@@ -43,7 +43,7 @@ async function checkEverything(): Promise<void> {
   const operations = operationsIn(document);
   for (const [route, operation] of operations) {
     const id = idOf(route);
-    await open(page, id);
+    await openOperation(page, id);
     const title = await page.locator(".operation h2").textContent();
     const line = await page.locator(".operation .line").first().textContent();
     if (title !== operation["summary"] || line !== route) wrong.push(`${route}: ${title} ${line}`);
@@ -74,17 +74,17 @@ async function checkContract(): Promise<void> {
     readFileSync(join(folder, "demo", "airgap-license.json"), "utf8"),
   ) as Readonly<Record<string, string>>;
   for (const id of CONTRACT) {
-    await open(page, id);
+    await openOperation(page, id);
     if (id.endsWith("airgap-license")) {
-      for (const [name, value] of Object.entries(airgap)) await fill(page, name, value);
+      for (const [name, value] of Object.entries(airgap)) await fillField(page, name, value);
     }
-    const status = await send(page);
+    const status = await sendForm(page);
     check(`${id}, tried from the page`, status === "200", await answerText());
-    await docs.checkAccess(id);
+    await docs.checkAccessibility(id);
     const line = await page.locator(".answer .curl code").textContent();
     check(`${id}, by the line that the page gives`, (await byCurl(line ?? "")) === "200", line);
   }
-  await docs.picture("docs-setkeys");
+  await docs.saveScreenshot("docs-setkeys");
 }
 
 async function byCurl(line: string): Promise<string> {
@@ -97,9 +97,9 @@ async function answerText(): Promise<string> {
 }
 
 async function checkRefusals(): Promise<void> {
-  await open(page, "post-api-v4-add_consumption");
-  await fill(page, "consumptions", "1e3");
-  const status = await send(page);
+  await openOperation(page, "post-api-v4-add_consumption");
+  await fillField(page, "consumptions", "1e3");
+  const status = await sendForm(page);
   const said = await page.getByRole("alert").textContent();
   check(
     "a misspelt value is answered in the server's own words",
@@ -107,11 +107,11 @@ async function checkRefusals(): Promise<void> {
       said?.includes("consumptions must be a whole number in plain digits") === true,
     said,
   );
-  await docs.checkAccess("a refusal");
-  await docs.picture("docs-refusal");
+  await docs.checkAccessibility("a refusal");
+  await docs.saveScreenshot("docs-refusal");
   await page.getByLabel("JSON as written").check();
   await page.getByLabel("Body", { exact: true }).fill('{"product":');
-  await send(page);
+  await sendForm(page);
   const broken = await page.getByRole("alert").textContent();
   check(
     "and so is broken JSON",
@@ -119,10 +119,10 @@ async function checkRefusals(): Promise<void> {
     broken,
   );
 
-  await open(page, "post-api-v4-register");
-  await fill(page, "user", HOSTILE);
+  await openOperation(page, "post-api-v4-register");
+  await fillField(page, "user", HOSTILE);
   await page.getByRole("button", { name: "New X-Nonce" }).click();
-  check("a hostile name is only text", (await send(page)) === "200", await answerText());
+  check("a hostile name is only text", (await sendForm(page)) === "200", await answerText());
   const body = await page.locator(".answer .body").textContent();
   const reply = JSON.parse(body ?? "{}") as { user?: string; lease?: string };
   check("and comes back as it is", reply.user === HOSTILE, body);
@@ -135,7 +135,7 @@ async function checkSearch(): Promise<void> {
   await search.fill("confirmation_code");
   await page.getByText("1 operation", { exact: true }).waitFor();
   check("search by a field finds its call", (await page.locator(".index li").count()) === 1);
-  await docs.checkAccess("a search");
+  await docs.checkAccessibility("a search");
   await search.press("Enter");
   await page.getByRole("heading", { name: "Add an air-gapped license" }).waitFor();
   await search.fill("zebra");
@@ -162,39 +162,39 @@ async function checkDestroying(): Promise<void> {
     });
   }
   const before = await holders();
-  await open(page, "post-api-v4-unregister-all");
+  await openOperation(page, "post-api-v4-unregister-all");
   await page.getByRole("button", { name: "Send" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByText("All users lose their slots").waitFor();
-  await docs.checkAccess("the question");
-  await docs.picture("docs-question");
+  await docs.checkAccessibility("the question");
+  await docs.saveScreenshot("docs-question");
   await dialog.getByRole("button", { name: "Cancel" }).click();
   check("what destroys asks first", before > 1 && (await holders()) === before, before);
   await page.getByRole("button", { name: "Send" }).click();
   await dialog.getByRole("button", { name: "Do it" }).click();
-  check("and does it when told so", (await outcome(page)) === "200" && (await holders()) === 0);
+  check("and does it when told so", (await readStatus(page)) === "200" && (await holders()) === 0);
   check("an empty reply is said to be one", await isShown(page.getByText("No body.")));
 }
 
 async function checkUpload(): Promise<void> {
-  await open(page, "post-api-v4-license-upload");
+  await openOperation(page, "post-api-v4-license-upload");
   await page.getByLabel("Document", { exact: true }).setInputFiles({
     name: "it's an answer.jwt",
     mimeType: "application/octet-stream",
     buffer: Buffer.from("not a license"),
   });
-  const status = await send(page);
+  const status = await sendForm(page);
   const said = await page.getByRole("alert").textContent();
   check(
     "a file is uploaded, and judged by the server",
     status === "400" && said?.includes("invalid_license_file") === true,
     said,
   );
-  await docs.checkAccess("an upload");
+  await docs.checkAccessibility("an upload");
 }
 
 async function checkStream(): Promise<void> {
-  await open(page, "get-api-admin-v1-stream");
-  check("what never ends is cut", (await send(page)) === "200");
+  await openOperation(page, "get-api-admin-v1-stream");
+  check("what never ends is cut", (await sendForm(page)) === "200");
   check("and said to be", await isShown(page.getByText("It had not ended after 5 seconds")));
 }

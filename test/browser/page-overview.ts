@@ -2,23 +2,23 @@
 // after the server was away.
 import { check, finish, atEnd, isSoak } from "../faults/rig.ts";
 import { startBinary } from "../support/binary.ts";
-import { ask, licensedSite } from "./licensed.ts";
-import { comesTrue, DESK, HOSTILE, isShown, Opened, PHONE } from "./opened.ts";
+import { callApi, startLicensedSite } from "./licensed-site.ts";
+import { comesTrue, DESKTOP, HOSTILE, isShown, OperatorPage, PHONE } from "./operator-page.ts";
 
-const site = await licensedSite({
+const site = await startLicensedSite({
   CAD: ["--slots", "10", "--consumptions", "100"],
   [HOSTILE]: ["--slots", "2"],
   OLD: null,
 });
 for (let user = 1; user <= 9; user += 1)
-  await ask(site, "register", { product: "CAD", user: `user-${user}` });
-for (const user of ["ada", HOSTILE]) await ask(site, "register", { product: HOSTILE, user });
-const refused = await ask(site, "register", { product: HOSTILE, user: "late" });
+  await callApi(site, "register", { product: "CAD", user: `user-${user}` });
+for (const user of ["ada", HOSTILE]) await callApi(site, "register", { product: HOSTILE, user });
+const refused = await callApi(site, "register", { product: HOSTILE, user: "late" });
 check("the third is refused", refused.status === 400);
 
-const opened = await Opened.at(site.url);
+const opened = await OperatorPage.open(site.url);
 const { page } = opened;
-await opened.makeToken();
+await opened.createToken();
 const card = (product: string) =>
   page.getByRole("article").filter({ has: page.getByRole("link", { name: product, exact: true }) });
 await card("CAD").getByText("9 of 10 slots in use").waitFor();
@@ -39,7 +39,7 @@ await page.getByRole("link", { name: "Overview" }).click();
 // How it was: a day as the server has seen it, and a week that cannot be waited for.
 const day = page.getByRole("img", { name: /^Slots in use over the last day: CAD at most 9 of 10/ });
 await day.waitFor();
-await opened.picture("overview-first-day");
+await opened.saveScreenshot("overview-first-day");
 // It is asked for again every other second, and each answer draws the charts anew, whoever points at
 // them: only the first is answered.
 let isAnswered = false;
@@ -59,10 +59,10 @@ check("a week instead", (await weekly.getAttribute("aria-pressed")) === "true");
 /** Two pictures of the same chart are the same text. */
 const drawn = () => page.evaluate<string>(`document.querySelector(".chart canvas").toDataURL()`);
 check("that there is more to come is said", await isShown(page.getByText("still being read")));
-await opened.checkAccess("overview");
-await opened.picture("overview");
+await opened.checkAccessibility("overview");
+await opened.saveScreenshot("overview");
 await page.locator(".usage").scrollIntoViewIfNeeded();
-await opened.picture("overview-usage");
+await opened.saveScreenshot("overview-usage");
 const { x = 0, y = 0, width: across = 0 } = (await week.locator(".u-over").boundingBox()) ?? {};
 const legend = page.locator(".legend li").first();
 const whole = await legend.textContent();
@@ -83,8 +83,8 @@ await page.getByRole("button", { name: "Switch to dark" }).click();
 check("the chart follows the theme", await comesTrue(async () => (await drawn()) !== light));
 const ground = await page.evaluate(`getComputedStyle(document.body).backgroundColor`);
 check("and so does the page", ground === "rgb(15, 23, 25)", ground);
-await opened.checkAccess("overview in the dark");
-await opened.picture("overview-usage-dark");
+await opened.checkAccessibility("overview in the dark");
+await opened.saveScreenshot("overview-usage-dark");
 await page.setViewportSize(PHONE);
 const widthOf = async () => (await week.locator("canvas").boundingBox())?.width ?? 0;
 check(
@@ -92,16 +92,16 @@ check(
   await comesTrue(async () => (await widthOf()) > 250 && (await widthOf()) < PHONE.width),
   await widthOf(),
 );
-await opened.checkAccess("overview on a phone in the dark");
+await opened.checkAccessibility("overview on a phone in the dark");
 await page.getByRole("button", { name: "Switch to light" }).click();
-await opened.checkAccess("overview on a phone");
+await opened.checkAccessibility("overview on a phone");
 await page.evaluate(`scrollTo(0, 0)`);
-await opened.picture("overview-phone");
+await opened.saveScreenshot("overview-phone");
 await page.locator(".usage").scrollIntoViewIfNeeded();
-await opened.picture("overview-usage-phone");
+await opened.saveScreenshot("overview-usage-phone");
 const wide = await page.evaluate(`document.documentElement.scrollWidth`);
 check("nothing is wider than a phone", wide === PHONE.width, wide);
-await page.setViewportSize(DESK);
+await page.setViewportSize(DESKTOP);
 await page.getByText("Show as table").click();
 const lines = page
   .getByRole("region", { name: "Slots in use and refusals by time" })
@@ -110,7 +110,7 @@ await lines.first().waitFor();
 check("a table says the same", (await lines.count()) === 168, await lines.count());
 const newest = await lines.first().locator("td").allTextContents();
 check("the newest first", newest.join() === "9 of 10,2 of 2,not known,4", newest);
-await opened.checkAccess("a table of it");
+await opened.checkAccessibility("a table of it");
 
 // Somebody comes.
 await page.evaluate(`scrollTo(0, 0)`);
@@ -123,7 +123,7 @@ for (let turn = 0; turn < 3; turn += 1) {
     ["register", "10 of 10 slots in use"],
     ["unregister", "9 of 10 slots in use"],
   ] as const) {
-    await ask(site, operation, { product: "CAD", user: "newcomer" });
+    await callApi(site, operation, { product: "CAD", user: "newcomer" });
     const began = performance.now();
     await card("CAD").getByText(text).waitFor();
     delays.push(Math.round(performance.now() - began));
@@ -139,19 +139,19 @@ if (isSoak) check("within two seconds", Math.max(...delays) < 2_000, delays);
 await site.stop();
 await page.getByText("connection lost, trying again").waitFor();
 check("what was known stays, and is said not to be live", await isShown(card("CAD")));
-await opened.checkAccess("connection lost");
-await opened.picture("overview-lost");
+await opened.checkAccessibility("connection lost");
+await opened.saveScreenshot("overview-lost");
 const { port } = new URL(site.url);
 const again = await startBinary("serve", "--data", site.folder, "--listen", `127.0.0.1:${port}`);
 atEnd(() => void again.kill());
 const back = performance.now();
 await page.getByText("live", { exact: true }).waitFor();
 console.log(`back after ${Math.round(performance.now() - back)} ms`);
-await ask(site, "register", { product: "CAD", user: "newcomer" });
+await callApi(site, "register", { product: "CAD", user: "newcomer" });
 await card("CAD").getByText("10 of 10 slots in use").waitFor();
 check("and it goes on where it was", true);
 
-opened.checkQuiet("the overview");
+opened.checkNoErrors("the overview");
 await opened.close();
 await again.stop();
 finish();

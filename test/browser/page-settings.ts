@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { check, finish, rigFolder } from "../faults/rig.ts";
 import { runBinary } from "../support/binary.ts";
 import { BERTH } from "../support/vendor-and-site.ts";
-import { comesTrue, HOSTILE, isShown, Opened, serveSite } from "./opened.ts";
+import { comesTrue, HOSTILE, isShown, OperatorPage, serveSite } from "./operator-page.ts";
 
 const root = rigFolder();
 const desk = join(root, "desk");
@@ -22,10 +22,10 @@ BERTH.run(
 const site = await serveSite(join(root, "site"));
 const data = ["--data", site.folder];
 
-const opened = await Opened.at(`${site.url}#/settings`);
+const opened = await OperatorPage.open(`${site.url}#/settings`);
 const { page } = opened;
 await page.getByText("There is no credential yet").waitFor();
-await opened.checkLooks("settings-unclaimed");
+await opened.checkLayouts("settings-unclaimed");
 await page.getByRole("button", { name: "Make a token" }).click();
 await page.getByLabel("What it is for").fill("walker");
 // A busy browser may not have the keyboard back when the second dialog comes. It may also take longer
@@ -50,7 +50,7 @@ check(
 await page.getByRole("button", { name: "I have kept it" }).click();
 check(
   "the keyboard is back where it was",
-  await opened.isSoon(`document.activeElement.textContent === "Make a token"`),
+  await opened.isEventually(`document.activeElement.textContent === "Make a token"`),
 );
 await page.evaluate("void goOn()");
 
@@ -69,7 +69,7 @@ check(
   "the last administrator credential is not removed, and the server says why",
   await isShown(page.getByText("this is the last administrator credential")),
 );
-await opened.checkAccess("a refused act");
+await opened.checkAccessibility("a refused act");
 await page.keyboard.press("Escape");
 
 await page.getByRole("button", { name: "Make a token" }).click();
@@ -80,7 +80,7 @@ check(
   "a name that will not do is said so beside it",
   await isShown(page.getByText("name must be 1 to 64 letters")),
 );
-await opened.checkLooks("settings-new-token");
+await opened.checkLayouts("settings-new-token");
 await page.getByLabel("What it is for").fill("backup-job");
 await page.getByRole("button", { name: "Make the token" }).click();
 const made = (await page.locator("dialog .secret code").textContent()) ?? "";
@@ -109,7 +109,7 @@ await page.getByLabel("Password").fill("a long enough password");
 await page.getByRole("button", { name: "Save" }).click();
 await page.getByRole("button", { name: `Remove the user ${HOSTILE}` }).waitFor();
 check("a user's name is shown as it is", await isShown(page.getByText(HOSTILE).first()));
-await opened.checkLooks("settings-access");
+await opened.checkLayouts("settings-access");
 
 // Trust.
 await section("Trust");
@@ -134,7 +134,7 @@ check("an altered file is refused", (await list()).length === 0);
 await choose(join(desk, "trust.jwt"));
 const shown = (await page.locator(".fingerprint").textContent()) ?? "";
 check("nothing is accepted before it was compared", (await list()).length === 0);
-await opened.checkLooks("settings-compare");
+await opened.checkLayouts("settings-compare");
 await page.getByRole("button", { name: "It is the same: accept" }).click();
 await page.getByRole("button", { name: `Remove the vendor Acme ${HOSTILE}` }).waitFor();
 const [vendor] = await list();
@@ -150,7 +150,7 @@ await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
 await page.getByText("licenses of this vendor are installed").waitFor();
 check("a vendor in use stays", (await list()).length === 1);
 await page.keyboard.press("Escape");
-await opened.checkLooks("settings-trust");
+await opened.checkLayouts("settings-trust");
 
 // Cloud keys.
 await section("Cloud keys");
@@ -166,7 +166,7 @@ check(
   values === "" && !(await page.content()).includes("that-is-secret"),
   values,
 );
-await opened.checkLooks("settings-keys");
+await opened.checkLayouts("settings-keys");
 
 // TLS and networks.
 await section("TLS and networks");
@@ -175,12 +175,12 @@ await page
   .or(page.getByRole("rowheader", { name: "client_auth" }))
   .waitFor();
 check("exposures are listed with their remedies", await isShown(page.getByText("Remedy:").first()));
-await opened.checkLooks("settings-network");
+await opened.checkLayouts("settings-network");
 
 // Clock.
 await section("Clock");
 await page.getByText("The machine’s clock is followed.").waitFor();
-await opened.checkLooks("settings-clock");
+await opened.checkLayouts("settings-clock");
 
 // Care.
 await section("Maintenance");
@@ -191,7 +191,7 @@ check(
 );
 await page.getByRole("button", { name: "Check the chain" }).click();
 await page.getByText("The audit log is intact.").waitFor();
-await opened.checkLooks("settings-care");
+await opened.checkLayouts("settings-care");
 const files = join(root, "saved");
 mkdirSync(files);
 const saved = async (button: string, isAsked: boolean): Promise<string> => {
@@ -216,12 +216,12 @@ check("a support bundle can be opened", inside.exitCode === 0, inside.stderr.toS
 // On the machine, and about it.
 await section("On the machine");
 await page.getByText("berth move out site.move").waitFor();
-await opened.checkLooks("settings-machine");
+await opened.checkLayouts("settings-machine");
 await section("About");
 await page.getByText("elysia", { exact: false }).first().waitFor();
-await opened.checkLooks("settings-about");
+await opened.checkLayouts("settings-about");
 
-opened.checkQuiet("settings");
+opened.checkNoErrors("settings");
 await opened.close();
 await site.stop();
 finish();

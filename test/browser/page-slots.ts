@@ -3,8 +3,8 @@
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { check, finish, isSoak } from "../faults/rig.ts";
-import { ask, crowd, licensedSite } from "./licensed.ts";
-import { comesTrue, DESK, HOSTILE, isShown, Opened, PHONE } from "./opened.ts";
+import { callApi, registerUsers, startLicensedSite } from "./licensed-site.ts";
+import { comesTrue, DESKTOP, HOSTILE, isShown, OperatorPage, PHONE } from "./operator-page.ts";
 
 /** What a person takes for at once: only a machine with nothing else to do can be held to it. */
 const AT_ONCE = 100;
@@ -13,12 +13,14 @@ const TURNS = isSoak ? 10 : 1;
 /** Rows in the document, whatever is shown: as many as fit on a screen, and some beyond its edges. */
 const MOST_ROWS = 50;
 
-const site = await licensedSite({
+const site = await startLicensedSite({
   CAD: ["--slots", "20", "--borrow-hours", "48", "--feature", "MESH:slots=3"],
   [HOSTILE]: ["--slots", "3", "--borrow-hours", "48", "--no-early-return"],
   BIG: ["--slots", "10000"],
 });
-const opened = await Opened.at(new URL("#/slots", site.url).href, { acceptDownloads: true });
+const opened = await OperatorPage.open(new URL("#/slots", site.url).href, {
+  acceptDownloads: true,
+});
 const { page } = opened;
 const table = page.getByRole("table", { name: "Who holds what" });
 const rows = table.locator(".slot-body [role=row]");
@@ -45,22 +47,26 @@ check("a request from before the token is refused", (await late).status() === 40
 await page.getByRole("button", { name: "I have kept it" }).click();
 check("and nobody is signed out", await isShown(page.getByRole("button", { name: "Sign out" })));
 await page.getByText("No slot is taken.").waitFor();
-await opened.checkAccess("nobody there");
-await opened.picture("slots-none");
+await opened.checkAccessibility("nobody there");
+await opened.saveScreenshot("slots-none");
 
 // A handful.
 const cad = { product: "CAD" };
-await ask(site, "register", {
+await callApi(site, "register", {
   ...cad,
   user: "user-10",
   os_hostname: "ws-10",
   ip_local: "10.0.0.9",
 });
-await ask(site, "register", { ...cad, user: "user-9", os_hostname: "ws-9" });
-await ask(site, "featureRegister", { ...cad, user: "user-9", feature: "MESH" });
-await ask(site, "register", { ...cad, user: "=cmd|' /C calc'!A0", user_info: 'says "hi", often' });
-await ask(site, "borrow", { ...cad, user: HOSTILE, os_hostname: HOSTILE, user_info: HOSTILE });
-await ask(site, "borrow", {
+await callApi(site, "register", { ...cad, user: "user-9", os_hostname: "ws-9" });
+await callApi(site, "featureRegister", { ...cad, user: "user-9", feature: "MESH" });
+await callApi(site, "register", {
+  ...cad,
+  user: "=cmd|' /C calc'!A0",
+  user_info: 'says "hi", often',
+});
+await callApi(site, "borrow", { ...cad, user: HOSTILE, os_hostname: HOSTILE, user_info: HOSTILE });
+await callApi(site, "borrow", {
   product: HOSTILE,
   user: "zoë",
   os_hostname: "a-very-long-name.".repeat(9),
@@ -71,19 +77,19 @@ check(
   await comesTrue(async () => (await rows.count()) === 5),
   await users(),
 );
-await opened.checkAccess("five slots");
-await opened.picture("slots");
+await opened.checkAccessibility("five slots");
+await opened.saveScreenshot("slots");
 await page.getByRole("button", { name: "Switch to dark" }).click();
-await opened.checkAccess("five slots in the dark");
-await opened.picture("slots-dark");
+await opened.checkAccessibility("five slots in the dark");
+await opened.saveScreenshot("slots-dark");
 await page.setViewportSize(PHONE);
-await opened.checkAccess("five slots on a phone in the dark");
+await opened.checkAccessibility("five slots on a phone in the dark");
 await page.getByRole("button", { name: "Switch to light" }).click();
-await opened.checkAccess("five slots on a phone");
-await opened.picture("slots-phone");
+await opened.checkAccessibility("five slots on a phone");
+await opened.saveScreenshot("slots-phone");
 const wide = await page.evaluate(`document.documentElement.scrollWidth`);
 check("nothing is wider than a phone", wide === PHONE.width, wide);
-await page.setViewportSize(DESK);
+await page.setViewportSize(DESKTOP);
 
 const sort = table.getByRole("columnheader", { name: "User" });
 const isSaid = (order: string) =>
@@ -117,7 +123,7 @@ for (const [typed, expected] of [
 }
 await search.fill("nobody at all");
 await page.getByText("Nothing matches.").waitFor();
-await opened.checkAccess("nothing found");
+await opened.checkAccessibility("nothing found");
 await page.getByRole("button", { name: "Show all" }).click();
 await page.getByText("5 of 5").waitFor();
 await page.getByLabel("Borrowed only").check();
@@ -141,8 +147,8 @@ check(
   said.includes("the slot stays borrowed until"),
   said,
 );
-await opened.checkAccess("a refusal");
-await opened.picture("slots-refused");
+await opened.checkAccessibility("a refusal");
+await opened.saveScreenshot("slots-refused");
 await page.keyboard.press("Escape");
 await page.getByLabel("Borrowed only").uncheck();
 await page.getByLabel("Product").selectOption("CAD");
@@ -156,8 +162,8 @@ check(
   command === `berth release --user '${HOSTILE}' --product CAD`,
   command,
 );
-await opened.checkAccess("asked before it is freed");
-await opened.picture("slots-free");
+await opened.checkAccessibility("asked before it is freed");
+await opened.saveScreenshot("slots-free");
 await page.getByRole("button", { name: "Free it" }).click();
 await page.getByText(`${HOSTILE}’s slot of CAD is free.`).waitFor();
 await page.getByText("3 of 4").waitFor();
@@ -186,7 +192,7 @@ const copied = await page.evaluate<string>(`navigator.clipboard.readText()`);
 check("a copy holds the same as the file", `\uFEFF${copied}` === csv, copied);
 
 // Ten thousand.
-await crowd(site, "BIG", 10_000);
+await registerUsers(site, "BIG", 10_000);
 await page.getByLabel("Product").selectOption("All products");
 await page.getByText("10,004 of 10,004").waitFor();
 check(
@@ -196,8 +202,8 @@ check(
 );
 const stated = await table.getAttribute("aria-rowcount");
 check("and a screen reader is told of all", stated === "10005", stated);
-await opened.checkAccess("ten thousand slots");
-await opened.picture("slots-many");
+await opened.checkAccessibility("ten thousand slots");
+await opened.saveScreenshot("slots-many");
 
 await watchFrames(page);
 const figures: Record<string, number> = {};
@@ -237,7 +243,7 @@ async function everything(turn: number): Promise<void> {
   await scroller.focus();
   await timed("page down", () => page.keyboard.press("PageDown"));
   await timed("refresh", async () => {
-    await ask(site, "register", { product: "CAD", user: `latecomer-${turn}` });
+    await callApi(site, "register", { product: "CAD", user: `latecomer-${turn}` });
     const total = `10,0${String(5 + turn).padStart(2, "0")}`;
     await page.getByText(`${total} of ${total}`).waitFor();
   });
@@ -272,15 +278,15 @@ await rows.nth(8).getByRole("button").focus();
 await page.keyboard.press("End");
 check(
   "and go on when the button that had the focus is gone",
-  await opened.isSoon(`document.activeElement.className === "slot-scroller"`),
+  await opened.isEventually(`document.activeElement.className === "slot-scroller"`),
   await page.evaluate(`document.activeElement.className`),
 );
 await page.setViewportSize(PHONE);
 await page.waitForTimeout(300);
-await opened.checkAccess("ten thousand slots on a phone");
-await opened.picture("slots-many-phone");
+await opened.checkAccessibility("ten thousand slots on a phone");
+await opened.saveScreenshot("slots-many-phone");
 
-opened.checkQuiet("the slots");
+opened.checkNoErrors("the slots");
 await opened.close();
 await site.stop();
 finish();

@@ -1,18 +1,18 @@
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { curlLine, type Caller } from "../../src/web/docs/curl.ts";
-import type { Sending } from "../../src/web/docs/sending.ts";
+import { curlCommand, type Caller } from "../../src/web/docs/curl.ts";
+import type { OutgoingRequest } from "../../src/web/docs/outgoing-request.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const ORIGIN = "http://127.0.0.1:8080";
 
 /** What a real shell hands to a program of that name. */
-function wordsOf(sending: Sending, caller: Caller = "nobody"): string[] {
+function wordsOf(sending: OutgoingRequest, caller: Caller = "nobody"): string[] {
   const folder = tempFolder();
   const program = join(folder, "curl");
   writeFileSync(program, `#!/bin/sh\nprintf '%s\\0' "$@"\n`, { mode: 0o755 });
-  const line = curlLine(ORIGIN, sending, caller);
+  const line = curlCommand(ORIGIN, sending, caller);
   const { stdout, exitCode } = Bun.spawnSync(["/bin/sh", "-c", line], {
     env: { PATH: folder, BERTH_TOKEN: "berth_secret" },
     cwd: folder,
@@ -21,7 +21,7 @@ function wordsOf(sending: Sending, caller: Caller = "nobody"): string[] {
   return stdout.toString().split("\0").slice(0, -1);
 }
 
-const posting = (body: Sending["body"], path = "/api/v4/register"): Sending => ({
+const posting = (body: OutgoingRequest["body"], path = "/api/v4/register"): OutgoingRequest => ({
   method: "POST",
   path,
   headers: { "Content-Type": "application/json" },
@@ -58,7 +58,7 @@ test("an address with a query is one word", () => {
 });
 
 test("a token is named, not shown", () => {
-  const line = curlLine(ORIGIN, posting("{}"), "token");
+  const line = curlCommand(ORIGIN, posting("{}"), "token");
   expect(line).toContain("$BERTH_TOKEN");
   expect(wordsOf(posting("{}"), "token")).toContain("Authorization: Bearer berth_secret");
 });

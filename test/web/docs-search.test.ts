@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
-import { commonRefusals, operationsIn, type Document } from "../../src/web/docs/document.ts";
-import { found } from "../../src/web/docs/search.ts";
+import { commonRefusals, operationsIn, type OpenApiDocument } from "../../src/web/docs/document.ts";
+import { searchOperations } from "../../src/web/docs/search.ts";
 import { openAppliance } from "../support/api.ts";
 
-const documentOf = async (): Promise<Document> =>
-  (await (await openAppliance()).get<Document>("/api/v4/openapi.json"))[1];
+const documentOf = async (): Promise<OpenApiDocument> =>
+  (await (await openAppliance()).get<OpenApiDocument>("/api/v4/openapi.json"))[1];
 
 test("every operation of the document has an address of its own", async () => {
   const document = await documentOf();
@@ -24,13 +24,12 @@ test("an operation holds what the page shows of it", async () => {
   expect(borrow?.group).toBe("contract");
   expect(borrow?.plane).toBe("client");
   const until = borrow?.fields.find(({ name }) => name === "borrowed_until");
-  expect([until?.place, until?.isTime, until?.needed]).toEqual(["body", true, false]);
+  expect([until?.location, until?.isTime, until?.isRequired]).toEqual(["body", true, false]);
   const user = borrow?.fields.find(({ name }) => name === "user");
-  expect([user?.needed, user?.maxBytes, user?.example]).toEqual([true, 256, "ada"]);
-  expect(borrow?.fields.filter(({ place }) => place === "header").map(({ name }) => name)).toEqual([
-    "Idempotency-Key",
-    "X-Nonce",
-  ]);
+  expect([user?.isRequired, user?.maxBytes, user?.example]).toEqual([true, 256, "ada"]);
+  expect(
+    borrow?.fields.filter(({ location: place }) => place === "header").map(({ name }) => name),
+  ).toEqual(["Idempotency-Key", "X-Nonce"]);
   expect(borrow?.refusals.map(({ code }) => code)).toContain("borrow_until_not_valid");
   expect(commonRefusals(document).map(({ code }) => code)).toContain("unauthorized");
 });
@@ -53,7 +52,8 @@ test("an operation holds every kind of reply, those of one media type apart", as
 
 test("a search finds by path, by field, by code and by sentence, whatever the case", async () => {
   const operations = operationsIn(await documentOf());
-  const ids = (search: string): string[] => found(operations, search).map(({ id }) => id);
+  const ids = (search: string): string[] =>
+    searchOperations(operations, search).map(({ id }) => id);
   expect(ids("")).toHaveLength(operations.length);
   expect(ids("  BORROW  post ")).toContain("post-api-v4-borrow");
   expect(ids("confirmation_code")).toEqual(["post-api-v4-airgap-license"]);

@@ -1,18 +1,18 @@
 import { describe, expect, test } from "bun:test";
 import type { RegistrationReply } from "../../src/http/routes/admin.ts";
-import { when } from "../../src/web/format.ts";
+import { formatDateTime } from "../../src/web/format.ts";
 import { csvOf } from "../../src/web/slots/csv.ts";
-import { pauseAfter } from "../../src/web/slots/pace.ts";
+import { pauseAfterRead } from "../../src/web/slots/read-interval.ts";
 import { releaseCommand } from "../../src/web/slots/release-command.ts";
 import {
-  filtered,
-  orderBy,
+  filterRows,
+  toggleOrder,
   rowOf,
-  sorted,
+  sortRows,
   type Column,
-  type Filter,
+  type SlotFilter,
 } from "../../src/web/slots/rows.ts";
-import { windowOf } from "../../src/web/slots/window.ts";
+import { visibleRowsOf } from "../../src/web/slots/visible-rows.ts";
 
 const registration = (user: string, differing: Partial<RegistrationReply> = {}) => ({
   product: "cad",
@@ -32,9 +32,9 @@ const registration = (user: string, differing: Partial<RegistrationReply> = {}) 
 const row = (user: string, differing: Partial<RegistrationReply> = {}) =>
   rowOf(registration(user, differing));
 
-const ALL: Filter = { search: "", product: "", borrowedOnly: false };
-const usersOf = (rows: readonly { readonly held: { readonly user: string } }[]): string[] =>
-  rows.map(({ held }) => held.user);
+const ALL: SlotFilter = { search: "", product: "", borrowedOnly: false };
+const usersOf = (rows: readonly { readonly registration: { readonly user: string } }[]): string[] =>
+  rows.map(({ registration: held }) => held.user);
 
 describe("searching", () => {
   const rows = [
@@ -42,7 +42,7 @@ describe("searching", () => {
     row("bob", { ip_local: "10.9.8.7", user_info: "night shift" }),
     row("cid", { product: "cam", peer: "192.168.0.5", borrowed_until: "2026-04-01T00:00:00.000Z" }),
   ];
-  const found = (filter: Partial<Filter>) => usersOf(filtered(rows, { ...ALL, ...filter }));
+  const found = (filter: Partial<SlotFilter>) => usersOf(filterRows(rows, { ...ALL, ...filter }));
 
   test.each([
     ["ADA", ["Ada"]],
@@ -60,7 +60,7 @@ describe("searching", () => {
   });
 
   test("a time is found as it is shown", () => {
-    expect(found({ search: when("2026-04-01T00:00:00.000Z") })).toEqual(["cid"]);
+    expect(found({ search: formatDateTime("2026-04-01T00:00:00.000Z") })).toEqual(["cid"]);
   });
 
   test("no word is found across two fields", () => {
@@ -80,7 +80,8 @@ describe("sorting", () => {
     row("User-9", { registered_at: "2026-03-02T07:00:00.000Z", ip_local: "10.0.0.20" }),
     row("ada", { borrowed_until: "2026-05-01T00:00:00.000Z", ip_local: "10.0.0.3" }),
   ];
-  const by = (column: Column, descending = false) => usersOf(sorted(rows, { column, descending }));
+  const by = (column: Column, descending = false) =>
+    usersOf(sortRows(rows, { column, descending }));
 
   test("names with numbers in them as people count, whatever their case", () => {
     expect(by("user")).toEqual(["ada", "User-9", "user-10"]);
@@ -99,9 +100,9 @@ describe("sorting", () => {
   });
 
   test("a second click turns a column round, another column begins upwards", () => {
-    const first = orderBy("user", { column: "since", descending: true });
+    const first = toggleOrder("user", { column: "since", descending: true });
     expect(first).toEqual({ column: "user", descending: false });
-    expect(orderBy("user", first)).toEqual({ column: "user", descending: true });
+    expect(toggleOrder("user", first)).toEqual({ column: "user", descending: true });
   });
 });
 
@@ -163,18 +164,20 @@ describe("the command for a terminal", () => {
 
 describe("the rows that can be seen", () => {
   test("are those in view and a few beyond, and never more than there are", () => {
-    expect(windowOf(0, 10, 10_000)).toEqual({ first: 0, end: 16 });
-    expect(windowOf(100, 10, 10_000)).toEqual({ first: 94, end: 116 });
-    expect(windowOf(9_990, 10, 10_000)).toEqual({ first: 9_984, end: 10_000 });
-    expect(windowOf(0, 10, 3)).toEqual({ first: 0, end: 3 });
-    expect(windowOf(0, 10, 0)).toEqual({ first: 0, end: 0 });
+    expect(visibleRowsOf(0, 10, 10_000)).toEqual({ first: 0, end: 16 });
+    expect(visibleRowsOf(100, 10, 10_000)).toEqual({ first: 94, end: 116 });
+    expect(visibleRowsOf(9_990, 10, 10_000)).toEqual({ first: 9_984, end: 10_000 });
+    expect(visibleRowsOf(0, 10, 3)).toEqual({ first: 0, end: 3 });
+    expect(visibleRowsOf(0, 10, 0)).toEqual({ first: 0, end: 0 });
   });
 
   test("of a list that became shorter than where it was scrolled to are its last", () => {
-    expect(windowOf(8_000, 10, 20)).toEqual({ first: 14, end: 20 });
+    expect(visibleRowsOf(8_000, 10, 20)).toEqual({ first: 14, end: 20 });
   });
 });
 
 test("a list is read again after two seconds, a long one after ten times as long as it took", () => {
-  expect([pauseAfter(0), pauseAfter(200), pauseAfter(900)]).toEqual([2_000, 2_000, 9_000]);
+  expect([pauseAfterRead(0), pauseAfterRead(200), pauseAfterRead(900)]).toEqual([
+    2_000, 2_000, 9_000,
+  ]);
 });

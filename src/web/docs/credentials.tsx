@@ -5,18 +5,18 @@ import { token } from "../session.ts";
 import { docs } from "../texts/docs.ts";
 
 /** Kept here alone, as the token is. */
-export const name = signal("");
+export const userName = signal("");
 const password = signal("");
 
 /** As UTF-8, which btoa alone does not take. */
-export function basicOf(): string {
-  const bytes = new TextEncoder().encode(`${name.value}:${password.value}`);
+export function basicAuthorization(): string {
+  const bytes = new TextEncoder().encode(`${userName.value}:${password.value}`);
   return `Basic ${btoa(String.fromCharCode(...bytes))}`;
 }
 
-export const Basic = () => (
+export const BasicFields = () => (
   <>
-    <Field label={docs.tryIt.name} value={name} autocomplete="username" />
+    <Field label={docs.tryIt.name} value={userName} autocomplete="username" />
     <Field
       label={docs.tryIt.password}
       value={password}
@@ -27,7 +27,7 @@ export const Basic = () => (
 );
 
 /** The one token of this tab: typed once, good for every call that is tried. */
-export function Bearer() {
+export function TokenField() {
   const id = useId();
   return (
     <div class="field">

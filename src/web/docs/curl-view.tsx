@@ -1,7 +1,7 @@
 import { CopyButton } from "../parts/button.tsx";
 
 /** A line for a terminal, which may be long. */
-export const Curl = ({ line }: { line: string }) => (
+export const CurlCommand = ({ command: line }: { command: string }) => (
   <div class="curl">
     <pre tabIndex={0}>
       <code>{line}</code>

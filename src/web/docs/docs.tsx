@@ -1,20 +1,26 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { sentenceOf } from "../api.ts";
+import { errorMessageOf } from "../api.ts";
 import { Notice } from "../parts/notice.tsx";
 import { docs } from "../texts/docs.ts";
 import { frame } from "../texts/frame.ts";
 import { ThemeButton } from "../theme.tsx";
-import { Index } from "./index.tsx";
+import { OperationIndex } from "./operation-index.tsx";
 import { Introduction } from "./introduction.tsx";
 import { OperationPage } from "./operation-page.tsx";
-import { chosen, document as read, operations, readDocument, saveDocument } from "./place.ts";
+import {
+  selectedOperationId,
+  openApiDocument as read,
+  operations,
+  loadDocument,
+  saveDocument,
+} from "./state.ts";
 
 /** The whole documentation: what there is to call on one side, one call of it on the other. */
 export function Docs() {
   const failed = useSignal("");
   const main = useRef<HTMLElement>(null);
-  useEffect(() => void readDocument().catch((error) => (failed.value = sentenceOf(error))), []);
+  useEffect(() => void loadDocument().catch((error) => (failed.value = errorMessageOf(error))), []);
   const skip = (event: Event): void => {
     // Behind the `#` stands which operation is shown.
     event.preventDefault();
@@ -34,28 +40,32 @@ export function Docs() {
               {docs.document}
             </button>
           )}
-          <a href="/">{docs.operator}</a>
+          <a href="/">{docs.operatorPage}</a>
           <ThemeButton />
         </div>
       </header>
       <div class="docs">
-        {read.value !== null && <Index />}
+        {read.value !== null && <OperationIndex />}
         <main class="view" id="view" ref={main} tabIndex={-1}>
           {failed.value !== "" && (
             <Notice kind="bad" title={docs.failed}>
               {failed.value}
             </Notice>
           )}
-          {read.value !== null && <Shown into={main} />}
+          {read.value !== null && <SelectedOperation mainRef={main} />}
         </main>
       </div>
     </>
   );
 }
 
-function Shown({ into }: { into: { readonly current: HTMLElement | null } }) {
+function SelectedOperation({
+  mainRef: into,
+}: {
+  mainRef: { readonly current: HTMLElement | null };
+}) {
   const isFirst = useRef(true);
-  const operation = operations.value.find(({ id }) => id === chosen.value);
+  const operation = operations.value.find(({ id }) => id === selectedOperationId.value);
   const title = operation?.summary ?? docs.introduction;
   useEffect(() => {
     document.title = `${title} · ${frame.product}`;
@@ -65,7 +75,7 @@ function Shown({ into }: { into: { readonly current: HTMLElement | null } }) {
       into.current?.focus({ preventScroll: true });
     }
     isFirst.current = false;
-  }, [chosen.value]);
+  }, [selectedOperationId.value]);
   if (operation === undefined) return <Introduction />;
   return <OperationPage key={operation.id} operation={operation} />;
 }

@@ -27,40 +27,40 @@ interface Parameter {
   readonly "x-required"?: boolean;
 }
 
-interface Content {
+interface MediaTypeObject {
   readonly schema: Schema;
   readonly example?: Readonly<Record<string, string>>;
   readonly examples?: Readonly<Record<string, { readonly value: Refusal }>>;
 }
 
-type Contents = Readonly<Record<string, Content>>;
+type ContentByMediaType = Readonly<Record<string, MediaTypeObject>>;
 
-interface Response {
+interface ResponseObject {
   readonly description: string;
-  readonly content?: Contents;
+  readonly content?: ContentByMediaType;
 }
 
-interface Described {
+interface OperationObject {
   readonly tags: readonly string[];
   readonly summary: string;
   readonly description?: string;
   readonly parameters: readonly Parameter[];
   readonly requestBody?: {
-    readonly content: Contents;
+    readonly content: ContentByMediaType;
     readonly "x-also-accepts"?: readonly string[];
   };
-  readonly responses: Readonly<Record<string, Response>>;
+  readonly responses: Readonly<Record<string, ResponseObject>>;
   readonly "x-plane": Plane;
   readonly "x-destructive-effect"?: string;
 }
 
-export interface Document {
+export interface OpenApiDocument {
   readonly info: { readonly version: string; readonly description: string };
   readonly tags: readonly { readonly name: string; readonly description: string }[];
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
   readonly components: {
     readonly schemas: Readonly<Record<string, Schema>>;
-    readonly responses: { readonly AnyRefusal: Response };
+    readonly responses: { readonly AnyRefusal: ResponseObject };
   };
 }
 
@@ -73,10 +73,10 @@ export interface Refusal {
 /** One thing that a request can carry, wherever it stands in it. */
 export interface RequestField {
   readonly name: string;
-  readonly place: "body" | "query" | "header";
+  readonly location: "body" | "query" | "header";
   readonly description: string;
   readonly type: string;
-  readonly needed: boolean;
+  readonly isRequired: boolean;
   readonly maxBytes: number | null;
   /** What to try it with; empty: leave it out. */
   readonly example: string;
@@ -100,48 +100,48 @@ export interface Operation {
   readonly summary: string;
   readonly description: string;
   readonly plane: Plane;
-  readonly destroys: string | null;
+  readonly destructionWarning: string | null;
   readonly fields: readonly RequestField[];
-  readonly takesBody: boolean;
+  readonly hasBody: boolean;
   /** Also takes a document as it is. */
-  readonly takesFile: boolean;
+  readonly canUploadFile: boolean;
   /** What a success can be; none: it has no body. */
   readonly replies: readonly ReplyKind[];
   readonly refusals: readonly Refusal[];
 }
 
-export function operationsIn({ paths, components }: Document): Operation[] {
-  const names = new Names(components.schemas);
+export function operationsIn({ paths, components }: OpenApiDocument): Operation[] {
+  const names = new SchemaResolver(components.schemas);
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, one]) => operationOf(method, path, one, names)),
   );
 }
 
-export const commonRefusals = ({ components }: Document): Refusal[] =>
+export const commonRefusals = ({ components }: OpenApiDocument): Refusal[] =>
   refusalsIn(components.responses.AnyRefusal);
 
 /** The schemas that others refer to by name. */
-export class Names {
-  readonly #schemas: Document["components"]["schemas"];
+export class SchemaResolver {
+  readonly #schemas: OpenApiDocument["components"]["schemas"];
 
-  constructor(schemas: Document["components"]["schemas"]) {
+  constructor(schemas: OpenApiDocument["components"]["schemas"]) {
     this.#schemas = schemas;
   }
 
   /** The schema with everything that it refers to in the place of the reference. */
-  follow(schema: Schema): Schema {
+  resolve(schema: Schema): Schema {
     const { $ref, items, properties, anyOf, allOf } = schema;
-    if ($ref !== undefined) return this.follow(this.#schemas[$ref.split("/").at(-1) ?? ""] ?? {});
+    if ($ref !== undefined) return this.resolve(this.#schemas[$ref.split("/").at(-1) ?? ""] ?? {});
     // A reference is wrapped like this only to say more about it.
     const [wrapped] = allOf ?? [];
-    if (wrapped !== undefined) return { ...this.follow(wrapped), ...schema };
+    if (wrapped !== undefined) return { ...this.resolve(wrapped), ...schema };
     return {
       ...schema,
-      ...(items && { items: this.follow(items) }),
-      ...(anyOf && { anyOf: anyOf.map((one) => this.follow(one)) }),
+      ...(items && { items: this.resolve(items) }),
+      ...(anyOf && { anyOf: anyOf.map((one) => this.resolve(one)) }),
       ...(properties && {
         properties: Object.fromEntries(
-          Object.entries(properties).map(([name, part]) => [name, this.follow(part)]),
+          Object.entries(properties).map(([name, part]) => [name, this.resolve(part)]),
         ),
       }),
     };
@@ -151,7 +151,12 @@ export class Names {
 const idOf = (method: string, path: string): string =>
   `${method}-${path.replaceAll(/\W+/g, "-").replaceAll(/^-|-$/g, "")}`;
 
-function operationOf(method: string, path: string, described: Described, names: Names): Operation {
+function operationOf(
+  method: string,
+  path: string,
+  described: OperationObject,
+  names: SchemaResolver,
+): Operation {
   const { requestBody, responses } = described;
   return {
     id: idOf(method, path),
@@ -161,15 +166,15 @@ function operationOf(method: string, path: string, described: Described, names: 
     summary: described.summary,
     description: described.description ?? "",
     plane: described["x-plane"],
-    destroys: described["x-destructive-effect"] ?? null,
+    destructionWarning: described["x-destructive-effect"] ?? null,
     fields: [
       ...bodyFields(requestBody?.content, names),
       ...described.parameters.map(parameterField),
     ],
-    takesBody: requestBody !== undefined,
-    takesFile: requestBody?.["x-also-accepts"]?.includes("multipart/form-data") === true,
+    hasBody: requestBody !== undefined,
+    canUploadFile: requestBody?.["x-also-accepts"]?.includes("multipart/form-data") === true,
     replies: Object.entries(responses["200"]?.content ?? {}).flatMap(([type, { schema }]) =>
-      (schema.anyOf ?? [schema]).map((one) => ({ type, schema: names.follow(one) })),
+      (schema.anyOf ?? [schema]).map((one) => ({ type, schema: names.resolve(one) })),
     ),
     refusals: Object.entries(responses).flatMap(([status, response]) =>
       /^[45]/.test(status) ? refusalsIn(response) : [],
@@ -177,21 +182,24 @@ function operationOf(method: string, path: string, described: Described, names: 
   };
 }
 
-function bodyFields(contents: Contents | undefined, names: Names): RequestField[] {
+function bodyFields(
+  contents: ContentByMediaType | undefined,
+  names: SchemaResolver,
+): RequestField[] {
   const { schema, example = {} } = contents?.["application/json"] ?? { schema: {} };
-  return Object.entries(names.follow(schema).properties ?? {}).map(([name, property]) => ({
+  return Object.entries(names.resolve(schema).properties ?? {}).map(([name, property]) => ({
     ...fieldOf(name, property),
-    place: "body",
-    needed: property["x-required"] === true,
+    location: "body",
+    isRequired: property["x-required"] === true,
     example: example[name] ?? "",
   }));
 }
 
 const parameterField = (parameter: Parameter): RequestField => ({
   ...fieldOf(parameter.name, parameter.schema),
-  place: parameter.in,
+  location: parameter.in,
   description: parameter.description ?? "",
-  needed: parameter["x-required"] === true,
+  isRequired: parameter["x-required"] === true,
   example: parameter.example ?? "",
 });
 
@@ -203,5 +211,5 @@ const fieldOf = (name: string, schema: Schema) => ({
   isTime: schema.format === "date-time",
 });
 
-const refusalsIn = ({ content }: Response): Refusal[] =>
+const refusalsIn = ({ content }: ResponseObject): Refusal[] =>
   Object.values(content?.["application/json"]?.examples ?? {}).map(({ value }) => value);

@@ -1,7 +1,7 @@
 import { clientLifecycle } from "../texts/client-lifecycle.ts";
 import { docs } from "../texts/docs.ts";
 import { commonRefusals } from "./document.ts";
-import { document as read } from "./place.ts";
+import { openApiDocument as read } from "./state.ts";
 import { Prose } from "./prose.tsx";
 import { Refusals } from "./refusals.tsx";
 
@@ -15,17 +15,17 @@ export function Introduction() {
     <article class="stack">
       <header>
         <h2>{docs.introduction}</h2>
-        <p>{docs.begin.call}</p>
+        <p>{docs.basics.call}</p>
         <p class="address">
           <code>{location.origin}</code>
         </p>
-        <p>{docs.begin.body}</p>
+        <p>{docs.basics.body}</p>
         <p>
           <Prose text={info.description} />
         </p>
       </header>
       <section class="card">
-        <h3>{docs.begin.lifecycle}</h3>
+        <h3>{docs.basics.lifecycle}</h3>
         <dl class="planes">
           {clientLifecycle.map(([situation, action]) => (
             <div key={situation}>
@@ -40,18 +40,18 @@ export function Introduction() {
         </dl>
       </section>
       <section class="card">
-        <h3>{docs.begin.who}</h3>
+        <h3>{docs.basics.access}</h3>
         <dl class="planes">
           {PLANES.map((plane) => (
             <div key={plane}>
               <dt>{docs.planes[plane]}</dt>
-              <dd>{docs.planeMeans[plane]}</dd>
+              <dd>{docs.planeDescriptions[plane]}</dd>
             </div>
           ))}
         </dl>
       </section>
       <section class="card">
-        <h3>{docs.begin.refusals}</h3>
+        <h3>{docs.basics.refusals}</h3>
         <Refusals list={commonRefusals(read.value)} />
       </section>
     </article>

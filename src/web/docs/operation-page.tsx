@@ -1,13 +1,13 @@
-import { number } from "../format.ts";
+import { formatNumber } from "../format.ts";
 import { docs } from "../texts/docs.ts";
-import { curlLine, type Caller } from "./curl.ts";
-import { Curl } from "./curl-view.tsx";
+import { curlCommand, type Caller } from "./curl.ts";
+import { CurlCommand } from "./curl-view.tsx";
 import type { Operation, RequestField } from "./document.ts";
 import { Method } from "./method.tsx";
 import { Prose } from "./prose.tsx";
 import { Refusals } from "./refusals.tsx";
 import { Replies } from "./replies.tsx";
-import { exampleValues, sendingOf } from "./sending.ts";
+import { exampleValues, buildRequest } from "./outgoing-request.ts";
 import { TryIt } from "./try-it.tsx";
 
 /** All there is to know about one call, and a way to make it. */
@@ -24,25 +24,27 @@ export function OperationPage({ operation }: { operation: Operation }) {
           <Prose text={description} />
         </p>
         <p class="plane">
-          <strong>{docs.planes[plane]}</strong> {docs.planeMeans[plane]}
+          <strong>{docs.planes[plane]}</strong> {docs.planeDescriptions[plane]}
         </p>
       </header>
       <section class="card">
         <h3>{docs.request}</h3>
-        {fields.length === 0 ? <p>{docs.nothing}</p> : <Fields fields={fields} />}
+        {fields.length === 0 ? <p>{docs.noFields}</p> : <Fields fields={fields} />}
         <h3>{docs.example}</h3>
-        <Curl line={exampleLine(operation)} />
+        <CurlCommand command={exampleCommand(operation)} />
         {plane === "admin" && <p class="hint">{docs.tokenHint}</p>}
       </section>
       <TryIt operation={operation} />
       <section class="card">
         <h3>{docs.reply}</h3>
-        <Replies kinds={replies} />
+        <Replies replies={replies} />
       </section>
       <section class="card">
         <h3>{docs.refusals}</h3>
         <Refusals list={refusals} />
-        <p class="hint">{refusals.length > 0 ? docs.also : docs.onlyAny}</p>
+        <p class="hint">
+          {refusals.length > 0 ? docs.alsoCommonRefusals : docs.onlyCommonRefusals}
+        </p>
       </section>
     </article>
   );
@@ -55,20 +57,20 @@ const CALLERS: Readonly<Record<Operation["plane"], Caller>> = {
   admin: "token",
 };
 
-function exampleLine(operation: Operation): string {
+function exampleCommand(operation: Operation): string {
   const values = exampleValues(operation, Date.now());
-  const mode = operation.takesFile ? "file" : "fields";
-  const file = operation.takesFile ? new File([], "answer.jwt") : null;
-  const sending = sendingOf(operation, { values, mode, body: "", file });
-  return curlLine(location.origin, sending, CALLERS[operation.plane]);
+  const mode = operation.canUploadFile ? "file" : "fields";
+  const file = operation.canUploadFile ? new File([], "answer.jwt") : null;
+  const sending = buildRequest(operation, { values, mode, body: "", file });
+  return curlCommand(location.origin, sending, CALLERS[operation.plane]);
 }
 
 const Fields = ({ fields }: { fields: readonly RequestField[] }) => (
   <ul class="parts">
     {fields.map((field) => (
       <li key={field.name}>
-        <code class="name">{field.name}</code> <span class="type">{kindOf(field)}</span>
-        {field.needed && <strong class="needed">{docs.needed}</strong>}
+        <code class="name">{field.name}</code> <span class="type">{fieldDescription(field)}</span>
+        {field.isRequired && <strong class="needed">{docs.required}</strong>}
         <p>
           <Prose text={field.description} />
         </p>
@@ -77,8 +79,8 @@ const Fields = ({ fields }: { fields: readonly RequestField[] }) => (
   </ul>
 );
 
-function kindOf({ type, isTime, place, maxBytes }: RequestField): string {
-  const limit = maxBytes === null ? "" : docs.atMost(number(maxBytes));
-  const parts = [type, isTime ? docs.time : "", docs.places[place], limit];
+function fieldDescription({ type, isTime, location: place, maxBytes }: RequestField): string {
+  const limit = maxBytes === null ? "" : docs.atMost(formatNumber(maxBytes));
+  const parts = [type, isTime ? docs.time : "", docs.fieldLocations[place], limit];
   return parts.filter((part) => part !== "").join(" · ");
 }

@@ -1,40 +1,40 @@
 import { docs } from "../texts/docs.ts";
 import type { ReplyKind } from "./document.ts";
 import { Prose } from "./prose.tsx";
-import { treeOf, type Node } from "./tree.ts";
+import { schemaTreeOf, type SchemaNode } from "./schema-tree.ts";
 
 /** What a success looks like; where it can look different ways, one after the other. */
-export function Replies({ kinds }: { kinds: readonly ReplyKind[] }) {
+export function Replies({ replies: kinds }: { replies: readonly ReplyKind[] }) {
   if (kinds.length === 0) return <p>{docs.empty}</p>;
   return (
     <>
       {kinds.map((kind, index) => (
-        <Reply key={index} kind={kind} />
+        <Reply key={index} reply={kind} />
       ))}
     </>
   );
 }
 
-function Reply({ kind: { type, schema } }: { kind: ReplyKind }) {
+function Reply({ reply: { type, schema } }: { reply: ReplyKind }) {
   const [word, ...otherWords] = schema.enum ?? [];
-  if (word !== undefined && otherWords.length === 0) return <p>{docs.word(word)}</p>;
-  if (schema.format === "binary") return <p>{docs.fileOf(type)}</p>;
-  const whole = treeOf(schema);
+  if (word !== undefined && otherWords.length === 0) return <p>{docs.plainTextReply(word)}</p>;
+  if (schema.format === "binary") return <p>{docs.fileReply(type)}</p>;
+  const whole = schemaTreeOf(schema);
   const isStream = type === "application/x-ndjson";
   return (
     <>
-      <p class="quiet">{isStream ? docs.lines : whole.type}</p>
+      <p class="quiet">{isStream ? docs.jsonLines : whole.type}</p>
       {whole.description !== "" && (
         <p>
           <Prose text={whole.description} />
         </p>
       )}
-      {whole.children.length > 0 && <Parts nodes={whole.children} />}
+      {whole.children.length > 0 && <SchemaNodeList nodes={whole.children} />}
     </>
   );
 }
 
-const Parts = ({ nodes }: { nodes: readonly Node[] }) => (
+const SchemaNodeList = ({ nodes }: { nodes: readonly SchemaNode[] }) => (
   <ul class="parts">
     {nodes.map((node) => (
       <li key={node.name}>
@@ -48,7 +48,7 @@ const Parts = ({ nodes }: { nodes: readonly Node[] }) => (
         {node.children.length > 0 && (
           <details>
             <summary>{docs.parts(node.name)}</summary>
-            <Parts nodes={node.children} />
+            <SchemaNodeList nodes={node.children} />
           </details>
         )}
       </li>

@@ -3,43 +3,45 @@ import { useId } from "preact/hooks";
 import { Button } from "../parts/button.tsx";
 import { docs } from "../texts/docs.ts";
 import type { Operation, RequestField } from "./document.ts";
-import { bodyOf, type Filled, type Mode } from "./sending.ts";
+import { jsonBodyOf, type RequestFormState, type BodyMode } from "./outgoing-request.ts";
 
 interface Props {
   readonly operation: Operation;
-  readonly filled: Signal<Filled>;
+  readonly form: Signal<RequestFormState>;
 }
 
 /** Everything that a request can carry, made of the schema that judges it. */
-export function RequestForm({ operation, filled }: Props) {
+export function RequestForm({ operation, form: filled }: Props) {
   const { mode } = filled.value;
-  const fields = operation.fields.filter(({ place }) => place !== "body" || mode === "fields");
+  const fields = operation.fields.filter(
+    ({ location: place }) => place !== "body" || mode === "fields",
+  );
   return (
     <>
-      {operation.takesBody && <Modes operation={operation} filled={filled} />}
+      {operation.hasBody && <ModeChoice operation={operation} form={filled} />}
       {fields.map((field) => (
-        <Line key={field.name} field={field} filled={filled} />
+        <FieldInput key={field.name} field={field} form={filled} />
       ))}
       {fields.length > 0 && <p class="hint">{docs.tryIt.empty}</p>}
-      {operation.takesBody && (mode === "json" || mode === "text") && <Text filled={filled} />}
-      {operation.takesBody && mode === "file" && <Document filled={filled} />}
+      {operation.hasBody && (mode === "json" || mode === "text") && <BodyInput form={filled} />}
+      {operation.hasBody && mode === "file" && <FileInput form={filled} />}
     </>
   );
 }
 
-function change(filled: Signal<Filled>, part: Partial<Filled>): void {
+function updateForm(filled: Signal<RequestFormState>, part: Partial<RequestFormState>): void {
   filled.value = { ...filled.value, ...part };
 }
 
-function Modes({ operation, filled }: Props) {
+function ModeChoice({ operation, form: filled }: Props) {
   const id = useId();
-  const modes: readonly Mode[] = operation.takesFile
+  const modes: readonly BodyMode[] = operation.canUploadFile
     ? ["file", "text", "fields", "json"]
     : ["fields", "json"];
-  const choose = (mode: Mode): void => {
+  const choose = (mode: BodyMode): void => {
     // What is written by hand begins with what was filled in.
-    const body = mode === "json" ? bodyOf(operation, filled.value.values) : "";
-    change(filled, { mode, body });
+    const body = mode === "json" ? jsonBodyOf(operation, filled.value.values) : "";
+    updateForm(filled, { mode, body });
   };
   return (
     <fieldset class="modes">
@@ -59,16 +61,22 @@ function Modes({ operation, filled }: Props) {
   );
 }
 
-function Line({ field, filled }: { field: RequestField; filled: Signal<Filled> }) {
-  const { name, place, needed } = field;
+function FieldInput({
+  field,
+  form: filled,
+}: {
+  field: RequestField;
+  form: Signal<RequestFormState>;
+}) {
+  const { name, location: place, isRequired: needed } = field;
   const id = useId();
   const set = (value: string): void =>
-    change(filled, { values: { ...filled.value.values, [name]: value } });
+    updateForm(filled, { values: { ...filled.value.values, [name]: value } });
   return (
     <div class="field">
       <label for={id}>
         {name}
-        {needed && <span class="needed">{docs.needed}</span>}
+        {needed && <span class="needed">{docs.required}</span>}
       </label>
       <div class="row joined">
         <input
@@ -79,8 +87,8 @@ function Line({ field, filled }: { field: RequestField; filled: Signal<Filled> }
           onInput={(event) => set(event.currentTarget.value)}
         />
         {place === "header" && (
-          <Button onClick={() => set(freshKey())} label={docs.tryIt.fresh(name)}>
-            {docs.tryIt.fresh("")}
+          <Button onClick={() => set(randomKey())} label={docs.tryIt.generate(name)}>
+            {docs.tryIt.generate("")}
           </Button>
         )}
       </div>
@@ -89,12 +97,12 @@ function Line({ field, filled }: { field: RequestField; filled: Signal<Filled> }
 }
 
 /** 128 random bits, also at a plain address, where browsers make no UUIDs. */
-function freshKey(): string {
+function randomKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-function Text({ filled }: { filled: Signal<Filled> }) {
+function BodyInput({ form: filled }: { form: Signal<RequestFormState> }) {
   const id = useId();
   return (
     <div class="field">
@@ -104,13 +112,13 @@ function Text({ filled }: { filled: Signal<Filled> }) {
         rows={8}
         spellcheck={false}
         value={filled.value.body}
-        onInput={(event) => change(filled, { body: event.currentTarget.value })}
+        onInput={(event) => updateForm(filled, { body: event.currentTarget.value })}
       />
     </div>
   );
 }
 
-function Document({ filled }: { filled: Signal<Filled> }) {
+function FileInput({ form: filled }: { form: Signal<RequestFormState> }) {
   const id = useId();
   return (
     <div class="field">
@@ -118,7 +126,9 @@ function Document({ filled }: { filled: Signal<Filled> }) {
       <input
         id={id}
         type="file"
-        onChange={({ currentTarget: { files } }) => change(filled, { file: files?.[0] ?? null })}
+        onChange={({ currentTarget: { files } }) =>
+          updateForm(filled, { file: files?.[0] ?? null })
+        }
       />
     </div>
   );

@@ -1,45 +1,50 @@
 import { useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
-import { sentenceOf } from "../api.ts";
-import { number } from "../format.ts";
+import { errorMessageOf } from "../api.ts";
+import { formatNumber } from "../format.ts";
 import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { token } from "../session.ts";
 import { docs } from "../texts/docs.ts";
 import { frame } from "../texts/frame.ts";
-import { send, type Answer } from "./answer.ts";
-import { AnswerView } from "./answer-view.tsx";
-import { Basic, basicOf, Bearer, name } from "./credentials.tsx";
-import { curlLine, type Caller } from "./curl.ts";
+import { sendRequest, type ApiResponse } from "./api-response.ts";
+import { ResponseView } from "./response-view.tsx";
+import { BasicFields, basicAuthorization, TokenField, userName } from "./credentials.tsx";
+import { curlCommand, type Caller } from "./curl.ts";
 import type { Operation } from "./document.ts";
 import { RequestForm } from "./request-form.tsx";
-import { bodyOf, exampleValues, sendingOf, type Filled } from "./sending.ts";
+import {
+  jsonBodyOf,
+  exampleValues,
+  buildRequest,
+  type RequestFormState,
+} from "./outgoing-request.ts";
 
-interface Sent {
-  readonly answer: Answer;
-  readonly line: string;
+interface SentRequest {
+  readonly response: ApiResponse;
+  readonly curlCommand: string;
 }
 
 /** The call itself, made from this page to the server that the page came from. */
 export function TryIt({ operation }: { operation: Operation }) {
-  const filled = useSignal(firstFilled(operation));
+  const filled = useSignal(initialFormState(operation));
   const busy = useSignal(false);
   const asking = useSignal(false);
   const wrong = useSignal("");
-  const sent = useSignal<Sent | null>(null);
+  const sent = useSignal<SentRequest | null>(null);
   const id = useId();
   const act = async (): Promise<void> => {
-    const sending = sendingOf(operation, filled.value);
+    const sending = buildRequest(operation, filled.value);
     const { caller, authorization } = callerOf(operation);
     busy.value = true;
     wrong.value = "";
     sent.value = null;
     try {
-      const answer = await send(sending, authorization);
-      sent.value = { answer, line: curlLine(location.origin, sending, caller) };
+      const answer = await sendRequest(sending, authorization);
+      sent.value = { response: answer, curlCommand: curlCommand(location.origin, sending, caller) };
     } catch (error) {
-      wrong.value = sentenceOf(error);
+      wrong.value = errorMessageOf(error);
     } finally {
       busy.value = false;
     }
@@ -47,7 +52,7 @@ export function TryIt({ operation }: { operation: Operation }) {
   const submit = (event: Event): void => {
     event.preventDefault();
     if (busy.value) return;
-    if (operation.destroys !== null) asking.value = true;
+    if (operation.destructionWarning !== null) asking.value = true;
     else void act();
   };
   return (
@@ -55,25 +60,25 @@ export function TryIt({ operation }: { operation: Operation }) {
       <h3 id={id}>{docs.tryIt.title}</h3>
       <p class="hint">{docs.tryIt.warning}</p>
       <form onSubmit={submit}>
-        <RequestForm operation={operation} filled={filled} />
-        {operation.plane === "login" && <Basic />}
-        {(operation.plane === "admin" || operation.plane === "client") && <Bearer />}
+        <RequestForm operation={operation} form={filled} />
+        {operation.plane === "login" && <BasicFields />}
+        {(operation.plane === "admin" || operation.plane === "client") && <TokenField />}
         <button type="submit" class="button main" aria-busy={busy.value}>
           {busy.value ? docs.tryIt.sending : docs.tryIt.send}
         </button>
       </form>
       <p class="outcome" role="status">
-        {sent.value !== null && <Outcome {...sent.value.answer} />}
+        {sent.value !== null && <ResponseStatus {...sent.value.response} />}
       </p>
       {wrong.value !== "" && (
         <Notice kind="bad" title={docs.tryIt.failed}>
           {wrong.value}
         </Notice>
       )}
-      {sent.value !== null && <AnswerView {...sent.value} />}
+      {sent.value !== null && <ResponseView {...sent.value} />}
       {asking.value && (
-        <Dialog title={docs.tryIt.sure} onClose={() => (asking.value = false)}>
-          <p>{operation.destroys}</p>
+        <Dialog title={docs.tryIt.confirmTitle} onClose={() => (asking.value = false)}>
+          <p>{operation.destructionWarning}</p>
           <div class="row">
             <Button
               kind="danger"
@@ -82,7 +87,7 @@ export function TryIt({ operation }: { operation: Operation }) {
                 void act();
               }}
             >
-              {docs.tryIt.go}
+              {docs.tryIt.confirm}
             </Button>
             <Button onClick={() => void (asking.value = false)}>{frame.cancel}</Button>
           </div>
@@ -92,21 +97,22 @@ export function TryIt({ operation }: { operation: Operation }) {
   );
 }
 
-const Outcome = ({ status, milliseconds }: Answer) => (
+const ResponseStatus = ({ status, milliseconds }: ApiResponse) => (
   <>
-    {docs.tryIt.answer} <span class={status < 400 ? "good" : "bad"}>{status}</span>{" "}
-    <span class="quiet">{docs.tryIt.took(number(Math.round(milliseconds)))}</span>
+    {docs.tryIt.response} <span class={status < 400 ? "good" : "bad"}>{status}</span>{" "}
+    <span class="quiet">{docs.tryIt.duration(formatNumber(Math.round(milliseconds)))}</span>
   </>
 );
 
-function firstFilled(operation: Operation): Filled {
+function initialFormState(operation: Operation): RequestFormState {
   const values = exampleValues(operation, Date.now());
-  const mode = operation.takesFile ? "file" : "fields";
-  return { values, mode, body: bodyOf(operation, values), file: null };
+  const mode = operation.canUploadFile ? "file" : "fields";
+  return { values, mode, body: jsonBodyOf(operation, values), file: null };
 }
 
 function callerOf({ plane }: Operation): { caller: Caller; authorization: string | null } {
-  if (plane === "login") return { caller: { user: name.value }, authorization: basicOf() };
+  if (plane === "login")
+    return { caller: { user: userName.value }, authorization: basicAuthorization() };
   if (plane === "open" || token.value === null) return { caller: "nobody", authorization: null };
   return { caller: "token", authorization: `Bearer ${token.value}` };
 }

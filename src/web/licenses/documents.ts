@@ -1,6 +1,6 @@
 import type { DocumentKind } from "../../license/document.ts";
 
-const KINDS: readonly DocumentKind[] = [
+const DOCUMENT_KINDS: readonly DocumentKind[] = [
   "trust",
   "request",
   "license",
@@ -11,29 +11,31 @@ const KINDS: readonly DocumentKind[] = [
 ];
 
 /** What a text says it is, to know what to offer; only the server knows whether that is true. */
-export function kindOf(text: string): DocumentKind | null {
+export function documentKindOf(text: string): DocumentKind | null {
   const [head = "", ...rest] = text.trim().split(".");
   if (rest.length !== 2) return null;
-  const typ = objectIn(head)?.["typ"];
-  return KINDS.find((kind) => typ === `berth-${kind}+jwt`) ?? null;
+  const typ = parseJsonPart(head)?.["typ"];
+  return DOCUMENT_KINDS.find((kind) => typ === `berth-${kind}+jwt`) ?? null;
 }
 
 /** A document as it is, or as base64 of it; white space never matters. */
-export function plainText(text: string): string {
+export function normalizeDocument(text: string): string {
   const plain = text.replaceAll(/\s/g, "");
-  return plain.includes(".") ? plain : (decoded(plain) ?? plain);
+  return plain.includes(".") ? plain : (decodeBase64(plain) ?? plain);
 }
 
 /** What a policy says of itself, for a person to see that it is the right file. */
-export function policyIn(text: string): { readonly id: string; readonly product: string } | null {
-  const { policy_id: id, terms } = objectIn(text.split(".")[1] ?? "") ?? {};
+export function parsePolicy(
+  text: string,
+): { readonly id: string; readonly product: string } | null {
+  const { policy_id: id, terms } = parseJsonPart(text.split(".")[1] ?? "") ?? {};
   const { product } = (terms ?? {}) as { readonly product?: unknown };
   return typeof id === "string" && typeof product === "string" ? { id, product } : null;
 }
 
-function objectIn(part: string): Readonly<Record<string, unknown>> | null {
+function parseJsonPart(part: string): Readonly<Record<string, unknown>> | null {
   try {
-    const value: unknown = JSON.parse(decoded(part) ?? "");
+    const value: unknown = JSON.parse(decodeBase64(part) ?? "");
     return typeof value === "object" ? (value as Record<string, unknown> | null) : null;
   } catch {
     return null;
@@ -41,7 +43,7 @@ function objectIn(part: string): Readonly<Record<string, unknown>> | null {
 }
 
 /** Base64, of either alphabet, of UTF-8; null when it is not. */
-function decoded(part: string): string | null {
+function decodeBase64(part: string): string | null {
   try {
     const bytes = atob(part.replaceAll("-", "+").replaceAll("_", "/"));
     const codes = Uint8Array.from(bytes, (char) => char.charCodeAt(0));

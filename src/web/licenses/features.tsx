@@ -1,25 +1,25 @@
-import { number } from "../format.ts";
+import { formatNumber } from "../format.ts";
 import { Consumption } from "../overview/license-card.tsx";
 import { SlotBar } from "../parts/slot-bar.tsx";
 import { licenses as say } from "../texts/licenses.ts";
 import { overview } from "../texts/overview.ts";
 import type { Feature } from "./license.ts";
-import { featureOf } from "./terms.ts";
+import { featureTextOf } from "./terms.ts";
 
 /** What the license has besides its slots, each with how much of it is used. */
 export const Features = ({ features }: { features: readonly Feature[] }) => (
   <section class="card">
     <h3>{say.featuresTitle}</h3>
     {features.length === 0 ? (
-      <p class="quiet">{say.withoutFeatures}</p>
+      <p class="quiet">{say.noFeaturesText}</p>
     ) : (
       <ul class="features">
         {features.map((feature) => (
           <li key={feature.code} class="license">
             <strong>{feature.name}</strong>
             {feature.name !== feature.code && <span class="quiet"> {feature.code}</span>}
-            <p class="quiet">{featureOf(feature)}</p>
-            <Bars feature={feature} />
+            <p class="quiet">{featureTextOf(feature)}</p>
+            <FeatureUsage feature={feature} />
           </li>
         ))}
       </ul>
@@ -27,19 +27,19 @@ export const Features = ({ features }: { features: readonly Feature[] }) => (
   </section>
 );
 
-function Bars({ feature }: { feature: Feature }) {
+function FeatureUsage({ feature }: { feature: Feature }) {
   const { floating_users: all, floating_in_use_devices: used, max_consumption: max } = feature;
   return (
     <>
       {all !== null && (
         <>
-          <SlotBar used={used} all={all} />
-          <p class="figures">{overview.inUse(number(used), number(all))}</p>
+          <SlotBar used={used} total={all} />
+          <p class="figures">{overview.inUse(formatNumber(used), formatNumber(all))}</p>
         </>
       )}
       {feature.feature_type === "consumption" &&
         (max === null ? (
-          <p class="quiet">{say.countedFree(number(feature.total_consumptions))}</p>
+          <p class="quiet">{say.consumedUnlimited(formatNumber(feature.total_consumptions))}</p>
         ) : (
           <Consumption total={feature.total_consumptions} max={max} />
         ))}

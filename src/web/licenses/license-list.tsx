@@ -1,22 +1,22 @@
-import { number } from "../format.ts";
-import { status } from "../live.ts";
+import { formatNumber } from "../format.ts";
+import { serverStatus } from "../status-stream.ts";
 import { Consumption, Validity } from "../overview/license-card.tsx";
 import { Command } from "../parts/command.tsx";
 import { SlotBar } from "../parts/slot-bar.tsx";
 import { linkTo } from "../router.ts";
-import { adding } from "../texts/adding.ts";
+import { addLicense } from "../texts/add-license.ts";
 import { licenses as say } from "../texts/licenses.ts";
 import { overview } from "../texts/overview.ts";
 import { reasonOf } from "../texts/refusals.ts";
 import { terms } from "../texts/terms.ts";
-import { Adding } from "./adding.tsx";
-import { licenses } from "./known.ts";
-import type { License, Standing } from "./license.ts";
-import { borrowOf } from "./terms.ts";
+import { DocumentInstaller } from "./document-installer.tsx";
+import { licenses } from "./license-data.ts";
+import type { License, LicenseStatus } from "./license.ts";
+import { borrowTextOf } from "./terms.ts";
 
 /** Every license at a glance, and the place to bring in another. */
 export function LicenseList() {
-  const { value: known } = status;
+  const { value: known } = serverStatus;
   if (known === null) return null;
   return (
     <>
@@ -27,9 +27,9 @@ export function LicenseList() {
         ) : (
           <div class="cards">
             {known.licenses.map((standing) => (
-              <Card
+              <LicenseSummary
                 key={standing.license_id}
-                standing={standing}
+                licenseStatus={standing}
                 license={licenses.value?.find(({ id }) => id === standing.license_id)}
                 now={known.now}
               />
@@ -37,15 +37,15 @@ export function LicenseList() {
           </div>
         )}
         <section class="card">
-          <h3>{adding.title}</h3>
-          <p>{adding.text}</p>
-          <Adding what={adding.what} />
-          <Command text={adding.command} />
+          <h3>{addLicense.title}</h3>
+          <p>{addLicense.text}</p>
+          <DocumentInstaller fileDescription={addLicense.fileDescription} />
+          <Command text={addLicense.command} />
         </section>
-        <section class="ways" aria-label={say.ways}>
+        <section class="ways" aria-label={say.moreActions}>
           <a class="card" href={linkTo("licenses", "request")}>
-            <strong>{say.ask}</strong>
-            <span>{say.askText}</span>
+            <strong>{say.request}</strong>
+            <span>{say.requestText}</span>
           </a>
           <a class="card" href={linkTo("licenses", "air-gap")}>
             <strong>{say.airGap}</strong>
@@ -57,14 +57,14 @@ export function LicenseList() {
   );
 }
 
-interface CardProps {
-  readonly standing: Standing;
+interface LicenseSummaryProps {
+  readonly licenseStatus: LicenseStatus;
   /** Not there before it is read. */
   readonly license: License | undefined;
   readonly now: string;
 }
 
-function Card({ standing, license, now }: CardProps) {
+function LicenseSummary({ licenseStatus: standing, license, now }: LicenseSummaryProps) {
   const { license_id, product, floating_users: all, floating_slots_in_use: used } = standing;
   return (
     <article class={standing.refusal === null ? "card license" : "card license refused"}>
@@ -76,9 +76,9 @@ function Card({ standing, license, now }: CardProps) {
         </h3>
         <Validity license={standing} now={now} />
       </header>
-      <SlotBar used={used} all={all} />
+      <SlotBar used={used} total={all} />
       <p class="figures">
-        <span>{overview.inUse(number(used), number(all))}</span>
+        <span>{overview.inUse(formatNumber(used), formatNumber(all))}</span>
         <span class="quiet">{terms.types[standing.license_type] ?? standing.license_type}</span>
       </p>
       {standing.max_consumptions !== null && (
@@ -88,7 +88,7 @@ function Card({ standing, license, now }: CardProps) {
         <p class="quiet brief">
           {product}
           {" · "}
-          {terms.names.borrow.toLowerCase()} {borrowOf(license)}
+          {terms.labels.borrow.toLowerCase()} {borrowTextOf(license)}
           {" · "}
           {license.product_features.length === 0
             ? say.noFeatures

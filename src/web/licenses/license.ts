@@ -6,4 +6,4 @@ export type License = typeof LicenseObject.static;
 export type Feature = typeof FeatureObject.static;
 
 /** How it stands now. */
-export type Standing = StatusReply["licenses"][number];
+export type LicenseStatus = StatusReply["licenses"][number];

@@ -1,28 +1,28 @@
 import { Notice } from "../parts/notice.tsx";
-import { place } from "../router.ts";
-import { AirGap } from "./air-gap/air-gap.tsx";
-import { Ask } from "./ask/ask.tsx";
-import { Receipt } from "./give-back.tsx";
-import { unread, useKnown } from "./known.ts";
+import { currentRoute } from "../router.ts";
+import { AirGapWizard } from "./air-gap/air-gap-wizard.tsx";
+import { RequestWizard } from "./request/request-wizard.tsx";
+import { ReceiptDialog } from "./return-license.tsx";
+import { licenseLoadError, useLicenseData } from "./license-data.ts";
 import { LicenseList } from "./license-list.tsx";
-import { OneLicense } from "./one-license.tsx";
+import { LicenseDetail } from "./license-detail.tsx";
 
 /** What is installed, and the ways by which licenses come and go. */
 export function Licenses() {
-  useKnown();
-  const [screen = "", detail = ""] = place.value.rest;
+  useLicenseData();
+  const [screen = "", detail = ""] = currentRoute.value.params;
   return (
     <>
-      <Receipt />
-      {unread.value !== "" && <Notice kind="bad">{unread.value}</Notice>}
+      <ReceiptDialog />
+      {licenseLoadError.value !== "" && <Notice kind="bad">{licenseLoadError.value}</Notice>}
       {screen === "" ? (
         <LicenseList />
       ) : screen === "request" ? (
-        <Ask key={detail} product={detail} />
+        <RequestWizard key={detail} product={detail} />
       ) : screen === "air-gap" ? (
-        <AirGap />
+        <AirGapWizard />
       ) : (
-        <OneLicense key={screen} id={Number(screen)} />
+        <LicenseDetail key={screen} id={Number(screen)} />
       )}
     </>
   );

@@ -1,50 +1,52 @@
-import { date, number, when } from "../format.ts";
+import { formatDate, formatNumber, formatDateTime } from "../format.ts";
 import { terms as say } from "../texts/terms.ts";
 import type { Feature, License } from "./license.ts";
 
 /** A license in words, as a list of what and how much. */
-export type Words = readonly (readonly [name: string, text: string])[];
+export type TermRows = readonly (readonly [name: string, text: string])[];
 
-export function termsOf(license: License): Words {
-  const { names } = say;
+export function termsOf(license: License): TermRows {
+  const { labels: names } = say;
   const { product_details: product, customer, metadata, license_key: key } = license;
   return [
     [names.product, say.product(product.product_name, product.short_code)],
-    [names.type, typeOf(license)],
+    [names.type, typeTextOf(license)],
     ...(key === null ? [] : [[names.key, key] as const]),
     ...(customer === null ? [] : [[names.customer, customer] as const]),
-    [names.validity, validityOf(license)],
-    [names.grace, graceOf(license)],
-    ...maintenanceOf(license),
+    [names.validity, validityTextOf(license)],
+    [names.grace, graceTextOf(license)],
+    ...maintenanceRowsOf(license),
     [names.slots, say.slots(license.floating_users)],
     [names.timeout, say.timeout(license.floating_timeout)],
-    [names.borrow, borrowOf(license)],
-    [names.consumption, consumptionOf(license, license.max_consumptions)],
+    [names.borrow, borrowTextOf(license)],
+    [names.consumption, consumptionTextOf(license, license.max_consumptions)],
     ...(license.policy_id === null ? [] : [[names.policy, license.policy_id] as const]),
     ...(metadata === null ? [] : [[names.metadata, metadata] as const]),
   ];
 }
 
-const typeOf = ({ license_type: type, is_trial }: License): string =>
+const typeTextOf = ({ license_type: type, is_trial }: License): string =>
   is_trial ? say.trial(say.types[type] ?? type) : (say.types[type] ?? type);
 
-export function validityOf({ start_date: start, validity_period: end }: License): string {
-  if (end === null) return start === null ? say.noEndDate : say.from(date(start));
-  return start === null ? say.until(when(end)) : say.between(date(start), when(end));
+export function validityTextOf({ start_date: start, validity_period: end }: License): string {
+  if (end === null) return start === null ? say.noEndDate : say.from(formatDate(start));
+  return start === null
+    ? say.until(formatDateTime(end))
+    : say.between(formatDate(start), formatDateTime(end));
 }
 
-function graceOf({ validity_period: end, grace_period: hours }: License): string {
-  if (end === null) return say.noEnd;
-  return hours === null || hours === 0 ? say.noGrace : say.grace(hoursOf(hours));
+function graceTextOf({ validity_period: end, grace_period: hours }: License): string {
+  if (end === null) return say.graceNotNeeded;
+  return hours === null || hours === 0 ? say.noGrace : say.grace(durationText(hours));
 }
 
-const maintenanceOf = ({ maintenance_period: end }: License): Words =>
-  end === null ? [] : [[say.names.maintenance, say.until(date(end))]];
+const maintenanceRowsOf = ({ maintenance_period: end }: License): TermRows =>
+  end === null ? [] : [[say.labels.maintenance, say.until(formatDate(end))]];
 
-export const borrowOf = ({ can_borrow, max_borrow_time: hours }: License): string =>
-  can_borrow && hours !== null ? say.borrow(hoursOf(hours)) : say.noBorrow;
+export const borrowTextOf = ({ can_borrow, max_borrow_time: hours }: License): string =>
+  can_borrow && hours !== null ? say.borrow(durationText(hours)) : say.noBorrow;
 
-type Counting = Pick<
+type ConsumptionTerms = Pick<
   License,
   | "allow_unlimited_consumptions"
   | "max_overages"
@@ -52,31 +54,31 @@ type Counting = Pick<
   | "consumption_period"
 >;
 
-export function consumptionOf(counting: Counting, max: number | null): string {
+export function consumptionTextOf(counting: ConsumptionTerms, max: number | null): string {
   if (max === null && !counting.allow_unlimited_consumptions) return say.notCounted;
   const { consumption_period: period, max_overages: over } = counting;
   return [
-    max === null ? say.unlimited : say.upTo(number(max)),
+    max === null ? say.unlimited : say.upTo(formatNumber(max)),
     period === null ? "" : ` ${say.periods[period] ?? period}`,
-    over === 0 || max === null ? "" : say.over(number(over)),
-    counting.allow_negative_consumptions ? say.negative : "",
+    over === 0 || max === null ? "" : say.overages(formatNumber(over)),
+    counting.allow_negative_consumptions ? say.negativeAllowed : "",
   ].join("");
 }
 
 /** What a feature may do, in a line. */
-export function featureOf(feature: Feature): string {
+export function featureTextOf(feature: Feature): string {
   const { floating_users: slots, floating_timeout: timeout, expiry_date: end } = feature;
   const parts = [
     ...(slots === null ? [] : [say.slots(slots)]),
     ...(timeout === null ? [] : [say.timeout(timeout)]),
     ...(feature.feature_type === "consumption"
-      ? [consumptionOf(feature, feature.max_consumption)]
+      ? [consumptionTextOf(feature, feature.max_consumption)]
       : []),
-    ...(end === null ? [] : [say.until(when(end))]),
+    ...(end === null ? [] : [say.until(formatDateTime(end))]),
   ];
   return parts.length === 0 ? say.included : parts.join("; ");
 }
 
 /** Whole days where they are. */
-const hoursOf = (hours: number): string =>
+const durationText = (hours: number): string =>
   hours >= 48 && hours % 24 === 0 ? say.days(hours / 24) : say.hours(hours);

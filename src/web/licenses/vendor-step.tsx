@@ -1,25 +1,25 @@
 import { Button } from "../parts/button.tsx";
-import { Way } from "../parts/steps.tsx";
-import { askVendor } from "../texts/ask.ts";
+import { StepActions } from "../parts/wizard.tsx";
+import { vendorStep } from "../texts/request.ts";
 import { trust } from "../texts/trust.ts";
 import { VendorFacts } from "../trust/vendor-facts.tsx";
-import { Adding } from "./adding.tsx";
-import { vendors } from "./known.ts";
+import { DocumentInstaller } from "./document-installer.tsx";
+import { trustedVendors } from "./license-data.ts";
 
 /** The first step of every walk: whose licenses are accepted here. */
 export function VendorStep({ onNext }: { onNext: () => void }) {
-  const known = vendors.value ?? [];
+  const known = trustedVendors.value ?? [];
   return (
     <>
-      <p>{askVendor.text}</p>
+      <p>{vendorStep.text}</p>
       {known.length === 0 ? (
         <>
           <p>{trust.none}</p>
-          <Adding what={trust.what} />
+          <DocumentInstaller fileDescription={trust.fileDescription} />
         </>
       ) : (
         <>
-          <h4>{askVendor.trusted}</h4>
+          <h4>{vendorStep.trusted}</h4>
           <ul class="vendors">
             {known.map((vendor) => (
               <li key={vendor.vendor}>
@@ -28,16 +28,16 @@ export function VendorStep({ onNext }: { onNext: () => void }) {
             ))}
           </ul>
           <details>
-            <summary>{askVendor.other}</summary>
-            <Adding what={trust.what} />
+            <summary>{vendorStep.addVendor}</summary>
+            <DocumentInstaller fileDescription={trust.fileDescription} />
           </details>
         </>
       )}
-      <Way>
+      <StepActions>
         <Button kind="main" disabled={known.length === 0} onClick={onNext}>
-          {askVendor.next}
+          {vendorStep.next}
         </Button>
-      </Way>
+      </StepActions>
     </>
   );
 }

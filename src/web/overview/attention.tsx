@@ -1,21 +1,21 @@
 import { describeEnd, isEndingSoon } from "../../domain/end-date.ts";
 import { instant } from "../../domain/time.ts";
 import type { StatusReply } from "../../http/status.ts";
-import { date } from "../format.ts";
+import { formatDate } from "../format.ts";
 import { linkTo } from "../router.ts";
 import { overview } from "../texts/overview.ts";
 import { reasonOf } from "../texts/refusals.ts";
 
-interface Matter {
+interface AttentionItem {
   readonly kind: "note" | "warn" | "bad";
   readonly text: string;
   readonly link?: { readonly href: string; readonly text: string };
 }
 
 /** Everything that asks for somebody, the worst first. */
-export function Attention({ known }: { known: StatusReply }) {
-  const matters = mattersOf(known);
-  if (matters.length === 0) return <p class="calm">{overview.nothing}</p>;
+export function Attention({ status: known }: { status: StatusReply }) {
+  const matters = attentionItemsOf(known);
+  if (matters.length === 0) return <p class="calm">{overview.noAttention}</p>;
   return (
     <section class="attention" aria-label={overview.attention}>
       <ul>
@@ -29,29 +29,35 @@ export function Attention({ known }: { known: StatusReply }) {
   );
 }
 
-const ORDER = ["bad", "warn", "note"];
+const SEVERITY_ORDER = ["bad", "warn", "note"];
 
-function mattersOf(known: StatusReply): Matter[] {
+function attentionItemsOf(known: StatusReply): AttentionItem[] {
   const { storage, licenses } = known;
-  const matters: Matter[] = [
+  const matters: AttentionItem[] = [
     ...(storage.fault === null
       ? []
-      : [{ kind: "bad" as const, text: `${overview.trouble}: ${storage.fault}` }]),
+      : [{ kind: "bad" as const, text: `${overview.diskFault}: ${storage.fault}` }]),
     ...storage.warnings.map(({ message }) => ({ kind: "warn" as const, text: message })),
-    ...licenses.flatMap((license) => ofLicense(license, known.now)),
+    ...licenses.flatMap((license) => licenseItemsOf(license, known.now)),
   ];
-  return matters.toSorted((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind));
+  return matters.toSorted(
+    (a, b) => SEVERITY_ORDER.indexOf(a.kind) - SEVERITY_ORDER.indexOf(b.kind),
+  );
 }
 
-function ofLicense(license: StatusReply["licenses"][number], now: string): Matter[] {
+function licenseItemsOf(license: StatusReply["licenses"][number], now: string): AttentionItem[] {
   const { product, refusal, validity_period: end, moved_until, hardware_drift } = license;
   const renew = { href: linkTo("licenses", "request", product), text: overview.renew };
   if (refusal !== null) {
     return [{ kind: "bad", text: overview.refusal(product, reasonOf(refusal)), link: renew }];
   }
-  const matters: Matter[] = [];
+  const matters: AttentionItem[] = [];
   if (moved_until !== null) {
-    matters.push({ kind: "warn", text: overview.moved(product, date(moved_until)), link: renew });
+    matters.push({
+      kind: "warn",
+      text: overview.moved(product, formatDate(moved_until)),
+      link: renew,
+    });
   } else if (hardware_drift.length > 0) {
     const text = overview.drift(product, hardware_drift.join(", "));
     matters.push({ kind: "warn", text, link: renew });
@@ -62,7 +68,7 @@ function ofLicense(license: StatusReply["licenses"][number], now: string): Matte
     matters.push({ kind: "warn", text, link: renew });
   }
   if (license.floating_users > 0 && license.floating_slots_in_use >= license.floating_users) {
-    const who = { href: linkTo("slots", product), text: overview.who };
+    const who = { href: linkTo("slots", product), text: overview.viewHolders };
     matters.push({ kind: "note", text: overview.atLimit(product), link: who });
   }
   return matters;

@@ -1,22 +1,22 @@
 import type { StatusReply } from "../../http/status.ts";
-import { bytes, date, number } from "../format.ts";
+import { formatBytes, formatDate, formatNumber } from "../format.ts";
 import { Facts, type Fact } from "../parts/facts.tsx";
 import { linkTo } from "../router.ts";
 import { overview } from "../texts/overview.ts";
 
 /** The machine under it all. */
-export function Health({ known }: { known: StatusReply }) {
+export function Health({ status: known }: { status: StatusReply }) {
   const { health } = overview;
   const { storage, appliance, certificate } = known;
-  const free = storage.free_bytes === null ? "?" : bytes(storage.free_bytes);
+  const free = storage.free_bytes === null ? "?" : formatBytes(storage.free_bytes);
   const facts: readonly Fact[] = [
     [health.disk, storage.fault === null ? health.diskOk(free) : <Bad>{storage.fault}</Bad>],
     [health.sync, `${storage.slowest_sync_ms} ms`],
-    [health.changes, number(storage.seq)],
+    [health.changes, formatNumber(storage.seq)],
     [health.certificate, <Certificate certificate={certificate} />],
     [
       health.hardware,
-      appliance.weak_binding ? health.weak : health.bound(appliance.components.join(", ")),
+      appliance.weak_binding ? health.weakBinding : health.bound(appliance.components.join(", ")),
     ],
     [health.version, known.version],
     [
@@ -24,7 +24,7 @@ export function Health({ known }: { known: StatusReply }) {
       known.exposures.length === 0 ? (
         health.noExposures
       ) : (
-        <a href={linkTo("settings", "network")}>{number(known.exposures.length)}</a>
+        <a href={linkTo("settings", "network")}>{formatNumber(known.exposures.length)}</a>
       ),
     ],
   ];
@@ -41,6 +41,6 @@ const Bad = ({ children }: { children: string }) => <span class="bad">{children}
 function Certificate({ certificate }: Pick<StatusReply, "certificate">) {
   const { health } = overview;
   if (certificate === null) return health.noCertificate;
-  const until = health.until(date(certificate.expires_at));
+  const until = health.until(formatDate(certificate.expires_at));
   return certificate.state === "ok" ? until : <Bad>{until}</Bad>;
 }

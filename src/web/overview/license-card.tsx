@@ -1,15 +1,15 @@
 import { describeEnd, isEndingSoon } from "../../domain/end-date.ts";
 import { instant } from "../../domain/time.ts";
 import type { StatusReply } from "../../http/status.ts";
-import { date, number } from "../format.ts";
+import { formatDate, formatNumber } from "../format.ts";
 import { SlotBar } from "../parts/slot-bar.tsx";
 import { linkTo } from "../router.ts";
 import { overview } from "../texts/overview.ts";
 
-type License = StatusReply["licenses"][number];
+type LicenseStatus = StatusReply["licenses"][number];
 
 /** One license: who is in, how much is left, until when. */
-export function LicenseCard({ license, now }: { license: License; now: string }) {
+export function LicenseCard({ license, now }: { license: LicenseStatus; now: string }) {
   const { product, license_id, floating_users: all, floating_slots_in_use: used } = license;
   return (
     <article class={license.refusal === null ? "card license" : "card license refused"}>
@@ -19,10 +19,12 @@ export function LicenseCard({ license, now }: { license: License; now: string })
         </h3>
         <Validity license={license} now={now} />
       </header>
-      <SlotBar used={used} all={all} />
+      <SlotBar used={used} total={all} />
       <p class="figures">
-        <a href={linkTo("slots", product)}>{overview.inUse(number(used), number(all))}</a>
-        <span>{standing(used, all)}</span>
+        <a href={linkTo("slots", product)}>
+          {overview.inUse(formatNumber(used), formatNumber(all))}
+        </a>
+        <span>{availabilityText(used, all)}</span>
       </p>
       {license.max_consumptions !== null && (
         <Consumption total={license.total_consumptions} max={license.max_consumptions} />
@@ -31,12 +33,12 @@ export function LicenseCard({ license, now }: { license: License; now: string })
   );
 }
 
-function standing(used: number, all: number): string {
-  if (used > all) return overview.over(number(used - all));
-  return used === all ? overview.full : overview.free(number(all - used));
+function availabilityText(used: number, all: number): string {
+  if (used > all) return overview.over(formatNumber(used - all));
+  return used === all ? overview.full : overview.free(formatNumber(all - used));
 }
 
-export function Validity({ license, now }: { license: License; now: string }) {
+export function Validity({ license, now }: { license: LicenseStatus; now: string }) {
   const { validity_period: end } = license;
   if (end === null) return <span class="validity">{overview.noEndDate}</span>;
   const [endsAt, at] = [instant(Date.parse(end)), instant(Date.parse(now))];
@@ -44,7 +46,7 @@ export function Validity({ license, now }: { license: License; now: string }) {
   return isEndingSoon(endsAt, at) ? (
     <span class="validity warn">{describeEnd(endsAt, at)}</span>
   ) : (
-    <span class="validity">{overview.validFor(date(end))}</span>
+    <span class="validity">{overview.validUntil(formatDate(end))}</span>
   );
 }
 
@@ -55,11 +57,11 @@ export function Consumption({ total, max }: { total: number; max: number }) {
       <progress
         value={Math.min(total, max)}
         max={Math.max(1, max)}
-        aria-label={overview.counted(number(total), number(max))}
+        aria-label={overview.consumed(formatNumber(total), formatNumber(max))}
       />
       <span>
-        {overview.counted(number(total), number(max))}
-        {over > 0 && `, ${overview.countedOver(number(over))}`}
+        {overview.consumed(formatNumber(total), formatNumber(max))}
+        {over > 0 && `, ${overview.consumedOver(formatNumber(over))}`}
       </span>
     </div>
   );

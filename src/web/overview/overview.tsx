@@ -1,4 +1,4 @@
-import { status } from "../live.ts";
+import { serverStatus } from "../status-stream.ts";
 import { linkTo } from "../router.ts";
 import { overview } from "../texts/overview.ts";
 import { Attention } from "./attention.tsx";
@@ -8,22 +8,22 @@ import { Usage } from "./usage.tsx";
 
 /** What an operator wants to know at a glance. */
 export function Overview() {
-  const { value: known } = status;
+  const { value: known } = serverStatus;
   if (known === null) return null;
   return (
     <>
       <h2>{overview.title}</h2>
-      <Attention known={known} />
+      <Attention status={known} />
       {known.licenses.length === 0 ? (
         <section class="card empty">
-          <h3>{overview.none.title}</h3>
-          <p>{overview.none.text}</p>
+          <h3>{overview.noLicense.title}</h3>
+          <p>{overview.noLicense.text}</p>
           <div class="row">
             <a class="button main" href={linkTo("licenses", "request")}>
-              {overview.none.ask}
+              {overview.noLicense.request}
             </a>
             <a class="button" href={linkTo("licenses")}>
-              {overview.none.add}
+              {overview.noLicense.add}
             </a>
           </div>
         </section>
@@ -37,7 +37,7 @@ export function Overview() {
           <Usage />
         </>
       )}
-      <Health known={known} />
+      <Health status={known} />
     </>
   );
 }

@@ -1,13 +1,13 @@
 import { useSignal } from "@preact/signals";
-import { when } from "../format.ts";
-import type { Line } from "../parts/line.ts";
+import { formatDateTime } from "../format.ts";
+import type { ChartSeries } from "../parts/chart-series.ts";
 import { usage } from "../texts/usage.ts";
-import { valueOf } from "./usage-lines.ts";
+import { valueTextOf } from "./usage-series.ts";
 
 interface Props {
   readonly times: readonly number[];
-  readonly slots: readonly Line[];
-  readonly refusals: readonly Line[];
+  readonly slots: readonly ChartSeries[];
+  readonly refusals: readonly ChartSeries[];
 }
 
 /** The same numbers for those who cannot see a chart, the newest first. */
@@ -34,9 +34,9 @@ export function UsageTable({ times, slots, refusals }: Props) {
               {times
                 .map((time, step) => (
                   <tr key={time}>
-                    <th scope="row">{when(new Date(time * 1_000).toISOString())}</th>
+                    <th scope="row">{formatDateTime(new Date(time * 1_000).toISOString())}</th>
                     {lines.map((line) => (
-                      <td key={line.name}>{valueOf(line, step)}</td>
+                      <td key={line.name}>{valueTextOf(line, step)}</td>
                     ))}
                   </tr>
                 ))

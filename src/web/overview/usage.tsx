@@ -1,33 +1,33 @@
 import { useComputed, useSignal, type Signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { UsageReply } from "../../http/routes/usage.ts";
-import { admin, done, sentenceOf } from "../api.ts";
-import { number, when } from "../format.ts";
+import { admin, unwrapReply, errorMessageOf } from "../api.ts";
+import { formatNumber, formatDateTime } from "../format.ts";
 import { Chart } from "../parts/chart.tsx";
-import type { Line } from "../parts/line.ts";
+import type { ChartSeries } from "../parts/chart-series.ts";
 import { usage } from "../texts/usage.ts";
 import { UsageTable } from "./usage-table.tsx";
 import {
   peakOf,
-  refusalLines,
-  slotLines,
-  stacked,
+  refusalSeries,
+  slotSeries,
+  stackSeries,
   sumOf,
-  timesOf,
-  valueOf,
-} from "./usage-lines.ts";
+  stepTimesOf,
+  valueTextOf,
+} from "./usage-series.ts";
 
-type Span = UsageReply["range"];
+type UsagePeriod = UsageReply["range"];
 
-const SPANS: readonly Span[] = ["day", "week", "month"];
+const USAGE_PERIODS: readonly UsagePeriod[] = ["day", "week", "month"];
 
 const MINUTE = 60_000;
 /** The server is still reading its record: there is more to see soon. */
-const WHILE_READING = 2_000;
+const POLL_WHILE_LOADING = 2_000;
 
 /** How it was: slots in use and refusals over the last day, week or month. */
 export function Usage() {
-  const span = useSignal<Span>("day");
+  const span = useSignal<UsagePeriod>("day");
   const known = useSignal<UsageReply | null>(null);
   const fault = useSignal("");
   useEffect(() => {
@@ -35,15 +35,15 @@ export function Usage() {
     let timer = 0;
     const read = async (): Promise<void> => {
       try {
-        const reply = await done(admin.usage.get({ query: { range: span.value } }));
+        const reply = await unwrapReply(admin.usage.get({ query: { range: span.value } }));
         if (stop.signal.aborted) return;
         known.value = reply;
         fault.value = "";
       } catch (error) {
         if (stop.signal.aborted) return;
-        fault.value = sentenceOf(error);
+        fault.value = errorMessageOf(error);
       }
-      const pause = known.value?.complete === false ? WHILE_READING : MINUTE;
+      const pause = known.value?.complete === false ? POLL_WHILE_LOADING : MINUTE;
       timer = window.setTimeout(() => void read(), pause);
     };
     void read();
@@ -56,17 +56,17 @@ export function Usage() {
     <section class="card usage">
       <header>
         <h3>{usage.title}</h3>
-        <Spans span={span} />
+        <PeriodChoice period={span} />
       </header>
       {fault.value !== "" && <p class="bad">{fault.value}</p>}
-      {known.value !== null && <Shown known={known} />}
+      {known.value !== null && <UsageCharts usageReply={known} />}
     </section>
   );
 }
 
-const Spans = ({ span }: { span: Signal<Span> }) => (
-  <div class="spans" role="group" aria-label={usage.spanLabel}>
-    {SPANS.map((one) => (
+const PeriodChoice = ({ period: span }: { period: Signal<UsagePeriod> }) => (
+  <div class="spans" role="group" aria-label={usage.periodLabel}>
+    {USAGE_PERIODS.map((one) => (
       <button
         key={one}
         type="button"
@@ -74,36 +74,36 @@ const Spans = ({ span }: { span: Signal<Span> }) => (
         aria-pressed={span.value === one}
         onClick={() => (span.value = one)}
       >
-        {usage.spans[one]}
+        {usage.periods[one]}
       </button>
     ))}
   </div>
 );
 
-function Shown({ known }: { known: Signal<UsageReply | null> }) {
+function UsageCharts({ usageReply: known }: { usageReply: Signal<UsageReply | null> }) {
   const pointed = useSignal<number | null>(null);
   const drawn = useComputed(() => {
     const { value: reply } = known;
     if (reply === null) return null;
-    const refusals = refusalLines(reply);
+    const refusals = refusalSeries(reply);
     return {
       reply,
-      times: timesOf(reply),
-      slots: slotLines(reply),
+      times: stepTimesOf(reply),
+      slots: slotSeries(reply),
       refusals,
-      bars: stacked(refusals),
+      bars: stackSeries(refusals),
     };
   });
   if (drawn.value === null) return null;
   const { reply, times, slots, refusals, bars } = drawn.value;
   if (slots.every((line) => peakOf(line) === null) && refusals.length === 0) {
-    return <p class="quiet">{usage.nothing}</p>;
+    return <p class="quiet">{usage.noData}</p>;
   }
-  const over = usage.over[reply.range];
+  const over = usage.periodNames[reply.range];
   const time = {
     times,
     step: reply.step_minutes * 60,
-    writeTime: writer(reply.range),
+    writeTime: timeFormatter(reply.range),
     apart: reply.range === "day" ? 3_600 : 86_400,
     pointed,
   };
@@ -111,14 +111,16 @@ function Shown({ known }: { known: Signal<UsageReply | null> }) {
     <>
       <Chart
         {...time}
-        name={usage.slotsName(over, names(slots))}
-        lines={slots}
+        name={usage.slotsName(over, seriesSummary(slots))}
+        series={slots}
         kind="steps"
         height={220}
       />
-      <Moment times={times} pointed={pointed} />
-      <Legend lines={slots} pointed={pointed} />
-      <p class="hint">{reply.complete ? usage.limitHint : `${usage.limitHint} ${usage.partly}`}</p>
+      <HoveredTime times={times} hoveredStep={pointed} />
+      <Legend lines={slots} hoveredStep={pointed} />
+      <p class="hint">
+        {reply.complete ? usage.limitHint : `${usage.limitHint} ${usage.stillLoading}`}
+      </p>
       <h4>{usage.refusals}</h4>
       {refusals.length === 0 ? (
         <p class="quiet">{usage.noRefusals}</p>
@@ -126,12 +128,12 @@ function Shown({ known }: { known: Signal<UsageReply | null> }) {
         <>
           <Chart
             {...time}
-            name={usage.refusalsName(over, names(refusals))}
-            lines={bars}
+            name={usage.refusalsName(over, seriesSummary(refusals))}
+            series={bars}
             kind="bars"
             height={120}
           />
-          <Legend lines={refusals} pointed={pointed} />
+          <Legend lines={refusals} hoveredStep={pointed} />
         </>
       )}
       <UsageTable times={times} slots={slots} refusals={refusals} />
@@ -139,32 +141,40 @@ function Shown({ known }: { known: Signal<UsageReply | null> }) {
   );
 }
 
-const names = (lines: readonly Line[]): string =>
-  lines.map((line) => `${line.name} ${figureOf(line)}`).join(", ");
+const seriesSummary = (lines: readonly ChartSeries[]): string =>
+  lines.map((line) => `${line.name} ${summaryFigureOf(line)}`).join(", ");
 
 /** Of slots the most at once, of refusals how many there were. */
-function figureOf(line: Line): string {
-  if (line.limit === null) return number(sumOf(line));
+function summaryFigureOf(line: ChartSeries): string {
+  if (line.limit === null) return formatNumber(sumOf(line));
   const peak = peakOf(line);
   if (peak === null) return usage.unknown;
-  return usage.atMost(usage.ofLimit(number(peak), number(line.limit)));
+  return usage.peak(usage.ofLimit(formatNumber(peak), formatNumber(line.limit)));
 }
 
-interface Pointed {
-  readonly pointed: Signal<number | null>;
+interface HoverProps {
+  readonly hoveredStep: Signal<number | null>;
 }
 
 /** What the numbers below are of; whoever cannot point has the table. */
-function Moment({ times, pointed }: Pointed & { readonly times: readonly number[] }) {
+function HoveredTime({
+  times,
+  hoveredStep: pointed,
+}: HoverProps & { readonly times: readonly number[] }) {
   const time = pointed.value === null ? undefined : times[pointed.value];
   return (
     <p class="hint" aria-hidden="true">
-      {time === undefined ? usage.point : usage.from(when(new Date(time * 1_000).toISOString()))}
+      {time === undefined
+        ? usage.hoverHint
+        : usage.from(formatDateTime(new Date(time * 1_000).toISOString()))}
     </p>
   );
 }
 
-const Legend = ({ lines, pointed }: Pointed & { readonly lines: readonly Line[] }) => (
+const Legend = ({
+  lines,
+  hoveredStep: pointed,
+}: HoverProps & { readonly lines: readonly ChartSeries[] }) => (
   <ul class="legend">
     {lines.map((line) => (
       <li key={line.name}>
@@ -180,14 +190,16 @@ const Legend = ({ lines, pointed }: Pointed & { readonly lines: readonly Line[] 
           />
         </svg>
         {line.name}{" "}
-        <strong>{pointed.value === null ? figureOf(line) : valueOf(line, pointed.value)}</strong>
+        <strong>
+          {pointed.value === null ? summaryFigureOf(line) : valueTextOf(line, pointed.value)}
+        </strong>
       </li>
     ))}
   </ul>
 );
 
 /** Of a day the hours, of more the days. */
-function writer(span: Span): (seconds: number) => string {
+function timeFormatter(span: UsagePeriod): (seconds: number) => string {
   const parts = {
     day: { hour: "2-digit", minute: "2-digit" },
     week: { weekday: "short", day: "numeric" },

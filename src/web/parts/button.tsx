@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { frame } from "../texts/frame.ts";
-import { useActing } from "./acting.ts";
+import { useAction } from "./use-action.ts";
 import { Notice } from "./notice.tsx";
 
 interface Props {
@@ -14,7 +14,7 @@ interface Props {
 
 /** Does its work once at a time, and says beside it what went wrong. */
 export function Button({ children, onClick, kind = "plain", disabled = false, label }: Props) {
-  const { busy, wrong, act } = useActing();
+  const { busy, wrong, act } = useAction();
   return (
     <>
       <button
@@ -42,7 +42,7 @@ interface CopyProps {
 export function CopyButton({ text, children }: CopyProps) {
   const copied = useSignal(false);
   const copy = async (): Promise<void> => {
-    await writeOut(typeof text === "string" ? text : text());
+    await copyToClipboard(typeof text === "string" ? text : text());
     copied.value = true;
     setTimeout(() => (copied.value = false), 2_000);
   };
@@ -50,7 +50,7 @@ export function CopyButton({ text, children }: CopyProps) {
 }
 
 /** At a plain address a browser has no clipboard for scripts; the old way still works there. */
-async function writeOut(text: string): Promise<void> {
+async function copyToClipboard(text: string): Promise<void> {
   if (isSecureContext) return navigator.clipboard.writeText(text);
   const area = document.createElement("textarea");
   area.value = text;

@@ -1,9 +1,9 @@
 import type { Signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
-import { number } from "../format.ts";
+import { formatNumber } from "../format.ts";
 import { theme } from "../theme.tsx";
-import type { Line } from "./line.ts";
+import type { ChartSeries } from "./chart-series.ts";
 
 interface Props {
   /** What it shows, for those who cannot see it. */
@@ -11,7 +11,7 @@ interface Props {
   /** Where each step begins and how long all of them are, in seconds. */
   readonly times: readonly number[];
   readonly step: number;
-  readonly lines: readonly Line[];
+  readonly series: readonly ChartSeries[];
   readonly kind: "steps" | "bars";
   readonly height: number;
   /** How a moment is written below it, and at least how many seconds lie between two. */
@@ -24,7 +24,7 @@ interface Props {
 /** Numbers over time, as wide as there is room. */
 export function Chart(props: Props) {
   const ref = useRef<HTMLDivElement>(null);
-  const { name, times, lines, kind, height } = props;
+  const { name, times, series: lines, kind, height } = props;
   const { value: shade } = theme;
   useEffect(() => {
     const { current } = ref;
@@ -48,15 +48,15 @@ const STEPS = [1, 2, 5].flatMap((step) => [1, 10, 100, 1e3, 1e4, 1e5].map((ten) 
 const INCREMENTS = STEPS.toSorted((a, b) => a - b);
 
 /** Room for the numbers beside it, so that two charts stand exactly above each other. */
-const BESIDE = 48;
-const BELOW = 32;
+const Y_AXIS_WIDTH = 48;
+const X_AXIS_HEIGHT = 32;
 
 /** How far apart moments may be written: hours of a day, then days. */
 const HOUR = 3_600;
-const MOMENTS = [1, 2, 3, 4, 6, 12, 24, 48, 7 * 24, 14 * 24].map((hours) => hours * HOUR);
+const TIME_INCREMENTS = [1, 2, 3, 4, 6, 12, 24, 48, 7 * 24, 14 * 24].map((hours) => hours * HOUR);
 
 function optionsFor(props: Props, element: HTMLElement): uPlot.Options {
-  const { times, step, lines, kind, height, writeTime, apart } = props;
+  const { times, step, series: lines, kind, height, writeTime, apart } = props;
   const [from = 0, to = 0] = [times[0], times.at(-1)];
   const colour = (name: string): string => colourOf(element, name);
   const font = `12px ${getComputedStyle(element).fontFamily}`;
@@ -79,22 +79,22 @@ function optionsFor(props: Props, element: HTMLElement): uPlot.Options {
     axes: [
       {
         ...axis,
-        size: BELOW,
-        incrs: MOMENTS.filter((moment) => moment >= apart),
+        size: X_AXIS_HEIGHT,
+        incrs: TIME_INCREMENTS.filter((moment) => moment >= apart),
         values: (_plot, moments) => moments.map(writeTime),
       },
       {
         ...axis,
-        size: BESIDE,
+        size: Y_AXIS_WIDTH,
         space: 20,
         incrs: INCREMENTS,
-        values: (_plot, values) => values.map(number),
+        values: (_plot, values) => values.map(formatNumber),
       },
     ],
     series: [
       {},
       ...lines.map((line) => seriesOf(line, kind, colour(line.colour))),
-      ...limited(lines).map(({ colour: name }) => ({
+      ...seriesWithLimit(lines).map(({ colour: name }) => ({
         stroke: colour(name),
         width: 1,
         dash: [3, 5],
@@ -112,7 +112,7 @@ function stepAt(plot: uPlot, { times, step }: Props): number | null {
   return at >= 0 && at < times.length ? at : null;
 }
 
-function seriesOf(line: Line, kind: Props["kind"], colour: string): uPlot.Series {
+function seriesOf(line: ChartSeries, kind: Props["kind"], colour: string): uPlot.Series {
   const points = { show: false };
   if (kind === "bars") {
     const paths = uPlot.paths.bars?.({ size: [0.8, 40], align: 1 });
@@ -122,8 +122,8 @@ function seriesOf(line: Line, kind: Props["kind"], colour: string): uPlot.Series
   return { stroke: colour, width: 2, points, ...dash };
 }
 
-function dataFor({ times, step, lines, kind }: Props): uPlot.AlignedData {
-  const limits = limited(lines).map(({ limit }) => times.map(() => limit));
+function dataFor({ times, step, series: lines, kind }: Props): uPlot.AlignedData {
+  const limits = seriesWithLimit(lines).map(({ limit }) => times.map(() => limit));
   const values = [...lines.map((line) => line.values), ...limits];
   if (kind === "bars") return [[...times], ...values.map((one) => [...one])];
   // A value holds for its whole step, also for the last one and for one beside a gap.
@@ -133,7 +133,7 @@ function dataFor({ times, step, lines, kind }: Props): uPlot.AlignedData {
   ];
 }
 
-const limited = (lines: readonly Line[]): readonly Line[] =>
+const seriesWithLimit = (lines: readonly ChartSeries[]): readonly ChartSeries[] =>
   lines.filter(({ limit }) => limit !== null);
 
 /** A variable may be one colour by day and another by night: only an element knows which. */

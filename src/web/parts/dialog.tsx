@@ -9,7 +9,7 @@ interface Props {
 }
 
 /** For how long a dialog may follow another one. */
-const AT_ONCE = 1_000;
+const FOCUS_RETURN_TIME = 1_000;
 
 /** Where the keyboard was before the dialog that went last; it may not be back there yet. */
 let returning: Element | null = null;
@@ -25,7 +25,7 @@ export function Dialog({ title, onClose, children }: Props) {
     // One that is taken away instead of closed would leave the keyboard nowhere.
     return () => {
       returning = before;
-      setTimeout(() => (returning = null), AT_ONCE);
+      setTimeout(() => (returning = null), FOCUS_RETURN_TIME);
       if (before instanceof HTMLElement) before.focus();
     };
   }, []);

@@ -8,11 +8,19 @@ interface Props {
   readonly type?: "text" | "password" | "search";
   readonly autocomplete?: string;
   readonly required?: boolean;
-  readonly wrong?: string;
+  readonly error?: string;
 }
 
 /** A line to type into, with its name above and what helps below. */
-export function Field({ label, value, hint, type = "text", required, autocomplete, wrong }: Props) {
+export function Field({
+  label,
+  value,
+  hint,
+  type = "text",
+  required,
+  autocomplete,
+  error: wrong,
+}: Props) {
   const id = useId();
   // Each kind of input has a type of its own in Preact; nothing here hangs on which it is.
   const kind = { type } as { readonly type: "text" };

@@ -1,45 +1,45 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useId } from "preact/hooks";
-import { admin, done } from "../api.ts";
+import { admin, unwrapReply } from "../api.ts";
 import { fileDrop } from "../texts/parts.ts";
-import { useActing } from "./acting.ts";
+import { useAction } from "./use-action.ts";
 import { Notice } from "./notice.tsx";
 
 interface Props {
   /** What is wanted, in a word or two. */
-  readonly what: string;
+  readonly fileDescription: string;
   readonly onText: (text: string) => Promise<void>;
 }
 
 /** More than any text from a vendor has; nothing larger is even read. */
-const MOST_BYTES = 128 * 1024;
+const MAX_BYTES = 128 * 1024;
 
 /**
  * Takes a file's text: dropped anywhere on the page while this is shown, chosen, or pasted. One of
  * these is on a screen at a time.
  */
-export function FileDrop({ what, onText }: Props) {
+export function FileDrop({ fileDescription: what, onText }: Props) {
   const over = useSignal(false);
-  const { busy, wrong, act } = useActing();
+  const { busy, wrong, act } = useAction();
   const take = (read: () => Promise<string>): Promise<void> =>
-    act(async () => onText(await joined(await read())));
+    act(async () => onText(await joinQrFrames(await read())));
   const takeFiles = (files: FileList | null | undefined): void => {
     const [file, ...more] = files ?? [];
     if (file === undefined) return;
     void take(async () => {
       if (more.length > 0) throw new Error(fileDrop.onlyOne);
-      if (file.size > MOST_BYTES) throw new Error(fileDrop.tooLarge);
+      if (file.size > MAX_BYTES) throw new Error(fileDrop.tooLarge);
       return file.text();
     });
   };
-  useAnywhere(
+  usePageDrop(
     (dragging) => (over.value = dragging),
     (files) => takeFiles(files),
   );
   const id = useId();
   return (
     <div class={over.value ? "file-drop over" : "file-drop"} aria-busy={busy.value}>
-      <p>{over.value ? fileDrop.now : fileDrop.drop(what)}</p>
+      <p>{over.value ? fileDrop.dropNow : fileDrop.drop(what)}</p>
       <label class="button main" for={id}>
         {fileDrop.choose}
       </label>
@@ -47,25 +47,25 @@ export function FileDrop({ what, onText }: Props) {
         id={id}
         class="unseen"
         type="file"
-        aria-label={fileDrop.chooseWhat(what)}
+        aria-label={fileDrop.chooseLabel(what)}
         onChange={({ currentTarget: input }) => {
           takeFiles(input.files);
           // Else the same file, mended and chosen again, would not count as a change.
           input.value = "";
         }}
       />
-      <Paste what={what} onText={(text) => void take(() => Promise.resolve(text))} />
+      <PasteForm fileDescription={what} onText={(text) => void take(() => Promise.resolve(text))} />
       {wrong.value !== "" && <Notice kind="bad">{wrong.value}</Notice>}
     </div>
   );
 }
 
 /** What a scanner read of several QR codes, a code a line, is one text again. */
-const joined = async (text: string): Promise<string> =>
-  /^\s*BERTH\d/m.test(text) ? (await done(admin.qr.join.post({ frames: text }))).text : text;
+const joinQrFrames = async (text: string): Promise<string> =>
+  /^\s*BERTH\d/m.test(text) ? (await unwrapReply(admin.qr.join.post({ frames: text }))).text : text;
 
 /** The newest handlers are asked for at each event, so that the listeners can stay. */
-function useAnywhere(onDrag: (dragging: boolean) => void, onDrop: (files: FileList) => void) {
+function usePageDrop(onDrag: (dragging: boolean) => void, onDrop: (files: FileList) => void) {
   useEffect(() => {
     const drag = (event: DragEvent): void => {
       if (event.dataTransfer?.types.includes("Files") !== true) return;
@@ -87,7 +87,13 @@ function useAnywhere(onDrag: (dragging: boolean) => void, onDrop: (files: FileLi
   });
 }
 
-function Paste({ what, onText }: { what: string; onText: (text: string) => void }) {
+function PasteForm({
+  fileDescription: what,
+  onText,
+}: {
+  fileDescription: string;
+  onText: (text: string) => void;
+}) {
   const text = useSignal("");
   const id = useId();
   const submit = (event: Event): void => {
@@ -101,7 +107,7 @@ function Paste({ what, onText }: { what: string; onText: (text: string) => void 
       <summary>{fileDrop.paste}</summary>
       <form onSubmit={submit}>
         <label class="unseen" for={id}>
-          {fileDrop.textOf(what)}
+          {fileDrop.textLabel(what)}
         </label>
         <textarea
           id={id}
@@ -116,7 +122,7 @@ function Paste({ what, onText }: { what: string; onText: (text: string) => void 
           {fileDrop.scan}
         </p>
         <button type="submit" class="button">
-          {fileDrop.take}
+          {fileDrop.submitText}
         </button>
       </form>
     </details>

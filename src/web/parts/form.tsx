@@ -1,11 +1,11 @@
 import type { ComponentChildren } from "preact";
 import { frame } from "../texts/frame.ts";
-import { useActing } from "./acting.ts";
+import { useAction } from "./use-action.ts";
 import { Notice } from "./notice.tsx";
 
 interface Props {
   /** What its button says. */
-  readonly act: string;
+  readonly submitLabel: string;
   /** Above what the server says when it refuses. */
   readonly wrongTitle?: string;
   readonly onSubmit: () => Promise<unknown>;
@@ -13,8 +13,8 @@ interface Props {
 }
 
 /** Sent once at a time, by its button or by Enter; a refusal is told above the button. */
-export function Form({ act, wrongTitle, onSubmit, children }: Props) {
-  const { busy, wrong, act: send } = useActing();
+export function Form({ submitLabel: act, wrongTitle, onSubmit, children }: Props) {
+  const { busy, wrong, act: send } = useAction();
   const submit = (event: Event): void => {
     event.preventDefault();
     void send(onSubmit);

@@ -1,26 +1,26 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { admin, done, sentenceOf } from "../api.ts";
+import { admin, unwrapReply, errorMessageOf } from "../api.ts";
 import { qrCodes } from "../texts/parts.ts";
 import { Notice } from "./notice.tsx";
 
-interface Frame {
+interface QrFrame {
   readonly svg: string;
 }
 
 /** Slow enough for a camera that has to find its focus. */
-const TURN = 3_000;
+const FRAME_INTERVAL = 3_000;
 
-const still = matchMedia("(prefers-reduced-motion: reduce)");
+const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 
 /** A text as QR codes; of several, one after the other. */
 export function QrCodes({ text }: { text: string }) {
-  const frames = useSignal<readonly Frame[]>([]);
+  const frames = useSignal<readonly QrFrame[]>([]);
   const wrong = useSignal("");
   useEffect(() => {
-    done(admin.qr.post({ text })).then(
+    unwrapReply(admin.qr.post({ text })).then(
       (made) => (frames.value = made.frames),
-      (error: unknown) => (wrong.value = sentenceOf(error)),
+      (error: unknown) => (wrong.value = errorMessageOf(error)),
     );
   }, [text]);
   if (wrong.value !== "") return <Notice kind="bad">{wrong.value}</Notice>;
@@ -28,23 +28,23 @@ export function QrCodes({ text }: { text: string }) {
   if (first === undefined) return null;
   return second === undefined ? (
     <figure class="qr one">
-      <Picture frame={first} index={1} all={1} />
+      <QrImage frame={first} index={1} total={1} />
       <figcaption>{qrCodes.one}</figcaption>
     </figure>
   ) : (
-    <Several frames={frames.value} />
+    <QrSequence frames={frames.value} />
   );
 }
 
-function Several({ frames }: { frames: readonly Frame[] }) {
+function QrSequence({ frames }: { frames: readonly QrFrame[] }) {
   const at = useSignal(0);
-  const playing = useSignal(!still.matches);
+  const playing = useSignal(!reducedMotion.matches);
   const all = frames.length;
   const turn = (by: number): void => {
     at.value = (at.value + by + all) % all;
   };
   useEffect(() => {
-    const timer = playing.value ? setInterval(() => turn(1), TURN) : undefined;
+    const timer = playing.value ? setInterval(() => turn(1), FRAME_INTERVAL) : undefined;
     return () => clearInterval(timer);
   }, [playing.value, all]);
   const byHand = (by: number) => () => {
@@ -54,7 +54,7 @@ function Several({ frames }: { frames: readonly Frame[] }) {
   const shown = frames[at.value];
   return (
     <figure class="qr">
-      {shown !== undefined && <Picture frame={shown} index={at.value + 1} all={all} />}
+      {shown !== undefined && <QrImage frame={shown} index={at.value + 1} total={all} />}
       <figcaption>
         <strong aria-live={playing.value ? "off" : "polite"}>
           {qrCodes.frame(at.value + 1, all)}
@@ -76,7 +76,15 @@ function Several({ frames }: { frames: readonly Frame[] }) {
   );
 }
 
-const Picture = ({ frame, index, all }: { frame: Frame; index: number; all: number }) => (
+const QrImage = ({
+  frame,
+  index,
+  total: all,
+}: {
+  frame: QrFrame;
+  index: number;
+  total: number;
+}) => (
   <img
     src={`data:image/svg+xml,${encodeURIComponent(frame.svg)}`}
     alt={qrCodes.alt(index, all)}

@@ -1,24 +1,24 @@
-import { number } from "../format.ts";
+import { formatNumber } from "../format.ts";
 import { overview } from "../texts/overview.ts";
 
 interface Props {
   readonly used: number;
-  readonly all: number;
+  readonly total: number;
 }
 
 /** Above this many, single berths would be too thin to see. */
-const COUNTABLE = 48;
+const MAX_COUNTABLE_SLOTS = 48;
 
 /** Slots as berths at a quay while they can be counted, as one bar when there are more. */
-export function SlotBar({ used, all }: Props) {
+export function SlotBar({ used, total: all }: Props) {
   const level = used >= all ? "full" : used >= all * 0.9 ? "high" : "usual";
   return (
     <div
       class={`slot-bar ${level}`}
       role="img"
-      aria-label={overview.inUse(number(used), number(all))}
+      aria-label={overview.inUse(formatNumber(used), formatNumber(all))}
     >
-      {all <= COUNTABLE ? (
+      {all <= MAX_COUNTABLE_SLOTS ? (
         Array.from({ length: all }, (_, place) => (
           <span key={place} class={place < used ? "berth taken" : "berth"} />
         ))

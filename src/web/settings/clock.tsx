@@ -1,16 +1,16 @@
 import { useSignal } from "@preact/signals";
 import type { ClockReply } from "../../http/routes/clock.ts";
-import { admin, done } from "../api.ts";
-import { when } from "../format.ts";
+import { admin, unwrapReply } from "../api.ts";
+import { formatDateTime } from "../format.ts";
 import { Button, CopyButton } from "../parts/button.tsx";
-import { Confirm } from "../parts/confirm.tsx";
+import { ConfirmButton } from "../parts/confirm-button.tsx";
 import { Facts } from "../parts/facts.tsx";
 import { FileDrop } from "../parts/file-drop.tsx";
-import { Loaded } from "../parts/loaded.tsx";
+import { AsyncContent } from "../parts/async-content.tsx";
 import { Notice } from "../parts/notice.tsx";
-import { clock } from "../texts/care.ts";
+import { clock } from "../texts/maintenance.ts";
 import { settings } from "../texts/settings.ts";
-import { OnTerminal } from "../parts/on-terminal.tsx";
+import { CliCommands } from "../parts/cli-commands.tsx";
 
 /** What time it is here, and the ways out when it is wrong. */
 export const Clock = () => (
@@ -18,30 +18,30 @@ export const Clock = () => (
     <section class="card">
       <h3>{settings.sections.clock}</h3>
       <p class="quiet">{clock.about}</p>
-      <Loaded ask={() => done(admin.clock.get())}>
+      <AsyncContent load={() => unwrapReply(admin.clock.get())}>
         {(known, again) => (
           <>
-            <Times known={known} />
+            <Times clockReply={known} />
             <div class="row">
-              <Button onClick={again}>{clock.again}</Button>
-              {known.state === "ahead" && <Accept known={known} again={again} />}
+              <Button onClick={again}>{clock.reload}</Button>
+              {known.state === "ahead" && <AcceptButton clockReply={known} again={again} />}
             </div>
             {(known.state === "behind" || known.state === "suspect") && <SetBack again={again} />}
           </>
         )}
-      </Loaded>
+      </AsyncContent>
     </section>
-    <OnTerminal commands={clock.commands} />
+    <CliCommands commands={clock.commands} />
   </>
 );
 
-const Times = ({ known: { now, system_clock, state } }: { known: ClockReply }) => (
+const Times = ({ clockReply: { now, system_clock, state } }: { clockReply: ClockReply }) => (
   <>
     <Facts
       as="tiles"
       facts={[
-        [clock.here, <time dateTime={now}>{when(now)}</time>],
-        [clock.system, <time dateTime={system_clock}>{when(system_clock)}</time>],
+        [clock.serverTime, <time dateTime={now}>{formatDateTime(now)}</time>],
+        [clock.systemClock, <time dateTime={system_clock}>{formatDateTime(system_clock)}</time>],
       ]}
     />
     <Notice kind={state === "ok" ? "good" : "warn"}>{clock.states[state]}</Notice>
@@ -49,19 +49,24 @@ const Times = ({ known: { now, system_clock, state } }: { known: ClockReply }) =
 );
 
 interface Props {
-  readonly known: ClockReply;
+  readonly clockReply: ClockReply;
   readonly again: () => Promise<void>;
 }
 
-function Accept({ known, again }: Props) {
+function AcceptButton({ clockReply: known, again }: Props) {
   const accept = async (): Promise<void> => {
-    await done(admin.clock.accept.post({}));
+    await unwrapReply(admin.clock.accept.post({}));
     await again();
   };
   return (
-    <Confirm kind="main" act={clock.accept.act} title={clock.accept.title} onConfirm={accept}>
-      <p>{clock.accept.text(when(known.system_clock))}</p>
-    </Confirm>
+    <ConfirmButton
+      kind="main"
+      actionLabel={clock.accept.act}
+      title={clock.accept.title}
+      onConfirm={accept}
+    >
+      <p>{clock.accept.text(formatDateTime(known.system_clock))}</p>
+    </ConfirmButton>
   );
 }
 
@@ -70,33 +75,33 @@ function SetBack({ again }: Pick<Props, "again">) {
   const code = useSignal("");
   const answer = useSignal("");
   const ask = async (): Promise<void> => {
-    ({ code: code.value } = await done(admin.clock.request.post({})));
+    ({ code: code.value } = await unwrapReply(admin.clock.request.post({})));
   };
   const take = async (text: string): Promise<void> => {
     answer.value = text;
   };
   const repair = async (): Promise<void> => {
-    await done(admin.clock.repair.post({ license: answer.value }));
+    await unwrapReply(admin.clock.repair.post({ license: answer.value }));
     await again();
   };
   return (
     <>
-      <p>{clock.ask.text}</p>
+      <p>{clock.requestCode.text}</p>
       {code.value === "" ? (
-        <Button onClick={ask}>{clock.ask.act}</Button>
+        <Button onClick={ask}>{clock.requestCode.act}</Button>
       ) : (
         <>
-          <p>{clock.ask.read}</p>
+          <p>{clock.requestCode.readOut}</p>
           <p class="secret">
             <code>{code.value}</code>
           </p>
           <CopyButton text={code.value} />
         </>
       )}
-      <FileDrop what={clock.repair.what} onText={take} />
+      <FileDrop fileDescription={clock.repair.fileDescription} onText={take} />
       {answer.value !== "" && (
         <>
-          <Notice kind="note">{clock.repair.there}</Notice>
+          <Notice kind="note">{clock.repair.answerLoaded}</Notice>
           <Button kind="main" onClick={repair}>
             {clock.repair.act}
           </Button>

@@ -1,10 +1,10 @@
 import { useSignal } from "@preact/signals";
-import { done, v4 } from "../api.ts";
+import { unwrapReply, v4 } from "../api.ts";
 import { Field } from "../parts/field.tsx";
 import { Form } from "../parts/form.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { settings } from "../texts/settings.ts";
-import { OnTerminal } from "../parts/on-terminal.tsx";
+import { CliCommands } from "../parts/cli-commands.tsx";
 
 const { keys } = settings;
 
@@ -16,7 +16,7 @@ export function Keys() {
   const submit = async (): Promise<void> => {
     updated.value = null;
     const body = { apiKey: apiKey.value, sharedKey: sharedKey.value };
-    ({ updated: updated.value } = await done(v4.setKeys.post(body)));
+    ({ updated: updated.value } = await unwrapReply(v4.setKeys.post(body)));
     apiKey.value = "";
     sharedKey.value = "";
   };
@@ -25,22 +25,22 @@ export function Keys() {
       <section class="card">
         <h3>{settings.sections.keys}</h3>
         <p class="quiet">{keys.about}</p>
-        <Form act={keys.act} onSubmit={submit}>
+        <Form submitLabel={keys.act} onSubmit={submit}>
           <Field label={keys.apiKey} type="password" value={apiKey} hint={keys.hint} />
           <Field label={keys.sharedKey} type="password" value={sharedKey} hint={keys.hint} />
         </Form>
-        {updated.value !== null && <Said updated={updated.value} />}
+        {updated.value !== null && <KeysNotice updated={updated.value} />}
       </section>
-      <OnTerminal commands={keys.commands} />
+      <CliCommands commands={keys.commands} />
     </>
   );
 }
 
-const Said = ({ updated }: { updated: readonly string[] }) =>
+const KeysNotice = ({ updated }: { updated: readonly string[] }) =>
   updated.length === 0 ? (
     <Notice kind="note">{keys.unchanged}</Notice>
   ) : (
     <Notice kind="good">
-      {keys.set(updated.map((name) => keys.names[name] ?? name).join(", "))}
+      {keys.updated(updated.map((name) => keys.names[name] ?? name).join(", "))}
     </Notice>
   );

@@ -1,11 +1,11 @@
 import { Command } from "../parts/command.tsx";
-import { machine } from "../texts/care.ts";
+import { machine } from "../texts/maintenance.ts";
 
 /** What no page should be able to do. */
-export const Machine = () => (
+export const MachineCommands = () => (
   <>
     <p class="quiet">{machine.about}</p>
-    {machine.matters.map(({ title, text, commands }) => (
+    {machine.topics.map(({ title, text, commands }) => (
       <section key={title} class="card">
         <h3>{title}</h3>
         <p>{text}</p>

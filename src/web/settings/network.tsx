@@ -1,47 +1,49 @@
 import type { SettingsReply } from "../../http/running-server.ts";
 import type { StatusReply } from "../../http/status.ts";
-import { admin, done } from "../api.ts";
-import { date } from "../format.ts";
-import { status } from "../live.ts";
+import { admin, unwrapReply } from "../api.ts";
+import { formatDate } from "../format.ts";
+import { serverStatus } from "../status-stream.ts";
 import { Command } from "../parts/command.tsx";
 import { Facts } from "../parts/facts.tsx";
-import { Loaded } from "../parts/loaded.tsx";
+import { AsyncContent } from "../parts/async-content.tsx";
 import { settings } from "../texts/settings.ts";
-import { OnTerminal } from "../parts/on-terminal.tsx";
+import { CliCommands } from "../parts/cli-commands.tsx";
 
 const { network } = settings;
 
 /** Where it listens, to whom, and what stands open. */
 export const Network = () => (
-  <Loaded ask={() => done(admin.settings.get())}>{(told) => <Told told={told} />}</Loaded>
+  <AsyncContent load={() => unwrapReply(admin.settings.get())}>
+    {(told) => <NetworkContent reply={told} />}
+  </AsyncContent>
 );
 
-function Told({ told }: { told: SettingsReply }) {
-  const { value: known } = status;
+function NetworkContent({ reply: told }: { reply: SettingsReply }) {
+  const { value: known } = serverStatus;
   if (known === null) return null;
   return (
     <>
       <section class="card">
         <h3>{settings.sections.network}</h3>
         <p class="quiet">{network.about}</p>
-        <Standing told={told} />
+        <NetworkFacts reply={told} />
         <Certificate certificate={known.certificate} />
       </section>
       <Exposures exposures={known.exposures} />
       <section class="card">
-        <h3>{network.all}</h3>
-        <All told={told} />
+        <h3>{network.allSettings}</h3>
+        <SettingsTable reply={told} />
         <p>{network.file}</p>
         <Command text={network.fileLine} />
         <p>{network.restart}</p>
         <Command text={network.restartCommand} />
       </section>
-      <OnTerminal commands={network.commands} />
+      <CliCommands commands={network.commands} />
     </>
   );
 }
 
-function Standing({ told: { settings: all, networks, listeners } }: { told: SettingsReply }) {
+function NetworkFacts({ reply: { settings: all, networks, listeners } }: { reply: SettingsReply }) {
   const auth = String(all.find(({ name }) => name === "client-auth")?.value ?? "open");
   const isSame = networks.client.join() === networks.admin.join();
   return (
@@ -49,15 +51,15 @@ function Standing({ told: { settings: all, networks, listeners } }: { told: Sett
       as="lines"
       facts={[
         [network.listeners, listeners.map(Listener)],
-        [network.auth, network.auths[auth] ?? auth],
-        [network.clients, listed(networks.client)],
-        [network.admins, isSame ? network.same : listed(networks.admin)],
+        [network.clientAuth, network.clientAuthModes[auth] ?? auth],
+        [network.clients, listText(networks.client)],
+        [network.admins, isSame ? network.sameNetworks : listText(networks.admin)],
       ]}
     />
   );
 }
 
-const listed = (networks: readonly string[]): string => networks.join(", ") || network.nobody;
+const listText = (networks: readonly string[]): string => networks.join(", ") || network.noNetworks;
 
 const Listener = ({ address, tls }: SettingsReply["listeners"][number]) => (
   <p key={address}>
@@ -73,7 +75,7 @@ function Certificate({ certificate }: { certificate: StatusReply["certificate"] 
       <p class={state === "ok" ? "" : certificate === null ? "quiet" : "bad"}>
         {certificate === null
           ? network.noCertificate
-          : network.states[state](date(certificate.expires_at))}
+          : network.states[state](formatDate(certificate.expires_at))}
       </p>
       <p>{network.renew}</p>
       <Command text={network.renewCommand} />
@@ -100,9 +102,9 @@ function Exposures({ exposures }: Pick<StatusReply, "exposures">) {
   );
 }
 
-function All({ told }: { told: SettingsReply }) {
+function SettingsTable({ reply: told }: { reply: SettingsReply }) {
   return (
-    <div class="wide" tabIndex={0} role="region" aria-label={network.all}>
+    <div class="wide" tabIndex={0} role="region" aria-label={network.allSettings}>
       <table>
         <thead>
           <tr>
@@ -128,4 +130,4 @@ function All({ told }: { told: SettingsReply }) {
 }
 
 const textOf = (value: SettingsReply["settings"][number]["value"]): string =>
-  String(Array.isArray(value) ? value.join(", ") : value) || network.not;
+  String(Array.isArray(value) ? value.join(", ") : value) || network.notSet;

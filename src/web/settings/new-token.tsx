@@ -1,18 +1,18 @@
 import { useSignal } from "@preact/signals";
-import { admin, done } from "../api.ts";
-import { watch } from "../live.ts";
+import { admin, unwrapReply } from "../api.ts";
+import { watchStatus } from "../status-stream.ts";
 import { Button } from "../parts/button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Field } from "../parts/field.tsx";
 import { Form } from "../parts/form.tsx";
-import { ShownOnce } from "../parts/shown-once.tsx";
+import { OneTimeSecret } from "../parts/one-time-secret.tsx";
 import { signIn, token } from "../session.ts";
 import { settings } from "../texts/settings.ts";
 
-const { make, kept } = settings.access;
+const { createToken: make, newToken: kept } = settings.access;
 
 /** A token for somebody else to use: this tab stays signed in with its own, if it has one. */
-export function NewToken({ again }: { again: () => Promise<void> }) {
+export function NewToken({ reload: again }: { reload: () => Promise<void> }) {
   const asking = useSignal(false);
   const made = useSignal<string | null>(null);
   const name = useSignal("");
@@ -24,12 +24,12 @@ export function NewToken({ again }: { again: () => Promise<void> }) {
   };
   const submit = async (): Promise<void> => {
     const body = { name: name.value.trim(), days: days.value.trim() };
-    const reply = await done(admin.access.tokens.post(body));
+    const reply = await unwrapReply(admin.access.tokens.post(body));
     made.value = reply.token;
     // The first one of all shuts the door behind whoever made it: they go on with it.
     if (token.value === null) {
       signIn(reply.token);
-      void watch();
+      void watchStatus();
     }
     await again();
   };
@@ -40,13 +40,13 @@ export function NewToken({ again }: { again: () => Promise<void> }) {
       </Button>
       {asking.value && made.value === null && (
         <Dialog title={make.title} onClose={close}>
-          <Form act={make.act} onSubmit={submit}>
+          <Form submitLabel={make.act} onSubmit={submit}>
             <Field label={make.name} value={name} hint={make.nameHint} required />
             <Field label={make.days} value={days} hint={make.daysHint} />
           </Form>
         </Dialog>
       )}
-      {made.value !== null && <ShownOnce {...kept} secret={made.value} onClose={close} />}
+      {made.value !== null && <OneTimeSecret {...kept} secret={made.value} onClose={close} />}
     </>
   );
 }

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
-import { admin, done } from "../api.ts";
+import { admin, unwrapReply } from "../api.ts";
 import { Button } from "../parts/button.tsx";
-import { Choice } from "../parts/choice.tsx";
+import { Select } from "../parts/select.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Field } from "../parts/field.tsx";
 import { Form } from "../parts/form.tsx";
@@ -13,11 +13,11 @@ const { setUser } = access;
 interface Props {
   /** Left out: somebody new. */
   readonly user?: { readonly name: string; readonly role: string };
-  readonly again: () => Promise<void>;
+  readonly reload: () => Promise<void>;
 }
 
 /** Somebody new, or a new password for somebody known. */
-export function SetUser({ user, again }: Props) {
+export function SetUser({ user, reload: again }: Props) {
   const asking = useSignal(false);
   const name = useSignal("");
   const role = useSignal("");
@@ -30,7 +30,7 @@ export function SetUser({ user, again }: Props) {
   };
   const submit = async (): Promise<void> => {
     const body = { name: name.value, role: role.value, password: password.value };
-    await done(admin.access.users.post(body));
+    await unwrapReply(admin.access.users.post(body));
     asking.value = false;
     await again();
   };
@@ -50,11 +50,11 @@ export function SetUser({ user, again }: Props) {
           title={user === undefined ? setUser.title : setUser.titleOf(user.name)}
           onClose={() => (asking.value = false)}
         >
-          <Form act={setUser.act} onSubmit={submit}>
+          <Form submitLabel={setUser.act} onSubmit={submit}>
             {user === undefined && (
               <Field label={access.name} value={name} autocomplete="off" required />
             )}
-            <Choice
+            <Select
               label={access.role}
               value={role.value}
               options={Object.entries(access.roles)}
@@ -68,7 +68,7 @@ export function SetUser({ user, again }: Props) {
               autocomplete="new-password"
               required
             />
-            {user !== undefined && <p class="quiet">{setUser.ends}</p>}
+            {user !== undefined && <p class="quiet">{setUser.sessionsEnd}</p>}
           </Form>
         </Dialog>
       )}

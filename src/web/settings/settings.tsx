@@ -1,36 +1,36 @@
 import type { FunctionComponent } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { linkTo, place } from "../router.ts";
+import { linkTo, currentRoute } from "../router.ts";
 import { settings } from "../texts/settings.ts";
 import { About } from "./about.tsx";
 import { Access } from "./access.tsx";
-import { Care } from "./care.tsx";
+import { Maintenance } from "./maintenance.tsx";
 import { Clock } from "./clock.tsx";
 import { Keys } from "./keys.tsx";
-import { Machine } from "./machine.tsx";
+import { MachineCommands } from "./machine.tsx";
 import { Network } from "./network.tsx";
 import { Trust } from "./trust.tsx";
 
 type Section = keyof typeof settings.sections;
 
-const SHOWN: { readonly [S in Section]: FunctionComponent } = {
+const SECTION_COMPONENTS: { readonly [S in Section]: FunctionComponent } = {
   access: Access,
   trust: Trust,
   keys: Keys,
   network: Network,
   clock: Clock,
-  maintenance: Care,
-  machine: Machine,
+  maintenance: Maintenance,
+  machine: MachineCommands,
   about: About,
 };
 
-const SECTIONS = Object.keys(SHOWN) as Section[];
+const SECTIONS = Object.keys(SECTION_COMPONENTS) as Section[];
 
 /** One section at a time, each with its own address. */
 export function Settings() {
-  const [name] = place.value.rest;
+  const [name] = currentRoute.value.params;
   const section = SECTIONS.find((one) => one === name) ?? "access";
-  const Shown = SHOWN[section];
+  const Shown = SECTION_COMPONENTS[section];
   const shown = useRef(section);
   // What is chosen from far down begins at its top.
   useEffect(() => {

@@ -1,20 +1,20 @@
 import { useSignal } from "@preact/signals";
 import type { VendorReply } from "../../http/routes/trust.ts";
-import { admin, done } from "../api.ts";
-import { Confirm } from "../parts/confirm.tsx";
+import { admin, unwrapReply } from "../api.ts";
+import { ConfirmButton } from "../parts/confirm-button.tsx";
 import { FileDrop } from "../parts/file-drop.tsx";
-import { Loaded } from "../parts/loaded.tsx";
+import { AsyncContent } from "../parts/async-content.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { settings } from "../texts/settings.ts";
 import { trust } from "../texts/trust.ts";
-import { lookAtTrust, type Offered } from "../trust/offered.ts";
-import { TrustOffer } from "../trust/trust-offer.tsx";
+import { readTrustDocument, type VendorOffer } from "../trust/vendor-offer.ts";
+import { TrustVendorPrompt } from "../trust/trust-vendor-prompt.tsx";
 import { VendorFacts } from "../trust/vendor-facts.tsx";
-import { OnTerminal } from "../parts/on-terminal.tsx";
+import { CliCommands } from "../parts/cli-commands.tsx";
 
 /** Whose licenses are accepted. */
 export const Trust = () => (
-  <Loaded ask={() => done(admin.trust.get())}>
+  <AsyncContent load={() => unwrapReply(admin.trust.get())}>
     {(vendors, again) => (
       <>
         <section class="card">
@@ -23,46 +23,46 @@ export const Trust = () => (
           {vendors.length === 0 && <p>{trust.none}</p>}
           <ul class="rows">
             {vendors.map((vendor) => (
-              <Vendor key={vendor.vendor} vendor={vendor} again={again} />
+              <Vendor key={vendor.vendor} vendor={vendor} reload={again} />
             ))}
           </ul>
         </section>
         <section class="card">
           <h3>{trust.add}</h3>
-          <AddVendor again={again} />
+          <AddVendor reload={again} />
         </section>
-        <OnTerminal commands={trust.commands} />
+        <CliCommands commands={trust.commands} />
       </>
     )}
-  </Loaded>
+  </AsyncContent>
 );
 
-function Vendor({ vendor, again }: { vendor: VendorReply; again: () => Promise<void> }) {
+function Vendor({ vendor, reload: again }: { vendor: VendorReply; reload: () => Promise<void> }) {
   const remove = async (): Promise<void> => {
-    await done(admin.trust.remove.post({ vendor: vendor.vendor }));
+    await unwrapReply(admin.trust.remove.post({ vendor: vendor.vendor }));
     await again();
   };
   return (
     <li class="vendor">
-      <VendorFacts vendor={vendor} withFile />
-      <Confirm
-        act={trust.remove.act}
+      <VendorFacts vendor={vendor} hasFileRow />
+      <ConfirmButton
+        actionLabel={trust.remove.act}
         label={trust.remove.label(vendor.name)}
         title={trust.remove.title(vendor.name)}
         onConfirm={remove}
       >
         <p>{trust.remove.text}</p>
-      </Confirm>
+      </ConfirmButton>
     </li>
   );
 }
 
-function AddVendor({ again }: { again: () => Promise<void> }) {
-  const offered = useSignal<Offered | null>(null);
+function AddVendor({ reload: again }: { reload: () => Promise<void> }) {
+  const offered = useSignal<VendorOffer | null>(null);
   const accepted = useSignal("");
   const look = async (text: string): Promise<void> => {
     accepted.value = "";
-    offered.value = await lookAtTrust(text);
+    offered.value = await readTrustDocument(text);
   };
   const accept = async ({ name }: VendorReply): Promise<void> => {
     await again();
@@ -73,12 +73,12 @@ function AddVendor({ again }: { again: () => Promise<void> }) {
     const cancel = (): void => {
       offered.value = null;
     };
-    return <TrustOffer offered={offered.value} onTrusted={accept} onCancel={cancel} />;
+    return <TrustVendorPrompt offer={offered.value} onTrusted={accept} onCancel={cancel} />;
   }
   return (
     <>
       <p>{trust.addText}</p>
-      <FileDrop what={trust.what} onText={look} />
+      <FileDrop fileDescription={trust.fileDescription} onText={look} />
       {accepted.value !== "" && <Notice kind="good">{trust.accepted(accepted.value)}</Notice>}
     </>
   );

@@ -1,45 +1,45 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { call } from "../api.ts";
-import { watch } from "../live.ts";
+import { fetchResponse } from "../api.ts";
+import { watchStatus } from "../status-stream.ts";
 import { Command } from "../parts/command.tsx";
 import { Field } from "../parts/field.tsx";
 import { Form } from "../parts/form.tsx";
 import { Notice } from "../parts/notice.tsx";
-import { door, doorMessage, signIn as enterWith } from "../session.ts";
+import { accessState, accessMessage, signIn as enterWith } from "../session.ts";
 import { signIn } from "../texts/sign-in.ts";
-import { isInTheClear } from "./in-the-clear.ts";
+import { isRemotePlainHttp } from "./remote-plain-http.ts";
 
 /** Whatever stands between this page and administration, and the way past it. */
 export function SignIn() {
-  switch (door.value) {
+  switch (accessState.value) {
     case "tls":
-      return <ByTls />;
+      return <TlsRequired />;
     case "network":
       return (
         <section class="card narrow">
           <h2>{signIn.network.title}</h2>
-          <p>{doorMessage.value}</p>
+          <p>{accessMessage.value}</p>
           <p>{signIn.network.text}</p>
         </section>
       );
     default:
-      return isInTheClear(location) ? (
+      return isRemotePlainHttp(location) ? (
         <>
-          <ByTls />
+          <TlsRequired />
           <details class="anyway">
-            <summary>{signIn.tls.anyway}</summary>
-            <p>{signIn.tls.anywayText}</p>
-            <ByCredential />
+            <summary>{signIn.tls.plainHttp}</summary>
+            <p>{signIn.tls.plainHttpText}</p>
+            <SignInForms />
           </details>
         </>
       ) : (
-        <ByCredential />
+        <SignInForms />
       );
   }
 }
 
-function ByTls() {
+function TlsRequired() {
   const url = `https://${location.hostname}:8443/`;
   return (
     <section class="card narrow">
@@ -56,36 +56,36 @@ function ByTls() {
   );
 }
 
-function ByCredential() {
+function SignInForms() {
   return (
     <div class="sign-in">
       <section class="card">
         <h2>{signIn.title}</h2>
-        {doorMessage.value !== "" && (
-          <Notice kind="warn" title={signIn.ended.title}>
-            {signIn.ended.text}
+        {accessMessage.value !== "" && (
+          <Notice kind="warn" title={signIn.sessionEnded.title}>
+            {signIn.sessionEnded.text}
           </Notice>
         )}
-        <ByToken />
-        <ByPassword />
+        <TokenForm />
+        <PasswordForm />
       </section>
       <section class="card">
-        <h2>{signIn.how.title}</h2>
-        <p>{signIn.how.text}</p>
-        <Command text={signIn.how.command} />
-        <p>{signIn.how.service}</p>
-        <Command text={signIn.how.serviceCommand} />
-        <p>{signIn.how.password}</p>
-        <Command text={signIn.how.passwordCommand} />
+        <h2>{signIn.getToken.title}</h2>
+        <p>{signIn.getToken.text}</p>
+        <Command text={signIn.getToken.command} />
+        <p>{signIn.getToken.service}</p>
+        <Command text={signIn.getToken.serviceCommand} />
+        <p>{signIn.getToken.password}</p>
+        <Command text={signIn.getToken.passwordCommand} />
       </section>
     </div>
   );
 }
 
-function ByToken() {
+function TokenForm() {
   const token = useSignal("");
   return (
-    <Way title={signIn.byToken} open onSubmit={() => enter(token.value.trim())}>
+    <SignInMethod title={signIn.byToken} open onSubmit={() => signInWithToken(token.value.trim())}>
       <Field
         label={signIn.token}
         type="password"
@@ -94,22 +94,22 @@ function ByToken() {
         autocomplete="current-password"
         required
       />
-    </Way>
+    </SignInMethod>
   );
 }
 
-function ByPassword() {
+function PasswordForm() {
   const name = useSignal("admin");
   const password = useSignal("");
   const submit = async (): Promise<void> => {
     // As UTF-8, which btoa alone does not take.
     const bytes = new TextEncoder().encode(`${name.value}:${password.value}`);
     const basic = btoa(String.fromCharCode(...bytes));
-    const response = await call("/auth", { headers: { authorization: `Basic ${basic}` } });
-    await enter(((await response.json()) as { readonly token: string }).token);
+    const response = await fetchResponse("/auth", { headers: { authorization: `Basic ${basic}` } });
+    await signInWithToken(((await response.json()) as { readonly token: string }).token);
   };
   return (
-    <Way title={signIn.byPassword} onSubmit={submit}>
+    <SignInMethod title={signIn.byPassword} onSubmit={submit}>
       <Field label={signIn.name} value={name} autocomplete="username" required />
       <Field
         label={signIn.password}
@@ -118,28 +118,28 @@ function ByPassword() {
         autocomplete="current-password"
         required
       />
-    </Way>
+    </SignInMethod>
   );
 }
 
 /** A wrong one is told at once, not by the first thing that fails. */
-async function enter(token: string): Promise<void> {
-  await call("/api/admin/v1/status", { headers: { authorization: `Bearer ${token}` } });
+async function signInWithToken(token: string): Promise<void> {
+  await fetchResponse("/api/admin/v1/status", { headers: { authorization: `Bearer ${token}` } });
   enterWith(token);
-  void watch();
+  void watchStatus();
 }
 
-interface WayProps {
+interface SignInMethodProps {
   readonly title: string;
   readonly open?: boolean;
   readonly onSubmit: () => Promise<void>;
   readonly children: ComponentChildren;
 }
 
-const Way = ({ title, open = false, onSubmit, children }: WayProps) => (
+const SignInMethod = ({ title, open = false, onSubmit, children }: SignInMethodProps) => (
   <details open={open}>
     <summary>{title}</summary>
-    <Form act={signIn.enter} wrongTitle={signIn.wrong} onSubmit={onSubmit}>
+    <Form submitLabel={signIn.submit} wrongTitle={signIn.refused} onSubmit={onSubmit}>
       {children}
     </Form>
   </details>

@@ -1,5 +1,5 @@
 import { csvRecord } from "../../domain/csv.ts";
-import type { Row } from "./rows.ts";
+import type { SlotRow } from "./rows.ts";
 
 const HEADER = [
   "product",
@@ -15,10 +15,10 @@ const HEADER = [
   "user_info",
 ] as const;
 
-export const csvOf = (rows: readonly Row[]): string =>
+export const csvOf = (rows: readonly SlotRow[]): string =>
   [HEADER, ...rows.map(cellsOf)].map(csvRecord).join("");
 
-const cellsOf = ({ held }: Row): readonly string[] =>
+const cellsOf = ({ registration: held }: SlotRow): readonly string[] =>
   HEADER.map((name) => {
     const value = held[name];
     return Array.isArray(value) ? value.join(" ") : String(value ?? "");

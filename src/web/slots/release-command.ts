@@ -4,7 +4,7 @@ export const releaseCommand = (user: string, product: string): string =>
 
 /** What begins with a dash would be taken for the next flag. */
 const flag = (name: string, value: string): string =>
-  `--${name}${value.startsWith("-") ? "=" : " "}${shellWord(value)}`;
+  `--${name}${value.startsWith("-") ? "=" : " "}${quoteForShell(value)}`;
 
-const shellWord = (value: string): string =>
+const quoteForShell = (value: string): string =>
   /^[\w@%+=:,./-]+$/.test(value) ? value : `'${value.replaceAll("'", String.raw`'\''`)}'`;

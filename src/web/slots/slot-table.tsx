@@ -1,13 +1,20 @@
 import { useSignal, type Signal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { slots } from "../texts/slots.ts";
-import { COLUMNS, minute, orderBy, type Column, type Order, type Row } from "./rows.ts";
-import { windowOf, type Drawn } from "./window.ts";
+import {
+  COLUMNS,
+  formatMinute,
+  toggleOrder,
+  type Column,
+  type SortOrder,
+  type SlotRow,
+} from "./rows.ts";
+import { visibleRowsOf, type RowRange } from "./visible-rows.ts";
 
 interface Props {
-  readonly rows: readonly Row[];
-  readonly order: Signal<Order>;
-  readonly onFree: (row: Row) => void;
+  readonly rows: readonly SlotRow[];
+  readonly order: Signal<SortOrder>;
+  readonly onRelease: (row: SlotRow) => void;
 }
 
 /** In rem, as the style sheet has them: a row, and the card it becomes on a phone. */
@@ -22,14 +29,14 @@ const HEADER_ROWS = 1;
  * As many rows as there are slots, but only those in the document that can be seen: whoever cannot
  * see them is told how many there are and which one this is.
  */
-export function SlotTable({ rows, order, onFree }: Props) {
+export function SlotTable({ rows, order, onRelease: onFree }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const size = useSignal({ height: 0, row: 1 });
   // The first row in view: what is drawn changes with it, and not with every pixel.
   const top = useSignal(0);
-  const inView = (): Drawn => {
+  const inView = (): RowRange => {
     const { height, row } = size.value;
-    return windowOf(top.value, Math.ceil(height / row) + 1, rows.length);
+    return visibleRowsOf(top.value, Math.ceil(height / row) + 1, rows.length);
   };
   const look = (): void => {
     top.value = Math.floor((scroller.current?.scrollTop ?? 0) / size.value.row);
@@ -71,12 +78,12 @@ export function SlotTable({ rows, order, onFree }: Props) {
         </div>
         <div role="rowgroup" class="slot-body" style={{ height: `${rows.length * row}px` }}>
           {rows.slice(first, end).map((one, place) => (
-            <SlotRow
+            <SlotRowView
               key={one.key}
               row={one}
               index={first + place}
               top={(first + place) * row}
-              onFree={onFree}
+              onRelease={onFree}
             />
           ))}
         </div>
@@ -86,7 +93,7 @@ export function SlotTable({ rows, order, onFree }: Props) {
 }
 
 /** A button that is scrolled away would take the focus with it, and the keys scroll no more. */
-function keepFocus(scroller: HTMLElement | null, { first, end }: Drawn): void {
+function keepFocus(scroller: HTMLElement | null, { first, end }: RowRange): void {
   const focused = scroller?.querySelector(".slot-body :focus")?.closest("[aria-rowindex]") ?? null;
   if (focused === null) return;
   const place = Number(focused.getAttribute("aria-rowindex")) - HEADER_ROWS - 1;
@@ -95,12 +102,12 @@ function keepFocus(scroller: HTMLElement | null, { first, end }: Drawn): void {
 
 const rem = (): number => Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
 
-function Heading({ column, order }: { column: Column; order: Signal<Order> }) {
+function Heading({ column, order }: { column: Column; order: Signal<SortOrder> }) {
   const { column: by, descending } = order.value;
   const sort = by === column ? (descending ? "descending" : "ascending") : "none";
   return (
     <span role="columnheader" aria-sort={sort}>
-      <button type="button" onClick={() => (order.value = orderBy(column, order.value))}>
+      <button type="button" onClick={() => (order.value = toggleOrder(column, order.value))}>
         {slots.columns[column]}
         <span aria-hidden="true">{sort === "none" ? "" : descending ? "↓" : "↑"}</span>
       </button>
@@ -109,14 +116,14 @@ function Heading({ column, order }: { column: Column; order: Signal<Order> }) {
 }
 
 interface RowProps {
-  readonly row: Row;
+  readonly row: SlotRow;
   readonly index: number;
   readonly top: number;
-  readonly onFree: (row: Row) => void;
+  readonly onRelease: (row: SlotRow) => void;
 }
 
-function SlotRow({ row, index, top, onFree }: RowProps) {
-  const { held, until, isBorrowed } = row;
+function SlotRowView({ row, index, top, onRelease: onFree }: RowProps) {
+  const { registration: held, until, isBorrowed } = row;
   const { user, product, os_hostname, ip_local, peer, features, user_info } = held;
   const elsewhere = ip_local !== "" && ip_local !== peer;
   return (
@@ -129,12 +136,16 @@ function SlotRow({ row, index, top, onFree }: RowProps) {
       <Cell name="user" text={user} />
       <Cell name="product" text={product} />
       <Cell name="host" text={os_hostname} />
-      <Cell name="address" text={ip_local || peer} {...(elsewhere && { more: slots.from(peer) })} />
-      <Cell name="since" text={minute(held.registered_at)} isLabelled />
+      <Cell
+        name="address"
+        text={ip_local || peer}
+        {...(elsewhere && { secondLine: slots.from(peer) })}
+      />
+      <Cell name="since" text={formatMinute(held.registered_at)} isLabelled />
       <Cell
         name="until"
-        text={minute(until)}
-        {...(isBorrowed && { more: slots.borrowed })}
+        text={formatMinute(until)}
+        {...(isBorrowed && { secondLine: slots.borrowed })}
         isLabelled
       />
       <Cell name="features" text={features.join(", ")} />
@@ -143,10 +154,10 @@ function SlotRow({ row, index, top, onFree }: RowProps) {
         <button
           type="button"
           class="button"
-          aria-label={slots.freeOf(user, product)}
+          aria-label={slots.releaseLabel(user, product)}
           onClick={() => onFree(row)}
         >
-          {slots.free}
+          {slots.release}
         </button>
       </span>
     </div>
@@ -156,12 +167,12 @@ function SlotRow({ row, index, top, onFree }: RowProps) {
 interface CellProps {
   readonly name: Column;
   readonly text: string;
-  readonly more?: string;
+  readonly secondLine?: string;
   /** On a card nothing stands above it to say what it is. */
   readonly isLabelled?: boolean;
 }
 
-const Cell = ({ name, text, more, isLabelled = false }: CellProps) => (
+const Cell = ({ name, text, secondLine: more, isLabelled = false }: CellProps) => (
   <span role="cell" class={`cell ${name}`} title={text}>
     {isLabelled && (
       <span class="label" aria-hidden="true">

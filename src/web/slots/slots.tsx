@@ -1,40 +1,40 @@
 import { useComputed, useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { number } from "../format.ts";
-import { status } from "../live.ts";
+import { formatNumber } from "../format.ts";
+import { serverStatus } from "../status-stream.ts";
 import { Button, CopyButton } from "../parts/button.tsx";
-import { Check } from "../parts/check.tsx";
+import { Checkbox } from "../parts/checkbox.tsx";
 import { Field } from "../parts/field.tsx";
 import { Notice } from "../parts/notice.tsx";
-import { go, place } from "../router.ts";
+import { navigateTo, currentRoute } from "../router.ts";
 import { saveText } from "../save.ts";
 import { frame } from "../texts/frame.ts";
 import { slots } from "../texts/slots.ts";
 import { csvOf } from "./csv.ts";
-import { FreeDialog } from "./free-dialog.tsx";
-import { keepReading, readingFault, taken } from "./reading.ts";
-import { filtered, sorted, type Order, type Row } from "./rows.ts";
+import { ReleaseDialog } from "./release-dialog.tsx";
+import { pollSlots, slotLoadError, slotRows } from "./slot-data.ts";
+import { filterRows, sortRows, type SortOrder, type SlotRow } from "./rows.ts";
 import { SlotTable } from "./slot-table.tsx";
 
 /** Who holds what, and the way to take it from them. */
 export function Slots() {
   const search = useSignal("");
   const borrowedOnly = useSignal(false);
-  const order = useSignal<Order>({ column: "since", descending: false });
-  const asked = useSignal<Row | null>(null);
+  const order = useSignal<SortOrder>({ column: "since", descending: false });
+  const asked = useSignal<SlotRow | null>(null);
   const freed = useSignal("");
   // Sorted before it is filtered: a key press has only the filter to wait for.
-  const inOrder = useComputed(() => sorted(taken.value ?? [], order.value));
+  const inOrder = useComputed(() => sortRows(slotRows.value ?? [], order.value));
   const shown = useComputed(() =>
-    filtered(inOrder.value, {
+    filterRows(inOrder.value, {
       search: search.value,
-      product: productOf(),
+      product: selectedProduct(),
       borrowedOnly: borrowedOnly.value,
     }),
   );
   useEffect(() => {
     const stop = new AbortController();
-    void keepReading(stop.signal);
+    void pollSlots(stop.signal);
     return () => stop.abort();
   }, []);
   useEffect(() => {
@@ -45,7 +45,7 @@ export function Slots() {
   const showAll = (): void => {
     search.value = "";
     borrowedOnly.value = false;
-    go("slots");
+    navigateTo("slots");
   };
   return (
     <>
@@ -53,29 +53,31 @@ export function Slots() {
       <div class="slot-tools">
         <Field label={slots.search} value={search} type="search" />
         <ProductFilter />
-        <Check label={slots.borrowedOnly} value={borrowedOnly} />
+        <Checkbox label={slots.borrowedOnly} value={borrowedOnly} />
         <div class="row">
           <CopyButton text={() => csvOf(shown.value)}>{slots.copy}</CopyButton>
           <Button onClick={() => save(shown.value)}>{slots.save}</Button>
         </div>
       </div>
-      {readingFault.value !== "" && <Notice kind="bad">{readingFault.value}</Notice>}
+      {slotLoadError.value !== "" && <Notice kind="bad">{slotLoadError.value}</Notice>}
       {freed.value !== "" && <Notice kind="good">{freed.value}</Notice>}
       <p class="slot-count" role="status">
-        {taken.value === null
+        {slotRows.value === null
           ? frame.loading
-          : slots.shown(number(shown.value.length), number(taken.value.length))}
+          : slots.shownCount(formatNumber(shown.value.length), formatNumber(slotRows.value.length))}
       </p>
       {shown.value.length > 0 ? (
-        <SlotTable rows={shown.value} order={order} onFree={(row) => (asked.value = row)} />
+        <SlotTable rows={shown.value} order={order} onRelease={(row) => (asked.value = row)} />
       ) : (
-        taken.value !== null && <Nothing any={taken.value.length > 0} onShowAll={showAll} />
+        slotRows.value !== null && (
+          <EmptyList hasSlots={slotRows.value.length > 0} onShowAll={showAll} />
+        )
       )}
       {asked.value !== null && (
-        <FreeDialog
+        <ReleaseDialog
           row={asked.value}
           onClose={() => (asked.value = null)}
-          onFreed={(said) => (freed.value = said)}
+          onReleased={(said) => (freed.value = said)}
         />
       )}
     </>
@@ -83,11 +85,11 @@ export function Slots() {
 }
 
 /** The address has it, so that a link leads to the slots of one product. */
-const productOf = (): string => place.value.rest[0] ?? "";
+const selectedProduct = (): string => currentRoute.value.params[0] ?? "";
 
 function ProductFilter() {
-  const chosen = productOf();
-  const licensed = status.value?.licenses.map(({ product }) => product) ?? [];
+  const chosen = selectedProduct();
+  const licensed = serverStatus.value?.licenses.map(({ product }) => product) ?? [];
   const products = new Set([...licensed, chosen].filter(Boolean));
   return (
     <div class="field">
@@ -95,9 +97,11 @@ function ProductFilter() {
       <select
         id="slot-product"
         value={chosen}
-        onChange={({ currentTarget: { value } }) => (value ? go("slots", value) : go("slots"))}
+        onChange={({ currentTarget: { value } }) =>
+          value ? navigateTo("slots", value) : navigateTo("slots")
+        }
       >
-        <option value="">{slots.everyProduct}</option>
+        <option value="">{slots.allProducts}</option>
         {[...products].map((product) => (
           <option key={product} value={product}>
             {product}
@@ -108,7 +112,7 @@ function ProductFilter() {
   );
 }
 
-const Nothing = ({ any, onShowAll }: { any: boolean; onShowAll: () => void }) => (
+const EmptyList = ({ hasSlots: any, onShowAll }: { hasSlots: boolean; onShowAll: () => void }) => (
   <section class="card empty">
     <p>{any ? slots.noMatch : slots.none}</p>
     {any && <Button onClick={onShowAll}>{slots.showAll}</Button>}
@@ -116,9 +120,9 @@ const Nothing = ({ any, onShowAll }: { any: boolean; onShowAll: () => void }) =>
 );
 
 /** Some spreadsheets read a file as UTF-8 only if it begins with this mark. */
-const MARK = "\uFEFF";
+const BYTE_ORDER_MARK = "\uFEFF";
 
-function save(rows: readonly Row[]): void {
+function save(rows: readonly SlotRow[]): void {
   const day = new Date().toISOString().slice(0, "2026-03-02".length);
-  saveText(MARK + csvOf(rows), slots.fileName(day), "text/csv;charset=utf-8");
+  saveText(BYTE_ORDER_MARK + csvOf(rows), slots.fileName(day), "text/csv;charset=utf-8");
 }

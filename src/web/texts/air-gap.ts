@@ -4,44 +4,44 @@ export const airGap = {
   intro:
     "Two codes are read out, one to the vendor and one back. The terms come in as a file, the policy, with the install medium.",
   steps: ["Vendor", "License key", "Activation code", "Policy", "Confirmation code"],
-  again: "Begin again",
+  restart: "Begin again",
 } as const;
 
-export const airGapKey = {
+export const keyStep = {
   text: "The vendor gave you a license key, with the order for example.",
   key: "License key",
   keyHint: "Letter by letter; the vendor uses the same one.",
   withInitialization: "The vendor gave an initialization code as well",
   initialization: "Initialization code",
-  make: "Make the activation code",
-  have: "I have a confirmation code already",
+  createActivation: "Make the activation code",
+  skipToConfirmation: "I have a confirmation code already",
 } as const;
 
-export const activation = {
+export const activationStep = {
   text: "Read this code out to the vendor, row by row.",
   until: (end: string) => `It can be confirmed until ${end}.`,
   spell: "Spell it out",
-  unspell: "Only the code",
+  hideSpelling: "Only the code",
   tell: "What to tell the vendor",
   tellKey: (key: string) => `The license key: ${key}`,
   tellCode: "The activation code above, every row.",
   tellInitialization: "That you began with their initialization code.",
   command: "The vendor confirms it with a command like this, and reads out a code of six rows:",
-  later:
+  resumeLater:
     "The vendor may call back days later: come back to this page then, nothing has to stay open.",
   next: "I have the confirmation code",
 } as const;
 
-export const policy = {
+export const policyStep = {
   text: "The policy is a file from the vendor, often on the install medium: policy.jwt.",
-  what: "the policy file",
-  taken: (id: string, product: string) => `Policy ${id} for ${product}`,
-  takenPlain: "A policy is there; the server will say whether it is right.",
-  notOne: "This is no policy.",
+  fileDescription: "the policy file",
+  loaded: (id: string, product: string) => `Policy ${id} for ${product}`,
+  loadedUnread: "A policy is there; the server will say whether it is right.",
+  notPolicy: "This is no policy.",
   next: "Go on",
 } as const;
 
-export const confirmation = {
+export const confirmationStep = {
   text: "Type what the vendor reads out. Each row is checked as soon as it is full: capitals, dashes and spaces do not matter, and O is read as 0, I and L as 1.",
   label: "Confirmation code",
   scanner: "A scanner may type all of it, and a copied code can be pasted into the first row.",
@@ -51,14 +51,14 @@ export const confirmation = {
 export const codeEntry = {
   row: (row: number) => `Row ${row}`,
   ofRows: (rows: number) => `of ${rows}`,
-  right: "right",
+  correct: "right",
   wrong: "wrong: read this row again",
   long: (more: number) => (more === 1 ? "one symbol too many" : `${more} symbols too many`),
   short: (typed: number, size: number) => `${typed} of ${size}`,
   empty: "to come",
-  toCome: (rows: number) => (rows === 1 ? "One row is to come." : `${rows} rows are to come.`),
-  again: (rows: string) => `To be read again: row ${rows}.`,
-  whole: "Every row is right.",
+  rowsMissing: (rows: number) => (rows === 1 ? "One row is to come." : `${rows} rows are to come.`),
+  rowsWrong: (rows: string) => `To be read again: row ${rows}.`,
+  complete: "Every row is right.",
 } as const;
 
 export const codeRemedies: Readonly<Record<string, string>> = {

@@ -18,7 +18,7 @@ export const frame = {
     label: (next: string) => `Switch to ${next.toLowerCase()}`,
   },
   live: "live",
-  lost: "connection lost, trying again",
+  connectionLost: "connection lost, trying again",
   demo: "Demo: for trying, anybody here may administer",
   movedAway: (when: string) =>
     `This appliance was moved to another host on ${when} and serves nobody here any more.`,
@@ -27,7 +27,7 @@ export const frame = {
   copy: "Copy",
   copied: "Copied",
   save: "Save as file",
-  onTerminal: "The same in a terminal",
+  cliCommands: "The same in a terminal",
   loading: "One moment…",
-  again: "Try again",
+  retry: "Try again",
 } as const;

@@ -1,18 +1,18 @@
 /** Of parts that several views share. */
 export const fileDrop = {
   drop: (what: string) => `Drop ${what} here`,
-  now: "Let go to take it in",
+  dropNow: "Let go to take it in",
   choose: "Choose a file",
-  chooseWhat: (what: string) => `Choose a file: ${what}`,
+  chooseLabel: (what: string) => `Choose a file: ${what}`,
   paste: "Or paste its text",
   scan: "A scanner may type here what it reads of QR codes, a code a line.",
-  textOf: (what: string) => `Text of ${what}`,
-  take: "Take this text",
+  textLabel: (what: string) => `Text of ${what}`,
+  submitText: "Take this text",
   tooLarge: "This file is far too large to be from a vendor of licenses.",
   onlyOne: "One file at a time, please.",
 } as const;
 
-export const handOver = {
+export const documentTransfer = {
   showQr: "Show as QR code",
   hideQr: "Hide the QR code",
   text: "Show the text",
@@ -29,10 +29,10 @@ export const qrCodes = {
   pause: "Pause",
 } as const;
 
-export const steps = {
+export const wizard = {
   label: "Steps",
   heading: (index: number, all: number, title: string) => `Step ${index} of ${all}: ${title}`,
   back: "Back",
 } as const;
 
-export const shownOnce = { done: "I have kept it" } as const;
+export const oneTimeSecret = { saved: "I have kept it" } as const;

@@ -1,7 +1,7 @@
 import type { Fault } from "../../domain/fault.ts";
 
 /** Why nothing was granted, short enough for a legend. One that is missing does not compile. */
-const REASONS: Readonly<Record<Fault["code"], string>> = {
+const REASON_BY_CODE: Readonly<Record<Fault["code"], string>> = {
   missing_parameters: "something was left out",
   unknown_product: "no license for that product",
   license_not_found: "no license that fits",
@@ -39,4 +39,4 @@ const REASONS: Readonly<Record<Fault["code"], string>> = {
 
 /** What this page does not know yet is told by its code. */
 export const reasonOf = (code: string): string =>
-  Object.hasOwn(REASONS, code) ? REASONS[code as Fault["code"]] : code;
+  Object.hasOwn(REASON_BY_CODE, code) ? REASON_BY_CODE[code as Fault["code"]] : code;

@@ -13,7 +13,7 @@ export const settings = {
     about: "About",
   },
   access: {
-    open: "There is no credential yet: whoever can connect from this machine may administer.",
+    unclaimed: "There is no credential yet: whoever can connect from this machine may administer.",
     tokens: "Tokens",
     tokensAbout: "For people and programs that administer. A token is shown once, when it is made.",
     noTokens: "No token yet.",
@@ -22,15 +22,15 @@ export const settings = {
       "People who log in with a password. An administrator may do everything here; a user logs in for applications, where client_auth is “login”.",
     noUsers: "No user yet.",
     name: "Name",
-    made: "Made",
-    ends: "Ends",
-    never: "never",
-    ended: (when: string) => `ended ${when}`,
+    createdAt: "Made",
+    expiresAt: "Ends",
+    noExpiry: "never",
+    expired: (when: string) => `ended ${when}`,
     role: "Role",
     roles: { admin: "administrator", user: "user" } as Readonly<Record<string, string>>,
-    set: "Password set",
+    passwordSetAt: "Password set",
     you: "you",
-    make: {
+    createToken: {
       title: "Make a token",
       name: "What it is for",
       nameHint: "Letters, digits, dots, dashes and underscores, such as backup-job.",
@@ -38,7 +38,7 @@ export const settings = {
       daysHint: "1 to 9999. Left empty, it never ends.",
       act: "Make the token",
     },
-    kept: {
+    newToken: {
       title: "The new token",
       text: "It is shown this once. Copy it now to where it will be used.",
     },
@@ -47,7 +47,7 @@ export const settings = {
       label: (name: string) => `Revoke the token ${name}`,
       title: (name: string) => `Revoke ${name}?`,
       text: "Whoever uses this token is turned away at once. It cannot be brought back.",
-      own: "You are signed in with it: this page will ask for another one.",
+      ownCredential: "You are signed in with it: this page will ask for another one.",
     },
     setUser: {
       add: "Add a user",
@@ -58,7 +58,7 @@ export const settings = {
       password: "Password",
       passwordHint: "12 characters or more.",
       act: "Save",
-      ends: "Everybody who is logged in with the old one has to log in again.",
+      sessionsEnd: "Everybody who is logged in with the old one has to log in again.",
     },
     remove: {
       act: "Remove",
@@ -85,7 +85,7 @@ export const settings = {
     names: { apiKey: "the API key", sharedKey: "the shared key" } as Readonly<
       Record<string, string>
     >,
-    set: (what: string) => `Set just now: ${what}.`,
+    updated: (what: string) => `Set just now: ${what}.`,
     unchanged: "Nothing was given, and nothing was changed.",
     commands: ["berth keys set keys.txt"],
   },
@@ -106,10 +106,10 @@ export const settings = {
     renewCommand: "berth tls init",
     clients: "Networks that may call",
     admins: "Networks that may administer",
-    nobody: "none",
-    same: "the same, and this machine itself",
-    auth: "How applications show who they are",
-    auths: {
+    noNetworks: "none",
+    sameNetworks: "the same, and this machine itself",
+    clientAuth: "How applications show who they are",
+    clientAuthModes: {
       open: "They do not: whoever may call acts in any user’s name.",
       login: "They log in with a name and a password.",
       mtls: "They show a certificate of the site.",
@@ -117,7 +117,7 @@ export const settings = {
     exposures: "Exposures",
     noExposures: "None.",
     remedy: "Remedy:",
-    all: "All settings",
+    allSettings: "All settings",
     setting: "Setting",
     value: "Value",
     source: "Source",
@@ -125,7 +125,7 @@ export const settings = {
     fileLine: 'client_auth = "login"',
     restart: "Then, where Berth runs as a service:",
     restartCommand: "sudo systemctl restart berth",
-    not: "not set",
+    notSet: "not set",
     commands: ["berth config"],
   },
 } as const;

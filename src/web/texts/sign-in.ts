@@ -6,8 +6,8 @@ export const signIn = {
   tokenHint: "It begins with “berth_” and is kept by this tab only, until you close or reload it.",
   name: "Name",
   password: "Password",
-  enter: "Sign in",
-  how: {
+  submit: "Sign in",
+  getToken: {
     title: "No token yet?",
     text: "Whoever has a terminal on the server makes one. It is printed once:",
     command: "berth admin token --name me",
@@ -25,16 +25,16 @@ export const signIn = {
     link: "Open the page over https",
     authority:
       "Your browser does not know the site’s own authority yet and warns. Give it the file tls/ca.pem from the server’s data folder, and compare the fingerprint that the command printed.",
-    anyway: "Sign in over plain HTTP all the same",
-    anywayText:
+    plainHttp: "Sign in over plain HTTP all the same",
+    plainHttpText:
       "Only where the operator has set allow_plain_credentials, or on the server itself. Whoever listens on the network can read what you type.",
   },
   network: {
     title: "Not from here",
     text: "Sit down at the server itself, or let its operator add your network to admin_networks.",
   },
-  wrong: "That was not accepted.",
-  ended: {
+  refused: "That was not accepted.",
+  sessionEnded: {
     title: "Please sign in again",
     text: "What this tab was signed in with has ended or was revoked. You will come back to where you were.",
   },
@@ -43,9 +43,9 @@ export const signIn = {
 export const unclaimed = {
   title: "Anybody on this machine can administer",
   text: "No administration token has been made yet. Make one now: from then on every call that administers has to show it, from this machine too.",
-  make: "Make the token",
+  createToken: "Make the token",
   command: "berth admin token --name me",
-  made: {
+  tokenCreated: {
     title: "Your administration token",
     text: "It is shown this once. Keep it where you keep passwords; this tab is signed in with it.",
   },

@@ -2,9 +2,9 @@ export const slots = {
   title: "Slots",
   search: "Search",
   product: "Product",
-  everyProduct: "All products",
+  allProducts: "All products",
   borrowedOnly: "Borrowed only",
-  shown: (some: string, all: string) => `${some} of ${all}`,
+  shownCount: (some: string, all: string) => `${some} of ${all}`,
   columns: {
     user: "User",
     product: "Product",
@@ -26,16 +26,16 @@ export const slots = {
   copy: "Copy as CSV",
   save: "Save as CSV",
   fileName: (day: string) => `slots-${day}.csv`,
-  free: "Free…",
-  freeOf: (user: string, product: string) => `Free ${user}’s slot of ${product}`,
+  release: "Free…",
+  releaseLabel: (user: string, product: string) => `Free ${user}’s slot of ${product}`,
   dialog: {
     title: "Free this slot?",
-    renewed:
+    notBorrowed:
       "The slot is free for somebody else at once. An application that is still running takes a slot again at its next contact, if there is one.",
     borrowed: (until: string) =>
       `This slot is borrowed: the application may go on working without a connection until ${until}, and nobody can stop it there. The slot is lent a second time from now on.`,
     confirm: "Free it",
-    freed: (user: string, product: string) => `${user}’s slot of ${product} is free.`,
+    released: (user: string, product: string) => `${user}’s slot of ${product} is free.`,
     localAddress: "Own address",
     peer: "Last contact from",
   },

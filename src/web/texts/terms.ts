@@ -3,7 +3,7 @@ const plural = (count: number, one: string, many: string): string =>
 
 /** A license's terms in words. */
 export const terms = {
-  names: {
+  labels: {
     product: "Product",
     type: "Type",
     key: "License key",
@@ -31,7 +31,7 @@ export const terms = {
   from: (start: string) => `from ${start}, no end date`,
   until: (end: string) => `until ${end}`,
   between: (start: string, end: string) => `from ${start} until ${end}`,
-  noEnd: "not needed: it does not end",
+  graceNotNeeded: "not needed: it does not end",
   noGrace: "none: it stops when it ends",
   grace: (time: string) => `${time} past its end`,
   slots: (count: number) => plural(count, "user at a time", "users at a time"),
@@ -48,8 +48,8 @@ export const terms = {
     monthly: "a month",
     annually: "a year",
   } as Readonly<Record<string, string>>,
-  over: (count: string) => `, and ${count} over that`,
-  negative: ", counting down allowed",
+  overages: (count: string) => `, and ${count} over that`,
+  negativeAllowed: ", counting down allowed",
   included: "included",
   hours: (count: number) => plural(count, "hour", "hours"),
   days: (count: number) => plural(count, "day", "days"),

@@ -2,7 +2,7 @@
 export const trust = {
   about: "Licenses of these vendors are accepted here, and of nobody else.",
   none: "No vendor is trusted yet. The vendor’s trust file (trust.jwt) came with the software, or the vendor sends it.",
-  what: "the vendor’s trust file",
+  fileDescription: "the vendor’s trust file",
   name: "Vendor",
   products: "Products",
   noProducts: "none",
@@ -25,10 +25,10 @@ export const trust = {
 } as const;
 
 /** Before a vendor is trusted. */
-export const trusting = {
+export const trustPrompt = {
   title: "Trust this vendor?",
   text: "Call the vendor at a number you know, not one that came with the file, and have the fingerprint read out. Accept it only if every symbol is the same.",
-  known: "This vendor is trusted already; this file brings what is new.",
+  alreadyTrusted: "This vendor is trusted already; this file brings what is new.",
   accept: "It is the same: accept this vendor",
   command: "berth trust add trust.jwt",
 } as const;

@@ -5,11 +5,11 @@ import { trust } from "../texts/trust.ts";
 interface Props {
   readonly vendor: VendorReply;
   /** For whoever administers: which trust file it is known by. */
-  readonly withFile?: boolean;
+  readonly hasFileRow?: boolean;
 }
 
 /** Who a vendor is, and how one tells. */
-export function VendorFacts({ vendor, withFile = false }: Props) {
+export function VendorFacts({ vendor, hasFileRow: withFile = false }: Props) {
   const { name, products, fingerprint, version, vendor: id, retired = [] } = vendor;
   const facts: readonly Fact[] = [
     [trust.name, name],

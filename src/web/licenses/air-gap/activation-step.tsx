@@ -1,58 +1,65 @@
 import { useSignal } from "@preact/signals";
-import { when } from "../../format.ts";
-import { status } from "../../live.ts";
+import { formatDateTime } from "../../format.ts";
+import { serverStatus } from "../../status-stream.ts";
 import { Button } from "../../parts/button.tsx";
 import { Command } from "../../parts/command.tsx";
-import { HandOver } from "../../parts/hand-over.tsx";
-import { Way } from "../../parts/steps.tsx";
-import { shellWord } from "../../shell.ts";
-import { activation } from "../../texts/air-gap.ts";
-import { askSend } from "../../texts/ask.ts";
-import { CodeShown } from "./code-shown.tsx";
-import { initialization, key, KEY, POLICY, step, type Activated } from "./state.ts";
+import { DocumentTransfer } from "../../parts/document-transfer.tsx";
+import { StepActions } from "../../parts/wizard.tsx";
+import { quoteForShell } from "../../shell-quote.ts";
+import { activationStep } from "../../texts/air-gap.ts";
+import { sendStep } from "../../texts/request.ts";
+import { CodeDisplay } from "./code-display.tsx";
+import {
+  initializationRows,
+  licenseKey,
+  KEY_STEP,
+  POLICY_STEP,
+  currentStep,
+  type Activation,
+} from "./state.ts";
 
 /** The code that goes out, and what is said with it. */
-export function ActivationStep({ made }: { made: Activated }) {
+export function ActivationStep({ activation: made }: { activation: Activation }) {
   const spelled = useSignal(false);
-  const weak = status.value?.appliance.weak_binding === true;
-  const [begunWith = ""] = initialization.value;
+  const weak = serverStatus.value?.appliance.weak_binding === true;
+  const [begunWith = ""] = initializationRows.value;
   return (
     <>
       <p>
-        {activation.text} {activation.until(when(made.expires_at))}
+        {activationStep.text} {activationStep.until(formatDateTime(made.expires_at))}
       </p>
-      <CodeShown code={made.activation_code} spelled={spelled.value} />
-      <HandOver text={made.activation_code} filename="activation-code.txt" isShown>
+      <CodeDisplay code={made.activation_code} isSpelledOut={spelled.value} />
+      <DocumentTransfer text={made.activation_code} filename="activation-code.txt" isTextVisible>
         <Button onClick={() => void (spelled.value = !spelled.value)}>
-          {spelled.value ? activation.unspell : activation.spell}
+          {spelled.value ? activationStep.hideSpelling : activationStep.spell}
         </Button>
-      </HandOver>
-      <h4>{activation.tell}</h4>
+      </DocumentTransfer>
+      <h4>{activationStep.tell}</h4>
       <ul>
-        <li>{activation.tellKey(key.value.trim())}</li>
-        <li>{activation.tellCode}</li>
-        {begunWith !== "" && <li>{activation.tellInitialization}</li>}
+        <li>{activationStep.tellKey(licenseKey.value.trim())}</li>
+        <li>{activationStep.tellCode}</li>
+        {begunWith !== "" && <li>{activationStep.tellInitialization}</li>}
       </ul>
-      <p>{activation.command}</p>
+      <p>{activationStep.command}</p>
       <Command text={commandFor(made, begunWith, weak)} />
-      {weak && <p>{askSend.weak}</p>}
+      {weak && <p>{sendStep.weakBinding}</p>}
       <p>
-        <strong>{activation.later}</strong>
+        <strong>{activationStep.resumeLater}</strong>
       </p>
-      <Way onBack={() => (step.value = KEY)}>
-        <Button kind="main" onClick={() => void (step.value = POLICY)}>
-          {activation.next}
+      <StepActions onBack={() => (currentStep.value = KEY_STEP)}>
+        <Button kind="main" onClick={() => void (currentStep.value = POLICY_STEP)}>
+          {activationStep.next}
         </Button>
-      </Way>
+      </StepActions>
     </>
   );
 }
 
-const commandFor = ({ activation_code: code }: Activated, begunWith: string, weak: boolean) =>
+const commandFor = ({ activation_code: code }: Activation, begunWith: string, weak: boolean) =>
   [
     "berth vendor confirm --dir DESK --policy policy.jwt",
-    `--license-key ${shellWord(key.value.trim())}`,
-    `--activation-code ${shellWord(code.replaceAll("\n", " "))}`,
-    ...(begunWith === "" ? [] : [`--initialization-code ${shellWord(begunWith)}`]),
+    `--license-key ${quoteForShell(licenseKey.value.trim())}`,
+    `--activation-code ${quoteForShell(code.replaceAll("\n", " "))}`,
+    ...(begunWith === "" ? [] : [`--initialization-code ${quoteForShell(begunWith)}`]),
     ...(weak ? ["--allow-weak-binding"] : []),
   ].join(" ");

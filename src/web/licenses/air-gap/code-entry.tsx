@@ -2,24 +2,24 @@ import type { Signal } from "@preact/signals";
 import { useId, useRef } from "preact/hooks";
 import { checkCodeRows, codeRowSizes, type CodeRowStatus } from "../../../license/code.ts";
 import { codeEntry } from "../../texts/air-gap.ts";
-import { countOf, paste, typeInto, type Typed } from "./typing.ts";
+import { countSymbols, pasteCode, typeIntoRow, type CodeInput } from "./code-input.ts";
 
 interface Props {
   readonly label: string;
   readonly bits: number;
   readonly rows: Signal<readonly string[]>;
   /** Enter, once every row is right. */
-  readonly onWhole?: () => void;
+  readonly onComplete?: () => void;
 }
 
 /** A code to type as it is read out, each row checked by the server's own rule once it is full. */
-export function CodeEntry({ label, bits, rows, onWhole }: Props) {
+export function CodeEntry({ label, bits, rows, onComplete: onWhole }: Props) {
   const lines = useRef<(HTMLInputElement | null)[]>([]);
   const sizes = codeRowSizes(bits);
   const marks = checkCodeRows(rows.value, bits);
   const id = useId();
 
-  const show = ({ rows: typed, at }: Typed): void => {
+  const show = ({ rows: typed, at }: CodeInput): void => {
     rows.value = typed;
     // At once: a scanner's next key must find its row.
     for (const [index, line] of lines.current.entries()) {
@@ -30,10 +30,10 @@ export function CodeEntry({ label, bits, rows, onWhole }: Props) {
   };
   const onInput = (row: number, line: HTMLInputElement): void => {
     const atEnd = line.selectionStart === line.value.length;
-    show(typeInto(rows.value, row, line.value, bits, atEnd));
+    show(typeIntoRow(rows.value, row, line.value, bits, atEnd));
   };
   const onPaste = (row: number, event: ClipboardEvent): void => {
-    const pasted = paste(rows.value, row, event.clipboardData?.getData("text") ?? "", bits);
+    const pasted = pasteCode(rows.value, row, event.clipboardData?.getData("text") ?? "", bits);
     if (pasted === null) return;
     event.preventDefault();
     show(pasted);
@@ -56,7 +56,7 @@ export function CodeEntry({ label, bits, rows, onWhole }: Props) {
       <legend>{label}</legend>
       {sizes.map((size, row) => {
         const mark = marks[row] ?? "short";
-        const said = sayMark(mark, countOf(rows.value[row] ?? ""), size);
+        const said = markText(mark, countSymbols(rows.value[row] ?? ""), size);
         return (
           <div key={row} class={`code-row ${mark}`}>
             <label for={`${id}-${row}`}>
@@ -85,27 +85,27 @@ export function CodeEntry({ label, bits, rows, onWhole }: Props) {
         );
       })}
       <p class="hint" role="status">
-        {sayRest(marks)}
+        {progressText(marks)}
       </p>
     </fieldset>
   );
 }
 
 /** Changes when a row is full, not with each symbol: that is often enough to be read out. */
-function sayRest(marks: readonly CodeRowStatus[]): string {
+function progressText(marks: readonly CodeRowStatus[]): string {
   const toCome = marks.filter((mark) => mark === "short").length;
   const wrong = marks.flatMap((mark, row) =>
     mark === "wrong" || mark === "long" ? [row + 1] : [],
   );
-  if (toCome === 0 && wrong.length === 0) return codeEntry.whole;
-  const again = wrong.length === 0 ? "" : codeEntry.again(wrong.join(", "));
-  return `${again} ${toCome === 0 ? "" : codeEntry.toCome(toCome)}`.trim();
+  if (toCome === 0 && wrong.length === 0) return codeEntry.complete;
+  const again = wrong.length === 0 ? "" : codeEntry.rowsWrong(wrong.join(", "));
+  return `${again} ${toCome === 0 ? "" : codeEntry.rowsMissing(toCome)}`.trim();
 }
 
-function sayMark(mark: CodeRowStatus, count: number, size: number): string {
+function markText(mark: CodeRowStatus, count: number, size: number): string {
   switch (mark) {
     case "right":
-      return `✓ ${codeEntry.right}`;
+      return `✓ ${codeEntry.correct}`;
     case "wrong":
       return `✗ ${codeEntry.wrong}`;
     case "long":

@@ -1,24 +1,33 @@
 import { CODE_BITS } from "../../../license/code.ts";
 import { Button } from "../../parts/button.tsx";
 import { Notice } from "../../parts/notice.tsx";
-import { OnTerminal } from "../../parts/on-terminal.tsx";
-import { Way } from "../../parts/steps.tsx";
-import { shellWord } from "../../shell.ts";
-import { adding } from "../../texts/adding.ts";
-import { airGap, codeRemedies, confirmation as say } from "../../texts/air-gap.ts";
-import { Came } from "../adding.tsx";
-import type { Outcome } from "../take-in.ts";
+import { CliCommands } from "../../parts/cli-commands.tsx";
+import { StepActions } from "../../parts/wizard.tsx";
+import { quoteForShell } from "../../shell-quote.ts";
+import { addLicense } from "../../texts/add-license.ts";
+import { airGap, codeRemedies, confirmationStep as say } from "../../texts/air-gap.ts";
+import { InstallOutcomeNotice } from "../document-installer.tsx";
+import type { InstallOutcome } from "../install-document.ts";
 import { CodeEntry } from "./code-entry.tsx";
-import { beginAgain, confirmation, install, isWhole, key, outcome, POLICY, step } from "./state.ts";
+import {
+  restartWizard,
+  confirmationRows,
+  installLicense,
+  isCodeComplete,
+  licenseKey,
+  installOutcome,
+  POLICY_STEP,
+  currentStep,
+} from "./state.ts";
 
 /** The code that comes back, row by row. */
 export function ConfirmationStep() {
-  const whole = isWhole(confirmation.value, CODE_BITS.confirmation);
-  const came = outcome.value;
+  const whole = isCodeComplete(confirmationRows.value, CODE_BITS.confirmation);
+  const came = installOutcome.value;
   const isDone = came !== null && came.kind !== "refused";
   const command = [
     "berth airgap add --policy policy.jwt",
-    `--license-key ${shellWord(key.value.trim())}`,
+    `--license-key ${quoteForShell(licenseKey.value.trim())}`,
     "--code 'THE-CODE'",
   ].join(" ");
   return (
@@ -27,30 +36,30 @@ export function ConfirmationStep() {
       <CodeEntry
         label={say.label}
         bits={CODE_BITS.confirmation}
-        rows={confirmation}
-        onWhole={() => void install()}
+        rows={confirmationRows}
+        onComplete={() => void installLicense()}
       />
       <p class="quiet">{say.scanner}</p>
-      {came !== null && <Result came={came} />}
-      <Way onBack={() => (step.value = POLICY)}>
+      {came !== null && <InstallResult outcome={came} />}
+      <StepActions onBack={() => (currentStep.value = POLICY_STEP)}>
         {isDone ? (
-          <Button onClick={beginAgain}>{airGap.again}</Button>
+          <Button onClick={restartWizard}>{airGap.restart}</Button>
         ) : (
-          <Button kind="main" disabled={!whole} onClick={install}>
+          <Button kind="main" disabled={!whole} onClick={installLicense}>
             {say.install}
           </Button>
         )}
-      </Way>
-      <OnTerminal commands={[command]} />
+      </StepActions>
+      <CliCommands commands={[command]} />
     </>
   );
 }
 
-function Result({ came }: { came: Outcome }) {
+function InstallResult({ outcome: came }: { outcome: InstallOutcome }) {
   if (came.kind === "trust") return null;
-  if (came.kind !== "refused") return <Came outcome={came} />;
+  if (came.kind !== "refused") return <InstallOutcomeNotice outcome={came} />;
   return (
-    <Notice kind="bad" title={adding.refused}>
+    <Notice kind="bad" title={addLicense.refused}>
       <p>{came.message}</p>
       <p>{codeRemedies[came.code]}</p>
     </Notice>

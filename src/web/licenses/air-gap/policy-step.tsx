@@ -2,56 +2,69 @@ import { useSignal } from "@preact/signals";
 import { Button } from "../../parts/button.tsx";
 import { FileDrop } from "../../parts/file-drop.tsx";
 import { Notice } from "../../parts/notice.tsx";
-import { Way } from "../../parts/steps.tsx";
-import { misplaced } from "../../texts/adding.ts";
-import { policy as say } from "../../texts/air-gap.ts";
-import { lookAtTrust, type Offered } from "../../trust/offered.ts";
-import { TrustOffer } from "../../trust/trust-offer.tsx";
-import { kindOf, plainText, policyIn } from "../documents.ts";
-import { readKnown } from "../known.ts";
-import { activated, ACTIVATION, CONFIRMATION, KEY, policy, step } from "./state.ts";
+import { StepActions } from "../../parts/wizard.tsx";
+import { misplaced } from "../../texts/add-license.ts";
+import { policyStep as say } from "../../texts/air-gap.ts";
+import { readTrustDocument, type VendorOffer } from "../../trust/vendor-offer.ts";
+import { TrustVendorPrompt } from "../../trust/trust-vendor-prompt.tsx";
+import { documentKindOf, normalizeDocument, parsePolicy } from "../documents.ts";
+import { loadLicenseData } from "../license-data.ts";
+import {
+  createdActivation,
+  ACTIVATION_STEP,
+  CONFIRMATION_STEP,
+  KEY_STEP,
+  policyDocument,
+  currentStep,
+} from "./state.ts";
 
 /** The terms, which came with the install medium. */
 export function PolicyStep() {
-  const trust = useSignal<Offered | null>(null);
+  const trust = useSignal<VendorOffer | null>(null);
   const take = async (text: string): Promise<void> => {
-    const plain = plainText(text);
-    const kind = kindOf(plain);
-    if (kind === "trust") trust.value = await lookAtTrust(plain);
-    else if (kind === "policy") policy.value = plain;
-    else if (kind === null || kind === "license") throw new Error(say.notOne);
-    else throw new Error(`${say.notOne} ${misplaced[kind]}`);
+    const plain = normalizeDocument(text);
+    const kind = documentKindOf(plain);
+    if (kind === "trust") trust.value = await readTrustDocument(plain);
+    else if (kind === "policy") policyDocument.value = plain;
+    else if (kind === null || kind === "license") throw new Error(say.notPolicy);
+    else throw new Error(`${say.notPolicy} ${misplaced[kind]}`);
   };
   const close = (): void => {
     trust.value = null;
   };
   const trusted = async (): Promise<void> => {
-    await readKnown();
+    await loadLicenseData();
     close();
   };
   return (
     <>
       <p>{say.text}</p>
-      {policy.value !== "" && <Notice kind="good">{taken(policy.value)}</Notice>}
-      {trust.value === null ? (
-        <FileDrop what={say.what} onText={take} />
-      ) : (
-        <TrustOffer offered={trust.value} onTrusted={trusted} onCancel={close} />
+      {policyDocument.value !== "" && (
+        <Notice kind="good">{policySummary(policyDocument.value)}</Notice>
       )}
-      <Way onBack={() => (step.value = activated.value === null ? KEY : ACTIVATION)}>
+      {trust.value === null ? (
+        <FileDrop fileDescription={say.fileDescription} onText={take} />
+      ) : (
+        <TrustVendorPrompt offer={trust.value} onTrusted={trusted} onCancel={close} />
+      )}
+      <StepActions
+        onBack={() =>
+          (currentStep.value = createdActivation.value === null ? KEY_STEP : ACTIVATION_STEP)
+        }
+      >
         <Button
           kind="main"
-          disabled={policy.value === ""}
-          onClick={() => void (step.value = CONFIRMATION)}
+          disabled={policyDocument.value === ""}
+          onClick={() => void (currentStep.value = CONFIRMATION_STEP)}
         >
           {say.next}
         </Button>
-      </Way>
+      </StepActions>
     </>
   );
 }
 
-function taken(text: string): string {
-  const read = policyIn(text);
-  return read === null ? say.takenPlain : say.taken(read.id, read.product);
+function policySummary(text: string): string {
+  const read = parsePolicy(text);
+  return read === null ? say.loadedUnread : say.loaded(read.id, read.product);
 }

@@ -1,7 +1,7 @@
 import { canonicalizeCode } from "../../../license/code.ts";
 
 /** As they are said on the radio, so that nobody takes one for another. */
-const WORDS: Readonly<Record<string, string>> = {
+const SYMBOL_WORDS: Readonly<Record<string, string>> = {
   0: "zero",
   1: "one",
   2: "two",
@@ -37,5 +37,5 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 /** A word for each symbol of a group. */
-export const spell = (group: string): string[] =>
-  Array.from(canonicalizeCode(group), (symbol) => WORDS[symbol] ?? symbol);
+export const spellSymbols = (group: string): string[] =>
+  Array.from(canonicalizeCode(group), (symbol) => SYMBOL_WORDS[symbol] ?? symbol);

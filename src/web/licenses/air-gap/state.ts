@@ -1,63 +1,67 @@
 import { signal } from "@preact/signals";
 import { checkCodeRows, CODE_BITS } from "../../../license/code.ts";
-import { done, Refused, v4 } from "../../api.ts";
-import { comparedWith, present, type Outcome } from "../take-in.ts";
-import { emptyRows } from "./typing.ts";
+import { unwrapReply, ApiError, v4 } from "../../api.ts";
+import {
+  compareWithInstalled,
+  readInstalledLicenses,
+  type InstallOutcome,
+} from "../install-document.ts";
+import { emptyRows } from "./code-input.ts";
 
-export interface Activated {
+export interface Activation {
   readonly activation_code: string;
   readonly expires_at: string;
 }
 
 /** Where somebody is on the walk; kept when another view is looked at meanwhile. */
-export const step = signal(0);
-export const key = signal("");
-export const initialization = signal(emptyRows(CODE_BITS.initialization));
-export const activated = signal<Activated | null>(null);
+export const currentStep = signal(0);
+export const licenseKey = signal("");
+export const initializationRows = signal(emptyRows(CODE_BITS.initialization));
+export const createdActivation = signal<Activation | null>(null);
 /** The policy's text; empty: not there yet. */
-export const policy = signal("");
-export const confirmation = signal(emptyRows(CODE_BITS.confirmation));
-export const outcome = signal<Outcome | null>(null);
+export const policyDocument = signal("");
+export const confirmationRows = signal(emptyRows(CODE_BITS.confirmation));
+export const installOutcome = signal<InstallOutcome | null>(null);
 
-export const KEY = 1;
-export const ACTIVATION = 2;
-export const POLICY = 3;
-export const CONFIRMATION = 4;
+export const KEY_STEP = 1;
+export const ACTIVATION_STEP = 2;
+export const POLICY_STEP = 3;
+export const CONFIRMATION_STEP = 4;
 
-export const isWhole = (rows: readonly string[], bits: number): boolean =>
+export const isCodeComplete = (rows: readonly string[], bits: number): boolean =>
   checkCodeRows(rows, bits).every((mark) => mark === "right");
 
-export function beginAgain(): void {
-  key.value = "";
-  initialization.value = emptyRows(CODE_BITS.initialization);
-  activated.value = null;
-  policy.value = "";
-  confirmation.value = emptyRows(CODE_BITS.confirmation);
-  outcome.value = null;
-  step.value = KEY;
+export function restartWizard(): void {
+  licenseKey.value = "";
+  initializationRows.value = emptyRows(CODE_BITS.initialization);
+  createdActivation.value = null;
+  policyDocument.value = "";
+  confirmationRows.value = emptyRows(CODE_BITS.confirmation);
+  installOutcome.value = null;
+  currentStep.value = KEY_STEP;
 }
 
-export async function makeActivation(): Promise<void> {
-  const signing_key = initialization.value.join("\n").trim();
-  const body = { license_key: key.value.trim(), signing_key };
-  activated.value = await done(v4.airgap.generate.post(body));
-  step.value = ACTIVATION;
+export async function createActivation(): Promise<void> {
+  const signing_key = initializationRows.value.join("\n").trim();
+  const body = { license_key: licenseKey.value.trim(), signing_key };
+  createdActivation.value = await unwrapReply(v4.airgap.generate.post(body));
+  currentStep.value = ACTIVATION_STEP;
 }
 
-export async function install(): Promise<void> {
-  outcome.value = null;
-  const before = await present();
+export async function installLicense(): Promise<void> {
+  installOutcome.value = null;
+  const before = await readInstalledLicenses();
   try {
-    const license = await done(
+    const license = await unwrapReply(
       v4.airgap.license.post({
-        license_policy: policy.value,
-        license_key: key.value.trim(),
-        confirmation_code: confirmation.value.join("\n"),
+        license_policy: policyDocument.value,
+        license_key: licenseKey.value.trim(),
+        confirmation_code: confirmationRows.value.join("\n"),
       }),
     );
-    outcome.value = await comparedWith(before, license);
+    installOutcome.value = await compareWithInstalled(before, license);
   } catch (error) {
-    if (!(error instanceof Refused) || error.status === 0) throw error;
-    outcome.value = { kind: "refused", code: error.code, message: error.message };
+    if (!(error instanceof ApiError) || error.status === 0) throw error;
+    installOutcome.value = { kind: "refused", code: error.code, message: error.message };
   }
 }

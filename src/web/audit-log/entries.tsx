@@ -1,0 +1,80 @@
+import { formatPeer } from "../../domain/event-summary.ts";
+import type { AuditEntryReply } from "../../http/audit-entry.ts";
+import { formatNumber, formatDateTime } from "../format.ts";
+import { Facts } from "../parts/facts.tsx";
+import { linkTo } from "../router.ts";
+import { auditLog } from "../texts/audit-log.ts";
+import { groupByDay } from "./days.ts";
+import { eventKindOf } from "./event-kinds.ts";
+import { entrySentence } from "./entry-sentence.ts";
+
+/** Events under the days they happened on. */
+export const AuditEntries = ({ events }: { events: readonly AuditEntryReply[] }) => (
+  <>
+    {groupByDay(events).map(({ day, from, events }) => (
+      <section key={from} class="day">
+        <h3>{day}</h3>
+        <ol>
+          {events.map((entry) => (
+            <AuditEntryItem key={`${entry.seq}.${entry.event_index}`} entry={entry} />
+          ))}
+        </ol>
+      </section>
+    ))}
+  </>
+);
+
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+
+function AuditEntryItem({ entry }: { entry: AuditEntryReply }) {
+  const { at, type, seq } = entry;
+  const kind = eventKindOf(type);
+  return (
+    <li class={`event ${kind}`}>
+      <time dateTime={at} title={formatDateTime(at)}>
+        {clock.format(new Date(at))}
+      </time>
+      <span class="kind">{auditLog.kinds[kind]}</span>
+      <div class="told">
+        <p>{entrySentence(entry)}</p>
+        <LastRefusedUsers entry={entry} />
+        <EntrySubject entry={entry} />
+      </div>
+      <details>
+        <summary>{auditLog.line(formatNumber(seq))}</summary>
+        <Facts as="tiles" facts={factsOf(entry)} />
+      </details>
+    </li>
+  );
+}
+
+/** A thousand refusals are one line; who was among the last of them. */
+function LastRefusedUsers({ entry: { type, detail } }: { entry: AuditEntryReply }) {
+  if (type !== "RefusalsCounted") return null;
+  const { users } = detail as { readonly users: readonly string[] };
+  return users.length > 0 ? <p class="quiet">{auditLog.lastUsers(users.join(", "))}</p> : null;
+}
+
+function EntrySubject({ entry: { user, product, license_id, peer } }: { entry: AuditEntryReply }) {
+  if (user === null && product === null && peer === null) return null;
+  return (
+    <p class="who">
+      {user !== null && <a href={linkTo("audit", `user=${user}`)}>{user}</a>}
+      {product !== null && <a href={linkTo("audit", `product=${product}`)}>{product}</a>}
+      {license_id !== null && <span>{auditLog.license(String(license_id))}</span>}
+      {peer !== null && <span>{auditLog.by(formatPeer(peer))}</span>}
+    </p>
+  );
+}
+
+/** Everything else the event holds, by the names the API has for it. */
+const factsOf = ({ type, at, detail }: AuditEntryReply): [string, string][] => [
+  ["type", type],
+  ["at", at],
+  ...Object.entries(detail)
+    .filter(([, value]) => value !== null && value !== "")
+    .map(([name, value]): [string, string] => [name, textOf(value)]),
+];
+
+const textOf = (value: unknown): string =>
+  Array.isArray(value) ? value.join(", ") : String(value);

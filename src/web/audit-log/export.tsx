@@ -1,0 +1,73 @@
+import { useSignal } from "@preact/signals";
+import { fetchResponse } from "../api.ts";
+import { serverStatus } from "../status-stream.ts";
+import { Button } from "../parts/button.tsx";
+import { Select } from "../parts/select.tsx";
+import { Command } from "../parts/command.tsx";
+import { Dialog } from "../parts/dialog.tsx";
+import { saveResponse } from "../save.ts";
+import { frame } from "../texts/frame.ts";
+import { auditLog } from "../texts/audit-log.ts";
+import { monthsBetween, monthRangeQuery } from "./months.ts";
+
+const monthFormat = new Intl.DateTimeFormat(undefined, {
+  month: "long",
+  year: "numeric",
+  timeZone: "UTC",
+});
+
+/** The record, or some months of it, for an auditor who keeps their own copy. */
+export function AuditExport() {
+  const open = useSignal(false);
+  return (
+    <>
+      <Button onClick={() => void (open.value = true)}>{auditLog.export.open}</Button>
+      {open.value && <ExportDialog onClose={() => (open.value = false)} />}
+    </>
+  );
+}
+
+function ExportDialog({ onClose }: { onClose: () => void }) {
+  const first = useSignal("");
+  const last = useSignal("");
+  const { value: known } = serverStatus;
+  if (known === null) return null;
+  const months = monthsBetween(known.created_at, known.now).map(
+    (month) => [month, monthFormat.format(new Date(`${month}-01`))] as const,
+  );
+  const backwards = first.value !== "" && last.value !== "" && first.value > last.value;
+  const take = async (): Promise<void> => {
+    const span = new URLSearchParams(monthRangeQuery(first.value, last.value));
+    await saveResponse(
+      await fetchResponse(`/api/admin/v1/audit/export?${span}`),
+      "berth-audit.jsonl",
+    );
+  };
+  return (
+    <Dialog title={auditLog.export.title} onClose={onClose}>
+      <p>{auditLog.export.text}</p>
+      <div class="row months">
+        <Select
+          label={auditLog.export.from}
+          value={first.value}
+          options={[["", auditLog.export.startOfLog], ...months]}
+          onChange={(month) => (first.value = month)}
+        />
+        <Select
+          label={auditLog.export.to}
+          value={last.value}
+          options={[["", auditLog.export.endOfLog], ...months]}
+          onChange={(month) => (last.value = month)}
+        />
+      </div>
+      {backwards && <p class="bad">{auditLog.export.invalidRange}</p>}
+      <Button kind="main" onClick={take} disabled={backwards}>
+        {auditLog.export.save}
+      </Button>
+      <p class="hint">{frame.cliCommands}</p>
+      <Command text={auditLog.export.exportCommand} />
+      <p class="hint">{auditLog.export.verifyHint}</p>
+      <Command text={auditLog.export.verifyCommand} />
+    </Dialog>
+  );
+}

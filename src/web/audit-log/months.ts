@@ -1,0 +1,29 @@
+/** `YYYY-MM`, as the record's own files are named: by the calendar of UTC. */
+export type Month = string;
+
+/** Every month that something can have happened in, the newest first. */
+export function monthsBetween(from: string, to: string): Month[] {
+  const months: Month[] = [];
+  const first = from.slice(0, 7);
+  for (let month = to.slice(0, 7); month >= first; month = previousMonth(month)) months.push(month);
+  return months;
+}
+
+/** Times to ask for; empty: without a bound on that side. */
+export function monthRangeQuery(first: Month, last: Month): Record<string, string> {
+  return {
+    ...(first !== "" && { since: `${first}-01T00:00:00.000Z` }),
+    ...(last !== "" && { until: new Date(nextMonthStart(last) - 1).toISOString() }),
+  };
+}
+
+const nextMonthStart = (month: Month): number => Date.UTC(yearOf(month), numberOf(month));
+
+function previousMonth(month: Month): Month {
+  const year = yearOf(month);
+  const number = numberOf(month);
+  return number === 1 ? `${year - 1}-12` : `${year}-${String(number - 1).padStart(2, "0")}`;
+}
+
+const yearOf = (month: Month): number => Number(month.slice(0, 4));
+const numberOf = (month: Month): number => Number(month.slice(5));

@@ -1,0 +1,83 @@
+import { useSignal } from "@preact/signals";
+import { formatBytes as size } from "../format.ts";
+import { Notice } from "../parts/notice.tsx";
+import { token } from "../session.ts";
+import { docs } from "../texts/docs.ts";
+import { formatBody, type ApiResponse } from "./api-response.ts";
+import { CurlCommand } from "./curl-view.tsx";
+import type { Refusal } from "./document.ts";
+
+interface Props {
+  readonly response: ApiResponse;
+  /** What sends the same from a terminal. */
+  readonly curlCommand: string;
+}
+
+export function ResponseView({ response: answer, curlCommand: line }: Props) {
+  const { status, headers, type, bytes, isTruncated: isCut } = answer;
+  const text = formatBody(answer);
+  const said = status >= 400 && text !== null ? parseRefusal(text) : null;
+  return (
+    <div class="answer">
+      {said !== null && (
+        <Notice kind="bad" title={said.code}>
+          {said.message}
+        </Notice>
+      )}
+      {isCut && <Notice kind="note">{docs.tryIt.truncated}</Notice>}
+      {text === "" && <p>{docs.tryIt.noBody}</p>}
+      {text === null && <p>{docs.tryIt.binary(size(bytes.length), type)}</p>}
+      {text !== null && text !== "" && (
+        <pre class="body" tabIndex={0}>
+          <code>{text}</code>
+        </pre>
+      )}
+      {text !== null && <UseTokenButton text={text} />}
+      <details>
+        <summary>{docs.tryIt.headers}</summary>
+        <dl class="headers">
+          {headers.map(([name, value]) => (
+            <div key={name}>
+              <dt>{name}</dt>
+              <dd>
+                <code>{value}</code>
+              </dd>
+            </div>
+          ))}
+        </dl>
+      </details>
+      <p class="sent">{docs.tryIt.sentRequest}</p>
+      <CurlCommand command={line} />
+    </div>
+  );
+}
+
+/** A login and a fresh token answer with what the next call needs. */
+function UseTokenButton({ text }: { text: string }) {
+  const used = useSignal(false);
+  const given = parseJsonObject(text)["token"];
+  if (typeof given !== "string") return null;
+  const use = (): void => {
+    token.value = given;
+    used.value = true;
+  };
+  return (
+    <button type="button" class="button" disabled={used.value} onClick={use}>
+      {used.value ? docs.tryIt.tokenInUse : docs.tryIt.useToken}
+    </button>
+  );
+}
+
+function parseRefusal(text: string): Refusal | null {
+  const { status, code, message } = parseJsonObject(text);
+  if (typeof code !== "string" || typeof message !== "string") return null;
+  return { status: Number(status), code, message };
+}
+
+function parseJsonObject(text: string): Readonly<Record<string, unknown>> {
+  try {
+    return { ...(JSON.parse(text) as object | null) };
+  } catch {
+    return {};
+  }
+}

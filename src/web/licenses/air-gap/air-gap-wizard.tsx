@@ -1,0 +1,68 @@
+import { Wizard } from "../../parts/wizard.tsx";
+import { linkTo } from "../../router.ts";
+import { airGap } from "../../texts/air-gap.ts";
+import { licenses as say } from "../../texts/licenses.ts";
+import { trustedVendors } from "../license-data.ts";
+import { VendorStep } from "../vendor-step.tsx";
+import { ActivationStep } from "./activation-step.tsx";
+import { ConfirmationStep } from "./confirmation-step.tsx";
+import { KeyStep } from "./key-step.tsx";
+import { PolicyStep } from "./policy-step.tsx";
+import {
+  createdActivation,
+  ACTIVATION_STEP,
+  CONFIRMATION_STEP,
+  licenseKey,
+  KEY_STEP,
+  policyDocument,
+  POLICY_STEP,
+  currentStep,
+} from "./state.ts";
+
+/** From a license key to a license, with nothing but codes going out. */
+export function AirGapWizard() {
+  if (trustedVendors.value === null) return null;
+  return (
+    <>
+      <p class="way-back">
+        <a href={linkTo("licenses")}>← {say.back}</a>
+      </p>
+      <h2>{airGap.title}</h2>
+      <p>{airGap.intro}</p>
+      <Wizard
+        titles={airGap.steps}
+        currentStep={currentStep.value}
+        lastReachableStep={lastReachableStep(trustedVendors.value.length > 0)}
+        onSelectStep={(to) => (currentStep.value = to)}
+      >
+        <CurrentStep />
+      </Wizard>
+    </>
+  );
+}
+
+function lastReachableStep(hasVendors: boolean): number {
+  if (!hasVendors) return 0;
+  if (licenseKey.value.trim() === "") return KEY_STEP;
+  if (policyDocument.value !== "") return CONFIRMATION_STEP;
+  return createdActivation.value === null ? KEY_STEP : POLICY_STEP;
+}
+
+function CurrentStep() {
+  switch (currentStep.value) {
+    case KEY_STEP:
+      return <KeyStep />;
+    case ACTIVATION_STEP:
+      return createdActivation.value === null ? (
+        <KeyStep />
+      ) : (
+        <ActivationStep activation={createdActivation.value} />
+      );
+    case POLICY_STEP:
+      return <PolicyStep />;
+    case CONFIRMATION_STEP:
+      return <ConfirmationStep />;
+    default:
+      return <VendorStep onNext={() => (currentStep.value = KEY_STEP)} />;
+  }
+}

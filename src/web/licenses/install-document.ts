@@ -1,0 +1,65 @@
+import type { VendorReply } from "../../http/routes/trust.ts";
+import { admin, unwrapReply, ApiError, v4 } from "../api.ts";
+import { misplaced } from "../texts/add-license.ts";
+import { readTrustDocument, type VendorOffer } from "../trust/vendor-offer.ts";
+import { changesOf } from "./changes.ts";
+import { documentKindOf } from "./documents.ts";
+import { loadLicenseData } from "./license-data.ts";
+import type { License } from "./license.ts";
+
+/** What came of a text from outside. */
+export type InstallOutcome =
+  | { readonly kind: "new" | "same"; readonly license: License }
+  | { readonly kind: "renewed"; readonly license: License; readonly changes: readonly string[] }
+  | { readonly kind: "refused"; readonly code: string; readonly message: string }
+  | VendorOffer
+  | { readonly kind: "trusted"; readonly vendor: VendorReply }
+  | { readonly kind: "misplaced"; readonly message: string };
+
+/** Installs a license; shows what a trust file says; tells what else it is. */
+export async function installDocument(text: string): Promise<InstallOutcome> {
+  const kind = documentKindOf(text);
+  try {
+    if (kind === "trust") return await readTrustDocument(text);
+    // What is no document of ours at all, the server says best.
+    if (kind === null || kind === "license") return await installLicense(text);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status === 0) throw error;
+    return { kind: "refused", code: error.code, message: error.message };
+  }
+  return { kind: "misplaced", message: misplaced[kind] };
+}
+
+async function installLicense(document: string): Promise<InstallOutcome> {
+  const before = await readInstalledLicenses();
+  const license = await unwrapReply(v4.license.upload.post({ license: document }));
+  return compareWithInstalled(before, license);
+}
+
+/** What is installed, with the serials that tell a renewal from the same file again. */
+export interface InstalledLicenses {
+  readonly licenses: readonly License[];
+  readonly serials: ReadonlyMap<number, number>;
+}
+
+export async function readInstalledLicenses(): Promise<InstalledLicenses> {
+  const [licenses, status] = await Promise.all([
+    unwrapReply(admin.licenses.get()),
+    unwrapReply(admin.status.get()),
+  ]);
+  const serials = status.licenses.map(({ license_id, serial }) => [license_id, serial] as const);
+  return { licenses, serials: new Map(serials) };
+}
+
+export async function compareWithInstalled(
+  before: InstalledLicenses,
+  license: License,
+): Promise<InstallOutcome> {
+  void loadLicenseData();
+  const old = before.licenses.find(({ id }) => id === license.id);
+  if (old === undefined) return { kind: "new", license };
+  const { serials } = await readInstalledLicenses();
+  return serials.get(license.id) === before.serials.get(license.id)
+    ? { kind: "same", license }
+    : { kind: "renewed", license, changes: changesOf(old, license) };
+}

@@ -1,0 +1,93 @@
+import { formatDateTime } from "../../format.ts";
+import { serverStatus } from "../../status-stream.ts";
+import { Button } from "../../parts/button.tsx";
+import { Command } from "../../parts/command.tsx";
+import { Facts } from "../../parts/facts.tsx";
+import { DocumentTransfer } from "../../parts/document-transfer.tsx";
+import { Notice } from "../../parts/notice.tsx";
+import { CliCommands } from "../../parts/cli-commands.tsx";
+import { StepActions } from "../../parts/wizard.tsx";
+import { quoteForShell } from "../../shell-quote.ts";
+import { requestStep, sendStep } from "../../texts/request.ts";
+import type { CreatedRequest } from "./state.ts";
+
+interface Props {
+  readonly request: CreatedRequest;
+  readonly onBack: () => void;
+  readonly onNext: () => void;
+}
+
+/** The request, in every way in which it can leave. */
+export function RequestStep({ request: made, onBack, onNext }: Props) {
+  const { facts } = requestStep;
+  const words = [
+    [facts.product, made.product ?? requestStep.anyProduct],
+    ...(made.license_key === null ? [] : [[facts.key, made.license_key] as const]),
+    [facts.createdAt, formatDateTime(made.created_at)],
+  ] as const;
+  return (
+    <>
+      {made.warnings.map((warning) => (
+        <Notice key={warning} kind="warn">
+          {warning}
+        </Notice>
+      ))}
+      <p>{requestStep.text}</p>
+      <Facts as="lines" facts={words} />
+      <DocumentTransfer text={made.payload} filename={made.filename} />
+      {made.cloud_payload !== null && (
+        <>
+          <h4>{requestStep.cloud}</h4>
+          <p>{requestStep.cloudText}</p>
+          <DocumentTransfer
+            text={made.cloud_payload}
+            filename={made.cloud_filename ?? "request.req"}
+          />
+        </>
+      )}
+      <CliCommands commands={[commandFor(made)]} />
+      <StepActions onBack={onBack}>
+        <Button kind="main" onClick={onNext}>
+          {requestStep.next}
+        </Button>
+      </StepActions>
+    </>
+  );
+}
+
+const commandFor = ({ product, license_key }: CreatedRequest): string =>
+  [
+    "berth license request",
+    ...(product === null ? [] : [`--product ${quoteForShell(product)}`]),
+    ...(license_key === null ? [] : [`--license-key ${quoteForShell(license_key)}`]),
+    "--out request.jwt --qr",
+  ].join(" ");
+
+/** Where it goes, what happens there, and how the answer comes back. */
+export function SendStep({ request: made, onBack, onNext }: Props) {
+  const weak = serverStatus.value?.appliance.weak_binding === true;
+  const terms = weak ? "--slots 10 --allow-weak-binding" : "--slots 10";
+  const command = `berth vendor issue --dir DESK --request ${made.filename} ${terms}`;
+  return (
+    <>
+      <p>{sendStep.text}</p>
+      <p>{sendStep.vendor}</p>
+      <Command text={`${command} --out license.jwt`} />
+      {weak && <p>{sendStep.weakBinding}</p>}
+      <details>
+        <summary>{sendStep.byQr}</summary>
+        <p>{sendStep.scanned}</p>
+        <Command text={sendStep.scannedCommand} />
+      </details>
+      <p>{sendStep.bringAnswerBack}</p>
+      <p>
+        <strong>{sendStep.resumeLater}</strong>
+      </p>
+      <StepActions onBack={onBack}>
+        <Button kind="main" onClick={onNext}>
+          {sendStep.next}
+        </Button>
+      </StepActions>
+    </>
+  );
+}

@@ -1,0 +1,97 @@
+import { useEffect } from "preact/hooks";
+import { Button } from "../../parts/button.tsx";
+import { Wizard, StepActions } from "../../parts/wizard.tsx";
+import { linkTo } from "../../router.ts";
+import { requestWizard, answerStep } from "../../texts/request.ts";
+import { licenses as say } from "../../texts/licenses.ts";
+import { DocumentInstaller } from "../document-installer.tsx";
+import { licenses, trustedVendors } from "../license-data.ts";
+import { VendorStep } from "../vendor-step.tsx";
+import { ProductStep } from "./product-step.tsx";
+import { RequestStep, SendStep } from "./request-step.tsx";
+import {
+  ANSWER_STEP,
+  isAnswered,
+  startRequest,
+  createdRequest,
+  productCode,
+  PRODUCT_STEP,
+  currentStep,
+} from "./state.ts";
+
+/** From "we need a license" to a license, step by step. */
+export function RequestWizard({ product: asked }: { product: string }) {
+  const isKnown = licenses.value !== null && trustedVendors.value !== null;
+  const hasVendors = (trustedVendors.value ?? []).length > 0;
+  // What was begun goes on, unless the link that led here is about something else.
+  useEffect(() => {
+    const isSame = asked === "" || asked === productCode.value;
+    const goesOn = createdRequest.value !== null && !isAnswered.value && isSame;
+    if (isKnown && !goesOn) startRequest(asked, hasVendors);
+  }, [asked, isKnown]);
+  if (!isKnown) return null;
+  return (
+    <>
+      <p class="way-back">
+        <a href={linkTo("licenses")}>← {say.back}</a>
+      </p>
+      <h2>{requestWizard.title}</h2>
+      <p>{requestWizard.intro}</p>
+      <Wizard
+        titles={requestWizard.steps}
+        currentStep={currentStep.value}
+        lastReachableStep={
+          createdRequest.value !== null ? ANSWER_STEP : hasVendors ? PRODUCT_STEP : 0
+        }
+        onSelectStep={(to) => (currentStep.value = to)}
+      >
+        <CurrentStep hasVendors={hasVendors} />
+      </Wizard>
+      <p class="quiet">
+        {requestWizard.airGap}{" "}
+        <a href={linkTo("licenses", "air-gap")}>{requestWizard.airGapLink}</a>
+      </p>
+    </>
+  );
+}
+
+const goBack = (): void => {
+  currentStep.value -= 1;
+};
+
+function CurrentStep({ hasVendors }: { hasVendors: boolean }) {
+  switch (currentStep.value) {
+    case 0:
+      return <VendorStep onNext={() => (currentStep.value = PRODUCT_STEP)} />;
+    case PRODUCT_STEP:
+      return <ProductStep onBack={goBack} />;
+    case ANSWER_STEP:
+      return (
+        <>
+          <p>{answerStep.text}</p>
+          <DocumentInstaller
+            fileDescription={answerStep.fileDescription}
+            onInstalled={() => (isAnswered.value = true)}
+          />
+          <p class="quiet">{answerStep.resumeLater}</p>
+          <StepActions onBack={goBack}>
+            <Button onClick={() => startRequest("", hasVendors)}>{requestWizard.restart}</Button>
+          </StepActions>
+        </>
+      );
+    default:
+      return createdRequest.value === null ? null : currentStep.value === ANSWER_STEP - 1 ? (
+        <SendStep
+          request={createdRequest.value}
+          onBack={goBack}
+          onNext={() => (currentStep.value = ANSWER_STEP)}
+        />
+      ) : (
+        <RequestStep
+          request={createdRequest.value}
+          onBack={goBack}
+          onNext={() => (currentStep.value = ANSWER_STEP - 1)}
+        />
+      );
+  }
+}

@@ -1,0 +1,45 @@
+import { signal } from "@preact/signals";
+import { unwrapReply, v4 } from "../../api.ts";
+import { licenses } from "../license-data.ts";
+
+/** A request that was made, as long as this page is open. */
+export interface CreatedRequest {
+  readonly created_at: string;
+  readonly product: string | null;
+  readonly license_key: string | null;
+  readonly filename: string;
+  readonly payload: string;
+  readonly cloud_payload: string | null;
+  readonly cloud_filename: string | null;
+  readonly warnings: readonly string[];
+}
+
+/** Where somebody is on the walk; kept when another view is looked at meanwhile. */
+export const currentStep = signal(0);
+export const productCode = signal("");
+export const licenseKey = signal("");
+export const createdRequest = signal<CreatedRequest | null>(null);
+/** The walk came to its end: who comes again begins anew. */
+export const isAnswered = signal(false);
+
+export const PRODUCT_STEP = 1;
+const REQUEST_STEP = 2;
+export const ANSWER_STEP = 4;
+
+/** For a product, from the beginning. A renewal goes by the license key it was granted with. */
+export function startRequest(of: string, hasVendors: boolean): void {
+  const keys = (licenses.value ?? [])
+    .filter(({ product_details: { short_code } }) => short_code === of)
+    .map(({ license_key }) => license_key);
+  productCode.value = of;
+  licenseKey.value = keys.length === 1 ? (keys[0] ?? "") : "";
+  createdRequest.value = null;
+  isAnswered.value = false;
+  currentStep.value = hasVendors ? PRODUCT_STEP : 0;
+}
+
+export async function createRequest(): Promise<void> {
+  const body = { product: productCode.value.trim(), license_key: licenseKey.value.trim() };
+  createdRequest.value = (await unwrapReply(v4.license.generate.post(body))) as CreatedRequest;
+  currentStep.value = REQUEST_STEP;
+}

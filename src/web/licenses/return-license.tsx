@@ -1,0 +1,112 @@
+import { signal, useSignal } from "@preact/signals";
+import { admin, unwrapReply, ApiError } from "../api.ts";
+import { formatNumber } from "../format.ts";
+import { DialogActions } from "../parts/dialog-actions.tsx";
+import { Button } from "../parts/button.tsx";
+import { Checkbox } from "../parts/checkbox.tsx";
+import { Command } from "../parts/command.tsx";
+import { Dialog } from "../parts/dialog.tsx";
+import { DocumentTransfer } from "../parts/document-transfer.tsx";
+import { Notice } from "../parts/notice.tsx";
+import { returnLicense } from "../texts/licenses.ts";
+import { loadLicenseData } from "./license-data.ts";
+import type { LicenseStatus } from "./license.ts";
+
+interface ReturnReceipt {
+  readonly id: number;
+  readonly product: string;
+  readonly text: string;
+}
+
+/** Outlives the license it is of, and the screen that showed it. */
+const receipt = signal<ReturnReceipt | null>(null);
+const isOpen = signal(false);
+
+/** For good; so it is asked first, and nothing is lost by asking twice. */
+export function ReturnLicense({ licenseStatus: standing }: { licenseStatus: LicenseStatus }) {
+  const asking = useSignal(false);
+  return (
+    <section class="card">
+      <h3>{returnLicense.title}</h3>
+      <p>{returnLicense.text}</p>
+      <Button kind="danger" onClick={() => void (asking.value = true)}>
+        {returnLicense.open}
+      </Button>
+      {asking.value && (
+        <ReturnDialog licenseStatus={standing} onClose={() => (asking.value = false)} />
+      )}
+    </section>
+  );
+}
+
+function ReturnDialog({
+  licenseStatus: standing,
+  onClose,
+}: {
+  licenseStatus: LicenseStatus;
+  onClose: () => void;
+}) {
+  const borrowed = useSignal(false);
+  const withBorrows = useSignal(false);
+  const { license_id: id, product, floating_slots_in_use: held } = standing;
+  const act = async (): Promise<void> => {
+    const body = { license_id: String(id), with_borrows: String(withBorrows.value) };
+    const { receipt: text } = await unwrapReply(admin.licenses.remove.post(body)).catch(
+      noteBorrows,
+    );
+    receipt.value = { id, product, text };
+    isOpen.value = true;
+    void loadLicenseData();
+  };
+  const noteBorrows = (error: unknown): never => {
+    borrowed.value ||= error instanceof ApiError && error.code === "slots_borrowed";
+    throw error;
+  };
+  return (
+    <Dialog title={returnLicense.confirmTitle(product)} onClose={onClose}>
+      <ul>
+        <li>{returnLicense.permanent}</li>
+        <li>
+          {held === 0 ? returnLicense.noSlots : returnLicense.slots(formatNumber(held), held)}
+        </li>
+        <li>{returnLicense.receipt}</li>
+      </ul>
+      {borrowed.value && <Checkbox label={returnLicense.borrows} value={withBorrows} />}
+      <DialogActions
+        actionLabel={returnLicense.confirm}
+        kind="danger"
+        onConfirm={act}
+        onCancel={onClose}
+      />
+      <Command text={`berth license remove ${id} --out receipt.jwt`} />
+    </Dialog>
+  );
+}
+
+/** Offered as long as this page is open: closing it too early must not lose anything. */
+export function ReceiptDialog() {
+  if (receipt.value === null) return null;
+  const { id, product, text } = receipt.value;
+  if (!isOpen.value) {
+    return (
+      <Notice kind="note" title={returnLicense.returned(product)}>
+        <Button onClick={() => void (isOpen.value = true)}>{returnLicense.showReceipt}</Button>
+      </Notice>
+    );
+  }
+  return (
+    <Dialog title={returnLicense.returned(product)} onClose={() => (isOpen.value = false)}>
+      <p>{returnLicense.sendReceipt}</p>
+      <DocumentTransfer text={text} filename={`berth-receipt-${id}.jwt`} />
+      <p>{returnLicense.vendor}</p>
+      <Command text={returnLicense.vendorCommand} />
+      <p>{returnLicense.recreateReceipt}</p>
+      <Command text={`berth license remove ${id} --out receipt.jwt`} />
+      <div class="row way">
+        <Button kind="main" onClick={() => void (receipt.value = null)}>
+          {returnLicense.finish}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}

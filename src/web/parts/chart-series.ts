@@ -1,0 +1,12 @@
+/** What a chart draws of one thing over time. */
+export interface ChartSeries {
+  readonly name: string;
+  /** A value for each time; null is a gap. */
+  readonly values: readonly (number | null)[];
+  /** Drawn as a thin line of its own. */
+  readonly limit: number | null;
+  /** The name of a CSS variable. */
+  readonly colour: string;
+  /** Dashes and gaps in pixels; empty: a solid line. */
+  readonly stroke: readonly number[];
+}

@@ -1,3 +1,0 @@
-/** A value as one word of a shell's line, whatever is in it. */
-export const shellWord = (text: string): string =>
-  /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;

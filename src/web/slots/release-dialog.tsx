@@ -1,0 +1,64 @@
+import { admin, unwrapReply } from "../api.ts";
+import { DialogActions } from "../parts/dialog-actions.tsx";
+import { Command } from "../parts/command.tsx";
+import { Dialog } from "../parts/dialog.tsx";
+import { Facts } from "../parts/facts.tsx";
+import { frame } from "../texts/frame.ts";
+import { slots } from "../texts/slots.ts";
+import { removeRow } from "./slot-data.ts";
+import { releaseCommand } from "./release-command.ts";
+import { formatMinute, type SlotRow } from "./rows.ts";
+
+interface Props {
+  readonly row: SlotRow;
+  readonly onClose: () => void;
+  readonly onReleased: (said: string) => void;
+}
+
+/** All there is to know of one slot, and what taking it back would mean. */
+export function ReleaseDialog({ row, onClose, onReleased: onFreed }: Props) {
+  const { dialog } = slots;
+  const { user, product, license_id } = row.registration;
+  const free = async (): Promise<void> => {
+    await unwrapReply(
+      admin.registrations.release.post({ user, product, license_id: String(license_id) }),
+    );
+    removeRow(row);
+    onFreed(dialog.released(user, product));
+    onClose();
+  };
+  return (
+    <Dialog title={dialog.title} onClose={onClose}>
+      <Facts as="tiles" facts={factsOf(row)} />
+      <p>{row.isBorrowed ? dialog.borrowed(formatMinute(row.until)) : dialog.notBorrowed}</p>
+      <DialogActions
+        actionLabel={dialog.confirm}
+        kind="danger"
+        onConfirm={free}
+        onCancel={onClose}
+      />
+      <p class="hint">{frame.cliCommands}</p>
+      <Command text={releaseCommand(user, product)} />
+    </Dialog>
+  );
+}
+
+function factsOf({
+  registration: held,
+  until,
+  isBorrowed,
+}: SlotRow): readonly (readonly [string, string])[] {
+  const { columns, dialog } = slots;
+  const facts = [
+    [columns.user, held.user],
+    [columns.product, held.product],
+    [columns.host, held.os_hostname],
+    [dialog.localAddress, held.ip_local],
+    [dialog.peer, held.peer],
+    [columns.since, formatMinute(held.registered_at)],
+    [columns.until, isBorrowed ? `${formatMinute(until)}, ${slots.borrowed}` : formatMinute(until)],
+    [columns.features, held.features.join(", ")],
+    [columns.info, held.user_info],
+  ] as const;
+  return facts.filter(([, value]) => value !== "");
+}

@@ -1,0 +1,36 @@
+import type { VendorReply } from "../../http/routes/trust.ts";
+import { admin, unwrapReply } from "../api.ts";
+import { Button } from "../parts/button.tsx";
+import { Command } from "../parts/command.tsx";
+import { frame } from "../texts/frame.ts";
+import { trustPrompt } from "../texts/trust.ts";
+import type { VendorOffer } from "./vendor-offer.ts";
+import { VendorFacts } from "./vendor-facts.tsx";
+
+interface Props {
+  readonly offer: VendorOffer;
+  readonly onTrusted: (vendor: VendorReply) => Promise<void>;
+  readonly onCancel: () => void;
+}
+
+/** A vendor is accepted by a person who compared the fingerprint, never by a file alone. */
+export function TrustVendorPrompt({ offer: offered, onTrusted, onCancel }: Props) {
+  const { document, vendor, isAlreadyTrusted: isKnown } = offered;
+  const accept = async (): Promise<void> =>
+    onTrusted(await unwrapReply(admin.trust.add.post({ license: document })));
+  return (
+    <div class="trust-offer" role="group" aria-label={trustPrompt.title}>
+      <h4>{trustPrompt.title}</h4>
+      {isKnown && <p>{trustPrompt.alreadyTrusted}</p>}
+      <VendorFacts vendor={vendor} />
+      <p>{trustPrompt.text}</p>
+      <div class="row">
+        <Button kind="main" onClick={accept}>
+          {trustPrompt.accept}
+        </Button>
+        <Button onClick={onCancel}>{frame.cancel}</Button>
+      </div>
+      <Command text={trustPrompt.command} />
+    </div>
+  );
+}

@@ -1,0 +1,137 @@
+// A demo of the binary that listens on every address of this machine: the worst case, since whoever
+// reaches it may administer it until it has a credential.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { atEnd, rigFolder } from "../faults/rig.ts";
+import { startBinary } from "../support/binary.ts";
+import { BERTH } from "../support/vendor-and-site.ts";
+import type { Fields } from "./route-requests.ts";
+
+export const LOOPBACK = "127.0.0.1";
+
+export interface SiteCounters {
+  /** The last change there is. */
+  readonly seq: number;
+  /** Requests that arrived, this one included. */
+  readonly arrived: number;
+  /** How many of them were asked to find this out. */
+  readonly statusCalls: number;
+}
+
+export class DemoSite {
+  readonly #port: number;
+  readonly airgapBody: Fields;
+  /** A license that is not installed yet. */
+  readonly license: string;
+  readonly licenseId: string;
+  /** Another vendor, and what makes a site trust it. */
+  readonly otherTrust: string;
+  readonly otherVendor: string;
+  readonly #socket: string;
+  readonly #folder: string;
+
+  private constructor(folder: string, port: number, facts: SiteFacts) {
+    this.#folder = folder;
+    this.#socket = join(folder, "berth.sock");
+    this.#port = port;
+    ({
+      license: this.license,
+      licenseId: this.licenseId,
+      otherTrust: this.otherTrust,
+      otherVendor: this.otherVendor,
+      airgapBody: this.airgapBody,
+    } = facts);
+  }
+
+  static async start(): Promise<DemoSite> {
+    const root = rigFolder();
+    const folder = join(root, "site");
+    const running = await startBinary("demo", "--data", folder, "--listen", "0.0.0.0:0");
+    atEnd(() => process.kill(running.pid, "SIGKILL"));
+    const site = new DemoSite(folder, Number(new URL(running.url).port), factsOf(root, folder));
+    await site.occupy();
+    return site;
+  }
+
+  /** Somebody holds what an attack could take away; without this, for a quarter of an hour. */
+  async occupy(): Promise<void> {
+    await this.call("/api/v4/register", { user: "ada" });
+    await this.call("/api/v4/featureRegister", { user: "ada", feature: "RENDER" });
+  }
+
+  /** A URL by an address or name of this machine. */
+  urlAt(address: string, path = ""): string {
+    return `http://${address}:${this.#port}${path}`;
+  }
+
+  /** As an operator on the machine, past the gate. */
+  call(path: string, fields?: Fields): Promise<Response> {
+    const body = { method: "POST", body: JSON.stringify(fields), headers: JSON_TYPE };
+    return fetch(`http://berth${path}`, { unix: this.#socket, ...(fields && body) });
+  }
+
+  async readCounters(): Promise<SiteCounters> {
+    const answer = await this.call("/api/admin/v1/status");
+    const { storage } = (await answer.json()) as { storage: { seq: number } };
+    const arrived = Number(answer.headers.get("x-request-id")?.split("-")[1]);
+    return { seq: storage.seq, arrived, statusCalls: 1 };
+  }
+
+  /** The same, once nothing arrives any more. */
+  async waitUntilIdle(): Promise<SiteCounters> {
+    let before = await this.readCounters();
+    for (let asked = 2; ; asked += 1) {
+      await Bun.sleep(50);
+      const now = await this.readCounters();
+      if (now.arrived === before.arrived + 1) return { ...now, statusCalls: asked };
+      before = now;
+    }
+  }
+
+  /** What was written after a change, by its kind. */
+  changesSince(seq: number): string[] {
+    const lines = readFileSync(join(this.#folder, "journal-1.jsonl"), "utf8").trim().split("\n");
+    return lines
+      .map((line) => JSON.parse(line) as { seq?: number; events?: { type: string }[] })
+      .filter((entry) => (entry.seq ?? 0) > seq)
+      .flatMap(({ events = [] }) => events.map(({ type }) => type));
+  }
+}
+
+export const JSON_TYPE = { "content-type": "application/json" };
+
+type SiteFacts = Pick<
+  DemoSite,
+  "license" | "licenseId" | "otherTrust" | "otherVendor" | "airgapBody"
+>;
+
+function factsOf(root: string, folder: string): SiteFacts {
+  const [request, license, other] = [
+    join(root, "request"),
+    join(root, "license"),
+    join(root, "other"),
+  ];
+  const { run } = BERTH;
+  run("license", "request", "--data", folder, "--product", "DEMO", "--out", request);
+  const desk = ["--dir", join(folder, "demo", "vendor"), "--request", request, "--out", license];
+  run("vendor", "issue", ...desk, "--slots", "7", "--allow-weak-binding");
+  run("vendor", "init", "--no-passphrase", "--name", "Other", "--dir", other, "--product", "cad");
+  const status = JSON.parse(run("status", "--data", folder, "--json")) as {
+    licenses: { license_id: number }[];
+  };
+  const otherTrust = readFileSync(join(other, "trust.jwt"), "utf8").trim();
+  return {
+    license: readFileSync(license, "utf8").trim(),
+    licenseId: String(status.licenses[0]?.license_id),
+    otherTrust,
+    otherVendor: claimsIn(otherTrust).vendor,
+    airgapBody: JSON.parse(
+      readFileSync(join(folder, "demo", "airgap-license.json"), "utf8"),
+    ) as Fields,
+  };
+}
+
+const claimsIn = (document: string): { vendor: string } =>
+  JSON.parse(Buffer.from(document.split(".")[1] ?? "", "base64url").toString()) as {
+    vendor: string;
+  };

@@ -1,0 +1,78 @@
+// A site with licenses from a vendor's desk, and applications that ask it for slots.
+import { join } from "node:path";
+import { rigFolder } from "../faults/rig.ts";
+import { BERTH } from "../support/vendor-and-site.ts";
+import { serveSite, type ServedSite } from "./operator-page.ts";
+
+/** Products, each with the flags of its license; null: it gets one later. */
+export type LicenseFlags = Readonly<Record<string, readonly string[] | null>>;
+
+export interface Licensed extends ServedSite {
+  /** Asks the vendor for a license with these flags and installs it. */
+  readonly license: (product: string, terms: readonly string[]) => void;
+}
+
+/** A slot is held for longer than a test takes, on a machine with much else to do, too. */
+const HELD = ["--timeout-minutes", "600"];
+
+/** Flags of the server come last. */
+export async function startLicensedSite(
+  licenses: LicenseFlags,
+  ...flags: string[]
+): Promise<Licensed> {
+  const root = rigFolder();
+  const [desk, request, license] = ["desk", "request.jwt", "license.jwt"].map((name) =>
+    join(root, name),
+  ) as [string, string, string];
+  const products = Object.keys(licenses).flatMap((product) => ["--product", product]);
+  BERTH.run("vendor", "init", "--no-passphrase", "--name", "Acme", "--dir", desk, ...products);
+  const site = await serveSite(join(root, "site"), ...flags);
+  const data = ["--data", site.folder];
+  BERTH.run("trust", "add", join(desk, "trust.jwt"), ...data, "--yes");
+  const install = (product: string, terms: readonly string[]): void => {
+    BERTH.run("license", "request", ...data, "--product", product, "--out", request);
+    const out = ["--allow-weak-binding", "--out", license];
+    BERTH.run("vendor", "issue", "--dir", desk, "--request", request, ...HELD, ...terms, ...out);
+    BERTH.run("license", "add", license, ...data);
+  };
+  for (const [product, terms] of Object.entries(licenses)) {
+    if (terms !== null) install(product, terms);
+  }
+  return { ...site, license: install };
+}
+
+/** What an application of ours asks, and how it ended. */
+export async function callApi(
+  site: ServedSite,
+  operation: string,
+  fields: Readonly<Record<string, string>>,
+): Promise<Response> {
+  return fetch(new URL(`/api/v4/${operation}`, site.url), {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(fields),
+  });
+}
+
+/** Many users at once, of one product. */
+export async function registerUsers(
+  site: ServedSite,
+  product: string,
+  count: number,
+): Promise<void> {
+  const numbers = Array.from({ length: count }, (_, number) => number);
+  for (let start = 0; start < count; start += 200) {
+    const answers = numbers.slice(start, start + 200).map((number) =>
+      callApi(site, "register", {
+        product,
+        user: `user-${number}`,
+        os_hostname: `ws-${number % 500}.lab`,
+        ip_local: `10.${number % 7}.${number % 250}.${number % 99}`,
+        user_info: number % 3 === 0 ? "night shift" : "",
+      }),
+    );
+    for (const answer of await Promise.all(answers)) {
+      if (!answer.ok) throw new Error(await answer.text());
+    }
+  }
+}

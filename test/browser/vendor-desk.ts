@@ -1,0 +1,70 @@
+// A vendor's desk beside a browser: what the page is given, and who uses what came of it.
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { BERTH } from "../support/vendor-and-site.ts";
+
+export interface VendorDesk {
+  readonly folder: string;
+  /** The document that makes a site trust it. */
+  readonly trust: string;
+  readonly fingerprint: string;
+  /** Answers a request in a file. */
+  readonly issue: (request: string, ...terms: readonly string[]) => string;
+}
+
+export function createVendorDesk(
+  folder: string,
+  name: string,
+  ...products: readonly string[]
+): VendorDesk {
+  const flags = products.flatMap((product) => ["--product", product]);
+  const said = BERTH.run(
+    "vendor",
+    "init",
+    "--no-passphrase",
+    "--name",
+    name,
+    "--dir",
+    folder,
+    ...flags,
+    "--json",
+  );
+  return {
+    folder,
+    trust: readFileSync(join(folder, "trust.jwt"), "utf8"),
+    fingerprint: (JSON.parse(said) as { readonly fingerprint: string }).fingerprint,
+    issue: (request, ...terms) => {
+      const out = join(folder, "answer.jwt");
+      const words = ["--dir", folder, "--request", request, "--allow-weak-binding", "--out", out];
+      BERTH.run("vendor", "issue", ...words, ...terms);
+      const document = readFileSync(out, "utf8").trim();
+      rmSync(out);
+      return document;
+    },
+  };
+}
+
+/** As from a folder window, somewhere onto the page. */
+export async function dropFile(page: Page, text: string, name: string): Promise<void> {
+  const files = await page.evaluateHandle(
+    `(() => {
+      const files = new DataTransfer();
+      files.items.add(new File([${JSON.stringify(text)}], ${JSON.stringify(name)}));
+      return files;
+    })()`,
+  );
+  for (const event of ["dragenter", "dragover", "drop"]) {
+    await page.dispatchEvent("main", event, { dataTransfer: files });
+  }
+}
+
+/** Whether an application gets a slot for somebody. */
+export async function tryRegister(url: string, user: string, product: string): Promise<boolean> {
+  const response = await fetch(`${url}api/v4/register`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ user, product, os_hostname: "<b>desk</b>" }),
+  });
+  return response.ok;
+}

@@ -1,0 +1,86 @@
+import { describe, expect, test } from "bun:test";
+import type { UsageReply } from "../../src/http/routes/usage.ts";
+import {
+  peakOf,
+  refusalSeries,
+  slotSeries,
+  stackSeries,
+  sumOf,
+  stepTimesOf,
+} from "../../src/web/overview/usage-series.ts";
+
+const license = (license_id: number, product: string, in_use: (number | null)[]) => ({
+  license_id,
+  product,
+  floating_users: 5,
+  in_use,
+});
+
+const reply = (differing: Partial<UsageReply>): UsageReply => ({
+  range: "day",
+  from: "2026-03-02T09:00:00.000Z",
+  to: "2026-03-02T09:15:00.000Z",
+  step_minutes: 5,
+  complete: true,
+  licenses: [],
+  refusals: [],
+  ...differing,
+});
+
+describe("slots in use", () => {
+  test("have a time for every step", () => {
+    const nine = Date.parse("2026-03-02T09:00:00.000Z") / 1_000;
+    const known = reply({ licenses: [license(1, "cad", [1, null, 3])] });
+    expect(stepTimesOf(known)).toEqual([nine, nine + 300, nine + 600]);
+    expect(stepTimesOf(reply({}))).toEqual([]);
+  });
+
+  test("are a line for each license, by its id only where a product has two", () => {
+    const licenses = [license(1, "cad", []), license(2, "cam", []), license(3, "cad", [])];
+    const names = slotSeries(reply({ licenses })).map(({ name }) => name);
+    expect(names).toEqual(["cad (license 1)", "cam", "cad (license 3)"]);
+  });
+
+  test("of no two licenses look the same", () => {
+    const licenses = Array.from({ length: 15 }, (_, id) => license(id, `p${id}`, []));
+    const looks = slotSeries(reply({ licenses })).map(
+      ({ colour, stroke }) => `${colour} ${stroke.join(" ")}`,
+    );
+    expect(new Set(looks).size).toBe(15);
+  });
+
+  test("have a peak where anything is known", () => {
+    const [cad, cam] = slotSeries(
+      reply({ licenses: [license(1, "cad", [1, null, 3, 2]), license(2, "cam", [null, null])] }),
+    );
+    expect(cad && peakOf(cad)).toBe(3);
+    expect(cam && peakOf(cam)).toBeNull();
+  });
+});
+
+describe("refusals", () => {
+  const known = reply({
+    refusals: [
+      { product: "cad", code: "floating_not_available", counts: [1, null, null, 0] },
+      { product: "cam", code: "floating_not_available", counts: [2, 3, null, 0] },
+      { product: null, code: "ended", counts: [4, null, null, 1] },
+    ],
+  });
+
+  test("are added up by their reason; a gap stays where nothing is known", () => {
+    const lines = refusalSeries(known);
+    expect(lines.map(({ name, values }) => [name, values])).toEqual([
+      ["no free slot", [3, 3, null, 0]],
+      ["ended", [4, null, null, 1]],
+    ]);
+    expect(lines.map(sumOf)).toEqual([6, 5]);
+  });
+
+  test("stand on each other", () => {
+    expect(stackSeries(refusalSeries(known)).map(({ values }) => values)).toEqual([
+      [7, 3, null, 1],
+      [4, null, null, 1],
+    ]);
+    expect(stackSeries([])).toEqual([]);
+  });
+});
