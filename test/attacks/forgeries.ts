@@ -6,7 +6,7 @@ import { DOCUMENT_KINDS, type DocumentKind } from "../../src/license/document.ts
 import { keyIdOf, publicPart, type PrivateKey, type PublicKey } from "../../src/license/keys.ts";
 import { mutated } from "../support/mutated.ts";
 
-export interface Genuine {
+export interface GenuineDocument {
   readonly kind: DocumentKind;
   /** As the vendor signed it. */
   readonly document: string;
@@ -30,7 +30,7 @@ const encoded = (value: unknown): string =>
 const decoded = (part: string | undefined): Json =>
   JSON.parse(Buffer.from(part ?? "", "base64url").toString()) as Json;
 
-const headerOf = ({ kind, signer }: Genuine): Json => ({
+const headerOf = ({ kind, signer }: GenuineDocument): Json => ({
   alg: "EdDSA",
   typ: `berth-${kind}+jwt`,
   kid: keyIdOf(signer),
@@ -74,7 +74,7 @@ function edited(payload: Json, random: () => number): Json {
   }
 }
 
-type Trick = (genuine: Genuine, forger: Forger) => string | Promise<string>;
+type ForgeryTrick = (genuine: GenuineDocument, forger: Forger) => string | Promise<string>;
 
 const parts = (document: string): [string, string, string] => {
   const [header = "", payload = "", signature = ""] = document.split(".");
@@ -83,7 +83,7 @@ const parts = (document: string): [string, string, string] => {
 
 /** With the vendor's name in the header and the attacker's hand under it. */
 const underAnotherHand =
-  (more: (forger: Forger) => Json): Trick =>
+  (more: (forger: Forger) => Json): ForgeryTrick =>
   (genuine, forger) =>
     signed(
       { ...headerOf(genuine), ...more(forger) },
@@ -93,19 +93,19 @@ const underAnotherHand =
 
 /** A header nobody signed, before a signature that was made for another. */
 const headed =
-  (more: (forger: Forger) => Json): Trick =>
+  (more: (forger: Forger) => Json): ForgeryTrick =>
   (genuine, forger) => {
     const [, payload, signature] = parts(genuine.document);
     return `${encoded({ ...headerOf(genuine), ...more(forger) })}.${payload}.${signature}`;
   };
 
-function hmac(genuine: Genuine, secret: string | Buffer): string {
+function hmac(genuine: GenuineDocument, secret: string | Buffer): string {
   const header = encoded({ ...headerOf(genuine), alg: "HS256" });
   const text = `${header}.${parts(genuine.document)[1]}`;
   return `${text}.${createHmac("sha256", secret).update(text).digest("base64url")}`;
 }
 
-export const TRICKS: Readonly<Record<string, Trick>> = {
+export const FORGERY_TRICKS: Readonly<Record<string, ForgeryTrick>> = {
   "small damage": ({ document }, { random }) => mutated(document, random),
   "edited, the signature kept": ({ document }, { random }) => {
     const [header, payload, signature] = parts(document);

@@ -107,7 +107,7 @@ export const brokenBody: fc.Arbitrary<Buffer> = fc.oneof(
 );
 
 /** Never JSON in UTF-8, whatever follows. */
-export const wrongType: fc.Arbitrary<string> = fc.constantFrom(
+export const wrongContentType: fc.Arbitrary<string> = fc.constantFrom(
   "text/plain",
   "text/plain; charset=utf-8",
   "application/x-www-form-urlencoded",

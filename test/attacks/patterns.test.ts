@@ -2,25 +2,25 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseSync, Visitor } from "oxc-parser";
-import { painfulTexts } from "./pumps.ts";
-import { MOST_STEPS, parsePattern, stepsOf } from "./steps.ts";
+import { makeSlowTexts } from "./pattern-texts.ts";
+import { MAX_STEPS, parsePattern, countSteps } from "./pattern-steps.ts";
 
 const root = join(import.meta.dir, "..", "..");
 
-interface Found {
+interface FoundPattern {
   readonly where: string;
   readonly source: string;
   readonly flags: string;
 }
 
 /** Literals, what is handed to `RegExp`, and what schemas call `pattern`. */
-function patternsIn(path: string, text: string): Found[] {
-  const found: Found[] = [];
+function patternsIn(path: string, text: string): FoundPattern[] {
+  const found: FoundPattern[] = [];
   const note = (offset: number, source: string, flags: string): void => {
     const line = text.slice(0, offset).split("\n").length;
     found.push({ where: `${path}:${line}`, source, flags });
   };
-  const made = ({ callee, arguments: given, start }: MakesOne): void => {
+  const made = ({ callee, arguments: given, start }: CallNode): void => {
     if (!("name" in callee) || callee.name !== "RegExp") return;
     const source = textOf(given[0]);
     if (source === null) throw new Error(`${path}: a pattern that nobody can read here`);
@@ -43,20 +43,20 @@ function patternsIn(path: string, text: string): Found[] {
 }
 
 /** As much of a call as is looked at. */
-interface MakesOne {
+interface CallNode {
   readonly callee: object;
   readonly arguments: readonly object[];
   readonly start: number;
 }
 
-interface Written {
+interface TextNode {
   readonly value?: unknown;
   readonly quasis?: readonly { readonly value: { readonly cooked: string | null } }[];
 }
 
 /** A text written in the source; a number stands for what a template puts in. */
 function textOf(node: object | undefined): string | null {
-  const { value, quasis }: Written = node ?? {};
+  const { value, quasis }: TextNode = node ?? {};
   if (typeof value === "string") return value;
   return quasis?.map((part) => part.value.cooked).join("5") ?? null;
 }
@@ -70,13 +70,13 @@ const MOST_GROWTH = 3;
 const SLACK = 10 * LONG;
 
 /** The text that hurts most, where it hurts more than in proportion. */
-function weakness({ source, flags }: Pick<Found, "source" | "flags">): string | null {
+function weakness({ source, flags }: Pick<FoundPattern, "source" | "flags">): string | null {
   const node = parsePattern(source, flags);
-  const [short, long] = [painfulTexts(node, SHORT), painfulTexts(node, LONG)];
+  const [short, long] = [makeSlowTexts(node, SHORT), makeSlowTexts(node, LONG)];
   for (const [index, text] of long.entries()) {
-    const before = stepsOf(node, short[index] ?? "");
-    const steps = before > MOST_STEPS ? before : stepsOf(node, text);
-    if (steps > MOST_STEPS || steps > MOST_GROWTH * before + SLACK) {
+    const before = countSteps(node, short[index] ?? "");
+    const steps = before > MAX_STEPS ? before : countSteps(node, text);
+    if (steps > MAX_STEPS || steps > MOST_GROWTH * before + SLACK) {
       return `${steps} steps, ${before} for half of ${JSON.stringify(text.slice(0, 20))}…`;
     }
   }

@@ -2,17 +2,30 @@
 // the document, right ones, nearly right ones and wild ones. What is refused is refused in the form
 // that was promised, nothing is granted that must not be, and nothing breaks.
 import * as fc from "fast-check";
-import { check, finish, progress, rigFolder, seed, sized } from "../faults/rig.ts";
+import {
+  check,
+  finish,
+  reportProgress,
+  makeTempFolder,
+  seed,
+  chooseSize,
+} from "../support/suite-harness.ts";
 import { MemoryCurve } from "../support/resident.ts";
-import { judgeBooks } from "./books.ts";
-import { complaintOf, refusedBy } from "./judge.ts";
-import { plansOf, takesTurns, untold, walksAll, type ApiDocument } from "./plans.ts";
-import { attacksOn, type Attack } from "./requests-grammar.ts";
+import { checkAfterAttack } from "./after-attack.ts";
+import { findAnswerProblem, refusalCode } from "./answer-check.ts";
+import {
+  planRoutes,
+  isAnsweredSerially,
+  undocumentedRoutes,
+  scansAllData,
+  type ApiDocument,
+} from "./route-plans.ts";
+import { generateAttacks, type AttackRequest } from "./request-grammar.ts";
 import { startTarget } from "./target.ts";
-import { Wire, type Answered } from "./wire.ts";
+import { RawConnection, type RawAnswer } from "./raw-connection.ts";
 
-const REQUESTS = sized(100_000, 10_000_000);
-const WARM_UP = sized(40_000, 1_000_000);
+const REQUESTS = chooseSize(100_000, 10_000_000);
+const WARM_UP = chooseSize(40_000, 1_000_000);
 const CONNECTIONS = 12;
 const BATCH = 2_000;
 const STAGES = 8;
@@ -27,42 +40,42 @@ const AT_LIMITS = [
   "feature_not_enough_consumptions",
 ];
 
-const target = await startTarget(rigFolder());
+const target = await startTarget(makeTempFolder());
 const document = (await (
   await fetch(`${target.server.url}/api/v4/openapi.json`)
 ).json()) as ApiDocument;
-const plans = plansOf(document);
+const plans = planRoutes(document);
 check(
   `the document tells of all ${plans.length} routes and methods`,
-  untold(document).length === 0,
-  [...untold(document)],
+  undocumentedRoutes(document).length === 0,
+  [...undocumentedRoutes(document)],
 );
 
-const attacks = attacksOn(target, plans);
+const attacks = generateAttacks(target, plans);
 const tried = new Map<string, { all: number; granted: number }>(
   plans.map(({ method, path }) => [`${method} ${path}`, { all: 0, granted: 0 }]),
 );
 const codes = new Map<string, number>();
 const broken: string[] = [];
 let [count, slowest, batches] = [0, 0, 0];
-let queue: Attack[] = [];
+let queue: AttackRequest[] = [];
 let turns: Promise<void> = Promise.resolve();
 /** The server has one process for such beside it; while it works, something else is asked for. */
 let isWalking = false;
 
-function next(): Attack {
+function next(): AttackRequest {
   if (queue.length === 0) {
     queue = fc.sample(attacks, { seed: seed + batches, numRuns: BATCH });
     batches += 1;
   }
-  return queue.pop() as Attack;
+  return queue.pop() as AttackRequest;
 }
 
-function note(attack: Attack, answer: Answered | null): void {
+function note(attack: AttackRequest, answer: RawAnswer | null): void {
   count += 1;
-  progress("requests", count, REQUESTS);
+  reportProgress("requests", count, REQUESTS);
   // What gives way to answers takes as long as that takes.
-  const took = walksAll(attack.plan) ? 0 : (answer?.ms ?? 0);
+  const took = scansAllData(attack.plan) ? 0 : (answer?.ms ?? 0);
   slowest = Math.max(slowest, took);
   const entry = tried.get(`${attack.plan.method} ${attack.plan.path}`);
   const isGranted = answer !== null && answer.status < 300;
@@ -70,9 +83,9 @@ function note(attack: Attack, answer: Answered | null): void {
     entry.all += 1;
     entry.granted += isGranted ? 1 : 0;
   }
-  const code = answer === null ? "none" : isGranted ? "granted" : refusedBy(answer);
+  const code = answer === null ? "none" : isGranted ? "granted" : refusalCode(answer);
   codes.set(code, (codes.get(code) ?? 0) + 1);
-  const complaint = complaintOf(attack, answer);
+  const complaint = findAnswerProblem(attack, answer);
   if (complaint === null) return;
   const sent = attack.bytes.toString("latin1").slice(0, 1_000);
   const got = answer === null ? "" : `${answer.head}\n${answer.body}`.slice(0, 500);
@@ -80,18 +93,18 @@ function note(attack: Attack, answer: Answered | null): void {
 }
 
 async function attack(until: number): Promise<void> {
-  const wire = new Wire(target.port);
+  const wire = new RawConnection(target.port);
   for (;;) {
     if (count >= until || broken.length >= SHOWN || !target.isAlive()) break;
     const one = next();
     const send = async (): Promise<void> =>
       note(one, await wire.send(one.bytes, one.method === "HEAD"));
-    if (walksAll(one.plan)) {
+    if (scansAllData(one.plan)) {
       if (isWalking) continue;
       isWalking = true;
       await send();
       isWalking = false;
-    } else if (takesTurns(one.plan)) await (turns = turns.then(send));
+    } else if (isAnsweredSerially(one.plan)) await (turns = turns.then(send));
     else await send();
   }
   wire.close();
@@ -122,7 +135,7 @@ check(
 console.log(`       the slowest took ${slowest.toFixed(0)} ms`);
 const rare = [...tried].filter(
   ([route, { all, granted }]) =>
-    (all < LEAST && !walksAll({ path: route.split(" ")[1] ?? "" })) ||
+    (all < LEAST && !scansAllData({ path: route.split(" ")[1] ?? "" })) ||
     (granted === 0 && route !== NEVER_GRANTED),
 );
 const grants = [...tried.values()].reduce((sum, { granted }) => sum + granted, 0);
@@ -144,5 +157,5 @@ check(
     `after the first ${WARM_UP}, less than ${MOST_MIB} (${memory.shown})`,
   memory.grown < MOST_MIB,
 );
-await judgeBooks(target);
+await checkAfterAttack(target);
 finish();

@@ -1,24 +1,24 @@
 // HTTP/1.1 read by the letter, as narrowly as RFC 9112 lets a server be: the measure for what the
 // real one may take for a request. Whatever it acts on that this reader does not find was smuggled.
 
-export interface Read {
+export interface StrictRequest {
   readonly body: string;
   /** Its ends are plain, but it names no host, or two. */
-  readonly isHomeless: boolean;
+  readonly hasInvalidHost: boolean;
 }
 
 /** Whole addresses are the letter too; of those, the Host header is what counts here. */
 const LINE = /^[A-Z]+ (?:https?:\/\/[^/ ]+)?\/[^\0-\x20]* HTTP\/1\.[01]$/;
 const HEADER = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([^\0\r\n]*?)[ \t]*$/;
 
-interface Framed {
+interface FramedBody {
   readonly body: string;
   readonly rest: string;
 }
 
 /** The requests in the bytes, up to the first that is none, or not whole. */
-export function readStrictly(bytes: Buffer): Read[] {
-  const found: Read[] = [];
+export function readStrictly(bytes: Buffer): StrictRequest[] {
+  const found: StrictRequest[] = [];
   let rest = bytes.toString("latin1");
   while (rest !== "") {
     const end = rest.indexOf("\r\n\r\n");
@@ -30,7 +30,7 @@ export function readStrictly(bytes: Buffer): Read[] {
     if (first.endsWith("1.0") && headers.has("transfer-encoding")) return found;
     const framed = frame(headers, rest.slice(end + 4));
     if (framed === null) return found;
-    found.push({ body: framed.body, isHomeless: headers.get("host")?.length !== 1 });
+    found.push({ body: framed.body, hasInvalidHost: headers.get("host")?.length !== 1 });
     rest = framed.rest;
   }
   return found;
@@ -49,7 +49,7 @@ function headersIn(lines: readonly string[]): Map<string, string[]> | null {
 }
 
 /** Null: nobody can tell where the body ends, or it does not. */
-function frame(headers: ReadonlyMap<string, readonly string[]>, rest: string): Framed | null {
+function frame(headers: ReadonlyMap<string, readonly string[]>, rest: string): FramedBody | null {
   const lengths = headers.get("content-length") ?? [];
   const codings = headers.get("transfer-encoding") ?? [];
   if (lengths.length + codings.length > 1) return null;
@@ -65,7 +65,7 @@ const isChunked = (coding: string): boolean => /^[ \t,]*chunked[ \t,]*$/i.test(c
 /** No request begins so. */
 const NOTHING = "\0";
 
-function chunked(text: string): Framed | null {
+function chunked(text: string): FramedBody | null {
   let [body, rest] = ["", text];
   for (;;) {
     const [line, hex] = /^([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\0\r\n]*)?\r\n/.exec(rest) ?? [];

@@ -11,7 +11,7 @@ import { realDisk } from "../../src/platform/disk.ts";
 import { confirmActivation, createPolicy } from "../../src/desk/airgap.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { issueLicense } from "../../src/desk/issue.ts";
-import { atEnd } from "../faults/rig.ts";
+import { atEnd } from "../support/suite-harness.ts";
 import { buildBinary, startBinary, type Running } from "../support/binary.ts";
 import { granted } from "../support/licensed-store.ts";
 
@@ -42,16 +42,16 @@ const TERMS: Partial<TermsDocument> = {
 };
 
 /** What a site was given and would take again; each document is as the vendor wrote it. */
-export interface Papers {
+export interface SiteDocuments {
   readonly vendor: Desk;
   /** Trusted too, but nothing of theirs is installed: they can be let go of. */
-  readonly other: Desk;
+  readonly otherVendor: Desk;
   readonly trust: string;
   readonly otherTrust: string;
   readonly license: string;
   readonly licenseId: number;
   /** A license that may be given back. */
-  readonly spareId: number;
+  readonly spareLicenseId: number;
   readonly airgap: {
     readonly license_policy: string;
     readonly license_key: string;
@@ -59,7 +59,7 @@ export interface Papers {
     readonly confirmation_code: string;
   };
   /** Answers the question that is open now. */
-  readonly time: string;
+  readonly timeAnswer: string;
 }
 
 const makeDesk = (folder: string, name: string, products: string[]): Promise<Desk> =>
@@ -68,7 +68,7 @@ const makeDesk = (folder: string, name: string, products: string[]): Promise<Des
 const trustOf = (desk: Desk): Promise<string> => signTrustDocument(desk.vendor, desk.key);
 
 /** A site's folder, `site` below `root`, licensed and closed again. */
-export async function makePapers(root: string, slots = 8): Promise<Papers> {
+export async function makeLicensedSite(root: string, slots = 8): Promise<SiteDocuments> {
   const site = await openAppliance({
     folder: join(root, "site"),
     identityName: null,
@@ -103,17 +103,20 @@ export async function makePapers(root: string, slots = 8): Promise<Papers> {
     const iat = Math.floor(wallClock() / 1_000);
     return {
       vendor,
-      other,
+      otherVendor: other,
       trust,
       otherTrust,
       license: main.document,
       licenseId: main.id,
-      spareId: spare.id,
+      spareLicenseId: spare.id,
       airgap: await confirmed(
         vendor,
         granted(await site.airgap.createActivationCode(KEY, "", "rig")).code,
       ),
-      time: await signTimeDocument({ iss: vendor.vendor.vendor, iat, ...question }, vendor.key),
+      timeAnswer: await signTimeDocument(
+        { iss: vendor.vendor.vendor, iat, ...question },
+        vendor.key,
+      ),
     };
   } finally {
     site.timekeeping.stop();
@@ -121,7 +124,7 @@ export async function makePapers(root: string, slots = 8): Promise<Papers> {
   }
 }
 
-async function confirmed(desk: Desk, activationCode: string): Promise<Papers["airgap"]> {
+async function confirmed(desk: Desk, activationCode: string): Promise<SiteDocuments["airgap"]> {
   const policy = await createPolicy(desk, "P-1", { product: MESH, slots: 3 }, wallClock());
   const { policy_id, confirmation_code } = await confirmActivation(desk, {
     policy,
@@ -136,27 +139,34 @@ async function confirmed(desk: Desk, activationCode: string): Promise<Papers["ai
   return { license_policy: policy, license_key: KEY, policy_id, confirmation_code };
 }
 
-export interface Target {
+export interface AttackTarget {
   readonly folder: string;
   readonly server: Running;
   readonly port: number;
   /** Administers. */
   readonly token: string;
-  readonly papers: Papers;
+  readonly documents: SiteDocuments;
   isAlive(): boolean;
 }
 
-export async function startTarget(root: string, slots?: number): Promise<Target> {
-  const papers = await makePapers(root, slots);
+export async function startTarget(root: string, slots?: number): Promise<AttackTarget> {
+  const papers = await makeLicensedSite(root, slots);
   const folder = join(root, "site");
   const words = ["--listen", "127.0.0.1:0", "--audit-budget", "0"];
   const server = await startBinary("serve", "--data", folder, ...words);
   const isAlive = (): boolean => isRunning(server.pid);
   atEnd(() => isAlive() && process.kill(server.pid, "SIGKILL"));
-  const made = berth("admin", "token", "--name", "rig", "--json", "--data", folder);
+  const made = runBerth("admin", "token", "--name", "rig", "--json", "--data", folder);
   const { token } = JSON.parse(made) as { readonly token: string };
-  berthTold(`${PASSWORD}\n`, "admin", "user", "add", LOGIN, "--data", folder);
-  return { folder, server, port: Number(new URL(server.url).port), token, papers, isAlive };
+  runBerthWithInput(`${PASSWORD}\n`, "admin", "user", "add", LOGIN, "--data", folder);
+  return {
+    folder,
+    server,
+    port: Number(new URL(server.url).port),
+    token,
+    documents: papers,
+    isAlive,
+  };
 }
 
 function isRunning(pid: number): boolean {
@@ -169,9 +179,9 @@ function isRunning(pid: number): boolean {
 }
 
 /** A command that is meant to succeed; gives what it said. */
-export const berth = (...words: string[]): string => berthTold("", ...words);
+export const runBerth = (...words: string[]): string => runBerthWithInput("", ...words);
 
-function berthTold(input: string, ...words: string[]): string {
+function runBerthWithInput(input: string, ...words: string[]): string {
   const stdin = Buffer.from(input);
   const done = Bun.spawnSync([buildBinary(), ...words], { stdin, cwd: "/", env: {} });
   if (done.exitCode === 0) return done.stdout.toString();

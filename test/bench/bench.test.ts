@@ -3,17 +3,20 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Books } from "./books.ts";
-import { crowdIn, Server } from "./field.ts";
-import { run, type Round } from "./load.ts";
-import { KINDS, type Outcome } from "./plan.ts";
+import { ExpectedTotals } from "./expected-totals.ts";
+import { makePopulatedSite, BenchServer } from "./servers.ts";
+import { runLoad, type RunResult } from "./run-load.ts";
+import { LOAD_KINDS, type LoadOutcome } from "./load-plan.ts";
 
 const USERS = 100;
 const folder = mkdtempSync(join(tmpdir(), "berth-bench-"));
-let server: Server;
+let server: BenchServer;
 
 beforeAll(async () => {
-  server = await Server.berth(await crowdIn(join(folder, "data"), USERS), USERS);
+  server = await BenchServer.startBerth(
+    await makePopulatedSite(join(folder, "data"), USERS),
+    USERS,
+  );
 });
 
 afterAll(async () => {
@@ -21,7 +24,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-test.each(KINDS)("%s is asked and answered as it should be", async (kind) => {
+test.each(LOAD_KINDS)("%s is asked and answered as it should be", async (kind) => {
   let round = await server.run({ kind, connections: 32, seconds: 0.1 });
   // A busy machine may need longer until every connection has had an answer.
   for (let seconds = 1; round.answered <= 32 && seconds < 100; seconds *= 4) {
@@ -29,10 +32,10 @@ test.each(KINDS)("%s is asked and answered as it should be", async (kind) => {
   }
   expect(round.errors).toEqual({});
   expect(round.answered).toBeGreaterThan(32);
-  expect(server.books?.wrong).toEqual([]);
+  expect(server.expectedTotals?.mismatches).toEqual([]);
 });
 
-const nothing: Outcome = {
+const nothing: LoadOutcome = {
   answered: 0,
   requests: 0,
   perSecond: 0,
@@ -43,7 +46,7 @@ const nothing: Outcome = {
   released: 0,
   consumed: 0,
   mostHeld: 0,
-  busy: 0,
+  generatorCpuShare: 0,
   errors: {},
 };
 
@@ -53,17 +56,17 @@ test.each([
   ["more slots than there are", { mostHeld: 1_101 }, "1101 slots were held at once, of 1100"],
   ["an error", { errors: { "status 500": 2 } }, "2 times status 500"],
 ])("the books find %s", async (_what, differing, found) => {
-  const books = new Books(server.url, USERS);
+  const books = new ExpectedTotals(server.url, USERS);
   const shown = await fetch(`${server.url}/api/v4/license?product=cad`);
   const { total_consumptions: consumed } = (await shown.json()) as { total_consumptions: number };
-  await books.enter("heartbeat", "now", { ...nothing, consumed, ...differing });
-  expect(books.wrong).toEqual([`now: ${found}`]);
+  await books.compareAfterRun("heartbeat", "now", { ...nothing, consumed, ...differing });
+  expect(books.mismatches).toEqual([`now: ${found}`]);
 });
 
 test("the books find a count that was not counted", async () => {
-  const books = new Books(server.url, USERS);
-  await books.enter("consumption", "now", { ...nothing, consumed: 1_000_000_000 });
-  expect(books.wrong[0]).toEndWith("acknowledged: 1000000000");
+  const books = new ExpectedTotals(server.url, USERS);
+  await books.compareAfterRun("consumption", "now", { ...nothing, consumed: 1_000_000_000 });
+  expect(books.mismatches[0]).toEndWith("acknowledged: 1000000000");
 });
 
 const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n";
@@ -82,7 +85,7 @@ test("an answer in pieces is none", async () => {
 });
 
 /** Heartbeats to a server that says this and closes the connection after its last word. */
-async function askedOf(...words: readonly string[]): Promise<Round> {
+async function askedOf(...words: readonly string[]): Promise<RunResult> {
   const stub = Bun.listen({
     hostname: "127.0.0.1",
     port: 0,
@@ -99,7 +102,12 @@ async function askedOf(...words: readonly string[]): Promise<Round> {
   });
   const subject = { name: "stub", url: `http://127.0.0.1:${stub.port}`, pid: process.pid };
   try {
-    return await run(subject, { kind: "heartbeat", connections: 4, seconds: 0.1, users: USERS });
+    return await runLoad(subject, {
+      kind: "heartbeat",
+      connections: 4,
+      seconds: 0.1,
+      users: USERS,
+    });
   } finally {
     stub.stop(true);
   }

@@ -6,21 +6,21 @@ import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { buildBinary } from "../support/binary.ts";
-import { LONGEST_STALL, stallsAt } from "./checkpoint.ts";
-import { measureDisks } from "./disks.ts";
-import { below, goalTable, isMet, number, type Figure } from "./goals.ts";
+import { STALL_LIMIT_MS, measureStalls } from "./checkpoint.ts";
+import { measureSlowDisks } from "./slow-disks.ts";
+import { below, formatGoals, isMet, formatNumber, type Figure } from "./goals.ts";
 import { measureGrowth } from "./growth.ts";
-import { FULL_SIZE, QUICK_SIZE, type Measured, type Size } from "./part.ts";
+import { FULL_SIZE, QUICK_SIZE, type PartResult, type BenchSize } from "./bench-part.ts";
 import { measureSpeed } from "./speed.ts";
 import { measureStart } from "./start.ts";
-import { buildYardsticks, out } from "./yardsticks.ts";
+import { buildBaselines, outputFolder } from "./baselines.ts";
 
-const PARTS: Readonly<Record<string, (size: Size) => Promise<Measured>>> = {
+const PARTS: Readonly<Record<string, (size: BenchSize) => Promise<PartResult>>> = {
   start: measureStart,
-  speed: async (size) => measureSpeed(await buildYardsticks(), size),
+  speed: async (size) => measureSpeed(await buildBaselines(), size),
   growth: measureGrowth,
   checkpoints: measureCheckpoints,
-  disks: measureDisks,
+  disks: measureSlowDisks,
 };
 
 const USAGE = `bun run bench [--quick] [--part ${Object.keys(PARTS).join("|")}]... [--rounds N]
@@ -33,29 +33,29 @@ The history that a day leaves behind is measured by: bun test/faults/day.ts`;
 
 const [MISUSED, WRONG] = [2, 1];
 
-async function measureCheckpoints({ checkpoints }: Size): Promise<Measured> {
+async function measureCheckpoints({ checkpoints }: BenchSize): Promise<PartResult> {
   const figures: Figure[] = [];
   const texts: string[] = [];
   for (const [registrations, count] of checkpoints) {
-    const { text, longest } = await stallsAt(registrations, count);
+    const { text, longestMs: longest } = await measureStalls(registrations, count);
     texts.push(text);
     figures.push({
-      what: `longest stall by a checkpoint of ${number(registrations)} registrations`,
+      what: `longest stall by a checkpoint of ${formatNumber(registrations)} registrations`,
       value: longest,
       unit: "ms",
-      goal: registrations === 100_000 ? below(LONGEST_STALL) : null,
+      goal: registrations === 100_000 ? below(STALL_LIMIT_MS) : null,
     });
   }
   return { figures, text: texts.join("\n"), wrong: [] };
 }
 
-interface Asked {
+interface BenchOptions {
   readonly quick: boolean;
   readonly parts: readonly string[];
-  readonly size: Size;
+  readonly size: BenchSize;
 }
 
-function asked(): Asked {
+function parseOptions(): BenchOptions {
   try {
     const options = {
       quick: { type: "boolean", default: false },
@@ -80,7 +80,7 @@ function asked(): Asked {
 }
 
 /** A part that breaks off is wrong, and does not take along what the others found. */
-async function measure(name: string, size: Size): Promise<Measured> {
+async function measure(name: string, size: BenchSize): Promise<PartResult> {
   try {
     return (await PARTS[name]?.(size)) ?? NOTHING;
   } catch (error) {
@@ -89,13 +89,13 @@ async function measure(name: string, size: Size): Promise<Measured> {
   }
 }
 
-const NOTHING: Measured = { figures: [], text: "", wrong: [] };
+const NOTHING: PartResult = { figures: [], text: "", wrong: [] };
 
-const { quick, parts, size } = asked();
+const { quick, parts, size } = parseOptions();
 buildBinary();
 // Who else is at work: with more than one process for each processor, times say little.
 const [others = 0] = loadavg();
-const all: Record<string, Measured> = {};
+const all: Record<string, PartResult> = {};
 for (const name of parts) {
   const measured = await measure(name, size);
   all[name] = measured;
@@ -105,13 +105,13 @@ for (const name of parts) {
 const figures = Object.values(all).flatMap((measured) => measured.figures);
 const wrong = Object.values(all).flatMap((measured) => measured.wrong);
 figures.push({ what: "errors", value: wrong.length, unit: "", goal: { is: "most", value: 0 } });
-const where = `${availableParallelism()} processors, load ${number(others)} before`;
-console.log(`== goals, on ${where} ==\n${goalTable(figures)}\n`);
+const where = `${availableParallelism()} processors, load ${formatNumber(others)} before`;
+console.log(`== goals, on ${where} ==\n${formatGoals(figures)}\n`);
 for (const one of wrong) console.error(`wrong: ${one}`);
 console.log("history after a simulated day: bun test/faults/day.ts");
 
 const shown = figures.map((figure) => ({ ...figure, met: isMet(figure) }));
-const file = join(out, "bench.json");
+const file = join(outputFolder, "bench.json");
 writeFileSync(file, `${JSON.stringify({ quick, where, figures: shown, parts: all }, null, 2)}\n`);
 console.log(file);
 process.exit(wrong.length === 0 ? 0 : WRONG);

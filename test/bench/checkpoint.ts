@@ -11,34 +11,39 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import { atEnd, check, finish, isSoak, sized } from "../faults/rig.ts";
+import { atEnd, check, finish, isSoak, chooseSize } from "../support/suite-harness.ts";
 import { startBinary } from "../support/binary.ts";
-import { fileSystemOf, nextCheckpoint, peakMemory, type Checkpoint } from "./watch.ts";
+import {
+  findFileSystem,
+  waitForCheckpoint,
+  readPeakMemory,
+  type ObservedCheckpoint,
+} from "./checkpoint-watcher.ts";
 
 const LOAD_CONNECTIONS = 16;
-export const LONGEST_STALL = 25;
+export const STALL_LIMIT_MS = 25;
 /** Around a checkpoint: what begins before there is a process, and what its end leaves to do. */
 const MARGIN = 50;
 
 /** By the wall clock, in milliseconds. */
-interface Span {
+interface TimeRange {
   readonly from: number;
   readonly to: number;
 }
 
-interface Measured {
+interface CheckpointMeasurement {
   readonly registrations: number;
   readonly fileSystem: string;
   readonly start: number;
   readonly stop: number;
   readonly mib: number;
-  readonly checkpoints: readonly Checkpoint[];
+  readonly checkpoints: readonly ObservedCheckpoint[];
   /** Pairs: when an answer came, and how long it took. */
   readonly probe: Float64Array;
   readonly load: Float64Array;
 }
 
-async function measure(registrations: number, rounds: number): Promise<Measured> {
+async function measure(registrations: number, rounds: number): Promise<CheckpointMeasurement> {
   const folder = mkdtempSync(join(tmpdir(), "berth-bench-"));
   atEnd(() => rmSync(folder, { recursive: true, force: true }));
   if ((await script("crowd.ts", folder, registrations).exited) !== 0) throw new Error("no crowd");
@@ -52,19 +57,19 @@ async function measure(registrations: number, rounds: number): Promise<Measured>
   const half = Math.floor(registrations / 2);
   const loading = script("client.ts", server.url, LOAD_CONNECTIONS, 0, half);
   const probing = script("client.ts", server.url, 1, half, registrations - half);
-  const checkpoints: Checkpoint[] = [];
+  const checkpoints: ObservedCheckpoint[] = [];
   while (checkpoints.length < rounds) {
-    checkpoints.push(await nextCheckpoint(server.pid, folder));
+    checkpoints.push(await waitForCheckpoint(server.pid, folder));
   }
   await Bun.sleep(2 * MARGIN);
   const [probe, load] = await Promise.all([answersOf(probing), answersOf(loading)]);
-  const mib = peakMemory(server.pid) ?? 0;
+  const mib = readPeakMemory(server.pid) ?? 0;
   const stopping = performance.now();
   const code = await server.stop();
   running = false;
   if (code !== 0) throw new Error(`the server ended with ${code}`);
   const stop = performance.now() - stopping;
-  const fileSystem = fileSystemOf(folder);
+  const fileSystem = findFileSystem(folder);
   rmSync(folder, { recursive: true });
   return { registrations, fileSystem, start, stop, mib, checkpoints, probe, load };
 }
@@ -85,17 +90,17 @@ async function answersOf(client: ReturnType<typeof script>): Promise<Float64Arra
   return new Float64Array(answers);
 }
 
-export interface Stalls {
+export interface StallSummary {
   readonly text: string;
   /** Milliseconds. */
-  readonly longest: number;
+  readonly longestMs: number;
 }
 
 /** So many checkpoints of a site with so many registrations. */
-export const stallsAt = async (registrations: number, rounds: number): Promise<Stalls> =>
+export const measureStalls = async (registrations: number, rounds: number): Promise<StallSummary> =>
   summary(await measure(registrations, rounds));
 
-function summary(measured: Measured): Stalls {
+function summary(measured: CheckpointMeasurement): StallSummary {
   const { registrations, fileSystem, start, stop, mib, checkpoints, probe, load } = measured;
   const during = checkpoints.map(({ begin, end }) => ({ from: begin - MARGIN, to: end + MARGIN }));
   const before = during.map(({ from, to }, index) => {
@@ -107,7 +112,7 @@ function summary(measured: Measured): Stalls {
     before: before.map((span) => longestIn(probe, span)),
   };
   const stalls = waits.during.map((wait, index) => Math.max(0, wait - (waits.before[index] ?? 0)));
-  const rate = (spans: readonly Span[]): string => {
+  const rate = (spans: readonly TimeRange[]): string => {
     const calls = [probe, load].map((answers) => spans.map((span) => countIn(answers, span)));
     const time = sum(spans.map(({ from, to }) => to - from));
     return ((sum(calls.flat()) / time) * 1_000).toFixed(0);
@@ -125,13 +130,13 @@ function summary(measured: Measured): Stalls {
     `  calls a second: ${rate(before)} before checkpoints, ${rate(during)} during them`,
     `  longest wait for an answer during a checkpoint: ${figures(waits.during)}`,
     `  longest wait in as much time before one: ${figures(waits.before)}`,
-    `  stall by a checkpoint: ${figures(stalls)}, goal < ${LONGEST_STALL} ms`,
+    `  stall by a checkpoint: ${figures(stalls)}, goal < ${STALL_LIMIT_MS} ms`,
   ];
-  return { text: lines.join("\n"), longest: Math.max(...stalls) };
+  return { text: lines.join("\n"), longestMs: Math.max(...stalls) };
 }
 
 /** The longest call that was under way in this span. */
-function longestIn(answers: Float64Array, { from, to }: Span): number {
+function longestIn(answers: Float64Array, { from, to }: TimeRange): number {
   let longest = 0;
   for (let at = 0; at < answers.length; at += 2) {
     const [ended = 0, took = 0] = answers.subarray(at, at + 2);
@@ -140,7 +145,7 @@ function longestIn(answers: Float64Array, { from, to }: Span): number {
   return longest;
 }
 
-function countIn(answers: Float64Array, { from, to }: Span): number {
+function countIn(answers: Float64Array, { from, to }: TimeRange): number {
   let count = 0;
   for (let at = 0; at < answers.length; at += 2) {
     const ended = answers[at] ?? 0;
@@ -163,15 +168,15 @@ function figures(numbers: readonly number[], unit = "ms"): string {
 async function main(): Promise<void> {
   const asked = process.argv.indexOf("--registrations");
   const registrations = asked < 0 ? 100_000 : Number(process.argv[asked + 1]);
-  const { text, longest } = await stallsAt(registrations, sized(4, 20));
+  const { text, longestMs: longest } = await measureStalls(registrations, chooseSize(4, 20));
   console.log(text);
   if (!isSoak) return;
   check(
-    `no checkpoint of ${registrations} registrations stalls anybody for ${LONGEST_STALL} ms: ` +
+    `no checkpoint of ${registrations} registrations stalls anybody for ${STALL_LIMIT_MS} ms: ` +
       `${longest.toFixed(1)} ms at the longest`,
-    longest < LONGEST_STALL,
+    longest < STALL_LIMIT_MS,
   );
-  console.log((await stallsAt(1_000_000, 3)).text);
+  console.log((await measureStalls(1_000_000, 3)).text);
   finish();
 }
 

@@ -2,7 +2,7 @@
 // `client.ts URL CONNECTIONS FIRST USERS` calls without a pause, on each connection the next one
 // after the answer, until its input ends. Then it writes what every call took.
 import { KeepAlive } from "../support/keep-alive.ts";
-import { contactOf, PRODUCT, userOf } from "./crowd.ts";
+import { contactOf, PRODUCT, userOf } from "./populated-site.ts";
 
 const [url = "", connections = "1", first = "0", users = "1"] = process.argv.slice(2);
 

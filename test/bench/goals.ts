@@ -13,8 +13,8 @@ interface Goal {
   readonly value: number;
 }
 
-export const least = (value: number): Goal => ({ is: "least", value });
-export const most = (value: number): Goal => ({ is: "most", value });
+export const atLeast = (value: number): Goal => ({ is: "least", value });
+export const atMost = (value: number): Goal => ({ is: "most", value });
 export const below = (value: number): Goal => ({ is: "below", value });
 
 const SIGNS = { least: ">=", most: "<=", below: "<" } as const;
@@ -26,25 +26,25 @@ export function isMet({ value, goal }: Figure): boolean {
 }
 
 /** All figures that have a goal, or are to be known beside them. */
-export function goalTable(figures: readonly Figure[]): string {
+export function formatGoals(figures: readonly Figure[]): string {
   const rows = figures.map((figure) => {
     const { what, value, unit, goal } = figure;
-    const wanted = goal === null ? "" : `${SIGNS[goal.is]} ${number(goal.value)}`;
+    const wanted = goal === null ? "" : `${SIGNS[goal.is]} ${formatNumber(goal.value)}`;
     const verdict = goal === null ? "" : isMet(figure) ? "met" : "MISSED";
-    return [what, wanted, `${number(value)}${unit === "" ? "" : ` ${unit}`}`, verdict];
+    return [what, wanted, `${formatNumber(value)}${unit === "" ? "" : ` ${unit}`}`, verdict];
   });
-  return columns([["", "goal", "figure", ""], ...rows]);
+  return formatColumns([["", "goal", "figure", ""], ...rows]);
 }
 
 /** Whole when large, with two digits that matter when small. */
-export function number(value: number): string {
+export function formatNumber(value: number): string {
   if (!Number.isFinite(value)) return "-";
   if (Math.abs(value) >= 100) return Math.round(value).toLocaleString("en-US");
   return String(Number(value.toPrecision(Math.abs(value) >= 10 ? 3 : 2)));
 }
 
 /** The first column to the left, all others to the right. */
-export function columns(rows: readonly (readonly string[])[]): string {
+export function formatColumns(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, place) =>
     Math.max(...rows.map((row) => (row[place] ?? "").length)),
   );

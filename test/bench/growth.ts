@@ -2,33 +2,37 @@
 // registrations, all up at once.
 import { join } from "node:path";
 import { resident } from "../support/resident.ts";
-import { benchFolder, crowdIn, Server } from "./field.ts";
-import { columns, least, median, most, number, type Figure } from "./goals.ts";
-import { quiet, type Round } from "./load.ts";
-import type { Measured, Size } from "./part.ts";
-import type { Kind } from "./plan.ts";
+import { makeBenchFolder, makePopulatedSite, BenchServer } from "./servers.ts";
+import { formatColumns, atLeast, median, atMost, formatNumber, type Figure } from "./goals.ts";
+import { waitForNoCheckpoint, type RunResult } from "./run-load.ts";
+import type { PartResult, BenchSize } from "./bench-part.ts";
+import type { LoadKind } from "./load-plan.ts";
 
 const CONNECTIONS = 64;
-const KINDS = ["cycle", "heartbeat"] as const satisfies readonly Kind[];
+const KINDS = ["cycle", "heartbeat"] as const satisfies readonly LoadKind[];
 const MILLION = 1_000_000;
 const IDLE = 20_000;
 /** A run into which a checkpoint falls says nothing about the size alone; it is made again. */
 const TRIES = 4;
 
-interface Grown {
+interface SizedServer {
   readonly registrations: number;
-  readonly server: Server;
+  readonly server: BenchServer;
   /** Milliseconds to the first answer. */
   readonly start: number;
   mib: number;
-  readonly rounds: Readonly<Record<(typeof KINDS)[number], Round[]>>;
+  readonly rounds: Readonly<Record<(typeof KINDS)[number], RunResult[]>>;
 }
 
-export async function measureGrowth({ registrations, rounds, seconds }: Size): Promise<Measured> {
-  const folder = benchFolder();
-  const all: Grown[] = [];
+export async function measureGrowth({
+  registrations,
+  rounds,
+  seconds,
+}: BenchSize): Promise<PartResult> {
+  const folder = makeBenchFolder();
+  const all: SizedServer[] = [];
   for (const count of registrations) {
-    all.push(await grown(join(folder, String(count)), count));
+    all.push(await startSizedServer(join(folder, String(count)), count));
   }
   // What a start leaves to be cleared away goes when the runtime finds the time.
   await Bun.sleep(IDLE);
@@ -36,7 +40,7 @@ export async function measureGrowth({ registrations, rounds, seconds }: Size): P
   for (let round = 0; round < rounds; round += 1) {
     for (const kind of KINDS) {
       for (const { server, rounds } of all) {
-        rounds[kind].push(await undisturbed(server, kind, seconds));
+        rounds[kind].push(await runWithoutCheckpoint(server, kind, seconds));
       }
     }
   }
@@ -44,28 +48,32 @@ export async function measureGrowth({ registrations, rounds, seconds }: Size): P
   return {
     figures: figuresOf(all),
     text: tableOf(all),
-    wrong: all.flatMap(({ server }) => server.books?.wrong ?? []),
+    wrong: all.flatMap(({ server }) => server.expectedTotals?.mismatches ?? []),
   };
 }
 
-async function grown(folder: string, registrations: number): Promise<Grown> {
+async function startSizedServer(folder: string, registrations: number): Promise<SizedServer> {
   // As at a real site, every workstation has an address of its own.
-  await crowdIn(folder, registrations, "apart");
+  await makePopulatedSite(folder, registrations, "apart");
   const begin = performance.now();
-  const server = await Server.berth(folder, registrations);
+  const server = await BenchServer.startBerth(folder, registrations);
   const start = performance.now() - begin;
   return { registrations, server, start, mib: NaN, rounds: { cycle: [], heartbeat: [] } };
 }
 
-async function undisturbed(server: Server, kind: Kind, seconds: number): Promise<Round> {
+async function runWithoutCheckpoint(
+  server: BenchServer,
+  kind: LoadKind,
+  seconds: number,
+): Promise<RunResult> {
   for (let attempt = 1; ; attempt += 1) {
-    await quiet(server);
+    await waitForNoCheckpoint(server);
     const round = await server.run({ kind, connections: CONNECTIONS, seconds });
-    if (!round.withCheckpoint || attempt === TRIES) return round;
+    if (!round.hadCheckpoint || attempt === TRIES) return round;
   }
 }
 
-function figuresOf(all: readonly Grown[]): Figure[] {
+function figuresOf(all: readonly SizedServer[]): Figure[] {
   const [small] = all;
   const large = all.at(-1);
   if (small === undefined || large === undefined) return [];
@@ -76,30 +84,30 @@ function figuresOf(all: readonly Grown[]): Figure[] {
         ({ perSecond }, round) => perSecond / (small.rounds[kind][round]?.perSecond ?? NaN),
       );
       figures.push({
-        what: `${kind} at ${number(registrations)} registrations, against ${small.registrations}`,
+        what: `${kind} at ${formatNumber(registrations)} registrations, against ${small.registrations}`,
         value: median(ratios),
         unit: "x",
-        goal: kind === "cycle" && registrations === MILLION ? least(0.9) : null,
+        goal: kind === "cycle" && registrations === MILLION ? atLeast(0.9) : null,
       });
     }
   }
   const more = large.registrations - small.registrations;
   figures.push({
-    what: `resident memory for each registration, of ${number(large.registrations)}`,
+    what: `resident memory for each registration, of ${formatNumber(large.registrations)}`,
     value: ((large.mib - small.mib) * 1024 * 1024) / more,
     unit: "bytes",
-    goal: most(700),
+    goal: atMost(700),
   });
   figures.push({
-    what: `start-up for each million registrations, of ${number(large.registrations)}`,
+    what: `start-up for each million registrations, of ${formatNumber(large.registrations)}`,
     value: ((large.start - small.start) / more) * (MILLION / 1_000),
     unit: "s",
-    goal: most(3),
+    goal: atMost(3),
   });
   return figures;
 }
 
-function tableOf(all: readonly Grown[]): string {
+function tableOf(all: readonly SizedServer[]): string {
   const head = ["registrations", "start ms", "MiB"];
   for (const kind of KINDS) head.push(`${kind} req/s`, "p99 ms", "max ms", "cpu ms/1,000");
   const rows = all.map(({ registrations, start, mib, rounds }) => {
@@ -109,7 +117,7 @@ function tableOf(all: readonly Grown[]): string {
       Math.max(...rounds[kind].map(({ max }) => max)),
       median(rounds[kind].map(({ cpu }) => cpu)),
     ]);
-    return [registrations, start, mib, ...cells].map(number);
+    return [registrations, start, mib, ...cells].map(formatNumber);
   });
-  return columns([head, ...rows]);
+  return formatColumns([head, ...rows]);
 }

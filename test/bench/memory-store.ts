@@ -13,9 +13,9 @@ import type { ChainHead } from "../../src/store/journal.ts";
 import type { StoreStatus, StoreOptions } from "../../src/store/store-options.ts";
 import type { Store as DurableStore } from "../../src/store/store.ts";
 
-type Used = "transact" | "read" | "peek" | "health" | "condition" | "close";
+type StoreMember = "transact" | "read" | "peek" | "health" | "condition" | "close";
 
-export class Store implements Pick<DurableStore, Used> {
+export class Store implements Pick<DurableStore, StoreMember> {
   readonly #options: StoreOptions;
   readonly #lock: OpenedFolder["lock"];
   readonly #state: State;

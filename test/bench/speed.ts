@@ -1,34 +1,41 @@
 // How fast Berth answers, held against its yardsticks in the same run: all servers up at once, every
 // round asks each of them, and what counts is the median of the rounds' ratios.
 import { resident } from "../support/resident.ts";
-import { openField, type Server } from "./field.ts";
-import { columns, least, median, most, number, type Figure } from "./goals.ts";
-import type { Round } from "./load.ts";
-import type { Measured, Size } from "./part.ts";
-import type { Kind } from "./plan.ts";
-import type { Yardsticks } from "./yardsticks.ts";
+import { startComparedServers, type BenchServer } from "./servers.ts";
+import { formatColumns, atLeast, median, atMost, formatNumber, type Figure } from "./goals.ts";
+import type { RunResult } from "./run-load.ts";
+import type { PartResult, BenchSize } from "./bench-part.ts";
+import type { LoadKind } from "./load-plan.ts";
+import type { Baselines } from "./baselines.ts";
 
 const USERS = 10_000;
 const BUSY = 64;
 /** So many answers at least, or so many runs. */
 const WARM = { answers: 50_000, runs: 8 };
-const OTHERS: readonly Kind[] = ["heartbeat", "cycle", "borrow", "consumption", "denial", "health"];
+const OTHERS: readonly LoadKind[] = [
+  "heartbeat",
+  "cycle",
+  "borrow",
+  "consumption",
+  "denial",
+  "health",
+];
 
-type Pick = "perSecond" | "p50" | "p99" | "max" | "cpu" | "written";
+type Metric = "perSecond" | "p50" | "p99" | "max" | "cpu" | "written";
 
 /** The rounds of one load on one server. */
-type Rounds = Map<string, Round[]>;
+type Rounds = Map<string, RunResult[]>;
 
-const keyOf = (server: string, kind: Kind, connections: number): string =>
+const keyOf = (server: string, kind: LoadKind, connections: number): string =>
   `${kind} ${connections} ${server}`;
 
-export async function measureSpeed(yardsticks: Yardsticks, size: Size): Promise<Measured> {
-  const { berth, ceiling, raw, elysia, sqlite } = await openField(yardsticks, USERS);
-  const servers: readonly Server[] = [berth, ceiling, raw, elysia, sqlite];
+export async function measureSpeed(yardsticks: Baselines, size: BenchSize): Promise<PartResult> {
+  const { berth, ceiling, raw, elysia, sqlite } = await startComparedServers(yardsticks, USERS);
+  const servers: readonly BenchServer[] = [berth, ceiling, raw, elysia, sqlite];
   // Whatever is asked first would pay for what the runtime compiles while it runs.
   for (const server of servers) await warmUp(server, size.seconds);
   const rounds: Rounds = new Map();
-  const ask = async (servers: readonly Server[], kind: Kind, connections: number) => {
+  const ask = async (servers: readonly BenchServer[], kind: LoadKind, connections: number) => {
     for (const server of servers) {
       const key = keyOf(server.name, kind, connections);
       const round = await server.run({ kind, connections, seconds: size.seconds });
@@ -58,33 +65,36 @@ export async function measureSpeed(yardsticks: Yardsticks, size: Size): Promise<
       `resident memory afterwards, in MiB: ${memory.join(", ")}`,
       generatorText(rounds),
     ].join("\n"),
-    wrong: [...(berth.books?.wrong ?? []), ...(ceiling.books?.wrong ?? [])],
+    wrong: [
+      ...(berth.expectedTotals?.mismatches ?? []),
+      ...(ceiling.expectedTotals?.mismatches ?? []),
+    ],
   };
 }
 
-async function warmUp(server: Server, seconds: number): Promise<void> {
+async function warmUp(server: BenchServer, seconds: number): Promise<void> {
   let answered = 0;
   for (let runs = 0; answered < WARM.answers && runs < WARM.runs; runs += 1) {
     answered += (await server.run({ kind: "heartbeat", connections: BUSY, seconds })).answered;
   }
 }
 
-function figuresOf(rounds: Rounds, { connections }: Size): Figure[] {
-  const of = (server: string, kind: Kind, at: number, pick: Pick): number[] =>
+function figuresOf(rounds: Rounds, { connections }: BenchSize): Figure[] {
+  const of = (server: string, kind: LoadKind, at: number, pick: Metric): number[] =>
     (rounds.get(keyOf(server, kind, at)) ?? []).map((round) => round[pick]);
-  const against = (other: string, kind: Kind, at: number, pick: Pick = "perSecond"): number =>
+  const against = (other: string, kind: LoadKind, at: number, pick: Metric = "perSecond"): number =>
     median(ratios(of("berth", kind, at, pick), of(other, kind, at, pick)));
   const figures: Figure[] = connections.map((at) => ({
     what: `heartbeats at ${at} connections, against the ceiling`,
     value: against("ceiling", "heartbeat", at),
     unit: "x",
-    goal: at >= 64 ? least(0.8) : null,
+    goal: at >= 64 ? atLeast(0.8) : null,
   }));
   figures.push({
     what: `heartbeats at ${BUSY} connections, against SQLite`,
     value: against("sqlite", "heartbeat", BUSY),
     unit: "x",
-    goal: least(4),
+    goal: atLeast(4),
   });
   figures.push({
     what: `processor time of a heartbeat at ${BUSY} connections, against the ceiling`,
@@ -96,7 +106,7 @@ function figuresOf(rounds: Rounds, { connections }: Size): Figure[] {
     what: "p99 of heartbeats at 256 connections, against the ceiling's",
     value: against("ceiling", "heartbeat", 256, "p99"),
     unit: "x",
-    goal: most(2),
+    goal: atMost(2),
   });
   const denials = of("berth", "denial", BUSY, "perSecond");
   // The last heartbeats are from between the denials.
@@ -105,7 +115,7 @@ function figuresOf(rounds: Rounds, { connections }: Size): Figure[] {
     what: `denials at ${BUSY} connections, against heartbeats`,
     value: median(ratios(denials, beside)),
     unit: "x",
-    goal: least(1),
+    goal: atLeast(1),
   });
   for (const kind of OTHERS.slice(1)) {
     const value = against("ceiling", kind, BUSY);
@@ -121,13 +131,13 @@ const ratios = (ones: readonly number[], others: readonly number[]): number[] =>
 function tableOf(rounds: Rounds): string {
   const head = ["", "req/s", "p50 ms", "p99 ms", "max ms", "cpu ms/1,000", "MB/100,000"];
   const rows = [...rounds].map(([key, all]) => {
-    const of = (pick: Pick): number => median(all.map((round) => round[pick]));
+    const of = (pick: Metric): number => median(all.map((round) => round[pick]));
     const longest = Math.max(...all.map(({ max }) => max));
     const written = of("written") / 10;
     const figures = [of("perSecond"), of("p50"), of("p99"), longest, of("cpu"), written];
-    return [key, ...figures.map(number)];
+    return [key, ...figures.map(formatNumber)];
   });
-  return columns([head, ...rows]);
+  return formatColumns([head, ...rows]);
 }
 
 /** That it is the servers that are measured: against the raw one it does more, and it rests. */
@@ -136,8 +146,8 @@ function generatorText(rounds: Rounds): string {
   const busiest = (name: string): string => {
     const own = all.filter(([key]) => key.endsWith(name)).flatMap(([, some]) => some);
     const most = Math.max(...own.map(({ perSecond }) => perSecond));
-    const busy = Math.max(...own.map((round) => round.busy));
-    return `${name} ${number(most)}/s with ${(busy * 100).toFixed(0)} % of a processor`;
+    const busy = Math.max(...own.map((round) => round.generatorCpuShare));
+    return `${name} ${formatNumber(most)}/s with ${(busy * 100).toFixed(0)} % of a processor`;
   };
   return `the generator at its busiest: ${busiest("raw")}, ${busiest("ceiling")}, ${busiest("berth")}`;
 }

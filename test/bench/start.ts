@@ -2,15 +2,15 @@
 import { join } from "node:path";
 import { startBinary } from "../support/binary.ts";
 import { resident } from "../support/resident.ts";
-import { benchFolder } from "./field.ts";
+import { makeBenchFolder } from "./servers.ts";
 import { below, median, type Figure } from "./goals.ts";
-import type { Measured, Size } from "./part.ts";
+import type { PartResult, BenchSize } from "./bench-part.ts";
 
 const SETTLE = 100;
 const LISTEN = ["--listen", "127.0.0.1:0"];
 
-export async function measureStart({ starts }: Size): Promise<Measured> {
-  const folder = benchFolder();
+export async function measureStart({ starts }: BenchSize): Promise<PartResult> {
+  const folder = makeBenchFolder();
   const fresh: number[] = [];
   const again: number[] = [];
   const memory: number[] = [];

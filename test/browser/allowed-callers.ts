@@ -1,7 +1,7 @@
 // The same requests where they come from those who may: they must do what they are for, or the
 // attacks would prove nothing.
 import type { Browser } from "playwright-core";
-import { check } from "../faults/rig.ts";
+import { check } from "../support/suite-harness.ts";
 import { routeRequestsFor } from "./route-requests.ts";
 import { openPage } from "./chromium.ts";
 import { JSON_TYPE, LOOPBACK, DemoSite } from "./demo-site.ts";

@@ -1,5 +1,5 @@
 // Fires one way from all places at a site, and tells what came of it.
-import { check } from "../faults/rig.ts";
+import { check } from "../support/suite-harness.ts";
 import { routeRequestsFor, attackRequestsAt, type AttackRequest } from "./route-requests.ts";
 import type { AttackOrigin } from "./attack-origins.ts";
 import type { DemoSite } from "./demo-site.ts";

@@ -1,7 +1,7 @@
 // The web server of somebody else: an empty page to run things in, and a way to send visitors on.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { atEnd } from "../faults/rig.ts";
+import { atEnd } from "../support/suite-harness.ts";
 
 /** All a foreign page can do, to be run inside one. */
 export const ATTACK_SCRIPT = readFileSync(join(import.meta.dir, "ways.js"), "utf8");

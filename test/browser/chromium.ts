@@ -1,11 +1,11 @@
 // Debian's Chromium, driven by playwright-core: nothing is downloaded besides these two.
 import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
-import { atEnd, needs } from "../faults/rig.ts";
+import { atEnd, requirePackages } from "../support/suite-harness.ts";
 import { PATIENCE } from "../support/patience.ts";
 
 /** Starts one that finds these names at these addresses, whatever a DNS server would say. */
 export async function startChromium(names: Readonly<Record<string, string>>): Promise<Browser> {
-  needs({ chromium: "/usr/bin/chromium" });
+  requirePackages({ chromium: "/usr/bin/chromium" });
   const rules = Object.entries(names).map(([name, address]) => `MAP ${name} ${address}`);
   const browser = await chromium.launch({
     executablePath: "/usr/bin/chromium",

@@ -2,7 +2,7 @@
 // reaches it may administer it until it has a credential.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { atEnd, rigFolder } from "../faults/rig.ts";
+import { atEnd, makeTempFolder } from "../support/suite-harness.ts";
 import { startBinary } from "../support/binary.ts";
 import { BERTH } from "../support/vendor-and-site.ts";
 import type { Fields } from "./route-requests.ts";
@@ -44,7 +44,7 @@ export class DemoSite {
   }
 
   static async start(): Promise<DemoSite> {
-    const root = rigFolder();
+    const root = makeTempFolder();
     const folder = join(root, "site");
     const running = await startBinary("demo", "--data", folder, "--listen", "0.0.0.0:0");
     atEnd(() => process.kill(running.pid, "SIGKILL"));

@@ -1,6 +1,6 @@
 // The documentation page's form, as every walk through it uses it.
 import type { Page } from "playwright-core";
-import { atEnd } from "../faults/rig.ts";
+import { atEnd } from "../support/suite-harness.ts";
 import { startBinary } from "../support/binary.ts";
 
 export async function serveDemo(address: string, data: string) {

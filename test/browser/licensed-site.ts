@@ -1,6 +1,6 @@
 // A site with licenses from a vendor's desk, and applications that ask it for slots.
 import { join } from "node:path";
-import { rigFolder } from "../faults/rig.ts";
+import { makeTempFolder } from "../support/suite-harness.ts";
 import { BERTH } from "../support/vendor-and-site.ts";
 import { serveSite, type ServedSite } from "./operator-page.ts";
 
@@ -20,7 +20,7 @@ export async function startLicensedSite(
   licenses: LicenseFlags,
   ...flags: string[]
 ): Promise<Licensed> {
-  const root = rigFolder();
+  const root = makeTempFolder();
   const [desk, request, license] = ["desk", "request.jwt", "license.jwt"].map((name) =>
     join(root, name),
   ) as [string, string, string];

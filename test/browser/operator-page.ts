@@ -3,7 +3,7 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
-import { atEnd, check, rigFolder } from "../faults/rig.ts";
+import { atEnd, check, makeTempFolder } from "../support/suite-harness.ts";
 import { startBinary, type Running } from "../support/binary.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { startChromium } from "./chromium.ts";
@@ -32,7 +32,7 @@ export interface ServedSite extends Running {
 }
 
 /** A site with nothing in it, or the folder given. */
-export async function serveSite(folder = join(rigFolder(), "site"), ...flags: string[]) {
+export async function serveSite(folder = join(makeTempFolder(), "site"), ...flags: string[]) {
   const words = ["--data", folder, "--listen", "127.0.0.1:0", ...flags];
   const running = await startBinary("serve", ...words);
   atEnd(() => void running.kill());

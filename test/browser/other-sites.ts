@@ -2,7 +2,7 @@
 // must not change anything or read anything; the same requests from Berth's own page and from a
 // program must.
 import { networkInterfaces } from "node:os";
-import { check, finish, rigFolder, sized, skip } from "../faults/rig.ts";
+import { check, finish, makeTempFolder, chooseSize, skip } from "../support/suite-harness.ts";
 import { attack, type RequestSelector } from "./attack.ts";
 import { pageFile, startAttacker } from "./attacker.ts";
 import { openPage, startChromium } from "./chromium.ts";
@@ -24,9 +24,9 @@ const browser = await startChromium({
 });
 const attacker = startAttacker();
 const home = `http://evil.example:${attacker}`;
-const file = pageFile(rigFolder());
+const file = pageFile(makeTempFolder());
 /** Every way leads to every route, but not from every place: from each of them to a third. */
-const SHARE = sized(3, 1);
+const SHARE = chooseSize(3, 1);
 /** Words name the ways to go; without any, all of them. */
 const words = process.argv.slice(2).filter((word) => !word.startsWith("--"));
 const names = (await readAttackNames(browser)).filter(

@@ -2,14 +2,14 @@
 // of them misheard at first, typed, pasted and scanned.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { check, finish, rigFolder } from "../faults/rig.ts";
+import { check, finish, makeTempFolder } from "../support/suite-harness.ts";
 import { BERTH } from "../support/vendor-and-site.ts";
 import { comesTrue, HOSTILE, isShown, OperatorPage, serveSite } from "./operator-page.ts";
 import { dropFile, tryRegister, createVendorDesk } from "./vendor-desk.ts";
 
 const KEY = "K-1 <b>'quoted'</b>";
 
-const root = rigFolder();
+const root = makeTempFolder();
 const desk = createVendorDesk(join(root, "desk"), "Acme <i>Ltd</i>", "CAD", HOSTILE);
 const policyFile = join(root, "policy.jwt");
 const terms = ["--policy-id", "basic <b>", "--product", HOSTILE, "--slots", "5"];

@@ -1,12 +1,12 @@
 // What happened, as somebody reads it who looks for one thing, for everything, or for proof.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { check, finish, rigFolder } from "../faults/rig.ts";
+import { check, finish, makeTempFolder } from "../support/suite-harness.ts";
 import { runBinary } from "../support/binary.ts";
 import { BERTH } from "../support/vendor-and-site.ts";
 import { comesTrue, HOSTILE, isShown, OperatorPage, serveSite } from "./operator-page.ts";
 
-const root = rigFolder();
+const root = makeTempFolder();
 const desk = join(root, "desk");
 const [request, license] = [join(root, "request.jwt"), join(root, "license.jwt")];
 BERTH.run(

@@ -3,11 +3,11 @@
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { check, finish, rigFolder, skip } from "../faults/rig.ts";
+import { check, finish, makeTempFolder, skip } from "../support/suite-harness.ts";
 import { fillField, openOperation, readStatus, sendForm, serveDemo } from "./docs-page.ts";
 import { comesTrue, OperatorPage, serveSite } from "./operator-page.ts";
 
-const demo = await serveDemo("127.0.0.1", join(rigFolder(), "demo"));
+const demo = await serveDemo("127.0.0.1", join(makeTempFolder(), "demo"));
 await checkKeyboard();
 for (const scheme of ["light", "dark"] as const) {
   await checkLook(scheme, "desk", { width: 1440, height: 900 });
@@ -131,7 +131,7 @@ async function checkPlainAddress(): Promise<void> {
     .flatMap((list) => list ?? [])
     .find(({ family, internal }) => family === "IPv4" && !internal)?.address;
   if (address === undefined) return skip("calls at a plain address", "this machine has none");
-  const plain = await serveDemo(address, join(rigFolder(), "demo"));
+  const plain = await serveDemo(address, join(makeTempFolder(), "demo"));
   const opened = await OperatorPage.open(`${plain.url}/api/v4/docs`);
   for (const id of ["post-api-v4-register", "get-api-v4-license", "get-api-v4-setKeys"]) {
     await openOperation(opened.page, id);

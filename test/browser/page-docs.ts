@@ -2,7 +2,7 @@
 // page, against the demo of the real binary.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { check, finish, rigFolder } from "../faults/rig.ts";
+import { check, finish, makeTempFolder } from "../support/suite-harness.ts";
 import { operationsIn, type Part } from "../support/openapi-rules.ts";
 import { fillField, openOperation, readStatus, sendForm, serveDemo } from "./docs-page.ts";
 import { comesTrue, HOSTILE, isShown, OperatorPage } from "./operator-page.ts";
@@ -17,7 +17,7 @@ const CONTRACT = [
   "get-api-v4-setKeys",
 ];
 
-const folder = join(rigFolder(), "demo");
+const folder = join(makeTempFolder(), "demo");
 const demo = await serveDemo("127.0.0.1", folder);
 const docs = await OperatorPage.open(`${demo.url}/api/v4/docs`);
 const { page } = docs;

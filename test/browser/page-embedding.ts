@@ -1,6 +1,6 @@
 // What other sites may do with Berth's page: lead to it. What they may not: show it inside theirs.
 import type { Browser, Page } from "playwright-core";
-import { check } from "../faults/rig.ts";
+import { check } from "../support/suite-harness.ts";
 import { routeRequestsFor, attackRequestsAt } from "./route-requests.ts";
 import { openPage } from "./chromium.ts";
 import { comesTrue } from "./operator-page.ts";

@@ -3,7 +3,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { splitIntoFrames } from "../../src/license/qr.ts";
-import { check, finish, rigFolder } from "../faults/rig.ts";
+import { check, finish, makeTempFolder } from "../support/suite-harness.ts";
 import { BERTH } from "../support/vendor-and-site.ts";
 import { HOSTILE, isShown, OperatorPage, serveSite } from "./operator-page.ts";
 import { dropFile, tryRegister, createVendorDesk } from "./vendor-desk.ts";
@@ -12,7 +12,7 @@ import { dropFile, tryRegister, createVendorDesk } from "./vendor-desk.ts";
 const HELD_MINUTES = 600;
 const HELD = ["--timeout-minutes", String(HELD_MINUTES)];
 
-const root = rigFolder();
+const root = makeTempFolder();
 const desk = createVendorDesk(join(root, "desk"), "Acme & <b>Sons</b>", "CAD", HOSTILE);
 const stranger = createVendorDesk(join(root, "other"), "Stranger", "CAD");
 const site = await serveSite();

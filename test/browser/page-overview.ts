@@ -1,6 +1,6 @@
 // The overview: licenses in every state, how they were used, and how soon a change is seen, also
 // after the server was away.
-import { check, finish, atEnd, isSoak } from "../faults/rig.ts";
+import { check, finish, atEnd, isSoak } from "../support/suite-harness.ts";
 import { startBinary } from "../support/binary.ts";
 import { callApi, startLicensedSite } from "./licensed-site.ts";
 import { comesTrue, DESKTOP, HOSTILE, isShown, OperatorPage, PHONE } from "./operator-page.ts";

@@ -1,12 +1,12 @@
 // What an operator sets up: who gets in, whom the server believes, and how it is kept in order.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { check, finish, rigFolder } from "../faults/rig.ts";
+import { check, finish, makeTempFolder } from "../support/suite-harness.ts";
 import { runBinary } from "../support/binary.ts";
 import { BERTH } from "../support/vendor-and-site.ts";
 import { comesTrue, HOSTILE, isShown, OperatorPage, serveSite } from "./operator-page.ts";
 
-const root = rigFolder();
+const root = makeTempFolder();
 const desk = join(root, "desk");
 BERTH.run(
   "vendor",

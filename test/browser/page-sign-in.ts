@@ -2,7 +2,7 @@
 // only this tab knows, and what each closed door says to whoever stands before it.
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
-import { atEnd, check, finish, rigFolder, skip } from "../faults/rig.ts";
+import { atEnd, check, finish, makeTempFolder, skip } from "../support/suite-harness.ts";
 import { startBinary } from "../support/binary.ts";
 import { BERTH } from "../support/vendor-and-site.ts";
 import { openPage, startChromium } from "./chromium.ts";
@@ -212,7 +212,7 @@ async function overTls(folder: string, token: string): Promise<void> {
 }
 
 async function demo(): Promise<void> {
-  const folder = join(rigFolder(), "demo");
+  const folder = join(makeTempFolder(), "demo");
   const running = await startBinary("demo", "--data", folder, "--listen", "127.0.0.1:0");
   atEnd(() => void running.kill());
   const visit = await OperatorPage.open(running.url);

@@ -2,7 +2,7 @@
 // some of them hostile, and with ten thousand.
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
-import { check, finish, isSoak } from "../faults/rig.ts";
+import { check, finish, isSoak } from "../support/suite-harness.ts";
 import { callApi, registerUsers, startLicensedSite } from "./licensed-site.ts";
 import { comesTrue, DESKTOP, HOSTILE, isShown, OperatorPage, PHONE } from "./operator-page.ts";
 

@@ -3,7 +3,7 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { rigFolder } from "../faults/rig.ts";
+import { makeTempFolder } from "../support/suite-harness.ts";
 import { BERTH } from "../support/vendor-and-site.ts";
 import { createBusyWeek } from "./busy-week.ts";
 import { dropFile, createVendorDesk } from "./vendor-desk.ts";
@@ -13,7 +13,7 @@ const SCREENSHOT_FOLDER = join(import.meta.dir, "..", "..", ".pictures");
 const VIEWPORT = { width: 1_200, height: 800 };
 const KEY = "HARBOUR-2027";
 
-const root = rigFolder();
+const root = makeTempFolder();
 const folder = join(root, "site");
 const desk = createVendorDesk(join(root, "desk"), "Harbour Tools", "CAD");
 const policy = join(root, "policy.jwt");

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import manifest from "../../package.json";
 import { executableSuffix, TARGETS } from "../../build/targets.ts";
-import { atEnd, check, finish, isSoak, skip } from "../faults/rig.ts";
+import { atEnd, check, finish, isSoak, skip } from "../support/suite-harness.ts";
 import { root } from "../support/sources.ts";
 import { SourceClone } from "./source-clone.ts";
 import { checkContents, checkSbom } from "./contents.ts";

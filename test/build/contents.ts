@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Notices } from "../../src/platform/notices.ts";
-import { check } from "../faults/rig.ts";
+import { check } from "../support/suite-harness.ts";
 import { runExecutable, startServer, type Executable } from "./smoke.ts";
 
 interface Component {

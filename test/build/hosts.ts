@@ -1,6 +1,6 @@
 import { copyFileSync, mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { canHave } from "../faults/rig.ts";
+import { ensurePackages } from "../support/suite-harness.ts";
 
 /** A way to run executables of one target on this machine. */
 export interface ExecutionHost {
@@ -25,7 +25,7 @@ const ARM_LIBRARIES = "/usr/aarch64-linux-gnu";
 /** Null where the emulator cannot be had. */
 export function findArmEmulator(): ExecutionHost | null {
   const loader = `${ARM_LIBRARIES}/lib/ld-linux-aarch64.so.1`;
-  if (!canHave({ "qemu-user-static": EMULATOR, "libc6-arm64-cross": loader })) return null;
+  if (!ensurePackages({ "qemu-user-static": EMULATOR, "libc6-arm64-cross": loader })) return null;
   const through = [EMULATOR, "-L", ARM_LIBRARIES];
   return { target: "linux-arm64", system: "linux-arm64", launcher: through, env: {} };
 }
@@ -37,7 +37,12 @@ const MUSL = "/lib/ld-musl-x86_64.so.1";
 export function prepareMuslHost(folder: string): ExecutionHost | null {
   const stdlib = `${LIBRARIES}/libstdc++.so.6`;
   if (
-    !canHave({ musl: MUSL, "libstdc++6": stdlib, gcc: "gcc", "libc6-dev": "/usr/include/stdio.h" })
+    !ensurePackages({
+      musl: MUSL,
+      "libstdc++6": stdlib,
+      gcc: "gcc",
+      "libc6-dev": "/usr/include/stdio.h",
+    })
   )
     return null;
   mkdirSync(folder);

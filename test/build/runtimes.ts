@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { TARGETS } from "../../build/targets.ts";
-import { check } from "../faults/rig.ts";
+import { check } from "../support/suite-harness.ts";
 import { NO_NETWORK, type SourceClone } from "./source-clone.ts";
 
 const findTarget = (wanted: string) => {

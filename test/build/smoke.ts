@@ -1,7 +1,7 @@
 // An executable as it is handed out: says what it is, works as a vendor's desk for a site, serves.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { atEnd, check } from "../faults/rig.ts";
+import { atEnd, check } from "../support/suite-harness.ts";
 import { PATIENCE } from "../support/patience.ts";
 import type { ExecutionHost } from "./hosts.ts";
 

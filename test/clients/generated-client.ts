@@ -4,7 +4,7 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { atEnd, check, finish } from "../faults/rig.ts";
+import { atEnd, check, finish } from "../support/suite-harness.ts";
 import { startBinary } from "../support/binary.ts";
 
 export interface Demo {

@@ -1,7 +1,7 @@
 // A package by oapi-codegen, of the whole document: it compiles, and its calls are answered.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { check, finish, skip } from "../faults/rig.ts";
+import { check, finish, skip } from "../support/suite-harness.ts";
 import { judgeCalls, mustWork, prepare, run } from "./generated-client.ts";
 
 const GENERATOR = "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.1";

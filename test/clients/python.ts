@@ -1,6 +1,6 @@
 // A package by openapi-python-client: it is generated without a warning, and its calls are answered.
 import { join } from "node:path";
-import { check, finish, installPackages } from "../faults/rig.ts";
+import { check, finish, installPackages } from "../support/suite-harness.ts";
 import { judgeCalls, mustWork, prepare, run } from "./generated-client.ts";
 
 if (!hasPython() && ["apt-get", "flock"].every((tool) => Bun.which(tool) !== null)) {

@@ -1,6 +1,6 @@
 // Types by openapi-typescript: a program that uses them compiles, and its calls are answered.
 import { join } from "node:path";
-import { check, finish } from "../faults/rig.ts";
+import { check, finish } from "../support/suite-harness.ts";
 import { judgeCalls, mustWork, prepare, run } from "./generated-client.ts";
 
 const work = await prepare("typescript");

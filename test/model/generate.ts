@@ -13,7 +13,7 @@ import {
   type Instant,
   type Period,
 } from "../../src/domain/time.ts";
-import { Dice } from "../faults/dice.ts";
+import { SeededRandom } from "../support/seeded-random.ts";
 import { answerTo, makeRequest } from "../support/new-site.ts";
 import {
   borrow,
@@ -67,7 +67,7 @@ const PERIODS: readonly (Period | null)[] = [null, "daily", "weekly", "monthly",
 type WaitKind = "atOnce" | "minutes" | "boundary" | "hours" | "days" | "months";
 
 export class CommandGenerator {
-  readonly #dice: Dice;
+  readonly #dice: SeededRandom;
   readonly #site: ModelSite;
   readonly #clock: WrongClock;
   /** How often the clock goes wrong, in a hundred steps. */
@@ -78,7 +78,7 @@ export class CommandGenerator {
   #request = 0;
 
   constructor(seed: number, site: ModelSite, clock: WrongClock) {
-    this.#dice = new Dice(seed);
+    this.#dice = new SeededRandom(seed);
     this.#site = site;
     this.#clock = clock;
     this.#paces = this.#dice.pick([BUSY_WAITS, BUSY_WAITS, QUIET_WAITS]);
@@ -108,7 +108,7 @@ export class CommandGenerator {
     const { ahead } = this.#clock;
     if (ahead > 0 && dice.chance(0.06)) {
       const isInPart = dice.chance(0.15);
-      return { setBackTo: isInPart ? dice.below(ahead) : 0 };
+      return { setBackTo: isInPart ? dice.intBelow(ahead) : 0 };
     }
     if (!dice.chance(this.#jumps / 100)) return null;
     const isAimed = dice.chance(0.4);
@@ -120,10 +120,10 @@ export class CommandGenerator {
   #jumpSize(): number {
     const dice = this.#dice;
     return dice.pick([
-      () => dice.between(1, HOUR),
-      () => dice.between(1, 24 * HOUR),
-      () => dice.between(1, 40 * DAY),
-      () => dice.between(1, (dice.chance(0.1) ? 500 : 10) * DAY),
+      () => dice.intBetween(1, HOUR),
+      () => dice.intBetween(1, 24 * HOUR),
+      () => dice.intBetween(1, 40 * DAY),
+      () => dice.intBetween(1, (dice.chance(0.1) ? 500 : 10) * DAY),
     ])();
   }
 
@@ -131,14 +131,14 @@ export class CommandGenerator {
 
   #nextShown(): Instant {
     const dice = this.#dice;
-    const pace = dice.weighed(this.#paces);
+    const pace = dice.pickWeighted(this.#paces);
     if (pace === "boundary") return this.#boundary();
     const further = {
       atOnce: () => dice.pick([0, 0, 1, SECOND]),
-      minutes: () => dice.between(1, 8 * MINUTE),
-      hours: () => dice.between(1, 5 * HOUR),
-      days: () => dice.between(1, 5 * DAY),
-      months: () => dice.between(20 * DAY, 70 * DAY),
+      minutes: () => dice.intBetween(1, 8 * MINUTE),
+      hours: () => dice.intBetween(1, 5 * HOUR),
+      days: () => dice.intBetween(1, 5 * DAY),
+      months: () => dice.intBetween(20 * DAY, 70 * DAY),
     }[pace]();
     return instant(this.#now + further);
   }
@@ -149,7 +149,7 @@ export class CommandGenerator {
     const far = now + (this.#dice.chance(0.04) ? 400 * DAY : 2 * DAY);
     const later = this.#turningPoints(now).filter((one) => one > now && one < far);
     const near = later.toSorted((one, other) => one - other);
-    const chosen = near[Math.min(this.#dice.below(3), near.length - 1)] ?? now;
+    const chosen = near[Math.min(this.#dice.intBelow(3), near.length - 1)] ?? now;
     return instant(Math.max(now, chosen + this.#dice.pick([-1, 0, 0, 0, 1])));
   }
 
@@ -177,7 +177,7 @@ export class CommandGenerator {
     const missing = Object.keys(PRODUCTS).filter((id) =>
       this.#site.findInstalledLicenses().every((license) => license.id !== Number(id)),
     );
-    const kind = dice.weighed({
+    const kind = dice.pickWeighted({
       install: missing.length * 8,
       renew: 3,
       stale: 0.7,
@@ -293,7 +293,7 @@ export class CommandGenerator {
     const odd = [...ends, ...caps].flatMap((one) => [one, one - 1, one + 60 * SECOND]);
     const wanted = dice.chance(0.5)
       ? dice.pick([...odd, ...odd.map((one) => one + 1), now, now + 1])
-      : now + dice.between(-HOUR, 40 * HOUR);
+      : now + dice.intBetween(-HOUR, 40 * HOUR);
     return instant(wanted);
   }
 
@@ -305,7 +305,7 @@ export class CommandGenerator {
 
   #count(): number {
     const dice = this.#dice;
-    return dice.chance(0.2) ? dice.between(-4, 0) : dice.between(1, 5);
+    return dice.chance(0.2) ? dice.intBetween(-4, 0) : dice.intBetween(1, 5);
   }
 
   #counting() {
@@ -348,7 +348,7 @@ export class CommandGenerator {
     const id = this.#license();
     const known = this.#site.licenses.findLast((license) => license.id === id);
     if (known === undefined) return this.#renew();
-    const serial = Math.max(1, known.serial - dice.below(2));
+    const serial = Math.max(1, known.serial - dice.intBelow(2));
     return renew(id, serial, dice.chance(0.5) ? known.terms : this.#terms(id));
   }
 
@@ -371,7 +371,7 @@ export class CommandGenerator {
   }
 
   #date(from: number, to: number): Instant {
-    return instant(this.#true + this.#dice.between(from * DAY, to * DAY));
+    return instant(this.#true + this.#dice.intBetween(from * DAY, to * DAY));
   }
 
   #featureTerms(): Partial<FeatureTerms> {

@@ -2,7 +2,7 @@
 // network of its own in which there is nobody else.
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { atEnd, skip, finish } from "../faults/rig.ts";
+import { atEnd, skip, finish } from "../support/suite-harness.ts";
 import { PATIENCE } from "../support/patience.ts";
 
 const SUITE = "bookworm";

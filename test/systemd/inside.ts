@@ -2,7 +2,7 @@
 // installation to the last.
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { check, finish } from "../faults/rig.ts";
+import { check, finish } from "../support/suite-harness.ts";
 import {
   answers,
   answersNow,

@@ -3,16 +3,16 @@
 import { cpSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { buildBinary } from "../support/binary.ts";
-import { finish, needs, rigFolder, skip } from "../faults/rig.ts";
+import { finish, requirePackages, makeTempFolder, skip } from "../support/suite-harness.ts";
 import { buildAll } from "./builds.ts";
 import { Container } from "./container.ts";
 
-needs({ debootstrap: "debootstrap", "systemd-container": "systemd-nspawn" });
+requirePackages({ debootstrap: "debootstrap", "systemd-container": "systemd-nspawn" });
 if (process.getuid?.() !== 0) {
   skip("a service on a real systemd", "only root may boot a machine");
   finish();
 }
-const shared = join(rigFolder(), "shared");
+const shared = join(makeTempFolder(), "shared");
 mkdirSync(shared);
 cpSync(buildBinary(), join(shared, "berth"));
 buildAll(shared, join(shared, "..", "work"));

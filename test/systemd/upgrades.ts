@@ -1,7 +1,7 @@
 // Versions come and go on the machine that `systemd.ts` boots, and the users stay.
 import { STATE_FORMAT } from "../../src/store/snapshot.ts";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { check } from "../faults/rig.ts";
+import { check } from "../support/suite-harness.ts";
 import {
   answers,
   answersNow,

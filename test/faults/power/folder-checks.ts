@@ -1,0 +1,104 @@
+// What lies in a data folder after a cut, read without the server's help: the auditor's record up
+// to where the state says it goes, and the checkpoint that is kept to go back to.
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { realDisk } from "../../../src/platform/disk.ts";
+import { GENESIS } from "../../../src/platform/hash.ts";
+import {
+  generationName,
+  listGenerations,
+  AUDIT_FOLDER,
+  listSegments,
+} from "../../../src/store/files.ts";
+import { decodeLine } from "../../../src/store/journal.ts";
+import type { Snapshot } from "../../../src/store/snapshot.ts";
+import { StateFile } from "../../../src/store/state-file.ts";
+
+interface AuditLogFile {
+  readonly name: string;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly first: number;
+}
+
+const LF = 10;
+
+async function readState(folder: string): Promise<Snapshot> {
+  const state = await new StateFile(realDisk, folder).read();
+  if (state === null) throw new Error(`${folder} has no state`);
+  return state;
+}
+
+/** What is wrong with a folder, found by looking; null: nothing. */
+export type FolderCheck = (folder: string) => Promise<string | null>;
+
+/** A file that cannot even be read is an answer too. */
+export async function runFolderCheck(folder: string, look: FolderCheck): Promise<string | null> {
+  try {
+    return await look(folder);
+  } catch (error) {
+    return String(error);
+  }
+}
+
+/** The record must be one chain that ends where the state says. */
+export const checkAuditLog: FolderCheck = async (folder) => {
+  const { audit } = await readState(folder);
+  const files = readdirSync(join(folder, AUDIT_FOLDER)).map((name) =>
+    readAuditLogFile(folder, name),
+  );
+  let [seq, sum] = [0, GENESIS];
+  for (const { name, bytes } of files.toSorted((a, b) => a.first - b.first)) {
+    if (audit.file === null) break;
+    const end = name === audit.file ? audit.length : bytes.length;
+    if (bytes.length < end) return `${name} has ${bytes.length} bytes and should have ${end}`;
+    for (let at = 0; at < end; at = bytes.indexOf(LF, at) + 1) {
+      const feed = bytes.indexOf(LF, at);
+      const line = decodeLine(bytes.subarray(at, feed < 0 ? end : feed));
+      if (line === null) return `${name} is damaged at byte ${at}`;
+      if (line.audit_seq !== seq + 1 || line.audit_prev !== sum) {
+        return `${name} does not continue its chain at byte ${at}, after line ${seq}`;
+      }
+      [seq, sum] = [line.audit_seq, line.sum];
+    }
+    // What lies beyond is a checkpoint that did not finish.
+    if (name === audit.file) break;
+  }
+  if (seq === audit.seq && sum === audit.sum) return null;
+  return `the record ends with line ${seq}, and the state says ${audit.seq}`;
+};
+
+function readAuditLogFile(folder: string, name: string): AuditLogFile {
+  const bytes = new Uint8Array(readFileSync(join(folder, AUDIT_FOLDER, name)));
+  const first = decodeLine(bytes.subarray(0, Math.max(0, bytes.indexOf(LF))));
+  return { name, bytes, first: first?.audit_seq ?? Infinity };
+}
+
+/** There must be an earlier checkpoint, and all of the journal since. */
+export const checkPreviousCheckpoint: FolderCheck = async (folder) => {
+  const { covers } = await readState(folder);
+  const segments = listSegments(realDisk, folder);
+  for (const { number } of listGenerations(realDisk, folder).toReversed()) {
+    if (number === covers.seq) continue;
+    const kept = await new StateFile(realDisk, folder, generationName(number)).read();
+    if (kept?.covers.seq !== number) return `${generationName(number)} is not what it says`;
+    if (segments.some((segment) => segment.number === number + 1)) return null;
+    return `${generationName(number)} is there, and the journal after it is not`;
+  }
+  return "no earlier checkpoint is kept";
+};
+
+/** After a clean stop the state must hold everything. */
+export const checkNothingToReplay: FolderCheck = async (folder) => {
+  const { covers } = await readState(folder);
+  const left = listSegments(realDisk, folder)
+    .filter(({ number }) => number > covers.seq)
+    .reduce((sum, { path }) => sum + (realDisk.stat(path)?.size ?? 0), 0);
+  return left === 0 ? null : `${left} bytes of journal are left`;
+};
+
+/** What lies there now, for whoever looks into a failure; a socket is nothing to look into. */
+export function copyFolder(folder: string, to: string): void {
+  rmSync(to, { recursive: true, force: true });
+  if (!existsSync(folder)) return;
+  cpSync(folder, to, { recursive: true, filter: (path) => !path.endsWith(".sock") });
+}
