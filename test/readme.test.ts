@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { commands } from "../src/cli/command-table.ts";
 import { parseTermsFile } from "../src/license/terms-file.ts";
 import { startBinary } from "./support/binary.ts";
-import { leaseCheck, readme } from "./support/readme.ts";
+import { loadLeaseCheck, readmeText } from "./support/readme.ts";
 import { tempFolder } from "./support/temp-folder.ts";
 
 interface Bundle {
@@ -19,7 +19,7 @@ const vendorKeyIn = (folder: string): object | undefined => {
 };
 
 test("the README's lease check accepts a lease of this server and nothing else", async () => {
-  const checkLease = await leaseCheck("checkLease");
+  const checkLease = await loadLeaseCheck("checkLease");
   const folder = tempFolder();
   const server = await startBinary("demo", "--data", folder, "--listen", "127.0.0.1:0");
   const nonce = "device-0123456789";
@@ -50,7 +50,7 @@ test("the README's lease check accepts a lease of this server and nothing else",
 });
 
 test("the README's lease check for a license by code accepts its lease and nothing else", async () => {
-  const check = await leaseCheck("checkLeaseByCode");
+  const check = await loadLeaseCheck("checkLeaseByCode");
   const folder = tempFolder();
   const server = await startBinary("demo", "--data", folder, "--listen", "127.0.0.1:0");
   const json = { "content-type": "application/json" };
@@ -92,7 +92,7 @@ test("the README's lease check for a license by code accepts its lease and nothi
 });
 
 /** The command lines a reader would paste, without what is said about them. */
-const commandLines = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)]
+const commandLines = [...readmeText.matchAll(/```sh\n([\s\S]*?)```/g)]
   .flatMap(([, lines = ""]) => lines.replaceAll("\\\n", " ").split(/\n|&&?/))
   .map((line) => line.trim().replace(/^sudo /, ""))
   .flatMap((line) => /^(?:\S*\/)?berth (.*?)(?:\s# .*)?$/.exec(line)?.[1] ?? []);
@@ -112,7 +112,7 @@ test("every command line in the README is one that Berth has", () => {
 
 test("the README's file of terms is one that the vendor's desk takes", () => {
   const [, text = ""] =
-    /needs only what is to be set:\n\n```json\n([\s\S]*?)```/.exec(readme) ?? [];
+    /needs only what is to be set:\n\n```json\n([\s\S]*?)```/.exec(readmeText) ?? [];
   expect(parseTermsFile(JSON.parse(text))).toMatchObject({
     ok: true,
     value: { slots: 10, valid_until: "2028-01-01T00:00:00.000Z", features: [{ code: "MESH" }] },
@@ -124,7 +124,7 @@ test("every refusal it explains is one that Berth makes", () => {
     join(import.meta.dir, "..", "src", "http", "fault-messages.ts"),
     "utf8",
   );
-  const [, section = ""] = readme.split("## When it says no");
+  const [, section = ""] = readmeText.split("## When it says no");
   const rows = section.split("\n## ")[0] ?? "";
   const codes = [...rows.matchAll(/^\| (.*?) \|/gm)]
     .flatMap(([, cell = ""]) => [...cell.matchAll(/`([a-z]+_[a-z_]+)`/g)])
@@ -141,7 +141,7 @@ test("the README generates clients with the versions that bun run test:clients u
   const types = pinned("typescript/package.json", /"openapi-typescript": "(.+)"/);
   const compiler = pinned("typescript/package.json", /"typescript": "(.+)"/);
   const go = pinned("go.ts", /"(github\.com\/oapi-codegen\/.+)"/);
-  expect(readme).toContain(`pip install openapi-python-client==${python}\n`);
-  expect(readme).toContain(`npx -y -p openapi-typescript@${types} -p typescript@${compiler} `);
-  expect(readme).toContain(`go run ${go} `);
+  expect(readmeText).toContain(`pip install openapi-python-client==${python}\n`);
+  expect(readmeText).toContain(`npx -y -p openapi-typescript@${types} -p typescript@${compiler} `);
+  expect(readmeText).toContain(`go run ${go} `);
 });

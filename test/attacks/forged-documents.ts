@@ -15,7 +15,7 @@ import {
   seed,
   chooseSize,
 } from "../support/suite-harness.ts";
-import { granted } from "../support/licensed-store.ts";
+import { unwrap } from "../support/licensed-store.ts";
 import { FORGERY_TRICKS, type GenuineDocument } from "./forgeries.ts";
 import { uploadForgeries } from "./forged-uploads.ts";
 import { makeLicensedSite, PRODUCT, type SiteDocuments } from "./target.ts";
@@ -46,7 +46,7 @@ const site = await openAppliance({
 site.timekeeping.stop();
 const random = createRandom(seed);
 /** The site's own question: at the desk it is right, on the site it is nothing. */
-const asked = granted(await site.licensing.request(PRODUCT, null, "rig")).document;
+const asked = unwrap(await site.licensing.request(PRODUCT, null, "rig")).document;
 const forger = { key: await generateKey(), random, others: await makeOtherDocuments(papers) };
 const importRoutes = await makeImportRoutes(papers);
 const before = site.operations.health().seq;
@@ -90,7 +90,7 @@ async function makeImportRoutes(known: SiteDocuments): Promise<ImportRoute[]> {
   const { key } = vendor;
   const keys = [publicPart(await generateKey()), ...vendor.vendor.keys];
   const successor = await signTrustDocument({ ...vendor.vendor, version: 2, keys }, key);
-  const { jwk } = granted(await verifyLicenseRequest(asked));
+  const { jwk } = unwrap(await verifyLicenseRequest(asked));
   return [
     {
       name: "licenses",

@@ -4,7 +4,7 @@ import { createHmac } from "node:crypto";
 import { CompactSign, importJWK } from "jose";
 import { DOCUMENT_KINDS, type DocumentKind } from "../../src/license/document.ts";
 import { keyIdOf, publicPart, type PrivateKey, type PublicKey } from "../../src/license/keys.ts";
-import { mutated } from "../support/mutated.ts";
+import { mutateDocument } from "../support/mutate-document.ts";
 
 export interface GenuineDocument {
   readonly kind: DocumentKind;
@@ -106,7 +106,7 @@ function hmac(genuine: GenuineDocument, secret: string | Buffer): string {
 }
 
 export const FORGERY_TRICKS: Readonly<Record<string, ForgeryTrick>> = {
-  "small damage": ({ document }, { random }) => mutated(document, random),
+  "small damage": ({ document }, { random }) => mutateDocument(document, random),
   "edited, the signature kept": ({ document }, { random }) => {
     const [header, payload, signature] = parts(document);
     return `${header}.${encoded(edited(decoded(payload), random))}.${signature}`;

@@ -10,7 +10,7 @@ import {
   seed,
   chooseSize,
 } from "../support/suite-harness.ts";
-import { MemoryCurve } from "../support/resident.ts";
+import { MemoryCurve } from "../support/resident-memory.ts";
 import { checkAfterAttack } from "./after-attack.ts";
 import { findAnswerProblem, refusalCode } from "./answer-check.ts";
 import {
@@ -119,10 +119,10 @@ const NEVER_GRANTED = "POST /api/admin/v1/move";
 const started = performance.now();
 await attackUntil(WARM_UP);
 const memory = new MemoryCurve(target.server.pid);
-await memory.look();
+await memory.sample();
 for (let stage = 1; stage <= STAGES; stage += 1) {
   await attackUntil(WARM_UP + (stage * (REQUESTS - WARM_UP)) / STAGES);
-  await memory.look();
+  await memory.sample();
 }
 const seconds = (performance.now() - started) / 1_000;
 
@@ -153,9 +153,9 @@ check(
 );
 check("the server is alive", target.isAlive());
 check(
-  `${memory.grown.toFixed(1)} MiB more resident memory after ${count - WARM_UP} requests than ` +
-    `after the first ${WARM_UP}, less than ${MOST_MIB} (${memory.shown})`,
-  memory.grown < MOST_MIB,
+  `${memory.growthMiB.toFixed(1)} MiB more resident memory after ${count - WARM_UP} requests than ` +
+    `after the first ${WARM_UP}, less than ${MOST_MIB} (${memory.summary})`,
+  memory.growthMiB < MOST_MIB,
 );
 await checkAfterAttack(target);
 finish();

@@ -1,4 +1,4 @@
 // `bun run test:attacks`: every attack, or those that are named.
-import { runRigs } from "../support/run-rigs.ts";
+import { runSuites } from "../support/run-suites.ts";
 
-await runRigs({ folder: import.meta.dir, always: ["raw", "slow", "imports", "requests"] });
+await runSuites({ folder: import.meta.dir, everyRun: ["raw", "slow", "imports", "requests"] });

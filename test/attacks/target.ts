@@ -12,8 +12,8 @@ import { confirmActivation, createPolicy } from "../../src/desk/airgap.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { issueLicense } from "../../src/desk/issue.ts";
 import { atEnd } from "../support/suite-harness.ts";
-import { buildBinary, startBinary, type Running } from "../support/binary.ts";
-import { granted } from "../support/licensed-store.ts";
+import { buildBinary, startBinary, type ServerProcess } from "../support/binary.ts";
+import { unwrap } from "../support/licensed-store.ts";
 
 export const PRODUCT = "cad";
 export const LOGIN = "ada";
@@ -81,11 +81,11 @@ export async function makeLicensedSite(root: string, slots = 8): Promise<SiteDoc
     const other = await makeDesk(join(root, "other"), "Hooli", ["nucleus"]);
     const [trust, otherTrust] = [await trustOf(vendor), await trustOf(other)];
     for (const document of [trust, otherTrust])
-      granted(await site.licensing.trustVendor(document, "rig"));
+      unwrap(await site.licensing.trustVendor(document, "rig"));
     const install = async (product: string): Promise<{ id: number; document: string }> => {
-      const asked = granted(await site.licensing.request(product, null, "rig"));
+      const asked = unwrap(await site.licensing.request(product, null, "rig"));
       const { document } = await issueLicense(vendor, {
-        request: granted(await verifyLicenseRequest(asked.document)),
+        request: unwrap(await verifyLicenseRequest(asked.document)),
         renewLicenseId: null,
         licenseId: null,
         isNew: true,
@@ -95,10 +95,10 @@ export async function makeLicensedSite(root: string, slots = 8): Promise<SiteDoc
         acceptForkReason: null,
         now: wallClock(),
       });
-      return { id: granted(await site.licensing.installLicense(document, "rig")).id, document };
+      return { id: unwrap(await site.licensing.installLicense(document, "rig")).id, document };
     };
     const [main, spare] = [await install(PRODUCT), await install(SPARE)];
-    const question = decodeTimeCode(granted(await site.timekeeping.requestTimeCode("rig")));
+    const question = decodeTimeCode(unwrap(await site.timekeeping.requestTimeCode("rig")));
     if (question === null) throw new Error("a question was asked that cannot be read");
     const iat = Math.floor(wallClock() / 1_000);
     return {
@@ -111,7 +111,7 @@ export async function makeLicensedSite(root: string, slots = 8): Promise<SiteDoc
       spareLicenseId: spare.id,
       airgap: await confirmed(
         vendor,
-        granted(await site.airgap.createActivationCode(KEY, "", "rig")).code,
+        unwrap(await site.airgap.createActivationCode(KEY, "", "rig")).code,
       ),
       timeAnswer: await signTimeDocument(
         { iss: vendor.vendor.vendor, iat, ...question },
@@ -141,7 +141,7 @@ async function confirmed(desk: Desk, activationCode: string): Promise<SiteDocume
 
 export interface AttackTarget {
   readonly folder: string;
-  readonly server: Running;
+  readonly server: ServerProcess;
   readonly port: number;
   /** Administers. */
   readonly token: string;

@@ -1,5 +1,5 @@
 import { expect, spyOn, test } from "bun:test";
-import { openAppliance } from "../support/api.ts";
+import { openAppliance } from "../support/appliance.ts";
 
 /** More than any answer to a call of an application has. */
 const LARGE = 20_000;

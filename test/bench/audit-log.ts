@@ -9,7 +9,7 @@ import { Identity } from "../../src/operations/identity.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { readMachineComponents } from "../../src/platform/machine.ts";
 import { buildBinary, startBinary } from "../support/binary.ts";
-import { longRecord } from "../support/long-record.ts";
+import { writeLongAuditLog } from "../support/long-audit-log.ts";
 
 const ROUNDS = 25;
 const lines = Number(process.argv[2] ?? 1_000_000);
@@ -20,7 +20,7 @@ try {
   const data = join(folder, "data");
   mkdirSync(data, { mode: 0o700 });
   const identity = new Identity(realDisk, data, readMachineComponents());
-  await longRecord(data, lines, 0, await identity.create());
+  await writeLongAuditLog(data, lines, 0, await identity.create());
   const server = await startBinary("serve", "--data", data, "--listen", "127.0.0.1:0");
   try {
     await measure(`${server.url}/api/admin/v1/audit`);

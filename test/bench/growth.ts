@@ -1,7 +1,7 @@
 // What becomes of it all when a site grows: the same load on servers with few and with many
 // registrations, all up at once.
 import { join } from "node:path";
-import { resident } from "../support/resident.ts";
+import { readResidentMiB } from "../support/resident-memory.ts";
 import { makeBenchFolder, makePopulatedSite, BenchServer } from "./servers.ts";
 import { formatColumns, atLeast, median, atMost, formatNumber, type Figure } from "./goals.ts";
 import { waitForNoCheckpoint, type RunResult } from "./run-load.ts";
@@ -36,7 +36,7 @@ export async function measureGrowth({
   }
   // What a start leaves to be cleared away goes when the runtime finds the time.
   await Bun.sleep(IDLE);
-  for (const one of all) one.mib = resident(one.server.pid);
+  for (const one of all) one.mib = readResidentMiB(one.server.pid);
   for (let round = 0; round < rounds; round += 1) {
     for (const kind of KINDS) {
       for (const { server, rounds } of all) {

@@ -8,8 +8,8 @@ import { decodeSnapshot, encodeSnapshot, headOf } from "../../src/store/state-ro
 import { StateFile } from "../../src/store/state-file.ts";
 import { newRegistration } from "../../src/domain/registration.ts";
 import type { License, State } from "../../src/domain/state.ts";
-import { counting } from "../support/scenario.ts";
-import { makeSite } from "../support/site-folder.ts";
+import { consumptionTerms } from "../support/scenario.ts";
+import { makeLicensedSite } from "../support/site-folder.ts";
 
 export const PRODUCT = "cad";
 /** Its only slot is taken. */
@@ -41,11 +41,21 @@ async function makeSiteFolder(
 ): Promise<void> {
   const timeoutMinutes = TIMEOUT_MINUTES;
   const borrowHours = TIMEOUT_MINUTES / 60;
-  const consumption = counting({ max: null });
+  const consumption = consumptionTerms({ max: null });
   const slots = registrations + SPARE;
-  await makeSite(folder, { product: PRODUCT, slots, timeoutMinutes, borrowHours, consumption });
-  await makeSite(folder, { product: FULL_PRODUCT, slots: 1, timeoutMinutes });
-  await makeSite(folder, { product: CONTESTED_PRODUCT, slots: CONTESTED_SLOTS, timeoutMinutes });
+  await makeLicensedSite(folder, {
+    product: PRODUCT,
+    slots,
+    timeoutMinutes,
+    borrowHours,
+    consumption,
+  });
+  await makeLicensedSite(folder, { product: FULL_PRODUCT, slots: 1, timeoutMinutes });
+  await makeLicensedSite(folder, {
+    product: CONTESTED_PRODUCT,
+    slots: CONTESTED_SLOTS,
+    timeoutMinutes,
+  });
   const file = new StateFile(realDisk, folder);
   const before = await file.read();
   if (before === null) throw new Error(`${file.path} is not there`);

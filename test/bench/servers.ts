@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { atEnd } from "../support/suite-harness.ts";
-import { buildBinary, startProgram, type Running } from "../support/binary.ts";
+import { buildBinary, startProgram, type ServerProcess } from "../support/binary.ts";
 import { ExpectedTotals } from "./expected-totals.ts";
 import { contactOf, PRODUCT, userOf } from "./populated-site.ts";
 import { runLoad, type LoadOptions, type RunResult, type MeasuredProcess } from "./run-load.ts";
@@ -36,7 +36,7 @@ export class BenchServer implements MeasuredProcess {
   readonly name: string;
   readonly expectedTotals: ExpectedTotals | null;
   readonly users: number;
-  readonly #running: Running;
+  readonly #running: ServerProcess;
 
   static startBerth(folder: string, users: number): Promise<BenchServer> {
     return BenchServer.startLicenseServer("berth", [buildBinary()], folder, users);
@@ -60,7 +60,12 @@ export class BenchServer implements MeasuredProcess {
     return new BenchServer(name, await startProgram(program), users, null);
   }
 
-  private constructor(name: string, running: Running, users: number, books: ExpectedTotals | null) {
+  private constructor(
+    name: string,
+    running: ServerProcess,
+    users: number,
+    books: ExpectedTotals | null,
+  ) {
     this.name = name;
     this.#running = running;
     this.users = users;

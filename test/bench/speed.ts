@@ -1,6 +1,6 @@
 // How fast Berth answers, held against its yardsticks in the same run: all servers up at once, every
 // round asks each of them, and what counts is the median of the rounds' ratios.
-import { resident } from "../support/resident.ts";
+import { readResidentMiB } from "../support/resident-memory.ts";
 import { startComparedServers, type BenchServer } from "./servers.ts";
 import { formatColumns, atLeast, median, atMost, formatNumber, type Figure } from "./goals.ts";
 import type { RunResult } from "./run-load.ts";
@@ -55,7 +55,7 @@ export async function measureSpeed(yardsticks: Baselines, size: BenchSize): Prom
     }
   }
   await berth.run({ kind: "contest", connections: BUSY, seconds: size.seconds });
-  const memory = servers.map(({ name, pid }) => `${name} ${resident(pid).toFixed(0)}`);
+  const memory = servers.map(({ name, pid }) => `${name} ${readResidentMiB(pid).toFixed(0)}`);
   for (const server of servers) await server.kill();
   return {
     figures: figuresOf(rounds, size),

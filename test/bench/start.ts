@@ -1,7 +1,7 @@
 // Start to the first 200, and idle memory, of the compiled binary.
 import { join } from "node:path";
 import { startBinary } from "../support/binary.ts";
-import { resident } from "../support/resident.ts";
+import { readResidentMiB } from "../support/resident-memory.ts";
 import { makeBenchFolder } from "./servers.ts";
 import { below, median, type Figure } from "./goals.ts";
 import type { PartResult, BenchSize } from "./bench-part.ts";
@@ -48,7 +48,7 @@ async function start(
   if (response.status !== 200) throw new Error(`health answered ${response.status}`);
   const milliseconds = performance.now() - begin;
   await Bun.sleep(SETTLE);
-  const mib = resident(server.pid);
+  const mib = readResidentMiB(server.pid);
   await server.stop();
   return { milliseconds, mib };
 }

@@ -3,13 +3,19 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { routes } from "../../src/http/planes.ts";
 import { buildBinary } from "../support/binary.ts";
-import { canary, commandLines, found, leaksIn, serveAloud } from "../support/canaries.ts";
-import { makeSite } from "../support/site-folder.ts";
+import {
+  makeCanary,
+  readCommandLines,
+  findSecrets,
+  findLeaks,
+  serveWithCapturedOutput,
+} from "../support/canaries.ts";
+import { makeLicensedSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-import { textOf } from "../support/watching.ts";
+import { readText } from "../support/status-stream.ts";
 
 /** Runs a command with something on its standard input, and looks at who can see what meanwhile. */
-async function tell(input: string, lines: string[], ...words: string[]): Promise<string> {
+async function runWithInput(input: string, lines: string[], ...words: string[]): Promise<string> {
   const child = Bun.spawn([buildBinary(), ...words], {
     stdin: "pipe",
     stdout: "pipe",
@@ -18,7 +24,7 @@ async function tell(input: string, lines: string[], ...words: string[]): Promise
     env: {},
   });
   await Bun.sleep(100);
-  lines.push(...commandLines(buildBinary()));
+  lines.push(...readCommandLines(buildBinary()));
   await child.stdin.write(input);
   await child.stdin.end();
   const [code, out, err] = await Promise.all([
@@ -32,20 +38,28 @@ async function tell(input: string, lines: string[], ...words: string[]): Promise
 
 test("tokens and passwords leave no trace, with every request logged", async () => {
   const [folder, said] = [tempFolder(), tempFolder()];
-  await makeSite(folder, { product: "cad" });
-  const { url, child, err } = await serveAloud(folder, said, "--log", "requests");
+  await makeLicensedSite(folder, { product: "cad" });
+  const { url, child, err } = await serveWithCapturedOutput(folder, said, "--log", "requests");
   const lines: string[] = [];
   const data = ["--data", folder];
 
-  const made = await tell("", lines, "admin", "token", "--name", "ops", "--json", ...data);
+  const made = await runWithInput("", lines, "admin", "token", "--name", "ops", "--json", ...data);
   const { token } = JSON.parse(made) as { token: string };
-  const password = canary("password");
-  const answered = await tell(`${password}\n`, lines, "admin", "user", "add", "ada", ...data);
+  const password = makeCanary("password");
+  const answered = await runWithInput(
+    `${password}\n`,
+    lines,
+    "admin",
+    "user",
+    "add",
+    "ada",
+    ...data,
+  );
   const basic = (word: string) => `Basic ${Buffer.from(`ada:${word}`).toString("base64")}`;
   const login = await fetch(`${url}/auth`, { headers: { authorization: basic(password) } });
   const { token: session } = (await login.json()) as { token: string };
   expect(session).toStartWith("berth_");
-  const wrong = canary("wrong");
+  const wrong = makeCanary("wrong");
   const secrets = [token, password, session, wrong];
 
   // On every route, rightly and in every wrong way; what comes back has none of it.
@@ -54,8 +68,8 @@ test("tokens and passwords leave no trace, with every request logged", async () 
   const call = async (path: string, init: RequestInit): Promise<void> => {
     const response = await fetch(`${url}${path}`, init);
     statuses.add(response.status);
-    replies.push(JSON.stringify([...response.headers]) + (await textOf(response)));
-    lines.push(...commandLines(buildBinary()));
+    replies.push(JSON.stringify([...response.headers]) + (await readText(response)));
+    lines.push(...readCommandLines(buildBinary()));
   };
   const shown = [
     `Bearer ${token}`,
@@ -88,30 +102,50 @@ test("tokens and passwords leave no trace, with every request logged", async () 
   const log = readFileSync(err, "utf8");
   expect(log).toContain('"path":"/auth"');
   expect(log).toContain('"actor":"ops"');
-  expect(replies.flatMap((text) => found("a reply", text, secrets))).toEqual([]);
-  expect(leaksIn(folder, secrets)).toEqual([]);
+  expect(replies.flatMap((text) => findSecrets("a reply", text, secrets))).toEqual([]);
+  expect(findLeaks(folder, secrets)).toEqual([]);
   child.kill("SIGTERM");
   expect(await child.exited).toBe(0);
-  expect(leaksIn(folder, secrets)).toEqual([]);
-  expect(leaksIn(said, secrets)).toEqual([]);
+  expect(findLeaks(folder, secrets)).toEqual([]);
+  expect(findLeaks(said, secrets)).toEqual([]);
   expect(lines.some((line) => line.includes(" admin user add "))).toBe(true);
-  expect(found("a command line", lines.join("\n"), secrets)).toEqual([]);
+  expect(findSecrets("a command line", lines.join("\n"), secrets)).toEqual([]);
 });
 
 test("a vendor's passphrase leaves no trace at the desk", async () => {
   const [root, apart] = [tempFolder(), tempFolder()];
   const [desk, file] = [join(root, "desk"), join(apart, "passphrase")];
-  const passphrase = canary("passphrase");
+  const passphrase = makeCanary("passphrase");
   writeFileSync(file, `${passphrase}\n`);
   const lines: string[] = [];
   const opened = ["--dir", desk, "--passphrase-file", file];
   const out = [
-    await tell("", lines, "vendor", "init", "--name", "Acme", "--product", "cad", ...opened),
-    await tell("", lines, "vendor", "successor", ...opened),
-    await tell("", lines, "vendor", "policy", "--policy-id", "p", "--product", "cad", ...opened),
-    await tell("", lines, "vendor", "passphrase", ...opened, "--new-passphrase-file", file),
+    await runWithInput(
+      "",
+      lines,
+      "vendor",
+      "init",
+      "--name",
+      "Acme",
+      "--product",
+      "cad",
+      ...opened,
+    ),
+    await runWithInput("", lines, "vendor", "successor", ...opened),
+    await runWithInput(
+      "",
+      lines,
+      "vendor",
+      "policy",
+      "--policy-id",
+      "p",
+      "--product",
+      "cad",
+      ...opened,
+    ),
+    await runWithInput("", lines, "vendor", "passphrase", ...opened, "--new-passphrase-file", file),
   ];
-  expect(out.flatMap((text) => found("what it said", text, [passphrase]))).toEqual([]);
-  expect(found("a command line", lines.join("\n"), [passphrase])).toEqual([]);
-  expect(leaksIn(root, [passphrase])).toEqual([]);
+  expect(out.flatMap((text) => findSecrets("what it said", text, [passphrase]))).toEqual([]);
+  expect(findSecrets("a command line", lines.join("\n"), [passphrase])).toEqual([]);
+  expect(findLeaks(root, [passphrase])).toEqual([]);
 });

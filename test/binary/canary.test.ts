@@ -3,39 +3,41 @@ import { mkdirSync, readFileSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import { buildBinary } from "../support/binary.ts";
 import {
-  canary,
-  commandLines,
-  found,
-  leaksIn,
-  serveAloud,
-  spellings,
+  makeCanary,
+  readCommandLines,
+  findSecrets,
+  findLeaks,
+  serveWithCapturedOutput,
+  listEncodings,
 } from "../support/canaries.ts";
-import { until } from "../support/guarded-site.ts";
-import { makeSite } from "../support/site-folder.ts";
+import { waitUntil } from "../support/running-site.ts";
+import { makeLicensedSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 test("the search finds a secret in every spelling it looks for", () => {
-  const secret = canary("control");
-  for (const text of spellings(secret)) {
+  const secret = makeCanary("control");
+  for (const text of listEncodings(secret)) {
     expect(text.length).toBeGreaterThan(20);
-    expect(found("here", `xx${text}xx`, [secret])).not.toEqual([]);
+    expect(findSecrets("here", `xx${text}xx`, [secret])).not.toEqual([]);
   }
-  expect(found("here", Buffer.from(`pad ${secret}`).toString("base64"), [secret])).not.toEqual([]);
+  expect(
+    findSecrets("here", Buffer.from(`pad ${secret}`).toString("base64"), [secret]),
+  ).not.toEqual([]);
 });
 
 test("keys leave no trace in files, output or command lines, however they were set", async () => {
   const [folder, said] = [tempFolder(), tempFolder()];
-  await makeSite(folder, { product: "cad" });
-  const { url, child, err } = await serveAloud(folder, said);
+  await makeLicensedSite(folder, { product: "cad" });
+  const { url, child, err } = await serveWithCapturedOutput(folder, said);
   const secrets: string[] = [];
   const secret = (name: string): string => {
-    const made = canary(name);
+    const made = makeCanary(name);
     secrets.push(made);
     return made;
   };
   const pair = () => ({ apiKey: secret("api"), sharedKey: secret("shared") });
   const lines: string[] = [];
-  const look = (): void => void lines.push(...commandLines(buildBinary()));
+  const look = (): void => void lines.push(...readCommandLines(buildBinary()));
   const replies: string[] = [];
   const call = async (path: string, init: RequestInit = {}): Promise<number> => {
     const response = await fetch(`${url}${path}`, init);
@@ -66,7 +68,7 @@ test("keys leave no trace in files, output or command lines, however they were s
     look();
     return lines.some((line) => line.includes(" keys set - "));
   };
-  await until(isSeen, "the command line of keys set");
+  await waitUntil(isSeen, "the command line of keys set");
   await set.stdin.write(`apiKey=${keys.apiKey}\nsharedKey=${keys.sharedKey}\n`);
   await set.stdin.end();
   const answered = await Promise.all([set.exited, set.stdout.text(), set.stderr.text()]);
@@ -100,8 +102,8 @@ test("keys leave no trace in files, output or command lines, however they were s
   rmdirSync(inTheWay);
   expect(readFileSync(err, "utf8")).not.toBe("");
 
-  expect(replies.flatMap((text) => found("a reply", text, secrets))).toEqual([]);
-  expect(leaksIn(folder, secrets)).toEqual([]);
+  expect(replies.flatMap((text) => findSecrets("a reply", text, secrets))).toEqual([]);
+  expect(findLeaks(folder, secrets)).toEqual([]);
 
   // The one place where the API key belongs; the shared key is not in it.
   const generated = await fetch(`${url}/api/v4/license/generate`, {
@@ -112,12 +114,12 @@ test("keys leave no trace in files, output or command lines, however they were s
   const { cloud_payload } = (await generated.json()) as { cloud_payload: string };
   const payload = Buffer.from(cloud_payload, "base64").toString();
   expect((JSON.parse(payload) as { api_key: string }).api_key).toBe(keys.apiKey);
-  expect(found("the payload", payload, [keys.sharedKey])).toEqual([]);
+  expect(findSecrets("the payload", payload, [keys.sharedKey])).toEqual([]);
 
   look();
   child.kill("SIGTERM");
   expect(await child.exited).toBe(0);
-  expect(leaksIn(folder, secrets)).toEqual([]);
-  expect(leaksIn(said, secrets)).toEqual([]);
-  expect(found("a command line", lines.join("\n"), secrets)).toEqual([]);
+  expect(findLeaks(folder, secrets)).toEqual([]);
+  expect(findLeaks(said, secrets)).toEqual([]);
+  expect(findSecrets("a command line", lines.join("\n"), secrets)).toEqual([]);
 });

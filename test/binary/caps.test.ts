@@ -1,17 +1,20 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { GuardedSite, REMOTE } from "../support/guarded-site.ts";
-import { makeSite } from "../support/site-folder.ts";
+import { RunningSite, NETWORK_ADDRESS } from "../support/running-site.ts";
+import { makeLicensedSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 /** A license of ten slots for each product. */
-async function capped(products: readonly string[], ...words: string[]): Promise<GuardedSite> {
+async function openCappedSite(
+  products: readonly string[],
+  ...words: string[]
+): Promise<RunningSite> {
   const folder = join(tempFolder(), "data");
-  for (const product of products) await makeSite(folder, { product, slots: 10 });
-  return GuardedSite.open(words, folder);
+  for (const product of products) await makeLicensedSite(folder, { product, slots: 10 });
+  return RunningSite.open(words, folder);
 }
 
-const register = async (site: GuardedSite, fields: object, host?: string) => {
+const register = async (site: RunningSite, fields: object, host?: string) => {
   const response = await site.post("/api/v4/register", fields, {}, host);
   const { code = null, message = "" } = (await response.json()) as {
     code?: string;
@@ -21,7 +24,7 @@ const register = async (site: GuardedSite, fields: object, host?: string) => {
 };
 
 test("one user holds no more slots than the operator allows, after a restart either", async () => {
-  const site = await capped(["cad", "cam"], "--max-slots-per-user", "1");
+  const site = await openCappedSite(["cad", "cam"], "--max-slots-per-user", "1");
   expect((await register(site, { product: "cad", user: "ada" })).code).toBeNull();
   const more = { product: "cam", user: "ada" };
   const refused = await register(site, more);
@@ -38,7 +41,7 @@ test("one user holds no more slots than the operator allows, after a restart eit
 });
 
 test("one address holds no more, however many names it uses; others are not its business", async () => {
-  const site = await capped(["cad"], "--max-slots-per-peer", "2");
+  const site = await openCappedSite(["cad"], "--max-slots-per-peer", "2");
   for (const user of ["a", "b"]) expect((await register(site, { user })).code).toBeNull();
   const refused = await register(site, { user: "c" });
   expect(refused.code).toBe("slots_capped");
@@ -48,7 +51,8 @@ test("one address holds no more, however many names it uses; others are not its 
   expect(await borrowed.json()).toMatchObject({ code: "slots_capped" });
   await site.restart();
   expect((await register(site, { user: "c" })).code).toBe("slots_capped");
-  if (REMOTE !== null) expect((await register(site, { user: "c" }, REMOTE)).code).toBeNull();
+  if (NETWORK_ADDRESS !== null)
+    expect((await register(site, { user: "c" }, NETWORK_ADDRESS)).code).toBeNull();
   await site.restart([]);
   expect((await register(site, { user: "d" })).code).toBeNull();
 });

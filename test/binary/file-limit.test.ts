@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { buildBinary, startBinary, startProgram } from "../support/binary.ts";
 import { PATIENCE } from "../support/patience.ts";
-import { makeSite } from "../support/site-folder.ts";
+import { makeLicensedSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const LISTEN = ["--listen", "127.0.0.1:0"];
@@ -15,7 +15,7 @@ const USERS = 300;
 
 test("a server whose files may not grow any more goes on in new ones, and says what is wrong", async () => {
   const folder = tempFolder();
-  await makeSite(folder, { product: "cad", slots: USERS });
+  await makeLicensedSite(folder, { product: "cad", slots: USERS });
   const words = [buildBinary(), "serve", "--data", folder, ...LISTEN];
   const server = await startProgram([...LIMITED, ...words]);
   onTestFinished(() => server.kill());

@@ -13,23 +13,23 @@ import {
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
 import { listSegments } from "../../src/store/files.ts";
-import { runBinary, startBinary, type Running } from "../support/binary.ts";
-import { until } from "../support/guarded-site.ts";
-import { makeSite } from "../support/site-folder.ts";
+import { runBinary, startBinary, type ServerProcess } from "../support/binary.ts";
+import { waitUntil } from "../support/running-site.ts";
+import { makeLicensedSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const LISTEN = ["--listen", "127.0.0.1:0"];
 
-interface Served {
+interface ServedFolder {
   readonly folder: string;
-  readonly server: Running;
+  readonly server: ServerProcess;
   /** Who was answered with 200. */
   readonly acknowledged: string[];
 }
 
-async function served(): Promise<Served> {
+async function serveWithUsers(): Promise<ServedFolder> {
   const folder = join(tempFolder(), "site");
-  await makeSite(folder, { product: "cad", slots: 100_000, timeoutMinutes: 24 * 60 });
+  await makeLicensedSite(folder, { product: "cad", slots: 100_000, timeoutMinutes: 24 * 60 });
   const server = await serve(folder);
   const acknowledged: string[] = [];
   for (const user of ["ada", "bob", "cem"]) {
@@ -39,14 +39,14 @@ async function served(): Promise<Served> {
   return { folder, server, acknowledged };
 }
 
-async function serve(folder: string): Promise<Running> {
+async function serve(folder: string): Promise<ServerProcess> {
   const server = await startBinary("serve", "--data", folder, ...LISTEN);
   onTestFinished(() => server.kill());
   return server;
 }
 
 /** The status of the answer; null when there was none. */
-const register = (server: Running, user: string): Promise<number | null> =>
+const register = (server: ServerProcess, user: string): Promise<number | null> =>
   fetch(`${server.url}/api/v4/register`, {
     method: "POST",
     headers: { "content-type": "application/json" },
@@ -58,7 +58,10 @@ const register = (server: Running, user: string): Promise<number | null> =>
   );
 
 /** Registers one user after the other until the server is gone, and says how it was answered. */
-async function registerUntilTheEnd({ server, acknowledged }: Served): Promise<Set<number | null>> {
+async function registerUntilTheEnd({
+  server,
+  acknowledged,
+}: ServedFolder): Promise<Set<number | null>> {
   const answers = new Set<number | null>();
   for (let n = 1; !answers.has(null); n += 1) {
     const status = await register(server, `user-${n}`);
@@ -68,7 +71,7 @@ async function registerUntilTheEnd({ server, acknowledged }: Served): Promise<Se
   return answers;
 }
 
-async function usersIn(folder: string): Promise<string[]> {
+async function listUsersIn(folder: string): Promise<string[]> {
   const server = await serve(folder);
   const response = await fetch(`${server.url}/api/admin/v1/registrations`);
   const users = ((await response.json()) as { user: string }[]).map(({ user }) => user);
@@ -77,16 +80,16 @@ async function usersIn(folder: string): Promise<string[]> {
 }
 
 /** Oldest first. */
-const journalsIn = (folder: string): string[] =>
+const listJournals = (folder: string): string[] =>
   listSegments(realDisk, folder).map(({ path }) => path);
 
 /** The last thing said to a person. */
-const errorOf = (server: Running): string =>
+const readLastError = (server: ServerProcess): string =>
   [...server.stderr().matchAll(/^berth: error: .*\nberth: hint: .*$/gm)].at(-1)?.[0] ?? "";
 
 describe("when the lock file is removed under a server", () => {
   test("a second server is refused and names the first, which goes on", async () => {
-    const { folder, server } = await served();
+    const { folder, server } = await serveWithUsers();
     const path = join(folder, "lock");
     rmSync(path);
     for (let attempt = 1; attempt <= 3; attempt += 1) {
@@ -96,7 +99,7 @@ describe("when the lock file is removed under a server", () => {
         expect.stringContaining(`is in use by process ${server.pid} (`),
       ]);
     }
-    await until(() => existsSync(path), "the lock file is made again");
+    await waitUntil(() => existsSync(path), "the lock file is made again");
     expect(await register(server, "dua")).toBe(200);
     const { storage } = (await (await fetch(`${server.url}/api/admin/v1/status`)).json()) as {
       storage: { recovery_notes: string[] };
@@ -110,69 +113,69 @@ describe("when the lock file is removed under a server", () => {
 
 describe("when the journal is removed under a server", () => {
   test("it ends with a message, and the next start has all that was answered", async () => {
-    const site = await served();
-    const path = journalsIn(site.folder).at(-1) ?? "";
-    for (const journal of journalsIn(site.folder)) rmSync(journal);
+    const site = await serveWithUsers();
+    const path = listJournals(site.folder).at(-1) ?? "";
+    for (const journal of listJournals(site.folder)) rmSync(journal);
     const answers = await registerUntilTheEnd(site);
     expect([...answers].filter((status) => ![200, 503, null].includes(status))).toEqual([]);
     expect(await site.server.exited).toBe(1);
-    expect(errorOf(site.server)).toContain(
+    expect(readLastError(site.server)).toContain(
       `${path} was removed while the server was running; it was written again`,
     );
-    expect(errorOf(site.server)).toContain("no acknowledged change is lost");
-    const users = await usersIn(site.folder);
+    expect(readLastError(site.server)).toContain("no acknowledged change is lost");
+    const users = await listUsersIn(site.folder);
     expect(site.acknowledged.filter((user) => !users.includes(user))).toEqual([]);
   });
 
   test("and it is told to stop at once, it says the same and loses nothing either", async () => {
-    const { folder, server, acknowledged } = await served();
-    for (const journal of journalsIn(folder)) rmSync(journal);
+    const { folder, server, acknowledged } = await serveWithUsers();
+    for (const journal of listJournals(folder)) rmSync(journal);
     expect(await server.stop()).toBe(1);
-    expect(errorOf(server)).toContain(
+    expect(readLastError(server)).toContain(
       "was removed while the server was running; it was written again",
     );
-    expect(await usersIn(folder)).toEqual(acknowledged);
+    expect(await listUsersIn(folder)).toEqual(acknowledged);
   });
 });
 
 test("a journal that is replaced under a server is kept, and the server's own put back", async () => {
-  const site = await served();
-  const path = journalsIn(site.folder).at(-1) ?? "";
+  const site = await serveWithUsers();
+  const path = listJournals(site.folder).at(-1) ?? "";
   // As an editor does it.
   copyFileSync(path, `${path}~`);
   renameSync(`${path}~`, path);
   await registerUntilTheEnd(site);
   expect(await site.server.exited).toBe(1);
-  expect(errorOf(site.server)).toContain(`${path} was replaced while the server was running`);
-  expect(errorOf(site.server)).toContain(`the replacement is kept as ${path}.replaced`);
+  expect(readLastError(site.server)).toContain(`${path} was replaced while the server was running`);
+  expect(readLastError(site.server)).toContain(`the replacement is kept as ${path}.replaced`);
   expect(existsSync(`${path}.replaced`)).toBe(true);
-  const users = await usersIn(site.folder);
+  const users = await listUsersIn(site.folder);
   expect(site.acknowledged.filter((user) => !users.includes(user))).toEqual([]);
 });
 
 describe("when the folder is replaced under a server", () => {
   for (const [how, end] of [
-    ["by itself", (site: Served) => registerUntilTheEnd(site)],
-    ["when it is told to stop", ({ server }: Served) => server.stop()],
+    ["by itself", (site: ServedFolder) => registerUntilTheEnd(site)],
+    ["when it is told to stop", ({ server }: ServedFolder) => server.stop()],
   ] as const) {
     test(`it ends ${how} and writes nothing into the new folder`, async () => {
-      const site = await served();
+      const site = await serveWithUsers();
       const moved = `${site.folder}-moved`;
       renameSync(site.folder, moved);
       mkdirSync(site.folder, { mode: 0o700 });
       await end(site);
       expect(await site.server.exited).toBe(1);
-      expect(errorOf(site.server)).toContain(
+      expect(readLastError(site.server)).toContain(
         `${site.folder} was replaced by another folder while the server was running`,
       );
       expect(readdirSync(site.folder)).toEqual([]);
-      const users = await usersIn(moved);
+      const users = await listUsersIn(moved);
       expect(site.acknowledged.filter((user) => !users.includes(user))).toEqual([]);
     });
   }
 
   test("another server in the new folder is not disturbed by the end of the first", async () => {
-    const site = await served();
+    const site = await serveWithUsers();
     renameSync(site.folder, `${site.folder}-moved`);
     const second = await serve(site.folder);
     expect(await site.server.exited).toBe(1);
@@ -184,11 +187,11 @@ describe("when the folder is replaced under a server", () => {
 });
 
 test("a server whose folder is renamed away ends and says so", async () => {
-  const site = await served();
+  const site = await serveWithUsers();
   renameSync(site.folder, `${site.folder}-moved`);
   await registerUntilTheEnd(site);
   expect(await site.server.exited).toBe(1);
-  expect(errorOf(site.server)).toContain(
+  expect(readLastError(site.server)).toContain(
     `${site.folder} was removed or renamed while the server was running`,
   );
   expect(existsSync(site.folder)).toBe(false);

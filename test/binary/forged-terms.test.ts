@@ -6,21 +6,21 @@ import { wallClock } from "../../src/platform/clock.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { sha256 } from "../../src/platform/hash.ts";
 import { makeBackup } from "../../src/store/backup.ts";
-import { buildBinary, runBinary, type Said } from "../support/binary.ts";
-import { journalOf } from "../support/licensed-store.ts";
-import { feature, terms } from "../support/scenario.ts";
-import { license, makeSite, openSiteFolder } from "../support/site-folder.ts";
-import { copyOf, tempFolder } from "../support/temp-folder.ts";
+import { buildBinary, runBinary, type CommandResult } from "../support/binary.ts";
+import { readJournal } from "../support/licensed-store.ts";
+import { featureTerms, terms } from "../support/scenario.ts";
+import { installNewLicense, makeLicensedSite, openSiteFolder } from "../support/site-folder.ts";
+import { copyFolder, tempFolder } from "../support/temp-folder.ts";
 
 const NEEDS_OPERATOR = 78;
 
 const TERMS = {
   slots: 1,
-  features: [feature("view", { floating: { slots: 2, timeoutMinutes: 10 } })],
+  features: [featureTerms("view", { floating: { slots: 2, timeoutMinutes: 10 } })],
 };
 
 /** How a server started on this folder ends; one that becomes ready is stopped, and gives null. */
-async function refusalAtStart(folder: string): Promise<Said | null> {
+async function tryStart(folder: string): Promise<CommandResult | null> {
   const words = ["serve", "--data", folder, "--listen", "127.0.0.1:0"];
   const child = Bun.spawn([buildBinary(), ...words], {
     stdin: "ignore",
@@ -42,13 +42,13 @@ async function refusalAtStart(folder: string): Promise<Said | null> {
 }
 
 /** A stopped site, with a license for one slot that is in `state.json`. */
-async function stoppedSite(): Promise<{ readonly folder: string; readonly id: number }> {
+async function makeStoppedSite(): Promise<{ readonly folder: string; readonly id: number }> {
   const folder = join(tempFolder(), "data");
-  return { folder, id: await makeSite(folder, TERMS) };
+  return { folder, id: await makeLicensedSite(folder, TERMS) };
 }
 
 /** Puts another text into `state.json`, and the checksum that belongs to it. */
-function edit(folder: string, from: string | RegExp, to: string): void {
+function editState(folder: string, from: string | RegExp, to: string): void {
   const path = join(folder, "state.json");
   const text = readFileSync(path, "utf8");
   const edited = text.replaceAll(new RegExp(from, "g"), to);
@@ -62,7 +62,7 @@ function rewriteJournal(folder: string, change: (event: LicenseInstalled) => obj
   const [name = "", ...more] = readdirSync(folder).filter((file) => file.startsWith("journal-"));
   expect(more).toEqual([]);
   let [prev, audit] = ["0".repeat(64), "0".repeat(64)];
-  const lines = journalOf(folder).map(({ line }) => {
+  const lines = readJournal(folder).map(({ line }) => {
     const { sum: _sum, ...rest } = line;
     const events = line.events.map((event) =>
       event.type === "LicenseInstalled" ? change(event) : event,
@@ -89,10 +89,10 @@ describe("terms in state.json that the vendor did not sign", () => {
     ],
     ["a later serial", /"serial":1,/, '"serial":9,', "serial"],
   ])("%s keep the server from starting", async (_what, from, to, names) => {
-    const { folder, id } = await stoppedSite();
-    expect(await refusalAtStart(copyOf(folder))).toBeNull();
-    edit(folder, from, to);
-    const refused = await refusalAtStart(folder);
+    const { folder, id } = await makeStoppedSite();
+    expect(await tryStart(copyFolder(folder))).toBeNull();
+    editState(folder, from, to);
+    const refused = await tryStart(folder);
     expect([refused?.code, refused?.stdout]).toEqual([NEEDS_OPERATOR, ""]);
     const [error = "", hint = ""] = refused?.stderr.split("\n") ?? [];
     expect(error).toStartWith(`berth: error: ${join(folder, "state.json")}: license ${id} `);
@@ -100,13 +100,13 @@ describe("terms in state.json that the vendor did not sign", () => {
     expect(error).toContain(names);
     const command = hint.replace("berth: hint: ", "");
     expect(Bun.spawnSync(["sh", "-c", command]).exitCode).toBe(0);
-    expect(await refusalAtStart(folder)).toBeNull();
+    expect(await tryStart(folder)).toBeNull();
   });
 
   test("are found by every command that opens the folder or copies it", async () => {
-    const { folder, id } = await stoppedSite();
+    const { folder, id } = await makeStoppedSite();
     const backup = join(tempFolder(), "site.berth");
-    edit(folder, '"slots":1,"timeoutMinutes"', '"slots":5000,"timeoutMinutes"');
+    editState(folder, '"slots":1,"timeoutMinutes"', '"slots":5000,"timeoutMinutes"');
     const data = ["--data", folder];
     for (const words of [
       ["status", ...data],
@@ -124,8 +124,8 @@ describe("terms in state.json that the vendor did not sign", () => {
   });
 
   test("do not come in with a backup", async () => {
-    const { folder, id } = await stoppedSite();
-    edit(folder, '"slots":1,"timeoutMinutes"', '"slots":5000,"timeoutMinutes"');
+    const { folder, id } = await makeStoppedSite();
+    editState(folder, '"slots":1,"timeoutMinutes"', '"slots":5000,"timeoutMinutes"');
     for (const kept of readdirSync(folder).filter((name) => /^state-\d+\.json$/.test(name))) {
       Bun.spawnSync(["rm", join(folder, kept)]);
     }
@@ -142,15 +142,15 @@ describe("terms in state.json that the vendor did not sign", () => {
 test("terms in the journal that the vendor did not sign keep the server from starting", async () => {
   const live = join(tempFolder(), "data");
   const { store, licensing } = await openSiteFolder(live, wallClock);
-  const id = await license(licensing, terms(TERMS));
-  const folder = copyOf(live);
+  const id = await installNewLicense(licensing, terms(TERMS));
+  const folder = copyFolder(live);
   await store.close();
-  expect(await refusalAtStart(copyOf(folder))).toBeNull();
+  expect(await tryStart(copyFolder(folder))).toBeNull();
   const path = rewriteJournal(folder, (event) => ({
     ...event,
     terms: { ...event.terms, slots: 5_000 },
   }));
-  const refused = await refusalAtStart(folder);
+  const refused = await tryStart(folder);
   expect([refused?.code, refused?.stdout]).toEqual([NEEDS_OPERATOR, ""]);
   expect(refused?.stderr).toMatch(new RegExp(`error: ${path}: line \\d+: license ${id} .*slots`));
   expect(refused?.stderr).toContain("berth restore FILE");

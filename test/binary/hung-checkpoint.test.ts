@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
-import { startBinary, type Running } from "../support/binary.ts";
-import { until } from "../support/guarded-site.ts";
-import { makeSite } from "../support/site-folder.ts";
+import { startBinary, type ServerProcess } from "../support/binary.ts";
+import { waitUntil } from "../support/running-site.ts";
+import { makeLicensedSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const LISTEN = ["--listen", "127.0.0.1:0"];
@@ -23,7 +23,7 @@ async function registerAll(url: string): Promise<void> {
 }
 
 /** The pid of the checkpoint that this server started; null when the server ended without it. */
-async function checkpointOf(server: number): Promise<number | null> {
+async function waitForCheckpoint(server: number): Promise<number | null> {
   for (;;) {
     let children: string;
     try {
@@ -48,9 +48,11 @@ function isCheckpoint(pid: number): boolean {
 }
 
 /** A stop during which the checkpoint is made to hang; the code it ended with, and who hung. */
-async function stopHanging(server: Running): Promise<{ code: number; hung: number } | null> {
+async function stopWithHungCheckpoint(
+  server: ServerProcess,
+): Promise<{ code: number; hung: number } | null> {
   const stopping = server.stop();
-  const pid = await checkpointOf(server.pid);
+  const pid = await waitForCheckpoint(server.pid);
   try {
     if (pid !== null) process.kill(pid, "SIGSTOP");
   } catch {
@@ -62,13 +64,13 @@ async function stopHanging(server: Running): Promise<{ code: number; hung: numbe
 
 test("a stop ends although its checkpoint hangs, says so, and nothing is lost", async () => {
   const folder = tempFolder();
-  await makeSite(folder, { product: "cad", slots: USERS });
+  await makeLicensedSite(folder, { product: "cad", slots: USERS });
   let caught: { code: number; hung: number } | null = null;
   for (let attempt = 0; attempt < ATTEMPTS && caught === null; attempt += 1) {
     const server = await startBinary("serve", "--data", folder, ...LISTEN);
     onTestFinished(() => server.kill());
     await registerAll(server.url);
-    caught = await stopHanging(server);
+    caught = await stopWithHungCheckpoint(server);
     if (caught === null) continue;
     expect(server.stderr()).toContain(
       `stopped, but state.json in ${folder} is not up to date: the checkpoint process (${caught.hung}) made no progress for`,
@@ -77,7 +79,7 @@ test("a stop ends although its checkpoint hangs, says so, and nothing is lost", 
   }
   expect(caught?.code).toBe(1);
   // It was killed before the server ended, and is gone as soon as the system comes to it.
-  await until(() => !isCheckpoint(caught?.hung ?? 0), "the end of the checkpoint that hung");
+  await waitUntil(() => !isCheckpoint(caught?.hung ?? 0), "the end of the checkpoint that hung");
   const again = await startBinary("serve", "--data", folder, ...LISTEN);
   onTestFinished(() => again.kill());
   const slots = await fetch(`${again.url}/api/admin/v1/registrations`);

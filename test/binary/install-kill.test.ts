@@ -1,35 +1,35 @@
 import { expect, test } from "bun:test";
 import { cpSync } from "node:fs";
 import { join } from "node:path";
-import { startBinary, type Running } from "../support/binary.ts";
+import { startBinary, type ServerProcess } from "../support/binary.ts";
 import { tempFolder } from "../support/temp-folder.ts";
-import { BERTH } from "../support/vendor-and-site.ts";
+import { BERTH_COMMANDS } from "../support/prepared-renewal.ts";
 
 const KILLS = 25;
 
-interface Installed {
+interface LicenseReply {
   readonly id: number;
   readonly floating_users: number;
 }
 
 const LISTEN = ["--listen", "127.0.0.1:0"];
 
-const upload = (server: Running, license: string): Promise<Response> =>
+const upload = (server: ServerProcess, license: string): Promise<Response> =>
   fetch(`${server.url}/api/v4/license/upload`, {
     method: "POST",
     headers: { "content-type": "text/plain" },
     body: license,
   });
 
-const licensesOf = async (server: Running): Promise<Installed[]> =>
-  (await (await fetch(`${server.url}/api/admin/v1/licenses`)).json()) as Installed[];
+const listLicenses = async (server: ServerProcess): Promise<LicenseReply[]> =>
+  (await (await fetch(`${server.url}/api/admin/v1/licenses`)).json()) as LicenseReply[];
 
 test(
   `a server killed ${KILLS} times while a license comes in has the old one or the new one, and the ` +
     "request used exactly with the new",
   async () => {
     const root = tempFolder();
-    const prepared = await BERTH.preparedRenewal(root);
+    const prepared = await BERTH_COMMANDS.preparedRenewal(root);
     const seen = new Set<number>();
     for (let round = 0; round < KILLS; round += 1) {
       const folder = join(root, `round-${round}`);
@@ -44,7 +44,7 @@ test(
       const status = await asked;
 
       const second = await startBinary("serve", "--data", folder, ...LISTEN);
-      const [license, ...others] = await licensesOf(second);
+      const [license, ...others] = await listLicenses(second);
       expect(others).toEqual([]);
       const slots = license?.floating_users ?? 0;
       expect([prepared.oldSlots, prepared.newSlots]).toContain(slots);
@@ -52,7 +52,7 @@ test(
       seen.add(slots);
       // The same file again: fine when it is in, and taken now when it was not.
       expect((await upload(second, prepared.renewal)).status).toBe(200);
-      const [after] = await licensesOf(second);
+      const [after] = await listLicenses(second);
       expect(after?.floating_users).toBe(prepared.newSlots);
       await second.stop();
     }

@@ -1,29 +1,34 @@
 import { describe, expect, onTestFinished, test } from "bun:test";
 import { join } from "node:path";
-import { runBinary, startBinary, type Running } from "../support/binary.ts";
-import { makeSite } from "../support/site-folder.ts";
+import { runBinary, startBinary, type ServerProcess } from "../support/binary.ts";
+import { makeLicensedSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 /** One slot, lent for 30 days, that nobody gives back before its end. */
-async function makeOneSlot(): Promise<string> {
+async function makeOneSlotSite(): Promise<string> {
   const folder = join(tempFolder(), "data");
-  await makeSite(folder, { product: "cad", slots: 1, borrowHours: 720, earlyReturn: false });
+  await makeLicensedSite(folder, {
+    product: "cad",
+    slots: 1,
+    borrowHours: 720,
+    earlyReturn: false,
+  });
   return folder;
 }
 
-async function serve(folder: string): Promise<Running> {
+async function serve(folder: string): Promise<ServerProcess> {
   const server = await startBinary("serve", "--data", folder, "--listen", "127.0.0.1:0");
   onTestFinished(() => server.kill());
   return server;
 }
 
-interface Borrowed {
+interface BorrowReply {
   readonly status: number;
   readonly code?: string;
   readonly lease?: string;
 }
 
-async function borrow({ url }: Running, laptop: number): Promise<Borrowed> {
+async function borrow({ url }: ServerProcess, laptop: number): Promise<BorrowReply> {
   const response = await fetch(`${url}/api/v4/borrow`, {
     method: "POST",
     headers: { "content-type": "application/json", "x-nonce": `digest-of-laptop-000${laptop}` },
@@ -33,14 +38,14 @@ async function borrow({ url }: Running, laptop: number): Promise<Borrowed> {
 }
 
 /** The first laptop has the slot, and no other gets it. */
-async function expectLeased(server: Running): Promise<void> {
+async function expectLeased(server: ServerProcess): Promise<void> {
   expect(await borrow(server, 1)).toMatchObject({ status: 200, lease: expect.any(String) });
   expect(await borrow(server, 2)).toMatchObject({ status: 400, code: "leased_elsewhere" });
 }
 
 test("five laptops that borrow under one name get one lease", async () => {
-  const server = await serve(await makeOneSlot());
-  const answers: Borrowed[] = [];
+  const server = await serve(await makeOneSlotSite());
+  const answers: BorrowReply[] = [];
   for (const laptop of [1, 2, 3, 4, 5]) answers.push(await borrow(server, laptop));
   expect(answers.map(({ status }) => status)).toEqual([200, 400, 400, 400, 400]);
   expect(answers.filter(({ lease }) => lease !== undefined)).toHaveLength(1);
@@ -49,7 +54,7 @@ test("five laptops that borrow under one name get one lease", async () => {
 
 describe("the laptop that has the lease has it still", () => {
   test("after the server was killed, and after it was stopped", async () => {
-    const folder = await makeOneSlot();
+    const folder = await makeOneSlotSite();
     const first = await serve(folder);
     expect(await borrow(first, 1)).toMatchObject({ status: 200 });
     await first.kill();
@@ -62,7 +67,7 @@ describe("the laptop that has the lease has it still", () => {
   });
 
   test("in a backup of the running server that was restored elsewhere", async () => {
-    const folder = await makeOneSlot();
+    const folder = await makeOneSlotSite();
     const first = await serve(folder);
     expect(await borrow(first, 1)).toMatchObject({ status: 200 });
     const file = join(tempFolder(), "site.berth");

@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { buildBinary, runBinary, startBinary } from "../support/binary.ts";
-import { makeSite } from "../support/site-folder.ts";
+import { makeLicensedSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const LISTEN = ["--listen", "127.0.0.1:0"];
@@ -27,7 +27,7 @@ const run = (...words: string[]) => Bun.spawnSync([buildBinary(), ...words], { c
 describe("a clean stop", () => {
   test("answers what is under way, ends with 0 and leaves everything in state.json", async () => {
     const folder = tempFolder();
-    await makeSite(folder, { product: "cad", slots: 40 });
+    await makeLicensedSite(folder, { product: "cad", slots: 40 });
     const server = await startBinary("serve", "--data", folder, ...LISTEN);
     const asked = Array.from({ length: 30 }, (_, index) =>
       post(server.url, "register", { product: "cad", user: `user-${index}` }),
@@ -55,7 +55,7 @@ describe("a clean stop", () => {
 
   test("the folder starts again where it stopped", async () => {
     const folder = tempFolder();
-    await makeSite(folder, { product: "cad" });
+    await makeLicensedSite(folder, { product: "cad" });
     const first = await startBinary("serve", "--data", folder, ...LISTEN);
     expect((await post(first.url, "register", { user: "ada" })).status).toBe(200);
     await first.stop();
@@ -91,7 +91,7 @@ describe("one process per folder and port", () => {
 
   test("a start waits for the commands that have the stopped folder", async () => {
     const folder = tempFolder();
-    await makeSite(folder, { product: "cad" });
+    await makeLicensedSite(folder, { product: "cad" });
     const ended = new AbortController();
     const commands = Array.from({ length: 4 }, async () => {
       let done = 0;
@@ -108,7 +108,7 @@ describe("one process per folder and port", () => {
 
   test("commands on a stopped folder wait for each other", async () => {
     const folder = tempFolder();
-    await makeSite(folder, { product: "cad" });
+    await makeLicensedSite(folder, { product: "cad" });
     const all = await Promise.all(
       Array.from({ length: 8 }, () => runBinary(["status", "--data", folder])),
     );
@@ -119,7 +119,7 @@ describe("one process per folder and port", () => {
 describe("the command line", () => {
   test("reaches a running server through its socket, and a stopped folder directly", async () => {
     const folder = tempFolder();
-    await makeSite(folder, { product: "cad" });
+    await makeLicensedSite(folder, { product: "cad" });
     const server = await startBinary("serve", "--data", folder, ...LISTEN);
     await post(server.url, "register", { user: "ada", os_hostname: "ws-17" });
     await post(server.url, "register", { user: "bob" });
@@ -145,7 +145,7 @@ describe("the command line", () => {
 
   test("what a reader of a stopped folder leaves behind is what it found", async () => {
     const folder = tempFolder();
-    await makeSite(folder, { product: "cad" });
+    await makeLicensedSite(folder, { product: "cad" });
     const names = readdirSync(folder);
     const state = readFileSync(join(folder, "state.json"), "utf8");
     expect(run("status", "--data", folder).exitCode).toBe(0);
@@ -156,7 +156,7 @@ describe("the command line", () => {
   test("a folder in the place of a file of the store is exit code 78, and named", async () => {
     for (const name of ["state.json", "journal-"]) {
       const folder = tempFolder();
-      await makeSite(folder, { product: "cad" });
+      await makeLicensedSite(folder, { product: "cad" });
       const found = readdirSync(folder)
         .filter((one) => one.startsWith(name))
         .toSorted();
@@ -174,7 +174,7 @@ describe("the command line", () => {
 
   test("a folder that needs an operator is exit code 78, with the command that helps", async () => {
     const folder = tempFolder();
-    await makeSite(folder, { product: "cad" });
+    await makeLicensedSite(folder, { product: "cad" });
     writeFileSync(join(folder, "state.json"), "");
     const refused = run("serve", "--data", folder, ...LISTEN);
     expect(refused.exitCode).toBe(78);

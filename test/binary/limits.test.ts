@@ -3,20 +3,20 @@ import { readdirSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { buildBinary } from "../support/binary.ts";
-import { GuardedSite, until } from "../support/guarded-site.ts";
+import { RunningSite, waitUntil } from "../support/running-site.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const REGISTER = "/api/v4/register";
 
-function open(port: string, bytes: string): Socket {
+function sendOnNewSocket(port: string, bytes: string): Socket {
   const socket = connect(Number(port), "127.0.0.1", () => socket.write(bytes));
   socket.on("error", () => {});
   return socket;
 }
 
 test("what is too much, too deep, nowhere or not meant is refused in the same three fields", async () => {
-  const site = await GuardedSite.open();
+  const site = await RunningSite.open();
   const nested = (depth: number): object => (depth === 0 ? {} : { x: nested(depth - 1) });
   const keys = Object.fromEntries(Array.from({ length: 65 }, (_, index) => [`k${index}`, ""]));
   const url = `http://127.0.0.1:${site.port}`;
@@ -66,9 +66,11 @@ test("with no file descriptor left it waits, and goes on once there is one", asy
     banner += new TextDecoder().decode((await reader.read()).value);
   }
   const url = /http:\/\/[\d.]+:\d+/.exec(banner)?.[0] ?? "";
-  const crowd = Array.from({ length: 100 }, () => open(new URL(url).port, "GET / HTTP/1.1\r\n"));
+  const crowd = Array.from({ length: 100 }, () =>
+    sendOnNewSocket(new URL(url).port, "GET / HTTP/1.1\r\n"),
+  );
   const kept = (): number => readdirSync(`/proc/${child.pid}/fd`).length;
-  if (process.platform === "linux") await until(() => kept() >= 64, "a full table");
+  if (process.platform === "linux") await waitUntil(() => kept() >= 64, "a full table");
   for (const socket of crowd) socket.destroy();
   const answer = await fetch(`${url}/api/v4/license/generate`, {
     method: "POST",

@@ -1,24 +1,30 @@
 import { describe, expect, test } from "bun:test";
-import { basic, bearer, GuardedSite, PASSWORD, until } from "../support/guarded-site.ts";
+import {
+  basicAuthHeader,
+  bearerHeader,
+  RunningSite,
+  PASSWORD,
+  waitUntil,
+} from "../support/running-site.ts";
 import { sendRaw } from "../support/raw-request.ts";
 
 const STATUS = "/api/admin/v1/status";
 
 describe("the default log", () => {
   test("has admin actions, logins and refused requests, and no ordinary requests", async () => {
-    const site = await GuardedSite.open();
+    const site = await RunningSite.open();
     await site.get("/api/v4/health");
     await site.get(STATUS);
     await site.post("/api/v4/register", { user: "ada" });
     await site.get("/nowhere");
     await site.post("/api/v4/license/generate", {});
-    await site.tell(["admin", "password"], PASSWORD);
-    await site.get("/auth", basic("admin", PASSWORD));
-    await site.get("/auth", basic("admin", "guess"));
+    await site.runCommand(["admin", "password"], PASSWORD);
+    await site.get("/auth", basicAuthHeader("admin", PASSWORD));
+    await site.get("/auth", basicAuthHeader("admin", "guess"));
     await site.get(STATUS);
     await site.get(STATUS, { origin: "http://evil.example" });
     await site.get(STATUS, { host: "evil.example" });
-    const lines = await site.log(7);
+    const lines = await site.waitForLogLines(7);
     const path = "/api/admin/v1/access/users";
     expect(lines).toMatchObject([
       { message: "admin action", method: "POST", path: "/api/v4/license/generate", status: 200 },
@@ -33,17 +39,17 @@ describe("the default log", () => {
   });
 
   test("has ten refused requests a second, and how many lines were suppressed", async () => {
-    const site = await GuardedSite.open();
-    await site.token();
+    const site = await RunningSite.open();
+    await site.createToken();
     const knocked = 300;
     const began = performance.now();
     await Promise.all(Array.from({ length: knocked }, () => site.get(STATUS)));
     await Bun.sleep(1_000);
     await site.get(STATUS);
-    const lines = (): string[] => site.running.stderr().match(/^.*"request refused".*$/gm) ?? [];
+    const lines = (): string[] => site.server.stderr().match(/^.*"request refused".*$/gm) ?? [];
     const suppressed = (line: string): number => Number(/"suppressed":(\d+)/.exec(line)?.[1] ?? 0);
     const told = () => lines().reduce((sum, line) => sum + 1 + suppressed(line), 0);
-    await until(() => told() >= knocked + 1, "a line about every refused request");
+    await waitUntil(() => told() >= knocked + 1, "a line about every refused request");
     expect(told()).toBe(knocked + 1);
     const seconds = Math.ceil((performance.now() - began) / 1_000);
     expect(lines().length).toBeLessThanOrEqual(10 * (seconds + 1));
@@ -52,11 +58,11 @@ describe("the default log", () => {
 
 describe("with --log requests", () => {
   test("every request has one line that says what it was", async () => {
-    const site = await GuardedSite.open(["--log", "requests"]);
+    const site = await RunningSite.open(["--log", "requests"]);
     const answered = await site.get("/api/v4/health");
     await site.get("/nowhere");
     await site.post("/api/v4/register", {});
-    const lines = await site.log(3);
+    const lines = await site.waitForLogLines(3);
     expect(lines).toMatchObject([
       { message: "request", method: "GET", path: "/api/v4/health", status: 200 },
       { method: "GET", path: "/nowhere", status: 404 },
@@ -71,7 +77,7 @@ describe("with --log requests", () => {
   });
 
   test("no query, body, header or token is in it", async () => {
-    const site = await GuardedSite.open(["--log", "requests"]);
+    const site = await RunningSite.open(["--log", "requests"]);
     const canary = () => `canary-${crypto.randomUUID()}`;
     const secrets = Array.from({ length: 6 }, canary);
     const [query, body, token, name, cookie, agent] = secrets as [
@@ -82,18 +88,18 @@ describe("with --log requests", () => {
       string,
       string,
     ];
-    const headers = { ...bearer(token), cookie, "user-agent": agent };
+    const headers = { ...bearerHeader(token), cookie, "user-agent": agent };
     await site.get(`/api/v4/setKeys?apiKey=${query}`, headers);
     await site.get(`/nowhere?${query}`, headers);
     await site.post("/api/v4/setKeys", { apiKey: body, sharedKey: [body] });
-    await site.get("/auth", basic(name, body));
-    await site.log(4);
-    expect(secrets.filter((secret) => site.running.stderr().includes(secret))).toEqual([]);
+    await site.get("/auth", basicAuthHeader(name, body));
+    await site.waitForLogLines(4);
+    expect(secrets.filter((secret) => site.server.stderr().includes(secret))).toEqual([]);
   });
 
   test("nothing that is sent breaks a line, turns it round or makes it long", async () => {
-    const site = await GuardedSite.open(["--log", "requests"]);
-    const before = site.running.stderr();
+    const site = await RunningSite.open(["--log", "requests"]);
+    const before = site.server.stderr();
     const paths = ["/\u2028\u202eabc", "/a\u0007\u001b[31mb", `/${"x".repeat(15_000)}`, "/%0a%0d"];
     for (const path of paths) {
       await sendRaw(Number(site.port), `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
@@ -107,8 +113,8 @@ describe("with --log requests", () => {
       `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${"z".repeat(60_000)}\r\n\r\n`,
     );
     await site.get("/api/v4/health");
-    await site.said("/api/v4/health");
-    const said = site.running.stderr().slice(before.length);
+    await site.waitForStderr("/api/v4/health");
+    const said = site.server.stderr().slice(before.length);
     // eslint-disable-next-line no-control-regex
     expect(said).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/);
     for (const line of said.trimEnd().split("\n")) {

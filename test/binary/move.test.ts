@@ -2,8 +2,8 @@ import { expect, onTestFinished, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import { buildBinary, startBinary } from "../support/binary.ts";
-import { berth, done, doneJson } from "../support/gap.ts";
-import { until } from "../support/guarded-site.ts";
+import { runBerth, runOrThrow, runJsonOrThrow } from "../support/offline-binary.ts";
+import { waitUntil } from "../support/running-site.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const TERMS = ["--allow-weak-binding", "--slots", "9", "--borrow-hours", "48"];
@@ -31,16 +31,16 @@ interface Slot {
   readonly borrowed_until: string | null;
 }
 
-const slotsIn = (folder: string): Slot[] => doneJson("slots", "--data", folder) as Slot[];
+const listSlots = (folder: string): Slot[] => runJsonOrThrow("slots", "--data", folder) as Slot[];
 
-const usersIn = (folder: string): string[] =>
-  slotsIn(folder)
+const listUsers = (folder: string): string[] =>
+  listSlots(folder)
     .map(({ user }) => user)
     .toSorted();
 
 /** Only the first half of a move: what is left when the command is killed after it. */
-async function giveUp(folder: string): Promise<void> {
-  const { appliance } = doneJson("status", "--data", folder) as {
+async function giveUpAppliance(folder: string): Promise<void> {
+  const { appliance } = runJsonOrThrow("status", "--data", folder) as {
     readonly appliance: { readonly id: string };
   };
   const given = await fetch("http://berth/api/admin/v1/move", {
@@ -53,7 +53,7 @@ async function giveUp(folder: string): Promise<void> {
 }
 
 /** Something takes the file's name between the question to the operator and the answer. */
-async function movedOutInTheWay(folder: string, file: string) {
+async function moveOutWithFileInTheWay(folder: string, file: string) {
   let output = "";
   const child = Bun.spawn([buildBinary(), "move", "out", file, "--data", folder], {
     cwd: "/",
@@ -61,37 +61,54 @@ async function movedOutInTheWay(folder: string, file: string) {
     terminal: { data: (_terminal, bytes) => void (output += Buffer.from(bytes).toString()) },
   });
   onTestFinished(() => child.kill("SIGKILL"));
-  await until(() => output.includes("continue?"), "the question");
+  await waitUntil(() => output.includes("continue?"), "the question");
   mkdirSync(file);
   child.terminal?.write("y\n");
   const code = await child.exited;
-  await until(() => output.includes("berth: hint:"), "the refusal");
+  await waitUntil(() => output.includes("berth: hint:"), "the refusal");
   return { code, output };
 }
 
-class Sites {
+class DeskAndSites {
   readonly folder = tempFolder();
   readonly path = (name: string): string => join(this.folder, name);
-  readonly desk = ["--dir", this.path("desk")];
+  readonly deskFlags = ["--dir", this.path("desk")];
 
   /** Makes a request on one of them, answers it at the desk, and installs the answer. */
-  license(site: string): string {
+  licenseSite(site: string): string {
     const data = ["--data", this.path(site)];
     const name = `${site}-${crypto.randomUUID()}`;
-    done("license", "request", ...data, "--product", "CAD", "--out", this.path(`${name}.request`));
+    runOrThrow(
+      "license",
+      "request",
+      ...data,
+      "--product",
+      "CAD",
+      "--out",
+      this.path(`${name}.request`),
+    );
     const files = ["--request", this.path(`${name}.request`), "--out", this.path(`${name}.jwt`)];
-    const issued = berth("vendor", "issue", ...this.desk, ...files, ...TERMS);
+    const issued = runBerth("vendor", "issue", ...this.deskFlags, ...files, ...TERMS);
     expect(issued.code).toBe(0);
-    done("license", "add", this.path(`${name}.jwt`), ...data);
-    return issued.err;
+    runOrThrow("license", "add", this.path(`${name}.jwt`), ...data);
+    return issued.stderr;
   }
 
   /** One that lends CAD, with Ada at work and Bob on the road. */
-  async begin() {
-    done("vendor", "init", "--no-passphrase", "--name", "Acme", ...this.desk, "--product", "CAD");
+  async openOldSite() {
+    runOrThrow(
+      "vendor",
+      "init",
+      "--no-passphrase",
+      "--name",
+      "Acme",
+      ...this.deskFlags,
+      "--product",
+      "CAD",
+    );
     const server = await serve(this.path("old"), "old-host");
-    done("trust", "add", this.path("desk/trust.jwt"), "--data", this.path("old"), "--yes");
-    this.license("old");
+    runOrThrow("trust", "add", this.path("desk/trust.jwt"), "--data", this.path("old"), "--yes");
+    this.licenseSite("old");
     expect(await post(server.url, "register", { product: "CAD", user: "ada" })).toEqual([
       200,
       null,
@@ -102,91 +119,100 @@ class Sites {
 }
 
 test("everything goes on on another host, and nothing on the old one", async () => {
-  const sites = new Sites();
-  const server = await sites.begin();
+  const sites = new DeskAndSites();
+  const server = await sites.openOldSite();
   const moved = sites.path("site.move");
-  const borrows = slotsIn(sites.path("old")).map(({ borrowed_until }) => borrowed_until);
+  const borrows = listSlots(sites.path("old")).map(({ borrowed_until }) => borrowed_until);
   expect(borrows).toEqual([null, expect.any(String)]);
-  done("move", "out", moved, "--data", sites.path("old"), "--yes");
+  runOrThrow("move", "out", moved, "--data", sites.path("old"), "--yes");
 
   expect((await fetch(`${server.url}/api/v4/health`)).status).toBe(409);
-  expect(done("status", "--data", sites.path("old"))).toMatch(/^moved +to another host on /m);
+  expect(runOrThrow("status", "--data", sites.path("old"))).toMatch(/^moved +to another host on /m);
   expect(await post(server.url, "register", { product: "CAD", user: "ada" })).toEqual([
     409,
     "moved_away",
   ]);
   expect(await server.stop()).toBe(0);
-  const again = berth("serve", "--data", sites.path("old"), "--identity", "old-host", ...LISTEN);
+  const again = runBerth("serve", "--data", sites.path("old"), "--identity", "old-host", ...LISTEN);
   expect(again.code).toBe(78);
-  expect(again.err).toContain("was moved to another host on ");
-  expect(again.err).toContain("berth: hint: run the server on that host");
+  expect(again.stderr).toContain("was moved to another host on ");
+  expect(again.stderr).toContain("berth: hint: run the server on that host");
   const old = ["--data", sites.path("old"), "--identity", "old-host"];
-  expect(done("status", ...old)).toContain("to another host on ");
-  const looked = berth("doctor", ...old);
+  expect(runOrThrow("status", ...old)).toContain("to another host on ");
+  const looked = runBerth("doctor", ...old);
   expect(looked.code).toBe(1);
-  expect(looked.out).toMatch(/^warning +moved +this folder was moved to another host on /m);
+  expect(looked.stdout).toMatch(/^warning +moved +this folder was moved to another host on /m);
 
-  done("move", "in", moved, "--data", sites.path("new"));
+  runOrThrow("move", "in", moved, "--data", sites.path("new"));
   const fresh = await serve(sites.path("new"), "new-host");
-  expect(usersIn(sites.path("new"))).toEqual(["ada", "bob"]);
-  expect(slotsIn(sites.path("new")).map(({ borrowed_until }) => borrowed_until)).toEqual(borrows);
-  expect(done("status", "--data", sites.path("new"))).toMatch(/^moved +\d+: valid here until /m);
+  expect(listUsers(sites.path("new"))).toEqual(["ada", "bob"]);
+  expect(listSlots(sites.path("new")).map(({ borrowed_until }) => borrowed_until)).toEqual(borrows);
+  expect(runOrThrow("status", "--data", sites.path("new"))).toMatch(
+    /^moved +\d+: valid here until /m,
+  );
   expect(await post(fresh.url, "register", { product: "CAD", user: "ada" })).toEqual([200, null]);
   expect(await post(fresh.url, "register", { product: "CAD", user: "cyd" })).toEqual([200, null]);
 
   // The vendor signs it for the new hardware, and is told why.
-  expect(sites.license("new")).toContain("the site moved to another host on ");
-  expect(done("status", "--data", sites.path("new"))).not.toContain("valid here until");
-  expect(usersIn(sites.path("new"))).toEqual(["ada", "bob", "cyd"]);
+  expect(sites.licenseSite("new")).toContain("the site moved to another host on ");
+  expect(runOrThrow("status", "--data", sites.path("new"))).not.toContain("valid here until");
+  expect(listUsers(sites.path("new"))).toEqual(["ada", "bob", "cyd"]);
   expect(await post(fresh.url, "register", { product: "CAD", user: "dua" })).toEqual([200, null]);
-  expect(sites.license("new")).not.toContain("moved");
+  expect(sites.licenseSite("new")).not.toContain("moved");
 });
 
 test("a move is called off where it began", async () => {
-  const sites = new Sites();
-  await (await sites.begin()).stop();
+  const sites = new DeskAndSites();
+  await (await sites.openOldSite()).stop();
   const moved = sites.path("site.move");
-  done("move", "out", moved, "--data", sites.path("old"), "--yes");
+  runOrThrow("move", "out", moved, "--data", sites.path("old"), "--yes");
   // Its file can be written once more; it is the same move.
-  done("move", "out", sites.path("again.move"), "--data", sites.path("old"), "--yes");
+  runOrThrow("move", "out", sites.path("again.move"), "--data", sites.path("old"), "--yes");
   const [first, second] = [moved, sites.path("again.move")].map(
-    (path) => (doneJson("verify", path) as { readonly audit_sum: string }).audit_sum,
+    (path) => (runJsonOrThrow("verify", path) as { readonly audit_sum: string }).audit_sum,
   );
   expect(second).toBe(first);
-  done("move", "in", moved, "--data", sites.path("old"));
+  runOrThrow("move", "in", moved, "--data", sites.path("old"));
   const server = await serve(sites.path("old"), "old-host");
   expect(await post(server.url, "register", { product: "CAD", user: "ada" })).toEqual([200, null]);
 });
 
 test("what was not given up is not moved in, nor over something else", async () => {
-  const sites = new Sites();
-  await (await sites.begin()).stop();
+  const sites = new DeskAndSites();
+  await (await sites.openOldSite()).stop();
   const old = ["--data", sites.path("old")];
-  done("backup", sites.path("site.backup"), ...old);
-  const kept = berth("move", "in", sites.path("site.backup"), "--data", sites.path("new"));
+  runOrThrow("backup", sites.path("site.backup"), ...old);
+  const kept = runBerth("move", "in", sites.path("site.backup"), "--data", sites.path("new"));
   expect(kept.code).toBe(1);
-  expect(kept.err).toContain("its host still serves it");
+  expect(kept.stderr).toContain("its host still serves it");
 
-  done("move", "out", sites.path("site.move"), ...old, "--yes");
-  done("move", "in", sites.path("site.move"), "--data", sites.path("new"));
+  runOrThrow("move", "out", sites.path("site.move"), ...old, "--yes");
+  runOrThrow("move", "in", sites.path("site.move"), "--data", sites.path("new"));
   const server = await serve(sites.path("new"), "new-host");
   expect(await post(server.url, "register", { product: "CAD", user: "cyd" })).toEqual([200, null]);
   await server.stop();
-  const twice = berth("move", "in", sites.path("site.move"), "--data", sites.path("new"));
+  const twice = runBerth("move", "in", sites.path("site.move"), "--data", sites.path("new"));
   expect(twice.code).toBe(1);
-  expect(twice.err).toContain("was already moved in here");
-  expect(usersIn(sites.path("new"))).toContain("cyd");
+  expect(twice.stderr).toContain("was already moved in here");
+  expect(listUsers(sites.path("new"))).toContain("cyd");
 
-  const taken = berth("move", "out", sites.path("site.move"), "--data", sites.path("new"), "--yes");
+  const taken = runBerth(
+    "move",
+    "out",
+    sites.path("site.move"),
+    "--data",
+    sites.path("new"),
+    "--yes",
+  );
   expect(taken.code).toBe(1);
-  expect(taken.err).toContain("already exists");
+  expect(taken.stderr).toContain("already exists");
   for (const [file, said] of [
     ["nowhere/site.move", "nowhere does not exist"],
     ["new/site.move", "inside the data folder"],
   ] as const) {
-    const lost = berth("move", "out", sites.path(file), "--data", sites.path("new"), "--yes");
+    const lost = runBerth("move", "out", sites.path(file), "--data", sites.path("new"), "--yes");
     expect(lost.code).not.toBe(0);
-    expect(lost.err).toContain(said);
+    expect(lost.stderr).toContain(said);
   }
   // Nothing was given up by any of these.
   const still = await serve(sites.path("new"), "new-host");
@@ -195,72 +221,87 @@ test("what was not given up is not moved in, nor over something else", async () 
 });
 
 test("a host where the service is installed already takes it in, with its own credentials", async () => {
-  const sites = new Sites();
-  await (await sites.begin()).stop();
-  done("move", "out", sites.path("site.move"), "--data", sites.path("old"), "--yes");
+  const sites = new DeskAndSites();
+  await (await sites.openOldSite()).stop();
+  runOrThrow("move", "out", sites.path("site.move"), "--data", sites.path("old"), "--yes");
   mkdirSync(sites.path("new"), { mode: 0o700 });
-  done("admin", "token", "--name", "service", "--data", sites.path("new"));
-  done("tls", "init", "--data", sites.path("new"));
+  runOrThrow("admin", "token", "--name", "service", "--data", sites.path("new"));
+  runOrThrow("tls", "init", "--data", sites.path("new"));
   const kept = ["access.json", "tls/ca.pem"].map((name) => sites.path(`new/${name}`));
   const before = kept.map((path) => readFileSync(path, "utf8"));
 
   // Its server runs already.
   const server = await serve(sites.path("new"), "new-host");
-  const busy = berth("move", "in", sites.path("site.move"), "--data", sites.path("new"));
-  expect([busy.code, busy.err]).toEqual([1, expect.stringContaining("hint: stop that process")]);
+  const busy = runBerth("move", "in", sites.path("site.move"), "--data", sites.path("new"));
+  expect([busy.code, busy.stderr]).toEqual([1, expect.stringContaining("hint: stop that process")]);
   await server.stop();
-  done("move", "in", sites.path("site.move"), "--data", sites.path("new"));
+  runOrThrow("move", "in", sites.path("site.move"), "--data", sites.path("new"));
   expect(kept.map((path) => readFileSync(path, "utf8"))).toEqual(before);
   await serve(sites.path("new"), "new-host");
-  expect(usersIn(sites.path("new"))).toEqual(["ada", "bob"]);
+  expect(listUsers(sites.path("new"))).toEqual(["ada", "bob"]);
 
   // One that has asked a vendor for anything is not given away.
   mkdirSync(sites.path("other"), { mode: 0o700 });
-  done("admin", "token", "--name", "service", "--data", sites.path("other"));
+  runOrThrow("admin", "token", "--name", "service", "--data", sites.path("other"));
   const other = ["--data", sites.path("other"), "--identity", "other-host"];
-  done("license", "request", ...other, "--product", "CAD", "--out", sites.path("other.request"));
-  const used = berth("move", "in", sites.path("site.move"), "--data", sites.path("other"));
-  expect([used.code, used.err]).toEqual([
+  runOrThrow(
+    "license",
+    "request",
+    ...other,
+    "--product",
+    "CAD",
+    "--out",
+    sites.path("other.request"),
+  );
+  const used = runBerth("move", "in", sites.path("site.move"), "--data", sites.path("other"));
+  expect([used.code, used.stderr]).toEqual([
     1,
     expect.stringContaining("already contains another site"),
   ]);
 });
 
 test("a move out that fails or is killed is done by asking again", async () => {
-  const sites = new Sites();
-  const server = await sites.begin();
+  const sites = new DeskAndSites();
+  const server = await sites.openOldSite();
   const old = ["--data", sites.path("old"), "--yes"];
   // A medium that is not there: nothing is given up.
-  expect(berth("move", "out", sites.path("usb/site.move"), ...old).code).toBe(1);
+  expect(runBerth("move", "out", sites.path("usb/site.move"), ...old).code).toBe(1);
   expect(await post(server.url, "register", { product: "CAD", user: "ada" })).toEqual([200, null]);
 
-  await giveUp(sites.path("old"));
+  await giveUpAppliance(sites.path("old"));
   await server.kill();
   // What cannot be written at the end, however well it went before.
   const file = sites.path("site.move");
-  const failed = await movedOutInTheWay(sites.path("old"), file);
+  const failed = await moveOutWithFileInTheWay(sites.path("old"), file);
   expect([failed.code, failed.output]).toEqual([1, expect.stringContaining("was moved out, but ")]);
   rmdirSync(file);
-  done("move", "out", file, ...old);
+  runOrThrow("move", "out", file, ...old);
   expect(readdirSync(sites.folder).filter((name) => name.startsWith("site.move"))).toEqual([
     "site.move",
   ]);
 
-  const restored = berth("restore", file, "--data", sites.path("new"));
-  expect([restored.code, restored.err]).toEqual([1, expect.stringContaining("berth move in")]);
-  done("move", "in", file, "--data", sites.path("new"));
+  const restored = runBerth("restore", file, "--data", sites.path("new"));
+  expect([restored.code, restored.stderr]).toEqual([1, expect.stringContaining("berth move in")]);
+  runOrThrow("move", "in", file, "--data", sites.path("new"));
   await serve(sites.path("new"), "new-host");
-  expect(usersIn(sites.path("new"))).toEqual(["ada", "bob"]);
+  expect(listUsers(sites.path("new"))).toEqual(["ada", "bob"]);
 });
 
 test("a demo cannot be moved", async () => {
-  const sites = new Sites();
+  const sites = new DeskAndSites();
   const demo = await startBinary("demo", "--data", sites.path("demo"), ...LISTEN);
   onTestFinished(() => demo.kill());
-  const out = berth("move", "out", sites.path("demo.move"), "--data", sites.path("demo"), "--yes");
-  expect([out.code, out.err]).toEqual([1, expect.stringContaining("a demo cannot be moved")]);
-  await giveUp(sites.path("demo"));
-  done("backup", sites.path("demo.backup"), "--data", sites.path("demo"));
-  const into = berth("move", "in", sites.path("demo.backup"), "--data", sites.path("new"));
-  expect([into.code, into.err]).toEqual([1, expect.stringContaining("is of a demo")]);
+  const out = runBerth(
+    "move",
+    "out",
+    sites.path("demo.move"),
+    "--data",
+    sites.path("demo"),
+    "--yes",
+  );
+  expect([out.code, out.stderr]).toEqual([1, expect.stringContaining("a demo cannot be moved")]);
+  await giveUpAppliance(sites.path("demo"));
+  runOrThrow("backup", sites.path("demo.backup"), "--data", sites.path("demo"));
+  const into = runBerth("move", "in", sites.path("demo.backup"), "--data", sites.path("new"));
+  expect([into.code, into.stderr]).toEqual([1, expect.stringContaining("is of a demo")]);
 });

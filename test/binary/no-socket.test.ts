@@ -8,15 +8,15 @@ import {
   runBinary,
   startBinary,
   startProgram,
-  type Running,
+  type ServerProcess,
 } from "../support/binary.ts";
-import { until } from "../support/guarded-site.ts";
-import { makeSite } from "../support/site-folder.ts";
+import { waitUntil } from "../support/running-site.ts";
+import { makeLicensedSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-async function expectToServe(server: Running, socket: string): Promise<void> {
+async function expectToServe(server: ServerProcess, socket: string): Promise<void> {
   const warned = `berth: warning: cannot create the socket ${socket} (`;
-  await until(() => server.stderr().includes(warned), warned);
+  await waitUntil(() => server.stderr().includes(warned), warned);
   expect(server.stderr()).toContain("berth status, berth slots, berth license");
   const response = await fetch(`${server.url}/api/v4/register`, {
     method: "POST",
@@ -28,7 +28,7 @@ async function expectToServe(server: Running, socket: string): Promise<void> {
 
 test("a server starts without its socket when something else has its name", async () => {
   const folder = join(tempFolder(), "data");
-  await makeSite(folder, { product: "cad" });
+  await makeLicensedSite(folder, { product: "cad" });
   const socket = join(folder, "berth.sock");
   mkdirSync(socket);
   writeFileSync(join(socket, "file"), "");
@@ -44,15 +44,15 @@ test("a server starts without its socket when something else has its name", asyn
   expect(await server.stop()).toBe(0);
 });
 
-const OWN_MOUNTS = ["unshare", "--map-root-user", "--mount", "sh", "-euc"];
+const MOUNT_NAMESPACE = ["unshare", "--map-root-user", "--mount", "sh", "-euc"];
 
 const canMount =
   Bun.which("unshare") !== null &&
-  Bun.spawnSync([...OWN_MOUNTS, "mount -t tmpfs -o nr_inodes=40 none /tmp"]).success;
+  Bun.spawnSync([...MOUNT_NAMESPACE, "mount -t tmpfs -o nr_inodes=40 none /tmp"]).success;
 
 test.skipIf(!canMount)("a server starts without its socket on a disk without inodes", async () => {
   const folder = join(tempFolder(), "data");
-  await makeSite(folder, { product: "cad" });
+  await makeLicensedSite(folder, { product: "cad" });
   const small = tempFolder();
   const script = `
     mount -t tmpfs -o size=16m,nr_inodes=40,mode=700 none "$1"
@@ -60,7 +60,7 @@ test.skipIf(!canMount)("a server starts without its socket on a disk without ino
     count=0
     while touch "$1/file-$count" 2>/dev/null; do count=$((count + 1)); done
     exec "$3" serve --data "$1/data" --listen 127.0.0.1:0`;
-  const words = [...OWN_MOUNTS, script, "sh", small, folder, buildBinary()];
+  const words = [...MOUNT_NAMESPACE, script, "sh", small, folder, buildBinary()];
   const server = await startProgram(words);
   onTestFinished(() => server.kill());
   await expectToServe(server, join(small, "data", "berth.sock"));

@@ -7,27 +7,31 @@ import { realDisk } from "../../src/platform/disk.ts";
 import { encodeLine, genesisHead } from "../../src/store/journal.ts";
 import { replay } from "../../src/store/replay.ts";
 import { STATE_FORMAT } from "../../src/store/snapshot.ts";
-import { buildBinary, runBinary, startCopy } from "../support/binary.ts";
-import { segmentNames } from "../support/licensed-store.ts";
-import { expectedOf, keptFormats, oldFolder } from "../support/old-formats.ts";
+import { buildBinary, runBinary, serveAsSeparateMachine } from "../support/binary.ts";
+import { listSegmentNames } from "../support/licensed-store.ts";
+import {
+  readExpectedContents,
+  listFixtureFormats,
+  copyFixtureFolder,
+} from "../support/old-formats.ts";
 import { contentsOf } from "../support/temp-folder.ts";
 
 /** What stood for the hardware when these folders were written. */
 const IDENTITY = ["--identity", "fixture"];
 
-const OLDEST = Math.min(...keptFormats());
+const OLDEST = Math.min(...listFixtureFormats());
 
-function told(...words: string[]): unknown {
+function runJsonOrThrow(...words: string[]): unknown {
   const child = Bun.spawnSync([buildBinary(), ...words, "--json"], { cwd: "/", env: {} });
   expect([child.exitCode, child.stderr.toString()]).toEqual([0, ""]);
   return JSON.parse(child.stdout.toString());
 }
 
-const formatOf = (folder: string): unknown =>
+const readFormat = (folder: string): unknown =>
   (JSON.parse(readFileSync(join(folder, "state.json"), "utf8")) as { format: unknown }).format;
 
 /** As it stands in the file: pairs of an id and what it is of. */
-type Licenses = readonly (readonly [
+type LicenseRows = readonly (readonly [
   id: number,
   license: {
     readonly terms: { readonly product: string; readonly slots: number };
@@ -38,18 +42,18 @@ type Licenses = readonly (readonly [
   },
 ])[];
 
-test.each(keptFormats())(
+test.each(listFixtureFormats())(
   "a folder of format %i is served, and is today's after a stop",
   async (format) => {
-    const { seq, audit_seq, state } = expectedOf(format);
-    const licenses = state.licenses as unknown as Licenses;
-    const folder = oldFolder(format);
-    expect(formatOf(folder)).toBe(format);
-    expect(told("verify", "--data", folder)).toMatchObject({ seq, audit_seq });
+    const { seq, audit_seq, state } = readExpectedContents(format);
+    const licenses = state.licenses as unknown as LicenseRows;
+    const folder = copyFixtureFolder(format);
+    expect(readFormat(folder)).toBe(format);
+    expect(runJsonOrThrow("verify", "--data", folder)).toMatchObject({ seq, audit_seq });
     const at = ["--data", folder, ...IDENTITY];
-    const server = await startCopy(folder, ...IDENTITY, "--listen", "127.0.0.1:0");
+    const server = await serveAsSeparateMachine(folder, ...IDENTITY, "--listen", "127.0.0.1:0");
     onTestFinished(() => server.kill());
-    const status = told("status", ...at) as {
+    const status = runJsonOrThrow("status", ...at) as {
       readonly now: string;
       readonly licenses: { readonly license_id: number }[];
     };
@@ -76,7 +80,7 @@ test.each(keptFormats())(
     // Of those who held a slot then, who is still to be told.
     const held = licenses.flatMap(([, { pool }]) => pool.holders.map(([, slot]) => slot));
     const now = Date.parse(status.now);
-    const slots = told("slots", ...at) as { user: string }[];
+    const slots = runJsonOrThrow("slots", ...at) as { user: string }[];
     expect(slots.map(({ user }) => user).toSorted()).toEqual(
       held
         .filter(({ end }) => now < end)
@@ -84,37 +88,42 @@ test.each(keptFormats())(
         .toSorted(),
     );
     expect(await server.stop()).toBe(0);
-    expect(formatOf(folder)).toBe(STATE_FORMAT);
-    const after = told("verify", "--data", folder) as Record<"seq" | "checkpoint_seq", number>;
+    expect(readFormat(folder)).toBe(STATE_FORMAT);
+    const after = runJsonOrThrow("verify", "--data", folder) as Record<
+      "seq" | "checkpoint_seq",
+      number
+    >;
     expect(after.seq).toBeGreaterThanOrEqual(seq);
     expect(after.checkpoint_seq).toBe(after.seq);
   },
 );
 
-test.each(keptFormats())(
+test.each(listFixtureFormats())(
   "a folder of format %i is not migrated by commands that read it, and is with a server's start",
   async (format) => {
-    const folder = oldFolder(format);
+    const folder = copyFixtureFolder(format);
     const at = ["--data", folder, ...IDENTITY];
-    const journal = segmentNames(folder).map((name) => readFileSync(join(folder, name), "utf8"));
-    for (const command of ["status", "slots", "audit"]) told(command, ...at);
-    expect(formatOf(folder)).toBe(format);
-    expect(segmentNames(folder).map((name) => readFileSync(join(folder, name), "utf8"))).toEqual(
-      journal,
+    const journal = listSegmentNames(folder).map((name) =>
+      readFileSync(join(folder, name), "utf8"),
     );
-    const server = await startCopy(folder, ...IDENTITY, "--listen", "127.0.0.1:0");
+    for (const command of ["status", "slots", "audit"]) runJsonOrThrow(command, ...at);
+    expect(readFormat(folder)).toBe(format);
+    expect(
+      listSegmentNames(folder).map((name) => readFileSync(join(folder, name), "utf8")),
+    ).toEqual(journal);
+    const server = await serveAsSeparateMachine(folder, ...IDENTITY, "--listen", "127.0.0.1:0");
     onTestFinished(() => server.kill());
-    expect(formatOf(folder)).toBe(STATE_FORMAT);
-    told("admin", "token", "--name", "ops", ...at);
+    expect(readFormat(folder)).toBe(STATE_FORMAT);
+    runJsonOrThrow("admin", "token", "--name", "ops", ...at);
     await server.kill();
-    expect(formatOf(folder)).toBe(STATE_FORMAT);
-    expect(told("verify", "--data", folder)).toMatchObject({ kind: "site" });
+    expect(readFormat(folder)).toBe(STATE_FORMAT);
+    expect(runJsonOrThrow("verify", "--data", folder)).toMatchObject({ kind: "site" });
   },
 );
 
 test("a journal with an event of a newer version is refused with 78 by all that read it", async () => {
-  const folder = oldFolder(OLDEST);
-  const path = join(folder, segmentNames(folder).at(-1) ?? "");
+  const folder = copyFixtureFolder(OLDEST);
+  const path = join(folder, listSegmentNames(folder).at(-1) ?? "");
   const { head } = (await replay(realDisk, folder)) ?? { head: genesisHead };
   const text = `{"type":"SlotLent","at":${Date.now()},"license":1,"user":"ada"}`;
   const at = instant(Date.now());

@@ -3,24 +3,24 @@
 import { describe, expect, onTestFinished, test } from "bun:test";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { buildBinary, type Running } from "../support/binary.ts";
-import { GuardedSite, until } from "../support/guarded-site.ts";
+import { buildBinary, type ServerProcess } from "../support/binary.ts";
+import { RunningSite, waitUntil } from "../support/running-site.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-async function siteOverTls(): Promise<GuardedSite> {
-  const site = await GuardedSite.open();
-  expect((await site.tell(["tls", "init"])).code).toBe(0);
+async function openTlsSite(): Promise<RunningSite> {
+  const site = await RunningSite.open();
+  expect((await site.runCommand(["tls", "init"])).code).toBe(0);
   await site.restart(["--listen-tls", "0.0.0.0:0"]);
   return site;
 }
 
 const SITES = [
-  ["without TLS", () => GuardedSite.open(), "nothing to reload"],
-  ["with TLS", siteOverTls, "certificate reloaded"],
+  ["without TLS", () => RunningSite.open(), "nothing to reload"],
+  ["with TLS", openTlsSite, "certificate reloaded"],
 ] as const;
 
 /** A request whose body is not complete: a stop waits for it. Returns what completes it. */
-async function unfinishedRequest(running: Running): Promise<() => void> {
+async function sendUnfinishedRequest(running: ServerProcess): Promise<() => void> {
   const { hostname, port } = new URL(running.url);
   const socket = connect({ host: hostname, port: Number(port) });
   onTestFinished(() => void socket.destroy());
@@ -36,29 +36,29 @@ describe.each(SITES)("SIGHUP to a server %s", (_name, open, expected) => {
   test("is answered with a log line, and the server goes on", async () => {
     const site = await open();
     for (let round = 1; round <= 3; round += 1) {
-      site.running.signal("SIGHUP");
-      expect((await site.log(round)).at(-1)).toMatchObject({
+      site.server.signal("SIGHUP");
+      expect((await site.waitForLogLines(round)).at(-1)).toMatchObject({
         level: "info",
         message: expect.stringContaining(expected),
       });
       expect((await site.get("/api/v4/health")).status).toBe(200);
     }
-    expect(await site.running.stop()).toBe(0);
+    expect(await site.server.stop()).toBe(0);
   });
 
   test("while it stops neither ends it early nor changes its exit code", async () => {
     const site = await open();
-    const finish = await unfinishedRequest(site.running);
-    site.running.signal("SIGTERM");
+    const finish = await sendUnfinishedRequest(site.server);
+    site.server.signal("SIGTERM");
     // From the first moment of the stop to the last.
-    const signals = setInterval(() => site.running.signal("SIGHUP"), 5);
+    const signals = setInterval(() => site.server.signal("SIGHUP"), 5);
     onTestFinished(() => clearInterval(signals));
-    await until(
-      () => site.running.stderr().includes("reload ignored: the server is stopping"),
+    await waitUntil(
+      () => site.server.stderr().includes("reload ignored: the server is stopping"),
       "the log line",
     );
     finish();
-    expect(await site.running.exited).toBe(0);
+    expect(await site.server.exited).toBe(0);
   });
 });
 
@@ -71,9 +71,9 @@ test("SIGHUP to a server in a terminal is a reload until the terminal is closed"
     terminal: { data: (_terminal, bytes) => void (output += Buffer.from(bytes).toString()) },
   });
   onTestFinished(() => child.kill("SIGKILL"));
-  await until(() => /^ready\r?$/m.test(output), "ready");
+  await waitUntil(() => /^ready\r?$/m.test(output), "ready");
   child.kill("SIGHUP");
-  await until(() => output.includes("nothing to reload"), "the log line");
+  await waitUntil(() => output.includes("nothing to reload"), "the log line");
   child.terminal?.close();
   // As with SIGTERM.
   expect(await child.exited).toBe(0);

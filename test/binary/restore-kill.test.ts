@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildBinary, startBinary } from "../support/binary.ts";
-import { makeSite } from "../support/site-folder.ts";
+import { makeLicensedSite } from "../support/site-folder.ts";
 import { contentsOf } from "../support/temp-folder.ts";
 
 const KILLS = 20;
@@ -14,18 +14,18 @@ const STEPS = [/^restore\.new$/, /^restoring-/, /^replaced-/, /^arriving-/, null
 
 const STORED = /^(?:state|journal|identity|history)/;
 
-const berth = (...words: string[]) =>
+const startBerth = (...words: string[]) =>
   Bun.spawn([buildBinary(), ...words], { cwd: "/", env: {}, stdout: "ignore", stderr: "ignore" });
 
-interface Site {
+interface BackedUpSite {
   readonly file: string;
   readonly folder: string;
 }
 
 /** A stopped folder where ada and bob hold slots, and a backup from before bob came. */
-async function prepare(root: string): Promise<Site> {
+async function prepare(root: string): Promise<BackedUpSite> {
   const [folder, file] = [join(root, "data"), join(root, "site.berth")];
-  await makeSite(folder, { product: "cad" });
+  await makeLicensedSite(folder, { product: "cad" });
   const server = await startBinary("serve", "--data", folder, ...LISTEN);
   const register = (user: string): Promise<Response> =>
     fetch(`${server.url}/api/v4/register`, {
@@ -34,19 +34,19 @@ async function prepare(root: string): Promise<Site> {
       body: JSON.stringify({ user }),
     });
   expect((await register("ada")).status).toBe(200);
-  expect(await berth("backup", file, "--data", folder).exited).toBe(0);
+  expect(await startBerth("backup", file, "--data", folder).exited).toBe(0);
   expect((await register("bob")).status).toBe(200);
   expect(await server.stop()).toBe(0);
   return { file, folder };
 }
 
 /** Kills a restore when it comes to a step, or at a random moment of the time it takes. */
-async function killedAt(
+async function killRestoreAt(
   step: RegExp | null,
-  { file, folder }: Site,
+  { file, folder }: BackedUpSite,
   longest: number,
 ): Promise<number> {
-  const child = berth("restore", file, "--data", folder, "--accept-loss");
+  const child = startBerth("restore", file, "--data", folder, "--accept-loss");
   if (step === null) {
     await Promise.race([Bun.sleep(Math.random() * longest), child.exited]);
   } else {
@@ -60,7 +60,7 @@ async function killedAt(
 }
 
 /** What a start makes of the folder, and what it says of it. */
-async function startedOn(folder: string): Promise<{ users: string[]; notes: string }> {
+async function startAndRead(folder: string): Promise<{ users: string[]; notes: string }> {
   const server = await startBinary("serve", "--data", folder, ...LISTEN);
   const get = async (path: string): Promise<unknown> =>
     (await fetch(`${server.url}/api/admin/v1/${path}`)).json();
@@ -84,17 +84,17 @@ test(`a restore killed ${KILLS} times leaves the old folder or the new one, and 
     const started = performance.now();
     // The first one is not killed, to know how long it takes.
     const step = round === 0 ? /^never$/ : (STEPS[round % STEPS.length] ?? null);
-    const code = await killedAt(step, { ...site, folder }, longest);
+    const code = await killRestoreAt(step, { ...site, folder }, longest);
     if (round === 0) longest = performance.now() - started;
     const left = readdirSync(folder);
     const counts = left.some((name) => /^(?:restoring|replaced|arriving)-/.test(name));
 
-    const { users, notes } = await startedOn(folder);
+    const { users, notes } = await startAndRead(folder);
     expect(users).toEqual(counts ? ["ada"] : ["ada", "bob"]);
     if (code === 0) expect(counts).toBe(true);
     const finished = left.some((name) => /^(?:restoring|arriving)-/.test(name));
     expect(notes.includes("an interrupted restore was finished")).toBe(finished);
-    expect(await berth("verify", "--data", folder).exited).toBe(0);
+    expect(await startBerth("verify", "--data", folder).exited).toBe(0);
     if (counts) {
       const replaced = readdirSync(folder).find((name) => name.startsWith("replaced-")) ?? "";
       const { ".": mode, ...kept } = contentsOf(join(folder, replaced));

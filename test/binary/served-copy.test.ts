@@ -4,17 +4,17 @@ import { describe, expect, onTestFinished, test } from "bun:test";
 import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { buildBinary, runBinary, startBinary, startProgram } from "../support/binary.ts";
-import { canMount, installedMachine } from "../support/installed-machine.ts";
+import { canMount, makeInstalledMachine } from "../support/installed-machine.ts";
 import { AS_NOBODY, canRunAsNobody, copyForEveryUser } from "../support/other-user.ts";
-import { makeSite } from "../support/site-folder.ts";
+import { makeLicensedSite } from "../support/site-folder.ts";
 import { contentsOf, tempFolder } from "../support/temp-folder.ts";
 
 const LISTEN = ["--listen", "127.0.0.1:0"];
 const isLinux = process.platform === "linux";
 
-async function siteAndCopy(): Promise<{ readonly site: string; readonly copy: string }> {
+async function makeSiteAndCopy(): Promise<{ readonly site: string; readonly copy: string }> {
   const [site, copy] = [join(tempFolder(), "site"), join(tempFolder(), "copy")];
-  await makeSite(site, { product: "cad" });
+  await makeLicensedSite(site, { product: "cad" });
   cpSync(site, copy, { recursive: true });
   return { site, copy };
 }
@@ -27,7 +27,7 @@ async function serve(folder: string) {
 
 describe.skipIf(!isLinux)("a copy of a served data folder", () => {
   test("is not served beside it, is left as it is, and commands still read it", async () => {
-    const { site, copy } = await siteAndCopy();
+    const { site, copy } = await makeSiteAndCopy();
     const server = await serve(site);
     const { lock: _before, ...before } = contentsOf(copy);
     const { code, stdout, stderr } = await runBinary(["serve", "--data", copy, ...LISTEN]);
@@ -46,7 +46,7 @@ describe.skipIf(!isLinux)("a copy of a served data folder", () => {
   });
 
   test("is changed by no command, which says where the original is served", async () => {
-    const { site, copy } = await siteAndCopy();
+    const { site, copy } = await makeSiteAndCopy();
     const listed = await runBinary(["license", "list", "--data", site, "--json"]);
     const [license] = JSON.parse(listed.stdout) as { readonly id: number }[];
     const file = join(tempFolder(), "other.move");
@@ -93,7 +93,7 @@ describe.skipIf(!isLinux)("a copy of a served data folder", () => {
   });
 
   test("is served once the original was killed, and once it was stopped", async () => {
-    const { site, copy } = await siteAndCopy();
+    const { site, copy } = await makeSiteAndCopy();
     const first = await serve(site);
     await first.kill();
     const second = await serve(copy);
@@ -113,7 +113,7 @@ describe.skipIf(!isLinux)("a copy of a served data folder", () => {
   });
 
   test.skipIf(!canRunAsNobody)("is not served by another user beside it", async () => {
-    const { site, copy } = await siteAndCopy();
+    const { site, copy } = await makeSiteAndCopy();
     const server = await serve(site);
     chmodSync(join(copy, ".."), 0o755);
     Bun.spawnSync(["chown", "-R", "65534:65534", copy]);
@@ -139,7 +139,7 @@ describe.skipIf(!isLinux)("a copy of a served data folder", () => {
 
 describe.skipIf(!isLinux)("berth restore", () => {
   /** The executable with a folder `data` beside it, which is then the default. */
-  function placedBinary(): { readonly binary: string; readonly data: string } {
+  function copyBinary(): { readonly binary: string; readonly data: string } {
     const folder = tempFolder();
     chmodSync(folder, 0o755);
     const binary = join(folder, "berth");
@@ -151,11 +151,11 @@ describe.skipIf(!isLinux)("berth restore", () => {
   }
 
   test("into a folder that nobody named is refused while the appliance is served", async () => {
-    const { site } = await siteAndCopy();
+    const { site } = await makeSiteAndCopy();
     const server = await serve(site);
     const file = join(tempFolder(), "site.berth");
     expect((await runBinary(["backup", file, "--data", site])).code).toBe(0);
-    const { binary, data } = placedBinary();
+    const { binary, data } = copyBinary();
     const refused = Bun.spawnSync([binary, "restore", file], { cwd: "/", env: {} });
     expect(refused.exitCode).toBe(1);
     const [error, hint] = refused.stderr.toString().split("\n");
@@ -177,9 +177,9 @@ describe.skipIf(!isLinux)("berth restore", () => {
   test.skipIf(!canMount)(
     "into a folder that nobody named is refused while the service's folder has the appliance",
     async () => {
-      const { data, etc, runProgram } = installedMachine(null);
-      await makeSite(data, { product: "cad" });
-      const { binary, data: beside } = placedBinary();
+      const { data, etc, runProgram } = makeInstalledMachine(null);
+      await makeLicensedSite(data, { product: "cad" });
+      const { binary, data: beside } = copyBinary();
       const file = "/etc/berth/site.berth";
       const backup = await runProgram(binary, "backup", file, "--data", "/var/lib/berth");
       expect([backup.code, readdirSync(etc)]).toEqual([0, ["site.berth"]]);

@@ -18,7 +18,7 @@ import { runBinary } from "../support/binary.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
 
 /** A data folder, without a server: `tls` needs none. */
-function opened() {
+function makeDataFolder() {
   const root = tempFolder();
   const folder = join(root, "data");
   mkdirSync(folder, { mode: 0o700 });
@@ -27,28 +27,28 @@ function opened() {
   return { root, folder, tls, tell, key: join(root, "data-ca", "ca.key") };
 }
 
-type Opened = ReturnType<typeof opened>;
+type DataFolder = ReturnType<typeof makeDataFolder>;
 
-const subjectNames = (path: string): string =>
+const readSubjectNames = (path: string): string =>
   new X509Certificate(readFileSync(path)).subjectAltName ?? "";
 
-const openssl = (...words: string[]) => Bun.spawnSync(["openssl", ...words]);
+const runOpenssl = (...words: string[]) => Bun.spawnSync(["openssl", ...words]);
 
 /** As older versions made it: a key in the data folder, for any name. */
-function withOldCa({ folder, tls }: Opened): void {
+function makeOldCa({ folder, tls }: DataFolder): void {
   mkdirSync(join(folder, "tls"), { mode: 0o700 });
   const key = ["-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"];
   const files = ["-keyout", tls("ca.key"), "-out", tls("ca.pem")];
   const limits = ["-addext", "basicConstraints=critical,CA:TRUE,pathlen:0", "-days", "30"];
   const named = ["-subj", "/CN=Berth site CA of old"];
-  const made = openssl("req", "-x509", ...key, ...files, ...limits, ...named);
+  const made = runOpenssl("req", "-x509", ...key, ...files, ...limits, ...named);
   if (!made.success) throw new Error(made.stderr.toString());
   for (const name of ["ca.key", "ca.pem"]) chmodSync(tls(name), 0o600);
 }
 
 describe("the site CA", () => {
   test("may sign for the names it was made for, for five years, and the key is not in the data folder", async () => {
-    const { folder, tls, tell, key } = opened();
+    const { folder, tls, tell, key } = makeDataFolder();
     const { code, stdout } = await tell("init", "--names", "berth.plant7.lan");
     expect([code, stdout]).toEqual([0, expect.stringContaining(key)]);
     const root = readFileSync(tls("ca.pem"), "utf8");
@@ -67,20 +67,20 @@ describe("the site CA", () => {
   });
 
   test("is kept by a renewal, which takes every name it may sign for", async () => {
-    const { tls, tell } = opened();
+    const { tls, tell } = makeDataFolder();
     await tell("init", "--names", "berth.plant7.lan,10.77.0.5");
     const root = readFileSync(tls("ca.pem"), "utf8");
     const again = await tell("init");
     expect(again.stdout).toContain("the site CA did not change");
     expect(readFileSync(tls("ca.pem"), "utf8")).toBe(root);
-    expect(subjectNames(tls("server.pem"))).toContain("DNS:berth.plant7.lan");
+    expect(readSubjectNames(tls("server.pem"))).toContain("DNS:berth.plant7.lan");
     const more = await tell("init", "--names", "10.77.0.6,www.berth.plant7.lan");
     expect(more.code).toBe(0);
-    expect(subjectNames(tls("server.pem"))).toContain("IP Address:10.77.0.6");
+    expect(readSubjectNames(tls("server.pem"))).toContain("IP Address:10.77.0.6");
   });
 
   test("refuses a name it was not made for, and a new one takes it", async () => {
-    const { tls, tell } = opened();
+    const { tls, tell } = makeDataFolder();
     await tell("init", "--names", "berth.plant7.lan");
     const [root, server] = [readFileSync(tls("ca.pem"), "utf8"), readFileSync(tls("server.pem"))];
     const refused = await tell("init", "--names", "berth.plant8.lan");
@@ -91,27 +91,27 @@ describe("the site CA", () => {
     expect(readFileSync(tls("server.pem")).equals(server)).toBe(true);
     const made = await tell("init", "--new-ca", "--names", "berth.plant8.lan");
     expect([made.code, readFileSync(tls("ca.pem"), "utf8") === root]).toEqual([0, false]);
-    expect(subjectNames(tls("server.pem"))).toContain("DNS:berth.plant8.lan");
+    expect(readSubjectNames(tls("server.pem"))).toContain("DNS:berth.plant8.lan");
     // Made anew once more without a word about names, it has the same ones.
     expect((await tell("init", "--new-ca")).code).toBe(0);
-    expect(subjectNames(tls("server.pem"))).toContain("DNS:berth.plant8.lan");
+    expect(readSubjectNames(tls("server.pem"))).toContain("DNS:berth.plant8.lan");
   });
 
   test("may be limited to its addresses as well", async () => {
-    const { tls, tell } = opened();
+    const { tls, tell } = makeDataFolder();
     await tell("init", "--names", "berth.plant7.lan,10.77.0.5", "--limit-addresses");
     const permitted = readNameConstraints(readFileSync(tls("ca.pem"), "utf8"));
     expect(permitted?.addresses).toContain("10.77.0.5");
     const refused = await tell("init", "--names", "10.77.0.6");
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("10.77.0.6")]);
     expect((await tell("init")).code).toBe(0);
-    expect(subjectNames(tls("server.pem"))).toContain("IP Address:10.77.0.5");
+    expect(readSubjectNames(tls("server.pem"))).toContain("IP Address:10.77.0.5");
   });
 
   test.skipIf(Bun.which("openssl") === null)(
     "signs for nobody else, whatever is made with its key",
     async () => {
-      const { root, tls, tell, key } = opened();
+      const { root, tls, tell, key } = makeDataFolder();
       await tell("init", "--names", "berth.plant7.lan");
       const path = (name: string): string => join(root, name);
       const [signer = ""] = /-----BEGIN CERTIFICATE[^]+?-----END CERTIFICATE-----\n/.exec(
@@ -120,21 +120,21 @@ describe("the site CA", () => {
       writeFileSync(path("signer.pem"), signer);
       writeFileSync(path("ext"), "subjectAltName=DNS:bank.example\n");
       const asked = ["-subj", "/CN=bank.example", "-keyout", path("k"), "-out", path("csr")];
-      expect(openssl("req", "-nodes", "-newkey", "rsa:2048", ...asked).success).toBe(true);
+      expect(runOpenssl("req", "-nodes", "-newkey", "rsa:2048", ...asked).success).toBe(true);
       const by = ["-CA", path("signer.pem"), "-CAkey", key, "-CAcreateserial"];
       const signed = ["-in", path("csr"), "-extfile", path("ext"), "-out", path("forged.pem")];
-      expect(openssl("x509", "-req", ...by, ...signed, "-days", "5").success).toBe(true);
+      expect(runOpenssl("x509", "-req", ...by, ...signed, "-days", "5").success).toBe(true);
       const chain = ["-CAfile", tls("ca.pem"), "-untrusted", path("signer.pem")];
-      const forged = openssl("verify", ...chain, path("forged.pem"));
+      const forged = runOpenssl("verify", ...chain, path("forged.pem"));
       expect(forged.stderr.toString()).toContain("permitted subtree violation");
-      expect(openssl("verify", ...chain, tls("server.pem")).success).toBe(true);
+      expect(runOpenssl("verify", ...chain, tls("server.pem")).success).toBe(true);
     },
   );
 });
 
 describe("the key of the site CA", () => {
   test("is kept where --ca-dir says, and looked for there alone", async () => {
-    const { root, tls, tell, key } = opened();
+    const { root, tls, tell, key } = makeDataFolder();
     const elsewhere = ["--ca-dir", join(root, "stick", "ca")];
     expect((await tell("init", ...elsewhere)).code).toBe(0);
     expect([existsSync(join(root, "stick", "ca", "ca.key")), existsSync(key)]).toEqual([
@@ -152,7 +152,7 @@ describe("the key of the site CA", () => {
   });
 
   test("is never put inside the data folder", async () => {
-    const { folder, tell } = opened();
+    const { folder, tell } = makeDataFolder();
     for (const dir of [folder, join(folder, "tls"), join(folder, "x", "y")]) {
       const refused = await tell("init", "--ca-dir", dir);
       expect([refused.code, refused.stderr]).toEqual([
@@ -164,9 +164,9 @@ describe("the key of the site CA", () => {
   });
 
   test("is not put into a folder that somebody else may have prepared", async () => {
-    const open = opened();
+    const open = makeDataFolder();
     mkdirSync(join(open.key, ".."), { mode: 0o755 });
-    const planted = opened();
+    const planted = makeDataFolder();
     mkdirSync(join(planted.root, "other"), { mode: 0o700 });
     symlinkSync(join(planted.root, "other"), join(planted.key, ".."));
     for (const { tell, folder, key } of [open, planted]) {
@@ -183,7 +183,7 @@ describe("the key of the site CA", () => {
     "is root's, while the certificate is of the user who serves",
     async () => {
       const SERVICE = 65_534;
-      const { root, folder, tls, tell, key } = opened();
+      const { root, folder, tls, tell, key } = makeDataFolder();
       chmodSync(root, 0o711);
       chownSync(folder, SERVICE, SERVICE);
       expect((await tell("init")).code).toBe(0);
@@ -200,8 +200,8 @@ describe("the key of the site CA", () => {
 
 describe.skipIf(Bun.which("openssl") === null)("a CA of an older version", () => {
   test("still renews, with a warning and the command that moves its key", async () => {
-    const site = opened();
-    withOldCa(site);
+    const site = makeDataFolder();
+    makeOldCa(site);
     const root = readFileSync(site.tls("ca.pem"), "utf8");
     const renewed = await site.tell("init", "--names", "berth.plant7.lan");
     expect([renewed.code, renewed.stdout]).toEqual([
@@ -210,14 +210,14 @@ describe.skipIf(Bun.which("openssl") === null)("a CA of an older version", () =>
     ]);
     expect(renewed.stderr).toContain(`move it with berth tls move-ca --data ${site.folder}`);
     expect(readFileSync(site.tls("ca.pem"), "utf8")).toBe(root);
-    const verified = openssl("verify", "-CAfile", site.tls("ca.pem"), site.tls("server.pem"));
+    const verified = runOpenssl("verify", "-CAfile", site.tls("ca.pem"), site.tls("server.pem"));
     expect(verified.success).toBe(true);
     expect(existsSync(site.key)).toBe(false);
   });
 
   test("is moved out of the data folder, and goes on signing from there", async () => {
-    const site = opened();
-    withOldCa(site);
+    const site = makeDataFolder();
+    makeOldCa(site);
     const doctor = async (): Promise<string> =>
       (await runBinary(["doctor", "--data", site.folder])).stdout;
     expect(await doctor()).toMatch(
@@ -230,9 +230,9 @@ describe.skipIf(Bun.which("openssl") === null)("a CA of an older version", () =>
     expect(await doctor()).toMatch(/note +site CA +it can sign for any name/);
     const renewed = await site.tell("init");
     expect([renewed.code, renewed.stderr]).toEqual([0, ""]);
-    expect(openssl("verify", "-CAfile", site.tls("ca.pem"), site.tls("server.pem")).success).toBe(
-      true,
-    );
+    expect(
+      runOpenssl("verify", "-CAfile", site.tls("ca.pem"), site.tls("server.pem")).success,
+    ).toBe(true);
     const again = await site.tell("move-ca");
     expect([again.code, again.stderr]).toEqual([
       1,
@@ -241,8 +241,8 @@ describe.skipIf(Bun.which("openssl") === null)("a CA of an older version", () =>
   });
 
   test("a move that was interrupted is finished by the next", async () => {
-    const site = opened();
-    withOldCa(site);
+    const site = makeDataFolder();
+    makeOldCa(site);
     const old = readFileSync(site.tls("ca.key"));
     expect((await site.tell("move-ca")).code).toBe(0);
     writeFileSync(site.tls("ca.key"), old, { mode: 0o600 });
@@ -252,8 +252,8 @@ describe.skipIf(Bun.which("openssl") === null)("a CA of an older version", () =>
   });
 
   test("is replaced by --new-ca, and its key is gone", async () => {
-    const site = opened();
-    withOldCa(site);
+    const site = makeDataFolder();
+    makeOldCa(site);
     const made = await site.tell("init", "--new-ca", "--names", "berth.plant7.lan");
     expect([made.code, made.stderr]).toEqual([0, ""]);
     expect([existsSync(site.tls("ca.key")), existsSync(site.key)]).toEqual([false, true]);
@@ -265,7 +265,7 @@ describe.skipIf(Bun.which("openssl") === null)("a CA of an older version", () =>
 
 describe("a client's certificate", () => {
   test("lasts 90 days unless it is said otherwise, and no longer than a server's may", async () => {
-    const { root, tell } = opened();
+    const { root, tell } = makeDataFolder();
     await tell("init");
     const daysOf = async (...words: string[]): Promise<number> => {
       const out = join(root, `${crypto.randomUUID()}.pem`);

@@ -1,16 +1,16 @@
 import { expect, onTestFinished, test } from "bun:test";
 import { join } from "node:path";
 import type { UsageReply } from "../../src/http/routes/usage.ts";
-import { runBinary, startBinary, type Running } from "../support/binary.ts";
+import { runBinary, startBinary, type ServerProcess } from "../support/binary.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-async function demo(folder: string): Promise<Running> {
+async function startDemo(folder: string): Promise<ServerProcess> {
   const running = await startBinary("demo", "--data", folder, "--listen", "127.0.0.1:0");
   onTestFinished(() => running.kill());
   return running;
 }
 
-async function asked({ url }: Running, query: string): Promise<UsageReply> {
+async function getUsage({ url }: ServerProcess, query: string): Promise<UsageReply> {
   const response = await fetch(`${url}/api/admin/v1/usage${query}`);
   expect(response.status).toBe(200);
   return (await response.json()) as UsageReply;
@@ -23,12 +23,12 @@ const call = (url: string, path: string, user: string): Promise<Response> =>
     headers: { "content-type": "application/json" },
   });
 
-const peakOf = ({ licenses }: UsageReply): number =>
+const findPeak = ({ licenses }: UsageReply): number =>
   Math.max(...(licenses[0]?.in_use ?? []).map((count) => count ?? 0));
 
 test("what was in use outlives a stop and a kill, and the command line tells of it", async () => {
   const folder = join(tempFolder(), "data");
-  const first = await demo(folder);
+  const first = await startDemo(folder);
   for (const user of ["ada", "bob", "eve"]) {
     expect((await call(first.url, "register", user)).status).toBe(200);
   }
@@ -36,9 +36,9 @@ test("what was in use outlives a stop and a kill, and the command line tells of 
   expect((await call(first.url, "unregister", "nobody")).status).toBe(400);
   expect(await first.stop()).toBe(0);
 
-  const second = await demo(folder);
-  const read = await asked(second, "?wait=true");
-  expect([read.complete, peakOf(read)]).toEqual([true, 3]);
+  const second = await startDemo(folder);
+  const read = await getUsage(second, "?wait=true");
+  expect([read.complete, findPeak(read)]).toEqual([true, 3]);
   expect(read.refusals).toMatchObject([{ product: "DEMO", code: "user_not_registered" }]);
   expect((await call(second.url, "register", "dan")).status).toBe(200);
   const beside = await runBinary(["usage", "--data", folder]);
@@ -73,7 +73,7 @@ test("what was in use outlives a stop and a kill, and the command line tells of 
   }
   const json = await runBinary(["usage", "--data", folder, "--json"]);
   const reply = JSON.parse(json.stdout) as UsageReply;
-  expect([reply.range, reply.complete, peakOf(reply)]).toEqual(["day", true, 3]);
+  expect([reply.range, reply.complete, findPeak(reply)]).toEqual(["day", true, 3]);
 });
 
 test("an unknown --range is a usage error", async () => {

@@ -4,86 +4,98 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
-import { issued, openDesk, requestFrom } from "../support/desk.ts";
-import { berth, done, doneJson } from "../support/gap.ts";
-import { granted } from "../support/licensed-store.ts";
+import { issueTestLicense, openDeskAndSite, makeRequestFrom } from "../support/desk-and-site.ts";
+import { runBerth, runOrThrow, runJsonOrThrow } from "../support/offline-binary.ts";
+import { unwrap } from "../support/licensed-store.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
-class Loop {
+class DeskAndSite {
   readonly root = tempFolder();
-  readonly desk = ["--dir", this.path("desk")];
-  readonly data = ["--data", this.path("site"), "--identity", "site"];
+  readonly deskFlags = ["--dir", this.path("desk")];
+  readonly dataFlags = ["--data", this.path("site"), "--identity", "site"];
 
   constructor() {
-    done("vendor", "init", "--no-passphrase", "--name", "Acme", ...this.desk, "--product", "CAD");
+    runOrThrow(
+      "vendor",
+      "init",
+      "--no-passphrase",
+      "--name",
+      "Acme",
+      ...this.deskFlags,
+      "--product",
+      "CAD",
+    );
     Bun.spawnSync(["mkdir", "-m", "700", this.path("site")]);
-    done("admin", "token", "--name", "first", ...this.data);
-    this.trust();
+    runOrThrow("admin", "token", "--name", "first", ...this.dataFlags);
+    this.trustDesk();
   }
 
   path(name: string): string {
     return join(this.root, name);
   }
 
-  trust(document = "trust.jwt"): void {
-    done("trust", "add", this.path(`desk/${document}`), ...this.data, "--yes");
+  trustDesk(document = "trust.jwt"): void {
+    runOrThrow("trust", "add", this.path(`desk/${document}`), ...this.dataFlags, "--yes");
   }
 
-  issuing(product: string, out: string): string[] {
+  issueCommand(product: string, out: string): string[] {
     const request = this.path(`${out}.request`);
-    done("license", "request", ...this.data, "--product", product, "--out", request);
+    runOrThrow("license", "request", ...this.dataFlags, "--product", product, "--out", request);
     const answer = ["--request", request, "--out", this.path(out), "--allow-weak-binding"];
-    return ["vendor", "issue", ...this.desk, ...answer];
+    return ["vendor", "issue", ...this.deskFlags, ...answer];
   }
 }
 
 test("a site takes the document with a new product, and then a license of that product", () => {
-  const loop = new Loop();
-  const refused = berth(...loop.issuing("CAM", "early.jwt"));
-  expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("CAM") as string]);
+  const loop = new DeskAndSite();
+  const refused = runBerth(...loop.issueCommand("CAM", "early.jwt"));
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("CAM") as string]);
 
-  const said = done("vendor", "product", "add", "CAM", ...loop.desk);
+  const said = runOrThrow("vendor", "product", "add", "CAM", ...loop.deskFlags);
   expect(said).toContain("distribute trust.jwt");
   expect(said).toContain("berth trust add trust.jwt");
-  const again = berth("vendor", "product", "add", "CAM", ...loop.desk);
-  expect([again.code, again.err]).toEqual([1, expect.stringContaining("already") as string]);
+  const again = runBerth("vendor", "product", "add", "CAM", ...loop.deskFlags);
+  expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("already") as string]);
 
-  done(...loop.issuing("CAM", "cam.jwt"));
-  const add = ["license", "add", loop.path("cam.jwt"), ...loop.data];
-  const early = berth(...add);
-  expect([early.code, early.err]).toEqual([1, expect.stringContaining("untrusted_vendor")]);
-  loop.trust();
-  expect(done(...add)).toContain("is installed");
+  runOrThrow(...loop.issueCommand("CAM", "cam.jwt"));
+  const add = ["license", "add", loop.path("cam.jwt"), ...loop.dataFlags];
+  const early = runBerth(...add);
+  expect([early.code, early.stderr]).toEqual([1, expect.stringContaining("untrusted_vendor")]);
+  loop.trustDesk();
+  expect(runOrThrow(...add)).toContain("is installed");
 
-  const out = berth("vendor", "product", "remove", "CAM", ...loop.desk);
-  expect([out.code, out.err]).toEqual([2, expect.stringContaining("1 license of CAM will stay")]);
-  const removed = doneJson("vendor", "product", "remove", "CAM", ...loop.desk, "--yes");
+  const out = runBerth("vendor", "product", "remove", "CAM", ...loop.deskFlags);
+  expect([out.code, out.stderr]).toEqual([
+    2,
+    expect.stringContaining("1 license of CAM will stay"),
+  ]);
+  const removed = runJsonOrThrow("vendor", "product", "remove", "CAM", ...loop.deskFlags, "--yes");
   expect(removed).toMatchObject({ version: 3, products: ["CAD"], document: "trust.jwt" });
-  loop.trust();
-  expect(doneJson("trust", "list", ...loop.data)).toMatchObject([{ products: ["CAD"] }]);
-  expect(doneJson("license", "list", ...loop.data)).toHaveLength(1);
+  loop.trustDesk();
+  expect(runJsonOrThrow("trust", "list", ...loop.dataFlags)).toMatchObject([{ products: ["CAD"] }]);
+  expect(runJsonOrThrow("license", "list", ...loop.dataFlags)).toHaveLength(1);
 });
 
 test("a product without licenses is removed unasked, the only one never", () => {
-  const loop = new Loop();
-  done("vendor", "product", "add", "CAM", ...loop.desk);
-  done("vendor", "product", "remove", "CAM", ...loop.desk);
-  const only = berth("vendor", "product", "remove", "CAD", ...loop.desk);
-  expect([only.code, only.err]).toEqual([1, expect.stringContaining("only product") as string]);
-  const unknown = berth("vendor", "product", "remove", "CAM", ...loop.desk);
-  expect([unknown.code, unknown.err]).toEqual([1, expect.stringContaining("its products: CAD")]);
-  expect(berth("vendor", "product", "add", "", ...loop.desk).code).toBe(2);
+  const loop = new DeskAndSite();
+  runOrThrow("vendor", "product", "add", "CAM", ...loop.deskFlags);
+  runOrThrow("vendor", "product", "remove", "CAM", ...loop.deskFlags);
+  const only = runBerth("vendor", "product", "remove", "CAD", ...loop.deskFlags);
+  expect([only.code, only.stderr]).toEqual([1, expect.stringContaining("only product") as string]);
+  const unknown = runBerth("vendor", "product", "remove", "CAM", ...loop.deskFlags);
+  expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining("its products: CAD")]);
+  expect(runBerth("vendor", "product", "add", "", ...loop.deskFlags).code).toBe(2);
 });
 
 test("a product that is added after a successor reaches a site, and the desk still opens", async () => {
-  const { desk, folder, site } = await openDesk();
+  const { desk, folder, site } = await openDeskAndSite();
   const second = await desk.rotateKey(realDisk, folder, null);
   const wider = await second.addProducts(realDisk, folder, ["fea"]);
   const opened = await Desk.open(realDisk, folder, null);
   expect(opened.vendor).toEqual(wider.vendor);
   for (const file of ["successor-2.jwt", "successor-3.jwt"]) {
-    granted(await site.licensing.trustVendor(readFileSync(join(folder, file), "utf8"), "test"));
+    unwrap(await site.licensing.trustVendor(readFileSync(join(folder, file), "utf8"), "test"));
   }
-  const { document } = await issued(opened, await requestFrom(site, "fea"));
-  expect(granted(await site.licensing.installLicense(document, "test")).terms.product).toBe("fea");
+  const { document } = await issueTestLicense(opened, await makeRequestFrom(site, "fea"));
+  expect(unwrap(await site.licensing.installLicense(document, "test")).terms.product).toBe("fea");
 });

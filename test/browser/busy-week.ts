@@ -3,9 +3,9 @@
 import type { AddConsumption, Borrow } from "../../src/domain/command.ts";
 import { instant, later, HOUR, MINUTE, type Instant } from "../../src/domain/time.ts";
 import type { Store } from "../../src/store/store.ts";
-import { granted } from "../support/licensed-store.ts";
-import { counting, terms } from "../support/scenario.ts";
-import { license, openSiteFolder } from "../support/site-folder.ts";
+import { unwrap } from "../support/licensed-store.ts";
+import { consumptionTerms, terms } from "../support/scenario.ts";
+import { installNewLicense, openSiteFolder } from "../support/site-folder.ts";
 
 const PEOPLE = [
   ["ada.lovelace", "ws-03.design", "10.20.1.13"],
@@ -33,16 +33,21 @@ export async function createBusyWeek(folder: string): Promise<void> {
   for (const differing of [
     { product: "CAD", slots: 12, timeoutMinutes: LONG, borrowHours: 24 * 14 },
     { product: "MESH", slots: 4, timeoutMinutes: LONG },
-    { product: "RENDER", slots: 8, consumption: counting({ max: 1_000 }), validUntil: soon },
+    {
+      product: "RENDER",
+      slots: 8,
+      consumption: consumptionTerms({ max: 1_000 }),
+      validUntil: soon,
+    },
   ]) {
-    await license(licensing, terms(differing));
+    await installNewLicense(licensing, terms(differing));
   }
   for (let hour = WEEK; hour >= 0; hour -= 1) {
     clock.now = instant(now - hour * HOUR - MINUTE);
     await work(store, hour === 0 ? 8 : atWork(clock.now));
   }
-  granted(await store.transact(takeAlong(clock.now), () => null));
-  granted(await store.transact(COUNTED, () => null));
+  unwrap(await store.transact(takeAlong(clock.now), () => null));
+  unwrap(await store.transact(COUNTED, () => null));
   await store.close();
 }
 
@@ -68,7 +73,7 @@ async function work(store: Store, count: number): Promise<void> {
   if (count < 7) return;
   const late = { product: "MESH", code: "floating_not_available", count: count - 6 };
   const refusals = [{ ...late, users: ["f.tanaka", "i.rossi"] }];
-  granted(await store.transact({ type: "CountRefusals", refusals }, () => null));
+  unwrap(await store.transact({ type: "CountRefusals", refusals }, () => null));
 }
 
 const takeAlong = (at: Instant): Borrow => ({

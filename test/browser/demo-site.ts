@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { atEnd, makeTempFolder } from "../support/suite-harness.ts";
 import { startBinary } from "../support/binary.ts";
-import { BERTH } from "../support/vendor-and-site.ts";
+import { BERTH_COMMANDS } from "../support/prepared-renewal.ts";
 import type { Fields } from "./route-requests.ts";
 
 export const LOOPBACK = "127.0.0.1";
@@ -111,7 +111,7 @@ function factsOf(root: string, folder: string): SiteFacts {
     join(root, "license"),
     join(root, "other"),
   ];
-  const { run } = BERTH;
+  const { run } = BERTH_COMMANDS;
   run("license", "request", "--data", folder, "--product", "DEMO", "--out", request);
   const desk = ["--dir", join(folder, "demo", "vendor"), "--request", request, "--out", license];
   run("vendor", "issue", ...desk, "--slots", "7", "--allow-weak-binding");

@@ -1,7 +1,7 @@
 // A site with licenses from a vendor's desk, and applications that ask it for slots.
 import { join } from "node:path";
 import { makeTempFolder } from "../support/suite-harness.ts";
-import { BERTH } from "../support/vendor-and-site.ts";
+import { BERTH_COMMANDS } from "../support/prepared-renewal.ts";
 import { serveSite, type ServedSite } from "./operator-page.ts";
 
 /** Products, each with the flags of its license; null: it gets one later. */
@@ -25,15 +25,34 @@ export async function startLicensedSite(
     join(root, name),
   ) as [string, string, string];
   const products = Object.keys(licenses).flatMap((product) => ["--product", product]);
-  BERTH.run("vendor", "init", "--no-passphrase", "--name", "Acme", "--dir", desk, ...products);
+  BERTH_COMMANDS.run(
+    "vendor",
+    "init",
+    "--no-passphrase",
+    "--name",
+    "Acme",
+    "--dir",
+    desk,
+    ...products,
+  );
   const site = await serveSite(join(root, "site"), ...flags);
   const data = ["--data", site.folder];
-  BERTH.run("trust", "add", join(desk, "trust.jwt"), ...data, "--yes");
+  BERTH_COMMANDS.run("trust", "add", join(desk, "trust.jwt"), ...data, "--yes");
   const install = (product: string, terms: readonly string[]): void => {
-    BERTH.run("license", "request", ...data, "--product", product, "--out", request);
+    BERTH_COMMANDS.run("license", "request", ...data, "--product", product, "--out", request);
     const out = ["--allow-weak-binding", "--out", license];
-    BERTH.run("vendor", "issue", "--dir", desk, "--request", request, ...HELD, ...terms, ...out);
-    BERTH.run("license", "add", license, ...data);
+    BERTH_COMMANDS.run(
+      "vendor",
+      "issue",
+      "--dir",
+      desk,
+      "--request",
+      request,
+      ...HELD,
+      ...terms,
+      ...out,
+    );
+    BERTH_COMMANDS.run("license", "add", license, ...data);
   };
   for (const [product, terms] of Object.entries(licenses)) {
     if (terms !== null) install(product, terms);

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
 import { atEnd, check, makeTempFolder } from "../support/suite-harness.ts";
-import { startBinary, type Running } from "../support/binary.ts";
+import { startBinary, type ServerProcess } from "../support/binary.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { startChromium } from "./chromium.ts";
 
@@ -27,7 +27,7 @@ let browser: Promise<Browser> | null = null;
 
 const chromium = (): Promise<Browser> => (browser ??= startChromium({}));
 
-export interface ServedSite extends Running {
+export interface ServedSite extends ServerProcess {
   readonly folder: string;
 }
 

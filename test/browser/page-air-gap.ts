@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { check, finish, makeTempFolder } from "../support/suite-harness.ts";
-import { BERTH } from "../support/vendor-and-site.ts";
+import { BERTH_COMMANDS } from "../support/prepared-renewal.ts";
 import { comesTrue, HOSTILE, isShown, OperatorPage, serveSite } from "./operator-page.ts";
 import { dropFile, tryRegister, createVendorDesk } from "./vendor-desk.ts";
 
@@ -13,9 +13,9 @@ const root = makeTempFolder();
 const desk = createVendorDesk(join(root, "desk"), "Acme <i>Ltd</i>", "CAD", HOSTILE);
 const policyFile = join(root, "policy.jwt");
 const terms = ["--policy-id", "basic <b>", "--product", HOSTILE, "--slots", "5"];
-BERTH.run("vendor", "policy", "--dir", desk.folder, ...terms, "--out", policyFile);
+BERTH_COMMANDS.run("vendor", "policy", "--dir", desk.folder, ...terms, "--out", policyFile);
 const policy = readFileSync(policyFile, "utf8");
-const initialization = BERTH.run("vendor", "init-code").trim();
+const initialization = BERTH_COMMANDS.run("vendor", "init-code").trim();
 
 const site = await serveSite();
 const opened = await OperatorPage.open(`${site.url}#/licenses/air-gap`);
@@ -64,7 +64,7 @@ await opened.checkLayouts("air-gap-activation");
 const read = ["--license-key", KEY, "--activation-code", code];
 const asked = [...read, "--initialization-code", initialization, "--allow-weak-binding", "--json"];
 const at = ["--dir", desk.folder, "--policy", policyFile];
-const confirmed = BERTH.run("vendor", "confirm", ...at, ...asked);
+const confirmed = BERTH_COMMANDS.run("vendor", "confirm", ...at, ...asked);
 const { confirmation_code } = JSON.parse(confirmed) as { confirmation_code: string };
 const answer = confirmation_code.split("\n");
 

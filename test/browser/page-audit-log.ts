@@ -3,13 +3,13 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { check, finish, makeTempFolder } from "../support/suite-harness.ts";
 import { runBinary } from "../support/binary.ts";
-import { BERTH } from "../support/vendor-and-site.ts";
+import { BERTH_COMMANDS } from "../support/prepared-renewal.ts";
 import { comesTrue, HOSTILE, isShown, OperatorPage, serveSite } from "./operator-page.ts";
 
 const root = makeTempFolder();
 const desk = join(root, "desk");
 const [request, license] = [join(root, "request.jwt"), join(root, "license.jwt")];
-BERTH.run(
+BERTH_COMMANDS.run(
   "vendor",
   "init",
   "--no-passphrase",
@@ -22,8 +22,8 @@ BERTH.run(
 );
 const site = await serveSite(join(root, "site"));
 const data = ["--data", site.folder];
-BERTH.run("trust", "add", join(desk, "trust.jwt"), ...data, "--yes");
-BERTH.run("license", "request", ...data, "--product", HOSTILE, "--out", request);
+BERTH_COMMANDS.run("trust", "add", join(desk, "trust.jwt"), ...data, "--yes");
+BERTH_COMMANDS.run("license", "request", ...data, "--product", HOSTILE, "--out", request);
 // A slot is held for longer than this takes, on a machine with much else to do, too.
 const terms = [
   "--slots",
@@ -34,10 +34,10 @@ const terms = [
   "--out",
   license,
 ];
-BERTH.run("vendor", "issue", "--dir", desk, "--request", request, ...terms);
-BERTH.run("license", "add", license, ...data);
+BERTH_COMMANDS.run("vendor", "issue", "--dir", desk, "--request", request, ...terms);
+BERTH_COMMANDS.run("license", "add", license, ...data);
 const token =
-  BERTH.run("admin", "token", ...data)
+  BERTH_COMMANDS.run("admin", "token", ...data)
     .trim()
     .split("\n")
     .at(-1) ?? "";

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { check, finish, makeTempFolder } from "../support/suite-harness.ts";
-import { operationsIn, type Part } from "../support/openapi-rules.ts";
+import { listOperations, type JsonObject } from "../support/openapi-rules.ts";
 import { fillField, openOperation, readStatus, sendForm, serveDemo } from "./docs-page.ts";
 import { comesTrue, HOSTILE, isShown, OperatorPage } from "./operator-page.ts";
 
@@ -38,9 +38,9 @@ await demo.stop();
 finish();
 
 async function checkEverything(): Promise<void> {
-  const document = (await (await fetch(`${demo.url}/api/v4/openapi.json`)).json()) as Part;
+  const document = (await (await fetch(`${demo.url}/api/v4/openapi.json`)).json()) as JsonObject;
   const wrong: string[] = [];
-  const operations = operationsIn(document);
+  const operations = listOperations(document);
   for (const [route, operation] of operations) {
     const id = idOf(route);
     await openOperation(page, id);

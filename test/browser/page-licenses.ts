@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { splitIntoFrames } from "../../src/license/qr.ts";
 import { check, finish, makeTempFolder } from "../support/suite-harness.ts";
-import { BERTH } from "../support/vendor-and-site.ts";
+import { BERTH_COMMANDS } from "../support/prepared-renewal.ts";
 import { HOSTILE, isShown, OperatorPage, serveSite } from "./operator-page.ts";
 import { dropFile, tryRegister, createVendorDesk } from "./vendor-desk.ts";
 
@@ -33,7 +33,7 @@ await dropFile(page, desk.trust, "trust.jwt");
 await page.getByRole("group", { name: "Trust this vendor?" }).waitFor();
 const shown = (await page.locator(".fingerprint").textContent()) ?? "";
 check("the fingerprint is there to compare", shown === desk.fingerprint, shown);
-const trusted = BERTH.run("trust", "list", "--data", site.folder);
+const trusted = BERTH_COMMANDS.run("trust", "list", "--data", site.folder);
 check("and nothing is trusted before somebody did", /no vendor is trusted/.test(trusted), trusted);
 await opened.checkAccessibility("a fingerprint to compare");
 await opened.saveScreenshot("ask-1-fingerprint");
@@ -112,7 +112,7 @@ check("the same file twice changes nothing", true);
 // A renewal, chosen on the list: what changed is said, and who holds a slot keeps it.
 await page.goto(`${site.url}#/licenses`);
 const again = join(root, "again.jwt");
-BERTH.run("license", "request", "--data", site.folder, "--product", "CAD", "--out", again);
+BERTH_COMMANDS.run("license", "request", "--data", site.folder, "--product", "CAD", "--out", again);
 const renewal = desk.issue(again, "--slots", "10", "--valid-until", "2031-12-31");
 writeFileSync(again, renewal);
 await page.getByLabel("Choose a file: the vendor’s file").setInputFiles(again);
@@ -129,7 +129,7 @@ check("the older one does not come back", true);
 // A vendor nobody knew: its license waits until somebody trusts it. And one request serves once.
 const third = createVendorDesk(join(root, "third"), "Third", "PLOT");
 const next = join(root, "next-request.jwt");
-BERTH.run("license", "request", "--data", site.folder, "--out", next);
+BERTH_COMMANDS.run("license", "request", "--data", site.folder, "--out", next);
 const late = desk.issue(next, "--product", "CAD", "--new", "--slots", "1");
 await dropFile(page, third.issue(next, "--product", "PLOT", "--slots", "1"), "license.jwt");
 await page.getByText("this license is tried again by itself").waitFor();
@@ -144,7 +144,16 @@ await opened.checkAccessibility("a request answered twice");
 // Of another machine: told apart, with the way on.
 const elsewhere = await serveSite(join(root, "elsewhere"));
 const theirs = join(root, "theirs.jwt");
-BERTH.run("license", "request", "--data", elsewhere.folder, "--product", "CAD", "--out", theirs);
+BERTH_COMMANDS.run(
+  "license",
+  "request",
+  "--data",
+  elsewhere.folder,
+  "--product",
+  "CAD",
+  "--out",
+  theirs,
+);
 await elsewhere.stop();
 await dropFile(page, desk.issue(theirs, "--slots", "1"), "license.jwt");
 await page.getByText("It was made for another machine.").waitFor();
@@ -156,7 +165,16 @@ check("a request is not taken for an answer", true);
 // Another product with names that are not ours, and everything terms can hold.
 const terms = join(root, "terms.json");
 writeFileSync(terms, JSON.stringify(hostileTerms()));
-BERTH.run("license", "request", "--data", site.folder, "--product", HOSTILE, "--out", next);
+BERTH_COMMANDS.run(
+  "license",
+  "request",
+  "--data",
+  site.folder,
+  "--product",
+  HOSTILE,
+  "--out",
+  next,
+);
 await page.getByText("Or paste its text").click();
 const scanned = splitIntoFrames(desk.issue(next, "--terms", terms));
 check("an answer of several QR codes", scanned.length > 1, scanned.length);
@@ -200,7 +218,9 @@ check("it says whose slots end", await isShown(page.getByText("2 slots are held 
 await opened.checkAccessibility("give it back?");
 await opened.saveScreenshot("give-back");
 await page.getByRole("button", { name: "Cancel" }).click();
-const kept = JSON.parse(BERTH.run("license", "list", "--data", site.folder, "--json")) as unknown[];
+const kept = JSON.parse(
+  BERTH_COMMANDS.run("license", "list", "--data", site.folder, "--json"),
+) as unknown[];
 check("asked and left, nothing is given back", kept.length === 3);
 await page.getByRole("button", { name: "Give back…" }).click();
 await page.getByRole("button", { name: "Give it back for good" }).click();
@@ -212,7 +232,13 @@ const [receipt] = await Promise.all([
   page.getByRole("button", { name: "Save as file" }).click(),
 ]);
 await receipt.saveAs(join(root, "receipt.jwt"));
-const received = BERTH.run("vendor", "receive", join(root, "receipt.jwt"), "--dir", desk.folder);
+const received = BERTH_COMMANDS.run(
+  "vendor",
+  "receive",
+  join(root, "receipt.jwt"),
+  "--dir",
+  desk.folder,
+);
 check("the vendor takes the receipt", /is recorded as returned/.test(received), received);
 await page.keyboard.press("Escape");
 await page.getByRole("button", { name: "Show the receipt" }).click();

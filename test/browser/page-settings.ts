@@ -3,12 +3,12 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { check, finish, makeTempFolder } from "../support/suite-harness.ts";
 import { runBinary } from "../support/binary.ts";
-import { BERTH } from "../support/vendor-and-site.ts";
+import { BERTH_COMMANDS } from "../support/prepared-renewal.ts";
 import { comesTrue, HOSTILE, isShown, OperatorPage, serveSite } from "./operator-page.ts";
 
 const root = makeTempFolder();
 const desk = join(root, "desk");
-BERTH.run(
+BERTH_COMMANDS.run(
   "vendor",
   "init",
   "--no-passphrase",
@@ -141,10 +141,10 @@ const [vendor] = await list();
 check("the fingerprint compared is the vendor's", shown === vendor?.fingerprint, [shown, vendor]);
 const request = join(root, "request.jwt");
 const license = join(root, "license.jwt");
-BERTH.run("license", "request", ...data, "--product", "cad", "--out", request);
+BERTH_COMMANDS.run("license", "request", ...data, "--product", "cad", "--out", request);
 const terms = ["--slots", "2", "--allow-weak-binding", "--out", license];
-BERTH.run("vendor", "issue", "--dir", desk, "--request", request, ...terms);
-BERTH.run("license", "add", license, ...data);
+BERTH_COMMANDS.run("vendor", "issue", "--dir", desk, "--request", request, ...terms);
+BERTH_COMMANDS.run("license", "add", license, ...data);
 await page.getByRole("button", { name: `Remove the vendor Acme ${HOSTILE}` }).click();
 await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
 await page.getByText("licenses of this vendor are installed").waitFor();
@@ -227,5 +227,7 @@ await site.stop();
 finish();
 
 async function list(): Promise<{ readonly fingerprint: string }[]> {
-  return JSON.parse(BERTH.run("trust", "list", ...data, "--json")) as { fingerprint: string }[];
+  return JSON.parse(BERTH_COMMANDS.run("trust", "list", ...data, "--json")) as {
+    fingerprint: string;
+  }[];
 }

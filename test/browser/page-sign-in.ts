@@ -4,7 +4,7 @@ import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { atEnd, check, finish, makeTempFolder, skip } from "../support/suite-harness.ts";
 import { startBinary } from "../support/binary.ts";
-import { BERTH } from "../support/vendor-and-site.ts";
+import { BERTH_COMMANDS } from "../support/prepared-renewal.ts";
 import { openPage, startChromium } from "./chromium.ts";
 import { HOSTILE, isShown, OperatorPage, serveSite, type ServedSite } from "./operator-page.ts";
 
@@ -109,7 +109,7 @@ async function sessionThatEnds({ url, folder }: ServedSite, token: string): Prom
   const { page } = visit;
   await enter(visit, brief);
   await page.getByText("No vendor is trusted yet").waitFor();
-  BERTH.run("admin", "token", "--revoke", "brief", "--data", folder);
+  BERTH_COMMANDS.run("admin", "token", "--revoke", "brief", "--data", folder);
   await page.getByText("Please sign in again").waitFor();
   check("whoever is signed out meanwhile is told, without touching anything", true);
   await visit.checkLayouts("signed-out-meanwhile");
@@ -196,7 +196,7 @@ async function overTheNetwork(folder: string, token: string): Promise<void> {
 }
 
 async function overTls(folder: string, token: string): Promise<void> {
-  BERTH.run("tls", "init", "--data", folder);
+  BERTH_COMMANDS.run("tls", "init", "--data", folder);
   const running = await serveSite(folder, "--listen-tls", "127.0.0.1:0");
   const url = /https:\/\/[^\s,]+/.exec(running.output)?.[0] ?? "";
   const visit = await OperatorPage.open(url, { ignoreHTTPSErrors: true });

@@ -1,9 +1,9 @@
 // `bun run test:browser`: every rig that needs a real browser, or those that are named.
-import { runRigs } from "../support/run-rigs.ts";
+import { runSuites } from "../support/run-suites.ts";
 
-await runRigs({
+await runSuites({
   folder: import.meta.dir,
-  always: [
+  everyRun: [
     "page-doors",
     "page-licenses",
     "page-air-gap",

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { makeTempFolder } from "../support/suite-harness.ts";
-import { BERTH } from "../support/vendor-and-site.ts";
+import { BERTH_COMMANDS } from "../support/prepared-renewal.ts";
 import { createBusyWeek } from "./busy-week.ts";
 import { dropFile, createVendorDesk } from "./vendor-desk.ts";
 import { OperatorPage, serveSite } from "./operator-page.ts";
@@ -18,7 +18,7 @@ const folder = join(root, "site");
 const desk = createVendorDesk(join(root, "desk"), "Harbour Tools", "CAD");
 const policy = join(root, "policy.jwt");
 const terms = ["--policy-id", "standard", "--product", "CAD", "--slots", "5"];
-BERTH.run("vendor", "policy", "--dir", desk.folder, ...terms, "--out", policy);
+BERTH_COMMANDS.run("vendor", "policy", "--dir", desk.folder, ...terms, "--out", policy);
 
 await createBusyWeek(folder);
 const { url } = await serveSite(folder);
@@ -70,7 +70,7 @@ async function airGap(page: Page): Promise<void> {
   const rows = await page.locator(".code-shown li").allTextContents();
   const at = ["--dir", desk.folder, "--policy", policy, "--allow-weak-binding", "--json"];
   const said = ["--license-key", KEY, "--activation-code", rows.join("\n")];
-  const confirmed = BERTH.run("vendor", "confirm", ...at, ...said);
+  const confirmed = BERTH_COMMANDS.run("vendor", "confirm", ...at, ...said);
   const { confirmation_code } = JSON.parse(confirmed) as { readonly confirmation_code: string };
   await page.getByRole("button", { name: "I have the confirmation code" }).click();
   await dropFile(page, readFileSync(policy, "utf8"), "policy.jwt");

@@ -2,7 +2,7 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { BERTH } from "../support/vendor-and-site.ts";
+import { BERTH_COMMANDS } from "../support/prepared-renewal.ts";
 
 export interface VendorDesk {
   readonly folder: string;
@@ -19,7 +19,7 @@ export function createVendorDesk(
   ...products: readonly string[]
 ): VendorDesk {
   const flags = products.flatMap((product) => ["--product", product]);
-  const said = BERTH.run(
+  const said = BERTH_COMMANDS.run(
     "vendor",
     "init",
     "--no-passphrase",
@@ -37,7 +37,7 @@ export function createVendorDesk(
     issue: (request, ...terms) => {
       const out = join(folder, "answer.jwt");
       const words = ["--dir", folder, "--request", request, "--allow-weak-binding", "--out", out];
-      BERTH.run("vendor", "issue", ...words, ...terms);
+      BERTH_COMMANDS.run("vendor", "issue", ...words, ...terms);
       const document = readFileSync(out, "utf8").trim();
       rmSync(out);
       return document;

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import manifest from "../../package.json";
 import { executableSuffix, TARGETS } from "../../build/targets.ts";
 import { atEnd, check, finish, isSoak, skip } from "../support/suite-harness.ts";
-import { root } from "../support/sources.ts";
+import { repositoryRoot } from "../support/sources.ts";
 import { SourceClone } from "./source-clone.ts";
 import { checkContents, checkSbom } from "./contents.ts";
 import { detectFormat } from "./formats.ts";
@@ -24,7 +24,7 @@ const FORMATS: Readonly<Record<string, string>> = {
   "darwin-arm64": "Mach-O arm64 signed",
 };
 
-const head = Bun.spawnSync(["git", "rev-parse", "--short=12", "HEAD"], { cwd: root });
+const head = Bun.spawnSync(["git", "rev-parse", "--short=12", "HEAD"], { cwd: repositoryRoot });
 if (head.exitCode !== 0) {
   skip("executables of a commit", "these sources are not under git");
   finish();

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { root } from "../support/sources.ts";
+import { repositoryRoot } from "../support/sources.ts";
 
 const CLOSED_PROXY = "http://127.0.0.1:9/";
 
@@ -29,7 +29,7 @@ export class SourceClone {
     this.folder = folder;
     this.out = join(folder, "build", "out");
     mkdirSync(dirname(folder), { recursive: true });
-    runOrThrow(["git", "clone", "--quiet", root, folder], root);
+    runOrThrow(["git", "clone", "--quiet", repositoryRoot, folder], repositoryRoot);
     runOrThrow([process.execPath, "install", "--frozen-lockfile", "--silent"], folder);
   }
 

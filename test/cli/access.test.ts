@@ -7,13 +7,13 @@ import { isTokenDue } from "../../src/cli/service/admin-token.ts";
 import { DAY } from "../../src/domain/time.ts";
 import type { AccessReply } from "../../src/http/routes/access.ts";
 import type { StatusReply } from "../../src/http/status.ts";
-import { berth, done, doneJson, start } from "../support/berth.ts";
-import { makeSite } from "../support/site-folder.ts";
+import { runBerth, runOrThrow, runJsonOrThrow, startServer } from "../support/run-berth.ts";
+import { makeLicensedSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 async function site(): Promise<readonly ["--data", string]> {
   const data = join(tempFolder(), "data");
-  await makeSite(data, { product: "cad" });
+  await makeLicensedSite(data, { product: "cad" });
   return ["--data", data];
 }
 
@@ -22,28 +22,38 @@ const PASSWORD = { stdin: "correct horse battery\n" };
 describe("berth admin token", () => {
   test("makes a token that ends after a year, and doctor has nothing to say about it", async () => {
     const data = await site();
-    expect(await done(["admin", "token", "--name", "ops", ...data])).toMatch(/^token ops, until /);
-    const { tokens } = await doneJson<AccessReply>(["admin", "user", "list", ...data]);
+    expect(await runOrThrow(["admin", "token", "--name", "ops", ...data])).toMatch(
+      /^token ops, until /,
+    );
+    const { tokens } = await runJsonOrThrow<AccessReply>(["admin", "user", "list", ...data]);
     const [{ created_at, expires_at } = { created_at: "", expires_at: "" }] = tokens;
     expect(Date.parse(expires_at ?? "") - Date.parse(created_at)).toBe(365 * DAY);
-    await start(["serve", ...data]);
-    const { findings } = JSON.parse((await berth(["doctor", "--json", ...data])).stdout) as {
+    await startServer(["serve", ...data]);
+    const { findings } = JSON.parse((await runBerth(["doctor", "--json", ...data])).stdout) as {
       readonly findings: readonly Finding[];
     };
     expect(findings.filter(({ finding }) => finding.includes("token"))).toEqual([]);
-    const { exposures } = await doneJson<StatusReply>(["status", ...data]);
+    const { exposures } = await runJsonOrThrow<StatusReply>(["status", ...data]);
     expect(exposures.filter(({ finding }) => finding.includes("token"))).toEqual([]);
   });
 
   test("makes one without an end only where --days never says so", async () => {
     const data = await site();
-    const made = await doneJson(["admin", "token", "--name", "ops", "--days", "never", ...data]);
+    const made = await runJsonOrThrow([
+      "admin",
+      "token",
+      "--name",
+      "ops",
+      "--days",
+      "never",
+      ...data,
+    ]);
     expect(made).toMatchObject({ name: "ops", expires_at: null });
   });
 
   test.each(["0", "-1", "x", "10000", "1.5"])("refuses --days %s as misuse", async (days) => {
     const words = ["admin", "token", `--days=${days}`, "--data", join(tempFolder(), "data")];
-    const { code, stderr } = await berth(words);
+    const { code, stderr } = await runBerth(words);
     expect(code).toBe(2);
     expect(stderr).toContain("--days must be a number of days, 1 to 9999, or never");
   });
@@ -52,9 +62,9 @@ describe("berth admin token", () => {
 describe("a name that is of the other kind", () => {
   test("is named as what it is, with the command that removes it", async () => {
     const data = await site();
-    await done(["admin", "token", "--name", "ops", ...data]);
-    await done(["admin", "user", "add", "ada", ...data], PASSWORD);
-    const token = await berth(["admin", "user", "remove", "ops", ...data]);
+    await runOrThrow(["admin", "token", "--name", "ops", ...data]);
+    await runOrThrow(["admin", "user", "add", "ada", ...data], PASSWORD);
+    const token = await runBerth(["admin", "user", "remove", "ops", ...data]);
     expect([token.code, token.stderr]).toEqual([
       1,
       "berth: error: ops is a token, not a user\nberth: hint: berth admin token revoke ops\n",
@@ -63,22 +73,24 @@ describe("a name that is of the other kind", () => {
       ["admin", "token", "revoke", "ada"],
       ["admin", "token", "--revoke", "ada"],
     ]) {
-      const user = await berth([...words, ...data]);
+      const user = await runBerth([...words, ...data]);
       expect([user.code, user.stderr]).toEqual([
         1,
         "berth: error: ada is a user, not a token\nberth: hint: berth admin user remove ada\n",
       ]);
     }
-    const nobody = await berth(["admin", "token", "revoke", "eve", ...data]);
+    const nobody = await runBerth(["admin", "token", "revoke", "eve", ...data]);
     expect([nobody.code, nobody.stderr]).toEqual([1, expect.stringContaining("unknown_name")]);
   });
 
   test("a name of both kinds is removed as what the command says", async () => {
     const data = await site();
-    await done(["admin", "token", "--name", "ops", ...data]);
-    await done(["admin", "user", "add", "ops", "--role", "admin", ...data], PASSWORD);
-    expect(await done(["admin", "token", "revoke", "ops", ...data])).toBe("token ops is revoked\n");
-    const { tokens, users } = await doneJson<AccessReply>(["admin", "user", "list", ...data]);
+    await runOrThrow(["admin", "token", "--name", "ops", ...data]);
+    await runOrThrow(["admin", "user", "add", "ops", "--role", "admin", ...data], PASSWORD);
+    expect(await runOrThrow(["admin", "token", "revoke", "ops", ...data])).toBe(
+      "token ops is revoked\n",
+    );
+    const { tokens, users } = await runJsonOrThrow<AccessReply>(["admin", "user", "list", ...data]);
     expect([tokens, users.map(({ name }) => name)]).toEqual([[], ["ops"]]);
   });
 });

@@ -1,18 +1,18 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { berth, done, doneJson } from "../support/berth.ts";
-import { makeSite } from "../support/site-folder.ts";
+import { runBerth, runOrThrow, runJsonOrThrow } from "../support/run-berth.ts";
+import { makeLicensedSite } from "../support/site-folder.ts";
 import { contentsOf, tempFolder } from "../support/temp-folder.ts";
 
 async function site(): Promise<string> {
   const folder = join(tempFolder(), "data");
-  await makeSite(folder, { product: "cad" });
+  await makeLicensedSite(folder, { product: "cad" });
   return folder;
 }
 
 const refused = async (words: readonly string[], around: { cwd?: string } = {}) => {
-  const { code, stdout, stderr } = await berth(words, around);
+  const { code, stdout, stderr } = await runBerth(words, around);
   expect(stdout).toBe("");
   const [said = "", hint = "", ...rest] = stderr.split("\n");
   expect(rest.length).toBeLessThan(2);
@@ -29,16 +29,16 @@ describe("help", () => {
     ["backup", "FILE", "berth backup /media/usb/site.berth --data /srv/berth"],
     ["restore", "FILE", "berth restore /media/usb/site.berth --data /srv/berth"],
   ])("berth %s says what it takes and shows how", async (name, file, example) => {
-    const text = await done([name, "--help"]);
+    const text = await runOrThrow([name, "--help"]);
     expect(text).toStartWith(`berth ${name}: `);
     expect(text).toContain(`\n\nusage: berth ${name} ${file} [FLAGS]\n\n`);
     expect(text).toContain(`\n  ${example}\n`);
-    expect(await done(["help", name])).toBe(text);
+    expect(await runOrThrow(["help", name])).toBe(text);
   });
 
   test("that a server must be stopped for a restore, and need not be for a backup", async () => {
-    expect(await done(["restore", "--help"])).toContain("the server must be stopped");
-    expect(await done(["backup", "--help"])).toContain("the server may be running");
+    expect(await runOrThrow(["restore", "--help"])).toContain("the server must be stopped");
+    expect(await runOrThrow(["backup", "--help"])).toContain("the server may be running");
   });
 });
 
@@ -89,8 +89,8 @@ describe("misuse is exit code 2", () => {
 describe("a folder and a file taken for each other", () => {
   test("a folder named to verify is walked as the data folder it is", async () => {
     const folder = await site();
-    const read = await doneJson<{ path: string }>(["verify", folder]);
-    expect(read).toEqual(await doneJson(["verify", "--data", folder]));
+    const read = await runJsonOrThrow<{ path: string }>(["verify", folder]);
+    expect(read).toEqual(await runJsonOrThrow(["verify", "--data", folder]));
     expect(read.path).toBe(folder);
   });
 
@@ -122,12 +122,12 @@ describe("a folder and a file taken for each other", () => {
 test("a file's name is of the working folder, as everywhere", async () => {
   const [folder, cwd] = [await site(), tempFolder()];
   const words = ["--data", folder];
-  const made = await doneJson<{ path: string }>(["backup", "site.berth", ...words], { cwd });
+  const made = await runJsonOrThrow<{ path: string }>(["backup", "site.berth", ...words], { cwd });
   expect(made.path).toBe(join(cwd, "site.berth"));
   expect(readdirSync(cwd)).toEqual(["site.berth"]);
-  const read = await doneJson<{ path: string }>(["verify", "site.berth"], { cwd });
+  const read = await runJsonOrThrow<{ path: string }>(["verify", "site.berth"], { cwd });
   expect(read.path).toBe(made.path);
-  await done(["restore", "site.berth", "--data", "new"], { cwd });
+  await runOrThrow(["restore", "site.berth", "--data", "new"], { cwd });
   expect(existsSync(join(cwd, "new", "state.json"))).toBe(true);
 });
 
@@ -194,7 +194,7 @@ describe("audit_keep_months is a number of months, or misuse", () => {
   ): Promise<void> => {
     const cwd = tempFolder();
     const listen = ["--data", "data", "--listen", "127.0.0.1:0"];
-    const { code, stdout, stderr } = await berth(["serve", ...listen, ...words], { cwd, env });
+    const { code, stdout, stderr } = await runBerth(["serve", ...listen, ...words], { cwd, env });
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toStartWith(`berth: error: ${from}`);
     expect(stderr).toContain("\nberth: hint: ");

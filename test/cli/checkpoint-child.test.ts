@@ -8,11 +8,17 @@ import { realDisk } from "../../src/platform/disk.ts";
 import { isRunning } from "../../src/platform/processes.ts";
 import { StateFile } from "../../src/store/state-file.ts";
 import type { StoreOptions } from "../../src/store/store-options.ts";
-import { until } from "../support/faulty-disk.ts";
-import { done, licensedSite, openSite, startIn, stateOf } from "../support/licensed-store.ts";
+import { waitUntil } from "../support/faulty-disk.ts";
+import {
+  transactOrThrow,
+  openLicensedSite,
+  openSite,
+  openAndCloseFolder,
+  readState,
+} from "../support/licensed-store.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { register } from "../support/scenario.ts";
-import { copyOf, tempFolder } from "../support/temp-folder.ts";
+import { copyFolder, tempFolder } from "../support/temp-folder.ts";
 
 const HOUR = 3_600_000;
 
@@ -74,7 +80,9 @@ const coveredBy = async (folder: string): Promise<number | undefined> =>
 
 describe("the process of a checkpoint", () => {
   test("makes it, as a process of this program", async () => {
-    const { store, folder } = await licensedSite({ checkpoint: through(undefined, limits(never)) });
+    const { store, folder } = await openLicensedSite({
+      checkpoint: through(undefined, limits(never)),
+    });
     await store.checkpoint();
     expect(store.health().checkpointError).toBeNull();
     expect(await coveredBy(folder)).toBe(2);
@@ -84,17 +92,19 @@ describe("the process of a checkpoint", () => {
     const { command } = program(
       "echo 'berth: error: no memory' >&2; echo 'berth: hint: more' >&2; exit 1",
     );
-    const { store } = await licensedSite({ checkpoint: through(command, limits(never)) });
+    const { store } = await openLicensedSite({ checkpoint: through(command, limits(never)) });
     await store.checkpoint();
     expect(store.health().checkpointError).toBe("no memory");
   });
 
   test("that cannot even be started is told, and costs nothing", async () => {
     const command = [join(tempFolder(), "absent")];
-    const { store, fatal } = await licensedSite({ checkpoint: through(command, limits(never)) });
+    const { store, fatalErrors: fatal } = await openLicensedSite({
+      checkpoint: through(command, limits(never)),
+    });
     await store.checkpoint();
     expect(store.health().checkpointError).toContain("ENOENT");
-    await done(store, register("ada"));
+    await transactOrThrow(store, register("ada"));
     expect(fatal).toEqual([]);
   });
 
@@ -103,7 +113,11 @@ describe("the process of a checkpoint", () => {
     let hangs = true;
     const hanging = through(command, limits(sixLooks(pid)));
     const good = through(undefined, limits(never));
-    const { store, folder, fatal } = await licensedSite({
+    const {
+      store,
+      folder,
+      fatalErrors: fatal,
+    } = await openLicensedSite({
       checkpoint: (...words) => (hangs ? hanging(...words) : good(...words)),
     });
     await store.checkpoint();
@@ -111,7 +125,7 @@ describe("the process of a checkpoint", () => {
       /^the checkpoint process \(\d+\) made no progress for \d+ s and was killed$/,
     );
     expect([pid() > 0, isRunning(pid())]).toEqual([true, false]);
-    await done(store, register("ada"));
+    await transactOrThrow(store, register("ada"));
     hangs = false;
     await store.checkpoint();
     expect(store.health().checkpointError).toBeNull();
@@ -121,7 +135,10 @@ describe("the process of a checkpoint", () => {
 
   test("that writes a little now and then is never ended", async () => {
     const { folder, command, limit, looks } = slowProgram();
-    const { store } = await licensedSite({ folder, checkpoint: through(command, limits(limit)) });
+    const { store } = await openLicensedSite({
+      folder,
+      checkpoint: through(command, limits(limit)),
+    });
     await store.checkpoint();
     expect(store.health().checkpointError).toBeNull();
     expect(looks()).toBeGreaterThanOrEqual(40);
@@ -131,44 +148,44 @@ describe("the process of a checkpoint", () => {
 describe("a stop", () => {
   test("ends a checkpoint that hangs, makes no other, and loses nothing", async () => {
     const { command, pid } = program(STOPS_ITSELF);
-    const { store, folder, stop } = await licensedSite({
+    const { store, folder, stop } = await openLicensedSite({
       checkpoint: through(command, limits(never, sixLooks(pid))),
     });
     const making = store.checkpoint();
-    await until(() => pid() > 0);
+    await waitUntil(() => pid() > 0);
     const hung = pid();
-    await done(store, register("ada"));
-    const state = await stateOf(store);
+    await transactOrThrow(store, register("ada"));
+    const state = await readState(store);
     await stop();
     await making;
     expect([isRunning(hung), pid()]).toEqual([false, hung]);
     expect(store.health().checkpointError).toContain("made no progress");
-    expect(await startIn(folder)).toMatchObject({ state, notes: [] });
+    expect(await openAndCloseFolder(folder)).toMatchObject({ state, notes: [] });
   });
 
   test("does not wait for a last checkpoint that hangs", async () => {
     const { command, pid } = program(STOPS_ITSELF);
-    const { store, folder, stop } = await licensedSite({
+    const { store, folder, stop } = await openLicensedSite({
       checkpoint: through(command, limits(never, sixLooks(pid))),
     });
-    await done(store, register("ada"));
-    const state = await stateOf(store);
+    await transactOrThrow(store, register("ada"));
+    const state = await readState(store);
     await stop();
     expect([pid() > 0, isRunning(pid())]).toEqual([true, false]);
     expect(store.health().checkpointError).toContain("made no progress");
     const again = await openSite({ folder });
-    expect(await stateOf(again.store)).toEqual(state);
+    expect(await readState(again.store)).toEqual(state);
     await again.stop();
     expect(await coveredBy(folder)).toBe(3);
   });
 
   test("lets a checkpoint that gets on finish", async () => {
     const { folder, command, limit, looks } = slowProgram();
-    const { store, stop } = await licensedSite({
+    const { store, stop } = await openLicensedSite({
       folder,
       checkpoint: through(command, limits(never, limit)),
     });
-    await done(store, register("ada"));
+    await transactOrThrow(store, register("ada"));
     await stop();
     expect(store.health().checkpointError).toBeNull();
     expect(looks()).toBeGreaterThanOrEqual(40);
@@ -181,9 +198,9 @@ describe("a checkpoint that takes longer than expected", () => {
     const since = performance.now();
     const clock = spyOn(performance, "now").mockImplementation(() => since);
     try {
-      const { store, folder } = await licensedSite({ checkpoint: () => signal });
+      const { store, folder } = await openLicensedSite({ checkpoint: () => signal });
       const making = store.checkpoint();
-      await until(() => existsSync(join(folder, "journal-3.jsonl")));
+      await waitUntil(() => existsSync(join(folder, "journal-3.jsonl")));
       expect(store.condition().warnings).toEqual([]);
       clock.mockImplementation(() => since + 59_000);
       expect(store.condition().warnings).toEqual([]);
@@ -197,7 +214,7 @@ describe("a checkpoint that takes longer than expected", () => {
       finish();
       await making;
       expect(store.condition().warnings).toEqual([]);
-      expect(await startIn(copyOf(folder))).toMatchObject({ seq: 2 });
+      expect(await openAndCloseFolder(copyFolder(folder))).toMatchObject({ seq: 2 });
     } finally {
       clock.mockRestore();
     }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { commands } from "../../src/cli/command-table.ts";
 import { completions, SHELLS, type Shell } from "../../src/cli/completions.ts";
 import { manPage } from "../../src/cli/man-page.ts";
-import { berth, done } from "../support/berth.ts";
+import { runBerth, runOrThrow } from "../support/run-berth.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const shown = commands.filter(({ isHidden: hidden }) => hidden !== true);
@@ -94,12 +94,12 @@ describe.skipIf(Bun.which("zsh") === null)("zsh", () => {
 });
 
 test.each([...SHELLS])("berth completions %s prints that very script", async (shell) => {
-  expect(await done(["completions", shell])).toBe(completions(shell, commands));
+  expect(await runOrThrow(["completions", shell])).toBe(completions(shell, commands));
 });
 
 test("another shell is misuse, and the ones there are are named", async () => {
   for (const words of [["csh"], []]) {
-    const { code, stderr } = await berth(["completions", ...words]);
+    const { code, stderr } = await runBerth(["completions", ...words]);
     expect(code).toBe(2);
     expect(stderr).toContain("bash, zsh, fish");
   }
@@ -107,7 +107,7 @@ test("another shell is misuse, and the ones there are are named", async () => {
 
 describe("the man page", () => {
   test("has every command and every flag", async () => {
-    const page = await done(["man"]);
+    const page = await runOrThrow(["man"]);
     for (const { name } of shown) {
       expect(page).toContain(`\n.SS berth ${name.replaceAll("-", "\\-")}`);
     }
@@ -121,7 +121,7 @@ describe("the man page", () => {
   });
 
   test.skipIf(Bun.which("groff") === null)("renders without a warning", async () => {
-    const page = await done(["man"]);
+    const page = await runOrThrow(["man"]);
     const { stdout, stderr } = Bun.spawnSync(
       ["groff", "-man", "-Tutf8", "-ww", "-P-cbu", "-rLL=80n"],
       { stdin: Buffer.from(page) },
@@ -137,7 +137,7 @@ describe("the man page", () => {
 
   test.skipIf(Bun.which("man") === null)("is found to be a page by man", async () => {
     const path = join(tempFolder(), "berth.1");
-    writeFileSync(path, await done(["man"]));
+    writeFileSync(path, await runOrThrow(["man"]));
     const { exitCode, stdout, stderr } = Bun.spawnSync(["man", "--warnings", "-l", path], {
       env: { PATH: process.env["PATH"] ?? "", MANPAGER: "cat", LC_ALL: "C.UTF-8", MANWIDTH: "100" },
     });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { buildBinary } from "../support/binary.ts";
-import { berth, done, doneJson } from "../support/berth.ts";
+import { runBerth, runOrThrow, runJsonOrThrow } from "../support/run-berth.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 type Settings = Record<string, { readonly value: unknown; readonly source: string }>;
@@ -14,7 +14,7 @@ function configFile(text: string): string {
 }
 
 const settings = (words: readonly string[], env: Record<string, string> = {}): Promise<Settings> =>
-  doneJson<Settings>(["config", ...words], { env, cwd: "/" });
+  runJsonOrThrow<Settings>(["config", ...words], { env, cwd: "/" });
 
 test("the defaults are shown, and are not of the working folder", async () => {
   expect(await settings([])).toEqual({
@@ -77,7 +77,7 @@ test("networks are a list, by commas or by saying it again", async () => {
 });
 
 test("without --json it is a table of name, value and source", async () => {
-  const lines = (await done(["config", "--listen", "3.3.3.3:3"])).split("\n");
+  const lines = (await runOrThrow(["config", "--listen", "3.3.3.3:3"])).split("\n");
   expect(lines.map((line) => line.split(/ {2,}/))).toContainEqual([
     "listen",
     "3.3.3.3:3",
@@ -100,7 +100,7 @@ describe("a wrong file is misuse", () => {
   ])("%s", async (_what, text, error, hint) => {
     const path = configFile(text);
     const commands = ["config", "serve", "status"].map((name) =>
-      berth([name, "--config", path, "--data", join(path, "..", "data")]),
+      runBerth([name, "--config", path, "--data", join(path, "..", "data")]),
     );
     for (const { code, stdout, stderr } of await Promise.all(commands)) {
       expect([code, stdout]).toEqual([2, ""]);

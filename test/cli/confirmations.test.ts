@@ -2,8 +2,8 @@ import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { commands } from "../../src/cli/command-table.ts";
-import { answering, berth, done, doneJson } from "../support/berth.ts";
-import { makeSite } from "../support/site-folder.ts";
+import { runWithAnswer, runBerth, runOrThrow, runJsonOrThrow } from "../support/run-berth.ts";
+import { makeLicensedSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 interface ConfirmedCommand {
@@ -20,20 +20,20 @@ interface Desk {
 async function prepareCommands(): Promise<Record<string, ConfirmedCommand>> {
   const root = tempFolder();
   const data = ["--data", join(root, "data")];
-  const id = await makeSite(join(root, "data"), { product: "cad" });
+  const id = await makeLicensedSite(join(root, "data"), { product: "cad" });
   const desk = ["--dir", join(root, "desk")];
   const named = ["--name", "Acme", "--no-passphrase", "--product", "cam,cae"];
-  await done(["vendor", "init", ...desk, ...named]);
+  await runOrThrow(["vendor", "init", ...desk, ...named]);
   const answer = ["--allow-weak-binding", "--out", join(root, "license.jwt")];
   const asked = ["--product", "cam", "--out", join(root, "request.jwt")];
-  await done(["license", "request", ...asked, ...data]);
-  await done(["vendor", "issue", ...desk, "--request", join(root, "request.jwt"), ...answer]);
-  const vendors = () => doneJson<{ name: string }[]>(["trust", "list", ...data]);
-  const licenses = () => doneJson<{ id: number }[]>(["license", "list", ...data]);
-  const products = async () => (await doneJson<Desk>(["vendor", "show", ...desk])).products;
+  await runOrThrow(["license", "request", ...asked, ...data]);
+  await runOrThrow(["vendor", "issue", ...desk, "--request", join(root, "request.jwt"), ...answer]);
+  const vendors = () => runJsonOrThrow<{ name: string }[]>(["trust", "list", ...data]);
+  const licenses = () => runJsonOrThrow<{ id: number }[]>(["license", "list", ...data]);
+  const products = async () => (await runJsonOrThrow<Desk>(["vendor", "show", ...desk])).products;
   const [moved, bundle] = [join(root, "site.move"), join(root, "support.tar")];
   const backup = join(root, "desk.backup");
-  const [sold] = await doneJson<{ license_id: number }[]>(["vendor", "list", ...desk]);
+  const [sold] = await runJsonOrThrow<{ license_id: number }[]>(["vendor", "list", ...desk]);
   const over = join(root, "over.jwt");
   const ended = ["--renew", String(sold?.license_id), "--valid-until", "2020-01-01"];
   return {
@@ -94,11 +94,11 @@ describe("without a terminal", () => {
     const { words, isDone } = await questionOf(name);
     // Whatever stands on standard input is no person's answer.
     for (const stdin of ["", "yes\n", "no\n"]) {
-      const { code, stderr } = await berth(words, { stdin });
+      const { code, stderr } = await runBerth(words, { stdin });
       expect([code, stderr]).toEqual([2, expect.stringMatching(/^berth: hint: .*--yes/m)]);
       expect(await isDone()).toBe(false);
     }
-    await done([...words, "--yes"]);
+    await runOrThrow([...words, "--yes"]);
     expect(await isDone()).toBe(true);
   });
 });
@@ -106,20 +106,20 @@ describe("without a terminal", () => {
 describe.skipIf(process.platform === "win32")("on a terminal", () => {
   test.each(NAMES)("berth %s is done after a yes, and not after a no", async (name) => {
     const { words, isDone } = await questionOf(name);
-    const refused = await answering(words, "n");
+    const refused = await runWithAnswer(words, "n");
     expect([refused.code, refused.text]).toEqual([
       1,
       expect.stringMatching(/\[y\/N\] n\s+berth: error: nothing was changed/),
     ]);
     expect(await isDone()).toBe(false);
-    const agreed = await answering(words, "y");
+    const agreed = await runWithAnswer(words, "y");
     expect([agreed.code, agreed.text]).toEqual([0, expect.stringContaining("[y/N]")]);
     expect(await isDone()).toBe(true);
   });
 
   test("berth license remove is not done when the terminal is closed instead of an answer", async () => {
     const { words, isDone } = await questionOf("license remove");
-    const { code } = await answering(words, null);
+    const { code } = await runWithAnswer(words, null);
     expect(code).not.toBe(0);
     expect(await isDone()).toBe(false);
   });

@@ -3,10 +3,16 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { RegistrationReply } from "../../src/http/routes/admin.ts";
 import type { StatusReply } from "../../src/http/status.ts";
-import { berth, done, doneJson, start, type Running } from "../support/berth.ts";
+import {
+  runBerth,
+  runOrThrow,
+  runJsonOrThrow,
+  startServer,
+  type RunningServer,
+} from "../support/run-berth.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
 
-const folderOf = ({ banner }: Running): string => /^ {2}data +(\S+)/m.exec(banner)?.[1] ?? "";
+const folderOf = ({ banner }: RunningServer): string => /^ {2}data +(\S+)/m.exec(banner)?.[1] ?? "";
 
 /** A line as a shell would take it apart: quotes of one kind, no expansion anywhere. */
 function shellWords(line: string): string[] {
@@ -51,7 +57,7 @@ const OPERATIONS: Readonly<Record<string, string>> = {
 
 describe("the curl lines of the banner", () => {
   test("are one for each operation, and each answers 200, twice", async () => {
-    const demo = await start(["demo"]);
+    const demo = await startServer(["demo"]);
     const lines = demo.banner.split("\n").filter((line) => line.startsWith("curl "));
     const pathOf = (line: string): string => new URL(requestOf(line)[0]).pathname;
     expect(lines.map(pathOf)).toEqual(Object.keys(OPERATIONS));
@@ -64,19 +70,19 @@ describe("the curl lines of the banner", () => {
         expect.objectContaining({ [own]: expect.anything() as unknown }),
       ]);
     }
-    const held = await doneJson<RegistrationReply[]>(["slots", "--data", folderOf(demo)]);
+    const held = await runJsonOrThrow<RegistrationReply[]>(["slots", "--data", folderOf(demo)]);
     expect(held.map(({ user, product }) => [user, product])).toEqual([
       ["ada", "DEMO"],
       ["grace", "DEMO"],
     ]);
-    const { licenses } = await doneJson<StatusReply>(["status", "--data", folderOf(demo)]);
+    const { licenses } = await runJsonOrThrow<StatusReply>(["status", "--data", folderOf(demo)]);
     // The second round counts on the license that came in during the first.
     const counted = { total_consumptions: 1, max_consumptions: 100 };
     expect(licenses).toMatchObject([counted, counted]);
   });
 
   test("may be pasted into a shell as they are", async () => {
-    const demo = await start(["demo"]);
+    const demo = await startServer(["demo"]);
     const lines = demo.banner.split("\n").filter((line) => line.startsWith("curl "));
     const script = lines.map((line) => `${line} -o /dev/null -w '%{http_code}\\n'`).join("\n");
     if (Bun.which("curl") === null) return;
@@ -86,7 +92,7 @@ describe("the curl lines of the banner", () => {
 });
 
 test("the demo license has what the page says", async () => {
-  const demo = await start(["demo"]);
+  const demo = await startServer(["demo"]);
   const response = await fetch(`${demo.url}/api/v4/license`);
   expect(await response.json()).toMatchObject({
     license_type: "consumption",
@@ -104,7 +110,7 @@ test("the demo license has what the page says", async () => {
 });
 
 test("the banner says that administration is open, and it is", async () => {
-  const demo = await start(["demo"]);
+  const demo = await startServer(["demo"]);
   expect(demo.banner).toContain("administration is open to the same networks");
   const forwarded = { headers: { "x-forwarded-for": "10.0.0.1" } };
   expect((await fetch(`${demo.url}/api/admin/v1/status`, forwarded)).status).toBe(200);
@@ -113,7 +119,7 @@ test("the banner says that administration is open, and it is", async () => {
 describe("without --data", () => {
   test.each(["SIGTERM", "SIGINT"] as const)("its folder is gone after %s", async (signal) => {
     const tmp = tempFolder();
-    const demo = await start(["demo"], { env: { TMPDIR: tmp } });
+    const demo = await startServer(["demo"], { env: { TMPDIR: tmp } });
     const folder = folderOf(demo);
     expect(folder).toStartWith(join(tmp, "berth-demo-"));
     expect(existsSync(join(folder, "state.json"))).toBe(true);
@@ -125,9 +131,9 @@ describe("without --data", () => {
 
   test("its folder is gone too when it could not listen", async () => {
     const tmp = tempFolder();
-    const other = await start(["demo"]);
+    const other = await startServer(["demo"]);
     const { host, port } = new URL(other.url);
-    const said = await berth(["demo", "--listen", host], { env: { TMPDIR: tmp } });
+    const said = await runBerth(["demo", "--listen", host], { env: { TMPDIR: tmp } });
     expect([said.code, said.stdout]).toEqual([1, ""]);
     expect(said.stderr).toContain(`berth: error: port ${port} on 127.0.0.1 is in use by `);
     expect(said.stderr).toContain("berth: hint: choose another port with --listen");
@@ -138,12 +144,12 @@ describe("without --data", () => {
 describe("with --data", () => {
   test("state stays between starts, and nothing is installed twice", async () => {
     const data = join(tempFolder(), "data");
-    const first = await start(["demo", "--data", data]);
+    const first = await startServer(["demo", "--data", data]);
     expect((await first.post("add_consumption", { consumptions: "7" })).status).toBe(200);
-    const before = await doneJson<StatusReply>(["status", "--data", data]);
+    const before = await runJsonOrThrow<StatusReply>(["status", "--data", data]);
     expect((await first.stop()).code).toBe(0);
-    const second = await start(["demo"], { env: { BERTH_DATA: data } });
-    const { licenses, storage } = await doneJson<StatusReply>(["status", "--data", data]);
+    const second = await startServer(["demo"], { env: { BERTH_DATA: data } });
+    const { licenses, storage } = await runJsonOrThrow<StatusReply>(["status", "--data", data]);
     expect(licenses).toMatchObject([{ product: "DEMO", total_consumptions: 7 }]);
     // One line: the activation code that this start's banner is about.
     expect(storage.seq).toBe(before.storage.seq + 1);
@@ -152,9 +158,9 @@ describe("with --data", () => {
 
   test("after SIGTERM state.json holds everything", async () => {
     const data = join(tempFolder(), "data");
-    const demo = await start(["demo", "--data", data]);
+    const demo = await startServer(["demo", "--data", data]);
     expect((await demo.post("register", { user: "ada-of-the-state" })).status).toBe(200);
-    const { storage } = await doneJson<StatusReply>(["status", "--data", data]);
+    const { storage } = await runJsonOrThrow<StatusReply>(["status", "--data", data]);
     expect(await demo.stop()).toEqual({ code: 0, stderr: "" });
     const state = readFileSync(join(data, "state.json"), "utf8");
     expect(state).toContain("ada-of-the-state");
@@ -168,8 +174,8 @@ describe("with --data", () => {
   test("each --product adds the same under another code", async () => {
     const data = join(tempFolder(), "data");
     const products = ["--product", "CAD", "--product", "CAM,PDM", "--product", "CAD"];
-    const demo = await start(["demo", "--data", data, ...products]);
-    const { licenses } = await doneJson<StatusReply>(["status", "--data", data]);
+    const demo = await startServer(["demo", "--data", data, ...products]);
+    const { licenses } = await runJsonOrThrow<StatusReply>(["status", "--data", data]);
     expect(licenses.map(({ product, floating_users }) => [product, floating_users])).toEqual(
       ["DEMO", "CAD", "CAM", "PDM"].map((product) => [product, 5]),
     );
@@ -181,7 +187,7 @@ describe("with --data", () => {
 test("a list that is longer than a pipe arrives whole, however slowly it is read", async () => {
   const data = join(tempFolder(), "data");
   const products = Array.from({ length: 9 }, (_, place) => `P${place}`);
-  const demo = await start(["demo", "--data", data, "--product", products.join(",")]);
+  const demo = await startServer(["demo", "--data", data, "--product", products.join(",")]);
   const user_info = "x".repeat(4_000);
   for (const product of products) {
     for (const user of ["a", "b", "c", "d"]) {
@@ -194,5 +200,5 @@ test("a list that is longer than a pipe arrives whole, however slowly it is read
   const text = await shell.stdout.text();
   expect(text.length).toBeGreaterThan(140_000);
   expect(JSON.parse(text) as unknown[]).toHaveLength(36);
-  expect(await done(["slots", "--data", data])).toContain("P8");
+  expect(await runOrThrow(["slots", "--data", data])).toContain("P8");
 });

@@ -20,8 +20,8 @@ import type { StatusReply } from "../../src/http/status.ts";
 import type { ClockReply } from "../../src/http/routes/clock.ts";
 import { DAY, HOUR, instant } from "../../src/domain/time.ts";
 import { issueServerCertificate, createAuthority } from "../../src/platform/x509.ts";
-import { berth, doneJson, start } from "../support/berth.ts";
-import { makeSite } from "../support/site-folder.ts";
+import { runBerth, runJsonOrThrow, startServer } from "../support/run-berth.ts";
+import { makeLicensedSite } from "../support/site-folder.ts";
 import { contentsOf, tempFolder } from "../support/temp-folder.ts";
 
 interface DoctorOutput {
@@ -42,7 +42,7 @@ async function runDoctor(
   ...words: string[]
 ): Promise<DoctorOutput & { code: number }> {
   const listen = words.includes("--listen") ? [] : ["--listen", freePort()];
-  const said = await berth(["doctor", "--data", data, "--json", ...listen, ...words]);
+  const said = await runBerth(["doctor", "--data", data, "--json", ...listen, ...words]);
   expect(said.stderr).toBe("");
   return { ...(JSON.parse(said.stdout) as DoctorOutput), code: said.code };
 }
@@ -52,7 +52,7 @@ const findingOf = ({ findings }: DoctorOutput, check: string): Finding | undefin
 
 async function site(): Promise<string> {
   const data = join(tempFolder(), "data");
-  await makeSite(data, { product: "cad" });
+  await makeLicensedSite(data, { product: "cad" });
   return data;
 }
 
@@ -136,13 +136,13 @@ describe("the folder", () => {
     const report = await runDoctor(data);
     expect([report.code, report.worst_level]).toEqual([78, "error"]);
     const found = findingOf(report, "data");
-    const refused = await berth(["serve", "--data", data, "--listen", "127.0.0.1:0"]);
+    const refused = await runBerth(["serve", "--data", data, "--listen", "127.0.0.1:0"]);
     expect(refused.code).toBe(78);
     expect(found?.finding).toContain("state.json");
     expect(refused.stderr).toContain(found?.remedy ?? "no advice");
     const { lock: _after, ...after } = contentsOf(data);
     expect(after).toEqual(before);
-    const text = await berth(["doctor", "--data", data, "--listen", freePort()]);
+    const text = await runBerth(["doctor", "--data", data, "--listen", freePort()]);
     expect(text.code).toBe(78);
     expect(text.stdout).toMatch(/^error +data /m);
     expect(text.stdout).toContain(`remedy`);
@@ -158,7 +158,7 @@ describe("the folder", () => {
 
 describe("the host", () => {
   test("a port that is taken: by which process", async () => {
-    const other = await start(["serve", "--data", join(tempFolder(), "data")]);
+    const other = await startServer(["serve", "--data", join(tempFolder(), "data")]);
     const listen = new URL(other.url).host;
     const report = await runDoctor(await site(), "--listen", listen);
     expect(report.code).toBe(1);
@@ -169,7 +169,7 @@ describe("the host", () => {
 
   test("a server that runs: its own port is well, another that was meant is not", async () => {
     const data = await site();
-    const server = await start(["serve", "--data", data]);
+    const server = await startServer(["serve", "--data", data]);
     const own = await runDoctor(data, "--listen", new URL(server.url).host);
     expect(others(own)).toEqual([]);
     expect(findingOf(own, `port ${new URL(server.url).port}`)?.level).toBe("ok");
@@ -178,7 +178,7 @@ describe("the host", () => {
     expect(findingOf(other, `port ${meant.split(":")[1]}`)?.finding).toContain("does not listen");
     // Nobody said where: then nothing is known to be wrong.
     const { findings } = JSON.parse(
-      (await berth(["doctor", "--data", data, "--json"])).stdout,
+      (await runBerth(["doctor", "--data", data, "--json"])).stdout,
     ) as DoctorOutput;
     expect(findings.filter(({ check }) => check.startsWith("port "))).toEqual([]);
     expect(findingOf({ worst_level: "", findings }, "service")?.finding).toBe(
@@ -219,8 +219,8 @@ describe("the site", () => {
   /** What a server says of itself, with something else in it. */
   async function said(): Promise<{ status: StatusReply; clock: ClockReply }> {
     const data = await site();
-    const status = await doneJson<StatusReply>(["status", "--data", data]);
-    return { status, clock: await doneJson<ClockReply>(["clock", "--data", data]) };
+    const status = await runJsonOrThrow<StatusReply>(["status", "--data", data]);
+    return { status, clock: await runJsonOrThrow<ClockReply>(["clock", "--data", data]) };
   }
 
   const levelOf = (findings: readonly Finding[], check: RegExp): string | undefined =>
@@ -229,7 +229,7 @@ describe("the site", () => {
   test("a license that ends within hours is told with the time, by doctor and by status", async () => {
     const data = join(tempFolder(), "data");
     const end = new Date(Date.now() + 2 * HOUR).toISOString();
-    await makeSite(data, {
+    await makeLicensedSite(data, {
       product: "cad",
       type: "time-limited",
       validUntil: instant(Date.parse(end)),
@@ -239,7 +239,7 @@ describe("the site", () => {
     const { findings } = await runDoctor(data);
     const found = findings.find(({ check }) => check.startsWith("license "));
     expect([found?.level, found?.finding]).toEqual(["warning", expect.stringMatching(ending)]);
-    expect((await berth(["status", "--data", data])).stdout).toMatch(ending);
+    expect((await runBerth(["status", "--data", data])).stdout).toMatch(ending);
   });
 
   test("licenses, disk and clock by what the server says of them", async () => {

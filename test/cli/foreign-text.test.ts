@@ -8,8 +8,8 @@ import { manPage } from "../../src/cli/man-page.ts";
 import { splitIntoFrames, renderQrForTerminal } from "../../src/license/qr.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
-import { berth, done, onTerminal } from "../support/berth.ts";
-import { makeSite } from "../support/site-folder.ts";
+import { runBerth, runOrThrow, runOnTerminal } from "../support/run-berth.ts";
+import { makeLicensedSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 /** Clears the screen, colours, turns the text round, ends the line, and pretends. */
@@ -28,12 +28,12 @@ async function hostileVendor() {
 test("a vendor's name cannot move the cursor or forge a line when it is trusted", async () => {
   const { folder, trust } = await hostileVendor();
   const data = ["--data", join(folder, "data")];
-  await makeSite(join(folder, "data"), { product: "cam" });
+  await makeLicensedSite(join(folder, "data"), { product: "cam" });
   for (const words of [
     ["trust", "add", trust, "--yes"],
     ["trust", "list"],
   ]) {
-    const text = await done([...words, ...data]);
+    const text = await runOrThrow([...words, ...data]);
     expect(withoutLineEnds(text)).not.toMatch(OBEYED);
     expect(text).toContain(
       "Acme\\u001b[2J\\u009b31m\\u202eevil\\u2028\\u2029\\u2066\\u000d\\u000a",
@@ -44,11 +44,11 @@ test("a vendor's name cannot move the cursor or forge a line when it is trusted"
 
 test("a stranger's document is inspected without obeying it, and its JSON says the same", async () => {
   const { trust } = await hostileVendor();
-  const shown = (await berth(["vendor", "inspect", trust])).stdout;
+  const shown = (await runBerth(["vendor", "inspect", trust])).stdout;
   expect(withoutLineEnds(shown)).not.toMatch(OBEYED);
   const [, payload = ""] = /^[^\n]*\nfingerprint [^\n]*\n(.*)$/s.exec(shown) ?? [];
   expect(JSON.parse(payload)).toMatchObject({ name: HOSTILE });
-  const json = (await berth(["vendor", "inspect", trust, "--json"])).stdout;
+  const json = (await runBerth(["vendor", "inspect", trust, "--json"])).stdout;
   expect(withoutLineEnds(json)).not.toMatch(OBEYED);
   expect(JSON.parse(json)).toMatchObject({ payload: { name: HOSTILE } });
 });
@@ -57,18 +57,22 @@ test("a text read from QR codes goes unchanged into a pipe and harmlessly onto a
   const file = join(tempFolder(), "read.txt");
   const text = "a\tb\u001b[2J\u009b31m\u202ec";
   writeFileSync(file, splitIntoFrames(text).join("\n"));
-  expect(await done(["qr", "join", file])).toBe(`${text}\n`);
-  const screen = (await onTerminal(["qr", "join", file])).text;
+  expect(await runOrThrow(["qr", "join", file])).toBe(`${text}\n`);
+  const screen = (await runOnTerminal(["qr", "join", file])).text;
   expect(screen).toBe("a\\u0009b\\u001b[2J\\u009b31m\\u202ec\r\n");
 });
 
 test("what berth itself makes for a machine or a screen is printed as it is", async () => {
   for (const shell of SHELLS) {
-    expect(await done(["completions", shell])).toBe(`${completions(shell, commands).trimEnd()}\n`);
+    expect(await runOrThrow(["completions", shell])).toBe(
+      `${completions(shell, commands).trimEnd()}\n`,
+    );
   }
-  expect(await done(["man"])).toBe(`${manPage(commands).trimEnd()}\n`);
+  expect(await runOrThrow(["man"])).toBe(`${manPage(commands).trimEnd()}\n`);
   const file = join(tempFolder(), "letter.txt");
   writeFileSync(file, "ABC-123\n");
   const [frame = ""] = splitIntoFrames("ABC-123\n");
-  expect(await done(["qr", file])).toBe(`\nthe text, code 1 of 1\n${renderQrForTerminal(frame)}\n`);
+  expect(await runOrThrow(["qr", file])).toBe(
+    `\nthe text, code 1 of 1\n${renderQrForTerminal(frame)}\n`,
+  );
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import manifest from "../../package.json";
-import { berth, done, doneJson } from "../support/berth.ts";
+import { runBerth, runOrThrow, runJsonOrThrow } from "../support/run-berth.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -109,7 +109,7 @@ const listed = (text: string): string[] =>
 
 describe("berth alone", () => {
   test("prints one screen of usage with examples, and that is no failure", async () => {
-    const { code, stdout, stderr } = await berth([]);
+    const { code, stdout, stderr } = await runBerth([]);
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toContain("usage: berth COMMAND");
     expect(stdout).toContain("examples:");
@@ -124,20 +124,22 @@ describe("berth alone", () => {
   });
 
   test("berth help --all lists every command once, and nothing else", async () => {
-    const text = await done(["help", "--all"]);
+    const text = await runOrThrow(["help", "--all"]);
     expect(listed(text).toSorted()).toEqual(COMMANDS.toSorted());
   });
 
   test("berth help GROUP lists a group; the groups together are all there is", async () => {
-    const all = await Promise.all(GROUPS.map(async (group) => listed(await done(["help", group]))));
+    const all = await Promise.all(
+      GROUPS.map(async (group) => listed(await runOrThrow(["help", group]))),
+    );
     expect(all.flat().toSorted()).toEqual(COMMANDS.toSorted());
     expect(all[GROUPS.indexOf("users")]).toEqual(["slots", "usage", "release"]);
   });
 
   test("berth help WORD lists the commands that begin with it", async () => {
     const names = ["license request", "license add", "license list", "license remove"];
-    expect(listed(await done(["help", "license"]))).toEqual(names);
-    const { code, stderr } = await berth(["license"]);
+    expect(listed(await runOrThrow(["help", "license"]))).toEqual(names);
+    const { code, stderr } = await runBerth(["license"]);
     expect(code).toBe(2);
     expect(stderr).toContain("needs a subcommand: request, add, list, remove");
     expect(stderr).toContain("berth: hint: berth help license describes them\n");
@@ -146,24 +148,24 @@ describe("berth alone", () => {
   test.each(["license", "vendor", "vendor product"])(
     "berth %s --help lists the commands that begin with it, as berth help does",
     async (family) => {
-      const help = await done(["help", ...words(family)]);
+      const help = await runOrThrow(["help", ...words(family)]);
       expect(listed(help).every((name) => name.startsWith(`${family} `))).toBe(true);
       for (const flag of ["--help", "-h"]) {
-        expect(await done([...words(family), flag])).toBe(help);
+        expect(await runOrThrow([...words(family), flag])).toBe(help);
       }
     },
   );
 
   test("says the same to those who ask for help", async () => {
     const [plain, ...asked] = await Promise.all(
-      [[], ["help"], ["--help"], ["-h"]].map((words) => done(words)),
+      [[], ["help"], ["--help"], ["-h"]].map((words) => runOrThrow(words)),
     );
     for (const text of asked) expect(text).toBe(plain ?? "");
   });
 });
 
 test.each(COMMANDS)("berth %s has help, with every flag and its twin", async (name) => {
-  const text = await done([...name.split(" "), "--help"]);
+  const text = await runOrThrow([...name.split(" "), "--help"]);
   expect(text).toContain(`usage: berth ${name}`);
   const flags = [...text.matchAll(/^ {2}--(\S+)( .*)$/gm)];
   expect(flags.map(([, flag = ""]) => flag)).toEqual([...(FLAGS[name] ?? [])]);
@@ -178,14 +180,14 @@ test("help for a command may be asked for in three ways", async () => {
     ["help", "serve"],
     ["serve", "--data", "x", "-h"],
   ];
-  const [text = "", ...others] = await Promise.all(asked.map((words) => done(words)));
+  const [text = "", ...others] = await Promise.all(asked.map((words) => runOrThrow(words)));
   for (const other of others) expect(other).toBe(text);
 });
 
 describe("version", () => {
   test("is told with the runtime and the target", async () => {
     const asked = await Promise.all(
-      ["version", "--version", "-v"].map((word) => done([word], { fromSources: true })),
+      ["version", "--version", "-v"].map((word) => runOrThrow([word], { fromSources: true })),
     );
     for (const text of asked) {
       expect(text).toBe(
@@ -201,9 +203,9 @@ describe("version", () => {
       runtime: `bun ${Bun.version}`,
       target: `${process.platform}-${process.arch}`,
     };
-    expect(await doneJson<object>(["version"], { fromSources: true })).toEqual(facts);
+    expect(await runJsonOrThrow<object>(["version"], { fromSources: true })).toEqual(facts);
     const environment = { fromSources: true, env: { BERTH_JSON: "true" } } as const;
-    expect(JSON.parse(await done(["version"], environment)) as object).toEqual(facts);
+    expect(JSON.parse(await runOrThrow(["version"], environment)) as object).toEqual(facts);
   });
 });
 
@@ -261,7 +263,7 @@ describe("misuse is exit code 2, with an error and a hint, and leaves no trace",
   test.each(MISUSES)("%s", async (_what, words, error, hint) => {
     const cwd = tempFolder();
     const { code, stdout, stderr } = await Promise.race([
-      berth(words, { cwd }),
+      runBerth(words, { cwd }),
       Bun.sleep(PATIENCE).then(() => ({ code: -1, stdout: "", stderr: "it runs" })),
     ]);
     expect([code, stdout]).toEqual([2, ""]);
@@ -275,7 +277,7 @@ describe("misuse is exit code 2, with an error and a hint, and leaves no trace",
   });
 
   test("a name that would move the cursor is shown harmlessly", async () => {
-    const { code, stderr } = await berth(["\u001b[31mred\u202e"]);
+    const { code, stderr } = await runBerth(["\u001b[31mred\u202e"]);
     expect(code).toBe(2);
     expect(stderr).not.toContain("\u001b");
     expect(stderr).not.toContain("\u202e");
@@ -291,7 +293,7 @@ test.each([
   ],
   ["license list", ["--data", "/nowhere/a", "--data", "/nowhere/b"], "--data"],
 ])("berth %s refuses a flag of one value that is given twice", async (name, flags, flag) => {
-  const { code, stdout, stderr } = await berth([...name.split(" "), ...flags]);
+  const { code, stdout, stderr } = await runBerth([...name.split(" "), ...flags]);
   expect([code, stdout, stderr]).toEqual([
     2,
     "",
@@ -301,7 +303,7 @@ test.each([
 
 test("a list may be given in several flags, and a switch twice", async () => {
   const flags = ["--names", "a.lan", "--names", "b.lan", "--json", "--json"];
-  const { names } = JSON.parse(await done(["config", ...flags])) as {
+  const { names } = JSON.parse(await runOrThrow(["config", ...flags])) as {
     readonly names: { readonly value: readonly string[] };
   };
   expect(names.value).toEqual(["a.lan", "b.lan"]);

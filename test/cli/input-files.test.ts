@@ -12,9 +12,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DOCUMENT_KINDS, type DocumentKind } from "../../src/license/document.ts";
 import { buildBinary } from "../support/binary.ts";
-import { berth, done } from "../support/berth.ts";
+import { runBerth, runOrThrow } from "../support/run-berth.ts";
 import { AS_NOBODY, canRunAsNobody, isRoot } from "../support/other-user.ts";
-import { makeSite } from "../support/site-folder.ts";
+import { makeLicensedSite } from "../support/site-folder.ts";
 
 const VECTORS = join(import.meta.dir, "..", "vectors", "documents");
 
@@ -27,9 +27,18 @@ const desk = ["--dir", inRoot("desk")];
 const backup = inRoot("site.berth");
 
 beforeAll(async () => {
-  await makeSite(inRoot("site"), { product: "cad" });
-  await done(["vendor", "init", "--name", "Acme", ...desk, "--product", "cad", "--no-passphrase"]);
-  await done(["backup", backup, ...data]);
+  await makeLicensedSite(inRoot("site"), { product: "cad" });
+  await runOrThrow([
+    "vendor",
+    "init",
+    "--name",
+    "Acme",
+    ...desk,
+    "--product",
+    "cad",
+    "--no-passphrase",
+  ]);
+  await runOrThrow(["backup", backup, ...data]);
   writeFileSync(inRoot("empty.jwt"), "");
   writeFileSync(inRoot("blank.jwt"), " \n\n");
   writeFileSync(inRoot("letter.jwt"), "Dear customer,\nplease find your license attached.\n");
@@ -82,7 +91,7 @@ const TAKEN_BY: Readonly<Record<DocumentKind, string>> = {
 
 /** What it says on stderr; every refusal has exit code 1 and prints nothing else. */
 async function refused(words: string[], stdin?: string): Promise<string> {
-  const { code, stdout, stderr } = await berth(words, { ...(stdin !== undefined && { stdin }) });
+  const { code, stdout, stderr } = await runBerth(words, { ...(stdin !== undefined && { stdin }) });
   expect([code, stdout]).toEqual([1, ""]);
   return stderr;
 }

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { berth, done } from "../support/berth.ts";
+import { runBerth, runOrThrow } from "../support/run-berth.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 /** A data folder with nothing in it but its identity. */
 async function site(): Promise<string> {
   const folder = join(tempFolder(), "site");
   mkdirSync(folder);
-  await done(["admin", "token", "--name", "ops", "--data", folder]);
+  await runOrThrow(["admin", "token", "--name", "ops", "--data", folder]);
   return folder;
 }
 
@@ -16,10 +16,10 @@ describe("a refused command with --json", () => {
   test("prints the server's code, message and hint as JSON, and the text for people", async () => {
     const data = await site();
     const words = ["license", "remove", "4711", "--yes", "--data", data];
-    const plain = await berth(words);
+    const plain = await runBerth(words);
     expect([plain.code, plain.stdout]).toEqual([1, ""]);
     expect(plain.stderr).toContain("(license_not_found)\n");
-    const { code, stdout, stderr } = await berth([...words, "--json"]);
+    const { code, stdout, stderr } = await runBerth([...words, "--json"]);
     expect([code, stderr]).toEqual([plain.code, plain.stderr]);
     const refusal = JSON.parse(stdout) as { code: string; message: string; hint: string };
     expect(refusal).toEqual({
@@ -31,11 +31,11 @@ describe("a refused command with --json", () => {
   });
 
   test("says null where there is no hint", async () => {
-    const { stdout } = await berth(["qr", "join", "-", "--json"], { stdin: "" });
+    const { stdout } = await runBerth(["qr", "join", "-", "--json"], { stdin: "" });
     expect(Object.keys(JSON.parse(stdout) as object)).toEqual(["code", "message", "hint"]);
     const data = await site();
     const words = ["admin", "user", "add", "a\nb", "--data", data, "--json"];
-    const refused = await berth(words, { stdin: "correct horse battery\n" });
+    const refused = await runBerth(words, { stdin: "correct horse battery\n" });
     expect(refused.code).toBe(1);
     expect(JSON.parse(refused.stdout)).toMatchObject({ code: "invalid_characters", hint: null });
   });
@@ -74,8 +74,8 @@ describe("a refused command with --json", () => {
   test.each(cases)("prints JSON for %s, with the same exit code", async (_, words, code, facts) => {
     const folder = tempFolder();
     const line = words(folder);
-    const plain = await berth(line);
-    const refused = await berth([...line, "--json"]);
+    const plain = await runBerth(line);
+    const refused = await runBerth([...line, "--json"]);
     expect([plain.code, plain.stdout, refused.code]).toEqual([code, "", code]);
     expect(refused.stderr).toBe(plain.stderr);
     expect(JSON.parse(refused.stdout)).toEqual({
@@ -88,9 +88,9 @@ describe("a refused command with --json", () => {
 
   test("prints JSON where BERTH_JSON asks for it, and none after --", async () => {
     const data = join(tempFolder(), "no");
-    const asked = await berth(["status", "--data", data], { env: { BERTH_JSON: "true" } });
+    const asked = await runBerth(["status", "--data", data], { env: { BERTH_JSON: "true" } });
     expect(JSON.parse(asked.stdout)).toHaveProperty("code");
-    const word = await berth(["license", "remove", "--data", data, "--", "--json"]);
+    const word = await runBerth(["license", "remove", "--data", data, "--", "--json"]);
     expect(word.stdout).toBe("");
   });
 });

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { berth, done, doneJson } from "../support/berth.ts";
-import { makeSite } from "../support/site-folder.ts";
+import { runBerth, runOrThrow, runJsonOrThrow } from "../support/run-berth.ts";
+import { makeLicensedSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 interface VerifyOutput {
@@ -11,7 +11,7 @@ interface VerifyOutput {
 }
 
 const verifyFolder = (folder: string): Promise<VerifyOutput> =>
-  doneJson<VerifyOutput>(["verify", folder]);
+  runJsonOrThrow<VerifyOutput>(["verify", folder]);
 
 /** Where nothing can be written, by what stands in the way. */
 const UNWRITABLE_PATHS: readonly [string, (root: string) => string][] = [
@@ -22,7 +22,7 @@ const UNWRITABLE_PATHS: readonly [string, (root: string) => string][] = [
 
 test.each(UNWRITABLE_PATHS)("nothing is recorded for %s", async (_what, place) => {
   const [folder, root] = [join(tempFolder(), "data"), join(tempFolder(), "out")];
-  const id = await makeSite(folder, { product: "cad" });
+  const id = await makeLicensedSite(folder, { product: "cad" });
   mkdirSync(root);
   writeFileSync(join(root, "letter"), "Dear vendor\n");
   const before = await verifyFolder(folder);
@@ -31,7 +31,7 @@ test.each(UNWRITABLE_PATHS)("nothing is recorded for %s", async (_what, place) =
     ["license", "request", "--product", "cad"],
     ["license", "remove", String(id), "--yes"],
   ]) {
-    const { code, stdout, stderr } = await berth([...words, ...out]);
+    const { code, stdout, stderr } = await runBerth([...words, ...out]);
     expect([code > 0, stdout]).toEqual([true, ""]);
     expect(stderr).toStartWith("berth: error: ");
     expect(stderr).toContain("berth: hint: ");
@@ -42,22 +42,31 @@ test.each(UNWRITABLE_PATHS)("nothing is recorded for %s", async (_what, place) =
 
 test("a document of another kind is not replaced by a request or a receipt", async () => {
   const [folder, root] = [join(tempFolder(), "data"), tempFolder()];
-  const id = await makeSite(folder, { product: "cad" });
+  const id = await makeLicensedSite(folder, { product: "cad" });
   const asked = join(root, "request.jwt");
   const request = ["license", "request", "--product", "cad", "--data", folder];
-  await done([...request, "--out", asked]);
+  await runOrThrow([...request, "--out", asked]);
   const desk = ["--dir", join(root, "desk")];
-  await done(["vendor", "init", ...desk, "--name", "Acme", "--no-passphrase", "--product", "cad"]);
+  await runOrThrow([
+    "vendor",
+    "init",
+    ...desk,
+    "--name",
+    "Acme",
+    "--no-passphrase",
+    "--product",
+    "cad",
+  ]);
   const license = join(root, "license.jwt");
   const terms = ["--request", asked, "--allow-weak-binding", "--out", license];
-  await done(["vendor", "issue", ...desk, ...terms]);
+  await runOrThrow(["vendor", "issue", ...desk, ...terms]);
   const bytes = readFileSync(license, "utf8");
   const before = await verifyFolder(folder);
   for (const [words, kind] of [
     [request, "a license request"],
     [["license", "remove", String(id), "--yes", "--data", folder], "a receipt"],
   ] as const) {
-    const { code, stdout, stderr } = await berth([...words, "--out", license]);
+    const { code, stdout, stderr } = await runBerth([...words, "--out", license]);
     expect([code, stdout, stderr]).toEqual([
       2,
       "",
@@ -67,5 +76,5 @@ test("a document of another kind is not replaced by a request or a receipt", asy
   expect(readFileSync(license, "utf8")).toBe(bytes);
   expect(await verifyFolder(folder)).toEqual(before);
   // An earlier request makes way for a new one.
-  await done([...request, "--out", asked]);
+  await runOrThrow([...request, "--out", asked]);
 });

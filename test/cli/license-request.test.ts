@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { berth, done, doneJson } from "../support/berth.ts";
-import { DeskLoop } from "../support/desk-loop.ts";
+import { runBerth, runOrThrow, runJsonOrThrow } from "../support/run-berth.ts";
+import { OfflineExchange } from "../support/offline-exchange.ts";
 
 interface RequestOutput {
   readonly product: string | null;
@@ -12,18 +12,18 @@ interface InspectOutput {
 }
 
 /** Makes a request into a file; what it says on stderr, and the product in the file. */
-async function requestLicense(loop: DeskLoop, ...more: string[]) {
+async function requestLicense(loop: OfflineExchange, ...more: string[]) {
   const out = loop.path("asked.jwt");
-  const words = ["license", "request", ...loop.data, ...more];
-  const { code, stdout, stderr } = await berth([...words, "--out", out]);
+  const words = ["license", "request", ...loop.dataFlags, ...more];
+  const { code, stdout, stderr } = await runBerth([...words, "--out", out]);
   expect([code, stdout]).toEqual([0, `the request is written to ${out}\n`]);
-  const { payload } = await doneJson<InspectOutput>(["vendor", "inspect", out]);
+  const { payload } = await runJsonOrThrow<InspectOutput>(["vendor", "inspect", out]);
   return { stderr, product: payload.product };
 }
 
 describe("berth license request", () => {
   test("warns of a product that no trusted vendor licenses, and names those there are", async () => {
-    const loop = new DeskLoop();
+    const loop = new OfflineExchange();
     await loop.open("CAD", "CAE");
     const { stderr, product } = await requestLicense(loop, "--product", "XYZ");
     expect(product).toBe("XYZ");
@@ -32,7 +32,7 @@ describe("berth license request", () => {
   });
 
   test("is for the only product of the trusted vendors when none is named", async () => {
-    const loop = new DeskLoop();
+    const loop = new OfflineExchange();
     await loop.open("CAD");
     expect(await requestLicense(loop)).toEqual({
       product: "CAD",
@@ -41,31 +41,31 @@ describe("berth license request", () => {
   });
 
   test("is for the only product installed when none is named", async () => {
-    const loop = new DeskLoop();
+    const loop = new OfflineExchange();
     await loop.open("CAD", "CAE");
-    await done(loop.add(await loop.answer("CAE", "--slots", "3")));
+    await runOrThrow(loop.addLicenseCommand(await loop.requestAndIssue("CAE", "--slots", "3")));
     expect(await requestLicense(loop)).toEqual({
       product: "CAE",
       stderr: "berth: note: the request is for CAE, the only product installed\n",
     });
-    const reply = await doneJson<RequestOutput>(["license", "request", ...loop.data]);
+    const reply = await runJsonOrThrow<RequestOutput>(["license", "request", ...loop.dataFlags]);
     expect(reply).toMatchObject({ product: "CAE", warnings: [] });
   });
 
   test("names no product where there are several, and warns of it", async () => {
-    const loop = new DeskLoop();
+    const loop = new OfflineExchange();
     await loop.open("CAD", "CAE");
     const warning = "the request names no product; choose one with --product: CAD, CAE";
     expect(await requestLicense(loop)).toEqual({
       product: null,
       stderr: `berth: warning: ${warning}\n`,
     });
-    const reply = await doneJson<RequestOutput>(["license", "request", ...loop.data]);
+    const reply = await runJsonOrThrow<RequestOutput>(["license", "request", ...loop.dataFlags]);
     expect(reply).toMatchObject({ product: null, warnings: [warning] });
   });
 
   test("says that no vendor is trusted yet", async () => {
-    const loop = new DeskLoop();
+    const loop = new OfflineExchange();
     await loop.makeSite();
     const { stderr, product } = await requestLicense(loop);
     expect(product).toBeNull();

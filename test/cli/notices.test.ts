@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
 import manifest from "../../package.json";
 import type { Notices } from "../../src/platform/notices.ts";
-import { done, doneJson } from "../support/berth.ts";
+import { runOrThrow, runJsonOrThrow } from "../support/run-berth.ts";
 import { buildBinary } from "../support/binary.ts";
 
 test("notices name what is bundled, each with its own license text", async () => {
-  const { runtime, packages } = await doneJson<Notices>(["notices"]);
+  const { runtime, packages } = await runJsonOrThrow<Notices>(["notices"]);
   expect([runtime.name, runtime.version]).toEqual(["bun", manifest.engines.bun]);
   expect(runtime.text).toContain("JavaScriptCore");
   // What it says of the runtime was written for this very version.
@@ -20,8 +20,8 @@ test("notices name what is bundled, each with its own license text", async () =>
 });
 
 test("for people they are one text, with a list before it", async () => {
-  const { packages } = await doneJson<Notices>(["notices"]);
-  const text = await done(["notices"]);
+  const { packages } = await runJsonOrThrow<Notices>(["notices"]);
+  const text = await runOrThrow(["notices"]);
   for (const { name, version, license, text: terms } of packages) {
     expect(text).toContain(`\n  ${name} ${version} (${license})\n`);
     expect(text).toContain(terms);
@@ -30,5 +30,5 @@ test("for people they are one text, with a list before it", async () => {
 
 test("the executable carries the same, with no packages beside it", async () => {
   const child = Bun.spawn([buildBinary(), "notices", "--json"], { cwd: "/", env: {} });
-  expect(JSON.parse(await child.stdout.text())).toEqual(await doneJson<Notices>(["notices"]));
+  expect(JSON.parse(await child.stdout.text())).toEqual(await runJsonOrThrow<Notices>(["notices"]));
 });

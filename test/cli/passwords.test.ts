@@ -1,7 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { answeringAll, berth, doneJson, onTerminal, start } from "../support/berth.ts";
-import { makeSite } from "../support/site-folder.ts";
+import {
+  runWithAnswers,
+  runBerth,
+  runJsonOrThrow,
+  runOnTerminal,
+  startServer,
+} from "../support/run-berth.ts";
+import { makeLicensedSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const GOOD = "correct horse battery";
@@ -15,18 +21,18 @@ const COMMANDS: readonly (readonly [name: string, words: readonly string[], user
 
 async function site(): Promise<string> {
   const data = join(tempFolder(), "data");
-  await makeSite(data, { product: "cad" });
+  await makeLicensedSite(data, { product: "cad" });
   return data;
 }
 
 async function usersIn(data: string): Promise<string[]> {
   const words = ["admin", "user", "list", "--data", data];
-  const { users } = await doneJson<{ users: { name: string }[] }>(words);
+  const { users } = await runJsonOrThrow<{ users: { name: string }[] }>(words);
   return users.map(({ name }) => name);
 }
 
 async function canLogIn(data: string, user: string, password: string): Promise<boolean> {
-  const server = await start(["serve", "--data", data]);
+  const server = await startServer(["serve", "--data", data]);
   const basic = Buffer.from(`${user}:${password}`).toString("base64");
   const headers = { authorization: `Basic ${basic}` };
   const { status } = await fetch(`${server.url}/auth`, { headers });
@@ -39,7 +45,7 @@ describe.skipIf(process.platform === "win32")("on a terminal", () => {
     "berth %s asks for the password twice, and the user can log in with it",
     async (_name, words, user) => {
       const data = await site();
-      const shown = await answeringAll(
+      const shown = await runWithAnswers(
         [...words, "--data", data],
         [
           ["password: ", GOOD],
@@ -56,7 +62,7 @@ describe.skipIf(process.platform === "win32")("on a terminal", () => {
     "berth %s changes nothing when the two passwords differ",
     async (_name, words) => {
       const data = await site();
-      const shown = await answeringAll(
+      const shown = await runWithAnswers(
         [...words, "--data", data],
         [
           ["password: ", GOOD],
@@ -77,7 +83,7 @@ describe.skipIf(process.platform === "win32")("on a terminal", () => {
   ])("berth admin password changes nothing after %s", async (_name, typed) => {
     const data = await site();
     const words = ["admin", "password", "--data", data];
-    const shown = await answeringAll(words, [["password: ", typed]]);
+    const shown = await runWithAnswers(words, [["password: ", typed]]);
     expect([shown.code, shown.text]).toEqual([1, expect.stringContaining("no password was typed")]);
     expect(await usersIn(data)).toEqual([]);
   });
@@ -85,7 +91,7 @@ describe.skipIf(process.platform === "win32")("on a terminal", () => {
   test("berth admin password ends with 130 after Ctrl-C, and changes nothing", async () => {
     const data = await site();
     const words = ["admin", "password", "--data", data];
-    const shown = await answeringAll(words, [["password: ", "correct\u0003"]]);
+    const shown = await runWithAnswers(words, [["password: ", "correct\u0003"]]);
     expect([shown.code, shown.text]).toEqual([
       130,
       expect.stringContaining("berth: error: interrupted; nothing was changed"),
@@ -99,10 +105,10 @@ describe.skipIf(process.platform === "win32")("on a terminal", () => {
   ])("berth admin password refuses one that is %s before it asks again", async (_what, typed) => {
     const data = await site();
     const words = ["admin", "password", "--data", data];
-    const shown = await answeringAll(words, [["password: ", typed]]);
+    const shown = await runWithAnswers(words, [["password: ", typed]]);
     expect(shown.code).toBe(1);
     expect(shown.text).not.toContain("password again");
-    const refused = await berth(words, { stdin: `${typed}\n` });
+    const refused = await runBerth(words, { stdin: `${typed}\n` });
     expect([refused.code, refused.stderr.trim()]).toEqual([
       1,
       "berth: error: password must be 12 characters or more, and at most 1024 bytes (invalid_parameter)",
@@ -114,7 +120,7 @@ describe.skipIf(process.platform === "win32")("on a terminal", () => {
     const data = await site();
     const words = ["admin", "password", "--data", data];
     const answer = `something else\u0015${GOOD}`;
-    const shown = await answeringAll(words, [
+    const shown = await runWithAnswers(words, [
       ["password: ", answer],
       ["password again: ", GOOD],
     ]);
@@ -125,7 +131,7 @@ describe.skipIf(process.platform === "win32")("on a terminal", () => {
   test("berth admin password changes nothing when the terminal is closed", async () => {
     const data = await site();
     const words = ["admin", "password", "--data", data];
-    const shown = await answeringAll(words, [["password: ", null]]);
+    const shown = await runWithAnswers(words, [["password: ", null]]);
     expect(shown.code).not.toBe(0);
     expect(await usersIn(data)).toEqual([]);
   });
@@ -134,7 +140,7 @@ describe.skipIf(process.platform === "win32")("on a terminal", () => {
     const data = await site();
     let isTyped = false;
     const words = ["admin", "password", "--data", data];
-    const shown = await onTerminal(words, (text, terminal) => {
+    const shown = await runOnTerminal(words, (text, terminal) => {
       if (isTyped || !text.includes("password: ")) return;
       isTyped = true;
       // Both answers arrive in one piece, as from a pasting terminal.
@@ -150,7 +156,7 @@ describe("without a terminal", () => {
     "berth %s takes the first line of its standard input",
     async (_name, words, user) => {
       const data = await site();
-      const { code } = await berth([...words, "--data", data], { stdin: `${GOOD}\nmore\n` });
+      const { code } = await runBerth([...words, "--data", data], { stdin: `${GOOD}\nmore\n` });
       expect(code).toBe(0);
       expect(await canLogIn(data, user, GOOD)).toBe(true);
     },
@@ -158,7 +164,7 @@ describe("without a terminal", () => {
 
   test.each(COMMANDS)("berth %s is misuse when nothing comes in", async (_name, words) => {
     const data = await site();
-    const { code, stderr } = await berth([...words, "--data", data], { stdin: "" });
+    const { code, stderr } = await runBerth([...words, "--data", data], { stdin: "" });
     expect([code, stderr]).toEqual([
       2,
       "berth: error: standard input contains no password\nberth: hint: the first line must be the password: berth admin password < FILE\n",

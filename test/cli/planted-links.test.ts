@@ -11,16 +11,16 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
-import { berth, done } from "../support/berth.ts";
-import { makeSite } from "../support/site-folder.ts";
+import { runBerth, runOrThrow } from "../support/run-berth.ts";
+import { makeLicensedSite } from "../support/site-folder.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
 
 /** A site, a folder anybody may write to, and what is written there. */
 async function prepareSite() {
   const root = tempFolder();
   const data = ["--data", join(root, "data")];
-  const id = String(await makeSite(join(root, "data"), { product: "cad" }));
-  await done(["tls", "init", ...data]);
+  const id = String(await makeLicensedSite(join(root, "data"), { product: "cad" }));
+  await runOrThrow(["tls", "init", ...data]);
   const shared = join(root, "shared");
   mkdirSync(shared);
   return { data, id, out: join(shared, "out"), shared, victim: join(root, "victim") };
@@ -60,7 +60,7 @@ describe.each(Object.entries(WRITERS))("berth %s", (_name, wordsFor) => {
     const site = await prepareSite();
     symlinkSync(site.victim, site.out);
     const refused = async (): Promise<void> => {
-      const { code, stderr } = await berth(wordsFor(site));
+      const { code, stderr } = await runBerth(wordsFor(site));
       expect([code > 0, stderr]).toEqual([
         true,
         expect.stringMatching(/^berth: error: .*out is a symbolic link$/m),
@@ -78,7 +78,7 @@ describe.each(Object.entries(WRITERS))("berth %s", (_name, wordsFor) => {
     const site = await prepareSite();
     const planted = ["new", "trial", "trial.new", "tmp"].map((end) => `${site.out}.${end}`);
     for (const path of planted) symlinkSync(site.victim, path);
-    const { code, stderr } = await berth(wordsFor(site));
+    const { code, stderr } = await runBerth(wordsFor(site));
     expect(existsSync(site.victim)).toBe(false);
     // Either it is written under a name nobody could foresee, or it is refused.
     if (code === 0) expect(modeOf(site.out)).toBe("600");
@@ -87,7 +87,7 @@ describe.each(Object.entries(WRITERS))("berth %s", (_name, wordsFor) => {
 
   test("leaves nothing but its output behind", async () => {
     const site = await prepareSite();
-    await done(wordsFor(site));
+    await runOrThrow(wordsFor(site));
     expect(readdirSync(site.shared)).toEqual(["out"]);
     expect(modeOf(site.out)).toBe("600");
   });
@@ -119,7 +119,7 @@ test("a pipe or a device is not replaced by an output file", async () => {
   const { data, shared } = await prepareSite();
   const pipe = join(shared, "pipe");
   expect(Bun.spawnSync(["mkfifo", pipe]).exitCode).toBe(0);
-  const said = await berth(["license", "request", ...data, "--product", "cad", "--out", pipe]);
+  const said = await runBerth(["license", "request", ...data, "--product", "cad", "--out", pipe]);
   expect([said.code, said.stderr]).toEqual([
     1,
     `berth: error: ${pipe} is not a regular file\nberth: hint: choose a new file name\n`,

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CODE_BITS, encodeCode } from "../../src/license/code.ts";
-import { berth, done, doneJson } from "../support/berth.ts";
+import { runBerth, runOrThrow, runJsonOrThrow } from "../support/run-berth.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 interface QrOutput {
@@ -20,7 +20,7 @@ function sampleText(): { folder: string; file: string; text: string } {
 
 test("a text goes into codes and comes back", async () => {
   const { folder, file, text } = sampleText();
-  const { frames } = await doneJson<QrOutput>(["qr", file]);
+  const { frames } = await runJsonOrThrow<QrOutput>(["qr", file]);
   expect(frames.length).toBeGreaterThan(1);
   const read = join(folder, "read.txt");
   writeFileSync(
@@ -30,14 +30,14 @@ test("a text goes into codes and comes back", async () => {
       .toReversed()
       .join("\r\n"),
   );
-  expect(await done(["qr", "join", read])).toBe(`${text}\n`);
+  expect(await runOrThrow(["qr", "join", read])).toBe(`${text}\n`);
   writeFileSync(read, frames[0]?.text ?? "");
-  const { code, stdout, stderr } = await berth(["qr", "join", read]);
+  const { code, stdout, stderr } = await runBerth(["qr", "join", read]);
   expect([code, stdout]).toEqual([1, ""]);
   expect(stderr).toContain(`of ${frames.length} `);
   expect(stderr).toContain("missing");
   writeFileSync(read, frames.map(({ text: frame }) => frame).join(""));
-  const joined = await berth(["qr", "join", read]);
+  const joined = await runBerth(["qr", "join", read]);
   expect([joined.code, joined.stdout]).toEqual([1, ""]);
   expect(joined.stderr).toContain(`code 1 of ${frames.length} has `);
   expect(joined.stderr).toContain("berth: hint: put each code on its own line");
@@ -45,25 +45,25 @@ test("a text goes into codes and comes back", async () => {
 
 test("it is drawn into files of its own, or on the screen", async () => {
   const { folder, file } = sampleText();
-  const { frames } = await doneJson<QrOutput>(["qr", file]);
+  const { frames } = await runJsonOrThrow<QrOutput>(["qr", file]);
   const out = join(folder, "letter.svg");
-  await done(["qr", file, "--svg", out]);
+  await runOrThrow(["qr", file, "--svg", out]);
   const drawn = frames.map((_, index) =>
     readFileSync(join(folder, `letter-${index + 1}.svg`), "utf8"),
   );
   expect(drawn).toEqual(frames.map(({ svg }) => `${svg}\n`));
   // What is there is not replaced.
-  expect((await berth(["qr", file, "--svg", out])).code).toBe(1);
+  expect((await runBerth(["qr", file, "--svg", out])).code).toBe(1);
   writeFileSync(file, "ABC-123\n");
-  await done(["qr", file, "--svg", out]);
+  await runOrThrow(["qr", file, "--svg", out]);
   expect(existsSync(out)).toBe(true);
-  expect(await done(["qr", file])).toContain("code 1 of 1");
+  expect(await runOrThrow(["qr", file])).toContain("code 1 of 1");
 });
 
 test("more than fits is refused", async () => {
   const { file } = sampleText();
   writeFileSync(file, "x".repeat(64 * 1024 + 1));
-  const { code, stderr } = await berth(["qr", file]);
+  const { code, stderr } = await runBerth(["qr", file]);
   expect(code).toBe(1);
   expect(stderr).toContain("65536 bytes");
 });
@@ -76,7 +76,7 @@ describe("berth qr", () => {
   ])("refuses a file that is not UTF-8 text: %s", async (_, bytes) => {
     const file = join(tempFolder(), "file");
     writeFileSync(file, bytes);
-    const { code, stdout, stderr } = await berth(["qr", file]);
+    const { code, stdout, stderr } = await runBerth(["qr", file]);
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toContain("is not UTF-8 text");
   });
@@ -84,7 +84,7 @@ describe("berth qr", () => {
   test.each(["", "\n", " \r\n\t"])("refuses a file without text: %p", async (text) => {
     const file = join(tempFolder(), "file");
     writeFileSync(file, text);
-    const { code, stdout, stderr } = await berth(["qr", file]);
+    const { code, stdout, stderr } = await runBerth(["qr", file]);
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toContain("is empty");
   });
@@ -96,13 +96,13 @@ describe("berth qr", () => {
       const [file, read, out] = ["file", "read", "out"].map((name) => join(folder, name));
       if (file === undefined || read === undefined || out === undefined) throw new Error("no name");
       writeFileSync(file, text);
-      const { frames } = await doneJson<QrOutput>(["qr", file]);
+      const { frames } = await runJsonOrThrow<QrOutput>(["qr", file]);
       writeFileSync(read, frames.map((frame) => frame.text).join("\n"));
-      await done(["qr", "join", read, "--out", out]);
+      await runOrThrow(["qr", "join", read, "--out", out]);
       expect(readFileSync(out, "utf8")).toBe(text);
       // What reads the output here drops a byte order mark.
       const shown = text.replace(/^\ufeff/, "").replace(/\n?$/, "\n");
-      expect(await done(["qr", "join", read])).toBe(shown);
+      expect(await runOrThrow(["qr", "join", read])).toBe(shown);
     },
   );
 
@@ -113,7 +113,7 @@ describe("berth qr", () => {
       CODE_BITS.activation,
     );
     writeFileSync(file, `${code}\n`);
-    const { frames } = await doneJson<QrOutput>(["qr", file]);
+    const { frames } = await runJsonOrThrow<QrOutput>(["qr", file]);
     expect(frames.map(({ text }) => text)).toEqual([code]);
   });
 });
@@ -121,24 +121,24 @@ describe("berth qr", () => {
 describe("berth qr join", () => {
   test("takes a set where a misread code is there again, and warns of foreign lines", async () => {
     const { folder, file, text } = sampleText();
-    const { frames } = await doneJson<QrOutput>(["qr", file]);
+    const { frames } = await runJsonOrThrow<QrOutput>(["qr", file]);
     const codes = frames.map((frame) => frame.text);
     const read = join(folder, "read.txt");
     const misread = codes[0]?.slice(0, -1) ?? "";
     writeFileSync(read, ["", misread, "seen on Monday", "", ...codes, ""].join("\n"));
-    const { code, stdout, stderr } = await berth(["qr", "join", read]);
+    const { code, stdout, stderr } = await runBerth(["qr", "join", read]);
     expect([code, stdout]).toEqual([0, `${text}\n`]);
     expect(stderr).toBe(
       "berth: warning: line 3 is not a Berth code or was misread; it was ignored\n",
     );
-    const { stdout: json } = await berth(["qr", "join", read, "--json"]);
+    const { stdout: json } = await runBerth(["qr", "join", read, "--json"]);
     expect(JSON.parse(json)).toEqual({ text: `${text}\n`, ignored_lines: [3] });
   });
 
   test("says of an empty input that there are no codes in it", async () => {
     const read = join(tempFolder(), "read.txt");
     writeFileSync(read, "\n\n");
-    const { code, stderr } = await berth(["qr", "join", read]);
+    const { code, stderr } = await runBerth(["qr", "join", read]);
     expect(code).toBe(1);
     expect(stderr).toContain("there are no codes in the input");
   });

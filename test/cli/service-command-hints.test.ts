@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { berth } from "../support/berth.ts";
+import { runBerth } from "../support/run-berth.ts";
 
 test.each([
   ["start", "run berth serve in the foreground; for an installed service: systemctl start berth"],
@@ -14,7 +14,7 @@ test.each([
   ],
 ])("berth %s is no command, and the hint names what does it", async (word, hint) => {
   for (const words of [[word], [word, "--data", "/srv/berth"], ["help", word]]) {
-    const { code, stdout, stderr } = await berth(words);
+    const { code, stdout, stderr } = await runBerth(words);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toBe(
       `berth: error: unknown command: ${word}\nberth: hint: ${hint}; berth help --all lists the commands\n`,

@@ -4,8 +4,8 @@ import { chmodSync, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Finding } from "../../src/cli/doctor/finding.ts";
 import { buildBinary } from "../support/binary.ts";
-import { canMount, installedMachine } from "../support/installed-machine.ts";
-import { makeSite } from "../support/site-folder.ts";
+import { canMount, makeInstalledMachine } from "../support/installed-machine.ts";
+import { makeLicensedSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const FILE = "/etc/berth/berth.toml";
@@ -25,7 +25,7 @@ interface DoctorOutput {
 
 describe.skipIf(!canMount)("on a machine with an installed service", () => {
   test("berth config shows the service's settings and that they are from its file", async () => {
-    const { run } = installedMachine(SETTINGS);
+    const { run } = makeInstalledMachine(SETTINGS);
     const { code, stdout } = await run("config", "--json");
     expect(code).toBe(0);
     const settings = JSON.parse(stdout) as Settings;
@@ -40,7 +40,7 @@ describe.skipIf(!canMount)("on a machine with an installed service", () => {
   });
 
   test("--data and --config that name something else leave the service's file unread", async () => {
-    const { run } = installedMachine(SETTINGS);
+    const { run } = makeInstalledMachine(SETTINGS);
     const elsewhere = await run("config", "--json", "--data", "/srv/other");
     const settings = JSON.parse(elsewhere.stdout) as Settings;
     expect(settings["listen"]).toEqual({ value: "0.0.0.0:8080", source: "default" });
@@ -50,14 +50,14 @@ describe.skipIf(!canMount)("on a machine with an installed service", () => {
   });
 
   test("berth config without such a file shows the defaults", async () => {
-    const { code, stdout } = await installedMachine(null).run("config", "--json");
+    const { code, stdout } = await makeInstalledMachine(null).run("config", "--json");
     expect([code, (JSON.parse(stdout) as Settings)["listen"]?.source]).toEqual([0, "default"]);
   });
 
   test("every command on the service's folder follows its file to the data folder", async () => {
     const moved = join(tempFolder(), "data");
-    await makeSite(moved, { product: "cad" });
-    const { run } = installedMachine(`data = ${JSON.stringify(moved)}\n`);
+    await makeLicensedSite(moved, { product: "cad" });
+    const { run } = makeInstalledMachine(`data = ${JSON.stringify(moved)}\n`);
     const { code, stdout, stderr } = await run("status");
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toContain(`${moved} (site)`);
@@ -65,7 +65,7 @@ describe.skipIf(!canMount)("on a machine with an installed service", () => {
 
   test("the service's file is enough: its data folder may be elsewhere", async () => {
     const moved = join(tempFolder(), "data");
-    const { runProgram } = installedMachine(`data = ${JSON.stringify(moved)}\n`);
+    const { runProgram } = makeInstalledMachine(`data = ${JSON.stringify(moved)}\n`);
     const script = 'umount /var/lib/berth; rmdir /var/lib/berth; exec "$@"';
     const words = [buildBinary(), "config", "--json"];
     const { code, stdout } = await runProgram("sh", "-euc", script, "sh", ...words);
@@ -78,7 +78,7 @@ describe.skipIf(!canMount)("on a machine with an installed service", () => {
   test.skipIf(Bun.which("setpriv") === null)(
     "a file that this user may not read is a refusal, and not the defaults",
     async () => {
-      const { runProgram, etc } = installedMachine(SETTINGS);
+      const { runProgram, etc } = makeInstalledMachine(SETTINGS);
       chmodSync(etc, 0o000);
       // Root without its capabilities is held to the modes of files, as any other user is.
       const drop = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"];
@@ -90,8 +90,8 @@ describe.skipIf(!canMount)("on a machine with an installed service", () => {
   );
 
   test("a folder in the place of the file is named by its path, by doctor too", async () => {
-    const { run, etc, data } = installedMachine(null);
-    await makeSite(data, { product: "cad" });
+    const { run, etc, data } = makeInstalledMachine(null);
+    await makeLicensedSite(data, { product: "cad" });
     mkdirSync(join(etc, "berth.toml"));
     const found = `the configuration file ${FILE} is a folder (EISDIR)`;
     for (const words of [["config"], ["status"]]) {
@@ -107,14 +107,14 @@ describe.skipIf(!canMount)("on a machine with an installed service", () => {
   });
 
   test("the help of berth config names the service's file", async () => {
-    const { stdout } = await installedMachine(null).run("help", "config");
+    const { stdout } = await makeInstalledMachine(null).run("help", "config");
     expect(stdout).toContain(FILE);
     expect(stdout).not.toContain("/etc/berth.toml");
   });
 
   test("doctor looks at the ports that the service's file names", async () => {
-    const { run, data } = installedMachine(SETTINGS);
-    await makeSite(data, { product: "cad" });
+    const { run, data } = makeInstalledMachine(SETTINGS);
+    await makeLicensedSite(data, { product: "cad" });
     expect((await run("tls", "init")).code).toBe(0);
     const { findings } = JSON.parse((await run("doctor", "--json")).stdout) as DoctorOutput;
     expect(findings).toContainEqual({
@@ -135,8 +135,8 @@ describe.skipIf(!canMount)("on a machine with an installed service", () => {
   ])(
     "doctor quotes a settings file with %s and reports no default as in force",
     async (_, text, found) => {
-      const { run, data } = installedMachine(text);
-      await makeSite(data, { product: "cad" });
+      const { run, data } = makeInstalledMachine(text);
+      await makeLicensedSite(data, { product: "cad" });
       const { code, stdout, stderr } = await run("doctor", "--json");
       expect([code, stderr]).toEqual([78, ""]);
       const { findings } = JSON.parse(stdout) as DoctorOutput;
@@ -152,8 +152,8 @@ describe.skipIf(!canMount)("on a machine with an installed service", () => {
   );
 
   test("a broken file stops serve and config, and only warns commands that need none of it", async () => {
-    const { run, data } = installedMachine('data = "/var/lib/berth"\nlisten = "8080"\n');
-    await makeSite(data, { product: "cad" });
+    const { run, data } = makeInstalledMachine('data = "/var/lib/berth"\nlisten = "8080"\n');
+    await makeLicensedSite(data, { product: "cad" });
     for (const name of ["serve", "config"]) {
       const { code, stdout, stderr } = await run(name);
       expect([code, stdout]).toEqual([2, ""]);
@@ -165,14 +165,14 @@ describe.skipIf(!canMount)("on a machine with an installed service", () => {
   });
 
   test("a broken file that may name another folder stops every command on the folder", async () => {
-    const { run } = installedMachine('data = "/srv/elsewhere"\nlisten = "8080"\n');
+    const { run } = makeInstalledMachine('data = "/srv/elsewhere"\nlisten = "8080"\n');
     const { code, stderr } = await run("slots");
     expect([code, stderr]).toEqual([2, expect.stringContaining(`${FILE}:2: listen must be`)]);
   });
 
   test("a support bundle is written with a broken settings file, and quotes it", async () => {
-    const { run, data, etc } = installedMachine('listen = "8080"\n');
-    await makeSite(data, { product: "cad" });
+    const { run, data, etc } = makeInstalledMachine('listen = "8080"\n');
+    await makeLicensedSite(data, { product: "cad" });
     const out = join(etc, "bundle.tar");
     const { code, stderr } = await run("support-bundle", "/etc/berth/bundle.tar", "--yes");
     expect([code, stderr]).toEqual([0, ""]);

@@ -10,9 +10,9 @@ import {
   writeFileAtomically,
 } from "../../src/cli/service/steps.ts";
 import { parseBinaryPath, unitText } from "../../src/cli/service/unit.ts";
-import { berth, done } from "../support/berth.ts";
+import { runBerth, runOrThrow } from "../support/run-berth.ts";
 import { runBinary, buildBinary } from "../support/binary.ts";
-import { canMount, installedMachine } from "../support/installed-machine.ts";
+import { canMount, makeInstalledMachine } from "../support/installed-machine.ts";
 import { AS_NOBODY, canRunAsNobody, copyForEveryUser, isRoot } from "../support/other-user.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
 
@@ -21,12 +21,12 @@ const NONE = (): boolean => false;
 
 describe("the unit", () => {
   test("is what service print prints, with the sealing key that an installation makes", async () => {
-    const printed = await done(["service", "print"]);
+    const printed = await runOrThrow(["service", "print"]);
     expect(printed).toContain(`\nExecStart=${BINARY} serve --config /etc/berth/berth.toml\n`);
     expect(printed).toContain("\nLoadCredential=berth-sealing-key:/etc/berth/sealing-key\n");
     const without = (text: string) => text.replaceAll(/^LoadCredential=.*\n/gm, "");
     expect(without(printed)).toBe(without(unitText(BINARY, NONE)));
-    const elsewhere = await done(["service", "print", "--install-path", "/opt/berth"]);
+    const elsewhere = await runOrThrow(["service", "print", "--install-path", "/opt/berth"]);
     expect(elsewhere).toContain("\nExecStart=/opt/berth serve ");
     expect(parseBinaryPath(elsewhere)).toBe("/opt/berth");
   });
@@ -80,7 +80,7 @@ describe("the unit", () => {
 describe("an installation is refused", () => {
   test("from the sources: there is nothing to copy", async () => {
     for (const words of [["install"], ["install", "--dry-run"], ["uninstall"]]) {
-      const { code, stdout, stderr } = await berth(["service", ...words], {
+      const { code, stdout, stderr } = await runBerth(["service", ...words], {
         fromSources: true,
       });
       expect([code, stdout]).toEqual([1, ""]);
@@ -127,7 +127,7 @@ describe("an installation is refused", () => {
 
 describe.skipIf(!canMount)("on a machine without systemd", () => {
   test("service install is refused with what to do instead, and does nothing", async () => {
-    const { run, etc, data } = installedMachine(null);
+    const { run, etc, data } = makeInstalledMachine(null);
     const { code, stdout, stderr } = await run("service", "install");
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toContain("berth: error: this machine does not run systemd");
@@ -136,7 +136,7 @@ describe.skipIf(!canMount)("on a machine without systemd", () => {
   });
 
   test("service install --dry-run says what it would do, and that it is refused here", async () => {
-    const { run, etc, data } = installedMachine(null);
+    const { run, etc, data } = makeInstalledMachine(null);
     const { code, stdout, stderr } = await run("service", "install", "--dry-run");
     expect(code).toBe(0);
     for (const what of [
@@ -155,7 +155,7 @@ describe.skipIf(!canMount)("on a machine without systemd", () => {
   });
 
   test("service uninstall --dry-run lists only what is there", async () => {
-    const { run } = installedMachine('listen = "127.0.0.1:0"\n');
+    const { run } = makeInstalledMachine('listen = "127.0.0.1:0"\n');
     const binary = join(tempFolder(), "berth");
     writeFileSync(binary, "");
     const { code, stdout } = await run(

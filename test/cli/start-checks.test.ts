@@ -3,9 +3,9 @@ import { describe, expect, onTestFinished, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Finding } from "../../src/cli/doctor/finding.ts";
-import { berth, done } from "../support/berth.ts";
+import { runBerth, runOrThrow } from "../support/run-berth.ts";
 import { startBinary } from "../support/binary.ts";
-import { makeSite } from "../support/site-folder.ts";
+import { makeLicensedSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 /** A port that nobody listens on. */
@@ -21,7 +21,7 @@ interface DoctorOutput {
 }
 
 async function runDoctor(data: string, config: string): Promise<DoctorOutput> {
-  const said = await berth(["doctor", "--data", data, "--config", config, "--json"]);
+  const said = await runBerth(["doctor", "--data", data, "--config", config, "--json"]);
   expect(said.stderr).toBe("");
   const { findings } = JSON.parse(said.stdout) as { readonly findings: readonly Finding[] };
   return { code: said.code, findings };
@@ -74,7 +74,7 @@ describe("berth doctor finds what berth serve refuses", () => {
 
   test.each(cases)("for %s, in the same words", async (_what, lines, words) => {
     const data = join(tempFolder(), "data");
-    await makeSite(data, { product: "cad" });
+    await makeLicensedSite(data, { product: "cad" });
     const config = settingsFile(...lines(freePort()));
     const report = await runDoctor(data, config);
     expect([report.code, settingsOf(report)]).toEqual([
@@ -82,7 +82,7 @@ describe("berth doctor finds what berth serve refuses", () => {
       [expect.objectContaining({ level: "error", finding: expect.stringContaining(words) })],
     ]);
     const fresh = join(tempFolder(), "data");
-    const refused = await berth(["serve", "--data", fresh, "--config", config]);
+    const refused = await runBerth(["serve", "--data", fresh, "--config", config]);
     expect([[1, 2].includes(refused.code), existsSync(fresh)]).toEqual([true, false]);
     const [found] = settingsOf(report);
     expect(refused.stderr.replaceAll(fresh, data)).toBe(
@@ -92,8 +92,8 @@ describe("berth doctor finds what berth serve refuses", () => {
 
   test("and nothing while a server runs with these settings, over TLS too", async () => {
     const data = join(tempFolder(), "data");
-    await makeSite(data, { product: "cad" });
-    await done(["tls", "init", "--data", data, "--ca-dir", join(tempFolder(), "ca")]);
+    await makeLicensedSite(data, { product: "cad" });
+    await runOrThrow(["tls", "init", "--data", data, "--ca-dir", join(tempFolder(), "ca")]);
     const [plain, tls] = [freePort(), freePort()];
     const config = settingsFile(listen(plain), `listen_tls = "127.0.0.1:${tls}"`);
     const stopped = await runDoctor(data, config);

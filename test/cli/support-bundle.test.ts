@@ -11,9 +11,9 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { Redactor } from "../../src/cli/support/redact.ts";
 import { readArchive } from "../support/archives.ts";
-import { berth, done, doneJson, start } from "../support/berth.ts";
-import { canary, found } from "../support/canaries.ts";
-import { makeSite } from "../support/site-folder.ts";
+import { runBerth, runOrThrow, runJsonOrThrow, startServer } from "../support/run-berth.ts";
+import { makeCanary, findSecrets } from "../support/canaries.ts";
+import { makeLicensedSite } from "../support/site-folder.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
 
 interface BundleOutput {
@@ -35,14 +35,14 @@ const NAMES = [
 
 const newSite = async (): Promise<string> => {
   const data = join(tempFolder(), "data");
-  await makeSite(data, { product: "cad", licenseKey: "KEY-OF-THE-SITE", slots: 5 });
+  await makeLicensedSite(data, { product: "cad", licenseKey: "KEY-OF-THE-SITE", slots: 5 });
   return data;
 };
 
 /** Writes a bundle and reads it back. */
 async function writeBundle(data: string, ...words: string[]): Promise<Map<string, string>> {
   const out = join(tempFolder(), "support.tar");
-  await done(["support-bundle", out, "--yes", "--data", data, ...words]);
+  await runOrThrow(["support-bundle", out, "--yes", "--data", data, ...words]);
   expect(modeOf(out)).toBe("600");
   return readArchive(out);
 }
@@ -51,7 +51,7 @@ describe("a bundle", () => {
   test("is listed first, written for its owner alone, and never over something", async () => {
     const data = await newSite();
     const out = join(tempFolder(), "support.tar");
-    const text = await done(["support-bundle", out, "--yes", "--data", data]);
+    const text = await runOrThrow(["support-bundle", out, "--yes", "--data", data]);
     const lines = text.split("\n");
     NAMES.forEach((name, place) => expect(lines[place]).toMatch(new RegExp(`^ {2}${name} +\\d+ `)));
     expect(text.trimEnd()).toContain(`${out} is written`);
@@ -60,13 +60,13 @@ describe("a bundle", () => {
       NAMES,
     ]);
     const before = readFileSync(out);
-    const again = await berth(["support-bundle", out, "--yes", "--data", data]);
+    const again = await runBerth(["support-bundle", out, "--yes", "--data", data]);
     expect([again.code, again.stdout]).toEqual([1, ""]);
     expect(again.stderr).toContain(`${out} already exists`);
     expect(readFileSync(out).equals(before)).toBe(true);
-    const nowhere = await berth(["support-bundle", "--data", data]);
+    const nowhere = await runBerth(["support-bundle", "--data", data]);
     expect(nowhere.code).toBe(2);
-    const lost = await berth(["support-bundle", join(out, "x.tar"), "--yes", "--data", data]);
+    const lost = await runBerth(["support-bundle", join(out, "x.tar"), "--yes", "--data", data]);
     expect(lost.code).toBe(1);
     expect(lost.stderr).toContain("berth: hint: ");
   });
@@ -74,7 +74,7 @@ describe("a bundle", () => {
   test("is told as JSON: the very sizes that are in it", async () => {
     const data = await newSite();
     const out = join(tempFolder(), "support.tar");
-    const { path, entries } = await doneJson<BundleOutput>([
+    const { path, entries } = await runJsonOrThrow<BundleOutput>([
       "support-bundle",
       out,
       "--yes",
@@ -117,7 +117,7 @@ describe("nothing in it tells who works there, where, or with what", () => {
   test("of a running server and of the folder it leaves", async () => {
     const data = await newSite();
     const secrets = ["user", "host", "info", "api", "shared", "password", "server", "identity"].map(
-      canary,
+      makeCanary,
     );
     const [user, host, info, apiKey, sharedKey, password, name, identity] = secrets as [
       string,
@@ -136,7 +136,7 @@ describe("nothing in it tells who works there, where, or with what", () => {
       `names = [${JSON.stringify(name)}]\nclient_networks = ["127.0.0.0/8", "192.0.2.77/32"]\n`,
     );
     writeFileSync(join(data, `notes of ${user.slice(12, 30)}`), "");
-    const server = await start(["serve", "--data", data, "--config", config]);
+    const server = await startServer(["serve", "--data", data, "--config", config]);
     for (const [n, ip_local] of addresses.entries()) {
       const fields = { user: n === 0 ? user : `${user}${n}`, os_hostname: host, ip_local };
       const reply = await server.post("register", { ...fields, user_info: info });
@@ -144,8 +144,8 @@ describe("nothing in it tells who works there, where, or with what", () => {
     }
     const keys = join(tempFolder(), "keys");
     writeFileSync(keys, `apiKey=${apiKey}\nsharedKey=${sharedKey}\n`);
-    await done(["keys", "set", keys, "--data", data]);
-    const token = (await done(["admin", "token", "--name", "ops-token", "--data", data]))
+    await runOrThrow(["keys", "set", keys, "--data", data]);
+    const token = (await runOrThrow(["admin", "token", "--name", "ops-token", "--data", data]))
       .trim()
       .split("\n")
       .at(-1);
@@ -160,7 +160,7 @@ describe("nothing in it tells who works there, where, or with what", () => {
     const after = await writeBundle(data, "--config", config, "--identity", identity);
     for (const entries of [during, after]) {
       for (const [entry, text] of entries) {
-        expect(found(entry, text, telling)).toEqual([]);
+        expect(findSecrets(entry, text, telling)).toEqual([]);
         expect(plain.filter((word) => word.length > 3 && text.includes(word))).toEqual([]);
       }
       // Still of use: three users, one host, in the same order everywhere.
@@ -186,19 +186,19 @@ describe("nothing in it tells who works there, where, or with what", () => {
     const root = join(tempFolder(), customer);
     const data = join(root, "floating");
     mkdirSync(root);
-    await makeSite(data, { product: "cad", slots: 5 });
-    await done(["tls", "init", "--data", data]);
+    await makeLicensedSite(data, { product: "cad", slots: 5 });
+    await runOrThrow(["tls", "init", "--data", data]);
     const config = join(tempFolder(), `${settings}.toml`);
     // Wider than any site: status and doctor have more to say about it.
     const certificate = join(data, "tls", "server.pem");
     writeFileSync(config, `client_networks = ["0.0.0.0/0"]\ntls_cert = "${certificate}"\n`);
     const words = ["--config", config, "--listen-tls", "127.0.0.1:0"];
-    const server = await start(["serve", "--data", data, ...words]);
-    await done(["admin", "token", "--name", token, "--days", "never", "--data", data]);
+    const server = await startServer(["serve", "--data", data, ...words]);
+    await runOrThrow(["admin", "token", "--name", token, "--days", "never", "--data", data]);
     const password = { stdin: "correct horse battery\n" };
-    await done(["admin", "password", "--name", admin, "--data", data], password);
-    await done(["admin", "user", "add", user, "--data", data], password);
-    const status = await done(["status", "--data", data]);
+    await runOrThrow(["admin", "password", "--name", admin, "--data", data], password);
+    await runOrThrow(["admin", "user", "add", user, "--data", data], password);
+    const status = await runOrThrow(["status", "--data", data]);
     expect(status).toContain(`the token ${token} never expires`);
 
     const during = await writeBundle(data, ...words);
@@ -224,9 +224,9 @@ describe("nothing in it tells who works there, where, or with what", () => {
   test("a server's own log, line by line", async () => {
     const data = await newSite();
     const words = ["serve", "--data", data, "--log", "requests"];
-    const server = await start(words);
+    const server = await startServer(words);
     const admin = `ops-${crypto.randomUUID()}`;
-    const token = (await done(["admin", "token", "--name", admin, "--data", data]))
+    const token = (await runOrThrow(["admin", "token", "--name", admin, "--data", data]))
       .trim()
       .split("\n")
       .at(-1);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describeUnexpected } from "../../src/cli/system-errors.ts";
 import { runBinary, buildBinary } from "../support/binary.ts";
 import { AS_NOBODY, canRunAsNobody, copyForEveryUser } from "../support/other-user.ts";
-import { makeSite } from "../support/site-folder.ts";
+import { makeLicensedSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 function asPlainUser(...words: string[]) {
@@ -21,7 +21,7 @@ describe("what a command says of an error of the system", () => {
     "a folder of another user is denied, with sudo as the hint",
     async () => {
       const data = join(tempFolder(), "data");
-      await makeSite(data, { product: "cad" });
+      await makeLicensedSite(data, { product: "cad" });
       chmodSync(join(data, ".."), 0o755);
       for (const name of ["status", "verify", "doctor"]) {
         const { code, stderr } = asPlainUser(name, "--data", data);

@@ -1,28 +1,36 @@
 import { describe, expect, test } from "bun:test";
-import { answering, berth, done, doneJson, start } from "../support/berth.ts";
-import { DeskLoop, type LoopVendor } from "../support/desk-loop.ts";
+import {
+  runWithAnswer,
+  runBerth,
+  runOrThrow,
+  runJsonOrThrow,
+  startServer,
+} from "../support/run-berth.ts";
+import { OfflineExchange, type VendorSummary } from "../support/offline-exchange.ts";
 
 interface LicenseOutput {
   readonly floating_users: number;
   readonly product_details: { readonly short_code: string };
 }
 
-class SuccessorLoop extends DeskLoop {
-  succeed(): Promise<LoopVendor> {
-    return doneJson(["vendor", "successor", "--no-passphrase", ...this.desk]);
+class SuccessorLoop extends OfflineExchange {
+  succeed(): Promise<VendorSummary> {
+    return runJsonOrThrow(["vendor", "successor", "--no-passphrase", ...this.deskFlags]);
   }
 
-  trusted(): Promise<LoopVendor[]> {
-    return doneJson(["trust", "list", ...this.data]);
+  trusted(): Promise<VendorSummary[]> {
+    return runJsonOrThrow(["trust", "list", ...this.dataFlags]);
   }
 
   /** Makes a request, has the desk answer it, and installs the answer. */
   async license(slots: number): Promise<void> {
-    await done(this.add(await this.answer("CAD", "--slots", String(slots))));
+    await runOrThrow(
+      this.addLicenseCommand(await this.requestAndIssue("CAD", "--slots", String(slots))),
+    );
   }
 
   licenses(): Promise<LicenseOutput[]> {
-    return doneJson(["license", "list", ...this.data]);
+    return runJsonOrThrow(["license", "list", ...this.dataFlags]);
   }
 }
 
@@ -38,11 +46,11 @@ describe("berth trust add of a successor document", () => {
       const loop = new SuccessorLoop();
       const first = await loop.makeDesk("CAD");
       await loop.makeSite();
-      if (served) await start(["serve", ...loop.data]);
-      await done([...loop.trust("trust.jwt"), "--yes"]);
+      if (served) await startServer(["serve", ...loop.dataFlags]);
+      await runOrThrow([...loop.trustCommand("trust.jwt"), "--yes"]);
       await loop.license(3);
       const second = await loop.succeed();
-      const shown = await done([...loop.trust("successor-2.jwt"), "--yes"]);
+      const shown = await runOrThrow([...loop.trustCommand("successor-2.jwt"), "--yes"]);
       expect(shown).toContain(`fingerprint  ${second.fingerprint} (was ${first.fingerprint})`);
       expect(shown).toContain("version      2 (was 1)");
       expect(shown).toContain("products     CAD\n");
@@ -61,7 +69,10 @@ describe("berth trust add of a successor document", () => {
     await loop.makeDesk("CAD");
     await loop.succeed();
     await loop.makeSite();
-    const { code, stdout, stderr } = await berth([...loop.trust("successor-2.jwt"), "--yes"]);
+    const { code, stdout, stderr } = await runBerth([
+      ...loop.trustCommand("successor-2.jwt"),
+      "--yes",
+    ]);
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toContain("a vendor that is not trusted here: add its trust.jwt first");
     expect(await loop.trusted()).toEqual([]);
@@ -71,14 +82,17 @@ describe("berth trust add of a successor document", () => {
     const loop = new SuccessorLoop();
     await loop.makeDesk("CAD");
     await loop.makeSite();
-    await done([...loop.trust("trust.jwt"), "--yes"]);
+    await runOrThrow([...loop.trustCommand("trust.jwt"), "--yes"]);
     await loop.succeed();
     await loop.succeed();
-    const { code, stdout, stderr } = await berth([...loop.trust("successor-3.jwt"), "--yes"]);
+    const { code, stdout, stderr } = await runBerth([
+      ...loop.trustCommand("successor-3.jwt"),
+      "--yes",
+    ]);
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toContain("take successor-2.jwt first");
-    await done([...loop.trust("successor-2.jwt"), "--yes"]);
-    await done([...loop.trust("successor-3.jwt"), "--yes"]);
+    await runOrThrow([...loop.trustCommand("successor-2.jwt"), "--yes"]);
+    await runOrThrow([...loop.trustCommand("successor-3.jwt"), "--yes"]);
     expect(await loop.trusted()).toMatchObject([{ version: 3 }]);
   });
 
@@ -86,13 +100,13 @@ describe("berth trust add of a successor document", () => {
     const loop = new SuccessorLoop();
     await loop.makeDesk("CAD");
     await loop.makeSite();
-    await done([...loop.trust("trust.jwt"), "--yes"]);
+    await runOrThrow([...loop.trustCommand("trust.jwt"), "--yes"]);
     const { fingerprint } = await loop.succeed();
-    const refused = await answering(loop.trust("successor-2.jwt"), "n");
+    const refused = await runWithAnswer(loop.trustCommand("successor-2.jwt"), "n");
     expect([refused.code, refused.text]).toEqual([1, expect.stringContaining(fingerprint)]);
     expect(refused.text).toContain("nothing was changed");
     expect(await loop.trusted()).toMatchObject([{ version: 1 }]);
-    expect((await answering(loop.trust("successor-2.jwt"), "y")).code).toBe(0);
+    expect((await runWithAnswer(loop.trustCommand("successor-2.jwt"), "y")).code).toBe(0);
     expect(await loop.trusted()).toMatchObject([{ version: 2, fingerprint }]);
   });
 
@@ -102,18 +116,18 @@ describe("berth trust add of a successor document", () => {
       const loop = new SuccessorLoop();
       const { vendor } = await loop.makeDesk("CAD");
       await loop.makeSite();
-      if (served) await start(["serve", ...loop.data]);
-      await done([...loop.trust("trust.jwt"), "--yes"]);
+      if (served) await startServer(["serve", ...loop.dataFlags]);
+      await runOrThrow([...loop.trustCommand("trust.jwt"), "--yes"]);
       expect((await loop.trusted())[0]).not.toHaveProperty("retired");
       const day = "2027-01-02";
-      const retire = ["--retire-old", "--retire-from", day, "--no-passphrase", ...loop.desk];
-      await done(["vendor", "successor", ...retire]);
-      const unasked = await berth(loop.trust("successor-2.jwt"));
+      const retire = ["--retire-old", "--retire-from", day, "--no-passphrase", ...loop.deskFlags];
+      await runOrThrow(["vendor", "successor", ...retire]);
+      const unasked = await runBerth(loop.trustCommand("successor-2.jwt"));
       expect([unasked.code, unasked.stdout]).toEqual([
         2,
         expect.stringContaining(`retired      ${vendor} (from ${day})\n`),
       ]);
-      await done([...loop.trust("successor-2.jwt"), "--yes"]);
+      await runOrThrow([...loop.trustCommand("successor-2.jwt"), "--yes"]);
       expect(await loop.trusted()).toMatchObject([
         { version: 2, retired: [{ key: vendor, from: `${day}T00:00:00.000Z` }] },
       ]);
@@ -124,9 +138,9 @@ describe("berth trust add of a successor document", () => {
     const loop = new SuccessorLoop();
     const { vendor } = await loop.makeDesk("CAD");
     await loop.makeSite();
-    await done([...loop.trust("trust.jwt"), "--yes"]);
-    await done(["vendor", "successor", "--retire-old", "--no-passphrase", ...loop.desk]);
-    const shown = await done([...loop.trust("successor-2.jwt"), "--yes"]);
+    await runOrThrow([...loop.trustCommand("trust.jwt"), "--yes"]);
+    await runOrThrow(["vendor", "successor", "--retire-old", "--no-passphrase", ...loop.deskFlags]);
+    const shown = await runOrThrow([...loop.trustCommand("successor-2.jwt"), "--yes"]);
     expect(shown).toContain(`retired      ${vendor} (immediately)\n`);
     expect(await loop.trusted()).toMatchObject([{ retired: [{ key: vendor, from: null }] }]);
   });
@@ -135,8 +149,8 @@ describe("berth trust add of a successor document", () => {
     const loop = new SuccessorLoop();
     await loop.makeDesk("CAD");
     await loop.makeSite();
-    await done([...loop.trust("trust.jwt"), "--yes"]);
-    const again = await done([...loop.trust("trust.jwt"), "--yes"]);
+    await runOrThrow([...loop.trustCommand("trust.jwt"), "--yes"]);
+    const again = await runOrThrow([...loop.trustCommand("trust.jwt"), "--yes"]);
     expect(again).toContain("this trust document is already known");
   });
 });
@@ -145,11 +159,11 @@ test("a license of a key that the site does not know yet is refused with a hint 
   const loop = new SuccessorLoop();
   await loop.open("CAD");
   await loop.succeed();
-  const license = await loop.answer("CAD");
-  const refused = await berth(loop.add(license));
+  const license = await loop.requestAndIssue("CAD");
+  const refused = await runBerth(loop.addLicenseCommand(license));
   expect(refused.code).toBe(1);
   expect(refused.stderr).toContain("If the vendor's key changed, a successor document is missing");
   expect(refused.stderr).toMatch(/^berth: hint: berth trust add FILE .*newer successor document/m);
-  await done([...loop.trust("successor-2.jwt"), "--yes"]);
-  await done(loop.add(license));
+  await runOrThrow([...loop.trustCommand("successor-2.jwt"), "--yes"]);
+  await runOrThrow(loop.addLicenseCommand(license));
 });

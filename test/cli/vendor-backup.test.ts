@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
 import { confirmActivation, createPolicy } from "../../src/desk/airgap.ts";
 import { Desk } from "../../src/desk/desk.ts";
-import { berth, done, doneJson } from "../support/berth.ts";
-import { issued, openDesk, requestFrom } from "../support/desk.ts";
-import { granted } from "../support/licensed-store.ts";
+import { runBerth, runOrThrow, runJsonOrThrow } from "../support/run-berth.ts";
+import { issueTestLicense, openDeskAndSite, makeRequestFrom } from "../support/desk-and-site.ts";
+import { unwrap } from "../support/licensed-store.ts";
 import { MONDAY } from "../support/scenario.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
 
@@ -22,10 +22,10 @@ interface DeskVerifyOutput {
 
 /** Two licenses by file, one by code, then a new key and a license that it signs. */
 async function filledDesk(): Promise<string> {
-  const { desk, folder, site } = await openDesk();
-  await issued(desk, await requestFrom(site, "sim"), { terms: { slots: 5 } });
-  await issued(desk, await requestFrom(site, "ray"));
-  const { code } = granted(await site.services.airgap.createActivationCode("K-1", "", "test"));
+  const { desk, folder, site } = await openDeskAndSite();
+  await issueTestLicense(desk, await makeRequestFrom(site, "sim"), { terms: { slots: 5 } });
+  await issueTestLicense(desk, await makeRequestFrom(site, "ray"));
+  const { code } = unwrap(await site.services.airgap.createActivationCode("K-1", "", "test"));
   await confirmActivation(desk, {
     policy: await createPolicy(desk, "P", { product: "sim" }, MONDAY),
     licenseKey: "K-1",
@@ -38,12 +38,12 @@ async function filledDesk(): Promise<string> {
   });
   const next = await desk.rotateKey(realDisk, folder, null);
   const license = next.ledger.issuedEntries().find(({ jwk }) => jwk !== null);
-  await issued(next, null, { renewLicenseId: license?.license_id ?? 0 });
+  await issueTestLicense(next, null, { renewLicenseId: license?.license_id ?? 0 });
   return folder;
 }
 
 async function verify(folder: string, ...flags: string[]) {
-  const said = await berth(["vendor", "verify", "--dir", folder, "--json", ...flags]);
+  const said = await runBerth(["vendor", "verify", "--dir", folder, "--json", ...flags]);
   return { code: said.code, ...(JSON.parse(said.stdout) as DeskVerifyOutput) };
 }
 
@@ -71,7 +71,9 @@ describe("vendor verify", () => {
       unchecked_licenses: 0,
       faults: [],
     });
-    expect(await done(["vendor", "verify", "--dir", folder])).toContain("4 signatures checked");
+    expect(await runOrThrow(["vendor", "verify", "--dir", folder])).toContain(
+      "4 signatures checked",
+    );
   });
 
   test("tries a locked key only with a passphrase", async () => {
@@ -116,7 +118,7 @@ describe("vendor verify", () => {
       },
       { location: `ledger.jsonl line ${at + 2}`, problem: "does not continue the ledger" },
     ]);
-    const said = await berth(["vendor", "verify", "--dir", folder]);
+    const said = await runBerth(["vendor", "verify", "--dir", folder]);
     expect(said.code).toBe(1);
     expect(said.stderr).toContain(`berth: error: ledger.jsonl line ${at + 2}: does not continue`);
   });
@@ -187,7 +189,7 @@ describe("vendor verify", () => {
   });
 
   test("refuses a folder that is no desk", async () => {
-    const said = await berth(["vendor", "verify", "--dir", tempFolder()]);
+    const said = await runBerth(["vendor", "verify", "--dir", tempFolder()]);
     expect([said.code, said.stderr]).toEqual([1, expect.stringContaining("is not a desk")]);
   });
 });
@@ -207,10 +209,10 @@ describe("vendor backup and restore", () => {
     writeFileSync(join(folder, "a policy.jwt"), "kept too");
     const root = tempFolder();
     const [file, back] = [join(root, "desk.backup"), join(root, "back")];
-    expect(await done(["vendor", "backup", file, "--dir", folder])).toContain("was verified");
+    expect(await runOrThrow(["vendor", "backup", file, "--dir", folder])).toContain("was verified");
     expect(modeOf(file)).toBe("600");
     mkdirSync(back, { mode: 0o700 });
-    await done(["vendor", "restore", file, "--dir", back]);
+    await runOrThrow(["vendor", "restore", file, "--dir", back]);
     expect(contents(back)).toEqual(contents(folder));
     expect(modeOf(join(back, "vendor.jwe"))).toBe("600");
     expect(await verify(back)).toMatchObject({ code: 0, key: "encrypted" });
@@ -223,20 +225,20 @@ describe("vendor backup and restore", () => {
     writeFileSync(join(folder, "a policy.jwt"), "policy ".repeat(500_000));
     const root = tempFolder();
     const [file, back] = [join(root, "desk.backup"), join(root, "back")];
-    await done(["vendor", "backup", file, "--dir", folder, "--yes"]);
-    await done(["vendor", "restore", file, "--dir", back]);
+    await runOrThrow(["vendor", "backup", file, "--dir", folder, "--yes"]);
+    await runOrThrow(["vendor", "restore", file, "--dir", back]);
     expect(contents(back)).toEqual(contents(folder));
   });
 
   test("a key without a passphrase is backed up only with --yes", async () => {
     const folder = await filledDesk();
     const file = join(tempFolder(), "desk.backup");
-    const said = await berth(["vendor", "backup", file, "--dir", folder]);
+    const said = await runBerth(["vendor", "backup", file, "--dir", folder]);
     expect([said.code, existsSync(file)]).toEqual([2, false]);
     expect(said.stderr).toContain("without a passphrase");
     expect(said.stderr).toContain("--yes");
     expect(
-      await doneJson<object>(["vendor", "backup", file, "--dir", folder, "--yes"]),
+      await runJsonOrThrow<object>(["vendor", "backup", file, "--dir", folder, "--yes"]),
     ).toMatchObject({
       faults: [],
     });
@@ -246,17 +248,17 @@ describe("vendor backup and restore", () => {
     const folder = await filledDesk();
     const file = join(tempFolder(), "desk.backup");
     writeFileSync(file, "a letter");
-    const said = await berth(["vendor", "backup", file, "--dir", folder, "--yes"]);
+    const said = await runBerth(["vendor", "backup", file, "--dir", folder, "--yes"]);
     expect([said.code, readFileSync(file, "utf8")]).toEqual([1, "a letter"]);
     const inside = ["vendor", "backup", join(folder, "x"), "--dir", folder, "--yes"];
-    expect((await berth(inside)).code).toBe(2);
+    expect((await runBerth(inside)).code).toBe(2);
   });
 
   test("a backup of a damaged desk is made, with a warning", async () => {
     const folder = await filledDesk();
     writeLines(folder, linesOf(folder).toSpliced(1, 1));
     const file = join(tempFolder(), "desk.backup");
-    const said = await berth(["vendor", "backup", file, "--dir", folder, "--yes"]);
+    const said = await runBerth(["vendor", "backup", file, "--dir", folder, "--yes"]);
     expect([said.code, said.stderr]).toEqual([0, expect.stringContaining("ledger.jsonl line 2")]);
   });
 
@@ -287,10 +289,10 @@ describe("vendor backup and restore", () => {
   ])("a restore from what %s is refused and leaves nothing", async (_what, edit, says) => {
     const root = tempFolder();
     const [file, back] = [join(root, "desk.backup"), join(root, "back")];
-    await done(["vendor", "backup", file, "--dir", await filledDesk(), "--yes"]);
+    await runOrThrow(["vendor", "backup", file, "--dir", await filledDesk(), "--yes"]);
     const backup = JSON.parse(readFileSync(file, "utf8")) as Text;
     writeFileSync(file, JSON.stringify(edit(backup)));
-    const said = await berth(["vendor", "restore", file, "--dir", back]);
+    const said = await runBerth(["vendor", "restore", file, "--dir", back]);
     expect([said.code, said.stderr]).toEqual([1, expect.stringContaining(says)]);
     expect(readdirSync(root)).toEqual(["desk.backup"]);
   });
@@ -298,9 +300,9 @@ describe("vendor backup and restore", () => {
   test("a restore into a folder with something in it is refused", async () => {
     const folder = await filledDesk();
     const file = join(tempFolder(), "desk.backup");
-    await done(["vendor", "backup", file, "--dir", folder, "--yes"]);
+    await runOrThrow(["vendor", "backup", file, "--dir", folder, "--yes"]);
     const before = contents(folder);
-    const said = await berth(["vendor", "restore", file, "--dir", folder]);
+    const said = await runBerth(["vendor", "restore", file, "--dir", folder]);
     expect([said.code, said.stderr]).toEqual([1, expect.stringContaining("is not empty")]);
     expect(contents(folder)).toEqual(before);
   });

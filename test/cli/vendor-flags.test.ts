@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { berth } from "../support/berth.ts";
+import { runBerth } from "../support/run-berth.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 async function newDesk(): Promise<string> {
   const desk = join(tempFolder(), "desk");
-  const made = await berth([
+  const made = await runBerth([
     "vendor",
     "init",
     "--no-passphrase",
@@ -22,7 +22,7 @@ async function newDesk(): Promise<string> {
 }
 
 const policy = (desk: string, ...flags: string[]) =>
-  berth(["vendor", "policy", "--dir", desk, "--policy-id", "p", "--product", "CAD", ...flags]);
+  runBerth(["vendor", "policy", "--dir", desk, "--policy-id", "p", "--product", "CAD", ...flags]);
 
 describe("terms that are not understood are never taken for no limit", () => {
   test.each([
@@ -78,7 +78,7 @@ test.each([
   ["no product's name", ["--name", "Acme", "--product", ""]],
 ])("a desk is not made with %s", async (_what, flags) => {
   const desk = join(tempFolder(), "desk");
-  const said = await berth(["vendor", "init", "--no-passphrase", "--dir", desk, ...flags]);
+  const said = await runBerth(["vendor", "init", "--no-passphrase", "--dir", desk, ...flags]);
   expect(said.code).toBe(2);
-  expect((await berth(["vendor", "list", "--dir", desk])).stderr).toContain("is not a desk");
+  expect((await runBerth(["vendor", "list", "--dir", desk])).stderr).toContain("is not a desk");
 });

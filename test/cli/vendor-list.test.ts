@@ -8,7 +8,7 @@ import { Desk } from "../../src/desk/desk.ts";
 import { applyTermsChanges } from "../../src/desk/apply-terms.ts";
 import type { TermsChanges } from "../../src/license/terms-changes.ts";
 import type { IssuedEntry } from "../../src/desk/ledger.ts";
-import { answeringAll, berth, done, doneJson } from "../support/berth.ts";
+import { runWithAnswers, runBerth, runOrThrow, runJsonOrThrow } from "../support/run-berth.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const DAY = 86_400_000;
@@ -63,7 +63,7 @@ beforeAll(async () => {
 type ListedLicense = IssuedEntry & { readonly state: string; readonly ends_at: string | null };
 
 const listLicenseIds = async (...flags: string[]): Promise<string[]> => {
-  const rows = await doneJson<ListedLicense[]>(["vendor", "list", ...dir, ...flags]);
+  const rows = await runJsonOrThrow<ListedLicense[]>(["vendor", "list", ...dir, ...flags]);
   return rows.map(({ license_id, serial, state }) => `${license_id}/${serial} ${state}`);
 };
 
@@ -77,7 +77,7 @@ describe("vendor list", () => {
       "2/1 ended",
       "1/2 active",
     ]);
-    const text = await done(["vendor", "list", ...dir]);
+    const text = await runOrThrow(["vendor", "list", ...dir]);
     const columns = "LICENSE SERIAL CUSTOMER PRODUCT SLOTS ENDS STATE APPLIANCE KEY".split(" ");
     const [header = "", ...rows] = text.trimEnd().split("\n");
     expect(header.split(/ {2,}/)).toEqual(columns);
@@ -133,14 +133,14 @@ describe("vendor list", () => {
     ["--appliance x", "--appliance must be an appliance id"],
     ["--csv --json", "--csv and --json exclude each other"],
   ])("refuses %s by name", async (flags, wrong) => {
-    const said = await berth(["vendor", "list", ...dir, ...flags.split(" ")]);
+    const said = await runBerth(["vendor", "list", ...dir, ...flags.split(" ")]);
     const out = flags.includes("--json") ? expect.stringContaining('"code": "misuse"') : "";
     expect([said.code, said.stdout]).toEqual([2, out]);
     expect(said.stderr).toStartWith(`berth: error: ${wrong}`);
   });
 
   test("prints CSV that no spreadsheet takes for formulas", async () => {
-    const text = await done(["vendor", "list", ...dir, "--csv"]);
+    const text = await runOrThrow(["vendor", "list", ...dir, "--csv"]);
     const records = text.split("\r\n");
     expect(records[0]).toBe(
       "license_id,serial,customer,product,slots,ends_at,state,appliance,license_key,issued_at",
@@ -154,7 +154,7 @@ describe("vendor list", () => {
   test.skipIf(process.platform === "win32")(
     "prints CSV on a terminal without control characters",
     async () => {
-      const shown = await answeringAll(["vendor", "list", ...dir, "--csv"], []);
+      const shown = await runWithAnswers(["vendor", "list", ...dir, "--csv"], []);
       expect(shown.text).not.toContain(String.raw`\u000d`);
       expect(shown.text.trimEnd().split("\r\n")).toHaveLength(7);
     },
@@ -164,7 +164,7 @@ describe("vendor list", () => {
 describe("vendor show", () => {
   test("prints what the desk is, without a passphrase", async () => {
     const desk = await Desk.open(realDisk, join(folder, "desk"), "correct horse");
-    const shown = await doneJson<object>(["vendor", "show", ...dir]);
+    const shown = await runJsonOrThrow<object>(["vendor", "show", ...dir]);
     expect(shown).toEqual({
       vendor: desk.vendor.vendor,
       name: "Acme",
@@ -190,7 +190,7 @@ describe("vendor show", () => {
       },
       to_reissue: [],
     });
-    const text = await done(["vendor", "show", ...dir]);
+    const text = await runOrThrow(["vendor", "show", ...dir]);
     for (const part of [fingerprintOf(desk.key), desk.vendor.vendor, "Acme", "CAD, CAM"]) {
       expect(text).toContain(part);
     }
@@ -200,11 +200,16 @@ describe("vendor show", () => {
   test("says which key is the current one, and since when, after a successor", async () => {
     const desk = ["--dir", join(tempFolder(), "desk")];
     const named = ["--name", "Acme", "--product", "CAD", "--no-passphrase"];
-    const first = await doneJson<{ fingerprint: string }>(["vendor", "init", ...desk, ...named]);
+    const first = await runJsonOrThrow<{ fingerprint: string }>([
+      "vendor",
+      "init",
+      ...desk,
+      ...named,
+    ]);
     const before = Date.now();
     const words = ["vendor", "successor", ...desk, "--no-passphrase"];
-    const second = await doneJson<{ fingerprint: string }>(words);
-    const shown = await doneJson<{ keys: { current_since: string | null }[] }>([
+    const second = await runJsonOrThrow<{ fingerprint: string }>(words);
+    const shown = await runJsonOrThrow<{ keys: { current_since: string | null }[] }>([
       "vendor",
       "show",
       ...desk,
@@ -223,8 +228,8 @@ describe("vendor show", () => {
 });
 
 test("vendor inspect of a trust document prints the fingerprint, without a passphrase", async () => {
-  const { fingerprint } = await doneJson<{ fingerprint: string }>(["vendor", "show", ...dir]);
+  const { fingerprint } = await runJsonOrThrow<{ fingerprint: string }>(["vendor", "show", ...dir]);
   const words = ["vendor", "inspect", join(folder, "desk", "trust.jwt"), ...dir];
-  expect(await done(words)).toContain(`\nfingerprint ${fingerprint}\n`);
-  expect(await doneJson<object>(words)).toMatchObject({ fingerprint, verified: true });
+  expect(await runOrThrow(words)).toContain(`\nfingerprint ${fingerprint}\n`);
+  expect(await runJsonOrThrow<object>(words)).toMatchObject({ fingerprint, verified: true });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
-import { berth } from "../support/berth.ts";
+import { runBerth } from "../support/run-berth.ts";
 import { VendorDesk } from "../support/vendor-desk.ts";
 
 const issuedIn = (ledger: string): { readonly serial: number; readonly document: string }[] =>
@@ -15,7 +15,7 @@ const UNWRITABLE = `${"x".repeat(246)}.jwt`;
 describe("berth vendor issue, when its file cannot be written", () => {
   test("says that the license is in the ledger, and its hint writes it", async () => {
     const desk = await VendorDesk.open();
-    const id = await desk.sell("--slots", "3");
+    const id = await desk.issueLicense("--slots", "3");
     const out = ["--out", desk.path(UNWRITABLE)];
     const said = await desk.run("issue", "--renew", id, "--slots", "5", ...out);
     expect([said.code, said.stdout]).toEqual([1, ""]);
@@ -25,30 +25,30 @@ describe("berth vendor issue, when its file cannot be written", () => {
     expect(said.stderr).toContain(`berth: hint: ${hint} writes it again\n`);
     const file = desk.path("license.jwt");
     const words = hint.replace("berth ", "").replace("FILE", file).split(" ");
-    const ledger = desk.ledger();
-    expect((await berth(words)).code).toBe(0);
+    const ledger = desk.readLedger();
+    expect((await runBerth(words)).code).toBe(0);
     const document = issuedIn(ledger).find(({ serial }) => serial === 2)?.document;
     expect(readFileSync(file, "utf8")).toBe(`${document}\n`);
-    expect(desk.ledger()).toBe(ledger);
+    expect(desk.readLedger()).toBe(ledger);
   });
 
   test("says it of a policy, which the same command writes later", async () => {
     const desk = await VendorDesk.open();
-    const said = await desk.policy("--out", desk.path(UNWRITABLE));
+    const said = await desk.makePolicy("--out", desk.path(UNWRITABLE));
     expect(said.code).toBe(1);
     expect(said.stderr).toContain("; policy p is in the ledger\n");
-    const ledger = desk.ledger();
-    expect((await desk.policy("--out", desk.path("policy.jwt"))).code).toBe(0);
-    expect(desk.ledger()).toBe(ledger);
+    const ledger = desk.readLedger();
+    expect((await desk.makePolicy("--out", desk.path("policy.jwt"))).code).toBe(0);
+    expect(desk.readLedger()).toBe(ledger);
   });
 });
 
 describe("berth vendor issue --reprint", () => {
   test("writes the newest serial, or the one that is named, and says if it is replaced", async () => {
     const desk = await VendorDesk.open();
-    const id = await desk.sell("--slots", "3");
-    await desk.renew(id, "--slots", "4");
-    const [first, second] = issuedIn(desk.ledger());
+    const id = await desk.issueLicense("--slots", "3");
+    await desk.renewLicense(id, "--slots", "4");
+    const [first, second] = issuedIn(desk.readLedger());
     const newest = await desk.run("issue", "--reprint", id);
     expect([newest.code, newest.stdout, newest.stderr]).toEqual([0, `${second?.document}\n`, ""]);
     const older = await desk.run("issue", "--reprint", id, "--serial", "1", "--json");
@@ -63,7 +63,7 @@ describe("berth vendor issue --reprint", () => {
 
   test("refuses a license or a serial that is not on the ledger", async () => {
     const desk = await VendorDesk.open();
-    const id = await desk.sell("--slots", "3");
+    const id = await desk.issueLicense("--slots", "3");
     const serial = await desk.run("issue", "--reprint", id, "--serial", "7");
     expect(serial.code).toBe(1);
     expect(serial.stderr).toContain(`serial 7 of license ${id} is not in the ledger`);
@@ -74,7 +74,7 @@ describe("berth vendor issue --reprint", () => {
 
   test("refuses flags of a license that is yet to be signed", async () => {
     const desk = await VendorDesk.open();
-    const id = await desk.sell("--slots", "3");
+    const id = await desk.issueLicense("--slots", "3");
     const said = await desk.run("issue", "--reprint", id, "--slots", "9");
     expect(said.code).toBe(2);
     expect(said.stderr).toContain("--reprint signs nothing and cannot be combined with --slots");
@@ -87,9 +87,9 @@ describe("berth vendor issue --reprint", () => {
 describe("berth vendor issue --out", () => {
   test("replaces an earlier license, and refuses to replace a document of another kind", async () => {
     const desk = await VendorDesk.open();
-    const id = await desk.sell("--slots", "3");
-    const request = await desk.request();
-    const [ledger, text] = [desk.ledger(), readFileSync(request, "utf8")];
+    const id = await desk.issueLicense("--slots", "3");
+    const request = await desk.makeRequest();
+    const [ledger, text] = [desk.readLedger(), readFileSync(request, "utf8")];
     for (const words of [
       ["--renew", id],
       ["--reprint", id],
@@ -98,9 +98,9 @@ describe("berth vendor issue --out", () => {
       expect(said.code).toBe(2);
       expect(said.stderr).toContain(`${request} is a license request; it is not overwritten with`);
     }
-    const policy = await desk.policy("--out", request);
+    const policy = await desk.makePolicy("--out", request);
     expect(policy.code).toBe(2);
-    expect([desk.ledger(), readFileSync(request, "utf8")]).toEqual([ledger, text]);
+    expect([desk.readLedger(), readFileSync(request, "utf8")]).toEqual([ledger, text]);
     const out = ["--out", desk.path("license.jwt")];
     for (const slots of ["4", "5"]) {
       expect((await desk.run("issue", "--renew", id, "--slots", slots, ...out)).code).toBe(0);
@@ -114,28 +114,28 @@ describe("a renewal that is over when it is signed", () => {
 
   test("is signed without a terminal only with --yes, and --dry-run asks nothing", async () => {
     const desk = await VendorDesk.open();
-    const id = await desk.sell("--valid-until", "2099-12-31");
-    const ledger = desk.ledger();
+    const id = await desk.issueLicense("--valid-until", "2099-12-31");
+    const ledger = desk.readLedger();
     const said = await desk.run("issue", "--renew", id, ...PAST);
     expect([said.code, said.stdout]).toEqual([2, ""]);
     expect(said.stderr).toContain(`license ${id} ended on 2020-01-02T00:00:00.000Z`);
     expect((await desk.run("issue", "--renew", id, ...PAST, "--dry-run")).code).toBe(0);
-    expect(desk.ledger()).toBe(ledger);
-    const { terms } = await desk.renew(id, ...PAST, "--yes");
+    expect(desk.readLedger()).toBe(ledger);
+    const { terms } = await desk.renewLicense(id, ...PAST, "--yes");
     expect(terms.valid_until).toBe("2020-01-02T00:00:00.000Z");
   });
 
   test("is warned about where it keeps an end that was over before, and not asked about", async () => {
     const desk = await VendorDesk.open();
-    const id = await desk.sell("--valid-until", "2099-12-31");
-    await desk.renew(id, ...PAST, "--yes");
-    const { said } = await desk.renew(id, "--slots", "7");
+    const id = await desk.issueLicense("--valid-until", "2099-12-31");
+    await desk.renewLicense(id, ...PAST, "--yes");
+    const { said } = await desk.renewLicense(id, "--slots", "7");
     const warning = `license ${id} ended on 2020-01-02T00:00:00.000Z: this renewal keeps that end`;
     expect(said.stderr).toContain(`berth: warning: ${warning}`);
     expect(JSON.parse(said.stdout)).toMatchObject({
       warnings: [expect.stringContaining(warning)],
     });
-    const { said: mended } = await desk.renew(id, "--valid-until", "2099-12-31");
+    const { said: mended } = await desk.renewLicense(id, "--valid-until", "2099-12-31");
     expect(mended.stderr).not.toContain("warning");
   });
 });

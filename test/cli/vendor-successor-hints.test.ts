@@ -3,8 +3,8 @@ import { lstatSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
-import { berth, done } from "../support/berth.ts";
-import { issued, openDesk, requestFrom } from "../support/desk.ts";
+import { runBerth, runOrThrow } from "../support/run-berth.ts";
+import { issueTestLicense, openDeskAndSite, makeRequestFrom } from "../support/desk-and-site.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 function passphraseFile(text: string): string {
@@ -15,32 +15,32 @@ function passphraseFile(text: string): string {
 
 async function makeDesk(folder: string): Promise<void> {
   const init = ["vendor", "init", "--name", "Acme", "--product", "CAD", "--no-passphrase"];
-  await done([...init, "--dir", folder]);
+  await runOrThrow([...init, "--dir", folder]);
 }
 
 describe("vendor successor", () => {
   test("prints commands that name the desk's folder, and which file to copy", async () => {
-    const { desk, folder, site } = await openDesk();
-    const { license_id } = await issued(desk, await requestFrom(site));
+    const { desk, folder, site } = await openDeskAndSite();
+    const { license_id } = await issueTestLicense(desk, await makeRequestFrom(site));
     const words = ["vendor", "successor", "--dir", folder, "--no-passphrase", "--retire-old"];
-    const said = await done(words);
+    const said = await runOrThrow(words);
     expect(said).toContain("distribute a copy of successor-2.jwt");
     expect(said).toContain(`berth vendor issue --dir ${folder} --renew ${license_id} --out`);
     expect(said).toContain(`berth vendor list --dir ${folder} --to-reissue`);
-    const shown = await done(["vendor", "show", "--dir", folder]);
+    const shown = await runOrThrow(["vendor", "show", "--dir", folder]);
     expect(shown).toContain(`berth vendor list --dir ${folder} --to-reissue`);
   });
 
   test("quotes a folder with a blank in the commands that it prints", async () => {
-    const { desk, folder, site } = await openDesk();
-    await issued(desk, await requestFrom(site));
+    const { desk, folder, site } = await openDeskAndSite();
+    await issueTestLicense(desk, await makeRequestFrom(site));
     const blank = join(tempFolder(), "my desk");
     mkdirSync(blank, { mode: 0o700 });
     for (const name of readdirSync(folder)) {
       writeFileSync(join(blank, name), readFileSync(join(folder, name)), { mode: 0o600 });
     }
     const words = ["vendor", "successor", "--dir", blank, "--no-passphrase", "--retire-old"];
-    expect(await done(words)).toContain(`berth vendor list --dir '${blank}' --to-reissue`);
+    expect(await runOrThrow(words)).toContain(`berth vendor list --dir '${blank}' --to-reissue`);
   });
 
   test.each([
@@ -50,7 +50,7 @@ describe("vendor successor", () => {
     const folder = join(tempFolder(), "desk");
     await makeDesk(folder);
     const words = ["vendor", "successor", "--dir", folder, "--no-passphrase", "--retire-old"];
-    const { code, stderr } = await berth([...words, "--retire-from", day]);
+    const { code, stderr } = await runBerth([...words, "--retire-from", day]);
     expect([code, stderr.includes("takes effect immediately")]).toEqual([0, isOver]);
   });
 
@@ -58,14 +58,14 @@ describe("vendor successor", () => {
     const folder = join(tempFolder(), "desk");
     await makeDesk(folder);
     const flags = ["--dir", folder, "--passphrase-file", passphraseFile("correct horse")];
-    const said = await berth(["vendor", "successor", ...flags]);
+    const said = await runBerth(["vendor", "successor", ...flags]);
     const plain = readdirSync(folder).find((name) => name.endsWith(".vendor.jwk")) ?? "none";
     expect([said.code, said.stderr]).toEqual([
       0,
       expect.stringContaining(`${plain} is stored without a passphrase`),
     ]);
     expect(said.stderr).toContain(`berth vendor passphrase --dir ${folder}`);
-    const again = await berth(["vendor", "successor", ...flags, "--no-passphrase"]);
+    const again = await runBerth(["vendor", "successor", ...flags, "--no-passphrase"]);
     expect(again.stderr).not.toContain("is stored without");
   });
 });
@@ -78,12 +78,12 @@ test("vendor passphrase refuses a key file that is a symbolic link, and changes 
   symlinkSync(target, key);
   const text = readFileSync(target, "utf8");
   const flags = ["--dir", folder, "--new-passphrase-file", passphraseFile("correct horse")];
-  const said = await berth(["vendor", "passphrase", ...flags]);
+  const said = await runBerth(["vendor", "passphrase", ...flags]);
   expect([said.code, said.stderr]).toEqual([
     1,
     expect.stringContaining(`${key} is a symbolic link`),
   ]);
   expect([lstatSync(key).isSymbolicLink(), readFileSync(target, "utf8")]).toEqual([true, text]);
   expect(realDisk.stat(join(folder, "vendor.jwe"))).toBeNull();
-  await done(["vendor", "verify", "--dir", folder]);
+  await runOrThrow(["vendor", "verify", "--dir", folder]);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import type { TermsDocument } from "../../src/license/terms.ts";
-import { berth, done } from "../support/berth.ts";
+import { runBerth, runOrThrow } from "../support/run-berth.ts";
 import { VendorDesk } from "../support/vendor-desk.ts";
 
 const words = (text: string): string[] => text.split(" ");
@@ -20,7 +20,7 @@ describe("flags of terms", () => {
       "MESH:name=Meshing, fine:slots=2:timeout=30:consumptions=9:overages=3:negative=yes" +
       ":period=daily:ends=2027-03-31:metadata={a:1, b=2}";
     const features = ["--feature", mesh, "--feature", "A,B:consumptions=unlimited"];
-    const terms = await desk.termsOf(...plain, ...named, ...features);
+    const terms = await desk.readPolicyTerms(...plain, ...named, ...features);
     expect(terms).toEqual({
       product: "CAD",
       product_name: "CAD Pro",
@@ -66,7 +66,7 @@ describe("flags of terms", () => {
 
   test("unset every term that can be unset, and switch back what was switched", async () => {
     const desk = await VendorDesk.open();
-    const id = await desk.sell(
+    const id = await desk.issueLicense(
       ...words(
         "--customer Initech --metadata m --start 2026-01-01 --valid-until 2099-12-31 --trial " +
           "--maintenance-until 2099-12-31 --grace-hours 72 --borrow-hours 24 --disabled " +
@@ -80,7 +80,7 @@ describe("flags of terms", () => {
         "--period none --no-negative --feature " +
         "A:slots=none:consumptions=unlimited:period=none:negative=no:ends=never:metadata=none",
     );
-    const { terms } = await desk.renew(id, ...unset);
+    const { terms } = await desk.renewLicense(id, ...unset);
     expect(terms).toMatchObject({
       customer: null,
       metadata: null,
@@ -96,7 +96,7 @@ describe("flags of terms", () => {
       consumption: { max: 5, overages: 0, negative: false, period: null },
       features: [plainFeature("A", { max: null, overages: 0, negative: false, period: null })],
     });
-    const counted = await desk.renew(id, "--consumptions", "none", "--borrow-hours", "0");
+    const counted = await desk.renewLicense(id, "--consumptions", "none", "--borrow-hours", "0");
     expect(counted.terms).toMatchObject({ consumption: null, borrow_hours: null });
   });
 
@@ -104,7 +104,7 @@ describe("flags of terms", () => {
     const desk = await VendorDesk.open();
     const env = { BERTH_SLOTS: "7", BERTH_FEATURE: "A,B:slots=2", BERTH_TRIAL: "true" };
     const named = ["--dir", desk.path("desk"), "--policy-id", "p", "--product", "CAD"];
-    const said = await berth(["vendor", "policy", ...named, "--dry-run"], { env });
+    const said = await runBerth(["vendor", "policy", ...named, "--dry-run"], { env });
     expect([said.code, said.stderr]).toEqual([0, ""]);
     expect(JSON.parse(said.stdout) as object).toMatchObject({
       slots: 7,
@@ -118,7 +118,7 @@ describe("flags of terms", () => {
     const env = { BERTH_DISABLED: "true" };
     const named = ["--dir", desk.path("desk"), "--policy-id", "p", "--product", "CAD"];
     const words = ["vendor", "policy", ...named, "--dry-run", "--enabled"];
-    const said = await berth(words, { env });
+    const said = await runBerth(words, { env });
     expect([said.code, said.stderr]).toEqual([0, ""]);
     expect(JSON.parse(said.stdout) as object).toMatchObject({ enabled: true });
   });
@@ -160,12 +160,12 @@ describe("flags of terms", () => {
     ["a feature to and fro", ["--feature", "A", "--no-feature", "A"], "both name A", "leave one"],
   ])("name what is wrong: %s", async (_what, flags, error, more) => {
     const desk = await VendorDesk.open();
-    const said = await desk.policy(...flags);
+    const said = await desk.makePolicy(...flags);
     expect([said.code, said.stdout]).toEqual([2, ""]);
     expect(said.stderr).toStartWith("berth: error: ");
     expect(said.stderr).toContain(error);
     expect(said.stderr).toContain(more);
-    expect(desk.ledger()).toBe("");
+    expect(desk.readLedger()).toBe("");
   });
 });
 
@@ -173,12 +173,12 @@ describe("a license of the type consumption", () => {
   test("is refused where neither it nor a feature of it counts anything", async () => {
     const desk = await VendorDesk.open();
     const typed = ["--license-type", "consumption"];
-    const said = await desk.policy(...typed);
+    const said = await desk.makePolicy(...typed);
     expect([said.code, said.stdout]).toEqual([1, ""]);
     expect(said.stderr).toContain("a consumption license must have a maximum consumption");
     expect(said.stderr).toContain("berth: hint: --consumptions N");
-    expect(desk.ledger()).toBe("");
-    expect((await desk.policy(...typed, "--feature", "A:consumptions=5")).code).toBe(0);
+    expect(desk.readLedger()).toBe("");
+    expect((await desk.makePolicy(...typed, "--feature", "A:consumptions=5")).code).toBe(0);
   });
 });
 
@@ -186,7 +186,7 @@ describe("the end of a license", () => {
   test("is after the whole day that is named, and the answer says the instant", async () => {
     const desk = await VendorDesk.open();
     const dated = ["--valid-until", "2027-12-31", "--maintenance-until", "2028-02-29"];
-    const said = await desk.policy(...dated, "--feature", "MESH:ends=2027-06-30", "--json");
+    const said = await desk.makePolicy(...dated, "--feature", "MESH:ends=2027-06-30", "--json");
     expect(said.stderr).toBe(
       "berth: note: ends 2028-01-01T00:00:00Z, after 2027-12-31\n" +
         "berth: note: maintenance ends 2028-03-01T00:00:00Z, after 2028-02-29\n" +
@@ -195,42 +195,49 @@ describe("the end of a license", () => {
     expect(JSON.parse(said.stdout) as object).toMatchObject({
       valid_until: "2028-01-01T00:00:00.000Z",
     });
-    const answer = ["--request", await desk.request()];
+    const answer = ["--request", await desk.makeRequest()];
     const issued = await desk.run("issue", ...answer, "--valid-until", "2098-12-31");
     expect(issued.stderr).toContain("berth: note: ends 2099-01-01T00:00:00Z, after 2098-12-31\n");
   });
 
   test("is exactly the RFC 3339 time that is named", async () => {
     const desk = await VendorDesk.open();
-    const said = await desk.policy("--valid-until", "2027-12-31T18:00:00+01:00");
+    const said = await desk.makePolicy("--valid-until", "2027-12-31T18:00:00+01:00");
     expect(said.stderr).toBe("berth: note: ends 2027-12-31T17:00:00Z\n");
   });
 
   test("makes it time-limited unless another type is named, and never makes it perpetual", async () => {
     const desk = await VendorDesk.open();
     const until = ["--valid-until", "2027-12-31"];
-    expect((await desk.termsOf(...until)).license_type).toBe("time-limited");
+    expect((await desk.readPolicyTerms(...until)).license_type).toBe("time-limited");
     for (const type of ["subscription", "consumption", "time-limited"]) {
       const counted = type === "consumption" ? ["--consumptions", "5"] : [];
-      const terms = await desk.termsOf(...until, "--license-type", type, ...counted);
+      const terms = await desk.readPolicyTerms(...until, "--license-type", type, ...counted);
       expect(terms.license_type as string).toBe(type);
     }
-    const id = await desk.sell("--slots", "2");
-    expect((await desk.renew(id, ...until)).terms.license_type).toBe("time-limited");
-    expect((await desk.renew(id, "--valid-until", "never")).terms.license_type).toBe("perpetual");
+    const id = await desk.issueLicense("--slots", "2");
+    expect((await desk.renewLicense(id, ...until)).terms.license_type).toBe("time-limited");
+    expect((await desk.renewLicense(id, "--valid-until", "never")).terms.license_type).toBe(
+      "perpetual",
+    );
   });
 
   test("is not before its start, which is refused", async () => {
     const desk = await VendorDesk.open();
     const dated = ["--start", "2028-01-01", "--valid-until", "2027-12-31"];
-    const said = await desk.policy(...dated);
+    const said = await desk.makePolicy(...dated);
     expect([said.code, said.stderr]).toEqual([1, expect.stringContaining("before it starts")]);
-    expect((await desk.policy("--start", "2027-12-31", ...dated.slice(2))).code).toBe(0);
+    expect((await desk.makePolicy("--start", "2027-12-31", ...dated.slice(2))).code).toBe(0);
   });
 
   test("contradicts a perpetual license, which is refused with the reason", async () => {
     const desk = await VendorDesk.open();
-    const said = await desk.policy("--license-type", "perpetual", "--valid-until", "2027-12-31");
+    const said = await desk.makePolicy(
+      "--license-type",
+      "perpetual",
+      "--valid-until",
+      "2027-12-31",
+    );
     expect([said.code, said.stdout]).toEqual([1, ""]);
     expect(said.stderr).toContain("a perpetual license has no end");
     expect(said.stderr).toContain("berth: hint: omit --license-type");
@@ -240,7 +247,7 @@ describe("the end of a license", () => {
 describe("--terms FILE", () => {
   test("needs only what is to be set, takes days, and is overridden by flags", async () => {
     const desk = await VendorDesk.open();
-    const file = desk.file(
+    const file = desk.writeFile(
       "terms.json",
       JSON.stringify({
         slots: 4,
@@ -255,7 +262,7 @@ describe("--terms FILE", () => {
       }),
     );
     const flags = ["--slots", "9", "--overages", "5", "--feature", "MESH:slots=3"];
-    const terms = await desk.termsOf("--terms", file, ...flags, "--no-feature", "PRO");
+    const terms = await desk.readPolicyTerms("--terms", file, ...flags, "--no-feature", "PRO");
     expect(terms).toMatchObject({
       slots: 9,
       customer: "Initech",
@@ -276,9 +283,9 @@ describe("--terms FILE", () => {
 
   test("keeps in a renewal what the file does not name", async () => {
     const desk = await VendorDesk.open();
-    const id = await desk.sell("--slots", "5", "--consumptions", "9", "--period", "daily");
-    const file = desk.file("terms.json", '\ufeff{"$schema":"x","consumption":{"max":20}}');
-    const { terms } = await desk.renew(id, "--terms", file);
+    const id = await desk.issueLicense("--slots", "5", "--consumptions", "9", "--period", "daily");
+    const file = desk.writeFile("terms.json", '\ufeff{"$schema":"x","consumption":{"max":20}}');
+    const { terms } = await desk.renewLicense(id, "--terms", file);
     expect(terms).toMatchObject({ slots: 5, consumption: { max: 20, period: "daily" } });
   });
 
@@ -307,19 +314,22 @@ describe("--terms FILE", () => {
     ["{", "terms.json is not JSON: "],
   ])("%s is refused, and nothing is signed or put on the ledger", async (text, error) => {
     const desk = await VendorDesk.open();
-    const file = ["--terms", desk.file("terms.json", text)];
-    const answer = ["--request", await desk.request()];
-    for (const said of [await desk.policy(...file), await desk.run("issue", ...answer, ...file)]) {
+    const file = ["--terms", desk.writeFile("terms.json", text)];
+    const answer = ["--request", await desk.makeRequest()];
+    for (const said of [
+      await desk.makePolicy(...file),
+      await desk.run("issue", ...answer, ...file),
+    ]) {
       expect([said.code, said.stdout]).toEqual([2, ""]);
       expect(said.stderr).toContain(error);
       expect(said.stderr).toContain("berth: hint: ");
     }
-    expect(desk.ledger()).toBe("");
+    expect(desk.readLedger()).toBe("");
   });
 
   test("that is not there is named", async () => {
     const desk = await VendorDesk.open();
-    const said = await desk.policy("--terms", desk.path("nowhere.json"));
+    const said = await desk.makePolicy("--terms", desk.path("nowhere.json"));
     expect([said.code, said.stderr]).toEqual([2, expect.stringContaining("does not exist")]);
   });
 });
@@ -327,8 +337,8 @@ describe("--terms FILE", () => {
 describe("berth vendor terms", () => {
   test("prints an example that is taken as it is", async () => {
     const desk = await VendorDesk.open();
-    const file = desk.file("terms.json", await done(["vendor", "terms"]));
-    expect(await desk.termsOf("--terms", file)).toMatchObject({
+    const file = desk.writeFile("terms.json", await runOrThrow(["vendor", "terms"]));
+    expect(await desk.readPolicyTerms("--terms", file)).toMatchObject({
       product: "CAD",
       customer: "Initech",
       license_type: "time-limited",
@@ -337,13 +347,13 @@ describe("berth vendor terms", () => {
   });
 
   test("prints a JSON schema with every field of the terms and what it may be", async () => {
-    const schema = JSON.parse(await done(["vendor", "terms", "--schema"])) as {
+    const schema = JSON.parse(await runOrThrow(["vendor", "terms", "--schema"])) as {
       additionalProperties: boolean;
       required?: string[];
       properties: Record<string, { title?: string; enum?: string[]; examples?: string[] }>;
     };
     const desk = await VendorDesk.open();
-    const fields = ["$schema", ...Object.keys(await desk.termsOf())];
+    const fields = ["$schema", ...Object.keys(await desk.readPolicyTerms())];
     expect(Object.keys(schema.properties).toSorted()).toEqual(fields.toSorted());
     expect([schema.additionalProperties, schema.required ?? []]).toEqual([false, []]);
     for (const [name, { title }] of Object.entries(schema.properties)) {
@@ -363,18 +373,18 @@ describe("the help of the vendor's commands", () => {
     ["time", ["dir", "code"]],
     ["inspect", []],
   ])("of vendor %s marks the flags that are required", async (name, flags) => {
-    const help = await done(["vendor", name, "--help"]);
+    const help = await runOrThrow(["vendor", name, "--help"]);
     const marked = [...help.matchAll(/^ {2}--(\S+) .*; required\)$/gm)].map(([, flag]) => flag);
     expect(marked).toEqual(flags);
   });
 
   test("says which of several flags is required, what is the default, and what --code is", async () => {
-    const issue = await done(["vendor", "issue", "--help"]);
+    const issue = await runOrThrow(["vendor", "issue", "--help"]);
     expect(issue).toContain("one of --request, --renew and --reprint is required");
     expect(issue).toContain("maximum number of concurrent users; default 1");
     expect(issue).toContain("flags override the file");
     expect(issue).not.toMatch(/usual/);
-    expect(await done(["vendor", "time", "--help"])).toContain("the clock code");
-    expect((await berth(["vendor", "terms", "--help"])).stdout).toContain("--schema");
+    expect(await runOrThrow(["vendor", "time", "--help"])).toContain("the clock code");
+    expect((await runBerth(["vendor", "terms", "--help"])).stdout).toContain("--schema");
   });
 });

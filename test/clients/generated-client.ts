@@ -7,21 +7,21 @@ import { isDeepStrictEqual } from "node:util";
 import { atEnd, check, finish } from "../support/suite-harness.ts";
 import { startBinary } from "../support/binary.ts";
 
-export interface Demo {
+export interface DemoServer {
   readonly url: string;
   /** The fields of a call that adds an air-gapped license, as a file of JSON. */
   readonly airgapFile: string;
 }
 
-export interface Workplace {
+export interface Workspace {
   readonly folder: string;
   /** The server's openapi.json, as it was fetched. */
   readonly document: string;
-  readonly demo: Demo;
+  readonly demo: DemoServer;
 }
 
 /** A copy of a language's files beside the document of a running demo. */
-export async function prepare(language: string): Promise<Workplace> {
+export async function prepareWorkspace(language: string): Promise<Workspace> {
   // Not in memory, where there may be little room and programs may not be run.
   const root = mkdtempSync(join(tmpdir(), "berth-client-"));
   atEnd(() => rmSync(root, { recursive: true, force: true }));
@@ -36,18 +36,18 @@ export async function prepare(language: string): Promise<Workplace> {
   return { folder, document, demo: { url: server.url, airgapFile } };
 }
 
-export interface Ended {
+export interface CommandResult {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
 /** Runs a tool in the workplace, to its end. */
-export async function run(
-  { folder, demo }: Workplace,
+export async function runTool(
+  { folder, demo }: Workspace,
   words: readonly string[],
   env: Readonly<Record<string, string>> = {},
-): Promise<Ended> {
+): Promise<CommandResult> {
   const child = Bun.spawn([...words], {
     cwd: folder,
     stdin: "ignore",
@@ -64,7 +64,7 @@ export async function run(
 }
 
 /** A step that must end well before the next one makes sense. */
-export function mustWork(what: string, ended: Ended): void {
+export function requireSuccess(what: string, ended: CommandResult): void {
   check(what, ended.code === 0, ended);
   if (ended.code !== 0) finish();
 }
@@ -119,8 +119,8 @@ const expectedCalls = (licenseId: number): Readonly<Record<string, object>> => (
 });
 
 /** Runs the program that makes the calls, and judges what it printed: a line of JSON for each. */
-export async function judgeCalls(
-  work: Workplace,
+export async function checkCalls(
+  work: Workspace,
   language: string,
   words: readonly string[],
   env: Readonly<Record<string, string>> = {},
@@ -128,7 +128,7 @@ export async function judgeCalls(
   const reply = await fetch(`${work.demo.url}/api/v4/license`);
   const { id } = (await reply.json()) as { readonly id: number };
   check("the license's id needs more than 32 bits", id > 2 ** 32, id);
-  const ended = await run(work, words, { ...env, BORROWED_UNTIL: borrowedUntil });
+  const ended = await runTool(work, words, { ...env, BORROWED_UNTIL: borrowedUntil });
   check(`${language}: the program ends well`, ended.code === 0, ended);
   const printed = new Map(ended.stdout.split("\n").filter(Boolean).map(readLine));
   for (const [call, expected] of Object.entries(expectedCalls(id))) {

@@ -1,7 +1,7 @@
 // A package by openapi-python-client: it is generated without a warning, and its calls are answered.
 import { join } from "node:path";
 import { check, finish, installPackages } from "../support/suite-harness.ts";
-import { judgeCalls, mustWork, prepare, run } from "./generated-client.ts";
+import { checkCalls, requireSuccess, prepareWorkspace, runTool } from "./generated-client.ts";
 
 if (!hasPython() && ["apt-get", "flock"].every((tool) => Bun.which(tool) !== null)) {
   installPackages(["python3", "python3-venv"]);
@@ -17,18 +17,21 @@ function hasPython(): boolean {
   return Bun.spawnSync(["python3", "-c", program]).exitCode === 0;
 }
 
-const work = await prepare("python");
-mustWork("a virtual environment is made", await run(work, ["python3", "-m", "venv", "venv"]));
+const work = await prepareWorkspace("python");
+requireSuccess(
+  "a virtual environment is made",
+  await runTool(work, ["python3", "-m", "venv", "venv"]),
+);
 const bin = join(work.folder, "venv", "bin");
 const pip = [join(bin, "pip"), "install", "--quiet", "--no-compile", "--disable-pip-version-check"];
-const installed = await run(work, [...pip, "--no-deps", "--requirement", "requirements.txt"]);
-mustWork("openapi-python-client is installed", installed);
+const installed = await runTool(work, [...pip, "--no-deps", "--requirement", "requirements.txt"]);
+requireSuccess("openapi-python-client is installed", installed);
 const generate = ["generate", "--path", work.document, "--config", "overrides.json"];
 const output = ["--meta", "none", "--output-path", "berth", "--fail-on-warning"];
 const env = { PATH: `${bin}:${process.env["PATH"] ?? ""}` };
 const words = [join(bin, "openapi-python-client"), ...generate, ...output];
-const generated = await run(work, words, env);
-mustWork("a package is generated", generated);
+const generated = await runTool(work, words, env);
+requireSuccess("a package is generated", generated);
 check("without a warning", !/warn/i.test(generated.stdout + generated.stderr), generated);
-await judgeCalls(work, "Python", [join(bin, "python"), "calls.py"]);
+await checkCalls(work, "Python", [join(bin, "python"), "calls.py"]);
 finish();

@@ -1,4 +1,4 @@
 // `bun run test:clients`: clients generated from openapi.json, each against a demo of its own.
-import { runRigs } from "../support/run-rigs.ts";
+import { runSuites } from "../support/run-suites.ts";
 
-await runRigs({ folder: import.meta.dir, always: ["typescript", "python", "go"] });
+await runSuites({ folder: import.meta.dir, everyRun: ["typescript", "python", "go"] });

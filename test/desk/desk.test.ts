@@ -6,7 +6,7 @@ import { keyIdOf } from "../../src/license/keys.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { DeskRefused } from "../../src/desk/desk-refused.ts";
-import { issued, openDesk, requestFrom } from "../support/desk.ts";
+import { issueTestLicense, openDeskAndSite, makeRequestFrom } from "../support/desk-and-site.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
 
 const make = (folder: string, passphrase: string | null) =>
@@ -72,12 +72,12 @@ test("what is no desk, or has lost its key, is refused", async () => {
 });
 
 test("more products are a trust document of the next version; the same ones are not", async () => {
-  const { desk, folder, site } = await openDesk();
+  const { desk, folder, site } = await openDeskAndSite();
   expect(await desk.addProducts(realDisk, folder, ["sim"])).toBe(desk);
   const wider = await desk.addProducts(realDisk, folder, ["sim", "fea"]);
   expect(wider.vendor).toMatchObject({ version: 2, products: ["sim", "ray", "fea"] });
   const opened = await Desk.open(realDisk, folder, null);
   expect(opened.vendor).toEqual(wider.vendor);
-  const { terms } = await issued(opened, await requestFrom(site, "fea"));
+  const { terms } = await issueTestLicense(opened, await makeRequestFrom(site, "fea"));
   expect(terms.product).toBe("fea");
 });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { keyIdOf } from "../../src/license/keys.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
-import { diskError, FaultyDisk, type CallName } from "../support/faulty-disk.ts";
+import { makeDiskError, FaultyDisk, type DiskCallName } from "../support/faulty-disk.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const NEW = { name: "Acme", products: ["cad"] };
@@ -21,7 +21,7 @@ async function isDone(act: Promise<unknown>): Promise<boolean> {
 }
 
 /** Reading changes nothing: where it fails, the folder is as it was one step earlier. */
-const CHANGING = new Set<CallName>(["open", "write", "sync", "rename", "remove", "syncFolder"]);
+const CHANGING = new Set<DiskCallName>(["open", "write", "sync", "rename", "remove", "syncFolder"]);
 
 /** Interrupts `act` at each of its changes to the disk in turn, on a fresh copy of a desk each time. */
 async function interruptEverywhere(
@@ -36,14 +36,14 @@ async function interruptEverywhere(
     cpSync(origin, folder, { recursive: true });
     const disk = new FaultyDisk();
     let changes = 0;
-    disk.rule = ({ name }) => {
+    disk.beforeCall = ({ name }) => {
       if (!CHANGING.has(name)) return;
       changes += 1;
       // And at every later one, as after a crash.
-      if (changes >= place) throw diskError("EIO");
+      if (changes >= place) throw makeDiskError("EIO");
     };
     const isFinished = await isDone(act(disk, folder));
-    disk.heal();
+    disk.clearFaults();
     await check(folder, isFinished);
     if (isFinished) return place;
   }
@@ -54,13 +54,13 @@ test("a desk that was interrupted while it was made can be made again", async ()
     const folder = join(tempFolder(), "desk");
     const disk = new FaultyDisk();
     let changes = 0;
-    disk.rule = ({ name }) => {
+    disk.beforeCall = ({ name }) => {
       changes += CHANGING.has(name) ? 1 : 0;
-      if (changes >= place) throw diskError("EIO");
+      if (changes >= place) throw makeDiskError("EIO");
     };
     const made = { ...NEW, passphrase: null };
     isFinished = await isDone(Desk.create(disk, folder, made));
-    disk.heal();
+    disk.clearFaults();
     const isDesk = await opens(folder, null);
     if (!isDesk) await Desk.create(realDisk, folder, made);
     expect([isFinished && !isDesk, await opens(folder, null)]).toEqual([false, true]);
@@ -113,8 +113,8 @@ test("a key stored both ways opens without a passphrase, and setting one removes
   const folder = join(tempFolder(), "desk");
   await Desk.create(realDisk, folder, { ...NEW, passphrase: null });
   const disk = new FaultyDisk();
-  disk.rule = ({ name }) => {
-    if (name === "remove") throw diskError("EIO");
+  disk.beforeCall = ({ name }) => {
+    if (name === "remove") throw makeDiskError("EIO");
   };
   expect(await isDone(Desk.changePassphrase(disk, folder, null, "new"))).toBe(false);
   const keys = () => readdirSync(folder).filter((file) => file.startsWith("vendor."));
@@ -128,8 +128,8 @@ test("a new key that does not have its names yet gets them only while no other c
   const folder = join(tempFolder(), "desk");
   const made = await Desk.create(realDisk, folder, { ...NEW, passphrase: null });
   const disk = new FaultyDisk();
-  disk.rule = ({ name, path }) => {
-    if (name === "rename" && path.includes(`${keyIdOf(made.key)}.`)) throw diskError("EIO");
+  disk.beforeCall = ({ name, path }) => {
+    if (name === "rename" && path.includes(`${keyIdOf(made.key)}.`)) throw makeDiskError("EIO");
   };
   expect(await isDone(made.rotateKey(disk, folder, null))).toBe(false);
   const lock = realDisk.lock(join(folder, "ledger.jsonl.lock"));

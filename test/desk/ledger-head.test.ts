@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { verifyDesk } from "../../src/desk/verify-desk.ts";
-import { berth, done } from "../support/berth.ts";
-import { issued, openDesk, requestFrom } from "../support/desk.ts";
-import { diskError, FaultyDisk } from "../support/faulty-disk.ts";
+import { runBerth, runOrThrow } from "../support/run-berth.ts";
+import { issueTestLicense, openDeskAndSite, makeRequestFrom } from "../support/desk-and-site.ts";
+import { makeDiskError, FaultyDisk } from "../support/faulty-disk.ts";
 
 const ledgerIn = (folder: string): string => join(folder, "ledger.jsonl");
 const headIn = (folder: string): string => join(folder, "ledger.head");
@@ -18,14 +18,14 @@ const writeLines = (folder: string, lines: readonly string[]): void =>
 
 /** A desk with two licenses, by four lines. */
 async function deskWithLicenses() {
-  const { desk, folder, site } = await openDesk();
-  await issued(desk, await requestFrom(site), { terms: { slots: 1 } });
-  await issued(desk, await requestFrom(site), { terms: { slots: 2 } });
+  const { desk, folder, site } = await openDeskAndSite();
+  await issueTestLicense(desk, await makeRequestFrom(site), { terms: { slots: 1 } });
+  await issueTestLicense(desk, await makeRequestFrom(site), { terms: { slots: 2 } });
   return { desk, folder, site };
 }
 
 const sign = (folder: string) =>
-  berth(["vendor", "policy", "--dir", folder, "--policy-id", "p", "--product", "sim"]);
+  runBerth(["vendor", "policy", "--dir", folder, "--policy-id", "p", "--product", "sim"]);
 
 describe("a ledger", () => {
   test.each<[what: string, cut: (lines: string[]) => string[], says: string]>([
@@ -35,15 +35,17 @@ describe("a ledger", () => {
     const { folder, site } = await deskWithLicenses();
     const stale = await Desk.open(realDisk, folder, null);
     writeLines(folder, cut(linesIn(folder)));
-    const verified = await berth(["vendor", "verify", "--dir", folder]);
+    const verified = await runBerth(["vendor", "verify", "--dir", folder]);
     expect([verified.code, verified.stderr]).toEqual([1, expect.stringContaining(says)]);
-    const shown = await berth(["vendor", "list", "--dir", folder]);
+    const shown = await runBerth(["vendor", "list", "--dir", folder]);
     expect([shown.code, shown.stderr]).toEqual([0, expect.stringContaining(says)]);
     const before = [readFileSync(ledgerIn(folder), "utf8"), readFileSync(headIn(folder), "utf8")];
     const refused = await sign(folder);
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(says)]);
     expect(refused.stderr).toContain("delete ledger.head");
-    expect(issued(stale, await requestFrom(site))).rejects.toThrow("another command is writing");
+    expect(issueTestLicense(stale, await makeRequestFrom(site))).rejects.toThrow(
+      "another command is writing",
+    );
     const after = [readFileSync(ledgerIn(folder), "utf8"), readFileSync(headIn(folder), "utf8")];
     expect(after).toEqual(before);
     rmSync(headIn(folder));
@@ -62,22 +64,22 @@ describe("a ledger", () => {
   test("of a desk without ledger.head is fine, and the next line makes the file", async () => {
     const { folder } = await deskWithLicenses();
     rmSync(headIn(folder));
-    await done(["vendor", "verify", "--dir", folder]);
+    await runOrThrow(["vendor", "verify", "--dir", folder]);
     expect((await sign(folder)).code).toBe(0);
     expect(existsSync(headIn(folder))).toBe(true);
     writeLines(folder, linesIn(folder).slice(0, -1));
-    expect((await berth(["vendor", "verify", "--dir", folder])).code).toBe(1);
+    expect((await runBerth(["vendor", "verify", "--dir", folder])).code).toBe(1);
   });
 
   test("keeps an answer whose ledger.head could not be written, and is fine", async () => {
     const { folder, site } = await deskWithLicenses();
     const disk = new FaultyDisk();
     const desk = await Desk.open(disk, folder, null);
-    disk.rule = ({ path }) => {
-      if (path.includes("ledger.head")) throw diskError("ENOSPC");
+    disk.beforeCall = ({ path }) => {
+      if (path.includes("ledger.head")) throw makeDiskError("ENOSPC");
     };
-    await issued(desk, await requestFrom(site), { terms: { slots: 3 } });
-    disk.heal();
+    await issueTestLicense(desk, await makeRequestFrom(site), { terms: { slots: 3 } });
+    disk.clearFaults();
     expect((await Desk.open(realDisk, folder, null)).ledger.issuedEntries()).toHaveLength(3);
     expect((await verifyDesk(realDisk, folder, null)).faults).toEqual([]);
   });
@@ -86,7 +88,7 @@ describe("a ledger", () => {
     const { folder, site } = await deskWithLicenses();
     const lines = linesIn(folder);
     const desk = await Desk.open(realDisk, folder, null);
-    const sold = await issued(desk, await requestFrom(site), { terms: { slots: 3 } });
+    const sold = await issueTestLicense(desk, await makeRequestFrom(site), { terms: { slots: 3 } });
     const added = linesIn(folder).slice(lines.length);
     rmSync(headIn(folder));
     const bare = added.map((line) => line.replace(/,"prev":"[0-9a-f]{64}"/, ""));
@@ -98,20 +100,20 @@ describe("a ledger", () => {
     const opened = await Desk.open(realDisk, folder, null);
     expect(opened.ledger.issuedEntries()[0]).toEqual(sold);
     expect(opened.notes).toEqual([]);
-    const verified = await berth(["vendor", "verify", "--dir", folder]);
+    const verified = await runBerth(["vendor", "verify", "--dir", folder]);
     expect([verified.code, verified.stderr]).toEqual([0, expect.stringContaining(what)]);
     writeLines(folder, linesIn(folder).toSpliced(5, 1));
-    const cut = await berth(["vendor", "verify", "--dir", folder]);
+    const cut = await runBerth(["vendor", "verify", "--dir", folder]);
     expect([cut.code, cut.stderr]).toEqual([1, expect.stringContaining("does not continue")]);
   });
 });
 
 test("a desk with successors and without a line about them is named by verify", async () => {
-  const { desk, folder } = await openDesk();
+  const { desk, folder } = await openDeskAndSite();
   await desk.rotateKey(realDisk, folder, null);
   writeLines(folder, []);
   rmSync(headIn(folder));
-  const verified = await berth(["vendor", "verify", "--dir", folder]);
+  const verified = await runBerth(["vendor", "verify", "--dir", folder]);
   expect([verified.code, verified.stderr]).toEqual([
     0,
     expect.stringContaining("the ledger has no line for version 2"),
@@ -119,10 +121,10 @@ test("a desk with successors and without a line about them is named by verify", 
 });
 
 test("a key file that is left over is named by verify", async () => {
-  const { folder } = await openDesk();
+  const { folder } = await openDeskAndSite();
   writeFileSync(join(folder, "vendor.jwe.new"), "x");
   writeFileSync(join(folder, "0000000000000000.vendor.jwk"), "x");
-  const { stderr } = await berth(["vendor", "verify", "--dir", folder]);
+  const { stderr } = await runBerth(["vendor", "verify", "--dir", folder]);
   expect(stderr).toContain("vendor.jwe.new");
   expect(stderr).toContain("0000000000000000.vendor.jwk");
 });

@@ -7,10 +7,10 @@ import { GENESIS, sha256 } from "../../src/platform/hash.ts";
 import { confirmActivation, createPolicy } from "../../src/desk/airgap.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { receiveReceipt } from "../../src/desk/receive-receipt.ts";
-import { openAppliance, type Appliance } from "../support/api.ts";
-import { issued, openDesk, requestFrom } from "../support/desk.ts";
-import { failAt, FaultyDisk } from "../support/faulty-disk.ts";
-import { granted } from "../support/licensed-store.ts";
+import { openAppliance, type Appliance } from "../support/appliance.ts";
+import { issueTestLicense, openDeskAndSite, makeRequestFrom } from "../support/desk-and-site.ts";
+import { failCallAt, FaultyDisk } from "../support/faulty-disk.ts";
+import { unwrap } from "../support/licensed-store.ts";
 import { MONDAY } from "../support/scenario.ts";
 
 const open = (folder: string) => Desk.open(realDisk, folder, null);
@@ -25,8 +25,8 @@ describe("a ledger", () => {
   ])(
     "with a last line %s is cut behind the line before, and a copy is kept",
     async (_what, tail) => {
-      const { desk, folder, site } = await openDesk();
-      const first = await issued(desk, await requestFrom(site));
+      const { desk, folder, site } = await openDeskAndSite();
+      const first = await issueTestLicense(desk, await makeRequestFrom(site));
       const whole = textIn(folder);
       appendFileSync(join(folder, "ledger.jsonl"), tail);
       const opened = await open(folder);
@@ -36,14 +36,14 @@ describe("a ledger", () => {
       ]);
       expect([textIn(folder), readFileSync(kept, "utf8")]).toEqual([whole, tail]);
       expect(opened.ledger.issuedEntries()).toEqual([first]);
-      await issued(opened, await requestFrom(site), { terms: { slots: 7 } });
+      await issueTestLicense(opened, await makeRequestFrom(site), { terms: { slots: 7 } });
       const again = await open(folder);
       expect([again.ledger.issuedEntries().length, again.ledger.notes]).toEqual([2, []]);
     },
   );
 
   test("that another command is writing to is not cut", async () => {
-    const { folder } = await openDesk();
+    const { folder } = await openDeskAndSite();
     const path = join(folder, "ledger.jsonl");
     appendFileSync(path, '{"type":"iss');
     const lock = realDisk.lock(`${path}.lock`);
@@ -53,22 +53,22 @@ describe("a ledger", () => {
   });
 
   test.each([
-    ["a disk that is full", (disk: FaultyDisk) => (disk.room = 700)],
-    ["a disk that is full at once", (disk: FaultyDisk) => (disk.room = 0)],
-    ["a sync that fails", (disk: FaultyDisk) => failAt(disk, 1, "EIO", "sync")],
+    ["a disk that is full", (disk: FaultyDisk) => (disk.bytesLeft = 700)],
+    ["a disk that is full at once", (disk: FaultyDisk) => (disk.bytesLeft = 0)],
+    ["a sync that fails", (disk: FaultyDisk) => failCallAt(disk, 1, "EIO", "sync")],
   ])("is as it was after %s, and takes the next answer", async (_what, misbehave) => {
-    const { desk, folder, site } = await openDesk();
-    await issued(desk, await requestFrom(site));
+    const { desk, folder, site } = await openDeskAndSite();
+    await issueTestLicense(desk, await makeRequestFrom(site));
     const whole = textIn(folder);
     const disk = new FaultyDisk();
     const failing = await Desk.open(disk, folder, null);
     misbehave(disk);
-    const request = await requestFrom(site);
-    const late = issued(failing, request, { terms: { slots: 7 } });
+    const request = await makeRequestFrom(site);
+    const late = issueTestLicense(failing, request, { terms: { slots: 7 } });
     expect(await late.catch((error: unknown) => errorCode(error))).toMatch(/^(?:ENOSPC|EIO)$/);
     expect(textIn(folder)).toBe(whole);
-    disk.heal();
-    await issued(failing, request, { terms: { slots: 7 } });
+    disk.clearFaults();
+    await issueTestLicense(failing, request, { terms: { slots: 7 } });
     expect((await open(folder)).ledger.issuedEntries()).toHaveLength(2);
   });
 
@@ -77,30 +77,30 @@ describe("a ledger", () => {
     ["with a line that is no JSON", "what\n"],
     ["with a line that was interrupted long ago", '{"type":"iss\n'],
   ])("%s is refused, naming the line", async (_what, tail) => {
-    const { desk, folder, site } = await openDesk();
-    await issued(desk, await requestFrom(site));
+    const { desk, folder, site } = await openDeskAndSite();
+    await issueTestLicense(desk, await makeRequestFrom(site));
     appendFileSync(join(folder, "ledger.jsonl"), tail);
     expect(open(folder)).rejects.toThrow("is damaged at line 3");
   });
 
   test("holds with each line the hash of the one before", async () => {
-    const { desk, folder, site } = await openDesk();
-    await issued(desk, await requestFrom(site));
-    await issued(desk, await requestFrom(site), { terms: { slots: 7 } });
+    const { desk, folder, site } = await openDeskAndSite();
+    await issueTestLicense(desk, await makeRequestFrom(site));
+    await issueTestLicense(desk, await makeRequestFrom(site), { terms: { slots: 7 } });
     let sum = GENESIS;
     for (const line of textIn(folder).split("\n").slice(0, -1)) {
       expect((JSON.parse(line) as { prev: string }).prev).toBe(sum);
       sum = sha256(line);
     }
     const reopened = await open(folder);
-    await issued(reopened, await requestFrom(site), { terms: { slots: 8 } });
+    await issueTestLicense(reopened, await makeRequestFrom(site), { terms: { slots: 8 } });
     expect((await open(folder)).ledger.issuedEntries()).toHaveLength(3);
   });
 
   test("without one of its lines, or with one changed, is refused, naming the line", async () => {
-    const { desk, folder, site } = await openDesk();
+    const { desk, folder, site } = await openDeskAndSite();
     for (const slots of [1, 2, 3]) {
-      await issued(desk, await requestFrom(site), { terms: { slots } });
+      await issueTestLicense(desk, await makeRequestFrom(site), { terms: { slots } });
     }
     const lines = textIn(folder).split("\n");
     expect(lines).toHaveLength(7);
@@ -126,15 +126,15 @@ describe("a ledger", () => {
   });
 
   test("of an older version opens, and is a chain from its next line on", async () => {
-    const { desk, folder, site } = await openDesk();
-    await issued(desk, await requestFrom(site));
+    const { desk, folder, site } = await openDeskAndSite();
+    await issueTestLicense(desk, await makeRequestFrom(site));
     const path = join(folder, "ledger.jsonl");
     const old = textIn(folder).replaceAll(/,"prev":"[0-9a-f]{64}"/g, "");
     expect(old).not.toContain("prev");
     writeFileSync(path, old);
     rmSync(join(folder, "ledger.head"));
     const opened = await open(folder);
-    await issued(opened, await requestFrom(site), { terms: { slots: 7 } });
+    await issueTestLicense(opened, await makeRequestFrom(site), { terms: { slots: 7 } });
     expect((await open(folder)).ledger.issuedEntries()).toHaveLength(2);
     const lines = textIn(folder).split("\n");
     writeFileSync(path, lines.toSpliced(1, 1).join("\n"));
@@ -142,18 +142,18 @@ describe("a ledger", () => {
   });
 
   test("that is gone is missed, and not begun anew", async () => {
-    const { folder } = await openDesk();
+    const { folder } = await openDeskAndSite();
     rmSync(join(folder, "ledger.jsonl"));
     expect(open(folder)).rejects.toThrow("is missing");
   });
 
   test("takes one of two answers made at once, and the other is told to look again", async () => {
-    const { folder, site } = await openDesk();
-    const request = await requestFrom(site);
+    const { folder, site } = await openDeskAndSite();
+    const request = await makeRequestFrom(site);
     const [one, two] = [await open(folder), await open(folder)];
     const answers = await Promise.allSettled([
-      issued(one, request, { terms: { slots: 1 } }),
-      issued(two, request, { terms: { slots: 999 } }),
+      issueTestLicense(one, request, { terms: { slots: 1 } }),
+      issueTestLicense(two, request, { terms: { slots: 999 } }),
     ]);
     expect(answers.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
     expect((await open(folder)).ledger.issuedEntries()).toHaveLength(1);
@@ -161,40 +161,40 @@ describe("a ledger", () => {
 });
 
 test("a desk opened before somebody else wrote is told to look again", async () => {
-  const { desk, folder, site } = await openDesk();
+  const { desk, folder, site } = await openDeskAndSite();
   const before = await open(folder);
-  await issued(desk, await requestFrom(site));
-  const late = issued(before, await requestFrom(site), { terms: { slots: 9 } });
+  await issueTestLicense(desk, await makeRequestFrom(site));
+  const late = issueTestLicense(before, await makeRequestFrom(site), { terms: { slots: 9 } });
   expect(late).rejects.toThrow("another command is writing");
   expect((await open(folder)).ledger.issuedEntries()).toHaveLength(1);
 });
 
 describe("one license key", () => {
   test("is not lent to two appliances, by --license-id either", async () => {
-    const { desk, site } = await openDesk();
+    const { desk, site } = await openDeskAndSite();
     const other = await openAppliance({ licenses: {} });
-    granted(
+    unwrap(
       await other.licensing.trustVendor(await signTrustDocument(desk.vendor, desk.key), "test"),
     );
-    const first = await issued(desk, await requestFrom(site, "sim", "K-1"));
-    const theirs = await requestFrom(other, "sim", "K-1");
-    expect(issued(desk, theirs)).rejects.toThrow("another appliance has");
-    const named = issued(desk, theirs, { licenseId: first.license_id });
+    const first = await issueTestLicense(desk, await makeRequestFrom(site, "sim", "K-1"));
+    const theirs = await makeRequestFrom(other, "sim", "K-1");
+    expect(issueTestLicense(desk, theirs)).rejects.toThrow("another appliance has");
+    const named = issueTestLicense(desk, theirs, { licenseId: first.license_id });
     expect(named).rejects.toThrow("belongs to another appliance");
-    expect((await issued(desk, theirs, { isNew: true })).serial).toBe(1);
+    expect((await issueTestLicense(desk, theirs, { isNew: true })).serial).toBe(1);
   });
 });
 
 describe("one license key by code", () => {
   test("is confirmed for a second appliance only when the first gave it back, or on purpose", async () => {
-    const { desk, site } = await openDesk();
+    const { desk, site } = await openDeskAndSite();
     const other = await openAppliance({ licenses: {} });
     const policy = await createPolicy(desk, "basic", { product: "sim" }, MONDAY);
     const confirmFor = async (appliance: Appliance, serial: number | null = null) =>
       confirmActivation(desk, {
         policy,
         licenseKey: "K-1",
-        activationCode: granted(
+        activationCode: unwrap(
           await appliance.services.airgap.createActivationCode("K-1", "", "test"),
         ).code,
         initializationCode: "",
@@ -212,24 +212,24 @@ describe("one license key by code", () => {
   });
 
   test("that two appliances gave back with one serial is given back by both", async () => {
-    const { desk, site } = await openDesk();
+    const { desk, site } = await openDeskAndSite();
     const others = [await openAppliance({ licenses: {} }), await openAppliance({ licenses: {} })];
     const policy = await createPolicy(desk, "basic", { product: "sim" }, MONDAY);
     const trust = await signTrustDocument(desk.vendor, desk.key);
     const confirmFor = async ({ services }: Appliance, serial: number | null) => {
-      const activationCode = granted(
+      const activationCode = unwrap(
         await services.airgap.createActivationCode("K-1", "", "test"),
       ).code;
       const named = { policy, licenseKey: "K-1", activationCode, initializationCode: "" };
       const more = { validUntil: null, serial, allowWeakBinding: true, now: MONDAY };
       const { confirmation_code: code } = await confirmActivation(desk, { ...named, ...more });
       const asked = { policy, licenseKey: "K-1", policyId: null, code, peer: "test" };
-      return granted(await services.airgap.installLicense(asked)).id;
+      return unwrap(await services.airgap.installLicense(asked)).id;
     };
     for (const appliance of [site, ...others.slice(0, 1)]) {
-      granted(await appliance.licensing.trustVendor(trust, "test"));
+      unwrap(await appliance.licensing.trustVendor(trust, "test"));
       const id = await confirmFor(appliance, 1);
-      const receipt = granted(await appliance.licensing.removeLicense(id, false, "test"));
+      const receipt = unwrap(await appliance.licensing.removeLicense(id, false, "test"));
       await receiveReceipt(desk, receipt, MONDAY);
       await receiveReceipt(desk, receipt, MONDAY);
     }
@@ -239,15 +239,15 @@ describe("one license key by code", () => {
     ]);
     const last = others[1];
     if (last === undefined) throw new Error("there is no third appliance");
-    granted(await last.licensing.trustVendor(trust, "test"));
+    unwrap(await last.licensing.trustVendor(trust, "test"));
     await confirmFor(last, null);
     expect(desk.ledger.issuedEntries()[0]?.serial).toBe(2);
   });
 
   test.each(["K-1\u200b", "K-1 ", "\u202eK-1"])("%j is refused as a key", async (licenseKey) => {
-    const { desk, site } = await openDesk();
+    const { desk, site } = await openDeskAndSite();
     const policy = await createPolicy(desk, "basic", { product: "sim" }, MONDAY);
-    const { code } = granted(await site.services.airgap.createActivationCode("K-1", "", "test"));
+    const { code } = unwrap(await site.services.airgap.createActivationCode("K-1", "", "test"));
     const confirming = confirmActivation(desk, {
       policy,
       licenseKey,
@@ -265,12 +265,12 @@ describe("one license key by code", () => {
 
 describe("giving back", () => {
   test("counts only for the newest serial that is out, and what is under way never comes in", async () => {
-    const { desk, site } = await openDesk();
-    const first = await issued(desk, await requestFrom(site));
-    granted(await site.licensing.installLicense(first.document, "test"));
-    const second = await issued(desk, await requestFrom(site));
+    const { desk, site } = await openDeskAndSite();
+    const first = await issueTestLicense(desk, await makeRequestFrom(site));
+    unwrap(await site.licensing.installLicense(first.document, "test"));
+    const second = await issueTestLicense(desk, await makeRequestFrom(site));
     expect([first.serial, second.serial]).toEqual([1, 2]);
-    const receipt = granted(await site.licensing.removeLicense(first.license_id, false, "test"));
+    const receipt = unwrap(await site.licensing.removeLicense(first.license_id, false, "test"));
     expect(receiveReceipt(desk, receipt, MONDAY)).rejects.toThrow(
       "the newest serial of this license is 2",
     );

@@ -6,7 +6,7 @@ import { keyIdOf } from "../../src/license/keys.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { GENESIS, sha256 } from "../../src/platform/hash.ts";
 import { Desk } from "../../src/desk/desk.ts";
-import { berth, done } from "../support/berth.ts";
+import { runBerth, runOrThrow } from "../support/run-berth.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 interface Made {
@@ -63,7 +63,7 @@ function dropDocumentsFromLedger(folder: string): void {
 
 const READING = [["show"], ["list"], ["verify"]];
 const policy = (folder: string) =>
-  berth(["vendor", "policy", "--dir", folder, "--policy-id", "p", "--product", "CAD"]);
+  runBerth(["vendor", "policy", "--dir", folder, "--policy-id", "p", "--product", "CAD"]);
 
 describe.each([1, 3])("a desk with %d successors whose newest document was moved away", (many) => {
   const newest = `successor-${many + 1}.jwt`;
@@ -74,7 +74,7 @@ describe.each([1, 3])("a desk with %d successors whose newest document was moved
     const before = keyFiles(folder);
     expect(Object.keys(before)).toHaveLength(many + 1);
     for (const command of READING) {
-      const said = await berth(["vendor", ...command, "--dir", folder]);
+      const said = await runBerth(["vendor", ...command, "--dir", folder]);
       expect([command, said.stderr]).toEqual([
         command,
         expect.stringContaining(`${newest} is missing`),
@@ -94,7 +94,7 @@ describe.each([1, 3])("a desk with %d successors whose newest document was moved
     expect(keyFiles(folder)).toEqual(before);
     const opened = await Desk.open(realDisk, folder, null);
     expect([opened.key, opened.vendor]).toEqual([last.key, last.vendor]);
-    await done(["vendor", "verify", "--dir", folder]);
+    await runOrThrow(["vendor", "verify", "--dir", folder]);
   });
 
   test("signs nothing where the ledger does not hold the document, until it is back", async () => {
@@ -104,7 +104,7 @@ describe.each([1, 3])("a desk with %d successors whose newest document was moved
     const before = keyFiles(folder);
     const hint = `${newest} is missing`;
     for (const command of READING) {
-      const { stderr } = await berth(["vendor", ...command, "--dir", folder]);
+      const { stderr } = await runBerth(["vendor", ...command, "--dir", folder]);
       expect([command, stderr]).toEqual([command, expect.stringContaining(hint)]);
     }
     const refused = await policy(folder);
@@ -113,7 +113,7 @@ describe.each([1, 3])("a desk with %d successors whose newest document was moved
     expect(keyFiles(folder)).toEqual(before);
     renameSync(away, join(folder, newest));
     expect((await policy(folder)).code).toBe(0);
-    await done(["vendor", "verify", "--dir", folder]);
+    await runOrThrow(["vendor", "verify", "--dir", folder]);
     expect((await Desk.open(realDisk, folder, null)).key).toEqual(last.key);
   });
 
@@ -139,7 +139,7 @@ test("a desk with an earlier trust.jwt put back over one with more products is n
   const wider = await first.addProducts(realDisk, folder, ["CAM"]);
   const newer = readFileSync(trust, "utf8");
   writeFileSync(trust, old);
-  const verified = await berth(["vendor", "verify", "--dir", folder]);
+  const verified = await runBerth(["vendor", "verify", "--dir", folder]);
   expect([verified.code, verified.stderr]).toEqual([
     1,
     expect.stringContaining("trust.jwt is older than in the ledger"),
@@ -176,14 +176,14 @@ test("a desk whose newest document names another key than the ledger does signs 
     1,
     expect.stringContaining("has another current key than the ledger"),
   ]);
-  expect((await berth(["vendor", "verify", "--dir", folder])).code).toBe(1);
+  expect((await runBerth(["vendor", "verify", "--dir", folder])).code).toBe(1);
 });
 
 test("a folder with a key and without trust.jwt is not told to make a new desk", async () => {
   const { folder } = await deskWithSuccessors(0);
   move(folder, "trust.jwt");
   for (const command of ["show", "verify", "product add X"]) {
-    const said = await berth(["vendor", ...command.split(" "), "--dir", folder]);
+    const said = await runBerth(["vendor", ...command.split(" "), "--dir", folder]);
     expect([command, said.code]).toEqual([command, 1]);
     expect(said.stderr).toContain("trust.jwt is missing");
     expect(said.stderr).toContain("from a backup");

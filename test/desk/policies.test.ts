@@ -9,8 +9,8 @@ import { Desk } from "../../src/desk/desk.ts";
 import { DeskRefused } from "../../src/desk/desk-refused.ts";
 import { applyTermsChanges } from "../../src/desk/apply-terms.ts";
 import { openAirgapSite } from "../support/airgap-site.ts";
-import { openDesk } from "../support/desk.ts";
-import { hours, MONDAY } from "../support/scenario.ts";
+import { openDeskAndSite } from "../support/desk-and-site.ts";
+import { hoursLater, MONDAY } from "../support/scenario.ts";
 
 async function refusal(act: Promise<unknown>): Promise<string> {
   const error: unknown = await act.then(
@@ -28,7 +28,7 @@ const ledgerIn = (folder: string): string => readFileSync(join(folder, "ledger.j
 
 describe("one policy id", () => {
   test("with the same terms again gives the same document, and one line on the ledger", async () => {
-    const { desk, folder } = await openDesk();
+    const { desk, folder } = await openDeskAndSite();
     const first = await basic(desk);
     expect(JSON.parse(ledgerIn(folder)) as object).toMatchObject({
       type: "policy",
@@ -37,17 +37,17 @@ describe("one policy id", () => {
       terms: { product: "sim", slots: 3 },
       document: first,
     });
-    expect(await basic(desk, {}, hours(5))).toBe(first);
+    expect(await basic(desk, {}, hoursLater(5))).toBe(first);
     const reopened = await Desk.open(realDisk, folder, null);
-    expect(await basic(reopened, {}, hours(9))).toBe(first);
+    expect(await basic(reopened, {}, hoursLater(9))).toBe(first);
     expect(ledgerIn(folder).trim().split("\n")).toHaveLength(1);
   });
 
   test("with other terms is refused with the difference and the two ways out", async () => {
-    const { desk, folder } = await openDesk();
+    const { desk, folder } = await openDeskAndSite();
     await basic(desk);
     const before = ledgerIn(folder);
-    const reason = await refusal(basic(desk, { slots: 300, trial: true }, hours(5)));
+    const reason = await refusal(basic(desk, { slots: 300, trial: true }, hoursLater(5)));
     expect(reason).toContain("policy basic is in the ledger since 2026-03-02 with other terms");
     expect(reason).toContain("trial no → yes; slots 3 → 300");
     expect(reason).toContain("--policy-id");
@@ -56,17 +56,17 @@ describe("one policy id", () => {
   });
 
   test("with other terms is signed when it is to be replaced, and is the one from then on", async () => {
-    const { desk } = await openDesk();
+    const { desk } = await openDeskAndSite();
     const first = await basic(desk);
     const product = { product: "sim", slots: 300 };
-    const second = await createPolicy(desk, "basic", product, hours(5), { isReplacing: true });
+    const second = await createPolicy(desk, "basic", product, hoursLater(5), { isReplacing: true });
     expect(second).not.toBe(first);
-    expect(await basic(desk, { slots: 300 }, hours(6))).toBe(second);
+    expect(await basic(desk, { slots: 300 }, hoursLater(6))).toBe(second);
     expect(await refusal(basic(desk))).toContain("slots 300 → 3");
   });
 
   test("leaves other ids alone", async () => {
-    const { desk } = await openDesk();
+    const { desk } = await openDeskAndSite();
     await basic(desk);
     await createPolicy(desk, "more", { product: "sim", slots: 300 }, MONDAY);
     expect(desk.ledger.policyEntries().map(({ policy_id }) => policy_id)).toEqual([
@@ -76,7 +76,7 @@ describe("one policy id", () => {
   });
 
   test("is signed anew with the same terms when another key has taken over", async () => {
-    const { desk, folder } = await openDesk();
+    const { desk, folder } = await openDeskAndSite();
     const first = await basic(desk);
     const after = await desk.rotateKey(realDisk, folder, null);
     const second = await basic(after);
@@ -90,21 +90,21 @@ test("a policy of a desk that kept no list is put on the ledger when it is confi
   const terms = applyTermsChanges(air.desk, null, { product: "mesh" });
   const about = { iss: air.desk.vendor.vendor, iat: 0, policy_id: "P-0", terms };
   const policy = await signPolicy(about, air.desk.key);
-  const activation = await air.activationCode();
-  await air.confirm(policy, activation);
-  await air.confirm(policy, activation);
+  const activation = await air.requestActivationCode();
+  await air.confirmAtDesk(policy, activation);
+  await air.confirmAtDesk(policy, activation);
   expect(air.desk.ledger.policyEntries()).toMatchObject([{ policy_id: "P-0", document: policy }]);
-  expect(await refusal(air.policy("P-0", { slots: 9 }))).toContain("slots 1 → 9");
+  expect(await refusal(air.makePolicy("P-0", { slots: 9 }))).toContain("slots 1 → 9");
 });
 
 test("a policy that was replaced is not confirmed any more", async () => {
   const air = await openAirgapSite();
-  const old = await air.policy();
+  const old = await air.makePolicy();
   const product = { product: "mesh", slots: 9 };
   const next = await createPolicy(air.desk, "P-1", product, MONDAY, { isReplacing: true });
-  const activation = await air.activationCode();
-  const reason = await refusal(air.confirm(old, activation));
+  const activation = await air.requestActivationCode();
+  const reason = await refusal(air.confirmAtDesk(old, activation));
   expect(reason).toContain("policy P-1 was replaced on 2026-03-02");
   expect(air.desk.ledger.issuedEntries()).toEqual([]);
-  expect(await air.confirm(next, activation)).toContain("-");
+  expect(await air.confirmAtDesk(next, activation)).toContain("-");
 });

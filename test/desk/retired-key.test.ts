@@ -14,9 +14,9 @@ import { Desk, type KeyRetirement } from "../../src/desk/desk.ts";
 import { inspectDocument } from "../../src/desk/inspect-document.ts";
 import { findLicensesToReissue } from "../../src/desk/license-list.ts";
 import { DeskRefused } from "../../src/desk/desk-refused.ts";
-import { expectOk, openAppliance, type Appliance } from "../support/api.ts";
-import { issued, openDesk, requestFrom } from "../support/desk.ts";
-import { granted } from "../support/licensed-store.ts";
+import { expectOk, openAppliance, type Appliance } from "../support/appliance.ts";
+import { issueTestLicense, openDeskAndSite, makeRequestFrom } from "../support/desk-and-site.ts";
+import { unwrap } from "../support/licensed-store.ts";
 import { MONDAY } from "../support/scenario.ts";
 
 const RETIRED = "is signed with a key that its vendor retired";
@@ -26,9 +26,9 @@ const NOW: KeyRetirement = { from: null };
 
 /** A site with a license; then the vendor's key is stolen, and `thief` is who holds it. */
 async function stolen(retirement: KeyRetirement) {
-  const { desk: thief, folder, site } = await openDesk();
-  const first = await issued(thief, await requestFrom(site), { terms: { slots: 1 } });
-  granted(await site.licensing.installLicense(first.document, "test"));
+  const { desk: thief, folder, site } = await openDeskAndSite();
+  const first = await issueTestLicense(thief, await makeRequestFrom(site), { terms: { slots: 1 } });
+  unwrap(await site.licensing.installLicense(first.document, "test"));
   const desk = await thief.rotateKey(realDisk, folder, null, retirement);
   const document = readFileSync(join(folder, "successor-2.jwt"), "utf8");
   return { thief, desk, folder, site, first, document };
@@ -50,7 +50,7 @@ type Act = () => Promise<unknown>;
 /** Everything a vendor's key can sign for a site, as a thief of it would, dated long ago. */
 const ATTACKS: Readonly<Record<string, (site: Appliance, thief: Desk) => Promise<Act>>> = {
   async "a license that answers a request"(site, thief) {
-    const made = await issued(thief, await requestFrom(site, "ray"), {
+    const made = await issueTestLicense(thief, await makeRequestFrom(site, "ray"), {
       now: instant(MONDAY - 300 * DAY),
     });
     return () => site.licensing.installLicense(made.document, "test");
@@ -58,14 +58,14 @@ const ATTACKS: Readonly<Record<string, (site: Appliance, thief: Desk) => Promise
   async "a renewal"(site, thief) {
     const [license] = thief.ledger.issuedEntries();
     const renew = license?.license_id ?? 0;
-    const made = await issued(thief, null, {
+    const made = await issueTestLicense(thief, null, {
       renewLicenseId: renew,
       now: instant(MONDAY - 300 * DAY),
     });
     return () => site.licensing.installLicense(made.document, "test");
   },
   async "a policy with its confirmation code"(site, thief) {
-    const activation = granted(await site.services.airgap.createActivationCode("K-1", "", "test"));
+    const activation = unwrap(await site.services.airgap.createActivationCode("K-1", "", "test"));
     const policy = await createPolicy(thief, "P", { product: "sim" }, MONDAY);
     const { confirmation_code } = await confirmActivation(thief, {
       policy,
@@ -102,7 +102,7 @@ const attack = async (name: string, site: Appliance, thief: Desk): Promise<unkno
 describe("a key that is retired at once", () => {
   test.each(Object.keys(ATTACKS))("signs %s that no site takes any more", async (name) => {
     const { site, thief, document } = await stolen(NOW);
-    granted(await site.licensing.trustVendor(document, "test"));
+    unwrap(await site.licensing.trustVendor(document, "test"));
     expect(await attack(name, site, thief)).toEqual(REFUSED);
   });
 
@@ -116,7 +116,7 @@ describe("a key that is retired at once", () => {
 
   test("signs no trust document any more, not even one that takes the retirement back", async () => {
     const { site, thief, document, desk } = await stolen(NOW);
-    granted(await site.licensing.trustVendor(document, "test"));
+    unwrap(await site.licensing.trustVendor(document, "test"));
     const own = publicPart(await generateKey());
     const { retired: _, ...unretired } = desk.vendor;
     for (const vendor of [
@@ -158,14 +158,14 @@ describe("a key that is retired at once", () => {
     ]);
     // Whichever is first counts; the other one was checked with keys that are no longer the same.
     expect([honest.ok, thiefs.ok].filter(Boolean)).toHaveLength(1);
-    const known = granted(await site.licensing.vendors());
+    const known = unwrap(await site.licensing.vendors());
     const vendor = known.find((one) => one.vendor === thief.vendor.vendor);
     expect(vendor?.version).toBe(honest.ok ? 2 : 3);
   });
 
   test("is named in the site's audit log", async () => {
     const { site, thief, document } = await stolen(NOW);
-    granted(await site.licensing.trustVendor(document, "test"));
+    unwrap(await site.licensing.trustVendor(document, "test"));
     const [, text] = await site.get("/api/admin/v1/audit?type=VendorTrusted");
     expect(JSON.stringify(text)).toContain(`"retired_keys":["${keyIdOf(thief.key)}"]`);
     expect(JSON.stringify(text)).toContain("; 1 retired key");
@@ -173,8 +173,8 @@ describe("a key that is retired at once", () => {
 
   test("leaves what was installed before valid, at a start and when it is sent again", async () => {
     const { site, document, first } = await stolen(NOW);
-    granted(await site.licensing.trustVendor(document, "test"));
-    expect(granted(await site.licensing.installLicense(first.document, "test")).id).toBe(
+    unwrap(await site.licensing.trustVendor(document, "test"));
+    expect(unwrap(await site.licensing.installLicense(first.document, "test")).id).toBe(
       first.license_id,
     );
     await site.stop();
@@ -186,7 +186,7 @@ describe("a key that is retired at once", () => {
 
   test("is still refused after the site was started again", async () => {
     const { site, thief, document } = await stolen(NOW);
-    granted(await site.licensing.trustVendor(document, "test"));
+    unwrap(await site.licensing.trustVendor(document, "test"));
     await site.stop();
     const next = await openAppliance({ folder: site.folder, licenses: {} });
     expect(await attack("a renewal", next, thief)).toEqual(REFUSED);
@@ -198,21 +198,21 @@ describe("a key that is retired at once", () => {
     expect(findLicensesToReissue(desk, MONDAY).map(({ license_id }) => license_id)).toEqual([
       first.license_id,
     ]);
-    const renewal = await issued(desk, null, { renewLicenseId: first.license_id });
+    const renewal = await issueTestLicense(desk, null, { renewLicenseId: first.license_id });
     expect(renewal.terms).toEqual(first.terms);
     expect((await site.licensing.installLicense(renewal.document, "test")).ok).toBe(false);
-    granted(await site.licensing.trustVendor(document, "test"));
-    const installed = granted(await site.licensing.installLicense(renewal.document, "test"));
+    unwrap(await site.licensing.trustVendor(document, "test"));
+    const installed = unwrap(await site.licensing.installLicense(renewal.document, "test"));
     expect([installed.id, installed.terms.slots]).toEqual([first.license_id, 1]);
     expect(findLicensesToReissue(desk, MONDAY)).toEqual([]);
   });
 
   test("does not answer a request again with what it signed before", async () => {
-    const { desk: thief, folder, site } = await openDesk();
-    const request = await requestFrom(site);
-    await issued(thief, request);
+    const { desk: thief, folder, site } = await openDeskAndSite();
+    const request = await makeRequestFrom(site);
+    await issueTestLicense(thief, request);
     const desk = await thief.rotateKey(realDisk, folder, null, NOW);
-    expect(await refusal(issued(desk, request))).toContain(
+    expect(await refusal(issueTestLicense(desk, request))).toContain(
       "answered with a key that is now retired",
     );
   });
@@ -241,18 +241,18 @@ describe("a key that is retired from a day on", () => {
 
   test.each(Object.keys(ATTACKS))("signs %s until that day, and not from then on", async (name) => {
     const before = await stolen({ from: DAY_AFTER });
-    granted(await before.site.licensing.trustVendor(before.document, "test"));
+    unwrap(await before.site.licensing.trustVendor(before.document, "test"));
     before.site.clock.now = instant(DAY_AFTER - 1);
     expect(await attack(name, before.site, before.thief)).toMatchObject({ ok: true });
     const after = await stolen({ from: DAY_AFTER });
-    granted(await after.site.licensing.trustVendor(after.document, "test"));
+    unwrap(await after.site.licensing.trustVendor(after.document, "test"));
     after.site.clock.now = DAY_AFTER;
     expect(await attack(name, after.site, after.thief)).toEqual(REFUSED);
   });
 
   test("signs no trust document even before that day", async () => {
     const { site, thief, document } = await stolen({ from: DAY_AFTER });
-    granted(await site.licensing.trustVendor(document, "test"));
+    unwrap(await site.licensing.trustVendor(document, "test"));
     const forged = await signTrustDocument({ ...thief.vendor, version: 9 }, thief.key);
     expect(await site.licensing.trustVendor(forged, "test")).toEqual(REFUSED);
   });

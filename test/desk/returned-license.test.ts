@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { listLicenses } from "../../src/desk/license-list.ts";
 import { receiveReceipt } from "../../src/desk/receive-receipt.ts";
 import { DeskRefused } from "../../src/desk/desk-refused.ts";
-import { expectOk, expectRefusal, openAppliance } from "../support/api.ts";
+import { expectOk, expectRefusal, openAppliance } from "../support/appliance.ts";
 import { AirgapSite, openAirgapSite } from "../support/airgap-site.ts";
-import { issued, openDesk, requestFrom } from "../support/desk.ts";
-import { granted } from "../support/licensed-store.ts";
-import { hours, MONDAY } from "../support/scenario.ts";
-import { copyOf } from "../support/temp-folder.ts";
+import { issueTestLicense, openDeskAndSite, makeRequestFrom } from "../support/desk-and-site.ts";
+import { unwrap } from "../support/licensed-store.ts";
+import { hoursLater, MONDAY } from "../support/scenario.ts";
+import { copyFolder } from "../support/temp-folder.ts";
 
 async function refusal(act: Promise<unknown>): Promise<string> {
   const error: unknown = await act.then(
@@ -24,11 +24,11 @@ const WHEN = "was returned on 2026-03-02";
 
 describe("a license that was given back", () => {
   async function givenBack() {
-    const { desk, site } = await openDesk();
-    const request = await requestFrom(site);
-    const first = await issued(desk, request, { terms: { slots: 3 } });
+    const { desk, site } = await openDeskAndSite();
+    const request = await makeRequestFrom(site);
+    const first = await issueTestLicense(desk, request, { terms: { slots: 3 } });
     expectOk(await site.upload(first.document));
-    const receipt = granted(await site.licensing.removeLicense(first.license_id, false, "test"));
+    const receipt = unwrap(await site.licensing.removeLicense(first.license_id, false, "test"));
     await receiveReceipt(desk, receipt, MONDAY);
     const lines = desk.ledger.issuedEntries().length;
     return { desk, site, request, first, lines };
@@ -36,7 +36,9 @@ describe("a license that was given back", () => {
 
   test("is not renewed from the ledger", async () => {
     const { desk, first, lines } = await givenBack();
-    const reason = await refusal(issued(desk, null, { renewLicenseId: first.license_id }));
+    const reason = await refusal(
+      issueTestLicense(desk, null, { renewLicenseId: first.license_id }),
+    );
     expect(reason).toContain(`license ${first.license_id} ${WHEN}`);
     expect(reason).toContain("ask the site for a new request");
     expect(desk.ledger.issuedEntries()).toHaveLength(lines);
@@ -45,7 +47,7 @@ describe("a license that was given back", () => {
   test("is not renewed by a request with --license-id", async () => {
     const { desk, site, first, lines } = await givenBack();
     const named = { licenseId: first.license_id };
-    const reason = await refusal(issued(desk, await requestFrom(site), named));
+    const reason = await refusal(issueTestLicense(desk, await makeRequestFrom(site), named));
     expect(reason).toContain(`license ${first.license_id} ${WHEN}`);
     expect(reason).toContain("omit --license-id");
     expect(desk.ledger.issuedEntries()).toHaveLength(lines);
@@ -53,7 +55,7 @@ describe("a license that was given back", () => {
 
   test("is not handed out once more for the request that it answered", async () => {
     const { desk, request } = await givenBack();
-    const reason = await refusal(issued(desk, request, { terms: { slots: 3 } }));
+    const reason = await refusal(issueTestLicense(desk, request, { terms: { slots: 3 } }));
     expect(reason).toContain(WHEN);
     expect(reason).toContain("ask the site for a new request");
   });
@@ -62,13 +64,15 @@ describe("a license that was given back", () => {
     "is followed by a new one for a new request (--new: %p)",
     async (isNew) => {
       const { desk, site, first } = await givenBack();
-      const next = await issued(desk, await requestFrom(site), { isNew });
+      const next = await issueTestLicense(desk, await makeRequestFrom(site), { isNew });
       expect(next).toMatchObject({ serial: 1, terms: { slots: 1 } });
       expect(next.license_id).not.toBe(first.license_id);
       expectOk(await site.upload(next.document));
-      expect(await issued(desk, null, { renewLicenseId: next.license_id })).toMatchObject({
-        serial: 2,
-      });
+      expect(await issueTestLicense(desk, null, { renewLicenseId: next.license_id })).toMatchObject(
+        {
+          serial: 2,
+        },
+      );
     },
   );
 });
@@ -76,22 +80,24 @@ describe("a license that was given back", () => {
 describe("a request that lists a license as installed which was given back", () => {
   /** The receipt was made on a copy of the site's folder, and the site itself goes on. */
   async function receivedFromCopy() {
-    const { desk, folder, site } = await openDesk();
-    const first = await issued(desk, await requestFrom(site), { terms: { slots: 3 } });
+    const { desk, folder, site } = await openDeskAndSite();
+    const first = await issueTestLicense(desk, await makeRequestFrom(site), {
+      terms: { slots: 3 },
+    });
     expectOk(await site.upload(first.document));
-    const earlier = await requestFrom(site);
-    const copy = await openAppliance({ folder: copyOf(site.folder), licenses: {} });
-    copy.clock.now = hours(1);
-    const receipt = granted(await copy.licensing.removeLicense(first.license_id, false, "test"));
-    await receiveReceipt(desk, receipt, hours(2));
-    site.clock.now = hours(3);
-    return { desk, folder, site, first, earlier, now: hours(3) };
+    const earlier = await makeRequestFrom(site);
+    const copy = await openAppliance({ folder: copyFolder(site.folder), licenses: {} });
+    copy.clock.now = hoursLater(1);
+    const receipt = unwrap(await copy.licensing.removeLicense(first.license_id, false, "test"));
+    await receiveReceipt(desk, receipt, hoursLater(2));
+    site.clock.now = hoursLater(3);
+    return { desk, folder, site, first, earlier, now: hoursLater(3) };
   }
 
   test("is refused, naming the license, the day and what it means", async () => {
     const { desk, site, first, now } = await receivedFromCopy();
     const lines = desk.ledger.issuedEntries().length;
-    const reason = await refusal(issued(desk, await requestFrom(site), { now }));
+    const reason = await refusal(issueTestLicense(desk, await makeRequestFrom(site), { now }));
     expect(reason).toContain(`license ${first.license_id} ${WHEN}`);
     expect(reason).toContain("the site would grant its slots and those of a new license");
     expect(reason).toContain('--accept-fork "REASON" accepts it');
@@ -99,22 +105,27 @@ describe("a request that lists a license as installed which was given back", () 
   });
 
   test("is refused also where the site uses a renewal that answers no request", async () => {
-    const { desk, site } = await openDesk();
-    const first = await issued(desk, await requestFrom(site), { terms: { slots: 3 } });
+    const { desk, site } = await openDeskAndSite();
+    const first = await issueTestLicense(desk, await makeRequestFrom(site), {
+      terms: { slots: 3 },
+    });
     expectOk(await site.upload(first.document));
-    const copy = await openAppliance({ folder: copyOf(site.folder), licenses: {} });
-    const renewal = await issued(desk, null, { renewLicenseId: first.license_id });
+    const copy = await openAppliance({ folder: copyFolder(site.folder), licenses: {} });
+    const renewal = await issueTestLicense(desk, null, { renewLicenseId: first.license_id });
     expectOk(await site.upload(renewal.document));
-    const receipt = granted(await copy.licensing.removeLicense(first.license_id, false, "test"));
+    const receipt = unwrap(await copy.licensing.removeLicense(first.license_id, false, "test"));
     await receiveReceipt(desk, receipt, MONDAY);
-    const reason = await refusal(issued(desk, await requestFrom(site)));
+    const reason = await refusal(issueTestLicense(desk, await makeRequestFrom(site)));
     expect(reason).toContain(`license ${first.license_id} ${WHEN}`);
   });
 
   test("is answered with --accept-fork, and the reason is put on the ledger", async () => {
     const { desk, folder, site, first, now } = await receivedFromCopy();
     const acceptFork = "the copy was a drill";
-    const next = await issued(desk, await requestFrom(site), { acceptForkReason: acceptFork, now });
+    const next = await issueTestLicense(desk, await makeRequestFrom(site), {
+      acceptForkReason: acceptFork,
+      now,
+    });
     const ledger = readFileSync(join(folder, "ledger.jsonl"), "utf8");
     expect(ledger).toContain(`"type":"forked"`);
     expect(ledger).toContain(acceptFork);
@@ -123,49 +134,53 @@ describe("a request that lists a license as installed which was given back", () 
 
   test("is answered when the site made it before it gave the license back", async () => {
     const { desk, earlier, first, now } = await receivedFromCopy();
-    const next = await issued(desk, earlier, { now });
+    const next = await issueTestLicense(desk, earlier, { now });
     expect(next.license_id).not.toBe(first.license_id);
   });
 
   test("is answered where the site gave the license back once more", async () => {
     const { desk, site, first, now } = await receivedFromCopy();
-    granted(await site.licensing.removeLicense(first.license_id, false, "test"));
-    const next = await issued(desk, await requestFrom(site), { now });
+    unwrap(await site.licensing.removeLicense(first.license_id, false, "test"));
+    const next = await issueTestLicense(desk, await makeRequestFrom(site), { now });
     expectOk(await site.upload(next.document));
   });
 
   test("is answered where the license was installed again with a serial that answers a request", async () => {
     const air = await openAirgapSite();
-    const policy = await air.policy();
+    const policy = await air.makePolicy();
     const license = { license_policy: policy, license_key: "MESH-0001", policy_id: "P-1" };
     const install = async (now: typeof MONDAY): Promise<number> => {
-      const confirmation_code = await air.confirm(policy, await air.activationCode(), { now });
-      return expectOk(await air.add({ ...license, confirmation_code })).id;
+      const confirmation_code = await air.confirmAtDesk(policy, await air.requestActivationCode(), {
+        now,
+      });
+      return expectOk(await air.addLicense({ ...license, confirmation_code })).id;
     };
     const id = await install(MONDAY);
     await receiveReceipt(
       air.desk,
-      granted(await air.site.licensing.removeLicense(id, false, "test")),
+      unwrap(await air.site.licensing.removeLicense(id, false, "test")),
       MONDAY,
     );
-    expect(await install(hours(1))).toBe(id);
+    expect(await install(hoursLater(1))).toBe(id);
     const product = air.desk.vendor.products[0] ?? "";
-    const request = await requestFrom(air.site, product);
+    const request = await makeRequestFrom(air.site, product);
     expect(request.licenses).toMatchObject([{ license_id: id, serial: 2 }]);
-    expect(await issued(air.desk, request, { isNew: true })).toMatchObject({ serial: 1 });
+    expect(await issueTestLicense(air.desk, request, { isNew: true })).toMatchObject({ serial: 1 });
   });
 });
 
 describe("a license that was renewed from the ledger while the site gave it back", () => {
   /** Serial 2 is installed and given back, and serial 3 went out without a request. */
   async function renewedMeanwhile() {
-    const { desk, site } = await openDesk();
-    const first = await issued(desk, await requestFrom(site), { terms: { slots: 3 } });
+    const { desk, site } = await openDeskAndSite();
+    const first = await issueTestLicense(desk, await makeRequestFrom(site), {
+      terms: { slots: 3 },
+    });
     expectOk(await site.upload(first.document));
-    const second = await issued(desk, await requestFrom(site));
+    const second = await issueTestLicense(desk, await makeRequestFrom(site));
     expectOk(await site.upload(second.document));
-    const receipt = granted(await site.licensing.removeLicense(first.license_id, false, "test"));
-    const renewal = await issued(desk, null, { renewLicenseId: first.license_id });
+    const receipt = unwrap(await site.licensing.removeLicense(first.license_id, false, "test"));
+    const renewal = await issueTestLicense(desk, null, { renewLicenseId: first.license_id });
     expect([second.serial, renewal.serial]).toEqual([2, 3]);
     return { desk, site, first, receipt, renewal };
   }
@@ -180,19 +195,21 @@ describe("a license that was renewed from the ledger while the site gave it back
       [2, "returned"],
       [1, "replaced"],
     ]);
-    const again = await refusal(issued(desk, null, { renewLicenseId: first.license_id }));
+    const again = await refusal(issueTestLicense(desk, null, { renewLicenseId: first.license_id }));
     expect(again).toContain(`license ${first.license_id} ${WHEN}`);
-    const next = await issued(desk, await requestFrom(site));
+    const next = await issueTestLicense(desk, await makeRequestFrom(site));
     expect(next.license_id).not.toBe(first.license_id);
     expectOk(await site.upload(next.document));
   });
 
   test("is not given back while a newer serial answers a request", async () => {
-    const { desk, site } = await openDesk();
-    const first = await issued(desk, await requestFrom(site), { terms: { slots: 3 } });
+    const { desk, site } = await openDeskAndSite();
+    const first = await issueTestLicense(desk, await makeRequestFrom(site), {
+      terms: { slots: 3 },
+    });
     expectOk(await site.upload(first.document));
-    const answer = await issued(desk, await requestFrom(site));
-    const receipt = granted(await site.licensing.removeLicense(first.license_id, false, "test"));
+    const answer = await issueTestLicense(desk, await makeRequestFrom(site));
+    const receipt = unwrap(await site.licensing.removeLicense(first.license_id, false, "test"));
     const reason = await refusal(receiveReceipt(desk, receipt, MONDAY));
     expect(reason).toContain(
       "the newest serial of this license is 2, but the receipt is for serial 1",
@@ -200,10 +217,10 @@ describe("a license that was renewed from the ledger while the site gave it back
     // The site forgot that request with the license, and takes the answer to a new one.
     expectRefusal(await site.upload(answer.document), 400, "request_unknown");
     expect(reason).toContain("or the answer to a new request");
-    const next = await issued(desk, await requestFrom(site));
+    const next = await issueTestLicense(desk, await makeRequestFrom(site));
     expect([next.license_id, next.serial]).toEqual([first.license_id, 3]);
     expectOk(await site.upload(next.document));
-    const newer = granted(await site.licensing.removeLicense(first.license_id, false, "test"));
+    const newer = unwrap(await site.licensing.removeLicense(first.license_id, false, "test"));
     await receiveReceipt(desk, newer, MONDAY);
     expect(desk.ledger.isReturned(first)).toBe(true);
   });
@@ -212,12 +229,12 @@ describe("a license that was renewed from the ledger while the site gave it back
 describe("a license by code that was given back", () => {
   async function givenBack() {
     const air: AirgapSite = await openAirgapSite();
-    const policy = await air.policy();
-    const activation = await air.activationCode();
-    const confirmation_code = await air.confirm(policy, activation);
+    const policy = await air.makePolicy();
+    const activation = await air.requestActivationCode();
+    const confirmation_code = await air.confirmAtDesk(policy, activation);
     const license = { license_policy: policy, license_key: "MESH-0001", policy_id: "P-1" };
-    const { id } = expectOk(await air.add({ ...license, confirmation_code }));
-    const receipt = granted(await air.site.licensing.removeLicense(id, false, "test"));
+    const { id } = expectOk(await air.addLicense({ ...license, confirmation_code }));
+    const receipt = unwrap(await air.site.licensing.removeLicense(id, false, "test"));
     await receiveReceipt(air.desk, receipt, MONDAY);
     return { air, policy, activation, license };
   }
@@ -225,7 +242,7 @@ describe("a license by code that was given back", () => {
   test("is not confirmed once more for the same activation code", async () => {
     const { air, policy, activation } = await givenBack();
     for (const serial of [null, 7]) {
-      const reason = await refusal(air.confirm(policy, activation, { serial }));
+      const reason = await refusal(air.confirmAtDesk(policy, activation, { serial }));
       expect(reason).toContain(WHEN);
       expect(reason).toContain("ask the site to create a new activation code");
     }
@@ -234,9 +251,11 @@ describe("a license by code that was given back", () => {
 
   test("is confirmed for a new activation code, with the next serial", async () => {
     const { air, policy, license } = await givenBack();
-    const now = hours(1);
-    const confirmation_code = await air.confirm(policy, await air.activationCode(), { now });
-    expectOk(await air.add({ ...license, confirmation_code }));
+    const now = hoursLater(1);
+    const confirmation_code = await air.confirmAtDesk(policy, await air.requestActivationCode(), {
+      now,
+    });
+    expectOk(await air.addLicense({ ...license, confirmation_code }));
     expect(air.desk.ledger.issuedEntries().map(({ serial }) => serial)).toEqual([2, 1]);
   });
 });

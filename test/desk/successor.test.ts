@@ -5,7 +5,7 @@ import { keyIdOf } from "../../src/license/keys.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { verifyTrustDocument } from "../../src/license/trust.ts";
-import { granted } from "../support/licensed-store.ts";
+import { unwrap } from "../support/licensed-store.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const read = (folder: string, file: string): string =>
@@ -23,15 +23,15 @@ test("a successor is taken by sites that know the old key; a new site takes one 
   expect(third.vendor).toMatchObject({ vendor: made.vendor.vendor, version: 3 });
   expect(third.vendor.keys.map(keyIdOf)).toEqual([third.key, second.key, made.key].map(keyIdOf));
 
-  const first = granted(await verifyTrustDocument(read(folder, "trust.jwt"), () => null));
+  const first = unwrap(await verifyTrustDocument(read(folder, "trust.jwt"), () => null));
   expect(first).toEqual(made.vendor);
   const next = read(folder, "successor-2.jwt");
   expect((await verifyTrustDocument(next, () => null)).ok).toBe(false);
-  const known = granted(await verifyTrustDocument(next, () => first));
+  const known = unwrap(await verifyTrustDocument(next, () => first));
   expect(known).toEqual(second.vendor);
   const last = read(folder, "successor-3.jwt");
   expect((await verifyTrustDocument(last, () => first)).ok).toBe(false);
-  expect(granted(await verifyTrustDocument(last, () => known))).toEqual(third.vendor);
+  expect(unwrap(await verifyTrustDocument(last, () => known))).toEqual(third.vendor);
 
   const opened = await Desk.open(realDisk, folder, null);
   expect([opened.key, opened.vendor]).toEqual([third.key, third.vendor]);

@@ -6,9 +6,9 @@ import { realDisk } from "../../src/platform/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { DeskRefused } from "../../src/desk/desk-refused.ts";
 import { verifyDesk } from "../../src/desk/verify-desk.ts";
-import { openAppliance } from "../support/api.ts";
-import { berth } from "../support/berth.ts";
-import { granted } from "../support/licensed-store.ts";
+import { openAppliance } from "../support/appliance.ts";
+import { runBerth } from "../support/run-berth.ts";
+import { unwrap } from "../support/licensed-store.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const makeDesk = (folder: string, products = ["CAD"]) =>
@@ -37,14 +37,14 @@ test("a desk has up to 64 keys that a site takes one after the other, and refuse
   const site = await openAppliance({ licenses: {} });
   const trust = (file: string) =>
     site.licensing.trustVendor(readFileSync(join(folder, file), "utf8").trim(), "test");
-  granted(await trust("trust.jwt"));
+  unwrap(await trust("trust.jwt"));
   for (let version = 2; version <= 64; version += 1) {
     desk = await desk.rotateKey(realDisk, folder, null, { from: null });
-    granted(await trust(`successor-${version}.jwt`));
+    unwrap(await trust(`successor-${version}.jwt`));
   }
   const before = contents(folder);
   expect(await refusal(desk.rotateKey(realDisk, folder, null))).toContain("at most 64 keys");
-  const said = await berth(["vendor", "successor", "--dir", folder, "--no-passphrase"]);
+  const said = await runBerth(["vendor", "successor", "--dir", folder, "--no-passphrase"]);
   expect([said.code, said.stderr]).toEqual([1, expect.stringContaining("at most 64 keys")]);
   expect(contents(folder)).toEqual(before);
   expect((await Desk.open(realDisk, folder, null)).vendor.keys).toHaveLength(64);
@@ -55,7 +55,7 @@ test("the successor with the 17th key says that older sites refuse its document"
   const folder = join(tempFolder(), "desk");
   let desk = await makeDesk(folder);
   while (desk.vendor.keys.length < 15) desk = await desk.rotateKey(realDisk, folder, null);
-  const successor = () => berth(["vendor", "successor", "--dir", folder, "--no-passphrase"]);
+  const successor = () => runBerth(["vendor", "successor", "--dir", folder, "--no-passphrase"]);
   const sixteenth = await successor();
   expect([sixteenth.code, sixteenth.stderr]).toEqual([0, expect.not.stringContaining("0.1.0")]);
   const seventeenth = await successor();
@@ -77,7 +77,7 @@ test.each<[what: string, products: string[], says: string]>([
   expect(await refusal(makeDesk(join(root, "new"), products))).toContain(says);
   const flags = products.flatMap((one) => ["--product", one]);
   const init = ["vendor", "init", "--dir", join(root, "init"), "--name", "A", "--no-passphrase"];
-  const said = await berth([...init, ...flags]);
+  const said = await runBerth([...init, ...flags]);
   expect([said.code, said.stderr]).toEqual([1, expect.stringContaining(says)]);
   const folder = join(root, "desk");
   const desk = await makeDesk(folder);

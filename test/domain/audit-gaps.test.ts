@@ -46,7 +46,7 @@ describe("declaring gaps of the audit log", () => {
     );
     const full = given()
       .at(MONDAY)
-      .did(declare(...many));
+      .execute(declare(...many));
     full
       .at(MONDAY)
       .when(declare(gap(3, 3)))

@@ -9,17 +9,17 @@ import {
   borrow,
   consume,
   consumeFeature,
-  counting,
-  feature,
+  consumptionTerms,
+  featureTerms,
   given,
-  hours,
-  installed,
-  minutes,
+  hoursLater,
+  licenseInstalled,
+  minutesLater,
   MONDAY,
   register,
   registerFeature,
   remove,
-  replayed,
+  replayEvents,
   unregister,
   utc,
 } from "../support/scenario.ts";
@@ -47,9 +47,9 @@ const FIVE = { slots: 5, borrowHours: 240 };
 const USERS = ["ada", "bob", "cid", "dan", "eve"];
 const OTHERS = ["fay", "gus", "hal", "ivy", "joe"];
 
-const lent = given(installed(1, FIVE))
+const lent = given(licenseInstalled(1, FIVE))
   .at(MONDAY)
-  .did(...USERS.map((user) => borrow(user)));
+  .execute(...USERS.map((user) => borrow(user)));
 
 const license = (state: State) => {
   const found = state.licenses.get(1);
@@ -61,14 +61,14 @@ const endsOf = (state: State): readonly (readonly [string, Instant])[] =>
   [...license(state).pool.inSlotOrder()].map(({ user, end }) => [user, end] as const);
 
 describe("borrows granted under the right clock, after a jump of 30 days that is set back", () => {
-  const wild = lent.at(days(30)).did(jump(minutes(5), days(30)));
+  const wild = lent.at(days(30)).execute(jump(minutesLater(5), days(30)));
 
   test("are held as long as they were granted, and nobody else gets a slot", () => {
-    const right = wild.at(later(days(30), MINUTE)).did(ask, setBack(minutes(6)));
-    expect(endsOf(replayed(right.events))).toEqual(USERS.map((user) => [user, days(10)]));
+    const right = wild.at(later(days(30), MINUTE)).execute(ask, setBack(minutesLater(6)));
+    expect(endsOf(replayEvents(right.events))).toEqual(USERS.map((user) => [user, days(10)]));
     for (const user of OTHERS) {
       right
-        .at(minutes(7))
+        .at(minutesLater(7))
         .when(borrow(user))
         .refuses({ code: "floating_not_available", slots: 5, nextFree: days(10) });
     }
@@ -79,88 +79,92 @@ describe("borrows granted under the right clock, after a jump of 30 days that is
   });
 
   test("come back when they were written off and lent again in the wild time", () => {
-    const others = wild.at(days(30)).did(...OTHERS.map((user) => borrow(user)));
-    expect(endsOf(replayed(others.events)).map(([user]) => user)).toEqual(OTHERS);
-    const right = others.at(later(days(30), MINUTE)).did(ask, setBack(minutes(6)));
-    const state = replayed(right.events);
+    const others = wild.at(days(30)).execute(...OTHERS.map((user) => borrow(user)));
+    expect(endsOf(replayEvents(others.events)).map(([user]) => user)).toEqual(OTHERS);
+    const right = others.at(later(days(30), MINUTE)).execute(ask, setBack(minutesLater(6)));
+    const state = replayEvents(right.events);
     const ends = new Map(endsOf(state));
     for (const user of USERS) expect(ends.get(user)).toBe(days(10));
     // Granted in the wild time for ten days: for ten days of the right time then.
-    for (const user of OTHERS) expect(ends.get(user)).toBe(later(minutes(5), 10 * DAY));
-    expect(countSlotsInUse(license(state).pool, minutes(6))).toBe(10);
+    for (const user of OTHERS) expect(ends.get(user)).toBe(later(minutesLater(5), 10 * DAY));
+    expect(countSlotsInUse(license(state).pool, minutesLater(6))).toBe(10);
     expect(state.lapsedBorrows.size).toBe(0);
   });
 
   test("come back to a user who holds a slot again, under that slot", () => {
-    const again = wild.at(days(30)).did(register("ada"));
-    const right = again.at(later(days(30), MINUTE)).did(ask, setBack(minutes(6)));
-    const held = license(replayed(right.events)).pool.get("ada");
+    const again = wild.at(days(30)).execute(register("ada"));
+    const right = again.at(later(days(30), MINUTE)).execute(ask, setBack(minutesLater(6)));
+    const held = license(replayEvents(right.events)).pool.get("ada");
     expect(held).toMatchObject({ slot: 6, end: days(10), borrowedUntil: days(10) });
   });
 
   test("keep their end where a heartbeat came in the wild time", () => {
-    const short = lent.at(hours(21)).did(jump(minutes(5), hours(21)));
-    const beat = short.at(hours(21)).did(register("ada"));
-    const right = beat.at(later(hours(21), MINUTE)).did(ask, setBack(minutes(6)));
-    const held = license(replayed(right.events)).pool.get("ada");
+    const short = lent.at(hoursLater(21)).execute(jump(minutesLater(5), hoursLater(21)));
+    const beat = short.at(hoursLater(21)).execute(register("ada"));
+    const right = beat.at(later(hoursLater(21), MINUTE)).execute(ask, setBack(minutesLater(6)));
+    const held = license(replayEvents(right.events)).pool.get("ada");
     expect(held).toMatchObject({ end: days(10), borrowedUntil: days(10) });
   });
 
   test("keep their end where a heartbeat came after it, by the wild time", () => {
-    const late = lent.at(later(days(10), -MINUTE)).did(jump(minutes(5), later(days(10), -MINUTE)));
+    const late = lent
+      .at(later(days(10), -MINUTE))
+      .execute(jump(minutesLater(5), later(days(10), -MINUTE)));
     const beat = late
       .at(later(days(10), -1))
-      .did(register("ada"))
+      .execute(register("ada"))
       .at(later(days(10), MINUTE))
-      .did(register("ada"));
-    expect(license(replayed(beat.events)).pool.get("ada")?.borrowedUntil).toBeNull();
-    const right = beat.at(later(days(10), MINUTE)).did(ask, setBack(minutes(7)));
-    const held = license(replayed(right.events)).pool.get("ada");
+      .execute(register("ada"));
+    expect(license(replayEvents(beat.events)).pool.get("ada")?.borrowedUntil).toBeNull();
+    const right = beat.at(later(days(10), MINUTE)).execute(ask, setBack(minutesLater(7)));
+    const held = license(replayEvents(right.events)).pool.get("ada");
     expect(held).toMatchObject({ slot: 1, end: days(10), borrowedUntil: days(10) });
   });
 
   test("do not come back once they were given back, whatever the clock said", () => {
-    const back = wild.at(days(30)).did(register("ada"), unregister("ada"));
-    const right = back.at(later(days(30), MINUTE)).did(ask, setBack(minutes(6)));
-    expect(license(replayed(right.events)).pool.get("ada")).toBeUndefined();
+    const back = wild.at(days(30)).execute(register("ada"), unregister("ada"));
+    const right = back.at(later(days(30), MINUTE)).execute(ask, setBack(minutesLater(6)));
+    expect(license(replayEvents(right.events)).pool.get("ada")).toBeUndefined();
   });
 
   test("go with their license when that is given back", () => {
-    const gone = wild.at(days(30)).did(register("fay"), remove(1));
-    expect(replayed(gone.events).lapsedBorrows.size).toBe(0);
+    const gone = wild.at(days(30)).execute(register("fay"), remove(1));
+    expect(replayEvents(gone.events).lapsedBorrows.size).toBe(0);
     gone
       .at(days(30))
-      .did(ask)
+      .execute(ask)
       .at(days(30))
-      .when(setBack(minutes(6)))
+      .when(setBack(minutesLater(6)))
       .records({
         type: "ClockSetBack",
       });
   });
 
   test("do not come back when the clock is right and set back a little", () => {
-    const off = wild.at(days(31)).did(register("fay"));
-    expect(replayed(off.events).lapsedBorrows.size).toBe(5);
-    const right = off.at(days(31)).did(ask, setBack(later(days(30), HOUR)));
-    expect(endsOf(replayed(right.events)).map(([user]) => user)).toEqual(["fay"]);
+    const off = wild.at(days(31)).execute(register("fay"));
+    expect(replayEvents(off.events).lapsedBorrows.size).toBe(5);
+    const right = off.at(days(31)).execute(ask, setBack(later(days(30), HOUR)));
+    expect(endsOf(replayEvents(right.events)).map(([user]) => user)).toEqual(["fay"]);
   });
 
   test("are forgotten once they have ended however wrong the clock was", () => {
-    const off = wild.at(days(31)).did(register("fay"));
+    const off = wild.at(days(31)).execute(register("fay"));
     const end = later(days(10), 30 * DAY - 5 * MINUTE);
-    const kept = off.at(later(end, -1)).did({ type: "MarkClock" });
-    expect(replayed(kept.events).lapsedBorrows.size).toBe(5);
-    expect(replayed(kept.at(end).did({ type: "MarkClock" }).events).lapsedBorrows.size).toBe(0);
+    const kept = off.at(later(end, -1)).execute({ type: "MarkClock" });
+    expect(replayEvents(kept.events).lapsedBorrows.size).toBe(5);
+    expect(
+      replayEvents(kept.at(end).execute({ type: "MarkClock" }).events).lapsedBorrows.size,
+    ).toBe(0);
   });
 
   test("are on record as held again, each one, after the set-back", () => {
-    const others = wild.at(days(30)).did(register("fay"));
-    const asked = others.at(days(30)).did(ask);
+    const others = wild.at(days(30)).execute(register("fay"));
+    const asked = others.at(days(30)).execute(ask);
     asked
       .at(days(30))
-      .when(setBack(minutes(6)))
+      .when(setBack(minutesLater(6)))
       .records(
-        { type: "ClockSetBack", from: days(30), to: minutes(6) },
+        { type: "ClockSetBack", from: days(30), to: minutesLater(6) },
         ...USERS.map((user, place) => ({
           type: "SlotRestored" as const,
           user,
@@ -174,9 +178,9 @@ describe("borrows granted under the right clock, after a jump of 30 days that is
 
 describe("while the system's clock says that a jump was wrong, before time is set back", () => {
   /** Five borrows of ten days; then the clock was 30 days ahead, and the system's is right again. */
-  const wild = lent.at(days(30)).did(jump(minutes(5), days(30)));
+  const wild = lent.at(days(30)).execute(jump(minutesLater(5), days(30)));
   const state = (events = wild.events): State => {
-    const replayedState = replayed(events);
+    const replayedState = replayEvents(events);
     replayedState.clockBehind = 30 * DAY - 5 * MINUTE;
     return replayedState;
   };
@@ -191,8 +195,8 @@ describe("while the system's clock says that a jump was wrong, before time is se
   });
 
   test("nor those that were written off meanwhile", () => {
-    const once = wild.at(days(30)).did(register("fay"));
-    expect(replayed(once.events).lapsedBorrows.size).toBe(5);
+    const once = wild.at(days(30)).execute(register("fay"));
+    expect(replayEvents(once.events).lapsedBorrows.size).toBe(5);
     expect(transact(state(once.events), borrow("gus"), days(30))).toMatchObject(refused);
   });
 
@@ -201,11 +205,11 @@ describe("while the system's clock says that a jump was wrong, before time is se
   });
 
   test("a slot that ended by both clocks is lent", () => {
-    const ended = given(installed(1, { slots: 1, borrowHours: 240 }))
+    const ended = given(licenseInstalled(1, { slots: 1, borrowHours: 240 }))
       .at(MONDAY)
-      .did(borrow("ada", hours(1)));
-    const late = ended.at(days(30)).did(jump(hours(2), days(30)));
-    const fresh = replayed(late.events);
+      .execute(borrow("ada", hoursLater(1)));
+    const late = ended.at(days(30)).execute(jump(hoursLater(2), days(30)));
+    const fresh = replayEvents(late.events);
     fresh.clockBehind = 30 * DAY - 2 * HOUR;
     expect(transact(fresh, borrow("bob"), days(30)).ok).toBe(true);
   });
@@ -218,32 +222,32 @@ describe("while the system's clock says that a jump was wrong, before time is se
 });
 
 describe("a set-back that takes less back than the clock had gone ahead", () => {
-  const wild = lent.at(days(30)).did(jump(minutes(5), days(30)), register("fay"));
-  const half = wild.at(days(30)).did(ask, setBack(days(15)));
+  const wild = lent.at(days(30)).execute(jump(minutesLater(5), days(30)), register("fay"));
+  const half = wild.at(days(30)).execute(ask, setBack(days(15)));
 
   test("leaves the rest to be undone by the next", () => {
-    expect(replayed(half.events).clockJumps).toMatchObject([
-      { from: minutes(5), to: later(minutes(5), 15 * DAY - 5 * MINUTE) },
+    expect(replayEvents(half.events).clockJumps).toMatchObject([
+      { from: minutesLater(5), to: later(minutesLater(5), 15 * DAY - 5 * MINUTE) },
     ]);
-    const marked = half.at(days(16)).did({ type: "MarkClock" });
-    const right = marked.at(days(16)).did(ask, setBack(days(1)));
-    const ends = new Map(endsOf(replayed(right.events)));
+    const marked = half.at(days(16)).execute({ type: "MarkClock" });
+    const right = marked.at(days(16)).execute(ask, setBack(days(1)));
+    const ends = new Map(endsOf(replayEvents(right.events)));
     for (const user of USERS) expect(ends.get(user)).toBe(days(10));
   });
 });
 
 describe("what was set between two jumps", () => {
   // Right until five minutes past, then 30 days ahead, then 60.
-  const first = given(installed(1, FIVE))
+  const first = given(licenseInstalled(1, FIVE))
     .at(days(30))
-    .did(jump(minutes(5), days(30)), borrow("ada"), register("bob"));
-  const second = first.at(days(60)).did(jump(later(days(30), MINUTE), days(60)), borrow("cid"));
-  const right = second.at(later(days(60), MINUTE)).did(ask, setBack(minutes(7)));
+    .execute(jump(minutesLater(5), days(30)), borrow("ada"), register("bob"));
+  const second = first.at(days(60)).execute(jump(later(days(30), MINUTE), days(60)), borrow("cid"));
+  const right = second.at(later(days(60), MINUTE)).execute(ask, setBack(minutesLater(7)));
 
   test("moves by as much as the clock was ahead then, and so do the ended ones", () => {
-    const ends = new Map(endsOf(replayed(right.events)));
-    expect(ends.get("ada")).toBe(later(minutes(5), 10 * DAY));
-    expect(ends.get("cid")).toBe(later(minutes(6), 10 * DAY));
+    const ends = new Map(endsOf(replayEvents(right.events)));
+    expect(ends.get("ada")).toBe(later(minutesLater(5), 10 * DAY));
+    expect(ends.get("cid")).toBe(later(minutesLater(6), 10 * DAY));
     // A registration that ended meanwhile stays ended: its application registers again.
     expect(ends.get("bob")).toBeUndefined();
   });
@@ -251,13 +255,13 @@ describe("what was set between two jumps", () => {
 
 describe("a jump that was right", () => {
   test("is not undone by a set-back to after it", () => {
-    const off = given(installed(1, FIVE))
+    const off = given(licenseInstalled(1, FIVE))
       .at(days(30))
-      .did(jump(minutes(5), days(30)), borrow("ada"))
+      .execute(jump(minutesLater(5), days(30)), borrow("ada"))
       .at(days(90))
-      .did(jump(days(31), days(90)), borrow("bob"));
-    const right = off.at(days(90)).did(ask, setBack(days(31)));
-    const state = replayed(right.events);
+      .execute(jump(days(31), days(90)), borrow("bob"));
+    const right = off.at(days(90)).execute(ask, setBack(days(31)));
+    const state = replayEvents(right.events);
     expect(new Map(endsOf(state))).toEqual(
       new Map([
         ["ada", days(40)],
@@ -269,63 +273,75 @@ describe("a jump that was right", () => {
 });
 
 describe("a slot of a feature", () => {
-  const view = feature("view", { floating: { slots: 1, timeoutMinutes: 60 * 24 * 3 } });
+  const view = featureTerms("view", { floating: { slots: 1, timeoutMinutes: 60 * 24 * 3 } });
 
   test("that was taken under the right clock keeps its end, one taken in the wild time moves", () => {
     const terms = { slots: 5, timeoutMinutes: 60 * 24 * 9, features: [view] };
-    const held = given(installed(1, terms))
+    const held = given(licenseInstalled(1, terms))
       .at(MONDAY)
-      .did(register("ada"), registerFeature("ada", "view"));
-    const wild = held.at(days(2)).did(jump(minutes(5), days(2)));
-    const kept = wild.at(days(2)).did(ask, setBack(minutes(5)));
+      .execute(register("ada"), registerFeature("ada", "view"));
+    const wild = held.at(days(2)).execute(jump(minutesLater(5), days(2)));
+    const kept = wild.at(days(2)).execute(ask, setBack(minutesLater(5)));
     const pool = (events: typeof kept) =>
-      license(replayed(events.events)).features.get("view")?.pool.get("ada");
+      license(replayEvents(events.events)).features.get("view")?.pool.get("ada");
     expect(pool(kept)?.end).toBe(days(3));
-    const beat = wild.at(days(2)).did(registerFeature("ada", "view"), ask, setBack(minutes(5)));
-    expect(pool(beat)?.end).toBe(later(minutes(5), 3 * DAY));
+    const beat = wild
+      .at(days(2))
+      .execute(registerFeature("ada", "view"), ask, setBack(minutesLater(5)));
+    expect(pool(beat)?.end).toBe(later(minutesLater(5), 3 * DAY));
   });
 });
 
 describe("totals that reset every month, after a jump into the next month that is set back", () => {
   const terms = {
-    consumption: counting({ max: 100, period: "monthly" }),
-    features: [feature("plot", { consumption: counting({ max: 100, period: "monthly" }) })],
+    consumption: consumptionTerms({ max: 100, period: "monthly" }),
+    features: [
+      featureTerms("plot", { consumption: consumptionTerms({ max: 100, period: "monthly" }) }),
+    ],
   } as const;
-  const counted = given(installed(1, terms)).at(MONDAY).did(consume(20), consumeFeature("plot", 5));
-  const wild = counted.at(days(30)).did(jump(minutes(5), days(30)));
+  const counted = given(licenseInstalled(1, terms))
+    .at(MONDAY)
+    .execute(consume(20), consumeFeature("plot", 5));
+  const wild = counted.at(days(30)).execute(jump(minutesLater(5), days(30)));
   const april = utc("2026-04-01T00:00:00Z");
   const totals = (state: State) => {
     const { counter, features } = license(state);
     const plot = features.get("plot")?.counter;
-    return [totalAt(counter, minutes(6)), plot && totalAt(plot, minutes(6)), counter.resetAt];
+    return [
+      totalAt(counter, minutesLater(6)),
+      plot && totalAt(plot, minutesLater(6)),
+      counter.resetAt,
+    ];
   };
 
   test("are as they were when nothing was counted meanwhile", () => {
-    const right = wild.at(days(30)).did(ask, setBack(minutes(6)));
-    expect(totals(replayed(right.events))).toEqual([20, 5, april]);
+    const right = wild.at(days(30)).execute(ask, setBack(minutesLater(6)));
+    expect(totals(replayEvents(right.events))).toEqual([20, 5, april]);
   });
 
   test("hold what was counted meanwhile too, over every reset", () => {
-    const more = wild.at(days(30)).did(consume(7), consumeFeature("plot", 1));
-    const evenMore = more.at(days(62)).did(jump(days(31), days(62)), consume(3));
-    expect(license(replayed(evenMore.events)).counter.total).toBe(3);
-    const right = evenMore.at(days(62)).did(ask, setBack(minutes(6)));
-    expect(totals(replayed(right.events))).toEqual([30, 6, april]);
+    const more = wild.at(days(30)).execute(consume(7), consumeFeature("plot", 1));
+    const evenMore = more.at(days(62)).execute(jump(days(31), days(62)), consume(3));
+    expect(license(replayEvents(evenMore.events)).counter.total).toBe(3);
+    const right = evenMore.at(days(62)).execute(ask, setBack(minutesLater(6)));
+    expect(totals(replayEvents(right.events))).toEqual([30, 6, april]);
   });
 
   test("begin anew when their period has ended by the right time too", () => {
-    const late = wild.at(days(62)).did(jump(days(30), days(62)), consume(3));
-    const right = late.at(days(62)).did(ask, setBack(days(31)));
-    const { counter } = license(replayed(right.events));
+    const late = wild.at(days(62)).execute(jump(days(30), days(62)), consume(3));
+    const right = late.at(days(62)).execute(ask, setBack(days(31)));
+    const { counter } = license(replayEvents(right.events));
     expect([counter.total, counter.resetAt]).toEqual([3, utc("2026-05-01T00:00:00Z")]);
   });
 });
 
 test("the jumps that can be undone are bounded, and the oldest count as confirmed", () => {
-  let past = given(installed(1, FIVE)).at(MONDAY).did(borrow("ada"));
+  let past = given(licenseInstalled(1, FIVE)).at(MONDAY).execute(borrow("ada"));
   for (let place = 1; place <= 70; place += 1) {
-    past = past.at(hours(place)).did(jump(later(hours(place), -30 * MINUTE), hours(place)));
+    past = past
+      .at(hoursLater(place))
+      .execute(jump(later(hoursLater(place), -30 * MINUTE), hoursLater(place)));
   }
-  const { clockJumps: jumps } = replayed(past.events);
-  expect([jumps.length, jumps[0]?.to]).toEqual([64, hours(7)]);
+  const { clockJumps: jumps } = replayEvents(past.events);
+  expect([jumps.length, jumps[0]?.to]).toEqual([64, hoursLater(7)]);
 });

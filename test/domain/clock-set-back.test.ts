@@ -7,25 +7,25 @@ import type { SlotHolder, SlotPool } from "../../src/domain/pool.ts";
 import { countSlotsInUse } from "../../src/domain/slots.ts";
 import type { License, State } from "../../src/domain/state.ts";
 import { DAY, later, MINUTE, type Instant } from "../../src/domain/time.ts";
-import { HARDWARE, HARDWARE_ID, makeRequest, requestOf } from "../support/new-site.ts";
+import { HARDWARE, HARDWARE_ID, makeRequestCommand, makeOpenRequest } from "../support/new-site.ts";
 import {
-  before,
+  justBefore,
   borrow,
   consume,
   consumeFeature,
-  counting,
-  dump,
-  feature,
+  consumptionTerms,
+  dumpState,
+  featureTerms,
   given,
-  hours,
-  installed,
-  minutes,
+  hoursLater,
+  licenseInstalled,
+  minutesLater,
   MONDAY,
   register,
   registerFeature,
   renew,
-  replayed,
-  taken,
+  replayEvents,
+  slotTaken,
   utc,
 } from "../support/scenario.ts";
 
@@ -53,10 +53,10 @@ const after = (moment: Instant): Instant => later(moment, 3 * DAY);
 
 const everything = {
   slots: 9,
-  consumption: counting({ max: 10, period: "daily" }),
+  consumption: consumptionTerms({ max: 10, period: "daily" }),
   features: [
-    feature("view", { floating: { slots: 3, timeoutMinutes: 10 } }),
-    feature("plot", { consumption: counting({ max: 5, period: "weekly" }) }),
+    featureTerms("view", { floating: { slots: 3, timeoutMinutes: 10 } }),
+    featureTerms("plot", { consumption: consumptionTerms({ max: 5, period: "weekly" }) }),
   ],
 } as const;
 
@@ -68,20 +68,20 @@ const activation = {
   hardware: HARDWARE,
 };
 
-const history = given(installed(1, everything))
+const history = given(licenseInstalled(1, everything))
   .at(WILD)
-  .did(
+  .execute(
     register("bob"),
     registerFeature("bob", "view"),
     borrow("eve", null, { once: { key: "k", fingerprint: "f" } }),
     consume(7),
     consumeFeature("plot", 2),
-    makeRequest("wild"),
+    makeRequestCommand("wild"),
     { type: "MakeActivation", activation, peer: PEER },
   );
 
 function back(from: Instant, to: Instant): { readonly state: State; readonly license: License } {
-  const state = replayed([...history.events, wentBack(from, to)]);
+  const state = replayEvents([...history.events, wentBack(from, to)]);
   const license = state.licenses.get(1);
   if (license === undefined) throw new Error("license 1 is not installed");
   return { state, license };
@@ -96,28 +96,28 @@ describe("a clock set back by three days", () => {
   test("goes on from there, and not from before", () => {
     expect(state.latestEventAt).toBe(MONDAY);
     const created: Event = { type: "Created", at: WILD, kind: "site", appliance: "A" };
-    expect(replayed([created, wentBack(WILD, MONDAY)]).createdAt).toBe(MONDAY);
+    expect(replayEvents([created, wentBack(WILD, MONDAY)]).createdAt).toBe(MONDAY);
   });
 
   test("moves slots, borrows and their features", () => {
-    expect(held(gone, "bob")).toMatchObject({ registeredAt: MONDAY, end: minutes(30) });
-    expect(held(gone, "eve")).toMatchObject({ end: hours(24), borrowedUntil: hours(24) });
+    expect(held(gone, "bob")).toMatchObject({ registeredAt: MONDAY, end: minutesLater(30) });
+    expect(held(gone, "eve")).toMatchObject({ end: hoursLater(24), borrowedUntil: hoursLater(24) });
     expect(license.features.get("view")?.pool.get("bob")).toMatchObject({
       registeredAt: MONDAY,
-      end: minutes(10),
+      end: minutesLater(10),
     });
   });
 
   test("keeps totals, and they reset at the boundary after the new time", () => {
     // Tuesday's midnight, 15 hours away, and next Monday's.
-    expect(license.counter).toEqual({ total: 7, resetAt: hours(15), counted: 7 });
+    expect(license.counter).toEqual({ total: 7, resetAt: hoursLater(15), counted: 7 });
     expect(license.features.get("plot")?.counter).toEqual({
       total: 2,
       resetAt: utc("2026-03-09T00:00:00Z"),
       counted: 2,
     });
-    expect(totalAt(license.counter, before(hours(15)))).toBe(7);
-    expect(totalAt(license.counter, hours(15))).toBe(0);
+    expect(totalAt(license.counter, justBefore(hoursLater(15)))).toBe(7);
+    expect(totalAt(license.counter, hoursLater(15))).toBe(0);
   });
 
   test("moves remembered keys, requests and activations", () => {
@@ -127,7 +127,7 @@ describe("a clock set back by three days", () => {
   });
 
   test("counts as it did: who has a slot has it for as long as before", () => {
-    const never = replayed(history.events).licenses.get(1);
+    const never = replayEvents(history.events).licenses.get(1);
     if (never === undefined) throw new Error("license 1 is not installed");
     for (const passed of [0, 10 * MINUTE, 30 * MINUTE - 1, 30 * MINUTE, DAY - 1, DAY]) {
       const then = countSlotsInUse(never.pool, later(WILD, passed));
@@ -155,30 +155,33 @@ describe("what was set at the new time or before it stays as it was granted", ()
   const moved = (to: Instant) => back(after(MONDAY), to);
 
   test("a slot registered at that instant keeps its end, one registered later does not", () => {
-    expect(held(moved(WILD), "bob")).toMatchObject({ registeredAt: WILD, end: after(minutes(30)) });
-    const one = moved(before(WILD));
+    expect(held(moved(WILD), "bob")).toMatchObject({
+      registeredAt: WILD,
+      end: after(minutesLater(30)),
+    });
+    const one = moved(justBefore(WILD));
     expect(held(one, "bob")).toMatchObject({
-      registeredAt: before(WILD),
-      end: before(after(minutes(30))),
+      registeredAt: justBefore(WILD),
+      end: justBefore(after(minutesLater(30))),
     });
   });
 
   test("a slot taken before keeps its end, and is held again if that has not come", () => {
     const ended = (to: Instant) => {
-      const state = replayed([installed(1), taken("ada"), wentBack(WILD, to)]);
+      const state = replayEvents([licenseInstalled(1), slotTaken("ada"), wentBack(WILD, to)]);
       const pool = state.licenses.get(1)?.pool;
       return [pool?.get("ada")?.end, pool && countSlotsInUse(pool, to)];
     };
-    expect(ended(minutes(31))).toEqual([minutes(30), 0]);
-    expect(ended(minutes(30))).toEqual([minutes(30), 0]);
-    expect(ended(before(minutes(30)))).toEqual([minutes(30), 1]);
+    expect(ended(minutesLater(31))).toEqual([minutesLater(30), 0]);
+    expect(ended(minutesLater(30))).toEqual([minutesLater(30), 0]);
+    expect(ended(justBefore(minutesLater(30)))).toEqual([minutesLater(30), 1]);
   });
 
   test("requests and keys of before stay", () => {
-    const { state } = back(WILD, hours(1));
+    const { state } = back(WILD, hoursLater(1));
     const ofMonday = [...state.requests.values()].filter(({ request }) => request !== "wild");
-    expect(new Set(ofMonday.map(({ at }) => at))).toEqual(new Set([requestOf("").at]));
-    expect(state.requests.get("wild")?.at).toBe(hours(1));
+    expect(new Set(ofMonday.map(({ at }) => at))).toEqual(new Set([makeOpenRequest("").at]));
+    expect(state.requests.get("wild")?.at).toBe(hoursLater(1));
   });
 });
 
@@ -187,119 +190,124 @@ describe("afterwards", () => {
 
   test("a heartbeat goes on from the new time", () => {
     again
-      .at(minutes(10))
+      .at(minutesLater(10))
       .when(register("bob"))
-      .records({ type: "SlotRenewed", end: minutes(40) });
+      .records({ type: "SlotRenewed", end: minutesLater(40) });
   });
 
   test("a slot runs out at its moved end, and says so", () => {
     again
-      .at(minutes(30))
+      .at(minutesLater(30))
       .when(register("kim"))
       .expires(
-        { type: "SlotExpired", user: "bob", at: minutes(30) },
-        { type: "FeatureExpired", user: "bob", at: minutes(10) },
+        { type: "SlotExpired", user: "bob", at: minutesLater(30) },
+        { type: "FeatureExpired", user: "bob", at: minutesLater(10) },
       );
   });
 
   const twice = borrow("eve", null, { once: { key: "k", fingerprint: "f" } });
 
   test("a borrow repeated under its key ends when its slot does, and so does its lease", () => {
-    const ends = { registeredAt: MONDAY, end: hours(24), borrowedUntil: hours(24) };
-    again.at(minutes(1)).when(twice).records().answers(ends);
+    const ends = { registeredAt: MONDAY, end: hoursLater(24), borrowedUntil: hoursLater(24) };
+    again.at(minutesLater(1)).when(twice).records().answers(ends);
   });
 
   test("a key is remembered for as long as it would have been", () => {
     again
-      .at(before(hours(24)))
+      .at(justBefore(hoursLater(24)))
       .when(twice)
       .records();
   });
 
   test("the period's count goes on, and starts anew at the moved boundary", () => {
     again
-      .at(before(hours(15)))
+      .at(justBefore(hoursLater(15)))
       .when(consume(4))
       .refuses({
         code: "license_not_enough_consumptions",
         left: 3,
       });
-    again.at(hours(15)).when(consume(4)).records({ type: "ConsumptionAdded", total: 4 });
+    again.at(hoursLater(15)).when(consume(4)).records({ type: "ConsumptionAdded", total: 4 });
   });
 
   test("replaying gives the state that served", () => {
-    const state = replayed(history.events);
+    const state = replayEvents(history.events);
     evolve(state, wentBack(WILD, MONDAY));
-    expect(dump(state)).toEqual(dump(replayed(again.events)));
+    expect(dumpState(state)).toEqual(dumpState(replayEvents(again.events)));
   });
 });
 
 describe("who may set the clock back", () => {
-  const dated = given(installed(1, { validUntil: later(MONDAY, 99 * DAY) }));
-  const lent = dated.at(MONDAY).did(register("ada"));
+  const dated = given(licenseInstalled(1, { validUntil: later(MONDAY, 99 * DAY) }));
+  const lent = dated.at(MONDAY).execute(register("ada"));
   const suspect = { code: "clock_suspect", behind: DAY } as const;
-  const event = { type: "ClockSetBack", from: hours(24), to: MONDAY, at: MONDAY } as const;
+  const event = { type: "ClockSetBack", from: hoursLater(24), to: MONDAY, at: MONDAY } as const;
 
   test("anybody, while nothing was ever lent from a license with an end", () => {
-    dated.at(hours(24)).when(setBack(MONDAY)).records(event);
-    const perpetual = given(installed(1, { borrowHours: null }))
+    dated.at(hoursLater(24)).when(setBack(MONDAY)).records(event);
+    const perpetual = given(licenseInstalled(1, { borrowHours: null }))
       .at(MONDAY)
-      .did(register("ada"));
-    perpetual.at(hours(24)).when(setBack(MONDAY)).records(event);
+      .execute(register("ada"));
+    perpetual.at(hoursLater(24)).when(setBack(MONDAY)).records(event);
   });
 
   test("nobody, once something was lent from a license that can be borrowed from", () => {
-    const perpetual = given(installed(1)).at(MONDAY).did(register("ada"));
-    perpetual.at(hours(24)).when(setBack(MONDAY)).refuses(suspect);
+    const perpetual = given(licenseInstalled(1)).at(MONDAY).execute(register("ada"));
+    perpetual.at(hoursLater(24)).when(setBack(MONDAY)).refuses(suspect);
   });
 
   test("nobody without the vendor's word, once something was, given back or not", () => {
-    lent.at(hours(24)).when(setBack(MONDAY)).refuses(suspect);
-    lent.at(hours(24)).when(setBack(MONDAY, NONCE)).refuses(suspect);
-    const released = lent.at(MONDAY).did({ type: "UnregisterAll", product: null, peer: PEER });
-    released.at(hours(24)).when(setBack(MONDAY)).refuses(suspect);
+    lent.at(hoursLater(24)).when(setBack(MONDAY)).refuses(suspect);
+    lent.at(hoursLater(24)).when(setBack(MONDAY, NONCE)).refuses(suspect);
+    const released = lent.at(MONDAY).execute({ type: "UnregisterAll", product: null, peer: PEER });
+    released.at(hoursLater(24)).when(setBack(MONDAY)).refuses(suspect);
   });
 
   test("nor once something was counted or borrowed there", () => {
     const counts = given(
-      installed(1, { validUntil: later(MONDAY, 99 * DAY), consumption: counting() }),
+      licenseInstalled(1, { validUntil: later(MONDAY, 99 * DAY), consumption: consumptionTerms() }),
     );
-    counts.at(MONDAY).did(consume(1)).at(hours(24)).when(setBack(MONDAY)).refuses(suspect);
-    dated.at(MONDAY).did(borrow("ada")).at(hours(24)).when(setBack(MONDAY)).refuses(suspect);
+    counts.at(MONDAY).execute(consume(1)).at(hoursLater(24)).when(setBack(MONDAY)).refuses(suspect);
+    dated
+      .at(MONDAY)
+      .execute(borrow("ada"))
+      .at(hoursLater(24))
+      .when(setBack(MONDAY))
+      .refuses(suspect);
   });
 
   test("nor once somebody borrowed what got its end after they had registered", () => {
     const ends = { validUntil: later(MONDAY, 99 * DAY) };
-    const perpetual = given(installed(1, { borrowHours: null }))
+    const perpetual = given(licenseInstalled(1, { borrowHours: null }))
       .at(MONDAY)
-      .did(register("ada"));
-    const renewed = perpetual.at(MONDAY).did(renew(1, 2, ends), borrow("ada"));
-    renewed.at(hours(24)).when(setBack(MONDAY)).refuses(suspect);
+      .execute(register("ada"));
+    const renewed = perpetual.at(MONDAY).execute(renew(1, 2, ends), borrow("ada"));
+    renewed.at(hoursLater(24)).when(setBack(MONDAY)).refuses(suspect);
   });
 
   test("a vendor, in answer to the newest question", () => {
-    const asked = lent.at(hours(24)).did(ask("1111111111"), ask(NONCE));
-    asked.at(hours(24)).when(setBack(MONDAY, NONCE)).records(event);
-    asked.at(hours(24)).when(setBack(MONDAY, "1111111111")).refuses(suspect);
-    asked.at(hours(24)).when(setBack(MONDAY)).refuses(suspect);
+    const asked = lent.at(hoursLater(24)).execute(ask("1111111111"), ask(NONCE));
+    asked.at(hoursLater(24)).when(setBack(MONDAY, NONCE)).records(event);
+    asked.at(hoursLater(24)).when(setBack(MONDAY, "1111111111")).refuses(suspect);
+    asked.at(hoursLater(24)).when(setBack(MONDAY)).refuses(suspect);
   });
 
   test("once", () => {
-    const done = lent.at(hours(24)).did(ask(NONCE), setBack(MONDAY, NONCE));
-    done.at(hours(24)).when(setBack(MONDAY, NONCE)).refuses(suspect);
+    const done = lent.at(hoursLater(24)).execute(ask(NONCE), setBack(MONDAY, NONCE));
+    done.at(hoursLater(24)).when(setBack(MONDAY, NONCE)).refuses(suspect);
   });
 
   test("once, also when the answer was not earlier than the time here", () => {
-    const done = lent.at(MONDAY).did(ask(NONCE), setBack(minutes(1), NONCE));
-    done.at(hours(24)).when(setBack(MONDAY, NONCE)).refuses(suspect);
+    const done = lent.at(MONDAY).execute(ask(NONCE), setBack(minutesLater(1), NONCE));
+    done.at(hoursLater(24)).when(setBack(MONDAY, NONCE)).refuses(suspect);
   });
 
   test("and never ahead", () => {
-    const asked = lent.at(hours(1)).did(ask(NONCE));
-    for (const to of [hours(1), later(hours(1), 1), hours(48)]) {
-      asked.at(hours(1)).when(setBack(to, NONCE)).answers(null);
-      const { events } = asked.at(hours(1)).did(setBack(to, NONCE));
-      expect(replayed(events).latestEventAt).toBe(hours(1));
+    const asked = lent.at(hoursLater(1)).execute(ask(NONCE));
+    for (const to of [hoursLater(1), later(hoursLater(1), 1), hoursLater(48)]) {
+      asked.at(hoursLater(1)).when(setBack(to, NONCE)).answers(null);
+      const { events } = asked.at(hoursLater(1)).execute(setBack(to, NONCE));
+      expect(replayEvents(events).latestEventAt).toBe(hoursLater(1));
     }
   });
 });

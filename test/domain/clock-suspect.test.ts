@@ -6,17 +6,17 @@ import { transact } from "../../src/domain/transact.ts";
 import {
   borrow,
   consume,
-  counting,
-  dump,
-  feature,
+  consumptionTerms,
+  dumpState,
+  featureTerms,
   given,
-  hours,
-  installed,
-  minutes,
+  hoursLater,
+  licenseInstalled,
+  minutesLater,
   MONDAY,
   register,
   registerFeature,
-  replayed,
+  replayEvents,
   unregister,
   type History,
 } from "../support/scenario.ts";
@@ -25,45 +25,45 @@ const END = later(MONDAY, 99 * DAY);
 const REFUSED = { code: "clock_suspect", behind: CLOCK_LIMITS.behindSuspect } as const;
 
 /** The same history on a machine whose clock is a day behind what is on record. */
-function suspected({ events }: History, command: Command, at = minutes(1)) {
-  const state = replayed(events);
+function suspected({ events }: History, command: Command, at = minutesLater(1)) {
+  const state = replayEvents(events);
   state.clockBehind = CLOCK_LIMITS.behindSuspect;
-  const untouched = dump(state);
+  const untouched = dumpState(state);
   const result = transact(state, command, at);
   if (!result.ok) {
-    expect(dump(state)).toEqual(untouched);
+    expect(dumpState(state)).toEqual(untouched);
     return result.fault;
   }
   return result.value.journalLines.flat().map(({ type }) => type);
 }
 
 const dated = given(
-  installed(1, {
+  licenseInstalled(1, {
     validUntil: END,
-    consumption: counting(),
-    features: [feature("view", { floating: { slots: 2, timeoutMinutes: 30 } })],
+    consumption: consumptionTerms(),
+    features: [featureTerms("view", { floating: { slots: 2, timeoutMinutes: 30 } })],
   }),
 )
   .at(MONDAY)
-  .did(register("ada"));
+  .execute(register("ada"));
 
 describe("while the clock is suspect, a license with an end", () => {
   test("is not lent anew", () => {
     expect(suspected(dated, register("bob"))).toEqual(REFUSED);
     expect(suspected(dated, borrow("bob"))).toEqual(REFUSED);
-    expect(suspected(dated, borrow("bob", hours(2)))).toEqual(REFUSED);
+    expect(suspected(dated, borrow("bob", hoursLater(2)))).toEqual(REFUSED);
     expect(suspected(dated, register("bob", { licenseId: 1 }))).toEqual(REFUSED);
   });
 
   test("is not lent for longer to whoever holds a slot", () => {
     expect(suspected(dated, borrow("ada"))).toEqual(REFUSED);
-    const away = dated.at(MONDAY).did(borrow("ada", hours(2)));
-    expect(suspected(away, borrow("ada", hours(3)))).toEqual(REFUSED);
+    const away = dated.at(MONDAY).execute(borrow("ada", hoursLater(2)));
+    expect(suspected(away, borrow("ada", hoursLater(3)))).toEqual(REFUSED);
   });
 
   test("is not lent again to whoever let it run out", () => {
-    expect(suspected(dated, register("ada"), minutes(29))).toEqual(["SlotRenewed"]);
-    expect(suspected(dated, register("ada"), minutes(30))).toEqual(REFUSED);
+    expect(suspected(dated, register("ada"), minutesLater(29))).toEqual(["SlotRenewed"]);
+    expect(suspected(dated, register("ada"), minutesLater(30))).toEqual(REFUSED);
   });
 
   test("keeps those who hold a slot: heartbeats, features, counts and releases go on", () => {
@@ -75,40 +75,40 @@ describe("while the clock is suspect, a license with an end", () => {
 
   test("repeats what it answered under a key", () => {
     const once = { once: { key: "k", fingerprint: "f" } };
-    const away = dated.at(MONDAY).did(borrow("ada", hours(2), once));
-    expect(suspected(away, borrow("ada", hours(2), once))).toEqual([]);
+    const away = dated.at(MONDAY).execute(borrow("ada", hoursLater(2), once));
+    expect(suspected(away, borrow("ada", hoursLater(2), once))).toEqual([]);
   });
 
   test("that has grace hours has an end all the same", () => {
-    const grace = given(installed(1, { validUntil: END, graceHours: 48 }));
+    const grace = given(licenseInstalled(1, { validUntil: END, graceHours: 48 }));
     expect(suspected(grace, register("ada"))).toEqual(REFUSED);
   });
 
   test("that is over, not begun, or not lent at all says so instead", () => {
-    const over = given(installed(1, { validUntil: MONDAY }));
+    const over = given(licenseInstalled(1, { validUntil: MONDAY }));
     expect(suspected(over, register("ada"))).toMatchObject({ code: "license_expired" });
-    const early = given(installed(1, { validUntil: END, start: hours(1) }));
+    const early = given(licenseInstalled(1, { validUntil: END, start: hoursLater(1) }));
     expect(suspected(early, register("ada"))).toMatchObject({ code: "license_not_active" });
-    const kept = given(installed(1, { validUntil: END, borrowHours: null }));
+    const kept = given(licenseInstalled(1, { validUntil: END, borrowHours: null }));
     expect(suspected(kept, borrow("ada"))).toEqual({ code: "license_borrow_not_allowed" });
   });
 
   test("is told from a full one only by the clock", () => {
-    const full = dated.at(MONDAY).did(register("bob"));
+    const full = dated.at(MONDAY).execute(register("bob"));
     expect(suspected(full, register("eve"))).toEqual(REFUSED);
     full
-      .at(minutes(1))
+      .at(minutesLater(1))
       .when(register("eve"))
       .refuses({
         code: "floating_not_available",
         slots: 2,
-        nextFree: minutes(30),
+        nextFree: minutesLater(30),
       });
   });
 });
 
 describe("while the clock is suspect, a perpetual license", () => {
-  const perpetual = given(installed(1));
+  const perpetual = given(licenseInstalled(1));
 
   test("is lent as ever", () => {
     expect(suspected(perpetual, register("ada"))).toEqual(["SlotTaken"]);
@@ -116,20 +116,20 @@ describe("while the clock is suspect, a perpetual license", () => {
   });
 
   test("takes whom the dated one beside it may not", () => {
-    const both = given(installed(1), installed(2, { validUntil: END }));
-    both.at(minutes(1)).when(register("ada")).records({ type: "SlotTaken", license: 2 });
+    const both = given(licenseInstalled(1), licenseInstalled(2, { validUntil: END }));
+    both.at(minutesLater(1)).when(register("ada")).records({ type: "SlotTaken", license: 2 });
     expect(suspected(both, register("ada"))).toEqual(["SlotTaken"]);
     expect(suspected(both, register("ada", { licenseId: 2 }))).toEqual(REFUSED);
   });
 
   test("that is full says so, and not that the clock is wrong", () => {
-    const both = given(installed(1, { slots: 1 }), installed(2, { validUntil: END }))
+    const both = given(licenseInstalled(1, { slots: 1 }), licenseInstalled(2, { validUntil: END }))
       .at(MONDAY)
-      .did(register("ada", { licenseId: 1 }));
+      .execute(register("ada", { licenseId: 1 }));
     expect(suspected(both, register("bob"))).toEqual({
       code: "floating_not_available",
       slots: 1,
-      nextFree: minutes(30),
+      nextFree: minutesLater(30),
     });
   });
 });

@@ -10,9 +10,9 @@ import type { State } from "../../src/domain/state.ts";
 import type { ConsumptionTerms, Terms } from "../../src/domain/terms.ts";
 import { DAY, HOUR, later, MINUTE, type Instant, type Period } from "../../src/domain/time.ts";
 import { transact, type TransactionResult } from "../../src/domain/transact.ts";
-import { newSite, nextOf } from "../support/new-site.ts";
+import { makeNewSite, makeNextInstall } from "../support/new-site.ts";
 import * as scenario from "../support/scenario.ts";
-import { feature, install, MONDAY } from "../support/scenario.ts";
+import { featureTerms, install, MONDAY } from "../support/scenario.ts";
 import { EventModel } from "./event-model.ts";
 
 // Names that a plain object would already know are names like any other.
@@ -42,8 +42,8 @@ const features = (period: Period | null): Arbitrary<Terms["features"]> =>
   fc
     .tuple(small(2), small(90, 1), counts(period), fc.boolean(), fc.boolean())
     .map(([slots, timeoutMinutes, consumption, floats, counted]) => [
-      ...(floats ? [feature(FLOATING, { floating: { slots, timeoutMinutes } })] : []),
-      ...(counted ? [feature(COUNTED, { consumption })] : []),
+      ...(floats ? [featureTerms(FLOATING, { floating: { slots, timeoutMinutes } })] : []),
+      ...(counted ? [featureTerms(COUNTED, { consumption })] : []),
     ]);
 
 const installation = ({ id, product, period }: (typeof LICENSES)[number]) =>
@@ -153,7 +153,7 @@ export interface SequenceStep {
 
 /** Serves the whole story with one state, and shows every event to the model, which judges it. */
 export function* runSequence({ installs, steps }: CommandSequence): Generator<SequenceStep> {
-  const state = newSite();
+  const state = makeNewSite();
   const model = new EventModel();
   const written: Event[] = [];
   const stepOf = (command: Command, at: Instant): SequenceStep => ({
@@ -171,10 +171,10 @@ export function* runSequence({ installs, steps }: CommandSequence): Generator<Se
     },
   });
   let at: Instant = MONDAY;
-  for (const command of installs) yield stepOf(nextOf(state, command), at);
+  for (const command of installs) yield stepOf(makeNextInstall(state, command), at);
   for (const [waited, wanted] of steps) {
     at = later(at, waited);
     const command = wanted(at);
-    yield stepOf(command.type === "InstallLicense" ? nextOf(state, command) : command, at);
+    yield stepOf(command.type === "InstallLicense" ? makeNextInstall(state, command) : command, at);
   }
 }

@@ -1,30 +1,32 @@
 import { describe, test } from "bun:test";
 import {
   consume,
-  counting,
+  consumptionTerms,
   given,
-  hours,
+  hoursLater,
   install,
-  installed,
+  licenseInstalled,
   MONDAY,
-  taken,
+  slotTaken,
 } from "../support/scenario.ts";
 
 const added = { type: "ConsumptionAdded" } as const;
 const short = (left: number) => ({ code: "license_not_enough_consumptions", left }) as const;
-const at = (total: number, differing: Parameters<typeof counting>[0] = {}) => {
-  const history = given(installed(1, { consumption: counting({ max: 10, ...differing }) }));
-  return total === 0 ? history : history.at(MONDAY).did(consume(total));
+const at = (total: number, differing: Parameters<typeof consumptionTerms>[0] = {}) => {
+  const history = given(
+    licenseInstalled(1, { consumption: consumptionTerms({ max: 10, ...differing }) }),
+  );
+  return total === 0 ? history : history.at(MONDAY).execute(consume(total));
 };
 
 describe("counting", () => {
   test("adds to the total and answers with it", () => {
     at(3)
-      .at(hours(1))
+      .at(hoursLater(1))
       .when(consume(4, { user: "ada" }))
       .records({
         ...added,
-        at: hours(1),
+        at: hoursLater(1),
         license: 1,
         user: "ada",
         peer: "10.0.0.7",
@@ -48,12 +50,15 @@ describe("counting", () => {
     at(3).at(MONDAY).when(consume(0)).records().answers({ license: 1, total: 3 });
     const over = at(10)
       .at(MONDAY)
-      .did(install(1, { consumption: counting({ max: 5 }) }));
+      .execute(install(1, { consumption: consumptionTerms({ max: 5 }) }));
     over.at(MONDAY).when(consume(0)).records().answers({ total: 10 });
   });
 
   test("needs the product where several are installed", () => {
-    const both = [installed(1, { consumption: counting() }), installed(2, { product: "cam" })];
+    const both = [
+      licenseInstalled(1, { consumption: consumptionTerms() }),
+      licenseInstalled(2, { product: "cam" }),
+    ];
     given(...both)
       .at(MONDAY)
       .when(consume(1, { product: null }))
@@ -61,11 +66,14 @@ describe("counting", () => {
   });
 
   test("is not for a license that does not count, nor for one that has ended", () => {
-    given(installed(1)).at(MONDAY).when(consume(1)).refuses({ code: "license_not_consumption" });
-    given(installed(1, { consumption: counting(), validUntil: hours(1) }))
-      .at(hours(1))
+    given(licenseInstalled(1))
+      .at(MONDAY)
       .when(consume(1))
-      .refuses({ code: "license_expired", what: "license", end: hours(1) });
+      .refuses({ code: "license_not_consumption" });
+    given(licenseInstalled(1, { consumption: consumptionTerms(), validUntil: hoursLater(1) }))
+      .at(hoursLater(1))
+      .when(consume(1))
+      .refuses({ code: "license_expired", what: "license", end: hoursLater(1) });
   });
 });
 
@@ -138,7 +146,7 @@ describe("taking back", () => {
   test("works above a lowered maximum, where adding does not", () => {
     const over = at(10, negative)
       .at(MONDAY)
-      .did(install(1, { consumption: counting({ max: 5, negative: true }) }));
+      .execute(install(1, { consumption: consumptionTerms({ max: 5, negative: true }) }));
     over.at(MONDAY).when(consume(1)).refuses(short(0));
     over
       .at(MONDAY)
@@ -156,8 +164,8 @@ describe("taking back", () => {
 
 describe("of several licenses", () => {
   const two = given(
-    installed(1, { consumption: counting({ max: 10 }) }),
-    installed(2, { consumption: counting({ max: 4 }) }),
+    licenseInstalled(1, { consumption: consumptionTerms({ max: 10 }) }),
+    licenseInstalled(2, { consumption: consumptionTerms({ max: 4 }) }),
   );
 
   test("the most recently added counts, while it can take all of it", () => {
@@ -173,7 +181,7 @@ describe("of several licenses", () => {
 
   test("none takes a part: what no single one can take is refused with the most that would fit", () => {
     two.at(MONDAY).when(consume(14)).refuses(short(10));
-    const used = two.at(MONDAY).did(consume(8));
+    const used = two.at(MONDAY).execute(consume(8));
     used.at(MONDAY).when(consume(5)).refuses(short(4));
   });
 
@@ -189,7 +197,7 @@ describe("of several licenses", () => {
   });
 
   test("the one the user holds counts, or refuses, while it is held", () => {
-    const held = given(...two.events, taken("ada"));
+    const held = given(...two.events, slotTaken("ada"));
     held
       .at(MONDAY)
       .when(consume(1, { user: "ada" }))
@@ -203,10 +211,10 @@ describe("of several licenses", () => {
       .when(consume(1, { user: "bob" }))
       .records({ ...added, license: 2 });
     held
-      .at(hours(1))
+      .at(hoursLater(1))
       .when(consume(1, { user: "ada" }))
       .records({ ...added, license: 2 });
-    const newer = given(...two.events, taken("ada", { license: 2 }));
+    const newer = given(...two.events, slotTaken("ada", { license: 2 }));
     newer
       .at(MONDAY)
       .when(consume(5, { user: "ada" }))
@@ -214,16 +222,20 @@ describe("of several licenses", () => {
   });
 
   test("one that does not count or is not valid is passed over", () => {
-    given(...two.events, installed(3), installed(4, { consumption: counting(), enabled: false }))
+    given(
+      ...two.events,
+      licenseInstalled(3),
+      licenseInstalled(4, { consumption: consumptionTerms(), enabled: false }),
+    )
       .at(MONDAY)
       .when(consume(1))
       .records({ ...added, license: 2 });
   });
 
   test("one that allows taking back does it for one that does not", () => {
-    given(installed(1, { consumption: counting({ negative: true }) }))
+    given(licenseInstalled(1, { consumption: consumptionTerms({ negative: true }) }))
       .at(MONDAY)
-      .did(consume(3), install(2, { consumption: counting() }))
+      .execute(consume(3), install(2, { consumption: consumptionTerms() }))
       .at(MONDAY)
       .when(consume(-1))
       .records({ ...added, license: 1, total: 2 });

@@ -2,7 +2,13 @@ import { expect, test } from "bun:test";
 import { eventTypes, summarize } from "../../src/domain/event-summary.ts";
 import type { Event } from "../../src/domain/event.ts";
 import type { AuditGap } from "../../src/domain/state.ts";
-import { borrowed, hours, installed, MONDAY, taken } from "../support/scenario.ts";
+import {
+  slotBorrowed,
+  hoursLater,
+  licenseInstalled,
+  MONDAY,
+  slotTaken,
+} from "../support/scenario.ts";
 
 const at = MONDAY;
 const held = { at, license: 1, user: "ada", slot: 1 };
@@ -21,13 +27,16 @@ const GAP: AuditGap = {
 };
 
 const TOLD: readonly [Event, string][] = [
-  [installed(1), "license 1 installed: cad, 2 slots, no expiry, serial 1"],
-  [taken("ada"), "slot taken until 2026-03-02T09:30:00Z"],
-  [borrowed("ada", hours(5)), "slot borrowed until 2026-03-02T14:00:00Z"],
-  [{ ...borrowed("ada", hours(5)), early: true }, "borrow shortened to 2026-03-02T14:00:00Z"],
-  [{ type: "SlotRenewed", ...held, end: hours(1) }, "slot renewed"],
+  [licenseInstalled(1), "license 1 installed: cad, 2 slots, no expiry, serial 1"],
+  [slotTaken("ada"), "slot taken until 2026-03-02T09:30:00Z"],
+  [slotBorrowed("ada", hoursLater(5)), "slot borrowed until 2026-03-02T14:00:00Z"],
   [
-    { type: "SlotRenewed", ...held, end: hours(1), leasedTo: "laptop" },
+    { ...slotBorrowed("ada", hoursLater(5)), early: true },
+    "borrow shortened to 2026-03-02T14:00:00Z",
+  ],
+  [{ type: "SlotRenewed", ...held, end: hoursLater(1) }, "slot renewed"],
+  [
+    { type: "SlotRenewed", ...held, end: hoursLater(1), leasedTo: "laptop" },
     "slot renewed, borrow leased to a device",
   ],
   [{ type: "ContactChanged", ...held, hostname: "ws-7", ip: "", peer }, "slot used from ws-7"],
@@ -61,7 +70,7 @@ const TOLD: readonly [Event, string][] = [
   ],
   [{ type: "AccessChanged", at, change: "token_revoked", name: "ops", peer }, "token ops revoked"],
   [
-    { type: "ClockSetBack", at, from: hours(2), to: at, peer },
+    { type: "ClockSetBack", at, from: hoursLater(2), to: at, peer },
     "time set back from 2026-03-02T11:00:00Z to 2026-03-02T09:00:00Z",
   ],
 ];

@@ -5,32 +5,38 @@ import { evolve, UnknownEvent } from "../../src/domain/evolve.ts";
 import { emptyState } from "../../src/domain/state.ts";
 import { limits } from "../../src/domain/limits.ts";
 import {
-  borrowed,
+  slotBorrowed,
   CONTACT,
-  dump,
-  feature,
+  dumpState,
+  featureTerms,
   given,
-  hours,
-  installed,
-  minutes,
+  hoursLater,
+  licenseInstalled,
+  minutesLater,
   MONDAY,
-  replayed,
-  taken,
+  replayEvents,
+  slotTaken,
 } from "../support/scenario.ts";
 
 const holder = (events: readonly Event[], user: string) =>
-  replayed(events).licenses.get(1)?.pool.get(user);
+  replayEvents(events).licenses.get(1)?.pool.get(user);
 
-const mesh = feature("mesh", { floating: { slots: 1, timeoutMinutes: 5 } });
-const named = { at: minutes(1), license: 1, user: "ada" } as const;
+const mesh = featureTerms("mesh", { floating: { slots: 1, timeoutMinutes: 5 } });
+const named = { at: minutesLater(1), license: 1, user: "ada" } as const;
 
 const renewedAt = (at: number): Event => {
-  return { type: "SlotRenewed", license: 1, user: "ada", at: minutes(at), end: minutes(99) };
+  return {
+    type: "SlotRenewed",
+    license: 1,
+    user: "ada",
+    at: minutesLater(at),
+    end: minutesLater(99),
+  };
 };
 
 describe("an event", () => {
   test("of creation says what the folder is for and since when", () => {
-    const state = replayed([{ type: "Created", at: MONDAY, kind: "demo", appliance: "A" }]);
+    const state = replayEvents([{ type: "Created", at: MONDAY, kind: "demo", appliance: "A" }]);
     expect(state).toMatchObject({ kind: "demo", createdAt: MONDAY, latestEventAt: MONDAY });
     expect(state.appliance).toBe("A");
   });
@@ -45,31 +51,38 @@ describe("an event", () => {
   });
 
   test("moves the mark forward and never back", () => {
-    const state = replayed([installed(1, {}, hours(2)), taken("ada", { at: hours(1) })]);
-    expect(state.latestEventAt).toBe(hours(2));
+    const state = replayEvents([
+      licenseInstalled(1, {}, hoursLater(2)),
+      slotTaken("ada", { at: hoursLater(1) }),
+    ]);
+    expect(state.latestEventAt).toBe(hoursLater(2));
   });
 
   test("with a slot's number moves the next one past it", () => {
-    const events = [installed(1, { features: [mesh] }), taken("ada", { slot: 7 })];
-    expect(replayed(events).nextSlot).toBe(8);
-    const second = taken("bob", { slot: 3 });
-    expect(replayed([...events, second]).nextSlot).toBe(8);
-    const of = { license: 1, feature: "mesh", user: "ada", end: minutes(5) };
+    const events = [licenseInstalled(1, { features: [mesh] }), slotTaken("ada", { slot: 7 })];
+    expect(replayEvents(events).nextSlot).toBe(8);
+    const second = slotTaken("bob", { slot: 3 });
+    expect(replayEvents([...events, second]).nextSlot).toBe(8);
+    const of = { license: 1, feature: "mesh", user: "ada", end: minutesLater(5) };
     const used: Event = { type: "FeatureTaken", peer: "10.0.0.9", at: MONDAY, slot: 9, ...of };
-    expect(replayed([...events, used]).nextSlot).toBe(10);
+    expect(replayEvents([...events, used]).nextSlot).toBe(10);
   });
 
   test("of taking and borrowing says all there is of a registration", () => {
     const contact = { ...CONTACT, hostname: "laptop" };
-    const events = [installed(1), taken("ada"), { ...borrowed("ada", hours(8)), contact }];
+    const events = [
+      licenseInstalled(1),
+      slotTaken("ada"),
+      { ...slotBorrowed("ada", hoursLater(8)), contact },
+    ];
     expect(holder(events, "ada")).toEqual({
       slot: 1,
       user: "ada",
       registeredAt: MONDAY,
-      end: hours(8),
+      end: hoursLater(8),
       setAt: MONDAY,
       contact,
-      borrowedUntil: hours(8),
+      borrowedUntil: hoursLater(8),
       borrowedAt: MONDAY,
       leasedTo: null,
       contactAuditedAt: null,
@@ -78,10 +91,10 @@ describe("an event", () => {
   });
 
   test("of renewal moves the end, and the contact only where it is named", () => {
-    const history = [installed(1), taken("ada")];
-    const renewed: Event = { type: "SlotRenewed", ...named, end: minutes(31) };
+    const history = [licenseInstalled(1), slotTaken("ada")];
+    const renewed: Event = { type: "SlotRenewed", ...named, end: minutesLater(31) };
     expect(holder([...history, renewed], "ada")).toMatchObject({
-      end: minutes(31),
+      end: minutesLater(31),
       contact: CONTACT,
     });
     const contact = { ...CONTACT, ip: "10.0.0.9" };
@@ -89,36 +102,43 @@ describe("an event", () => {
   });
 
   test("of renewal ends a borrow from its end on, and not before", () => {
-    const history = [installed(1), taken("ada"), borrowed("ada", minutes(10))];
-    expect(holder([...history, renewedAt(9)], "ada")?.borrowedUntil).toBe(minutes(10));
+    const history = [licenseInstalled(1), slotTaken("ada"), slotBorrowed("ada", minutesLater(10))];
+    expect(holder([...history, renewedAt(9)], "ada")?.borrowedUntil).toBe(minutesLater(10));
     expect(holder([...history, renewedAt(10)], "ada")?.borrowedUntil).toBeNull();
   });
 
   test("of renewal keeps the device a borrow is leased to until the borrow ends", () => {
-    const leased = { ...borrowed("ada", minutes(10)), leasedTo: "laptop" };
-    const history = [installed(1), taken("ada"), leased];
+    const leased = { ...slotBorrowed("ada", minutesLater(10)), leasedTo: "laptop" };
+    const history = [licenseInstalled(1), slotTaken("ada"), leased];
     expect(holder([...history, renewedAt(9)], "ada")?.leasedTo).toBe("laptop");
     expect(holder([...history, renewedAt(10)], "ada")?.leasedTo).toBeNull();
   });
 
   test("of release or expiry leaves nothing of the registration behind", () => {
-    const plain = dump(replayed([installed(1), taken("ada"), taken("bob", { slot: 2 })]));
+    const plain = dumpState(
+      replayEvents([licenseInstalled(1), slotTaken("ada"), slotTaken("bob", { slot: 2 })]),
+    );
     const gone: Event = { type: "SlotExpired", ...named, slot: 1 };
     const returned: Event = { ...gone, type: "SlotReleased", by: "user", peer: "", early: false };
     for (const event of [gone, returned]) {
-      const state = replayed([installed(1), taken("ada"), taken("bob", { slot: 2 }), event]);
+      const state = replayEvents([
+        licenseInstalled(1),
+        slotTaken("ada"),
+        slotTaken("bob", { slot: 2 }),
+        event,
+      ]);
       expect(state.licenses.get(1)?.pool.get("ada")).toBeUndefined();
-      expect(state.licenses.get(1)?.pool.expiryIndex.countEnded(hours(9))).toBe(1);
-      expect(dump(state)).not.toEqual(plain);
+      expect(state.licenses.get(1)?.pool.expiryIndex.countEnded(hoursLater(9))).toBe(1);
+      expect(dumpState(state)).not.toEqual(plain);
     }
   });
 
   test("about what is not there is a broken journal, and throws", () => {
-    const state = replayed([installed(1, { features: [mesh] }), taken("ada")]);
+    const state = replayEvents([licenseInstalled(1, { features: [mesh] }), slotTaken("ada")]);
     const gone: Event = { type: "SlotExpired", ...named, slot: 1 };
     expect(() => evolve(state, { ...gone, license: 2 })).toThrow("license 2");
     expect(() => evolve(state, { ...gone, user: "toString" })).toThrow("holds no slot");
-    expect(() => evolve(state, taken("ada", { slot: 2 }))).toThrow("twice");
+    expect(() => evolve(state, slotTaken("ada", { slot: 2 }))).toThrow("twice");
     const used: Event = { ...gone, type: "FeatureExpired", feature: "constructor" };
     expect(() => evolve(state, used)).toThrow("feature");
   });
@@ -128,14 +148,14 @@ const refused = (product: string | null, code: string, count = 1): RefusalsCount
   return { type: "RefusalsCounted", at: MONDAY, product, code, count, users: [] };
 };
 
-const totals = (events: readonly Event[]) => [...replayed(events).refusals.values()];
+const totals = (events: readonly Event[]) => [...replayEvents(events).refusals.values()];
 
 describe("refusals", () => {
   test("are summed by product and code, with when it last happened", () => {
     const events = [refused("cad", "full", 2), refused(null, "full"), refused("cad", "ended")];
-    const later = { ...refused("cad", "full", 3), at: hours(1) };
+    const later = { ...refused("cad", "full", 3), at: hoursLater(1) };
     expect(totals([...events, later])).toEqual([
-      { product: "cad", code: "full", count: 5, lastAt: hours(1) },
+      { product: "cad", code: "full", count: 5, lastAt: hoursLater(1) },
       { product: null, code: "full", count: 1, lastAt: MONDAY },
       { product: "cad", code: "ended", count: 1, lastAt: MONDAY },
     ]);
@@ -147,14 +167,14 @@ describe("refusals", () => {
 
   test("are totalled for a thousand kinds; more are let go, those known still count", () => {
     const kinds = Array.from({ length: limits.refusalTotals }, (_, i) => refused(`p${i}`, "full"));
-    const state = replayed([...kinds, refused("new", "full"), refused("p0", "full")]);
+    const state = replayEvents([...kinds, refused("new", "full"), refused("p0", "full")]);
     expect(state.refusals.size).toBe(1_000);
     expect([...state.refusals.values()][0]?.count).toBe(2);
   });
 
   test("are recorded one by one, with the last twenty users each", () => {
     const users = Array.from({ length: 25 }, (_, i) => `u${i}`);
-    given(installed(1))
+    given(licenseInstalled(1))
       .at(MONDAY)
       .when({
         type: "CountRefusals",
@@ -172,11 +192,11 @@ describe("refusals", () => {
 });
 
 test("the auditor's record holds everything but renewals", () => {
-  const renewed: Event = { type: "SlotRenewed", ...named, end: minutes(31) };
+  const renewed: Event = { type: "SlotRenewed", ...named, end: minutesLater(31) };
   expect(isAudited(renewed)).toBe(false);
   expect(isAudited({ ...renewed, contact: CONTACT })).toBe(false);
   expect(isAudited({ ...renewed, type: "FeatureRenewed", feature: "mesh" })).toBe(false);
   expect(isAudited({ ...renewed, leasedTo: "laptop" })).toBe(true);
-  expect(isAudited(taken("ada"))).toBe(true);
-  expect(isAudited(borrowed("ada", hours(8)))).toBe(true);
+  expect(isAudited(slotTaken("ada"))).toBe(true);
+  expect(isAudited(slotBorrowed("ada", hoursLater(8)))).toBe(true);
 });

@@ -1,32 +1,34 @@
 import { describe, test } from "bun:test";
 import {
-  before,
+  justBefore,
   consumeFeature,
-  counting,
-  feature,
+  consumptionTerms,
+  featureTerms,
   given,
-  hours,
-  installed,
+  hoursLater,
+  licenseInstalled,
   MONDAY,
-  taken,
+  slotTaken,
   utc,
 } from "../support/scenario.ts";
 
-const mesh = feature("mesh", { floating: { slots: 1, timeoutMinutes: 10 } });
+const mesh = featureTerms("mesh", { floating: { slots: 1, timeoutMinutes: 10 } });
 
 const short = (left: number) => ({ code: "feature_not_enough_consumptions", left }) as const;
 
 describe("counting a feature", () => {
-  const prints = feature("prints", { consumption: counting({ max: 10, overages: 2 }) });
-  const history = given(installed(1, { features: [prints, mesh, feature("help")] }));
+  const prints = featureTerms("prints", {
+    consumption: consumptionTerms({ max: 10, overages: 2 }),
+  });
+  const history = given(licenseInstalled(1, { features: [prints, mesh, featureTerms("help")] }));
   const added = { type: "FeatureConsumptionAdded", feature: "prints" } as const;
 
   test("adds to the feature's own total, overage included, and no further", () => {
-    const used = history.at(MONDAY).did(consumeFeature("prints", 4, { user: "ada" }));
+    const used = history.at(MONDAY).execute(consumeFeature("prints", 4, { user: "ada" }));
     used
-      .at(hours(1))
+      .at(hoursLater(1))
       .when(consumeFeature("prints", 8, { user: "ada" }))
-      .records({ ...added, at: hours(1), license: 1, user: "ada", count: 8, total: 12 })
+      .records({ ...added, at: hoursLater(1), license: 1, user: "ada", count: 8, total: 12 })
       .answers({ license: 1, feature: "prints", total: 12 });
     used.at(MONDAY).when(consumeFeature("prints", 9)).refuses(short(8));
     used
@@ -54,12 +56,12 @@ describe("counting a feature", () => {
   });
 
   test("resets at the feature's own boundary", () => {
-    const daily = { ...prints, consumption: counting({ period: "daily" }) };
-    const used = given(installed(1, { features: [daily] }))
+    const daily = { ...prints, consumption: consumptionTerms({ period: "daily" }) };
+    const used = given(licenseInstalled(1, { features: [daily] }))
       .at(MONDAY)
-      .did(consumeFeature("prints", 10));
+      .execute(consumeFeature("prints", 10));
     const midnight = utc("2026-03-03T00:00:00Z");
-    used.at(before(midnight)).when(consumeFeature("prints", 1)).refuses(short(0));
+    used.at(justBefore(midnight)).when(consumeFeature("prints", 1)).refuses(short(0));
     used
       .at(midnight)
       .when(consumeFeature("prints", 1))
@@ -67,21 +69,25 @@ describe("counting a feature", () => {
   });
 
   test("ends at the feature's own date, unless another license still has it", () => {
-    const ending = installed(2, { features: [{ ...prints, expires: hours(1) }] });
-    const last = before(hours(1));
+    const ending = licenseInstalled(2, { features: [{ ...prints, expires: hoursLater(1) }] });
+    const last = justBefore(hoursLater(1));
     given(ending).at(last).when(consumeFeature("prints", 1)).records(added);
     given(ending)
-      .at(hours(1))
+      .at(hoursLater(1))
       .when(consumeFeature("prints", 1))
-      .refuses({ code: "license_expired", what: "feature", end: hours(1) });
+      .refuses({ code: "license_expired", what: "feature", end: hoursLater(1) });
     given(...history.events, ending)
-      .at(hours(1))
+      .at(hoursLater(1))
       .when(consumeFeature("prints", 1))
       .records({ ...added, license: 1 });
   });
 
   test("goes to the license the user holds, else to the newest that can take it all", () => {
-    const two = given(...history.events, installed(2, { features: [prints] }), taken("ada"));
+    const two = given(
+      ...history.events,
+      licenseInstalled(2, { features: [prints] }),
+      slotTaken("ada"),
+    );
     const ada = { user: "ada" };
     two
       .at(MONDAY)
@@ -91,7 +97,7 @@ describe("counting a feature", () => {
       .at(MONDAY)
       .when(consumeFeature("prints", 1))
       .records({ ...added, license: 2 });
-    const used = two.at(MONDAY).did(consumeFeature("prints", 12));
+    const used = two.at(MONDAY).execute(consumeFeature("prints", 12));
     used
       .at(MONDAY)
       .when(consumeFeature("prints", 1))
@@ -99,9 +105,9 @@ describe("counting a feature", () => {
   });
 
   test("ends with the license, or before it starts", () => {
-    given(installed(1, { features: [prints], start: hours(1) }))
-      .at(before(hours(1)))
+    given(licenseInstalled(1, { features: [prints], start: hoursLater(1) }))
+      .at(justBefore(hoursLater(1)))
       .when(consumeFeature("prints", 1))
-      .refuses({ code: "license_not_active", start: hours(1) });
+      .refuses({ code: "license_not_active", start: hoursLater(1) });
   });
 });

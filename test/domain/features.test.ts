@@ -1,31 +1,34 @@
 import { describe, test } from "bun:test";
 import {
-  before,
+  justBefore,
   consumeFeature,
-  counting,
-  feature,
+  consumptionTerms,
+  featureTerms,
   given,
   install,
-  installed,
-  minutes,
+  licenseInstalled,
+  minutesLater,
   MONDAY,
   register,
   registerFeature,
   releaseFeature,
   renew,
-  taken,
+  slotTaken,
 } from "../support/scenario.ts";
 
-const mesh = feature("mesh", { floating: { slots: 1, timeoutMinutes: 10 } });
+const mesh = featureTerms("mesh", { floating: { slots: 1, timeoutMinutes: 10 } });
 
 describe("registering a feature of two licenses the user sits on", () => {
-  const both = given(installed(1, { features: [mesh] }), installed(2, { features: [mesh] }))
+  const both = given(
+    licenseInstalled(1, { features: [mesh] }),
+    licenseInstalled(2, { features: [mesh] }),
+  )
     .at(MONDAY)
-    .did(register("ada", { licenseId: 1 }), register("ada", { licenseId: 2 }))
+    .execute(register("ada", { licenseId: 1 }), register("ada", { licenseId: 2 }))
     .at(MONDAY)
-    .did(register("bob", { licenseId: 1 }), register("bob", { licenseId: 2 }))
+    .execute(register("bob", { licenseId: 1 }), register("bob", { licenseId: 2 }))
     .at(MONDAY)
-    .did(registerFeature("ada", "mesh"));
+    .execute(registerFeature("ada", "mesh"));
 
   test("takes the slot that is free, wherever it is", () => {
     both
@@ -37,18 +40,18 @@ describe("registering a feature of two licenses the user sits on", () => {
   test("keeps the slot that is held, wherever it is", () => {
     both
       .at(MONDAY)
-      .did(registerFeature("bob", "mesh"))
-      .at(minutes(1))
+      .execute(registerFeature("bob", "mesh"))
+      .at(minutesLater(1))
       .when(registerFeature("bob", "mesh"))
       .records({ type: "FeatureRenewed", user: "bob", license: 1 });
   });
 });
 
 describe("registering a feature", () => {
-  const registered = given(installed(1, { features: [mesh, feature("help")] }))
+  const registered = given(licenseInstalled(1, { features: [mesh, featureTerms("help")] }))
     .at(MONDAY)
-    .did(register("ada"), register("bob"));
-  const used = registered.at(MONDAY).did(registerFeature("ada", "mesh"));
+    .execute(register("ada"), register("bob"));
+  const used = registered.at(MONDAY).execute(registerFeature("ada", "mesh"));
 
   test("takes one of its own slots for its own timeout", () => {
     registered
@@ -61,7 +64,7 @@ describe("registering a feature", () => {
         feature: "mesh",
         user: "ada",
         slot: 3,
-        end: minutes(10),
+        end: minutesLater(10),
       })
       .answers({ license: 1, feature: "mesh" });
   });
@@ -69,37 +72,43 @@ describe("registering a feature", () => {
   test("needs a slot of the license that is held now", () => {
     const fault = { code: "user_not_registered", slot: "license" } as const;
     registered.at(MONDAY).when(registerFeature("eve", "mesh")).refuses(fault);
-    registered.at(minutes(30)).when(registerFeature("ada", "mesh")).refuses(fault);
-    const last = before(minutes(30));
+    registered.at(minutesLater(30)).when(registerFeature("ada", "mesh")).refuses(fault);
+    const last = justBefore(minutesLater(30));
     registered.at(last).when(registerFeature("ada", "mesh")).records({ type: "FeatureTaken" });
   });
 
   test("is the heartbeat for who has it, in a full pool too", () => {
     used
-      .at(before(minutes(10)))
+      .at(justBefore(minutesLater(10)))
       .when(registerFeature("ada", "mesh"))
-      .records({ type: "FeatureRenewed", user: "ada", end: before(minutes(20)) });
+      .records({ type: "FeatureRenewed", user: "ada", end: justBefore(minutesLater(20)) });
   });
 
   test("waits for the end of somebody else's, which comes at that very instant", () => {
     used
-      .at(before(minutes(10)))
+      .at(justBefore(minutesLater(10)))
       .when(registerFeature("bob", "mesh"))
-      .refuses({ code: "floating_not_available", slots: 1, nextFree: minutes(10) });
+      .refuses({ code: "floating_not_available", slots: 1, nextFree: minutesLater(10) });
     used
-      .at(minutes(10))
+      .at(minutesLater(10))
       .when(registerFeature("bob", "mesh"))
-      .expires({ type: "FeatureExpired", at: minutes(10), feature: "mesh", user: "ada", slot: 3 })
+      .expires({
+        type: "FeatureExpired",
+        at: minutesLater(10),
+        feature: "mesh",
+        user: "ada",
+        slot: 3,
+      })
       .records({ type: "FeatureTaken", user: "bob", slot: 4 });
   });
 
   test("after its end writes the own one off and takes another", () => {
     used
-      .at(minutes(10))
+      .at(minutesLater(10))
       .when(registerFeature("ada", "mesh"))
       .expires()
       .records(
-        { type: "FeatureExpired", at: minutes(10), user: "ada", slot: 3 },
+        { type: "FeatureExpired", at: minutesLater(10), user: "ada", slot: 3 },
         { type: "FeatureTaken", user: "ada", slot: 4 },
       );
   });
@@ -116,34 +125,38 @@ describe("registering a feature", () => {
   });
 
   test("needs user and feature, and names both", () => {
-    given(...registered.events, installed(2, { product: "cam" }))
+    given(...registered.events, licenseInstalled(2, { product: "cam" }))
       .at(MONDAY)
       .when(registerFeature(null, null, { product: null }))
       .refuses({ code: "missing_parameters", fields: ["user", "feature", "product"] });
   });
 
   test("ends with the license", () => {
-    given(installed(1, { features: [mesh], validUntil: minutes(5) }), taken("ada"))
-      .at(minutes(5))
+    given(licenseInstalled(1, { features: [mesh], validUntil: minutesLater(5) }), slotTaken("ada"))
+      .at(minutesLater(5))
       .when(registerFeature("ada", "mesh"))
-      .refuses({ code: "license_expired", what: "license", end: minutes(5) });
+      .refuses({ code: "license_expired", what: "license", end: minutesLater(5) });
   });
 
   test("ends at the feature's own date, where it has one", () => {
     const ending = given(
-      installed(1, { features: [{ ...mesh, expires: minutes(5) }] }),
-      taken("ada"),
+      licenseInstalled(1, { features: [{ ...mesh, expires: minutesLater(5) }] }),
+      slotTaken("ada"),
     );
-    const last = before(minutes(5));
+    const last = justBefore(minutesLater(5));
     ending.at(last).when(registerFeature("ada", "mesh")).records({ type: "FeatureTaken" });
     ending
-      .at(minutes(5))
+      .at(minutesLater(5))
       .when(registerFeature("ada", "mesh"))
-      .refuses({ code: "license_expired", what: "feature", end: minutes(5) });
+      .refuses({ code: "license_expired", what: "feature", end: minutesLater(5) });
   });
 
   test("goes to the license the user sits on, not to the newest", () => {
-    given(installed(1, { features: [mesh] }), installed(2, { features: [mesh] }), taken("ada"))
+    given(
+      licenseInstalled(1, { features: [mesh] }),
+      licenseInstalled(2, { features: [mesh] }),
+      slotTaken("ada"),
+    )
       .at(MONDAY)
       .when(registerFeature("ada", "mesh"))
       .records({ type: "FeatureTaken", license: 1 });
@@ -151,9 +164,9 @@ describe("registering a feature", () => {
 });
 
 describe("releasing a feature", () => {
-  const used = given(installed(1, { features: [mesh] }))
+  const used = given(licenseInstalled(1, { features: [mesh] }))
     .at(MONDAY)
-    .did(register("ada"), registerFeature("ada", "mesh"));
+    .execute(register("ada"), registerFeature("ada", "mesh"));
 
   test("frees its slot and keeps the license's", () => {
     used
@@ -161,14 +174,14 @@ describe("releasing a feature", () => {
       .when(releaseFeature("ada", "mesh"))
       .records({ type: "FeatureReleased", feature: "mesh", user: "ada", slot: 2, by: "user" })
       .answers({ license: 1, feature: "mesh" });
-    const freed = used.at(MONDAY).did(releaseFeature("ada", "mesh"), register("bob"));
+    const freed = used.at(MONDAY).execute(releaseFeature("ada", "mesh"), register("bob"));
     freed.at(MONDAY).when(registerFeature("bob", "mesh")).records({ type: "FeatureTaken" });
   });
 
   test("is for who has it now", () => {
     const fault = { code: "user_not_registered", slot: "feature" } as const;
     used.at(MONDAY).when(releaseFeature("bob", "mesh")).refuses(fault);
-    used.at(minutes(10)).when(releaseFeature("ada", "mesh")).refuses(fault);
+    used.at(minutesLater(10)).when(releaseFeature("ada", "mesh")).refuses(fault);
     const code = "constructor";
     used
       .at(MONDAY)
@@ -181,15 +194,15 @@ describe("releasing a feature", () => {
   });
 
   test("of all frees those held at that instant", () => {
-    const later = used.at(minutes(5)).did(register("bob"), releaseFeature("ada", "mesh"));
-    const held = later.at(minutes(6)).did(registerFeature("bob", "mesh"));
+    const later = used.at(minutesLater(5)).execute(register("bob"), releaseFeature("ada", "mesh"));
+    const held = later.at(minutesLater(6)).execute(registerFeature("bob", "mesh"));
     held
-      .at(before(minutes(16)))
+      .at(justBefore(minutesLater(16)))
       .when({ type: "ReleaseAllFeatures", peer: "10.0.0.9" })
       .records({ type: "FeatureReleased", user: "bob", by: "admin" })
       .answers({ released: 1 });
     held
-      .at(minutes(16))
+      .at(minutesLater(16))
       .when({ type: "ReleaseAllFeatures", peer: "10.0.0.9" })
       .records()
       .answers({ released: 0 });
@@ -197,40 +210,40 @@ describe("releasing a feature", () => {
 });
 
 describe("a feature the renewed license no longer names", () => {
-  const prints = feature("prints", { consumption: counting({ max: null }) });
-  const renewed = given(installed(1, { features: [mesh, prints] }))
+  const prints = featureTerms("prints", { consumption: consumptionTerms({ max: null }) });
+  const renewed = given(licenseInstalled(1, { features: [mesh, prints] }))
     .at(MONDAY)
-    .did(register("ada"), register("bob"), registerFeature("ada", "mesh"), install(1));
+    .execute(register("ada"), register("bob"), registerFeature("ada", "mesh"), install(1));
 
   test("stays with who holds it", () => {
     const kept = { type: "FeatureRenewed", user: "ada" } as const;
-    renewed.at(minutes(1)).when(registerFeature("ada", "mesh")).records(kept);
+    renewed.at(minutesLater(1)).when(registerFeature("ada", "mesh")).records(kept);
   });
 
   test("is granted to nobody else and counts no more", () => {
-    const freed = renewed.at(minutes(1)).did(releaseFeature("ada", "mesh"));
+    const freed = renewed.at(minutesLater(1)).execute(releaseFeature("ada", "mesh"));
     freed
-      .at(minutes(1))
+      .at(minutesLater(1))
       .when(registerFeature("bob", "mesh"))
       .refuses({ code: "floating_not_available", slots: 0, nextFree: null });
     renewed
-      .at(minutes(1))
+      .at(minutesLater(1))
       .when(consumeFeature("prints", 1))
       .refuses({ code: "feature_not_enough_consumptions", left: 0 });
   });
 
   test("names no instant at which it comes free, for none does", () => {
     renewed
-      .at(minutes(1))
+      .at(minutesLater(1))
       .when(registerFeature("bob", "mesh"))
       .refuses({ code: "floating_not_available", slots: 0, nextFree: null });
   });
 
   test("comes back with a license that names it again", () => {
     renewed
-      .at(minutes(1))
-      .did(renew(1, 3, { features: [{ ...mesh, floating: { slots: 2, timeoutMinutes: 10 } }] }))
-      .at(minutes(2))
+      .at(minutesLater(1))
+      .execute(renew(1, 3, { features: [{ ...mesh, floating: { slots: 2, timeoutMinutes: 10 } }] }))
+      .at(minutesLater(2))
       .when(registerFeature("bob", "mesh"))
       .records({ type: "FeatureTaken", user: "bob" });
   });

@@ -8,29 +8,29 @@ import { genesisHead } from "../../src/store/journal.ts";
 import { emptyAuditLogEnd } from "../../src/store/snapshot.ts";
 import { decodeSnapshot, encodeSnapshot } from "../../src/store/state-rows.ts";
 import {
-  before,
+  justBefore,
   borrow,
   CONTACT,
   consume,
   consumeFeature,
-  counting,
-  feature,
+  consumptionTerms,
+  featureTerms,
   given,
-  hours,
-  installed,
-  minutes,
+  hoursLater,
+  licenseInstalled,
+  minutesLater,
   MONDAY,
   remove,
-  replayed,
+  replayEvents,
   unregister,
 } from "../support/scenario.ts";
 
 const once = { key: "k", fingerprint: "f" };
-const license = installed(1, {
-  consumption: counting({ max: 10 }),
-  features: [feature("prints", { consumption: counting({ max: 10 }) })],
+const license = licenseInstalled(1, {
+  consumption: consumptionTerms({ max: 10 }),
+  features: [featureTerms("prints", { consumption: consumptionTerms({ max: 10 }) })],
 });
-const counted = given(license).at(MONDAY).did(consume(3, { once }));
+const counted = given(license).at(MONDAY).execute(consume(3, { once }));
 
 describe("a command with a key", () => {
   test("is written together with its key and outcome, in one line", () => {
@@ -44,27 +44,30 @@ describe("a command with a key", () => {
   });
 
   test("done again counts nothing twice and answers as the first time", () => {
-    const since = counted.at(hours(1)).did(consume(2));
-    since.at(hours(2)).when(consume(3, { once })).records().answers({ license: 1, total: 3 });
+    const since = counted.at(hoursLater(1)).execute(consume(2));
+    since.at(hoursLater(2)).when(consume(3, { once })).records().answers({ license: 1, total: 3 });
   });
 
   test("done again is answered although the license is used up or has ended", () => {
-    const ending = installed(1, { consumption: counting({ max: 3 }), validUntil: hours(1) });
-    const used = given(ending).at(MONDAY).did(consume(3, { once }));
-    used.at(minutes(1)).when(consume(3, { once })).records().answers({ total: 3 });
-    used.at(hours(2)).when(consume(3, { once })).records().answers({ total: 3 });
+    const ending = licenseInstalled(1, {
+      consumption: consumptionTerms({ max: 3 }),
+      validUntil: hoursLater(1),
+    });
+    const used = given(ending).at(MONDAY).execute(consume(3, { once }));
+    used.at(minutesLater(1)).when(consume(3, { once })).records().answers({ total: 3 });
+    used.at(hoursLater(2)).when(consume(3, { once })).records().answers({ total: 3 });
   });
 
   test("is refused for another command under the same key", () => {
     counted
-      .at(hours(1))
+      .at(hoursLater(1))
       .when(consume(4, { once: { key: "k", fingerprint: "other" } }))
       .refuses({ code: "idempotency_key_reused" });
   });
 
   test("is another one under another key", () => {
     counted
-      .at(hours(1))
+      .at(hoursLater(1))
       .when(consume(3, { once: { key: "K", fingerprint: "f" } }))
       .records({ type: "ConsumptionAdded", total: 6 }, { type: "KeyRemembered" });
   });
@@ -81,7 +84,7 @@ describe("a command with a key", () => {
 
   test("that counts zero is refused under a key of another command", () => {
     counted
-      .at(hours(1))
+      .at(hoursLater(1))
       .when(consume(0, { once: { key: "k", fingerprint: "other" } }))
       .refuses({ code: "idempotency_key_reused" });
   });
@@ -99,7 +102,7 @@ describe("a command with a key", () => {
   });
 
   test("without one is done as often as it is sent", () => {
-    const twice = given(license).at(MONDAY).did(consume(3), consume(3));
+    const twice = given(license).at(MONDAY).execute(consume(3), consume(3));
     twice.at(MONDAY).when(consume(3)).records({ type: "ConsumptionAdded", total: 9 });
   });
 });
@@ -107,19 +110,22 @@ describe("a command with a key", () => {
 describe("a key", () => {
   test("is kept for 24 hours, and not a millisecond longer", () => {
     counted
-      .at(before(hours(24)))
+      .at(justBefore(hoursLater(24)))
       .when(consume(3, { once }))
       .records();
-    const again = counted.at(hours(24));
+    const again = counted.at(hoursLater(24));
     again
       .when(consume(4, { once: { key: "k", fingerprint: "other" } }))
-      .records({ type: "ConsumptionAdded", total: 7 }, { type: "KeyRemembered", at: hours(24) });
+      .records(
+        { type: "ConsumptionAdded", total: 7 },
+        { type: "KeyRemembered", at: hoursLater(24) },
+      );
   });
 
   test("used again after that counts from then on", () => {
-    const again = counted.at(hours(24)).did(consume(3, { once }));
+    const again = counted.at(hoursLater(24)).execute(consume(3, { once }));
     again
-      .at(before(hours(48)))
+      .at(justBefore(hoursLater(48)))
       .when(consume(3, { once }))
       .records()
       .answers({ total: 6 });
@@ -128,7 +134,7 @@ describe("a key", () => {
   test("belongs to one user, and to nobody is a user of its own", () => {
     for (const user of ["ada", "null"]) {
       counted
-        .at(hours(1))
+        .at(hoursLater(1))
         .when(consume(3, { once, user }))
         .records({ type: "ConsumptionAdded" }, { type: "KeyRemembered" });
     }
@@ -137,7 +143,7 @@ describe("a key", () => {
   test("is not mixed up with another by what stands between its parts", () => {
     const used = given(license)
       .at(MONDAY)
-      .did(consume(1, { user: "ada", once: { key: "b,c", fingerprint: "f" } }));
+      .execute(consume(1, { user: "ada", once: { key: "b,c", fingerprint: "f" } }));
     used
       .at(MONDAY)
       .when(consume(1, { user: "ada,b", once: { key: "c", fingerprint: "f" } }))
@@ -146,7 +152,7 @@ describe("a key", () => {
 
   test("belongs to one route", () => {
     counted
-      .at(hours(1))
+      .at(hoursLater(1))
       .when(consumeFeature("prints", 1, { once: { key: "k", fingerprint: "other" } }))
       .records({ type: "FeatureConsumptionAdded" }, { type: "KeyRemembered" });
   });
@@ -155,11 +161,11 @@ describe("a key", () => {
     const named = consume(3, { once, product: "cad" });
     const left = consume(3, { once, product: null });
     const free = given(license);
-    free.at(MONDAY).did(named).at(hours(1)).when(left).records().answers({ total: 3 });
-    free.at(MONDAY).did(left).at(hours(1)).when(named).records().answers({ total: 3 });
-    const cam = installed(2, { product: "cam", consumption: counting() });
+    free.at(MONDAY).execute(named).at(hoursLater(1)).when(left).records().answers({ total: 3 });
+    free.at(MONDAY).execute(left).at(hoursLater(1)).when(named).records().answers({ total: 3 });
+    const cam = licenseInstalled(2, { product: "cam", consumption: consumptionTerms() });
     given(...counted.events, cam)
-      .at(hours(1))
+      .at(hoursLater(1))
       .when(consume(3, { once, product: "cam" }))
       .records({ type: "ConsumptionAdded", license: 2 }, { type: "KeyRemembered" });
   });
@@ -169,14 +175,14 @@ describe("on the other calls", () => {
   test("a feature is counted once, and another one under its key is another command", () => {
     const used = given(license)
       .at(MONDAY)
-      .did(consumeFeature("prints", 2, { once }));
+      .execute(consumeFeature("prints", 2, { once }));
     used
-      .at(hours(1))
+      .at(hoursLater(1))
       .when(consumeFeature("prints", 2, { once }))
       .records()
       .answers({ license: 1, feature: "prints", total: 2 });
     used
-      .at(hours(1))
+      .at(hoursLater(1))
       .when(consumeFeature("mesh", 2, { once: { key: "k", fingerprint: "other" } }))
       .refuses({ code: "idempotency_key_reused" });
   });
@@ -184,17 +190,17 @@ describe("on the other calls", () => {
   test("a borrow is done once, and stays given back", () => {
     const lent = given(license)
       .at(MONDAY)
-      .did(borrow("ada", hours(8), { once }));
+      .execute(borrow("ada", hoursLater(8), { once }));
     lent
-      .at(minutes(1))
-      .did(unregister("ada"))
-      .at(minutes(2))
-      .when(borrow("ada", hours(8), { once }))
+      .at(minutesLater(1))
+      .execute(unregister("ada"))
+      .at(minutesLater(2))
+      .when(borrow("ada", hoursLater(8), { once }))
       .records()
-      .answers({ slot: 1, user: "ada", end: hours(8), borrowedUntil: hours(8) });
+      .answers({ slot: 1, user: "ada", end: hoursLater(8), borrowedUntil: hoursLater(8) });
     lent
-      .at(minutes(1))
-      .when(borrow("ada", hours(9), { once: { key: "k", fingerprint: "other" } }))
+      .at(minutesLater(1))
+      .when(borrow("ada", hoursLater(9), { once: { key: "k", fingerprint: "other" } }))
       .refuses({ code: "idempotency_key_reused" });
   });
 });
@@ -211,7 +217,7 @@ const many = (count: number) => Array.from({ length: count }, (_, i) => key(`${i
 
 describe("what is remembered", () => {
   test("is the newest 100,000 keys", () => {
-    const state = replayed(many(limits.idempotencyKeys));
+    const state = replayEvents(many(limits.idempotencyKeys));
     expect(state.idempotencyRecords.get("0") !== undefined).toBe(true);
     evolve(state, key("new", instant(limits.idempotencyKeys)));
     expect(state.idempotencyRecords.size).toBe(100_000);
@@ -226,13 +232,13 @@ describe("what is remembered", () => {
       borrow("ada", null, { once, contact: { ...CONTACT, peer: "10.0.0.5" } }),
     ];
     for (const command of calls) {
-      const { events } = given(license).at(MONDAY).did(command);
+      const { events } = given(license).at(MONDAY).execute(command);
       expect(events.at(-1)).toMatchObject({ type: "KeyRemembered", peer: "10.0.0.5" });
     }
   });
 
   test("does not lose one address's keys to a flood of another's", () => {
-    const state = replayed([]);
+    const state = replayEvents([]);
     for (let n = 0; n < 5; n += 1) evolve(state, key(`mine-${n}`, instant(n), "10.0.0.1"));
     const flood = 2 * limits.idempotencyKeys;
     for (let n = 0; n < flood; n += 1) evolve(state, key(`${n}`, instant(n + 5), "10.0.0.2"));
@@ -244,7 +250,7 @@ describe("what is remembered", () => {
   });
 
   test("loses the oldest key of several addresses that have as many", () => {
-    const state = replayed([]);
+    const state = replayEvents([]);
     const half = limits.idempotencyKeys / 2;
     for (let n = 0; n < half; n += 1) {
       evolve(state, key(`a-${n}`, instant(2 * n), "10.0.0.1"));
@@ -256,7 +262,7 @@ describe("what is remembered", () => {
   });
 
   test("goes on after a restart as without one", () => {
-    const state = replayed([]);
+    const state = replayEvents([]);
     let at = 0;
     const add = (of: State, count: number): void => {
       for (let n = 0; n < count; n += 1) {
@@ -275,7 +281,7 @@ describe("what is remembered", () => {
   });
 
   test("loses what is older than a day, a few with each new one, the oldest first", () => {
-    const state = replayed(many(20));
+    const state = replayEvents(many(20));
     evolve(state, key("soon", instant(limits.idempotencyAge - 1)));
     expect(state.idempotencyRecords.size).toBe(21);
     evolve(state, key("a", later(instant(100), limits.idempotencyAge)));
@@ -285,28 +291,28 @@ describe("what is remembered", () => {
   });
 
   test("loses a key at exactly a day", () => {
-    const state = replayed([key("old", instant(5)), key("older", instant(6))]);
+    const state = replayEvents([key("old", instant(5)), key("older", instant(6))]);
     evolve(state, key("new", later(instant(5), limits.idempotencyAge)));
     expect(keysIn(state)).toEqual(["older", "new"]);
   });
 
   test("keeps the order of time when a key comes again", () => {
     const again = key("0", instant(9));
-    const state = replayed([...many(3), again]);
+    const state = replayEvents([...many(3), again]);
     expect(keysIn(state)).toEqual(["1", "2", "0"]);
   });
 });
 
 test("a key is forgotten with the license it was used on, also when that comes back", () => {
   const once = { key: "k", fingerprint: "f" };
-  const used = given(installed(1, { consumption: counting() }))
+  const used = given(licenseInstalled(1, { consumption: consumptionTerms() }))
     .at(MONDAY)
-    .did(consume(2, { once }), remove(1));
-  const state = replayed(used.events);
+    .execute(consume(2, { once }), remove(1));
+  const state = replayEvents(used.events);
   expect([...state.idempotencyRecords]).toEqual([]);
-  const again = installed(1, { consumption: counting() }, minutes(1));
+  const again = licenseInstalled(1, { consumption: consumptionTerms() }, minutesLater(1));
   given(...used.events, again)
-    .at(minutes(2))
+    .at(minutesLater(2))
     .when(consume(2, { once }))
     .answers({ total: 2 });
 });

@@ -6,27 +6,27 @@ import {
   answerTo,
   HARDWARE,
   HARDWARE_ID,
-  HEAD,
-  makeRequest,
-  requestFor,
-  requestOf,
+  AUDIT_HEAD,
+  makeRequestCommand,
+  requestIdFor,
+  makeOpenRequest,
   VENDOR,
 } from "../support/new-site.ts";
 import {
-  before,
+  justBefore,
   borrow,
   consume,
-  counting,
+  consumptionTerms,
   given,
-  hours,
+  hoursLater,
   install,
-  installed,
-  minutes,
+  licenseInstalled,
+  minutesLater,
   MONDAY,
   register,
   remove,
   renew,
-  replayed,
+  replayEvents,
 } from "../support/scenario.ts";
 
 const OTHER = { ...VENDOR, vendor: "VENDOR0000000002", products: ["other"] };
@@ -42,27 +42,27 @@ const about = (
 });
 
 describe("a request", () => {
-  const asked = given().at(MONDAY).did(makeRequest("r"));
+  const asked = given().at(MONDAY).execute(makeRequestCommand("r"));
 
   test("is open from when it was made, with where the record stood before it", () => {
     given()
       .at(MONDAY)
-      .when(makeRequest("r"))
-      .records({ type: "RequestMade", at: MONDAY, request: requestOf("r"), head: HEAD })
-      .answers(requestOf("r"));
-    const { requests, requestHeads: heads } = replayed(asked.events);
-    expect(requests.get("r")).toEqual(requestOf("r"));
-    expect(heads).toEqual([{ request: "r", ...HEAD }]);
+      .when(makeRequestCommand("r"))
+      .records({ type: "RequestMade", at: MONDAY, request: makeOpenRequest("r"), head: AUDIT_HEAD })
+      .answers(makeOpenRequest("r"));
+    const { requests, requestHeads: heads } = replayEvents(asked.events);
+    expect(requests.get("r")).toEqual(makeOpenRequest("r"));
+    expect(heads).toEqual([{ request: "r", ...AUDIT_HEAD }]);
   });
 
   test("is one of 64 at most; the oldest is let go, and an answer to it comes too late", () => {
     const ids = Array.from({ length: limits.openRequests }, (_, place) => `r${place}`);
     const full = given()
       .at(MONDAY)
-      .did(...ids.map(makeRequest));
-    expect([...replayed(full.events).requests.keys()]).toEqual(ids);
-    const over = full.at(MONDAY).did(makeRequest("one more"));
-    expect([...replayed(over.events).requests.keys()]).toEqual([...ids.slice(1), "one more"]);
+      .execute(...ids.map(makeRequestCommand));
+    expect([...replayEvents(full.events).requests.keys()]).toEqual(ids);
+    const over = full.at(MONDAY).execute(makeRequestCommand("one more"));
+    expect([...replayEvents(over.events).requests.keys()]).toEqual([...ids.slice(1), "one more"]);
     const answering = (id: string) => ({ ...install(1), answers: answerTo(id) });
     full.at(MONDAY).when(answering("r0")).records({ type: "LicenseInstalled", request: "r0" });
     over.at(MONDAY).when(answering("r0")).refuses({ code: "request_unknown" });
@@ -71,10 +71,10 @@ describe("a request", () => {
 
   test("leaves where the record stood behind, for the last 64", () => {
     const ids = Array.from({ length: limits.requestHeads + 3 }, (_, place) => `r${place}`);
-    const { requestHeads: heads } = replayed(
+    const { requestHeads: heads } = replayEvents(
       given()
         .at(MONDAY)
-        .did(...ids.map(makeRequest)).events,
+        .execute(...ids.map(makeRequestCommand)).events,
     );
     expect(heads.map(({ request }) => request)).toEqual(ids.slice(3));
   });
@@ -83,34 +83,38 @@ describe("a request", () => {
     const end = later(MONDAY, limits.requestAge);
     expect(end - MONDAY).toBe(400 * DAY);
     const answer = { ...install(1), answers: answerTo("r") };
-    asked.at(before(end)).when(answer).records({ type: "LicenseInstalled", request: "r" });
+    asked.at(justBefore(end)).when(answer).records({ type: "LicenseInstalled", request: "r" });
     asked.at(end).when(answer).refuses({ code: "request_unknown" });
-    const next = asked.at(end).did(makeRequest("next"));
-    expect([...replayed(next.events).requests.keys()]).toEqual(["next"]);
+    const next = asked.at(end).execute(makeRequestCommand("next"));
+    expect([...replayEvents(next.events).requests.keys()]).toEqual(["next"]);
   });
 });
 
 describe("a license that comes in", () => {
   test("uses its request up, and keeps the hardware that the request had frozen", () => {
-    const history = given().at(MONDAY).did(install(1));
+    const history = given().at(MONDAY).execute(install(1));
     given()
       .at(MONDAY)
       .when(install(1))
-      .records({ type: "LicenseInstalled", license: 1, request: requestFor(1), activation: null })
+      .records({ type: "LicenseInstalled", license: 1, request: requestIdFor(1), activation: null })
       .answers({ license: 1, replacedTerms: null });
-    const state = replayed(history.events);
-    expect(state.requests.has(requestFor(1))).toBe(false);
-    expect(state.answeredRequests.get(requestFor(1))).toBe(1);
+    const state = replayEvents(history.events);
+    expect(state.requests.has(requestIdFor(1))).toBe(false);
+    expect(state.answeredRequests.get(requestIdFor(1))).toBe(1);
     expect(state.licenses.get(1)?.grant.hardware).toEqual(HARDWARE);
   });
 
   test("again, as the very same file, changes nothing", () => {
-    const history = given().at(MONDAY).did(install(1));
-    history.at(hours(1)).when(install(1)).records().answers({ license: 1, replacedTerms: null });
+    const history = given().at(MONDAY).execute(install(1));
+    history
+      .at(hoursLater(1))
+      .when(install(1))
+      .records()
+      .answers({ license: 1, replacedTerms: null });
   });
 
   test("needs a request of ours, with the nonce that went out with it", () => {
-    const wrong = [answerTo("never made"), { request: requestFor(1), nonce: "another" }];
+    const wrong = [answerTo("never made"), { request: requestIdFor(1), nonce: "another" }];
     for (const answers of wrong) {
       given()
         .at(MONDAY)
@@ -121,10 +125,10 @@ describe("a license that comes in", () => {
   });
 
   test("cannot have a request that another license has used up", () => {
-    const history = given().at(MONDAY).did(install(1));
-    const second = { ...install(2), answers: answerTo(requestFor(1)) };
+    const history = given().at(MONDAY).execute(install(1));
+    const second = { ...install(2), answers: answerTo(requestIdFor(1)) };
     history.at(MONDAY).when(second).refuses({ code: "request_used" });
-    const renewal = { ...renew(1, 3), answers: answerTo(requestFor(1)) };
+    const renewal = { ...renew(1, 3), answers: answerTo(requestIdFor(1)) };
     history.at(MONDAY).when(renewal).refuses({ code: "request_used" });
   });
 
@@ -150,37 +154,37 @@ describe("a license that comes in", () => {
   });
 
   test("cannot take an id that is another vendor's", () => {
-    const history = otherTrusted.at(MONDAY).did(install(1));
+    const history = otherTrusted.at(MONDAY).execute(install(1));
     const clash = about(renew(1, 9, { product: "other" }), { vendor: OTHER.vendor });
     history.at(MONDAY).when(clash).refuses({ code: "untrusted_vendor" });
   });
 });
 
 describe("a renewal", () => {
-  const history = given(installed(1)).at(MONDAY).did(renew(1, 5));
+  const history = given(licenseInstalled(1)).at(MONDAY).execute(renew(1, 5));
 
   test("that nobody asked for is taken for a newer serial, and keeps what the license hangs on", () => {
     history
-      .at(hours(1))
+      .at(hoursLater(1))
       .when(renew(1, 6, { slots: 9 }))
       .records({ type: "LicenseInstalled", license: 1, request: null });
-    const state = replayed(history.at(hours(1)).did(renew(1, 6, { slots: 9 })).events);
+    const state = replayEvents(history.at(hoursLater(1)).execute(renew(1, 6, { slots: 9 })).events);
     expect(state.licenses.get(1)?.grant).toMatchObject({ serial: 6, hardware: HARDWARE });
     expect(state.licenses.get(1)?.terms.slots).toBe(9);
-    expect(state.requests.has(requestFor(1))).toBe(true);
+    expect(state.requests.has(requestIdFor(1))).toBe(true);
   });
 
   test("of an older serial, or the same with other content, is stale", () => {
     const stale = { code: "stale_license", serial: 5 } as const;
-    history.at(hours(1)).when(renew(1, 4)).refuses(stale);
+    history.at(hoursLater(1)).when(renew(1, 4)).refuses(stale);
     history
-      .at(hours(1))
+      .at(hoursLater(1))
       .when(renew(1, 5, { slots: 9 }))
       .refuses(stale);
-    history.at(hours(1)).when(renew(1, 5)).records();
+    history.at(hoursLater(1)).when(renew(1, 5)).records();
     history
-      .at(hours(1))
-      .when({ ...renew(1, 4), answers: answerTo(requestFor(1)) })
+      .at(hoursLater(1))
+      .when({ ...renew(1, 4), answers: answerTo(requestIdFor(1)) })
       .refuses(stale);
   });
 
@@ -188,11 +192,11 @@ describe("a renewal", () => {
     const moved = { hardwareId: "11".repeat(32), hardware: HARDWARE.slice(0, 1) };
     const elsewhere = about(renew(1, 6), { hardwareId: moved.hardwareId });
     history.at(MONDAY).when(elsewhere).refuses({ code: "hardware_mismatch" });
-    const { request, ...made } = makeRequest("moved");
-    const asked = history.at(MONDAY).did({ ...made, request: { ...request, ...moved } });
+    const { request, ...made } = makeRequestCommand("moved");
+    const asked = history.at(MONDAY).execute({ ...made, request: { ...request, ...moved } });
     const answer = { ...elsewhere, answers: answerTo("moved") };
     asked.at(MONDAY).when(answer).records({ type: "LicenseInstalled", request: "moved" });
-    const { licenses } = replayed(asked.at(MONDAY).did(answer).events);
+    const { licenses } = replayEvents(asked.at(MONDAY).execute(answer).events);
     expect(licenses.get(1)?.grant.hardware).toEqual(moved.hardware);
   });
 });
@@ -200,56 +204,64 @@ describe("a renewal", () => {
 describe("answered requests", () => {
   test("are remembered up to a thousand, so that a file used twice is told as such", () => {
     const all = Array.from({ length: limits.answeredRequests + 1 }, (_, place) => ({
-      ...installed(1),
+      ...licenseInstalled(1),
       request: `r${place}`,
     }));
-    const { answeredRequests: answered } = replayed(all);
+    const { answeredRequests: answered } = replayEvents(all);
     expect(answered.size).toBe(limits.answeredRequests);
     expect([answered.has("r0"), answered.has("r1")]).toEqual([false, true]);
   });
 });
 
 describe("a license given back", () => {
-  const used = given(installed(1, { consumption: counting(), slots: 3 }), installed(2))
+  const used = given(
+    licenseInstalled(1, { consumption: consumptionTerms(), slots: 3 }),
+    licenseInstalled(2),
+  )
     .at(MONDAY)
-    .did(consume(4, { licenseId: 1 }), borrow("ada", hours(8), { licenseId: 1 }));
+    .execute(consume(4, { licenseId: 1 }), borrow("ada", hoursLater(8), { licenseId: 1 }));
   const tombstone = { license: 1, serial: 1, vendor: VENDOR.vendor, product: "cad", total: 4 };
 
   test("is gone, with what it had counted on record", () => {
-    const late = used.at(hours(8));
+    const late = used.at(hoursLater(8));
     late
       .when(remove(1))
       .records({ type: "LicenseRemoved", license: 1 })
-      .answers({ ...tombstone, at: hours(8), borrows: [] });
-    const state = replayed(late.did(remove(1)).events);
+      .answers({ ...tombstone, at: hoursLater(8), borrows: [] });
+    const state = replayEvents(late.execute(remove(1)).events);
     expect([...state.licenses.keys()]).toEqual([2]);
     expect(state.products.get("cad")?.map(({ id }) => id)).toEqual([2]);
   });
 
   test("stays while slots of it are borrowed, unless those go with it by name", () => {
-    used.at(minutes(1)).when(remove(1)).refuses({ code: "slots_borrowed", slots: 1 });
+    used.at(minutesLater(1)).when(remove(1)).refuses({ code: "slots_borrowed", slots: 1 });
     used
-      .at(before(hours(8)))
+      .at(justBefore(hoursLater(8)))
       .when(remove(1))
       .refuses({ code: "slots_borrowed", slots: 1 });
     used
-      .at(minutes(1))
+      .at(minutesLater(1))
       .when(remove(1, true))
       .answers({ ...tombstone, borrows: ["ada"] });
   });
 
   test("does not wait for those who are registered only", () => {
-    given(installed(1)).at(MONDAY).did(register("ada")).at(MONDAY).when(remove(1)).answers({
-      borrows: [],
-    });
+    given(licenseInstalled(1))
+      .at(MONDAY)
+      .execute(register("ada"))
+      .at(MONDAY)
+      .when(remove(1))
+      .answers({
+        borrows: [],
+      });
   });
 
   test("is the same tombstone when asked again, and writes nothing", () => {
-    const gone = used.at(minutes(1)).did(remove(1, true));
-    const first = replayed(gone.events).tombstones.get(1);
-    expect(first).toMatchObject({ at: minutes(1), borrows: ["ada"] });
+    const gone = used.at(minutesLater(1)).execute(remove(1, true));
+    const first = replayEvents(gone.events).tombstones.get(1);
+    expect(first).toMatchObject({ at: minutesLater(1), borrows: ["ada"] });
     gone
-      .at(hours(9))
+      .at(hoursLater(9))
       .when(remove(1))
       .records()
       .answers({ ...first });
@@ -260,10 +272,10 @@ describe("a license given back", () => {
   });
 
   test("never comes back with a serial that was here, only with a newer one", () => {
-    const gone = given(installed(1)).at(MONDAY).did(renew(1, 5), remove(1));
-    const asked = gone.at(MONDAY).did(makeRequest("anew"));
+    const gone = given(licenseInstalled(1)).at(MONDAY).execute(renew(1, 5), remove(1));
+    const asked = gone.at(MONDAY).execute(makeRequestCommand("anew"));
     const again = (serial: number) => ({ ...renew(1, serial), answers: answerTo("anew") });
-    const late = { ...renew(1, 6), answers: answerTo(requestFor(1)) };
+    const late = { ...renew(1, 6), answers: answerTo(requestIdFor(1)) };
     gone.at(MONDAY).when(late).refuses({ code: "request_unknown" });
     const givenBack = { license: 1, at: MONDAY };
     gone
@@ -277,12 +289,12 @@ describe("a license given back", () => {
     gone.at(MONDAY).when(renew(1, 6)).refuses({ code: "request_unknown", returned: givenBack });
     gone.at(MONDAY).when(renew(2, 6)).refuses({ code: "request_unknown" });
     asked.at(MONDAY).when(again(6)).records({ type: "LicenseInstalled", license: 1 });
-    const { licenses } = replayed(asked.at(MONDAY).did(again(6)).events);
+    const { licenses } = replayEvents(asked.at(MONDAY).execute(again(6)).events);
     expect(licenses.get(1)?.counter.total).toBe(0);
   });
 
   test("the last of its product takes the product with it", () => {
-    const gone = given(installed(1)).at(MONDAY).did(remove(1));
+    const gone = given(licenseInstalled(1)).at(MONDAY).execute(remove(1));
     gone.at(MONDAY).when(register("ada")).refuses({ code: "license_not_found" });
   });
 });

@@ -2,22 +2,22 @@ import { describe, expect, test } from "bun:test";
 import type { ConsumptionAdded, Event } from "../../src/domain/event.ts";
 import { assertGrantInvariants } from "../../src/domain/invariants.ts";
 import {
-  before,
-  borrowed,
-  counting,
-  feature,
-  hours,
-  installed,
+  justBefore,
+  slotBorrowed,
+  consumptionTerms,
+  featureTerms,
+  hoursLater,
+  licenseInstalled,
   MONDAY,
-  replayed,
-  taken,
+  replayEvents,
+  slotTaken,
 } from "../support/scenario.ts";
 
 /** Applies all, then judges the last. */
 const judge = (...events: readonly Event[]) => {
   const last = events.at(-1);
   if (last === undefined) throw new Error("nothing to judge");
-  const state = replayed(events);
+  const state = replayEvents(events);
   return expect(() => assertGrantInvariants(state, last));
 };
 
@@ -26,7 +26,7 @@ const added = (count: number, total: number): ConsumptionAdded => {
   return { type: "ConsumptionAdded", ...event };
 };
 
-const mesh = (slots: number) => feature("mesh", { floating: { slots, timeoutMinutes: 5 } });
+const mesh = (slots: number) => featureTerms("mesh", { floating: { slots, timeoutMinutes: 5 } });
 
 const counted = (total: number): Event => {
   return { ...added(1, total), type: "FeatureConsumptionAdded", feature: "prints" };
@@ -34,60 +34,73 @@ const counted = (total: number): Event => {
 
 describe("the guard behind the rules", () => {
   test("throws on a slot more than the license has, and not on its last", () => {
-    judge(installed(1, { slots: 1 }), taken("ada")).not.toThrow();
-    const second = taken("bob", { slot: 2 });
-    judge(installed(1, { slots: 1 }), taken("ada"), second).toThrow("more slots lent");
+    judge(licenseInstalled(1, { slots: 1 }), slotTaken("ada")).not.toThrow();
+    const second = slotTaken("bob", { slot: 2 });
+    judge(licenseInstalled(1, { slots: 1 }), slotTaken("ada"), second).toThrow("more slots lent");
   });
 
   test("does not blame a license for having been renewed smaller", () => {
-    judge(installed(1), taken("ada"), installed(1, { slots: 0 })).not.toThrow();
+    judge(licenseInstalled(1), slotTaken("ada"), licenseInstalled(1, { slots: 0 })).not.toThrow();
   });
 
   test("throws on a feature slot more than there are, or where it does not float", () => {
-    const of = { at: MONDAY, license: 1, feature: "mesh", slot: 2, user: "ada", end: hours(1) };
+    const of = {
+      at: MONDAY,
+      license: 1,
+      feature: "mesh",
+      slot: 2,
+      user: "ada",
+      end: hoursLater(1),
+    };
     const used: Event = { type: "FeatureTaken", peer: "10.0.0.9", ...of };
-    const ada = taken("ada", { end: hours(1) });
-    judge(installed(1, { features: [mesh(1)] }), ada, used).not.toThrow();
-    judge(installed(1, { features: [mesh(0)] }), ada, used).toThrow("more slots lent");
-    judge(installed(1, { features: [feature("mesh")] }), ada, used).toThrow("more slots lent");
+    const ada = slotTaken("ada", { end: hoursLater(1) });
+    judge(licenseInstalled(1, { features: [mesh(1)] }), ada, used).not.toThrow();
+    judge(licenseInstalled(1, { features: [mesh(0)] }), ada, used).toThrow("more slots lent");
+    judge(licenseInstalled(1, { features: [featureTerms("mesh")] }), ada, used).toThrow(
+      "more slots lent",
+    );
   });
 
   test("throws on a feature slot that is held longer than the license's, or without one", () => {
-    const of = { at: MONDAY, license: 1, feature: "mesh", user: "ada", end: hours(1) };
+    const of = { at: MONDAY, license: 1, feature: "mesh", user: "ada", end: hoursLater(1) };
     const used: Event = { type: "FeatureTaken", peer: "10.0.0.9", slot: 2, ...of };
-    const renewed: Event = { type: "FeatureRenewed", ...of, end: hours(2) };
-    const site = installed(1, { features: [mesh(1)] });
+    const renewed: Event = { type: "FeatureRenewed", ...of, end: hoursLater(2) };
+    const site = licenseInstalled(1, { features: [mesh(1)] });
     judge(site, used).toThrow("held longer");
-    judge(site, taken("ada", { end: before(hours(1)) }), used).toThrow("held longer");
-    judge(site, taken("ada", { end: hours(2) }), used, renewed).not.toThrow();
-    judge(site, taken("ada", { end: before(hours(2)) }), used, renewed).toThrow("held longer");
+    judge(site, slotTaken("ada", { end: justBefore(hoursLater(1)) }), used).toThrow("held longer");
+    judge(site, slotTaken("ada", { end: hoursLater(2) }), used, renewed).not.toThrow();
+    judge(site, slotTaken("ada", { end: justBefore(hoursLater(2)) }), used, renewed).toThrow(
+      "held longer",
+    );
   });
 
   test("throws on a borrow that cannot be, lies in the past or outlasts its slot", () => {
-    const lent = [installed(1), taken("ada")] as const;
-    judge(...lent, borrowed("ada", hours(8))).not.toThrow();
-    const never = installed(1, { borrowHours: null });
-    judge(never, taken("ada"), borrowed("ada", hours(8))).toThrow("cannot be");
-    judge(...lent, { ...borrowed("ada", MONDAY), end: hours(1) }).toThrow("into the past");
-    judge(...lent, { ...borrowed("ada", hours(8)), end: hours(7) }).toThrow("before its borrow");
+    const lent = [licenseInstalled(1), slotTaken("ada")] as const;
+    judge(...lent, slotBorrowed("ada", hoursLater(8))).not.toThrow();
+    const never = licenseInstalled(1, { borrowHours: null });
+    judge(never, slotTaken("ada"), slotBorrowed("ada", hoursLater(8))).toThrow("cannot be");
+    judge(...lent, { ...slotBorrowed("ada", MONDAY), end: hoursLater(1) }).toThrow("into the past");
+    judge(...lent, { ...slotBorrowed("ada", hoursLater(8)), end: hoursLater(7) }).toThrow(
+      "before its borrow",
+    );
   });
 
   test("throws on a count past the limit, below zero, or beyond exact numbers", () => {
-    const counts = installed(1, { consumption: counting({ max: 10, overages: 2 }) });
+    const counts = licenseInstalled(1, { consumption: consumptionTerms({ max: 10, overages: 2 }) });
     judge(counts, added(1, 12)).not.toThrow();
     judge(counts, added(1, 13)).toThrow("more consumption");
     judge(counts, added(-1, 13)).not.toThrow();
     judge(counts, added(-1, 0)).not.toThrow();
     judge(counts, added(-1, -1)).toThrow("left the range");
-    const unlimited = installed(1, { consumption: counting({ max: null }) });
+    const unlimited = licenseInstalled(1, { consumption: consumptionTerms({ max: null }) });
     judge(unlimited, added(1, Number.MAX_SAFE_INTEGER)).not.toThrow();
     judge(unlimited, added(1, Number.MAX_SAFE_INTEGER + 1)).toThrow("left the range");
-    judge(installed(1), added(1, 1)).toThrow("does not count");
+    judge(licenseInstalled(1), added(1, 1)).toThrow("does not count");
   });
 
   test("throws on a feature counted past its limit", () => {
-    const prints = feature("prints", { consumption: counting({ max: 10 }) });
-    judge(installed(1, { features: [prints] }), counted(10)).not.toThrow();
-    judge(installed(1, { features: [prints] }), counted(11)).toThrow("more consumption");
+    const prints = featureTerms("prints", { consumption: consumptionTerms({ max: 10 }) });
+    judge(licenseInstalled(1, { features: [prints] }), counted(10)).not.toThrow();
+    judge(licenseInstalled(1, { features: [prints] }), counted(11)).toThrow("more consumption");
   });
 });

@@ -8,13 +8,13 @@ import { viewLicense } from "../../src/domain/views.ts";
 import { emptyAuditLogEnd } from "../../src/store/snapshot.ts";
 import { decodeSnapshot, encodeSnapshot } from "../../src/store/state-rows.ts";
 import { genesisHead } from "../../src/store/journal.ts";
-import { answerTo, newSite, requestOf } from "../support/new-site.ts";
+import { answerTo, makeNewSite, makeOpenRequest } from "../support/new-site.ts";
 import { install, MONDAY, register, renew } from "../support/scenario.ts";
 
 const AWAY: MoveAway = { type: "MoveAway", move: "m1", peer: "local" };
 
 function site(): State {
-  const state = newSite();
+  const state = makeNewSite();
   for (const command of [install(1), register("ada")]) expect(act(state, command)).toBe("ok");
   return state;
 }
@@ -114,7 +114,7 @@ describe("where it came to", () => {
     const other = arrived(state, MONDAY);
     expect(act(other, renew(1, 3))).toBe("ok");
     expect(other.licenses.get(1)?.movedAt).toBe(MONDAY);
-    const asked = { ...requestOf("here"), hardwareId: "d5".repeat(32) };
+    const asked = { ...makeOpenRequest("here"), hardwareId: "d5".repeat(32) };
     other.requests.set("here", asked);
     const rebound = renew(1, 4);
     const grant = { ...rebound.grant, hardwareId: asked.hardwareId };

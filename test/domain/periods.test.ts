@@ -1,20 +1,22 @@
 import { describe, test } from "bun:test";
 import {
-  before,
+  justBefore,
   consume,
-  counting,
+  consumptionTerms,
   given,
-  hours,
-  installed,
+  hoursLater,
+  licenseInstalled,
   MONDAY,
   utc,
 } from "../support/scenario.ts";
 
 const added = { type: "ConsumptionAdded" } as const;
 const short = (left: number) => ({ code: "license_not_enough_consumptions", left }) as const;
-const at = (total: number, differing: Parameters<typeof counting>[0] = {}) => {
-  const history = given(installed(1, { consumption: counting({ max: 10, ...differing }) }));
-  return total === 0 ? history : history.at(MONDAY).did(consume(total));
+const at = (total: number, differing: Parameters<typeof consumptionTerms>[0] = {}) => {
+  const history = given(
+    licenseInstalled(1, { consumption: consumptionTerms({ max: 10, ...differing }) }),
+  );
+  return total === 0 ? history : history.at(MONDAY).execute(consume(total));
 };
 
 describe("great numbers", () => {
@@ -65,13 +67,13 @@ describe("a period", () => {
       .when(consume(1))
       .records({ ...added, resetAt: midnight });
     at(5, { period: "daily" })
-      .at(hours(2))
+      .at(hoursLater(2))
       .when(consume(1))
       .records({ ...added, resetAt: midnight });
   });
 
   test("starts at zero at the boundary exactly, and not a millisecond before", () => {
-    daily.at(before(midnight)).when(consume(1)).refuses(short(0));
+    daily.at(justBefore(midnight)).when(consume(1)).refuses(short(0));
     const next = { total: 10, resetAt: utc("2026-03-04T00:00:00Z") };
     daily
       .at(midnight)
@@ -98,7 +100,7 @@ describe("a period", () => {
     for (const period of ["weekly", "monthly", "annually"] as const) {
       const used = at(10, { period });
       used
-        .at(before(utc(ends[period])))
+        .at(justBefore(utc(ends[period])))
         .when(consume(1))
         .refuses(short(0));
       used

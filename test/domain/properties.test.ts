@@ -4,7 +4,7 @@ import type { AddConsumption, Register } from "../../src/domain/command.ts";
 import type { SlotOutcome } from "../../src/domain/slots.ts";
 import type { Instant } from "../../src/domain/time.ts";
 import { viewLicense } from "../../src/domain/views.ts";
-import { dump, replayed } from "../support/scenario.ts";
+import { dumpState, replayEvents } from "../support/scenario.ts";
 import {
   countHeld,
   computeLimit,
@@ -58,15 +58,17 @@ test("replaying all that was written gives the state that served", () => {
       const steps = [...runSequence(told)];
       for (const step of steps) step.run();
       const [last] = steps;
-      expect(last && dump(replayed(last.writtenEvents))).toEqual(last && dump(last.state));
+      expect(last && dumpState(replayEvents(last.writtenEvents))).toEqual(
+        last && dumpState(last.state),
+      );
     }),
   );
 });
 
 test("a refusal changes nothing", () => {
   always(({ state, run }) => {
-    const was = dump(state);
-    if (!run().ok) expect(dump(state)).toEqual(was);
+    const was = dumpState(state);
+    if (!run().ok) expect(dumpState(state)).toEqual(was);
   }, 60);
 });
 

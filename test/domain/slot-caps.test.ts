@@ -9,20 +9,20 @@ import { transact } from "../../src/domain/transact.ts";
 import { emptyAuditLogEnd } from "../../src/store/snapshot.ts";
 import { decodeSnapshot, encodeSnapshot } from "../../src/store/state-rows.ts";
 import { genesisHead } from "../../src/store/journal.ts";
-import { newSite, VENDOR } from "../support/new-site.ts";
+import { makeNewSite, VENDOR } from "../support/new-site.ts";
 import {
   borrow,
   CONTACT,
-  hours,
+  hoursLater,
   install,
-  minutes,
+  minutesLater,
   MONDAY,
   register,
   unregister,
 } from "../support/scenario.ts";
 
 function site(caps: Partial<SlotCaps>): State {
-  const state = newSite();
+  const state = makeNewSite();
   state.vendors.set(VENDOR.vendor, { ...VENDOR, products: ["p1", "p2", "p3"] });
   for (const id of [1, 2, 3]) act(state, install(id, { product: `p${id}`, slots: 9 }));
   state.slotCaps = { perUser: null, perPeer: null, ...caps };
@@ -65,8 +65,8 @@ test("one address holds no more slots than the cap, whoever speaks from it", () 
 test("a slot that ended does not count, though nobody has written it off", () => {
   const state = site({ perPeer: 1, perUser: 1 });
   expect(act(state, from("ada", "p1", "10.0.0.1"))).toBe("ok");
-  expect(act(state, from("ada", "p2", "10.0.0.1"), minutes(29))).toBe("slots_capped");
-  expect(act(state, from("ada", "p2", "10.0.0.1"), minutes(30))).toBe("ok");
+  expect(act(state, from("ada", "p2", "10.0.0.1"), minutesLater(29))).toBe("slots_capped");
+  expect(act(state, from("ada", "p2", "10.0.0.1"), minutesLater(30))).toBe("ok");
 });
 
 test("what an address holds is known again after a restart", () => {
@@ -86,12 +86,12 @@ test("a license that is given back takes its slots along", () => {
 
 test("a clock set back moves what an address holds, and leaves nothing of it behind", () => {
   const state = site({ perPeer: 1 });
-  expect(act(state, from("ada", "p1", "10.0.0.1"), hours(2))).toBe("ok");
-  evolve(state, { type: "ClockSetBack", at: MONDAY, from: hours(2), to: MONDAY, peer: "" });
-  expect(act(state, from("bob", "p2", "10.0.0.1"), minutes(29))).toBe("slots_capped");
-  expect(act(state, from("bob", "p2", "10.0.0.1"), minutes(30))).toBe("ok");
-  expect(act(state, unregister("bob", { product: "p2" }), minutes(30))).toBe("ok");
-  expect(act(state, from("eve", "p3", "10.0.0.1"), minutes(30))).toBe("ok");
+  expect(act(state, from("ada", "p1", "10.0.0.1"), hoursLater(2))).toBe("ok");
+  evolve(state, { type: "ClockSetBack", at: MONDAY, from: hoursLater(2), to: MONDAY, peer: "" });
+  expect(act(state, from("bob", "p2", "10.0.0.1"), minutesLater(29))).toBe("slots_capped");
+  expect(act(state, from("bob", "p2", "10.0.0.1"), minutesLater(30))).toBe("ok");
+  expect(act(state, unregister("bob", { product: "p2" }), minutesLater(30))).toBe("ok");
+  expect(act(state, from("eve", "p3", "10.0.0.1"), minutesLater(30))).toBe("ok");
 });
 
 test("an address gives nobody back whom it does not have", () => {
@@ -99,7 +99,7 @@ test("an address gives nobody back whom it does not have", () => {
     slot,
     user: `user-${slot}`,
     registeredAt: MONDAY,
-    end: hours(1),
+    end: hoursLater(1),
     setAt: MONDAY,
     borrowedUntil: null,
     borrowedAt: null,

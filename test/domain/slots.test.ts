@@ -1,25 +1,25 @@
 import { describe, expect, test } from "bun:test";
 import { transact } from "../../src/domain/transact.ts";
 import {
-  before,
-  borrowed,
+  justBefore,
+  slotBorrowed,
   CONTACT,
   given,
-  hours,
-  installed,
-  minutes,
+  hoursLater,
+  licenseInstalled,
+  minutesLater,
   MONDAY,
   register,
-  replayed,
-  taken,
+  replayEvents,
+  slotTaken,
   unregister,
 } from "../support/scenario.ts";
 
 describe("registering", () => {
-  const free = given(installed(1, { slots: 2, timeoutMinutes: 30 }));
+  const free = given(licenseInstalled(1, { slots: 2, timeoutMinutes: 30 }));
 
   test("takes a slot until contact plus the timeout, and answers with it", () => {
-    const slot = { license: 1, user: "ada", slot: 1, end: minutes(30), contact: CONTACT };
+    const slot = { license: 1, user: "ada", slot: 1, end: minutesLater(30), contact: CONTACT };
     free
       .at(MONDAY)
       .when(register("ada"))
@@ -36,16 +36,16 @@ describe("registering", () => {
   test("counts the caller among the slots in use", () => {
     free
       .at(MONDAY)
-      .did(register("ada"))
+      .execute(register("ada"))
       .at(MONDAY)
       .when(register("bob"))
       .answers({ slotsInUse: 2 });
   });
 
   test("gives every slot a number of its own", () => {
-    given(...free.events, installed(2, { product: "cam" }))
+    given(...free.events, licenseInstalled(2, { product: "cam" }))
       .at(MONDAY)
-      .did(register("ada"), register("ada", { product: "cam" }))
+      .execute(register("ada"), register("ada", { product: "cam" }))
       .at(MONDAY)
       .when(register("bob"))
       .records({ type: "SlotTaken", slot: 3 });
@@ -56,7 +56,7 @@ describe("registering", () => {
       .at(MONDAY)
       .when(register(null))
       .refuses({ code: "missing_parameters", fields: ["user"] });
-    given(...free.events, installed(2, { product: "cam" }))
+    given(...free.events, licenseInstalled(2, { product: "cam" }))
       .at(MONDAY)
       .when(register(null, { product: null }))
       .refuses({ code: "missing_parameters", fields: ["user", "product"] });
@@ -65,7 +65,7 @@ describe("registering", () => {
   test("takes names that a plain object would already know", () => {
     const names = ["constructor", "__proto__", "toString", "hasOwnProperty"];
     for (const name of names) {
-      given(installed(1, { product: name, slots: 1 }))
+      given(licenseInstalled(1, { product: name, slots: 1 }))
         .at(MONDAY)
         .when(register(name, { product: name }))
         .records({ type: "SlotTaken", user: name, slot: 1 });
@@ -78,92 +78,98 @@ describe("registering", () => {
   });
 
   test("treats names that differ in case as different users", () => {
-    given(installed(1, { slots: 1 }), taken("ada"))
+    given(licenseInstalled(1, { slots: 1 }), slotTaken("ada"))
       .at(MONDAY)
       .when(register("Ada"))
-      .refuses({ code: "floating_not_available", slots: 1, nextFree: minutes(30) });
+      .refuses({ code: "floating_not_available", slots: 1, nextFree: minutesLater(30) });
   });
 });
 
 describe("when ada has the only slot", () => {
-  const history = given(installed(1, { slots: 1 }), taken("ada"));
+  const history = given(licenseInstalled(1, { slots: 1 }), slotTaken("ada"));
 
   test("bob is refused one millisecond before her end, and told when it comes", () => {
     history
-      .at(before(minutes(30)))
+      .at(justBefore(minutesLater(30)))
       .when(register("bob"))
-      .refuses({ code: "floating_not_available", slots: 1, nextFree: minutes(30) });
+      .refuses({ code: "floating_not_available", slots: 1, nextFree: minutesLater(30) });
   });
 
   test("bob gets it at exactly her end, written off at that instant", () => {
     history
-      .at(minutes(30))
+      .at(minutesLater(30))
       .when(register("bob"))
-      .expires({ type: "SlotExpired", at: minutes(30), user: "ada", slot: 1 })
+      .expires({ type: "SlotExpired", at: minutesLater(30), user: "ada", slot: 1 })
       .records({ type: "SlotTaken", user: "bob", slot: 2 })
       .answers({ slotsInUse: 1 });
   });
 
   test("her heartbeat keeps the slot although the pool is full", () => {
     history
-      .at(minutes(20))
+      .at(minutesLater(20))
       .when(register("ada"))
-      .records({ type: "SlotRenewed", at: minutes(20), license: 1, user: "ada", end: minutes(50) })
-      .answers({ slot: 1, registeredAt: MONDAY, end: minutes(50), slotsInUse: 1 });
+      .records({
+        type: "SlotRenewed",
+        at: minutesLater(20),
+        license: 1,
+        user: "ada",
+        end: minutesLater(50),
+      })
+      .answers({ slot: 1, registeredAt: MONDAY, end: minutesLater(50), slotsInUse: 1 });
   });
 
   test("her heartbeat moves the instant at which bob gets it", () => {
-    const renewed = history.at(minutes(20)).did(register("ada"));
+    const renewed = history.at(minutesLater(20)).execute(register("ada"));
     renewed
-      .at(before(minutes(50)))
+      .at(justBefore(minutesLater(50)))
       .when(register("bob"))
-      .refuses({ code: "floating_not_available", slots: 1, nextFree: minutes(50) });
+      .refuses({ code: "floating_not_available", slots: 1, nextFree: minutesLater(50) });
     renewed
-      .at(minutes(50))
+      .at(minutesLater(50))
       .when(register("bob"))
-      .expires({ type: "SlotExpired", at: minutes(50), user: "ada" })
+      .expires({ type: "SlotExpired", at: minutesLater(50), user: "ada" })
       .records({ type: "SlotTaken", user: "bob" });
   });
 
   test("her heartbeat one millisecond before the end is in time", () => {
     history
-      .at(before(minutes(30)))
+      .at(justBefore(minutesLater(30)))
       .when(register("ada"))
-      .records({ type: "SlotRenewed", end: before(minutes(60)) });
+      .records({ type: "SlotRenewed", end: justBefore(minutesLater(60)) });
   });
 
   test("at the end it is too late: the slot is written off and taken anew", () => {
     history
-      .at(minutes(30))
+      .at(minutesLater(30))
       .when(register("ada"))
       .expires()
       .records(
-        { type: "SlotExpired", at: minutes(30), user: "ada", slot: 1 },
-        { type: "SlotTaken", at: minutes(30), user: "ada", slot: 2, end: minutes(60) },
+        { type: "SlotExpired", at: minutesLater(30), user: "ada", slot: 1 },
+        { type: "SlotTaken", at: minutesLater(30), user: "ada", slot: 2, end: minutesLater(60) },
       )
-      .answers({ registeredAt: minutes(30), slotsInUse: 1 });
+      .answers({ registeredAt: minutesLater(30), slotsInUse: 1 });
   });
 
   test("too late and somebody else was quicker: she waits like everyone", () => {
     history
-      .at(minutes(40))
-      .did(register("bob"))
-      .at(minutes(41))
+      .at(minutesLater(40))
+      .execute(register("bob"))
+      .at(minutesLater(41))
       .when(register("ada"))
-      .refuses({ code: "floating_not_available", slots: 1, nextFree: minutes(70) });
+      .refuses({ code: "floating_not_available", slots: 1, nextFree: minutesLater(70) });
   });
 });
 
 describe("a heartbeat", () => {
-  const history = given(installed(1), taken("ada"));
+  const history = given(licenseInstalled(1), slotTaken("ada"));
 
   test("writes where she speaks from only when that changed", () => {
-    const same = transact(replayed(history.events), register("ada"), minutes(1));
+    const same = transact(replayEvents(history.events), register("ada"), minutesLater(1));
     expect(same.ok && same.value.journalLines.flat()[0]).not.toHaveProperty("contact");
     for (const field of ["hostname", "ip", "info", "peer"]) {
       const contact = { ...CONTACT, [field]: "elsewhere" };
       history
-        .at(minutes(1))
+        .at(minutesLater(1))
         .when(register("ada", { contact }))
         .records({ type: "SlotRenewed", contact })
         .answers({ contact });
@@ -171,25 +177,25 @@ describe("a heartbeat", () => {
   });
 
   test("neither shortens nor cancels a borrow", () => {
-    given(...history.events, borrowed("ada", hours(8)))
-      .at(minutes(10))
+    given(...history.events, slotBorrowed("ada", hoursLater(8)))
+      .at(minutesLater(10))
       .when(register("ada"))
-      .records({ type: "SlotRenewed", end: hours(8) })
-      .answers({ end: hours(8), borrowedUntil: hours(8) });
+      .records({ type: "SlotRenewed", end: hoursLater(8) })
+      .answers({ end: hoursLater(8), borrowedUntil: hoursLater(8) });
   });
 
   test("carries the slot on past the borrow's end", () => {
-    const late = given(...history.events, borrowed("ada", hours(8)))
-      .at(minutes(470))
-      .did(register("ada"));
+    const late = given(...history.events, slotBorrowed("ada", hoursLater(8)))
+      .at(minutesLater(470))
+      .execute(register("ada"));
     late
-      .at(before(hours(8)))
+      .at(justBefore(hoursLater(8)))
       .when(register("ada"))
-      .answers({ borrowedUntil: hours(8) });
+      .answers({ borrowedUntil: hoursLater(8) });
     late
-      .at(hours(8))
+      .at(hoursLater(8))
       .when(register("ada"))
-      .records({ type: "SlotRenewed", end: minutes(510) })
+      .records({ type: "SlotRenewed", end: minutesLater(510) })
       .answers({ registeredAt: MONDAY, borrowedUntil: null });
   });
 });
@@ -197,18 +203,18 @@ describe("a heartbeat", () => {
 describe("a full pool of several slots", () => {
   test("names the earliest end, and only ends to come", () => {
     given(
-      installed(1, { slots: 2 }),
-      taken("ada", { slot: 1, end: minutes(20) }),
-      taken("bob", { slot: 2, end: minutes(40) }),
-      taken("eve", { slot: 3, end: minutes(5) }),
+      licenseInstalled(1, { slots: 2 }),
+      slotTaken("ada", { slot: 1, end: minutesLater(20) }),
+      slotTaken("bob", { slot: 2, end: minutesLater(40) }),
+      slotTaken("eve", { slot: 3, end: minutesLater(5) }),
     )
-      .at(minutes(10))
+      .at(minutesLater(10))
       .when(register("joe"))
-      .refuses({ code: "floating_not_available", slots: 2, nextFree: minutes(20) });
+      .refuses({ code: "floating_not_available", slots: 2, nextFree: minutesLater(20) });
   });
 
   test("of a license without slots says that nothing comes free", () => {
-    given(installed(1, { slots: 0 }))
+    given(licenseInstalled(1, { slots: 0 }))
       .at(MONDAY)
       .when(register("ada"))
       .refuses({ code: "floating_not_available", slots: 0, nextFree: null });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { describeTermsDifference } from "../../src/domain/terms-difference.ts";
 import type { ConsumptionTerms, Terms } from "../../src/domain/terms.ts";
 import { instant } from "../../src/domain/time.ts";
-import { feature, terms } from "../support/scenario.ts";
+import { featureTerms, terms } from "../support/scenario.ts";
 
 const day = (text: string) => instant(Date.parse(`${text}T00:00:00.000Z`));
 const counting: ConsumptionTerms = { max: 1_000, overages: 50, negative: false, period: "monthly" };
@@ -13,7 +13,7 @@ const difference = (before: Partial<Terms>, after: Partial<Terms>): string[] =>
 test("terms that are the same have no difference", () => {
   const all: Partial<Terms> = {
     consumption: counting,
-    features: [feature("MESH", { floating: { slots: 2, timeoutMinutes: 15 } })],
+    features: [featureTerms("MESH", { floating: { slots: 2, timeoutMinutes: 15 } })],
     validUntil: day("2027-01-01"),
   };
   expect(difference(all, structuredClone(all))).toEqual([]);
@@ -22,8 +22,16 @@ test("terms that are the same have no difference", () => {
 test("a renewal with more slots, a later end and one feature less is told in this order", () => {
   expect(
     difference(
-      { slots: 3, validUntil: day("2027-01-01"), features: [feature("EXPORT"), feature("PRO")] },
-      { slots: 8, validUntil: day("2029-01-01"), features: [feature("PRO"), feature("MESH")] },
+      {
+        slots: 3,
+        validUntil: day("2027-01-01"),
+        features: [featureTerms("EXPORT"), featureTerms("PRO")],
+      },
+      {
+        slots: 8,
+        validUntil: day("2029-01-01"),
+        features: [featureTerms("PRO"), featureTerms("MESH")],
+      },
     ),
   ).toEqual([
     "slots 3 → 8",
@@ -119,10 +127,10 @@ describe("a difference in", () => {
     ],
     [
       "a feature",
-      { features: [feature("MESH", { floating: { slots: 2, timeoutMinutes: 15 } })] },
+      { features: [featureTerms("MESH", { floating: { slots: 2, timeoutMinutes: 15 } })] },
       {
         features: [
-          feature("MESH", {
+          featureTerms("MESH", {
             name: "Meshing",
             floating: { slots: 4, timeoutMinutes: 30 },
             expires: day("2027-01-01"),
@@ -142,8 +150,8 @@ describe("a difference in", () => {
     ],
     [
       "a feature that is no longer floating",
-      { features: [feature("MESH", { floating: { slots: 2, timeoutMinutes: 15 } })] },
-      { features: [feature("MESH")] },
+      { features: [featureTerms("MESH", { floating: { slots: 2, timeoutMinutes: 15 } })] },
+      { features: [featureTerms("MESH")] },
       ["MESH slots 2 → not floating"],
     ],
   ])("%s", (_what, before, after, expected) => {

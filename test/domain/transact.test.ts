@@ -4,102 +4,113 @@ import { limits } from "../../src/domain/limits.ts";
 import { transact } from "../../src/domain/transact.ts";
 import { viewLicense } from "../../src/domain/views.ts";
 import {
-  before,
+  justBefore,
   borrow,
   consume,
-  counting,
-  dump,
-  feature,
+  consumptionTerms,
+  dumpState,
+  featureTerms,
   given,
-  hours,
+  hoursLater,
   install,
-  installed,
-  minutes,
+  licenseInstalled,
+  minutesLater,
   MONDAY,
   register,
   registerFeature,
-  replayed,
-  taken,
+  replayEvents,
+  slotTaken,
   unregister,
   unregisterAll,
 } from "../support/scenario.ts";
 
 /** Users gone in order, one every minute from the first minute on. */
 const crowd = (count: number): SlotTaken[] =>
-  Array.from({ length: count }, (_, i) => taken(`u${i}`, { slot: i + 1, end: minutes(i + 1) }));
+  Array.from({ length: count }, (_, i) =>
+    slotTaken(`u${i}`, { slot: i + 1, end: minutesLater(i + 1) }),
+  );
 
 const crowded = { slots: 99, timeoutMinutes: 5 };
-const mesh = feature("mesh", { floating: crowded });
+const mesh = featureTerms("mesh", { floating: crowded });
 
 describe("what ran out meanwhile", () => {
-  const history = given(installed(1, { slots: 3 }), ...crowd(3));
+  const history = given(licenseInstalled(1, { slots: 3 }), ...crowd(3));
 
   test("is written before the command, a line each, dated at its true end", () => {
     history
-      .at(minutes(2))
+      .at(minutesLater(2))
       .when(register("ada"))
       .expires(
-        { type: "SlotExpired", at: minutes(1), license: 1, user: "u0", slot: 1 },
-        { type: "SlotExpired", at: minutes(2), license: 1, user: "u1", slot: 2 },
+        { type: "SlotExpired", at: minutesLater(1), license: 1, user: "u0", slot: 1 },
+        { type: "SlotExpired", at: minutesLater(2), license: 1, user: "u1", slot: 2 },
       )
-      .records({ type: "SlotTaken", at: minutes(2), slot: 4 });
+      .records({ type: "SlotTaken", at: minutesLater(2), slot: 4 });
   });
 
   test("waits while it is still held by one millisecond", () => {
     history
-      .at(before(minutes(1)))
+      .at(justBefore(minutesLater(1)))
       .when(install(1, { slots: 9 }))
       .expires();
     history
-      .at(minutes(1))
+      .at(minutesLater(1))
       .when(install(1, { slots: 9 }))
       .expires({ type: "SlotExpired", user: "u0" });
   });
 
   test("is written with any event of its license, and with none of another", () => {
-    const cam = installed(2, { product: "cam", consumption: counting() });
-    const both = given(installed(1, { consumption: counting() }), ...crowd(1), cam).at(minutes(9));
+    const cam = licenseInstalled(2, { product: "cam", consumption: consumptionTerms() });
+    const both = given(
+      licenseInstalled(1, { consumption: consumptionTerms() }),
+      ...crowd(1),
+      cam,
+    ).at(minutesLater(9));
     both.when(consume(1)).expires({ type: "SlotExpired", user: "u0" });
     both.when(consume(1, { product: "cam" })).expires();
     both.when(register("ada", { product: "cam" })).expires();
   });
 
   test("is written once", () => {
-    history.at(minutes(9)).did(register("ada")).at(minutes(9)).when(register("bob")).expires();
+    history
+      .at(minutesLater(9))
+      .execute(register("ada"))
+      .at(minutesLater(9))
+      .when(register("bob"))
+      .expires();
   });
 
   test("stays where a command writes nothing", () => {
-    const counts = given(installed(1, { consumption: counting() }), ...crowd(1));
-    counts.at(minutes(9)).when(consume(0)).records();
-    counts.at(minutes(9)).when(unregisterAll()).records();
+    const counts = given(licenseInstalled(1, { consumption: consumptionTerms() }), ...crowd(1));
+    counts.at(minutesLater(9)).when(consume(0)).records();
+    counts.at(minutesLater(9)).when(unregisterAll()).records();
   });
 
   test("of features comes with it, each under its own", () => {
-    given(installed(1, { slots: 9, features: [mesh] }))
+    given(licenseInstalled(1, { slots: 9, features: [mesh] }))
       .at(MONDAY)
-      .did(register("ada"), registerFeature("ada", "mesh"))
-      .at(hours(1))
+      .execute(register("ada"), registerFeature("ada", "mesh"))
+      .at(hoursLater(1))
       .when(register("bob"))
       .expires(
-        { type: "SlotExpired", at: minutes(30), user: "ada", slot: 1 },
-        { type: "FeatureExpired", at: minutes(5), feature: "mesh", user: "ada", slot: 2 },
+        { type: "SlotExpired", at: minutesLater(30), user: "ada", slot: 1 },
+        { type: "FeatureExpired", at: minutesLater(5), feature: "mesh", user: "ada", slot: 2 },
       );
   });
 
   test("of the caller is in the command's own line, so that a cut never separates them", () => {
     history
-      .at(minutes(2))
+      .at(minutesLater(2))
       .when(register("u0"))
       .expires({ type: "SlotExpired", user: "u1" })
       .records(
-        { type: "SlotExpired", at: minutes(1), user: "u0", slot: 1 },
+        { type: "SlotExpired", at: minutesLater(1), user: "u0", slot: 1 },
         { type: "SlotTaken", user: "u0", slot: 4 },
       );
   });
 
   test("does not take a slot from who is heard of in time", () => {
     history
-      .at(minutes(2))
+      .at(minutesLater(2))
       .when(register("u2"))
       .expires({ type: "SlotExpired", user: "u0" }, { type: "SlotExpired", user: "u1" })
       .records({ type: "SlotRenewed", user: "u2" });
@@ -108,14 +119,14 @@ describe("what ran out meanwhile", () => {
 
 describe("when more ran out than one command writes off", () => {
   const many = limits.expiriesPerCommand + 36;
-  const history = given(installed(1, { slots: many, features: [mesh] }), ...crowd(many));
-  const monday = hours(9);
+  const history = given(licenseInstalled(1, { slots: many, features: [mesh] }), ...crowd(many));
+  const monday = hoursLater(9);
 
   test("the 64 longest gone are written, and all are counted as gone", () => {
     expect(limits.expiriesPerCommand).toBe(64);
     const gone = Array.from({ length: 64 }, (_, i) => ({
       type: "SlotExpired" as const,
-      at: minutes(i + 1),
+      at: minutesLater(i + 1),
       user: `u${i}`,
     }));
     history
@@ -126,7 +137,7 @@ describe("when more ran out than one command writes off", () => {
   });
 
   test("every slot can be had again at once", () => {
-    const state = replayed(history.events);
+    const state = replayEvents(history.events);
     for (let i = 0; i < many; i += 1) {
       const result = transact(state, register(`new${i}`), monday);
       expect(result).toMatchObject({ ok: true, value: { outcome: { slotsInUse: i + 1 } } });
@@ -135,7 +146,7 @@ describe("when more ran out than one command writes off", () => {
   });
 
   test("the next command writes the rest, and no more", () => {
-    const after = history.at(monday).did(register("ada")).at(monday);
+    const after = history.at(monday).execute(register("ada")).at(monday);
     const rest = Array.from({ length: 36 }, (_, i) => ({
       type: "SlotExpired" as const,
       user: `u${i + 64}`,
@@ -146,9 +157,9 @@ describe("when more ran out than one command writes off", () => {
   test("one whose expiry is still to be written starts anew all the same", () => {
     history
       .at(monday)
-      .when(borrow(`u${many - 1}`, hours(10)))
+      .when(borrow(`u${many - 1}`, hoursLater(10)))
       .records(
-        { type: "SlotExpired", at: minutes(many), slot: many },
+        { type: "SlotExpired", at: minutesLater(many), slot: many },
         { type: "SlotTaken", slot: many + 1 },
         { type: "SlotBorrowed", slot: many + 1 },
       );
@@ -157,11 +168,11 @@ describe("when more ran out than one command writes off", () => {
 
   test("the bound is for slots and features together", () => {
     const users = Array.from({ length: 10 }, (_, i) => `ada${i}`);
-    given(installed(1, { slots: 99, features: [mesh] }), ...crowd(50))
+    given(licenseInstalled(1, { slots: 99, features: [mesh] }), ...crowd(50))
       .at(MONDAY)
-      .did(...users.map((user) => register(user)))
+      .execute(...users.map((user) => register(user)))
       .at(MONDAY)
-      .did(...users.map((user) => registerFeature(user, "mesh")))
+      .execute(...users.map((user) => registerFeature(user, "mesh")))
       .at(monday)
       .when(register("joe"))
       .expires(
@@ -172,12 +183,12 @@ describe("when more ran out than one command writes off", () => {
 
   test("the bound is for all licenses of a command together", () => {
     given(
-      installed(1, { slots: 99 }),
+      licenseInstalled(1, { slots: 99 }),
       ...crowd(40),
-      taken("ada", { slot: 200, end: hours(10) }),
-      installed(2, { product: "cam", slots: 99 }),
+      slotTaken("ada", { slot: 200, end: hoursLater(10) }),
+      licenseInstalled(2, { product: "cam", slots: 99 }),
       ...crowd(40).map((event) => ({ ...event, license: 2, slot: event.slot + 100 })),
-      taken("bob", { license: 2, slot: 201, end: hours(10) }),
+      slotTaken("bob", { license: 2, slot: 201, end: hoursLater(10) }),
     )
       .at(monday)
       .when(unregisterAll())
@@ -191,24 +202,30 @@ describe("when more ran out than one command writes off", () => {
 
 describe("a state", () => {
   test("is served as right before its expiries are written as after", () => {
-    const state = replayed([installed(1, { slots: 99 }), ...crowd(80)]);
+    const state = replayEvents([licenseInstalled(1, { slots: 99 }), ...crowd(80)]);
     const license = state.licenses.get(1);
     if (license === undefined) throw new Error("no license");
-    expect(viewLicense(state, license, minutes(30)).slotsInUse).toBe(50);
-    expect(viewLicense(state, license, before(minutes(31))).slotsInUse).toBe(50);
-    expect(viewLicense(state, license, minutes(80)).slotsInUse).toBe(0);
+    expect(viewLicense(state, license, minutesLater(30)).slotsInUse).toBe(50);
+    expect(viewLicense(state, license, justBefore(minutesLater(31))).slotsInUse).toBe(50);
+    expect(viewLicense(state, license, minutesLater(80)).slotsInUse).toBe(0);
   });
 
   test("is left as it was by a refusal, expiries unwritten", () => {
-    const state = replayed([installed(1, { slots: 1 }), ...crowd(2), taken("eve", { slot: 3 })]);
-    const was = dump(state);
-    const result = transact(state, register("joe"), minutes(5));
+    const state = replayEvents([
+      licenseInstalled(1, { slots: 1 }),
+      ...crowd(2),
+      slotTaken("eve", { slot: 3 }),
+    ]);
+    const was = dumpState(state);
+    const result = transact(state, register("joe"), minutesLater(5));
     expect(result).toMatchObject({ ok: false, fault: { code: "floating_not_available" } });
-    expect(dump(state)).toEqual(was);
+    expect(dumpState(state)).toEqual(was);
   });
 
   test("throws rather than record what the guard forbids, were a rule ever to let it through", () => {
-    const state = replayed([installed(1, { consumption: counting({ max: null }) })]);
+    const state = replayEvents([
+      licenseInstalled(1, { consumption: consumptionTerms({ max: null }) }),
+    ]);
     expect(() => transact(state, consume(0.5), MONDAY)).toThrow("left the range");
   });
 

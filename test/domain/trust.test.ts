@@ -4,13 +4,13 @@ import type { TrustedVendor } from "../../src/domain/state.ts";
 import { VENDOR } from "../support/new-site.ts";
 import {
   given,
-  hours,
+  hoursLater,
   install,
-  installed,
+  licenseInstalled,
   MONDAY,
   remove,
   renew,
-  replayed,
+  replayEvents,
 } from "../support/scenario.ts";
 
 const OTHER_KEY = { kty: "OKP", crv: "Ed25519", x: "other" } as const;
@@ -35,7 +35,7 @@ const distrust = (vendor: string): DistrustVendor => ({
 });
 
 const trusted = (vendor: string, history: ReturnType<typeof given>) =>
-  replayed(history.events).vendors.get(vendor);
+  replayEvents(history.events).vendors.get(vendor);
 
 describe("trusting a vendor", () => {
   test("is on record, with the document and where it came from", () => {
@@ -44,23 +44,23 @@ describe("trusting a vendor", () => {
       .when(trust(OTHER))
       .records({ type: "VendorTrusted", at: MONDAY, vendor: OTHER, peer: "10.0.0.1" })
       .answers({ vendor: OTHER.vendor });
-    expect(trusted(OTHER.vendor, given().at(MONDAY).did(trust(OTHER)))).toEqual(OTHER);
+    expect(trusted(OTHER.vendor, given().at(MONDAY).execute(trust(OTHER)))).toEqual(OTHER);
   });
 
   test("with the same document, or an older one, changes nothing", () => {
     const history = given()
       .at(MONDAY)
-      .did(trust({ ...OTHER, version: 3 }));
+      .execute(trust({ ...OTHER, version: 3 }));
     for (const version of [1, 2, 3]) {
       history
-        .at(hours(1))
+        .at(hoursLater(1))
         .when(trust({ ...OTHER, version }))
         .records()
         .answers({ vendor: OTHER.vendor });
     }
     const newer = { ...OTHER, version: 4, products: ["other", "more"] };
-    history.at(hours(1)).when(trust(newer)).records({ type: "VendorTrusted", vendor: newer });
-    expect(trusted(OTHER.vendor, history.at(hours(1)).did(trust(newer)))).toEqual(newer);
+    history.at(hoursLater(1)).when(trust(newer)).records({ type: "VendorTrusted", vendor: newer });
+    expect(trusted(OTHER.vendor, history.at(hoursLater(1)).execute(trust(newer)))).toEqual(newer);
   });
 
   test("is refused where a key of theirs is another's", () => {
@@ -78,7 +78,7 @@ describe("trusting a vendor", () => {
         .when(trust({ ...OTHER, products }))
         .refuses({ code: "untrusted_vendor" });
     }
-    const both = given().at(MONDAY).did(trust(OTHER));
+    const both = given().at(MONDAY).execute(trust(OTHER));
     both
       .at(MONDAY)
       .when(trust({ ...OTHER, version: 2, products: ["other", "cam"] }))
@@ -99,9 +99,9 @@ describe("trusting a vendor", () => {
   });
 
   test("a newer document that no longer names a product ends new licenses for it", () => {
-    const history = given(installed(1))
+    const history = given(licenseInstalled(1))
       .at(MONDAY)
-      .did(trust({ ...VENDOR, version: 2, products: ["cam"] }));
+      .execute(trust({ ...VENDOR, version: 2, products: ["cam"] }));
     history.at(MONDAY).when(renew(1, 2)).refuses({ code: "untrusted_vendor" });
     history
       .at(MONDAY)
@@ -121,7 +121,7 @@ describe("no longer trusting a vendor", () => {
       .when(distrust(VENDOR.vendor))
       .records({ type: "VendorDistrusted", at: MONDAY, vendor: VENDOR.vendor })
       .answers({ vendor: VENDOR.vendor });
-    const history = given().at(MONDAY).did(distrust(VENDOR.vendor));
+    const history = given().at(MONDAY).execute(distrust(VENDOR.vendor));
     expect(trusted(VENDOR.vendor, history)).toBeUndefined();
     history.at(MONDAY).when(install(1)).refuses({ code: "untrusted_vendor" });
     history
@@ -131,18 +131,18 @@ describe("no longer trusting a vendor", () => {
   });
 
   test("waits until the last of their licenses was given back", () => {
-    const two = given(installed(1), installed(2));
+    const two = given(licenseInstalled(1), licenseInstalled(2));
     two.at(MONDAY).when(distrust(VENDOR.vendor)).refuses({ code: "vendor_in_use", licenses: 2 });
-    const one = two.at(MONDAY).did(remove(1));
+    const one = two.at(MONDAY).execute(remove(1));
     one.at(MONDAY).when(distrust(VENDOR.vendor)).refuses({ code: "vendor_in_use", licenses: 1 });
-    const none = one.at(MONDAY).did(remove(2));
+    const none = one.at(MONDAY).execute(remove(2));
     none.at(MONDAY).when(distrust(VENDOR.vendor)).records({ type: "VendorDistrusted" });
   });
 
   test("does not wait for another vendor's licenses", () => {
-    given(installed(1))
+    given(licenseInstalled(1))
       .at(MONDAY)
-      .did(trust(OTHER))
+      .execute(trust(OTHER))
       .at(MONDAY)
       .when(distrust(OTHER.vendor))
       .records({ type: "VendorDistrusted" });
@@ -159,19 +159,19 @@ describe("a signature that was checked with an earlier document of its vendor", 
   const changed = () =>
     given()
       .at(MONDAY)
-      .did(trust({ ...OTHER, version: 2 }));
+      .execute(trust({ ...OTHER, version: 2 }));
   const refused = { code: "untrusted_vendor" } as const;
 
   test("brings in no trust document", () => {
     const next = trust({ ...OTHER, version: 3 });
     for (const checkedVersion of [null, 1]) {
       changed()
-        .at(hours(1))
+        .at(hoursLater(1))
         .when({ ...next, checkedVersion })
         .refuses(refused);
     }
     changed()
-      .at(hours(1))
+      .at(hoursLater(1))
       .when({ ...next, checkedVersion: 2 })
       .answers({ vendor: OTHER.vendor });
   });
@@ -179,21 +179,21 @@ describe("a signature that was checked with an earlier document of its vendor", 
   test("still finds its own document known already", () => {
     const same = trust({ ...OTHER, version: 2 });
     changed()
-      .at(hours(1))
+      .at(hoursLater(1))
       .when({ ...same, checkedVersion: null })
       .records()
       .answers({ vendor: OTHER.vendor });
   });
 
   test("brings in no license", () => {
-    const history = given().at(MONDAY).did(install(1));
+    const history = given().at(MONDAY).execute(install(1));
     const newer = renew(1, 7, { slots: 9 });
     history
-      .at(hours(1))
+      .at(hoursLater(1))
       .when({ ...newer, checkedVersion: VENDOR.version + 1 })
       .refuses(refused);
     history
-      .at(hours(1))
+      .at(hoursLater(1))
       .when({ ...newer, checkedVersion: VENDOR.version })
       .answers({ license: 1, replacedTerms: expect.anything() });
   });
@@ -201,7 +201,7 @@ describe("a signature that was checked with an earlier document of its vendor", 
   test("sets no clock back", () => {
     const back = { type: "SetClockBack", to: MONDAY, nonce: null, peer: "10.0.0.1" } as const;
     changed()
-      .at(hours(1))
+      .at(hoursLater(1))
       .when({ ...back, vendor: OTHER.vendor, checkedVersion: 1 })
       .refuses(refused);
   });

@@ -1,37 +1,40 @@
 import { describe, test } from "bun:test";
 import { later, MINUTE } from "../../src/domain/time.ts";
 import {
-  before,
+  justBefore,
   borrow,
-  borrowed,
-  feature,
+  slotBorrowed,
+  featureTerms,
   given,
-  hours,
-  installed,
-  minutes,
+  hoursLater,
+  licenseInstalled,
+  minutesLater,
   MONDAY,
   register,
   registerFeature,
-  taken,
+  slotTaken,
   unregister,
   unregisterAll,
 } from "../support/scenario.ts";
 
 describe("unregistering", () => {
-  const history = given(installed(1, { slots: 1 }), taken("ada"));
+  const history = given(licenseInstalled(1, { slots: 1 }), slotTaken("ada"));
 
   test("frees the slot at once for the next caller", () => {
-    const freed = history.at(minutes(1)).did(unregister("ada"));
-    freed.at(minutes(1)).when(register("bob")).records({ type: "SlotTaken", user: "bob", slot: 2 });
+    const freed = history.at(minutesLater(1)).execute(unregister("ada"));
+    freed
+      .at(minutesLater(1))
+      .when(register("bob"))
+      .records({ type: "SlotTaken", user: "bob", slot: 2 });
   });
 
   test("says who gave it back, from where, and that nothing was borrowed", () => {
     history
-      .at(minutes(1))
+      .at(minutesLater(1))
       .when(unregister("ada", { by: "admin", peer: "10.0.0.1" }))
       .records({
         type: "SlotReleased",
-        at: minutes(1),
+        at: minutesLater(1),
         license: 1,
         user: "ada",
         slot: 1,
@@ -45,10 +48,10 @@ describe("unregistering", () => {
   test("is for the user who holds a slot now, and nobody else", () => {
     history.at(MONDAY).when(unregister("bob")).refuses({ code: "user_not_registered" });
     history
-      .at(before(minutes(30)))
+      .at(justBefore(minutesLater(30)))
       .when(unregister("ada"))
       .records({ type: "SlotReleased" });
-    history.at(minutes(30)).when(unregister("ada")).refuses({ code: "user_not_registered" });
+    history.at(minutesLater(30)).when(unregister("ada")).refuses({ code: "user_not_registered" });
   });
 
   test("needs a user", () => {
@@ -57,18 +60,18 @@ describe("unregistering", () => {
   });
 
   test("works on a license that has ended meanwhile", () => {
-    given(installed(1, { validUntil: minutes(5) }), taken("ada"))
-      .at(minutes(10))
+    given(licenseInstalled(1, { validUntil: minutesLater(5) }), slotTaken("ada"))
+      .at(minutesLater(10))
       .when(unregister("ada"))
       .records({ type: "SlotReleased" });
   });
 
   test("frees the user's slots of every license of the product, or of the one named", () => {
     const two = given(
-      installed(1),
-      installed(2),
-      taken("ada"),
-      taken("ada", { license: 2, slot: 2 }),
+      licenseInstalled(1),
+      licenseInstalled(2),
+      slotTaken("ada"),
+      slotTaken("ada", { license: 2, slot: 2 }),
     );
     two
       .at(MONDAY)
@@ -82,14 +85,18 @@ describe("unregistering", () => {
 
   test("gives back the features held through the slot, and no one else's", () => {
     const floating = { slots: 2, timeoutMinutes: 10 };
-    given(installed(1, { features: [feature("mesh", { floating }), feature("ray", { floating })] }))
+    given(
+      licenseInstalled(1, {
+        features: [featureTerms("mesh", { floating }), featureTerms("ray", { floating })],
+      }),
+    )
       .at(MONDAY)
-      .did(register("ada"), register("bob"), registerFeature("ada", "mesh"))
-      .at(minutes(5))
-      .did(registerFeature("ada", "ray"), registerFeature("bob", "ray"))
-      .at(minutes(10))
+      .execute(register("ada"), register("bob"), registerFeature("ada", "mesh"))
+      .at(minutesLater(5))
+      .execute(registerFeature("ada", "ray"), registerFeature("bob", "ray"))
+      .at(minutesLater(10))
       .when(unregister("ada"))
-      .expires({ type: "FeatureExpired", at: minutes(10), feature: "mesh", user: "ada" })
+      .expires({ type: "FeatureExpired", at: minutesLater(10), feature: "mesh", user: "ada" })
       .records(
         { type: "FeatureReleased", feature: "ray", user: "ada", slot: 4, by: "user" },
         { type: "SlotReleased", user: "ada", slot: 1 },
@@ -99,16 +106,16 @@ describe("unregistering", () => {
 
 describe("unregistering all", () => {
   const history = given(
-    installed(1, { slots: 3 }),
-    installed(2, { product: "cam" }),
-    taken("ada"),
-    taken("bob", { slot: 2, end: minutes(90) }),
-    taken("eve", { license: 2, slot: 3, end: minutes(90) }),
+    licenseInstalled(1, { slots: 3 }),
+    licenseInstalled(2, { product: "cam" }),
+    slotTaken("ada"),
+    slotTaken("bob", { slot: 2, end: minutesLater(90) }),
+    slotTaken("eve", { license: 2, slot: 3, end: minutesLater(90) }),
   );
 
   test("frees the slots of every product that are held at that instant", () => {
     history
-      .at(minutes(30))
+      .at(minutesLater(30))
       .when(unregisterAll())
       .expires({ type: "SlotExpired", user: "ada" })
       .records(
@@ -120,7 +127,7 @@ describe("unregistering all", () => {
 
   test("of one product leaves the others alone", () => {
     history
-      .at(minutes(30))
+      .at(minutesLater(30))
       .when(unregisterAll("cam"))
       .expires()
       .records({ type: "SlotReleased", user: "eve" })
@@ -128,34 +135,34 @@ describe("unregistering all", () => {
   });
 
   test("gives back features too, and counts slots", () => {
-    const mesh = feature("mesh", { floating: { slots: 2, timeoutMinutes: 10 } });
-    given(installed(1, { features: [mesh] }))
+    const mesh = featureTerms("mesh", { floating: { slots: 2, timeoutMinutes: 10 } });
+    given(licenseInstalled(1, { features: [mesh] }))
       .at(MONDAY)
-      .did(register("ada"), registerFeature("ada", "mesh"))
-      .at(minutes(1))
+      .execute(register("ada"), registerFeature("ada", "mesh"))
+      .at(minutesLater(1))
       .when(unregisterAll())
       .records({ type: "FeatureReleased", by: "admin" }, { type: "SlotReleased", by: "admin" })
       .answers({ released: 1 });
   });
 
   test("with nobody there writes nothing; of a product that is not installed is refused", () => {
-    history.at(minutes(90)).when(unregisterAll()).records().answers({ released: 0 });
+    history.at(minutesLater(90)).when(unregisterAll()).records().answers({ released: 0 });
     history.at(MONDAY).when(unregisterAll("toString")).refuses({ code: "unknown_product" });
   });
 });
 
 describe("where early return is not allowed", () => {
   const history = given(
-    installed(1, { slots: 2, earlyReturn: false }),
-    taken("ada"),
-    borrowed("ada", hours(8)),
+    licenseInstalled(1, { slots: 2, earlyReturn: false }),
+    slotTaken("ada"),
+    slotBorrowed("ada", hoursLater(8)),
   );
-  const refused = { code: "early_return_not_allowed", until: hours(8) } as const;
+  const refused = { code: "early_return_not_allowed", until: hoursLater(8) } as const;
 
   test("nobody gives a borrowed slot back before its end, an admin neither", () => {
     for (const by of ["user", "admin"] as const) {
       history
-        .at(before(hours(8)))
+        .at(justBefore(hoursLater(8)))
         .when(unregister("ada", { by }))
         .refuses(refused);
     }
@@ -163,9 +170,9 @@ describe("where early return is not allowed", () => {
 
   test("freeing all leaves it, and frees the others", () => {
     history
-      .at(minutes(10))
-      .did(register("bob"))
-      .at(minutes(11))
+      .at(minutesLater(10))
+      .execute(register("bob"))
+      .at(minutesLater(11))
       .when(unregisterAll())
       .records({ type: "SlotReleased", user: "bob" })
       .answers({ released: 1 });
@@ -173,27 +180,27 @@ describe("where early return is not allowed", () => {
 
   test("the end moves later but not earlier", () => {
     history
-      .at(hours(1))
-      .when(borrow("ada", before(hours(8))))
+      .at(hoursLater(1))
+      .when(borrow("ada", justBefore(hoursLater(8))))
       .refuses(refused);
     history
-      .at(hours(1))
-      .when(borrow("ada", hours(8)))
+      .at(hoursLater(1))
+      .when(borrow("ada", hoursLater(8)))
       .records({ type: "SlotBorrowed" });
     history
-      .at(hours(1))
-      .when(borrow("ada", hours(9)))
-      .records({ type: "SlotBorrowed", until: hours(9) });
+      .at(hoursLater(1))
+      .when(borrow("ada", hoursLater(9)))
+      .records({ type: "SlotBorrowed", until: hoursLater(9) });
   });
 
   test("a slot that was never borrowed, or whose borrow is over, is given back as ever", () => {
-    const free = given(installed(1, { earlyReturn: false }), taken("ada"));
+    const free = given(licenseInstalled(1, { earlyReturn: false }), slotTaken("ada"));
     free.at(MONDAY).when(unregister("ada")).records({ type: "SlotReleased" });
-    const over = history.at(later(hours(8), -MINUTE)).did(register("ada"));
-    over.at(hours(8)).when(unregister("ada")).records({ type: "SlotReleased", early: false });
+    const over = history.at(later(hoursLater(8), -MINUTE)).execute(register("ada"));
+    over.at(hoursLater(8)).when(unregister("ada")).records({ type: "SlotReleased", early: false });
     over
-      .at(hours(8))
-      .when(borrow("ada", hours(9)))
+      .at(hoursLater(8))
+      .when(borrow("ada", hoursLater(9)))
       .records({ type: "SlotBorrowed", early: false });
   });
 });

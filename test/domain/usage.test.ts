@@ -6,8 +6,14 @@ import type { State } from "../../src/domain/state.ts";
 import { DAY, HOUR, instant, later, MINUTE, type Instant } from "../../src/domain/time.ts";
 import { UsageBackfill } from "../../src/domain/usage-backfill.ts";
 import { USAGE_RANGES, Usage, type UsageRange, type UsageView } from "../../src/domain/usage.ts";
-import { newSite } from "../support/new-site.ts";
-import { hours, installed, minutes, MONDAY, taken } from "../support/scenario.ts";
+import { makeNewSite } from "../support/new-site.ts";
+import {
+  hoursLater,
+  licenseInstalled,
+  minutesLater,
+  MONDAY,
+  slotTaken,
+} from "../support/scenario.ts";
 import { runSequence, commandSequence, type CommandSequence } from "./command-sequences.ts";
 
 interface Line {
@@ -27,7 +33,7 @@ const NAMES = Object.keys(USAGE_RANGES) as UsageRange[];
 
 function lived(told: CommandSequence): { readonly lines: Line[]; readonly state: State } {
   const lines: Line[] = [];
-  let state = newSite();
+  let state = makeNewSite();
   for (const step of runSequence(told)) {
     const done = step.run();
     if (done.ok) lines.push(...done.value.journalLines.map((events) => ({ at: step.at, events })));
@@ -156,21 +162,28 @@ describe("what the record tells", () => {
     const events: Event[] = [
       {
         type: "RefusalsCounted",
-        at: minutes(7),
+        at: minutesLater(7),
         product: "cad",
         code: "full",
         count: 3,
         users: [],
       },
-      { type: "RefusalsCounted", at: minutes(7), product: null, code: "none", count: 9, users: [] },
+      {
+        type: "RefusalsCounted",
+        at: minutesLater(7),
+        product: null,
+        code: "none",
+        count: 9,
+        users: [],
+      },
     ];
     const usage = new Usage();
-    usage.sample(state, minutes(20));
-    const past = new UsageBackfill(usage, state, minutes(20));
-    past.applyLine(minutes(9), events.slice(1), false);
-    past.applyLine(minutes(7), events.slice(0, 1), true);
+    usage.sample(state, minutesLater(20));
+    const past = new UsageBackfill(usage, state, minutesLater(20));
+    past.applyLine(minutesLater(9), events.slice(1), false);
+    past.applyLine(minutesLater(7), events.slice(0, 1), true);
     past.applyLine(MONDAY, [], true);
-    const { refusals } = usage.view(state, "day", minutes(20), past.finish());
+    const { refusals } = usage.view(state, "day", minutesLater(20), past.finish());
     expect(refusals.map(({ product, code }) => [product, code])).toEqual([["cad", "full"]]);
     expect(refusals[0]?.counts.slice(-6)).toEqual([null, 0, 3, 0, 0, 0]);
   });
@@ -178,18 +191,18 @@ describe("what the record tells", () => {
   test("does not believe a clock that was set back", () => {
     const state = site();
     const lines: Line[] = [
-      line(minutes(0), taken("ada", { slot: 1, end: hours(91) })),
-      line(hours(90), taken("bob", { slot: 2, at: hours(90), end: hours(91) })),
-      line(hours(90), {
+      line(minutesLater(0), slotTaken("ada", { slot: 1, end: hoursLater(91) })),
+      line(hoursLater(90), slotTaken("bob", { slot: 2, at: hoursLater(90), end: hoursLater(91) })),
+      line(hoursLater(90), {
         type: "ClockSetBack",
-        at: hours(90),
-        from: hours(90),
-        to: minutes(12),
+        at: hoursLater(90),
+        from: hoursLater(90),
+        to: minutesLater(12),
         peer: "x",
       }),
-      line(minutes(22), {
+      line(minutesLater(22), {
         type: "SlotReleased",
-        at: minutes(22),
+        at: minutesLater(22),
         license: 1,
         user: "bob",
         slot: 2,
@@ -199,8 +212,12 @@ describe("what the record tells", () => {
       }),
     ];
     for (const { events } of lines) for (const event of events) evolve(state, event);
-    const [usage, known] = lookedBack([line(MONDAY, installed(1)), ...lines], state, minutes(27));
-    const [license] = usage.view(state, "day", minutes(27), known).licenses;
+    const [usage, known] = lookedBack(
+      [line(MONDAY, licenseInstalled(1)), ...lines],
+      state,
+      minutesLater(27),
+    );
+    const [license] = usage.view(state, "day", minutesLater(27), known).licenses;
     expect(license?.inUse.slice(-7)).toEqual([null, 1, 1, 2, 2, 2, 1]);
   });
 });
@@ -209,8 +226,8 @@ const line = (at: Instant, ...events: Event[]): Line => ({ at, events });
 
 /** License 1, with nobody on it. */
 function site(): State {
-  const state = newSite();
-  evolve(state, installed(1));
+  const state = makeNewSite();
+  evolve(state, licenseInstalled(1));
   return state;
 }
 
@@ -221,50 +238,56 @@ describe("what is seen while it happens", () => {
   test("is the most in use within each step", () => {
     const [state, usage] = [site(), new Usage()];
     usage.sample(state, MONDAY);
-    evolve(state, taken("ada", { slot: 1, at: minutes(1) }));
-    evolve(state, taken("bob", { slot: 2, at: minutes(1), end: minutes(3) }));
-    usage.sample(state, minutes(2));
-    usage.sample(state, minutes(4));
-    usage.sample(state, minutes(6));
-    expect(seen(usage, state, minutes(6))).toEqual([null, null, 2, 1]);
+    evolve(state, slotTaken("ada", { slot: 1, at: minutesLater(1) }));
+    evolve(state, slotTaken("bob", { slot: 2, at: minutesLater(1), end: minutesLater(3) }));
+    usage.sample(state, minutesLater(2));
+    usage.sample(state, minutesLater(4));
+    usage.sample(state, minutesLater(6));
+    expect(seen(usage, state, minutesLater(6))).toEqual([null, null, 2, 1]);
   });
 
   test("goes on where nobody looked: who was there left when it was time", () => {
     const [state, usage] = [site(), new Usage()];
-    evolve(state, taken("ada", { slot: 1, end: minutes(22) }));
-    evolve(state, taken("bob", { slot: 2, end: minutes(12) }));
+    evolve(state, slotTaken("ada", { slot: 1, end: minutesLater(22) }));
+    evolve(state, slotTaken("bob", { slot: 2, end: minutesLater(12) }));
     usage.sample(state, MONDAY);
-    const { licenses } = usage.view(state, "day", minutes(31), MONDAY);
+    const { licenses } = usage.view(state, "day", minutesLater(31), MONDAY);
     expect(licenses[0]?.inUse.slice(-8)).toEqual([null, 2, 2, 2, 1, 1, 0, 0]);
   });
 
   test("is forgotten after thirty days, and not before", () => {
     const [state, usage] = [site(), new Usage()];
-    evolve(state, taken("ada", { slot: 1, end: minutes(3) }));
+    evolve(state, slotTaken("ada", { slot: 1, end: minutesLater(3) }));
     usage.sample(state, MONDAY);
     const month = (now: Instant) => usage.view(state, "month", now, MONDAY).licenses[0]?.inUse;
-    expect(month(hours(30 * 24 - 2))?.filter((count) => count === 1)).toHaveLength(1);
-    expect(month(hours(30 * 24 + 2))?.filter((count) => count === 1)).toHaveLength(0);
-    expect(month(hours(300 * 24))).toEqual(Array(360).fill(0));
+    expect(month(hoursLater(30 * 24 - 2))?.filter((count) => count === 1)).toHaveLength(1);
+    expect(month(hoursLater(30 * 24 + 2))?.filter((count) => count === 1)).toHaveLength(0);
+    expect(month(hoursLater(300 * 24))).toEqual(Array(360).fill(0));
   });
 
   test("of a time that was taken back is forgotten", () => {
     const [state, usage] = [site(), new Usage()];
     usage.sample(state, MONDAY);
-    evolve(state, taken("ada", { slot: 1, at: hours(2), end: hours(3) }));
-    usage.sample(state, hours(2));
+    evolve(state, slotTaken("ada", { slot: 1, at: hoursLater(2), end: hoursLater(3) }));
+    usage.sample(state, hoursLater(2));
     evolve(state, {
       type: "ClockSetBack",
-      at: hours(2),
-      from: hours(2),
-      to: minutes(30),
+      at: hoursLater(2),
+      from: hoursLater(2),
+      to: minutesLater(30),
       peer: "x",
     });
     const named = { license: 1, user: "ada", slot: 1, peer: "x" };
-    evolve(state, { type: "SlotReleased", at: minutes(30), ...named, by: "user", early: false });
-    usage.sample(state, minutes(30));
+    evolve(state, {
+      type: "SlotReleased",
+      at: minutesLater(30),
+      ...named,
+      by: "user",
+      early: false,
+    });
+    usage.sample(state, minutesLater(30));
     // At two it was seen only by a clock that was wrong.
-    const { licenses } = usage.view(state, "day", hours(3), MONDAY);
+    const { licenses } = usage.view(state, "day", hoursLater(3), MONDAY);
     expect(licenses[0]?.inUse.slice(-20)).toEqual(Array<number>(20).fill(0));
   });
 
@@ -281,11 +304,11 @@ describe("what is seen while it happens", () => {
       });
     refuse(MONDAY, 5);
     usage.sample(state, MONDAY);
-    refuse(minutes(1), 2);
-    usage.sample(state, minutes(2));
-    refuse(minutes(6), 1);
-    usage.sample(state, minutes(7));
-    const { refusals } = usage.view(state, "day", minutes(7), MONDAY);
+    refuse(minutesLater(1), 2);
+    usage.sample(state, minutesLater(2));
+    refuse(minutesLater(6), 1);
+    usage.sample(state, minutesLater(7));
+    const { refusals } = usage.view(state, "day", minutesLater(7), MONDAY);
     expect(refusals.map(({ counts }) => counts.slice(-3))).toEqual([[null, 2, 1]]);
   });
 });

@@ -4,36 +4,36 @@ import type { Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
 import { viewFeature, viewLicense, viewRegistrations } from "../../src/domain/views.ts";
 import {
-  before,
+  justBefore,
   borrow,
   consume,
   consumeFeature,
-  counting,
-  feature,
+  consumptionTerms,
+  featureTerms,
   given,
-  hours,
-  installed,
-  minutes,
+  hoursLater,
+  licenseInstalled,
+  minutesLater,
   MONDAY,
   register,
   registerFeature,
-  replayed,
-  taken,
+  replayEvents,
+  slotTaken,
   utc,
 } from "../support/scenario.ts";
 
-const mesh = feature("mesh", { floating: { slots: 1, timeoutMinutes: 5 } });
-const prints = feature("prints", { consumption: counting({ period: "daily" }) });
+const mesh = featureTerms("mesh", { floating: { slots: 1, timeoutMinutes: 5 } });
+const prints = featureTerms("prints", { consumption: consumptionTerms({ period: "daily" }) });
 
 const seen = (history: ReturnType<typeof given>, at: Instant) => {
-  const state = replayed(history.events);
+  const state = replayEvents(history.events);
   const license = state.licenses.get(1);
   if (license === undefined) throw new Error("no license");
   return viewLicense(state, license, at);
 };
 
 const shown = (differing: Partial<Terms>, at: Instant) => {
-  const { active, expired, refusal } = seen(given(installed(1, differing)), at);
+  const { active, expired, refusal } = seen(given(licenseInstalled(1, differing)), at);
   return { active, expired, refusal };
 };
 
@@ -41,23 +41,23 @@ describe("a license as it is seen", () => {
   test("is active from its start and expired from its end, grace included", () => {
     const plain = { active: true, expired: false, refusal: null };
     expect(shown({}, MONDAY)).toEqual(plain);
-    const start = { start: hours(1) };
+    const start = { start: hoursLater(1) };
     const early = { active: false, expired: false, refusal: "license_not_active" };
-    expect(shown(start, before(hours(1)))).toEqual(early);
-    expect(shown(start, hours(1))).toEqual(plain);
-    const end = { validUntil: hours(1), graceHours: 1 };
-    expect(shown(end, before(hours(2)))).toEqual(plain);
+    expect(shown(start, justBefore(hoursLater(1)))).toEqual(early);
+    expect(shown(start, hoursLater(1))).toEqual(plain);
+    const end = { validUntil: hoursLater(1), graceHours: 1 };
+    expect(shown(end, justBefore(hoursLater(2)))).toEqual(plain);
     const over = { active: true, expired: true, refusal: "license_expired" };
-    expect(shown(end, hours(2))).toEqual(over);
+    expect(shown(end, hoursLater(2))).toEqual(over);
     const off = { active: true, expired: false, refusal: "license_not_enabled" };
     expect(shown({ enabled: false }, MONDAY)).toEqual(off);
   });
 
   test("shows slots and totals as they count at that instant", () => {
-    const consumption = counting({ period: "daily" });
-    const used = given(installed(1, { consumption, features: [mesh, prints] }))
+    const consumption = consumptionTerms({ period: "daily" });
+    const used = given(licenseInstalled(1, { consumption, features: [mesh, prints] }))
       .at(MONDAY)
-      .did(
+      .execute(
         consume(3),
         consumeFeature("prints", 2),
         register("ada"),
@@ -67,15 +67,15 @@ describe("a license as it is seen", () => {
       const { slotsInUse, total, features } = seen(used, at);
       return [slotsInUse, total, ...features.map((shown) => [shown.slotsInUse, shown.total])];
     };
-    expect(counts(before(minutes(5)))).toEqual([1, 3, [1, 0], [0, 2]]);
-    expect(counts(minutes(5))).toEqual([1, 3, [0, 0], [0, 2]]);
-    expect(counts(minutes(30))).toEqual([0, 3, [0, 0], [0, 2]]);
+    expect(counts(justBefore(minutesLater(5)))).toEqual([1, 3, [1, 0], [0, 2]]);
+    expect(counts(minutesLater(5))).toEqual([1, 3, [0, 0], [0, 2]]);
+    expect(counts(minutesLater(30))).toEqual([0, 3, [0, 0], [0, 2]]);
     expect(counts(utc("2026-03-03T00:00:00Z"))).toEqual([0, 0, [0, 0], [0, 0]]);
   });
 });
 
 test("a feature is seen by its code, under its place, or not at all", () => {
-  const state = replayed([installed(1, { features: [mesh, prints] })]);
+  const state = replayEvents([licenseInstalled(1, { features: [mesh, prints] })]);
   const license = state.licenses.get(1);
   if (license === undefined) throw new Error("no license");
   const all = viewLicense(state, license, MONDAY).features;
@@ -89,14 +89,14 @@ test("a feature is seen by its code, under its place, or not at all", () => {
 
 describe("the registrations as they are seen", () => {
   const history = given(
-    installed(1, { features: [mesh, prints] }),
-    installed(2, { product: "cam" }),
-    taken("bob", { license: 2, slot: 1, end: hours(9) }),
+    licenseInstalled(1, { features: [mesh, prints] }),
+    licenseInstalled(2, { product: "cam" }),
+    slotTaken("bob", { license: 2, slot: 1, end: hoursLater(9) }),
   )
     .at(MONDAY)
-    .did(borrow("ada", minutes(10)), registerFeature("ada", "mesh"));
+    .execute(borrow("ada", minutesLater(10)), registerFeature("ada", "mesh"));
   const list = (product: string | null, at: Instant) =>
-    viewRegistrations(replayed(history.events), product, at);
+    viewRegistrations(replayEvents(history.events), product, at);
 
   const users = (product: string | null, at: Instant) => list(product, at).map((r) => r.user);
 
@@ -104,12 +104,12 @@ describe("the registrations as they are seen", () => {
     expect(users(null, MONDAY)).toEqual(["bob", "ada"]);
     expect(users("cad", MONDAY)).toEqual(["ada"]);
     expect(users("toString", MONDAY)).toEqual([]);
-    expect(users(null, before(minutes(30)))).toEqual(["bob", "ada"]);
-    expect(users(null, minutes(30))).toEqual(["bob"]);
+    expect(users(null, justBefore(minutesLater(30)))).toEqual(["bob", "ada"]);
+    expect(users(null, minutesLater(30))).toEqual(["bob"]);
   });
 
   test("come in stretches when there are many", () => {
-    const state = replayed(history.events);
+    const state = replayEvents(history.events);
     const stretch = (after: number, limit: number) =>
       viewRegistrations(state, null, MONDAY, { after, limit }).map((r) => r.user);
     expect(stretch(0, 1)).toEqual(["bob"]);
@@ -122,17 +122,17 @@ describe("the registrations as they are seen", () => {
 
   test("name license, product, the features in use and the borrow while it lasts", () => {
     expect(at(MONDAY)).toMatchObject({ license: 1, product: "cad", slot: 2, features: ["mesh"] });
-    expect(at(before(minutes(5)))?.features).toEqual(["mesh"]);
-    expect(at(minutes(5))?.features).toEqual([]);
-    expect(at(before(minutes(10)))?.borrowedUntil).toBe(minutes(10));
-    expect(at(minutes(10))?.borrowedUntil).toBeNull();
+    expect(at(justBefore(minutesLater(5)))?.features).toEqual(["mesh"]);
+    expect(at(minutesLater(5))?.features).toEqual([]);
+    expect(at(justBefore(minutesLater(10)))?.borrowedUntil).toBe(minutesLater(10));
+    expect(at(minutesLater(10))?.borrowedUntil).toBeNull();
   });
 
   test("are copies, which stay as they were when the state moves on", () => {
-    const state = replayed(history.events);
+    const state = replayEvents(history.events);
     const [shown] = viewRegistrations(state, "cad", MONDAY);
-    transact(state, register("ada"), minutes(20));
-    expect(shown?.end).toBe(minutes(30));
-    expect(viewRegistrations(state, "cad", minutes(20))[0]?.end).toBe(minutes(50));
+    transact(state, register("ada"), minutesLater(20));
+    expect(shown?.end).toBe(minutesLater(30));
+    expect(viewRegistrations(state, "cad", minutesLater(20))[0]?.end).toBe(minutesLater(50));
   });
 });

@@ -1,9 +1,9 @@
 // `bun run test:faults`: every fault rig, or those that are named.
-import { runRigs } from "../support/run-rigs.ts";
+import { runSuites } from "../support/run-suites.ts";
 
-await runRigs({
+await runSuites({
   folder: import.meta.dir,
-  always: [
+  everyRun: [
     "mutations",
     "clock",
     "starts",
@@ -17,5 +17,5 @@ await runRigs({
     "day",
     "planted",
   ],
-  onlySoaked: ["memory"],
+  soakOnly: ["memory"],
 });

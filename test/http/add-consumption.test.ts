@@ -2,11 +2,11 @@ import { describe, expect, test } from "bun:test";
 import {
   expectOk,
   expectRefusal,
-  expectUnchanged,
+  expectRefusedUnchanged,
   openAppliance,
   type Appliance,
-} from "../support/api.ts";
-import { before, counting, utc } from "../support/scenario.ts";
+} from "../support/appliance.ts";
+import { justBefore, consumptionTerms, utc } from "../support/scenario.ts";
 
 const total = async (site: Appliance): Promise<number> =>
   expectOk(await site.license()).total_consumptions;
@@ -60,7 +60,7 @@ describe("the caller's limits only tighten the license's ten and two over", () =
     ["no overage, whatever the limit", { max_overages: "2", allow_overages: "false" }, 10],
   ])("%s", async (_what, limits, most) => {
     const site = await openAppliance();
-    const message = await expectUnchanged(site, 400, "license_not_enough_consumptions", () =>
+    const message = await expectRefusedUnchanged(site, 400, "license_not_enough_consumptions", () =>
       site.addConsumption({ ...limits, consumptions: String(most + 1) }),
     );
     expect(message).toContain(`${most} more`);
@@ -70,9 +70,9 @@ describe("the caller's limits only tighten the license's ten and two over", () =
   });
 
   test("a license that allows none gives none", async () => {
-    const site = await openAppliance({ licenses: { 1: { consumption: counting() } } });
+    const site = await openAppliance({ licenses: { 1: { consumption: consumptionTerms() } } });
     const limits = { max_overages: "5", allow_overages: "true" };
-    await expectUnchanged(site, 400, "license_not_enough_consumptions", () =>
+    await expectRefusedUnchanged(site, 400, "license_not_enough_consumptions", () =>
       site.addConsumption({ ...limits, consumptions: "11" }),
     );
     expect(expectOk(await site.addConsumption(limits))).toMatchObject({
@@ -86,17 +86,17 @@ describe("counting down", () => {
   test("is refused where the license does not allow it", async () => {
     const site = await openAppliance();
     expectOk(await site.addConsumption({ consumptions: "5" }));
-    await expectUnchanged(site, 400, "negative_not_allowed", () =>
+    await expectRefusedUnchanged(site, 400, "negative_not_allowed", () =>
       site.addConsumption({ consumptions: "-1" }),
     );
   });
 
   test("goes to zero and never below, telling how much there is", async () => {
     const site = await openAppliance({
-      licenses: { 1: { consumption: counting({ negative: true }) } },
+      licenses: { 1: { consumption: consumptionTerms({ negative: true }) } },
     });
     expectOk(await site.addConsumption({ consumptions: "5" }));
-    const message = await expectUnchanged(site, 400, "negative_not_allowed", () =>
+    const message = await expectRefusedUnchanged(site, 400, "negative_not_allowed", () =>
       site.addConsumption({ consumptions: "-6" }),
     );
     expect(message).toContain("5");
@@ -107,7 +107,7 @@ describe("counting down", () => {
 
 test("an unlimited license says so and takes the largest count", async () => {
   const site = await openAppliance({
-    licenses: { 1: { consumption: counting({ max: null, period: "monthly" }) } },
+    licenses: { 1: { consumption: consumptionTerms({ max: null, period: "monthly" }) } },
   });
   const done = expectOk(await site.addConsumption({ consumptions: "1000000000000" }));
   expect(done).toMatchObject({
@@ -121,11 +121,11 @@ test("an unlimited license says so and takes the largest count", async () => {
 
 test("a total starts again at its UTC boundary exactly", async () => {
   const site = await openAppliance({
-    licenses: { 1: { consumption: counting({ period: "daily" }) } },
+    licenses: { 1: { consumption: consumptionTerms({ period: "daily" }) } },
   });
   const midnight = utc("2026-03-03T00:00:00Z");
   expectOk(await site.addConsumption({ consumptions: "10" }));
-  site.clock.now = before(midnight);
+  site.clock.now = justBefore(midnight);
   expectRefusal(await site.addConsumption({}), 400, "license_not_enough_consumptions");
   site.clock.now = midnight;
   expect(await total(site)).toBe(0);
@@ -134,15 +134,15 @@ test("a total starts again at its UTC boundary exactly", async () => {
 
 describe("which license", () => {
   const two = {
-    1: { consumption: counting({ max: 5 }) },
-    2: { consumption: counting({ max: 3 }) },
+    1: { consumption: consumptionTerms({ max: 5 }) },
+    2: { consumption: consumptionTerms({ max: 3 }) },
   };
 
   test("the most recently added that can take all of it, never split", async () => {
     const site = await openAppliance({ licenses: two });
     expect(expectOk(await site.addConsumption({ consumptions: "2" })).license_id).toBe(2);
     expect(expectOk(await site.addConsumption({ consumptions: "2" })).license_id).toBe(1);
-    await expectUnchanged(site, 400, "license_not_enough_consumptions", () =>
+    await expectRefusedUnchanged(site, 400, "license_not_enough_consumptions", () =>
       site.addConsumption({ consumptions: "4" }),
     );
   });
@@ -159,12 +159,14 @@ describe("which license", () => {
 describe("a count is refused", () => {
   test("on a license that does not count", async () => {
     const site = await openAppliance({ licenses: { 1: {} } });
-    await expectUnchanged(site, 400, "license_not_consumption", () => site.addConsumption({}));
+    await expectRefusedUnchanged(site, 400, "license_not_consumption", () =>
+      site.addConsumption({}),
+    );
   });
 
   test("without a product where there are two", async () => {
     const site = await openAppliance({ licenses: { 1: {}, 2: { product: "cam" } } });
-    const message = await expectUnchanged(site, 400, "missing_parameters", () =>
+    const message = await expectRefusedUnchanged(site, 400, "missing_parameters", () =>
       site.addConsumption({}),
     );
     expect(message).toBe("product must be given");
@@ -172,7 +174,7 @@ describe("a count is refused", () => {
 
   test("for an unknown product", async () => {
     const site = await openAppliance();
-    await expectUnchanged(site, 400, "unknown_product", () =>
+    await expectRefusedUnchanged(site, 400, "unknown_product", () =>
       site.addConsumption({ product: "cam" }),
     );
   });

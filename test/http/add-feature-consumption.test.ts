@@ -1,6 +1,11 @@
 import { describe, expect, test } from "bun:test";
-import { expectOk, expectUnchanged, openAppliance, type Appliance } from "../support/api.ts";
-import { counting, feature, minutes } from "../support/scenario.ts";
+import {
+  expectOk,
+  expectRefusedUnchanged,
+  openAppliance,
+  type Appliance,
+} from "../support/appliance.ts";
+import { consumptionTerms, featureTerms, minutesLater } from "../support/scenario.ts";
 
 const total = async (site: Appliance, code = "plot"): Promise<number | undefined> => {
   const { product_features } = expectOk(await site.license());
@@ -42,7 +47,7 @@ test("absent is one, zero is nothing, and a JSON integer is understood", async (
 test("what does not fit is not counted at all, and what would fit is told", async () => {
   const site = await openAppliance();
   expectOk(await site.addFeatureConsumption({ feature: "plot", consumptions: "2" }));
-  const message = await expectUnchanged(site, 400, "feature_not_enough_consumptions", () =>
+  const message = await expectRefusedUnchanged(site, 400, "feature_not_enough_consumptions", () =>
     site.addFeatureConsumption({ feature: "plot", consumptions: "4" }),
   );
   expect(message).toContain("3 more");
@@ -50,14 +55,16 @@ test("what does not fit is not counted at all, and what would fit is told", asyn
 });
 
 test("the caller's limits only tighten the feature's", async () => {
-  const plot = feature("plot", { consumption: counting({ max: 5, overages: 2 }) });
+  const plot = featureTerms("plot", { consumption: consumptionTerms({ max: 5, overages: 2 }) });
   const site = await openAppliance({ licenses: { 1: { features: [plot] } } });
   const count = (consumptions: string, limits: object) =>
     site.addFeatureConsumption({ feature: "plot", consumptions, ...limits });
   for (const limits of [{ allow_overages: "false" }, { max_overages: "0" }]) {
-    await expectUnchanged(site, 400, "feature_not_enough_consumptions", () => count("6", limits));
+    await expectRefusedUnchanged(site, 400, "feature_not_enough_consumptions", () =>
+      count("6", limits),
+    );
   }
-  await expectUnchanged(site, 400, "feature_not_enough_consumptions", () =>
+  await expectRefusedUnchanged(site, 400, "feature_not_enough_consumptions", () =>
     count("8", { max_overages: "50", allow_overages: "true" }),
   );
   expectOk(await count("7", {}));
@@ -77,23 +84,26 @@ describe("a count is refused", () => {
     ["license_not_found", "for an unknown license", { feature: "plot", license_id: "9" }],
   ])("with %s %s", async (code, _what, fields) => {
     const site = await openAppliance();
-    await expectUnchanged(site, 400, code, () => site.addFeatureConsumption(fields));
+    await expectRefusedUnchanged(site, 400, code, () => site.addFeatureConsumption(fields));
   });
 
   test("naming feature and product together when both are missing", async () => {
     const site = await openAppliance({ licenses: { 1: {}, 2: { product: "cam" } } });
-    const message = await expectUnchanged(site, 400, "missing_parameters", () =>
+    const message = await expectRefusedUnchanged(site, 400, "missing_parameters", () =>
       site.addFeatureConsumption({}),
     );
     expect(message).toBe("feature and product must be given");
   });
 
   test("once the feature has ended, telling when", async () => {
-    const plot = feature("plot", { consumption: counting(), expires: minutes(5) });
+    const plot = featureTerms("plot", {
+      consumption: consumptionTerms(),
+      expires: minutesLater(5),
+    });
     const site = await openAppliance({ licenses: { 1: { features: [plot] } } });
     expectOk(await site.addFeatureConsumption({ feature: "plot" }));
-    site.clock.now = minutes(5);
-    const message = await expectUnchanged(site, 400, "license_expired", () =>
+    site.clock.now = minutesLater(5);
+    const message = await expectRefusedUnchanged(site, 400, "license_expired", () =>
       site.addFeatureConsumption({ feature: "plot" }),
     );
     expect(message).toContain("2026-03-02T09:05:00.000Z");

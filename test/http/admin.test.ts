@@ -1,9 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import manifest from "../../package.json";
 import { keyIdOf } from "../../src/license/keys.ts";
-import { expectOk, expectRefusal, expectUnchanged, openAppliance } from "../support/api.ts";
-import { minutes } from "../support/scenario.ts";
-import { KEY } from "../support/vendor.ts";
+import {
+  expectOk,
+  expectRefusal,
+  expectRefusedUnchanged,
+  openAppliance,
+} from "../support/appliance.ts";
+import { minutesLater } from "../support/scenario.ts";
+import { VENDOR_KEY } from "../support/vendor.ts";
 
 const RELEASE = "/api/admin/v1/registrations/release";
 
@@ -13,7 +18,7 @@ describe("status", () => {
       licenses: { 1: { consumption: null }, 2: { enabled: false, product: "cam" } },
     });
     expectOk(await site.register({ user: "ada", product: "cad" }));
-    site.clock.now = minutes(1);
+    site.clock.now = minutesLater(1);
     const { identity } = site.services;
     const { storage, ...status } = expectOk(await site.status());
     expect(status).toEqual({
@@ -39,7 +44,7 @@ describe("status", () => {
           validity_period: null,
           refusal: null,
           moved_until: null,
-          vendor: keyIdOf(KEY),
+          vendor: keyIdOf(VENDOR_KEY),
           serial: 1,
           hardware_drift: [],
           floating_users: 2,
@@ -55,7 +60,7 @@ describe("status", () => {
           validity_period: null,
           refusal: "license_not_enabled",
           moved_until: null,
-          vendor: keyIdOf(KEY),
+          vendor: keyIdOf(VENDOR_KEY),
           serial: 1,
           hardware_drift: [],
           floating_users: 2,
@@ -68,7 +73,7 @@ describe("status", () => {
       refusals: [],
     });
     expect(storage).toMatchObject({ fault: null, checkpoint_error: null, recovery_notes: [] });
-    expect(storage.seq).toBe(site.written());
+    expect(storage.seq).toBe(site.lastSeq());
     expect(storage.journal_bytes).toBeGreaterThan(0);
   });
 });
@@ -93,10 +98,10 @@ describe("registrations", () => {
   test("are those that hold a slot now, of one product or of all, the longest held first", async () => {
     const site = await openAppliance({ licenses: { 1: {}, 2: { product: "cam" } } });
     expectOk(await site.register({ user: "gone", product: "cad" }));
-    site.clock.now = minutes(29);
+    site.clock.now = minutesLater(29);
     expectOk(await site.register({ user: "bob", product: "cam" }));
     expectOk(await site.register({ user: "ada", product: "cad" }));
-    site.clock.now = minutes(30);
+    site.clock.now = minutesLater(30);
     const users = async (query: string): Promise<string[]> =>
       expectOk(await site.registrations(query)).map(({ user }) => user);
     expect(await users("")).toEqual(["bob", "ada"]);
@@ -119,14 +124,14 @@ describe("release", () => {
     expect(expectOk(await site.post(RELEASE, { product: "cad", user: "bob" }))).toEqual({
       released: 1,
     });
-    expect(await site.holders()).toEqual(["ada"]);
+    expect(await site.listHolders()).toEqual(["ada"]);
   });
 
   test("takes null for a product that is left out", async () => {
     const site = await openAppliance();
     expectOk(await site.register({ user: "ada" }));
     expectOk(await site.post(RELEASE, { product: null, user: "ada" }));
-    expect(await site.holders()).toEqual([]);
+    expect(await site.listHolders()).toEqual([]);
   });
 
   test.each<[string, Record<string, unknown>]>([
@@ -138,8 +143,8 @@ describe("release", () => {
   ])("is refused with %s for %j", async (code, fields) => {
     const site = await openAppliance();
     expectOk(await site.register({ user: "ada" }));
-    await expectUnchanged(site, 400, code, () => site.post(RELEASE, fields));
-    expect(await site.holders()).toEqual(["ada"]);
+    await expectRefusedUnchanged(site, 400, code, () => site.post(RELEASE, fields));
+    expect(await site.listHolders()).toEqual(["ada"]);
   });
 });
 

@@ -15,9 +15,14 @@ import {
   openAirgapSite,
   PRODUCT,
 } from "../support/airgap-site.ts";
-import { expectOk, expectRefusal, expectUnchanged, openAppliance } from "../support/api.ts";
-import { granted } from "../support/licensed-store.ts";
-import { confirmedByVersion1 } from "../support/old-codes.ts";
+import {
+  expectOk,
+  expectRefusal,
+  expectRefusedUnchanged,
+  openAppliance,
+} from "../support/appliance.ts";
+import { unwrap } from "../support/licensed-store.ts";
+import { makeConfirmationCodeV1 } from "../support/confirmation-code-v1.ts";
 import { MONDAY } from "../support/scenario.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -31,9 +36,12 @@ const bytesOf = (code: string): Buffer => {
 };
 
 /** Nothing is installed, nothing is written, and nobody learns why. */
-async function expectWrong(air: AirgapSite, body: Parameters<AirgapSite["add"]>[0]): Promise<void> {
-  const message = await expectUnchanged(air.site, 400, "invalid_confirmation_code", () =>
-    air.add(body),
+async function expectWrong(
+  air: AirgapSite,
+  body: Parameters<AirgapSite["addLicense"]>[0],
+): Promise<void> {
+  const message = await expectRefusedUnchanged(air.site, 400, "invalid_confirmation_code", () =>
+    air.addLicense(body),
   );
   expect(message).toBe(WRONG);
 }
@@ -41,7 +49,7 @@ async function expectWrong(air: AirgapSite, body: Parameters<AirgapSite["add"]>[
 describe("the whole loop", () => {
   test("ends with a license that serves", async () => {
     const air = await openAirgapSite();
-    const license = expectOk(await air.add(await air.body()));
+    const license = expectOk(await air.addLicense(await air.makeLicenseBody()));
     expect(license).toMatchObject({
       license_key: LICENSE_KEY,
       product_details: { short_code: PRODUCT },
@@ -57,8 +65,8 @@ describe("the whole loop", () => {
 
   test("gives back the bundle an application checks, and leases that point to the code", async () => {
     const air = await openAirgapSite();
-    const body = await air.body();
-    const { id } = expectOk(await air.add(body));
+    const body = await air.makeLicenseBody();
+    const { id } = expectOk(await air.addLicense(body));
     const [response, text] = await air.site.get<string>("/api/v4/license", {
       accept: "application/jwt",
     });
@@ -90,12 +98,12 @@ describe("the whole loop", () => {
 
   test("outlives the process", async () => {
     const air = await openAirgapSite();
-    const body = await air.body();
-    const license = expectOk(await air.add(body));
+    const body = await air.makeLicenseBody();
+    const license = expectOk(await air.addLicense(body));
     await air.site.stop();
     const site = await openAppliance({ licenses: {}, folder: air.site.folder });
     expect(expectOk(await site.license(`?product=${PRODUCT}`))).toEqual(license);
-    expect(expectOk(await new AirgapSite(site, air.desk).add(body))).toEqual(license);
+    expect(expectOk(await new AirgapSite(site, air.desk).addLicense(body))).toEqual(license);
   });
 });
 
@@ -103,7 +111,7 @@ describe("what is needed", () => {
   test("is named all at once", async () => {
     const air = await openAirgapSite();
     const asked = async (fields: object) =>
-      expectRefusal(await air.add(fields), 400, "missing_parameters");
+      expectRefusal(await air.addLicense(fields), 400, "missing_parameters");
     const all = "license_policy, license_key and confirmation_code must be given";
     expect(await asked({})).toBe(all);
     expect(await asked({ license_policy: " ", license_key: "", confirmation_code: "\n" })).toBe(
@@ -117,7 +125,7 @@ describe("what is needed", () => {
   test("is not policy_id: absent, empty or null is the policy's own", async () => {
     for (const policy_id of [undefined, "", null]) {
       const air = await openAirgapSite();
-      const { policy_id: _id, ...body } = await air.body();
+      const { policy_id: _id, ...body } = await air.makeLicenseBody();
       const given = { ...body, ...(policy_id !== undefined && { policy_id }) };
       expectOk(await air.site.post("airgap/license", given));
     }
@@ -125,28 +133,28 @@ describe("what is needed", () => {
 
   test("a policy_id that is not the policy's is told, before the code is looked at", async () => {
     const air = await openAirgapSite();
-    const body = await air.body();
+    const body = await air.makeLicenseBody();
     for (const policy_id of ["P-2", "p-1", "P-1 "]) {
-      await expectUnchanged(air.site, 400, "policy_mismatch", () =>
-        air.add({ ...body, policy_id }),
+      await expectRefusedUnchanged(air.site, 400, "policy_mismatch", () =>
+        air.addLicense({ ...body, policy_id }),
       );
     }
     const unread = { ...body, policy_id: "P-2", confirmation_code: "x" };
-    expectRefusal(await air.add(unread), 400, "policy_mismatch");
-    expectOk(await air.add(body));
+    expectRefusal(await air.addLicense(unread), 400, "policy_mismatch");
+    expectOk(await air.addLicense(body));
   });
 
   test("a policy_id may be a JSON number", async () => {
     const air = await openAirgapSite();
-    const body = await air.body({ policy: await air.policy("2027") });
-    expectOk(await air.add({ ...body, policy_id: 2027 }));
+    const body = await air.makeLicenseBody({ policy: await air.makePolicy("2027") });
+    expectOk(await air.addLicense({ ...body, policy_id: 2027 }));
   });
 
   test("is an administrator's, on the machine itself", async () => {
     const air = await openAirgapSite();
-    const body = await air.body();
+    const body = await air.makeLicenseBody();
     air.site.peer = "10.1.2.3";
-    expectRefusal(await air.add(body), 401, "unauthorized");
+    expectRefusal(await air.addLicense(body), 401, "unauthorized");
   });
 });
 
@@ -163,15 +171,15 @@ describe("the policy", () => {
     ["as base64url without padding", (policy) => Buffer.from(policy).toString("base64url")],
   ])("is taken %s", async (_, spell) => {
     const air = await openAirgapSite();
-    const body = await air.body();
-    expectOk(await air.add({ ...body, license_policy: spell(body.license_policy) }));
+    const body = await air.makeLicenseBody();
+    expectOk(await air.addLicense({ ...body, license_policy: spell(body.license_policy) }));
   });
 
   test("of a vendor nobody trusts here is refused, whatever the code", async () => {
     const air = await openAirgapSite();
     const stranger = new AirgapSite(air.site, await makeDesk());
-    const body = await stranger.body();
-    await expectUnchanged(air.site, 400, "untrusted_vendor", () => air.add(body));
+    const body = await stranger.makeLicenseBody();
+    await expectRefusedUnchanged(air.site, 400, "untrusted_vendor", () => air.addLicense(body));
   });
 
   test("for a product that is not the vendor's is refused", async () => {
@@ -181,19 +189,25 @@ describe("the policy", () => {
       vendor: { ...air.desk.vendor, products: greedy.vendor.products },
     }) as typeof air.desk;
     const policy = await createPolicy(desk, "P-9", { product: "cad" }, MONDAY);
-    const body = await air.body({ policy });
-    await expectUnchanged(air.site, 400, "untrusted_vendor", () => air.add(body));
+    const body = await air.makeLicenseBody({ policy });
+    await expectRefusedUnchanged(air.site, 400, "untrusted_vendor", () => air.addLicense(body));
   });
 
   test("that was edited is refused, and so is any other document", async () => {
     const air = await openAirgapSite();
-    const body = await air.body();
+    const body = await air.makeLicenseBody();
     const [header = "", payload = "", signature = ""] = body.license_policy.split(".");
     const text = Buffer.from(payload, "base64url").toString().replace('"slots":3', '"slots":9');
     const forged = [header, Buffer.from(text).toString("base64url"), signature].join(".");
-    for (const license_policy of [forged, await air.site.asked(), "nonsense", "a.b.c", "...."]) {
-      const message = await expectUnchanged(air.site, 400, "invalid_license_file", () =>
-        air.add({ ...body, license_policy }),
+    for (const license_policy of [
+      forged,
+      await air.site.makeRequestDocument(),
+      "nonsense",
+      "a.b.c",
+      "....",
+    ]) {
+      const message = await expectRefusedUnchanged(air.site, 400, "invalid_license_file", () =>
+        air.addLicense({ ...body, license_policy }),
       );
       expect(message).toMatch(/^the file (?:is|has) /);
     }
@@ -201,75 +215,75 @@ describe("the policy", () => {
 
   test("that was confirmed is meant, not another of the same vendor", async () => {
     const air = await openAirgapSite();
-    const body = await air.body();
-    const license_policy = await air.otherPolicy("P-1", { slots: 300 });
+    const body = await air.makeLicenseBody();
+    const license_policy = await air.replacePolicy("P-1", { slots: 300 });
     await expectWrong(air, { ...body, license_policy });
-    expectOk(await air.add(body));
+    expectOk(await air.addLicense(body));
   });
 });
 
 describe("a wrong code", () => {
   test("with a wrong symbol is told the row", async () => {
     const air = await openAirgapSite();
-    const body = await air.body();
+    const body = await air.makeLicenseBody();
     const rows = body.confirmation_code.split("\n");
     expect(rows).toHaveLength(6);
     for (const [index, row] of rows.entries()) {
       const typo = row.replace(/^./, (first) => (first === "7" ? "8" : "7"));
       const confirmation_code = rows.with(index, typo).join("\n");
-      const message = await expectUnchanged(air.site, 400, "invalid_confirmation_code", () =>
-        air.add({ ...body, confirmation_code }),
+      const message = await expectRefusedUnchanged(air.site, 400, "invalid_confirmation_code", () =>
+        air.addLicense({ ...body, confirmation_code }),
       );
       expect(message).toBe(`row ${index + 1} of the code was misread or mistyped`);
     }
-    expectOk(await air.add(body));
+    expectOk(await air.addLicense(body));
   });
 
   test("is taken in lower case, with I and O, in one line", async () => {
     const air = await openAirgapSite();
-    const body = await air.body();
+    const body = await air.makeLicenseBody();
     const typed = canonicalizeCode(body.confirmation_code).toLowerCase();
     const confirmation_code = typed.replaceAll("0", "o").replaceAll("1", "i");
-    expectOk(await air.add({ ...body, confirmation_code }));
+    expectOk(await air.addLicense({ ...body, confirmation_code }));
   });
 
   test("gets one and the same answer, whatever is wrong with it", async () => {
     const air = await openAirgapSite();
     const other = new AirgapSite((await openAirgapSite()).site, air.desk);
-    const body = await air.body();
-    const { confirmation_code: forOther } = await other.body({ serial: 2 });
+    const body = await air.makeLicenseBody();
+    const { confirmation_code: forOther } = await other.makeLicenseBody({ serial: 2 });
     const forged = new AirgapSite(air.site, await makeDesk());
-    const stranger = await forged.body();
+    const stranger = await forged.makeLicenseBody();
     await expectWrong(air, { ...body, license_key: "MESH-0002" });
     await expectWrong(air, { ...body, confirmation_code: forOther });
     await expectWrong(air, { ...body, confirmation_code: stranger.confirmation_code });
     await expectWrong(air, { ...body, confirmation_code: "7K2MX" });
-    const otherKey = await air.body({ licenseKey: "MESH-0002" });
+    const otherKey = await air.makeLicenseBody({ licenseKey: "MESH-0002" });
     await expectWrong(air, { ...body, confirmation_code: otherKey.confirmation_code });
-    expectOk(await air.add(body));
+    expectOk(await air.addLicense(body));
   });
 
   test("may come 60 times a minute, and then even the right one has to wait", async () => {
     const air = await openAirgapSite();
-    const body = await air.body();
+    const body = await air.makeLicenseBody();
     for (let wrong = 0; wrong < 60; wrong += 1) {
-      const answer = await air.add({ ...body, license_key: `MESH-${wrong}-X` });
+      const answer = await air.addLicense({ ...body, license_key: `MESH-${wrong}-X` });
       expectRefusal(answer, 400, "invalid_confirmation_code");
     }
-    await expectUnchanged(air.site, 429, "too_many_requests", () => air.add(body));
-    expectOk(await air.generate({ license_key: LICENSE_KEY }));
+    await expectRefusedUnchanged(air.site, 429, "too_many_requests", () => air.addLicense(body));
+    expectOk(await air.generateActivation({ license_key: LICENSE_KEY }));
   });
 });
 
 describe("a code that an older version of the desk made", () => {
   /** What such a desk said to the newest activation code, and put on its ledger. */
   async function confirmedBefore(air: AirgapSite) {
-    const policy = await air.policy();
-    const activationCode = await air.activationCode();
-    const activation = granted(decodeActivationCode(activationCode));
+    const policy = await air.makePolicy();
+    const activationCode = await air.requestActivationCode();
+    const activation = unwrap(decodeActivationCode(activationCode));
     const named = { licenseKey: LICENSE_KEY, policyHash: sha256(policy), initializationCode: "" };
-    const code = confirmedByVersion1({ activation, ...named }, 1, air.desk.key);
-    await air.confirm(policy, activationCode);
+    const code = makeConfirmationCodeV1({ activation, ...named }, 1, air.desk.key);
+    await air.confirmAtDesk(policy, activationCode);
     const [issued] = air.desk.ledger.issuedEntries();
     if (issued === undefined) throw new Error("nothing is on the ledger");
     const folder = tempFolder();
@@ -286,20 +300,20 @@ describe("a code that an older version of the desk made", () => {
   test("is refused as such, and the activation stays open", async () => {
     const air = await openAirgapSite();
     const { body } = await confirmedBefore(air);
-    const message = await expectUnchanged(air.site, 400, "outdated_confirmation_code", () =>
-      air.add(body),
+    const message = await expectRefusedUnchanged(air.site, 400, "outdated_confirmation_code", () =>
+      air.addLicense(body),
     );
     expect(message).toContain("older version of berth");
     expect(message).toContain("the vendor must update berth");
-    for (let again = 0; again < 70; again += 1) await air.add(body);
-    expectRefusal(await air.add(body), 400, "outdated_confirmation_code");
+    for (let again = 0; again < 70; again += 1) await air.addLicense(body);
+    expectRefusal(await air.addLicense(body), 400, "outdated_confirmation_code");
   });
 
   test("for another activation is just a wrong one", async () => {
     const air = await openAirgapSite();
     const other = new AirgapSite((await openAirgapSite()).site, air.desk);
     const { body } = await confirmedBefore(other);
-    await air.activationCode();
+    await air.requestActivationCode();
     await expectWrong(air, body);
   });
 
@@ -307,22 +321,24 @@ describe("a code that an older version of the desk made", () => {
     const air = await openAirgapSite();
     const { desk, policy, activationCode, body } = await confirmedBefore(air);
     const updated = new AirgapSite(air.site, desk);
-    const confirmation_code = await updated.confirm(policy, activationCode);
+    const confirmation_code = await updated.confirmAtDesk(policy, activationCode);
     expect(confirmation_code).not.toBe(body.confirmation_code);
     expect(desk.ledger.issuedEntries().map(({ serial }) => serial)).toEqual([1, 1]);
-    expect(await updated.confirm(policy, activationCode)).toBe(confirmation_code);
-    expectOk(await air.add({ ...body, confirmation_code }));
+    expect(await updated.confirmAtDesk(policy, activationCode)).toBe(confirmation_code);
+    expectOk(await air.addLicense({ ...body, confirmation_code }));
   });
 });
 
 describe("its own end", () => {
   test("is the code's where it says one, else the policy's", async () => {
     const air = await openAirgapSite();
-    const policy = await air.policy("P-1", { valid_until: "2027-06-30T12:00:00.000Z" });
-    const first = expectOk(await air.add(await air.body({ policy })));
+    const policy = await air.makePolicy("P-1", { valid_until: "2027-06-30T12:00:00.000Z" });
+    const first = expectOk(await air.addLicense(await air.makeLicenseBody({ policy })));
     expect(first.validity_period).toBe("2027-06-30T12:00:00.000Z");
     const validUntil = instant(Math.floor(MONDAY / DAY) * DAY + 10 * DAY);
-    const second = expectOk(await air.add(await air.body({ policy, validUntil })));
+    const second = expectOk(
+      await air.addLicense(await air.makeLicenseBody({ policy, validUntil })),
+    );
     expect(second.validity_period).toBe("2026-03-12T00:00:00.000Z");
     air.site.clock.now = validUntil;
     expectRefusal(await air.site.register({ user: "ada" }), 400, "license_expired");

@@ -5,12 +5,12 @@ import { HOUR, later, MINUTE, SECOND } from "../../src/domain/time.ts";
 import {
   expectOk,
   expectRefusal,
-  expectUnchanged,
+  expectRefusedUnchanged,
   openAppliance,
   type Appliance,
-} from "../support/api.ts";
-import { journalOf } from "../support/licensed-store.ts";
-import { counting, feature, MONDAY } from "../support/scenario.ts";
+} from "../support/appliance.ts";
+import { readJournal } from "../support/licensed-store.ts";
+import { consumptionTerms, featureTerms, MONDAY } from "../support/scenario.ts";
 
 const MIB = 1024 * 1024;
 const CODE = "audit_budget_exhausted";
@@ -23,10 +23,10 @@ const site = (): Promise<Appliance> =>
       1: {
         slots: 20,
         borrowHours: 24,
-        consumption: counting({ max: null }),
+        consumption: consumptionTerms({ max: null }),
         features: [
-          feature("view", { floating: { slots: 5, timeoutMinutes: 60 } }),
-          feature("plot", { consumption: counting({ max: null }) }),
+          featureTerms("view", { floating: { slots: 5, timeoutMinutes: 60 } }),
+          featureTerms("plot", { consumption: consumptionTerms({ max: null }) }),
         ],
       },
     },
@@ -45,7 +45,7 @@ async function exhaust(appliance: Appliance): Promise<number> {
 
 /** Of the lines that the audit log keeps. */
 const auditedBytes = (appliance: Appliance): number =>
-  journalOf(appliance.folder)
+  readJournal(appliance.folder)
     .filter(({ line }) => line.audit_seq !== undefined)
     .reduce((sum, { raw }) => sum + raw.length, 0);
 
@@ -62,7 +62,7 @@ describe("an address that has spent its budget for the audit log", () => {
       () => appliance.addFeatureConsumption({ feature: "plot" }),
     ];
     for (const call of calls) {
-      const message = await expectUnchanged(appliance, 429, CODE, call);
+      const message = await expectRefusedUnchanged(appliance, 429, CODE, call);
       expect(message).toContain("1 MiB an hour");
       expect(message).toContain("audit_budget");
       const [response] = await call();
@@ -70,7 +70,7 @@ describe("an address that has spent its budget for the audit log", () => {
       expect(seconds).toBeGreaterThan(0);
       expect(message).toContain(`${seconds} s`);
     }
-    expect(await appliance.holders()).toEqual(["ada"]);
+    expect(await appliance.listHolders()).toEqual(["ada"]);
   });
 
   test("is served heartbeats, reads, zeros, repeats and what it gives back", async () => {
@@ -90,17 +90,17 @@ describe("an address that has spent its budget for the audit log", () => {
     expectOk(await appliance.featureRelease({ user: "ada", feature: "view" }));
     expectOk(await appliance.unregister({ user: "ada" }));
     expectRefusal(await appliance.register({ user: "ada" }), 429, CODE);
-    expect(await appliance.holders()).toEqual(["bob"]);
+    expect(await appliance.listHolders()).toEqual(["bob"]);
   });
 
   test("does not keep an administrator from anything", async () => {
     const appliance = await site();
     expectOk(await appliance.register({ user: "ada" }));
     await exhaust(appliance);
-    await appliance.asked("cad");
+    await appliance.makeRequestDocument("cad");
     expectOk(await appliance.post("license/generate", {}));
     expectOk(await appliance.post("unregister/all", {}));
-    expect(await appliance.holders()).toEqual([]);
+    expect(await appliance.listHolders()).toEqual([]);
   });
 
   test("keeps nobody else from anything", async () => {

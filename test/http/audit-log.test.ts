@@ -13,13 +13,13 @@ import { listAuditFiles } from "../../src/store/audit/audit-log.ts";
 import {
   expectOk,
   expectRefusal,
-  expectUnchanged,
+  expectRefusedUnchanged,
   openAppliance,
   type Appliance,
-} from "../support/api.ts";
+} from "../support/appliance.ts";
 import { countTurns } from "../support/event-loop.ts";
-import { linesIn, journalOf } from "../support/licensed-store.ts";
-import { longRecord } from "../support/long-record.ts";
+import { readLines, readJournal } from "../support/licensed-store.ts";
+import { writeLongAuditLog } from "../support/long-audit-log.ts";
 import { MONDAY } from "../support/scenario.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -180,7 +180,7 @@ describe("the record", () => {
     expectOk(await site.post("/api/admin/v1/clock/request", {}));
     expectOk(await site.register({ user: "ada" }));
     const text = JSON.stringify(await recordOf(site));
-    const events = journalOf(site.folder).flatMap(({ line }) => line.events);
+    const events = readJournal(site.folder).flatMap(({ line }) => line.events);
     const secrets = events.flatMap((event) => {
       if (event.type === "RequestMade") return [event.request.nonce];
       if (event.type === "ActivationMade") return [event.activation.nonce];
@@ -209,7 +209,7 @@ describe("the record", () => {
     [`product=${"x".repeat(257)}`, "too_long"],
   ])("?%s is refused", async (query, code) => {
     const site = await openAppliance();
-    await expectUnchanged(site, 400, code, () => site.get(`${RECORD}?${query}`));
+    await expectRefusedUnchanged(site, 400, code, () => site.get(`${RECORD}?${query}`));
   });
 
   test("that is damaged says in which line, and how to go on", async () => {
@@ -220,7 +220,7 @@ describe("the record", () => {
     const again = await openAppliance({ folder: site.folder, licenses: {} });
     const [file] = readdirSync(join(site.folder, "history"));
     const path = join(site.folder, "history", file ?? "");
-    const lines = linesIn(path);
+    const lines = readLines(path);
     writeFileSync(
       path,
       Buffer.concat(lines.filter((_, index) => index !== 2).map(({ raw }) => raw)),
@@ -239,7 +239,7 @@ describe("the record", () => {
 describe("its export", () => {
   async function longSite(): Promise<Appliance> {
     const folder = tempFolder();
-    await longRecord(folder, 20_000, 0, await new Identity(realDisk, folder, []).create());
+    await writeLongAuditLog(folder, 20_000, 0, await new Identity(realDisk, folder, []).create());
     return openAppliance({ folder, licenses: {} });
   }
 
@@ -249,8 +249,8 @@ describe("its export", () => {
 
   const linesOn = (folder: string): string =>
     [
-      ...listAuditFiles(realDisk, folder).flatMap(({ path }) => linesIn(path)),
-      ...journalOf(folder).filter(({ line }) => line.audit_seq !== undefined),
+      ...listAuditFiles(realDisk, folder).flatMap(({ path }) => readLines(path)),
+      ...readJournal(folder).filter(({ line }) => line.audit_seq !== undefined),
     ]
       .map(({ raw }) => raw.toString())
       .filter((text, index, all) => all.indexOf(text) === index)

@@ -6,22 +6,22 @@ import type { AuditPageReply } from "../../src/http/routes/audit-log.ts";
 import {
   expectOk,
   expectRefusal,
-  expectUnchanged,
+  expectRefusedUnchanged,
   openAppliance,
   type Appliance,
-  type Fields,
-} from "../support/api.ts";
-import { flip } from "../support/care.ts";
-import { linesIn } from "../support/licensed-store.ts";
+  type RequestFields,
+} from "../support/appliance.ts";
+import { flipBit } from "../support/backup-site.ts";
+import { readLines } from "../support/licensed-store.ts";
 import { utc } from "../support/scenario.ts";
 
 const RECORD = "/api/admin/v1/audit";
 const MARCH = "2026-03.jsonl";
 
-const repair = async (site: Appliance, body: Fields): Promise<AuditRepairReply> =>
+const repair = async (site: Appliance, body: RequestFields): Promise<AuditRepairReply> =>
   expectOk(await site.post<AuditRepairReply>(`${RECORD}/repair`, body));
 
-const seal = async (site: Appliance, body: Fields): Promise<AuditSealReply> =>
+const seal = async (site: Appliance, body: RequestFields): Promise<AuditSealReply> =>
   expectOk(await site.post<AuditSealReply>(`${RECORD}/seal`, body));
 
 /** March, April and May; the last one is what the journal still has. */
@@ -44,14 +44,14 @@ const pathOf = ({ folder }: Appliance, name: string): string => join(folder, "hi
 
 function spoil(site: Appliance, name: string, place: number): void {
   const path = pathOf(site, name);
-  flip(path, (linesIn(path)[place]?.offset ?? 0) + 99);
+  flipBit(path, (readLines(path)[place]?.offset ?? 0) + 99);
 }
 
 describe("repairing the audit log", () => {
   test("tells what is missing, and declares it only with a reason, as who asked", async () => {
     const site = await lived();
     spoil(site, MARCH, 1);
-    const before = site.written();
+    const before = site.lastSeq();
     const found = await repair(site, {});
     expect(found).toEqual({
       intact: false,
@@ -70,7 +70,7 @@ describe("repairing the audit log", () => {
       declared_gaps: [],
     });
     expect(await repair(site, { accept_gap: "  " })).toEqual(found);
-    expect(site.written()).toBe(before);
+    expect(site.lastSeq()).toBe(before);
     const done = await repair(site, { accept_gap: "a bad sector" });
     expect(done).toMatchObject({
       intact: true,
@@ -113,9 +113,9 @@ describe("repairing the audit log", () => {
   test("takes no reason that could not be shown", async () => {
     const site = await lived();
     const asked = (accept_gap: unknown) => () => site.post(`${RECORD}/repair`, { accept_gap });
-    await expectUnchanged(site, 400, "invalid_characters", asked("a\u202eb"));
-    await expectUnchanged(site, 400, "too_long", asked("x".repeat(4_097)));
-    await expectUnchanged(site, 400, "invalid_type", asked(7));
+    await expectRefusedUnchanged(site, 400, "invalid_characters", asked("a\u202eb"));
+    await expectRefusedUnchanged(site, 400, "too_long", asked("x".repeat(4_097)));
+    await expectRefusedUnchanged(site, 400, "invalid_type", asked(7));
   });
 });
 
@@ -135,20 +135,20 @@ describe("sealing a month", () => {
       `audit log lines 1 to ${gaps[0]?.to_line} declared missing (sealed): a flood`,
       null,
     ]);
-    await expectUnchanged(site, 409, "audit_month_sealed", () =>
+    await expectRefusedUnchanged(site, 409, "audit_month_sealed", () =>
       site.post(`${RECORD}/seal`, { month: "2026-03" }),
     );
   });
 
   test("is refused for what is no month, and for one that is damaged", async () => {
     const site = await lived();
-    const asked = (body: Fields) => () => site.post(`${RECORD}/seal`, body);
-    await expectUnchanged(site, 400, "missing_parameters", asked({}));
+    const asked = (body: RequestFields) => () => site.post(`${RECORD}/seal`, body);
+    await expectRefusedUnchanged(site, 400, "missing_parameters", asked({}));
     for (const month of ["2026-13", "2026", "2026-3", "../2026-03", "2026-03.jsonl"]) {
-      await expectUnchanged(site, 400, "invalid_parameter", asked({ month }));
+      await expectRefusedUnchanged(site, 400, "invalid_parameter", asked({ month }));
     }
     spoil(site, MARCH, 1);
-    const said = await expectUnchanged(
+    const said = await expectRefusedUnchanged(
       site,
       409,
       "audit_month_damaged",

@@ -3,17 +3,17 @@ import { describe, expect, test } from "bun:test";
 import {
   expectOk,
   expectRefusal,
-  expectUnchanged,
+  expectRefusedUnchanged,
   openAppliance,
   type Appliance,
-  type Raw,
-  type Sent,
-} from "../support/api.ts";
+  type RawRequest,
+  type RequestHeaders,
+} from "../support/appliance.ts";
 
 const JSON_TYPE = { "content-type": "application/json" };
 const KIB = 1024;
 
-const post = (site: Appliance, body: Raw["body"], headers: Sent = JSON_TYPE) =>
+const post = (site: Appliance, body: RawRequest["body"], headers: RequestHeaders = JSON_TYPE) =>
   site.send("POST", "/api/v4/register", { ...(body !== undefined && { body }), headers });
 
 const ofBytes = (bytes: number): string => {
@@ -32,7 +32,10 @@ const streamed = (text: string): ReadableStream<Uint8Array> =>
     },
   });
 
-const length = (bytes: number): Sent => ({ ...JSON_TYPE, "content-length": String(bytes) });
+const length = (bytes: number): RequestHeaders => ({
+  ...JSON_TYPE,
+  "content-length": String(bytes),
+});
 
 describe("64 KiB is the most", () => {
   test.each([64 * KIB, 64 * KIB + 1])("%d bytes: declared, streamed or both", async (bytes) => {
@@ -47,14 +50,14 @@ describe("64 KiB is the most", () => {
       const answer = await post(site, body, headers);
       if (bytes <= 64 * KIB) expectOk(answer);
       else expect(expectRefusal(answer, 413, "too_large")).toContain("65536");
-      expect(await site.holders()).toEqual(bytes <= 64 * KIB ? ["ada"] : []);
+      expect(await site.listHolders()).toEqual(bytes <= 64 * KIB ? ["ada"] : []);
     }
   });
 
   test("a length that was a lie does not help", async () => {
     const site = await openAppliance();
     const text = ofBytes(64 * KIB + 1);
-    await expectUnchanged(site, 413, "too_large", () => post(site, text, length(10)));
+    await expectRefusedUnchanged(site, 413, "too_large", () => post(site, text, length(10)));
   });
 
   test("a body without end is not read to its end", async () => {
@@ -68,7 +71,7 @@ describe("64 KiB is the most", () => {
         if (pulled === 1_000) controller.close();
       },
     });
-    await expectUnchanged(site, 413, "too_large", () => post(site, endless));
+    await expectRefusedUnchanged(site, 413, "too_large", () => post(site, endless));
     expect(pulled).toBeLessThan(80);
   });
 });
@@ -88,7 +91,7 @@ describe("with a document in it 128 KiB is the most", () => {
     const site = await openAppliance();
     const send = (bytes: number) =>
       site.send("POST", path, { body: ofBytes(bytes), headers: { "content-type": type } });
-    await expectUnchanged(site, 413, "too_large", () => send(128 * KIB + 1));
+    await expectRefusedUnchanged(site, 413, "too_large", () => send(128 * KIB + 1));
     const [{ status }] = await send(128 * KIB);
     expect(status).toBe(400);
   });

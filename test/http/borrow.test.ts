@@ -2,11 +2,11 @@ import { describe, expect, test } from "bun:test";
 import {
   expectOk,
   expectRefusal,
-  expectUnchanged,
+  expectRefusedUnchanged,
   openAppliance,
   type License,
-} from "../support/api.ts";
-import { before, hours, minutes } from "../support/scenario.ts";
+} from "../support/appliance.ts";
+import { justBefore, hoursLater, minutesLater } from "../support/scenario.ts";
 
 const LATEST = "2026-03-03T09:00:00.000Z";
 
@@ -40,13 +40,13 @@ test("a borrow is answered with register's reply and max_borrow_time", async () 
 test("a borrowed slot is held without heartbeats until its end, and free from there on", async () => {
   const site = await openAppliance({ licenses: { 1: { slots: 1 } } });
   expectOk(await site.borrow({ user: "ada", borrowed_until: "2026-03-02T19:00:00Z" }));
-  site.clock.now = before(hours(10));
+  site.clock.now = justBefore(hoursLater(10));
   expectRefusal(await site.register({ user: "bob" }), 400, "floating_not_available");
   const [held] = expectOk(await site.registrations());
   expect(held).toMatchObject({ user: "ada", borrowed_until: "2026-03-02T19:00:00.000Z" });
-  site.clock.now = hours(10);
+  site.clock.now = hoursLater(10);
   expectOk(await site.register({ user: "bob" }));
-  expect(await site.holders()).toEqual(["bob"]);
+  expect(await site.listHolders()).toEqual(["bob"]);
 });
 
 describe("the longest allowed is lent", () => {
@@ -65,7 +65,7 @@ describe("the longest allowed is lent", () => {
   });
 
   test("but not past the license's end", async () => {
-    const site = await openAppliance({ licenses: { 1: { validUntil: hours(5) } } });
+    const site = await openAppliance({ licenses: { 1: { validUntil: hoursLater(5) } } });
     const { borrowed_until } = expectOk(await site.borrow({ user: "ada" }));
     expect(borrowed_until).toBe("2026-03-02T14:00:00.000Z");
   });
@@ -98,16 +98,16 @@ describe("a borrow is refused", () => {
     ["the year 9999", "9999-12-31T23:59:59Z"],
   ])("for %s, telling the latest end allowed", async (_what, borrowed_until) => {
     const site = await openAppliance();
-    const message = await expectUnchanged(site, 400, "borrow_until_not_valid", () =>
+    const message = await expectRefusedUnchanged(site, 400, "borrow_until_not_valid", () =>
       site.borrow({ user: "ada", borrowed_until }),
     );
     expect(message).toContain(LATEST);
-    expect(await site.holders()).toEqual([]);
+    expect(await site.listHolders()).toEqual([]);
   });
 
   test("past the license's end, never silently cut", async () => {
-    const site = await openAppliance({ licenses: { 1: { validUntil: hours(5) } } });
-    const message = await expectUnchanged(site, 400, "borrow_until_not_valid", () =>
+    const site = await openAppliance({ licenses: { 1: { validUntil: hoursLater(5) } } });
+    const message = await expectRefusedUnchanged(site, 400, "borrow_until_not_valid", () =>
       site.borrow({ user: "ada", borrowed_until: "2026-03-02T15:00:00Z" }),
     );
     expect(message).toContain("2026-03-02T14:00:00.000Z");
@@ -115,7 +115,7 @@ describe("a borrow is refused", () => {
 
   test("where the license does not lend", async () => {
     const site = await openAppliance({ licenses: { 1: { borrowHours: null } } });
-    await expectUnchanged(site, 400, "license_borrow_not_allowed", () =>
+    await expectRefusedUnchanged(site, 400, "license_borrow_not_allowed", () =>
       site.borrow({ user: "ada" }),
     );
   });
@@ -123,7 +123,7 @@ describe("a borrow is refused", () => {
   test("when every slot is taken, but not to somebody who has one", async () => {
     const site = await openAppliance({ licenses: { 1: { slots: 1 } } });
     expectOk(await site.register({ user: "ada" }));
-    const message = await expectUnchanged(site, 400, "floating_not_available", () =>
+    const message = await expectRefusedUnchanged(site, 400, "floating_not_available", () =>
       site.borrow({ user: "bob" }),
     );
     expect(message).toBe(
@@ -134,7 +134,7 @@ describe("a borrow is refused", () => {
 
   test("without a user", async () => {
     const site = await openAppliance();
-    await expectUnchanged(site, 400, "missing_parameters", () => site.borrow({}));
+    await expectRefusedUnchanged(site, 400, "missing_parameters", () => site.borrow({}));
   });
 });
 
@@ -145,7 +145,7 @@ describe("where an early return is not allowed", () => {
   test("the end can only move later", async () => {
     const site = await openAppliance(kept);
     expectOk(await site.borrow({ user: "ada", borrowed_until: UNTIL }));
-    const message = await expectUnchanged(site, 400, "early_return_not_allowed", () =>
+    const message = await expectRefusedUnchanged(site, 400, "early_return_not_allowed", () =>
       site.borrow({ user: "ada", borrowed_until: "2026-03-02T18:59:59Z" }),
     );
     expect(message).toContain(UNTIL);
@@ -155,21 +155,21 @@ describe("where an early return is not allowed", () => {
   test("nobody gives it back before its end, an admin neither", async () => {
     const site = await openAppliance(kept);
     expectOk(await site.borrow({ user: "ada", borrowed_until: UNTIL }));
-    await expectUnchanged(site, 400, "early_return_not_allowed", () =>
+    await expectRefusedUnchanged(site, 400, "early_return_not_allowed", () =>
       site.unregister({ user: "ada" }),
     );
-    await expectUnchanged(site, 400, "early_return_not_allowed", () =>
+    await expectRefusedUnchanged(site, 400, "early_return_not_allowed", () =>
       site.post("/api/admin/v1/registrations/release", { user: "ada" }),
     );
     expectOk(await site.get("/api/v4/unregister/all"));
-    expect(await site.holders()).toEqual(["ada"]);
+    expect(await site.listHolders()).toEqual(["ada"]);
   });
 
   test("a registration that is not borrowed is given back as ever", async () => {
     const site = await openAppliance(kept);
     expectOk(await site.register({ user: "ada" }));
-    site.clock.now = minutes(1);
+    site.clock.now = minutesLater(1);
     expectOk(await site.unregister({ user: "ada" }));
-    expect(await site.holders()).toEqual([]);
+    expect(await site.listHolders()).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { expectOk, expectUnchanged, openAppliance } from "../support/api.ts";
+import { expectOk, expectRefusedUnchanged, openAppliance } from "../support/appliance.ts";
 
 const code = (char: string): string =>
   `U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
@@ -21,7 +21,7 @@ describe.each([...UNSEEN, ...LINES])("%s", (_code, char) => {
   test("is refused at either end and inside of a name", async () => {
     const site = await openAppliance();
     for (const user of [`${char}ada`, `a${char}da`, `ada${char}`]) {
-      await expectUnchanged(site, 400, "invalid_characters", () => site.register({ user }));
+      await expectRefusedUnchanged(site, 400, "invalid_characters", () => site.register({ user }));
     }
   });
 
@@ -37,7 +37,7 @@ describe.each([...UNSEEN, ...LINES])("%s", (_code, char) => {
     };
     for (const [call, fields] of Object.entries(calls)) {
       for (const field of fields) {
-        const message = await expectUnchanged(site, 400, "invalid_characters", () =>
+        const message = await expectRefusedUnchanged(site, 400, "invalid_characters", () =>
           site.post(call, { user: "ada", feature: "plot", [field]: `a${char}` }),
         );
         expect(message).toContain(field);
@@ -48,7 +48,7 @@ describe.each([...UNSEEN, ...LINES])("%s", (_code, char) => {
 
 test.each(UNSEEN)("%s is refused in user_info too", async (_code, char) => {
   const site = await openAppliance();
-  const message = await expectUnchanged(site, 400, "invalid_characters", () =>
+  const message = await expectRefusedUnchanged(site, 400, "invalid_characters", () =>
     site.register({ user: "ada", user_info: `two\n${char}lines` }),
   );
   expect(message).toContain("user_info");
@@ -68,9 +68,9 @@ describe("one name in two spellings is one", () => {
     const site = await openAppliance();
     expect(expectOk(await site.register({ user: decomposed })).user).toBe(composed);
     expect(expectOk(await site.register({ user: composed })).floating_slots_in_use).toBe(1);
-    expect(await site.holders()).toEqual([composed]);
+    expect(await site.listHolders()).toEqual([composed]);
     expectOk(await site.unregister({ user: decomposed }));
-    expect(await site.holders()).toEqual([]);
+    expect(await site.listHolders()).toEqual([]);
   });
 
   test("product", async () => {
@@ -86,7 +86,7 @@ test.each(["ada", "Ada", "ADA", " ada", "ada ", "ad a", "\u0430da"])(
     const site = await openAppliance({ licenses: { 1: { slots: 9 } } });
     expectOk(await site.register({ user: "Ada\u00a0" }));
     expect(expectOk(await site.register({ user })).user).toBe(user);
-    expect(await site.holders()).toEqual(["Ada\u00a0", user]);
+    expect(await site.listHolders()).toEqual(["Ada\u00a0", user]);
   },
 );
 
@@ -105,7 +105,7 @@ test.each([
   expect(expectOk(await site.register(said))).toMatchObject(said);
   expect(expectOk(await site.registrations())).toMatchObject([said]);
   expectOk(await site.unregister({ user: name }));
-  expect(await site.holders()).toEqual([]);
+  expect(await site.listHolders()).toEqual([]);
 });
 
 test.each(["__proto__", "constructor", "toString"])(

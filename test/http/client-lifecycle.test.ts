@@ -4,11 +4,11 @@ import { expect, onTestFinished, test } from "bun:test";
 import { HOUR, later, MINUTE } from "../../src/domain/time.ts";
 import { listen, type Listener } from "../../src/http/server.ts";
 import { clientLifecycle } from "../../src/web/texts/client-lifecycle.ts";
-import { openAppliance, type Appliance, type ApplianceOptions } from "../support/api.ts";
+import { openAppliance, type Appliance, type ApplianceOptions } from "../support/appliance.ts";
 import { FaultyDisk } from "../support/faulty-disk.ts";
 import { PATIENCE } from "../support/patience.ts";
-import { readme } from "../support/readme.ts";
-import { counting, feature } from "../support/scenario.ts";
+import { readmeText } from "../support/readme.ts";
+import { consumptionTerms, featureTerms } from "../support/scenario.ts";
 
 /** What the table names of any answer. */
 interface Reply {
@@ -21,7 +21,7 @@ interface Reply {
   readonly floating_timeout?: number;
 }
 
-const LICENSE = { 1: { slots: 2, timeoutMinutes: 15, consumption: counting({ max: 10 }) } };
+const LICENSE = { 1: { slots: 2, timeoutMinutes: 15, consumption: consumptionTerms({ max: 10 }) } };
 
 /** A server on a real port that can go away and come back, with a clock to move. */
 class RestartableServer {
@@ -122,7 +122,7 @@ const started = async (site: RestartableServer, user: string): Promise<LicensedC
 };
 
 test("the README has the table of the documentation page, row by row", () => {
-  const [, section = ""] = readme.split("### Client lifecycle\n");
+  const [, section = ""] = readmeText.split("### Client lifecycle\n");
   const cells = (line: string): string[] => line.split("|").map((cell) => cell.trim());
   const rows = (section.split("\n## ")[0] ?? "").split("\n").filter((line) => line.startsWith("|"));
   const written = rows.slice(2).map((line) => cells(line).slice(1, 3));
@@ -195,17 +195,17 @@ test("a client that slept notices the gap by registered_at, and a short sleep le
 test("one name on two machines shares a slot, and the first to quit gives it back for both", async () => {
   const site = await RestartableServer.open();
   const [first, second] = [await started(site, "ada"), await started(site, "ada")];
-  expect((await site.appliance.holders()).length).toBe(1);
+  expect((await site.appliance.listHolders()).length).toBe(1);
   site.advanceTime(MINUTE);
   expect(await first.quit()).toEqual([200, { text: "user_unregistered" }]);
-  expect(await site.appliance.holders()).toEqual([]);
+  expect(await site.appliance.listHolders()).toEqual([]);
   expect(await second.heartbeat()).toBe("gap");
 });
 
 test("a name with its machine has a slot of its own", async () => {
   const site = await RestartableServer.open();
   const [first, second] = [await started(site, "ada@ws-17"), await started(site, "ada@ws-18")];
-  expect((await site.appliance.holders()).length).toBe(2);
+  expect((await site.appliance.listHolders()).length).toBe(2);
   await first.quit();
   site.advanceTime(MINUTE);
   expect(await second.heartbeat()).toBe("held");
@@ -215,12 +215,12 @@ test("a call that got a 5xx is counted once when it is repeated with its Idempot
   const disk = new FaultyDisk();
   const site = await RestartableServer.open({ disk });
   const key = { "idempotency-key": "job-4711" };
-  disk.room = 0;
+  disk.bytesLeft = 0;
   expect(await site.post("add_consumption", {}, key)).toEqual([
     503,
     expect.objectContaining({ code: "storage_full" }),
   ]);
-  disk.heal();
+  disk.clearFaults();
   let [status, reply] = await site.post("add_consumption", {}, key);
   const deadline = performance.now() + PATIENCE;
   while (status === 503 && performance.now() < deadline) {
@@ -261,7 +261,7 @@ test.each(["register", "add_consumption"])(
   },
 );
 
-const VIEW = feature("view", { floating: { slots: 1, timeoutMinutes: 6 } });
+const VIEW = featureTerms("view", { floating: { slots: 1, timeoutMinutes: 6 } });
 
 test("a floating feature is lost without its own heartbeat, although the license's slot is kept", async () => {
   const site = await RestartableServer.open({
@@ -312,9 +312,9 @@ test("a borrow that may not be given back early stays taken until borrowed_until
   const [status, { code }] = await site.post("unregister", { user: "ada" });
   expect([status, code]).toEqual([400, "early_return_not_allowed"]);
   site.advanceTime(10 * HOUR - 1);
-  expect(await site.appliance.holders()).toEqual(["ada"]);
+  expect(await site.appliance.listHolders()).toEqual(["ada"]);
   site.advanceTime(1);
-  expect(await site.appliance.holders()).toEqual([]);
+  expect(await site.appliance.listHolders()).toEqual([]);
 });
 
 test("the end of the license comes before expires_at", async () => {
@@ -348,5 +348,5 @@ test("a borrow that is repeated with its Idempotency-Key tells of a slot that wa
   await site.post("unregister", { user: "ada" });
   const [status, again] = await site.post("borrow", { user: "ada" }, key);
   expect([status, again.registered_at]).toEqual([200, first.registered_at]);
-  expect(await site.appliance.holders()).toEqual([]);
+  expect(await site.appliance.listHolders()).toEqual([]);
 });

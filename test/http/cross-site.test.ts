@@ -1,10 +1,15 @@
 import { describe, expect, test } from "bun:test";
 import { socketGate } from "../../src/http/gate.ts";
-import { expectOk, expectRefusal, openAppliance, type Sent } from "../support/api.ts";
+import {
+  expectOk,
+  expectRefusal,
+  openAppliance,
+  type RequestHeaders,
+} from "../support/appliance.ts";
 
 const HOST = "127.0.0.1:8080";
 
-const FOREIGN: readonly Sent[] = [
+const FOREIGN: readonly RequestHeaders[] = [
   { origin: "http://evil.example" },
   { origin: "null" },
   { origin: "" },
@@ -24,7 +29,7 @@ const FOREIGN: readonly Sent[] = [
   { "sec-fetch-site": "same-origin", origin: "http://evil.example" },
 ];
 
-const OWN: readonly Sent[] = [
+const OWN: readonly RequestHeaders[] = [
   {},
   { origin: `http://${HOST}` },
   { origin: `HTTP://${HOST}` },
@@ -39,13 +44,13 @@ const OWN: readonly Sent[] = [
 
 test.each(FOREIGN)("another site's page is kept out: %j", async (headers) => {
   const site = await openAppliance();
-  const written = site.written();
+  const written = site.lastSeq();
   expectRefusal(await site.register({ user: "ada" }, headers), 403, "cross_site");
   expectRefusal(await site.get("/api/v4/license", headers), 403, "cross_site");
   expectRefusal(await site.get("/api/v4/unregister/all", headers), 403, "cross_site");
   expectRefusal(await site.get("/api/v4/health", headers), 403, "cross_site");
   expectRefusal(await site.get("/", headers), 403, "cross_site");
-  expect(site.written()).toBe(written);
+  expect(site.lastSeq()).toBe(written);
 });
 
 // All that an image or a link tells of where it stands, on a plain address in the local network.
@@ -53,12 +58,12 @@ test.each(["http://evil.example/", `http://${HOST}.evil.example/`])(
   "what stands on %s can show the way to the page, and nothing else",
   async (referer) => {
     const site = await openAppliance();
-    const written = site.written();
+    const written = site.lastSeq();
     for (const path of ["license", "unregister/all", "check_license_feature"]) {
       expectRefusal(await site.get(`/api/v4/${path}`, { referer }), 403, "cross_site");
     }
     expectOk(await site.get("/", { referer }));
-    expect(site.written()).toBe(written);
+    expect(site.lastSeq()).toBe(written);
   },
 );
 
@@ -84,12 +89,12 @@ describe.each(BROWSERS)("a browser that says nothing of where it comes from: %s"
   test("is shown the page, and nothing else", async () => {
     const site = await openAppliance();
     expectOk(await site.register({ user: "ada" }));
-    const written = site.written();
+    const written = site.lastSeq();
     for (const path of ["license", "health", "unregister/all", "setKeys?apiKey=a"]) {
       expectRefusal(await site.get(`/api/v4/${path}`, silent), 403, "cross_site");
     }
     expectOk(await site.get("/", silent));
-    expect(site.written()).toBe(written);
+    expect(site.lastSeq()).toBe(written);
   });
 
   test("is let in from our own page", async () => {
@@ -135,7 +140,7 @@ describe("a navigation", () => {
       expectRefusal(await site.get(`/api/v4/${path}`, headers), 403, "cross_site");
     }
     expectRefusal(await site.register({ user: "ada" }, headers), 403, "cross_site");
-    expect(await site.holders()).toEqual([]);
+    expect(await site.listHolders()).toEqual([]);
   });
 
   test("that says nothing of where it comes from is refused as well", async () => {

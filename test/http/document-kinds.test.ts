@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DOCUMENT_KINDS, type DocumentKind } from "../../src/license/document.ts";
 import { describeDocumentKind } from "../../src/license/document-kinds.ts";
-import { expectUnchanged, openAppliance } from "../support/api.ts";
+import { expectRefusedUnchanged, openAppliance } from "../support/appliance.ts";
 
 const documentOf = (kind: DocumentKind): string =>
   readFileSync(
@@ -35,7 +35,7 @@ const ROUTES: readonly [string, DocumentKind, (document: string) => object][] = 
 describe.each(ROUTES)("POST %s", (route, wanted, bodyWith) => {
   const refusalOf = async (document: string): Promise<string> => {
     const site = await openAppliance();
-    return expectUnchanged(site, 400, "invalid_license_file", () =>
+    return expectRefusedUnchanged(site, 400, "invalid_license_file", () =>
       site.post(route, { ...bodyWith(document) }),
     );
   };

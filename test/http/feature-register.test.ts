@@ -2,18 +2,18 @@ import { describe, expect, test } from "bun:test";
 import {
   expectOk,
   expectRefusal,
-  expectUnchanged,
+  expectRefusedUnchanged,
   openAppliance,
   type Appliance,
-  type Answer,
+  type ApiResponse,
   type Feature,
-} from "../support/api.ts";
-import { before, minutes } from "../support/scenario.ts";
+} from "../support/appliance.ts";
+import { justBefore, minutesLater } from "../support/scenario.ts";
 
 type RegisterFeature = (
   site: Appliance,
   fields: Record<string, string>,
-) => Promise<Answer<Feature>>;
+) => Promise<ApiResponse<Feature>>;
 
 const query = (fields: Record<string, string>): string => new URLSearchParams(fields).toString();
 
@@ -58,24 +58,26 @@ describe.each(WAYS)("%s", (_way, take) => {
 
   test("is refused to somebody without a slot of the license", async () => {
     const site = await openAppliance();
-    await expectUnchanged(site, 400, "user_not_registered", () =>
+    await expectRefusedUnchanged(site, 400, "user_not_registered", () =>
       take(site, { feature: "view", user: "ada" }),
     );
   });
 
   test("names everything that is missing", async () => {
     const site = await openAppliance();
-    const message = await expectUnchanged(site, 400, "missing_parameters", () => take(site, {}));
+    const message = await expectRefusedUnchanged(site, 400, "missing_parameters", () =>
+      take(site, {}),
+    );
     expect(message).toBe("user and feature must be given");
   });
 
   test("judges the register fields as register does", async () => {
     const site = await openAppliance();
     expectOk(await site.register({ user: "ada" }));
-    await expectUnchanged(site, 400, "invalid_characters", () =>
+    await expectRefusedUnchanged(site, 400, "invalid_characters", () =>
       take(site, { feature: "view", user: "ada", os_hostname: "a\u0000b" }),
     );
-    await expectUnchanged(site, 400, "too_long", () =>
+    await expectRefusedUnchanged(site, 400, "too_long", () =>
       take(site, { feature: "view", user: "ada", user_info: "x".repeat(4_097) }),
     );
   });
@@ -86,9 +88,9 @@ test("taking it again keeps the one slot; a second user has to wait for its end"
   expectOk(await site.register({ user: "ada" }));
   expectOk(await site.register({ user: "bob" }));
   expectOk(await site.featureRegister({ user: "ada", feature: "view" }));
-  site.clock.now = minutes(5);
+  site.clock.now = minutesLater(5);
   expectOk(await site.featureRegister({ user: "ada", feature: "view" }));
-  site.clock.now = before(minutes(15));
+  site.clock.now = justBefore(minutesLater(15));
   const message = expectRefusal(
     await site.featureRegister({ user: "bob", feature: "view" }),
     400,
@@ -97,7 +99,7 @@ test("taking it again keeps the one slot; a second user has to wait for its end"
   expect(message).toBe(
     "the only slot is taken; the next one comes free by 2026-03-02T09:15:00.000Z",
   );
-  site.clock.now = minutes(15);
+  site.clock.now = minutesLater(15);
   expectOk(await site.featureRegister({ user: "bob", feature: "view" }));
 });
 
@@ -112,5 +114,7 @@ test.each<[string, Record<string, unknown>]>([
 ])("it is refused with %s for %j", async (code, fields) => {
   const site = await openAppliance();
   expectOk(await site.register({ user: "ada" }));
-  await expectUnchanged(site, 400, code, () => site.featureRegister({ user: "ada", ...fields }));
+  await expectRefusedUnchanged(site, 400, code, () =>
+    site.featureRegister({ user: "ada", ...fields }),
+  );
 });

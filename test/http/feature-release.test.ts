@@ -2,10 +2,10 @@ import { describe, expect, test } from "bun:test";
 import {
   expectOk,
   expectRefusal,
-  expectUnchanged,
+  expectRefusedUnchanged,
   openAppliance,
   type Appliance,
-} from "../support/api.ts";
+} from "../support/appliance.ts";
 
 async function using(): Promise<Appliance> {
   const site = await openAppliance();
@@ -39,7 +39,7 @@ describe.each(["featureRelease", "feature_release"])("POST %s", (operation) => {
     ["license_not_found", { user: "ada", feature: "view", license_id: "2" }],
   ])("is refused with %s for %j", async (code, fields) => {
     const site = await using();
-    await expectUnchanged(site, 400, code, () => site.post(operation, fields));
+    await expectRefusedUnchanged(site, 400, code, () => site.post(operation, fields));
   });
 });
 

@@ -2,10 +2,10 @@ import { describe, expect, test } from "bun:test";
 import {
   expectOk,
   expectRefusal,
-  expectUnchanged,
+  expectRefusedUnchanged,
   openAppliance,
   type Appliance,
-} from "../support/api.ts";
+} from "../support/appliance.ts";
 
 const send = (site: Appliance, body: string) =>
   site.send("POST", "/api/v4/register", { body, headers: { "content-type": "application/json" } });
@@ -23,13 +23,13 @@ describe("keys", () => {
   ])("%s", async (_what, body, user) => {
     const site = await openAppliance();
     expectOk(await send(site, body));
-    expect(await site.holders()).toEqual([user]);
+    expect(await site.listHolders()).toEqual([user]);
     expect(({} as { product?: unknown }).product).toBeUndefined();
   });
 
   test("a user inside __proto__ is no user", async () => {
     const site = await openAppliance();
-    await expectUnchanged(site, 400, "missing_parameters", () =>
+    await expectRefusedUnchanged(site, 400, "missing_parameters", () =>
       send(site, '{"__proto__":{"user":"ada"}}'),
     );
   });

@@ -1,6 +1,11 @@
 // What the values of a request may be. Text, numbers, booleans, times: each field by its own rule.
 import { describe, expect, test } from "bun:test";
-import { expectOk, expectUnchanged, openAppliance, type Fields } from "../support/api.ts";
+import {
+  expectOk,
+  expectRefusedUnchanged,
+  openAppliance,
+  type RequestFields,
+} from "../support/appliance.ts";
 
 const RELEASE = "/api/admin/v1/registrations/release";
 
@@ -34,7 +39,7 @@ describe.each(EVERY_FIELD)("%s: %s", (call, field) => {
     if (!INTEGERS.has(field)) values.push(7_777);
     if (field !== "allow_overages") values.push(true);
     for (const value of values) {
-      const message = await expectUnchanged(site, 400, "invalid_type", () =>
+      const message = await expectRefusedUnchanged(site, 400, "invalid_type", () =>
         site.post(call, { [field]: value }),
       );
       expect(message).toContain(field);
@@ -55,7 +60,7 @@ describe.each(EVERY_FIELD)("%s: %s", (call, field) => {
 
 test("all fields of a wrong type are named at once", async () => {
   const site = await openAppliance();
-  const message = await expectUnchanged(site, 400, "invalid_type", () =>
+  const message = await expectRefusedUnchanged(site, 400, "invalid_type", () =>
     site.register({ user: 1, product: [], ip_local: false }),
   );
   expect(message).toBe("product, user and ip_local must be a string");
@@ -80,7 +85,7 @@ test.each<[string, Record<string, unknown>, string]>([
 ])("%s with %j says what the type must be", async (call, body, expected) => {
   const site = await openAppliance();
   const refused = () => site.post(call, body);
-  expect(await expectUnchanged(site, 400, "invalid_type", refused)).toBe(expected);
+  expect(await expectRefusedUnchanged(site, 400, "invalid_type", refused)).toBe(expected);
 });
 
 test.each(["register", "license/upload"])(
@@ -89,7 +94,7 @@ test.each(["register", "license/upload"])(
     const site = await openAppliance();
     const headers = { "content-type": "application/json" };
     const refused = () => site.send("POST", `/api/v4/${call}`, { headers, body: "" });
-    const message = await expectUnchanged(site, 400, "invalid_json", refused);
+    const message = await expectRefusedUnchanged(site, 400, "invalid_json", refused);
     expect(message).toBe("the body is empty: send a JSON object, at least {}");
   },
 );
@@ -122,7 +127,7 @@ describe("a count", () => {
   test.each([...NOT_NUMBERS, "", "-1000000000001"])("%j is no number", async (text) => {
     const site = await openAppliance();
     for (const call of ["add_consumption", "add_feature_consumption"]) {
-      const message = await expectUnchanged(site, 400, "invalid_number", () =>
+      const message = await expectRefusedUnchanged(site, 400, "invalid_number", () =>
         site.post(call, { feature: "plot", consumptions: text }),
       );
       expect(message).toContain("consumptions");
@@ -131,7 +136,7 @@ describe("a count", () => {
 
   test.each(NOT_NUMBERS)("%j is no limit of overages either", async (text) => {
     const site = await openAppliance();
-    const message = await expectUnchanged(site, 400, "invalid_number", () =>
+    const message = await expectRefusedUnchanged(site, 400, "invalid_number", () =>
       site.addConsumption({ max_overages: text }),
     );
     expect(message).toContain("max_overages");
@@ -141,7 +146,7 @@ describe("a count", () => {
     "the JSON integer %d is too large",
     async (number) => {
       const site = await openAppliance();
-      await expectUnchanged(site, 400, "invalid_number", () =>
+      await expectRefusedUnchanged(site, 400, "invalid_number", () =>
         site.addConsumption({ consumptions: number }),
       );
     },
@@ -154,7 +159,7 @@ describe("a count", () => {
     [-1e12, "negative_not_allowed"],
   ])("%j is still a number", async (consumptions, code) => {
     const site = await openAppliance();
-    await expectUnchanged(site, 400, code, () => site.addConsumption({ consumptions }));
+    await expectRefusedUnchanged(site, 400, code, () => site.addConsumption({ consumptions }));
   });
 });
 
@@ -163,7 +168,7 @@ describe("a license id", () => {
     "%j is no id",
     async (license_id) => {
       const site = await openAppliance();
-      await expectUnchanged(site, 400, "invalid_number", () =>
+      await expectRefusedUnchanged(site, 400, "invalid_number", () =>
         site.register({ user: "ada", license_id }),
       );
     },
@@ -182,7 +187,7 @@ test.each(["yes", "no", "2", "-1", "01", " true", "t", "null", "TRUE1"])(
   "allow_overages %j is no boolean",
   async (allow_overages) => {
     const site = await openAppliance();
-    const message = await expectUnchanged(site, 400, "invalid_boolean", () =>
+    const message = await expectRefusedUnchanged(site, 400, "invalid_boolean", () =>
       site.addConsumption({ allow_overages }),
     );
     expect(message).toContain("allow_overages");
@@ -221,7 +226,7 @@ describe("a time", () => {
     ["\u0662026-03-02T12:00:00Z"],
   ])("%j is none", async (borrowed_until) => {
     const site = await openAppliance();
-    const message = await expectUnchanged(site, 400, "invalid_timestamp", () =>
+    const message = await expectRefusedUnchanged(site, 400, "invalid_timestamp", () =>
       site.borrow({ user: "ada", borrowed_until }),
     );
     expect(message).toContain("borrowed_until");
@@ -256,14 +261,14 @@ describe.each(NAMES)("the length of %s: %s", (call, field) => {
   test("257 bytes are too many, 256 are not, however few characters they are", async () => {
     const site = await openAppliance();
     for (const name of ["x".repeat(257), `${SHIP.repeat(64)}x`, "\u00e9".repeat(129)]) {
-      const message = await expectUnchanged(site, 400, "too_long", () =>
+      const message = await expectRefusedUnchanged(site, 400, "too_long", () =>
         site.post(call, { [field]: name }),
       );
       expect(message).toContain(field);
       expect(message).toContain("256");
     }
     for (const name of ["x".repeat(256), SHIP.repeat(64), "\u00e9".repeat(128)]) {
-      const [, body] = await site.post<Fields>(call, { [field]: name });
+      const [, body] = await site.post<RequestFields>(call, { [field]: name });
       expect(body["code"]).not.toBe("too_long");
     }
   });
@@ -273,20 +278,20 @@ test("a name of 256 bytes holds a slot under all of its bytes", async () => {
   const site = await openAppliance();
   const user = SHIP.repeat(64);
   expect(expectOk(await site.register({ user })).user).toBe(user);
-  expect(await site.holders()).toEqual([user]);
+  expect(await site.listHolders()).toEqual([user]);
 });
 
 test("length is told in NFC, as names are kept", async () => {
   const site = await openAppliance();
   expectOk(await site.register({ user: "e\u0301".repeat(128) }));
-  expect(await site.holders()).toEqual(["\u00e9".repeat(128)]);
+  expect(await site.listHolders()).toEqual(["\u00e9".repeat(128)]);
 });
 
 test("user_info may have 4 KiB, and no more", async () => {
   const site = await openAppliance();
   const info = SHIP.repeat(1_024);
   expect(expectOk(await site.register({ user: "ada", user_info: info })).user_info).toBe(info);
-  const message = await expectUnchanged(site, 400, "too_long", () =>
+  const message = await expectRefusedUnchanged(site, 400, "too_long", () =>
     site.register({ user: "ada", user_info: `${info}x` }),
   );
   expect(message).toContain("4096");

@@ -8,11 +8,11 @@ import { publicPart } from "../../src/license/keys.ts";
 import { signTrustDocument } from "../../src/license/trust.ts";
 import { sha256 } from "../../src/platform/hash.ts";
 import { AirgapSite, makeDesk } from "../support/airgap-site.ts";
-import { expectOk, openAppliance, type Appliance } from "../support/api.ts";
-import { granted } from "../support/licensed-store.ts";
-import { leaseCheck } from "../support/readme.ts";
+import { expectOk, openAppliance, type Appliance } from "../support/appliance.ts";
+import { unwrap } from "../support/licensed-store.ts";
+import { loadLeaseCheck } from "../support/readme.ts";
 import { terms as termsOf } from "../support/scenario.ts";
-import { answer, KEY, termsDocument } from "../support/vendor.ts";
+import { answerRequest, VENDOR_KEY, toTermsDocument } from "../support/vendor.ts";
 
 const NONCE = "my-device-nonce-0001";
 const NOW = instant(Date.now());
@@ -50,15 +50,17 @@ async function openByFile(): Promise<LeaseSite> {
   const site = await openAppliance({ licenses: {} });
   site.clock.now = NOW;
   const [product, otherProduct] = ["cad", "cam"];
-  const check = await leaseCheck("checkLease");
-  const given = { vendorKey: publicPart(KEY), product, nonce: NONCE };
+  const check = await loadLeaseCheck("checkLease");
+  const given = { vendorKey: publicPart(VENDOR_KEY), product, nonce: NONCE };
   return {
     site,
     product,
     otherProduct,
     installLicense: async (differing, { serial = 1, number = 1, ends } = {}) => {
       const terms = { product, ...differing, ...(ends !== undefined && { validUntil: ends }) };
-      const document = await answer(await site.asked(), number, terms, { serial });
+      const document = await answerRequest(await site.makeRequestDocument(), number, terms, {
+        serial,
+      });
       const { id } = expectOk(await site.upload(document));
       const license = expectOk(await site.get<string>(`/api/v4/license?license_id=${id}`, JWT));
       const lic = sha256(document);
@@ -77,26 +79,24 @@ async function openByCode(): Promise<LeaseSite> {
   site.clock.now = NOW;
   const [product, otherProduct] = ["mesh", "grid"];
   const desk = await makeDesk([product, otherProduct]);
-  granted(await site.licensing.trustVendor(await signTrustDocument(desk.vendor, desk.key), "test"));
+  unwrap(await site.licensing.trustVendor(await signTrustDocument(desk.vendor, desk.key), "test"));
   const air = new AirgapSite(site, desk);
-  const check = await leaseCheck("checkLeaseByCode");
+  const check = await loadLeaseCheck("checkLeaseByCode");
   const given = { vendorKey: publicPart(desk.key), product, nonce: NONCE };
   return {
     site,
     product,
     otherProduct,
     installLicense: async (differing, { serial = 1, number = 1, ends } = {}) => {
-      const whole = termsDocument(termsOf({ product, ...differing }));
+      const whole = toTermsDocument(termsOf({ product, ...differing }));
       // A perpetual license has no end: the desk finds the type that fits the end.
       const { license_key: _key, license_type: _type, ...terms } = whole;
-      const policy = await air.otherPolicy(`P-${number}`, terms);
+      const policy = await air.replacePolicy(`P-${number}`, terms);
       const named = { policy, licenseKey: `KEY-${number}`, serial };
-      const body = await air.body({ ...named, validUntil: ends ?? null, now: NOW });
-      const { id } = expectOk(await air.add(body));
+      const body = await air.makeLicenseBody({ ...named, validUntil: ends ?? null, now: NOW });
+      const { id } = expectOk(await air.addLicense(body));
       const bundle = expectOk(await site.get<object>(`/api/v4/license?license_id=${id}`, JWT));
-      const { grant } = granted(
-        await site.operations.findLicense({ product: null, licenseId: id }),
-      );
+      const { grant } = unwrap(await site.operations.findLicense({ product: null, licenseId: id }));
       const { lic } = grant;
       return {
         license_id: id,

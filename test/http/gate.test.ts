@@ -3,10 +3,10 @@ import {
   expectOk,
   expectRefusal,
   openAppliance,
-  type Answer,
+  type ApiResponse,
   type Appliance,
-  type Sent,
-} from "../support/api.ts";
+  type RequestHeaders,
+} from "../support/appliance.ts";
 
 const CLIENT = "/api/v4/license";
 const ADMIN = "/api/admin/v1/status";
@@ -16,7 +16,7 @@ type Verdict = "ok" | "wrong_host" | "cross_site" | "forbidden" | "unauthorized"
 
 const STATUS = { wrong_host: 421, cross_site: 403, forbidden: 403, unauthorized: 401 } as const;
 
-function expectVerdict(answer: Answer<unknown>, verdict: Verdict): void {
+function expectVerdict(answer: ApiResponse<unknown>, verdict: Verdict): void {
   if (verdict === "ok") expectOk(answer);
   else expectRefusal(answer, STATUS[verdict], verdict);
 }
@@ -24,9 +24,9 @@ function expectVerdict(answer: Answer<unknown>, verdict: Verdict): void {
 async function judged(
   site: Appliance,
   path: string,
-  headers: Sent,
+  headers: RequestHeaders,
   peer: string | null = "127.0.0.1",
-): Promise<Answer<unknown>> {
+): Promise<ApiResponse<unknown>> {
   site.peer = peer;
   return site.get(path, headers);
 }
@@ -65,14 +65,14 @@ describe("who may call, by the socket's peer", () => {
   test("a refused call changes nothing", async () => {
     const site = await openAppliance();
     expectOk(await site.register({ user: "ada" }));
-    const written = site.written();
+    const written = site.lastSeq();
     site.peer = "203.0.113.9";
     expectRefusal(await site.unregister({ user: "ada" }), 403, "forbidden");
     site.peer = "10.0.0.1";
     expectRefusal(await site.get("/api/v4/unregister/all"), 401, "unauthorized");
     site.peer = null;
     expectRefusal(await site.register({ user: "bob" }), 403, "forbidden");
-    expect(site.written()).toBe(written);
+    expect(site.lastSeq()).toBe(written);
   });
 });
 

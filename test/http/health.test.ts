@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { expectOk, expectRefusal, openAppliance } from "../support/api.ts";
-import { diskError, FaultyDisk, until } from "../support/faulty-disk.ts";
-import { before, MONDAY } from "../support/scenario.ts";
+import { expectOk, expectRefusal, openAppliance } from "../support/appliance.ts";
+import { makeDiskError, FaultyDisk, waitUntil } from "../support/faulty-disk.ts";
+import { justBefore, MONDAY } from "../support/scenario.ts";
 import { tellNoSlowSyncs } from "../support/slow-syncs.ts";
 
 tellNoSlowSyncs();
@@ -16,7 +16,7 @@ test("a server that can write says that it is well", async () => {
 test("a disk with little room left is told before it is full", async () => {
   const disk = new FaultyDisk();
   const site = await openAppliance({ disk });
-  disk.room = 1024 * 1024;
+  disk.bytesLeft = 1024 * 1024;
   expect(expectOk(await site.get(HEALTH))).toEqual({ status: "degraded", warnings: ["disk_low"] });
   const { storage } = expectOk(await site.status());
   expect(storage.fault).toBeNull();
@@ -25,7 +25,7 @@ test("a disk with little room left is told before it is full", async () => {
     { code: "disk_low", message: expect.stringMatching(/^the disk of .* has 1 MiB free; /) },
   ]);
   expectOk(await site.register({ user: "ada" }));
-  disk.heal();
+  disk.clearFaults();
   expect(expectOk(await site.get(HEALTH))).toEqual({ status: "ok" });
 });
 
@@ -38,7 +38,7 @@ test("HEAD asks the same without a body", async () => {
 test("a full disk is 503 storage_full, nothing is counted, and room again makes it well", async () => {
   const disk = new FaultyDisk();
   const site = await openAppliance({ disk });
-  disk.room = 0;
+  disk.bytesLeft = 0;
   expectRefusal(await site.addConsumption({}), 503, "storage_full");
   expectRefusal(await site.get(HEALTH), 503, "storage_full");
   expectRefusal(await site.register({ user: "ada" }), 503, "storage_full");
@@ -49,8 +49,8 @@ test("a full disk is 503 storage_full, nothing is counted, and room again makes 
     floating_in_use_devices: 0,
   });
   expect(expectOk(await site.status()).storage.fault).toBe("storage_full");
-  disk.heal();
-  await until(() => site.operations.health().fault === null);
+  disk.clearFaults();
+  await waitUntil(() => site.operations.health().fault === null);
   expectOk(await site.get(HEALTH));
   expect(expectOk(await site.addConsumption({})).total_consumptions).toBe(1);
 });
@@ -58,19 +58,19 @@ test("a full disk is 503 storage_full, nothing is counted, and room again makes 
 test("a failed sync is 503 storage_failed for the change it was for and for all that follow", async () => {
   const disk = new FaultyDisk();
   const site = await openAppliance({ disk });
-  disk.rule = ({ name }) => {
-    if (name === "syncData" || name === "sync") throw diskError("EIO");
+  disk.beforeCall = ({ name }) => {
+    if (name === "syncData" || name === "sync") throw makeDiskError("EIO");
   };
   expectRefusal(await site.register({ user: "ada" }), 503, "storage_failed");
   expectRefusal(await site.get(HEALTH), 503, "storage_failed");
-  disk.heal();
+  disk.clearFaults();
   expectRefusal(await site.register({ user: "ada" }), 503, "storage_failed");
 });
 
 test("a clock set back does not take time back from a slot", async () => {
   const site = await openAppliance();
   expectOk(await site.register({ user: "ada" }));
-  site.clock.now = before(MONDAY);
+  site.clock.now = justBefore(MONDAY);
   const { registered_at, expires_at } = expectOk(await site.register({ user: "bob" }));
   expect([registered_at, expires_at]).toEqual([
     "2026-03-02T09:00:00.000Z",

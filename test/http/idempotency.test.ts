@@ -2,23 +2,27 @@ import { describe, expect, test } from "bun:test";
 import {
   expectOk,
   expectRefusal,
-  expectUnchanged,
+  expectRefusedUnchanged,
   openAppliance,
-  type Answer,
+  type ApiResponse,
   type Appliance,
-  type Fields,
-  type Sent,
-} from "../support/api.ts";
-import { before, hours, minutes } from "../support/scenario.ts";
+  type RequestFields,
+  type RequestHeaders,
+} from "../support/appliance.ts";
+import { justBefore, hoursLater, minutesLater } from "../support/scenario.ts";
 
-const key = (value: string): Sent => ({ "idempotency-key": value });
+const key = (value: string): RequestHeaders => ({ "idempotency-key": value });
 
-type ApiCall = (site: Appliance, fields: Fields, headers: Sent) => Promise<Answer<unknown>>;
+type ApiCall = (
+  site: Appliance,
+  fields: RequestFields,
+  headers: RequestHeaders,
+) => Promise<ApiResponse<unknown>>;
 
 interface IdempotentRoute {
   readonly call: ApiCall;
-  readonly fields: Fields;
-  readonly otherFields: Fields;
+  readonly fields: RequestFields;
+  readonly otherFields: RequestFields;
 }
 
 const ROUTES: readonly [string, IdempotentRoute][] = [
@@ -52,24 +56,26 @@ describe.each(ROUTES)("%s", (_route, { call: act, fields: plain, otherFields: ot
   test("the same key with the same command gives the same outcome and writes nothing more", async () => {
     const site = await openAppliance();
     const first = expectOk(await act(site, plain, key("k")));
-    const written = site.written();
+    const written = site.lastSeq();
     expect(expectOk(await act(site, plain, key("k")))).toEqual(first);
-    expect(site.written()).toBe(written);
+    expect(site.lastSeq()).toBe(written);
   });
 
   test("the same key at the same moment counts once", async () => {
     const site = await openAppliance();
-    const written = site.written();
+    const written = site.lastSeq();
     const both = await Promise.all([act(site, plain, key("k")), act(site, plain, key("k"))]);
     const [first, second] = both.map(expectOk);
     expect(second).toEqual(first);
-    expect(site.written()).toBe(written + 1);
+    expect(site.lastSeq()).toBe(written + 1);
   });
 
   test("the same key with another command is 409 and changes nothing", async () => {
     const site = await openAppliance();
     expectOk(await act(site, plain, key("k")));
-    await expectUnchanged(site, 409, "idempotency_key_reused", () => act(site, other, key("k")));
+    await expectRefusedUnchanged(site, 409, "idempotency_key_reused", () =>
+      act(site, other, key("k")),
+    );
     expectOk(await act(site, other, key("k2")));
   });
 
@@ -77,18 +83,20 @@ describe.each(ROUTES)("%s", (_route, { call: act, fields: plain, otherFields: ot
     const site = await openAppliance();
     expectOk(await act(site, plain, key("k")));
     for (const headers of [{}, key("K")]) {
-      const written = site.written();
+      const written = site.lastSeq();
       expectOk(await act(site, plain, headers));
-      expect(site.written()).toBeGreaterThan(written);
+      expect(site.lastSeq()).toBeGreaterThan(written);
     }
   });
 
   test("a key is kept for 24 hours and no longer", async () => {
     const site = await openAppliance();
     expectOk(await act(site, plain, key("k")));
-    site.clock.now = before(hours(24));
-    await expectUnchanged(site, 409, "idempotency_key_reused", () => act(site, other, key("k")));
-    site.clock.now = hours(24);
+    site.clock.now = justBefore(hoursLater(24));
+    await expectRefusedUnchanged(site, 409, "idempotency_key_reused", () =>
+      act(site, other, key("k")),
+    );
+    site.clock.now = hoursLater(24);
     const [response] = await act(site, other, key("k"));
     // A borrow's end has passed by then; what matters is that the key no longer stands in the way.
     expect(response.status).not.toBe(409);
@@ -106,7 +114,7 @@ describe.each(ROUTES)("%s", (_route, { call: act, fields: plain, otherFields: ot
     ["nothing in it", ""],
   ])("a key with %s is refused", async (_what, value) => {
     const site = await openAppliance();
-    const message = await expectUnchanged(site, 400, "invalid_parameter", () =>
+    const message = await expectRefusedUnchanged(site, 400, "invalid_parameter", () =>
       act(site, plain, key(value)),
     );
     expect(message).toContain("Idempotency-Key");
@@ -118,7 +126,7 @@ describe.each(ROUTES)("%s", (_route, { call: act, fields: plain, otherFields: ot
     headers.append("idempotency-key", "a");
     headers.append("idempotency-key", "b");
     const joined = Object.fromEntries(headers);
-    await expectUnchanged(site, 400, "invalid_parameter", () => act(site, plain, joined));
+    await expectRefusedUnchanged(site, 400, "invalid_parameter", () => act(site, plain, joined));
   });
 });
 
@@ -166,7 +174,7 @@ test("the same command said in other words is the same command", async () => {
 test("register takes no key: a heartbeat may be sent as often as one likes", async () => {
   const site = await openAppliance();
   expectOk(await site.register({ user: "ada" }, key("k")));
-  site.clock.now = minutes(5);
+  site.clock.now = minutesLater(5);
   const { expires_at } = expectOk(await site.register({ user: "ada" }, key("k")));
   expect(expires_at).toBe("2026-03-02T09:35:00.000Z");
 });

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { err, ok } from "../../src/domain/result.ts";
 import type { RunningServer } from "../../src/http/running-server.ts";
 import { createHandler, IDLE_SECONDS, listenOnSocket } from "../../src/http/server.ts";
-import { openAppliance } from "../support/api.ts";
-import { served } from "../support/served.ts";
+import { openAppliance } from "../support/appliance.ts";
+import { makeMaintenance } from "../support/maintenance.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const VERIFY = "/api/admin/v1/verify";
@@ -16,7 +16,7 @@ const damaged = { intact: false, finding: "something", remedy: "" } as const;
 const slowly =
   (ms: number) =>
   (folder: string): RunningServer => ({
-    ...served(folder),
+    ...makeMaintenance(folder),
     async verify() {
       await Bun.sleep(ms);
       return ok(damaged);
@@ -30,7 +30,7 @@ test("SECURITY.md tells after how many seconds a half-sent body is cut off", () 
 });
 
 test("on the socket an answer may take its time", async () => {
-  const site = await openAppliance({ served: slowly(14_000) });
+  const site = await openAppliance({ maintenance: slowly(14_000) });
   const path = join(tempFolder(), "berth.sock");
   const socket = listenOnSocket(site.services, path, "default");
   onTestFinished(() => socket.stop());
@@ -39,7 +39,7 @@ test("on the socket an answer may take its time", async () => {
 });
 
 test("on the network only while such an answer is waited for", async () => {
-  const site = await openAppliance({ served: slowly(1) });
+  const site = await openAppliance({ maintenance: slowly(1) });
   const near = () => true;
   const { handler } = createHandler(
     site.services,

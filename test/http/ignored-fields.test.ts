@@ -1,7 +1,7 @@
 // Unknown fields are ignored, as the contract has it; the reply names them.
 import { describe, expect, onTestFinished, test } from "bun:test";
 import { listen } from "../../src/http/server.ts";
-import { expectOk, expectRefusal, openAppliance, type Appliance } from "../support/api.ts";
+import { expectOk, expectRefusal, openAppliance, type Appliance } from "../support/appliance.ts";
 
 const HEADER = "x-ignored-fields";
 const JSON_TYPE = { "content-type": "application/json" };

@@ -4,26 +4,26 @@ import { decodeJwt } from "jose";
 import {
   expectOk,
   expectRefusal,
-  expectUnchanged,
+  expectRefusedUnchanged,
   openAppliance,
-  type Answer,
+  type ApiResponse,
   type Appliance,
-  type Sent,
+  type RequestHeaders,
   type Slot,
-} from "../support/api.ts";
-import { oldFolder } from "../support/old-formats.ts";
-import { before, hours, minutes } from "../support/scenario.ts";
-import { copyOf } from "../support/temp-folder.ts";
+} from "../support/appliance.ts";
+import { copyFixtureFolder } from "../support/old-formats.ts";
+import { justBefore, hoursLater, minutesLater } from "../support/scenario.ts";
+import { copyFolder } from "../support/temp-folder.ts";
 
 const ADA = { user: "ada", product: "cad" };
 const UNTIL = "2026-03-02T19:00:00.000Z";
 const BORROW = { ...ADA, borrowed_until: UNTIL };
 
-const from = (device: string): Sent => ({ "x-nonce": `digest-of-${device}-0001` });
+const from = (device: string): RequestHeaders => ({ "x-nonce": `digest-of-${device}-0001` });
 const LAPTOP = from("laptop");
 const TABLET = from("tablet");
 
-const nonceIn = ([, body]: Answer<Slot>): unknown => decodeJwt(body.lease ?? "")["nonce"];
+const nonceIn = ([, body]: ApiResponse<Slot>): unknown => decodeJwt(body.lease ?? "")["nonce"];
 
 const KINDS: readonly [string, boolean][] = [
   ["where early return is allowed", true],
@@ -39,7 +39,7 @@ describe.each(KINDS)("a borrow leased to one device, %s,", (_kind, earlyReturn) 
     expectOk(await site.borrow(BORROW, LAPTOP));
     for (const act of [site.borrow, site.register]) {
       for (const fields of [ADA, BORROW]) {
-        const message = await expectUnchanged(site, 400, "leased_elsewhere", () =>
+        const message = await expectRefusedUnchanged(site, 400, "leased_elsewhere", () =>
           act(fields, TABLET),
         );
         expect(message).toContain(UNTIL);
@@ -56,7 +56,7 @@ describe.each(KINDS)("a borrow leased to one device, %s,", (_kind, earlyReturn) 
     const again = await site.borrow(later, LAPTOP);
     expect(expectOk(again).borrowed_until).toBe(later.borrowed_until);
     expect(nonceIn(again)).toBe(LAPTOP["x-nonce"]);
-    site.clock.now = hours(10);
+    site.clock.now = hoursLater(10);
     expectRefusal(await site.borrow(ADA, TABLET), 400, "leased_elsewhere");
   });
 
@@ -73,9 +73,9 @@ describe.each(KINDS)("a borrow leased to one device, %s,", (_kind, earlyReturn) 
   test("is free for another device at the very end of the borrow, and not a moment before", async () => {
     const site = await siteWith(earlyReturn);
     expectOk(await site.borrow(BORROW, LAPTOP));
-    site.clock.now = before(hours(10));
+    site.clock.now = justBefore(hoursLater(10));
     expectRefusal(await site.borrow(ADA, TABLET), 400, "leased_elsewhere");
-    site.clock.now = hours(10);
+    site.clock.now = hoursLater(10);
     expect(nonceIn(await site.borrow(ADA, TABLET))).toBe(TABLET["x-nonce"]);
     expectRefusal(await site.register(ADA, LAPTOP), 400, "leased_elsewhere");
   });
@@ -83,9 +83,9 @@ describe.each(KINDS)("a borrow leased to one device, %s,", (_kind, earlyReturn) 
   test("is free for another device at its end although heartbeats kept the slot", async () => {
     const site = await siteWith(earlyReturn);
     expectOk(await site.borrow(BORROW, LAPTOP));
-    site.clock.now = before(hours(10));
+    site.clock.now = justBefore(hoursLater(10));
     expectOk(await site.register(ADA, LAPTOP));
-    site.clock.now = hours(10);
+    site.clock.now = hoursLater(10);
     const taken = expectOk(await site.register(ADA, TABLET));
     expect(taken).toMatchObject({ registered_at: "2026-03-02T09:00:00.000Z", is_borrowed: false });
     expectOk(await site.borrow(ADA, TABLET));
@@ -117,7 +117,7 @@ describe("a borrow without a nonce", () => {
     expect(decodeJwt(expectOk(registered).lease ?? "")).toMatchObject({
       nonce: LAPTOP["x-nonce"],
       borrowed: true,
-      exp: hours(10) / 1_000,
+      exp: hoursLater(10) / 1_000,
     });
     expectRefusal(await site.register(ADA, TABLET), 400, "leased_elsewhere");
     expectRefusal(await site.borrow(BORROW, TABLET), 400, "leased_elsewhere");
@@ -135,7 +135,7 @@ test("a plain registration is leased to any device, for one time-out each", asyn
   const site = await siteWith(true);
   for (const device of [LAPTOP, TABLET]) {
     const { lease } = expectOk(await site.register(ADA, device));
-    expect(decodeJwt(lease ?? "").exp).toBe(minutes(30) / 1_000);
+    expect(decodeJwt(lease ?? "").exp).toBe(minutesLater(30) / 1_000);
   }
 });
 
@@ -151,7 +151,7 @@ test("a borrow whose end was moved to earlier is free for another device from th
   const site = await siteWith(true);
   expectOk(await site.borrow(BORROW, LAPTOP));
   expectOk(await site.borrow({ ...ADA, borrowed_until: "2026-03-02T09:10:00.000Z" }, LAPTOP));
-  site.clock.now = minutes(10);
+  site.clock.now = minutesLater(10);
   expectOk(await site.borrow(BORROW, TABLET));
 });
 
@@ -163,39 +163,41 @@ describe("an Idempotency-Key", () => {
     expectOk(await site.borrow(BORROW, { ...keyed, ...LAPTOP }));
     expect(nonceIn(await site.borrow(BORROW, { ...keyed, ...LAPTOP }))).toBe(LAPTOP["x-nonce"]);
     for (const other of [{ ...keyed, ...TABLET }, keyed]) {
-      await expectUnchanged(site, 409, "idempotency_key_reused", () => site.borrow(BORROW, other));
+      await expectRefusedUnchanged(site, 409, "idempotency_key_reused", () =>
+        site.borrow(BORROW, other),
+      );
     }
   });
 
   test("without a nonce is repeated as it was before nonces counted", async () => {
     const site = await siteWith(true);
     expectOk(await site.borrow(BORROW, keyed));
-    const written = site.written();
+    const written = site.lastSeq();
     expectOk(await site.borrow(BORROW, keyed));
-    expect(site.written()).toBe(written);
-    await expectUnchanged(site, 409, "idempotency_key_reused", () =>
+    expect(site.lastSeq()).toBe(written);
+    await expectRefusedUnchanged(site, 409, "idempotency_key_reused", () =>
       site.borrow(BORROW, { ...keyed, ...LAPTOP }),
     );
   });
 
   test("of a folder of the version before is still known when it is repeated", async () => {
-    const site = await openAppliance({ folder: oldFolder(4), licenses: {} });
+    const site = await openAppliance({ folder: copyFixtureFolder(4), licenses: {} });
     // That folder was made with this very call.
     const grace = { user: "grace", product: "CAM" };
     const key = { "idempotency-key": "trip-1" };
-    const written = site.written();
+    const written = site.lastSeq();
     const until = "2026-11-17T00:13:40.841Z";
     expect(expectOk(await site.borrow(grace, key)).borrowed_until).toBe(until);
-    expect(site.written()).toBe(written);
+    expect(site.lastSeq()).toBe(written);
   });
 
   test("repeated brings no lease for a borrow that another device has by now", async () => {
     const site = await siteWith(true);
     expectOk(await site.borrow(BORROW, { ...keyed, ...LAPTOP }));
     expectOk(await site.borrow({ ...ADA, borrowed_until: "2026-03-02T09:10:00.000Z" }));
-    site.clock.now = minutes(10);
+    site.clock.now = minutesLater(10);
     expectOk(await site.borrow(BORROW, TABLET));
-    await expectUnchanged(site, 400, "leased_elsewhere", () =>
+    await expectRefusedUnchanged(site, 400, "leased_elsewhere", () =>
       site.borrow(BORROW, { ...keyed, ...LAPTOP }),
     );
   });
@@ -222,6 +224,6 @@ describe.each([["borrowed"], ["registered"]])("the device that %s with the first
   });
 
   test("is known from the journal alone, after a stop without a checkpoint", async () => {
-    await expectBound(copyOf((await bound()).folder));
+    await expectBound(copyFolder((await bound()).folder));
   });
 });

@@ -3,9 +3,14 @@ import { describe, expect, test } from "bun:test";
 import { decodeJwt, importJWK, jwtVerify } from "jose";
 import { keyIdOf, publicPart } from "../../src/license/keys.ts";
 import { sha256 } from "../../src/platform/hash.ts";
-import { expectOk, expectUnchanged, openAppliance, type Appliance } from "../support/api.ts";
-import { hours, minutes } from "../support/scenario.ts";
-import { KEY } from "../support/vendor.ts";
+import {
+  expectOk,
+  expectRefusedUnchanged,
+  openAppliance,
+  type Appliance,
+} from "../support/appliance.ts";
+import { hoursLater, minutesLater } from "../support/scenario.ts";
+import { VENDOR_KEY } from "../support/vendor.ts";
 
 const NONCE = "abcDEF012345._~-";
 const ADA = { user: "ada", product: "cad", os_hostname: "ws-17" };
@@ -46,8 +51,8 @@ describe("registering", () => {
       lic: sha256(await document(site)),
       serial: 1,
       jti: "1",
-      iat: minutes(0) / 1_000,
-      exp: minutes(30) / 1_000,
+      iat: minutesLater(0) / 1_000,
+      exp: minutesLater(30) / 1_000,
       host: "ws-17",
       borrowed: false,
       nonce: NONCE,
@@ -63,12 +68,12 @@ describe("registering", () => {
   test("again gets a lease for the time from then on, of the same slot", async () => {
     const site = await openAppliance();
     expectOk(await site.register(ADA, { "x-nonce": NONCE }));
-    site.clock.now = minutes(20);
+    site.clock.now = minutesLater(20);
     const { lease } = expectOk(await site.register(ADA, { "x-nonce": NONCE.toLowerCase() }));
     expect(await verified(site, lease)).toMatchObject({
       jti: "1",
-      iat: minutes(20) / 1_000,
-      exp: minutes(50) / 1_000,
+      iat: minutesLater(20) / 1_000,
+      exp: minutesLater(50) / 1_000,
       nonce: NONCE.toLowerCase(),
     });
   });
@@ -77,12 +82,15 @@ describe("registering", () => {
     const site = await openAppliance();
     expectOk(await site.borrow({ ...ADA, borrowed_until: UNTIL }));
     const { lease } = expectOk(await site.register(ADA, { "x-nonce": NONCE }));
-    expect(await verified(site, lease)).toMatchObject({ borrowed: true, exp: hours(10) / 1_000 });
+    expect(await verified(site, lease)).toMatchObject({
+      borrowed: true,
+      exp: hoursLater(10) / 1_000,
+    });
   });
 
   test("refused is no lease", async () => {
     const site = await openAppliance({ licenses: { 1: { slots: 0 } } });
-    await expectUnchanged(site, 400, "floating_not_available", () =>
+    await expectRefusedUnchanged(site, 400, "floating_not_available", () =>
       site.register(ADA, { "x-nonce": NONCE }),
     );
   });
@@ -95,7 +103,7 @@ describe("borrowing", () => {
     expect(await verified(site, lease)).toMatchObject({
       sub: "ada",
       borrowed: true,
-      exp: hours(10) / 1_000,
+      exp: hoursLater(10) / 1_000,
       nonce: null,
     });
   });
@@ -114,21 +122,21 @@ describe("borrowing", () => {
     const again = expectOk(await site.borrow(asked, keyed));
     expect(await verified(site, again.lease)).toEqual(await verified(site, first.lease));
     expectOk(await site.unregister({ user: "ada" }));
-    const written = site.written();
+    const written = site.lastSeq();
     const { lease, license_json: _json, ...late } = expectOk(await site.borrow(asked, keyed));
     expect(lease).toBeNull();
     expect(late).toMatchObject({ user: "ada", borrowed_until: UNTIL });
-    expect(site.written()).toBe(written);
+    expect(site.lastSeq()).toBe(written);
     expectOk(await site.register({ user: "bob" }));
     expect(expectOk(await site.borrow(asked, keyed)).lease).toBeNull();
-    expect(await site.holders()).toEqual(["bob"]);
+    expect(await site.listHolders()).toEqual(["bob"]);
   });
 
   test("under a key gets none once the slot has run out", async () => {
     const site = await openAppliance();
     const keyed = { "idempotency-key": "k-1" };
     expectOk(await site.borrow({ ...ADA, borrowed_until: UNTIL }, keyed));
-    site.clock.now = hours(10);
+    site.clock.now = hoursLater(10);
     const late = expectOk(await site.borrow({ ...ADA, borrowed_until: UNTIL }, keyed));
     expect(late.lease).toBeNull();
   });
@@ -151,12 +159,12 @@ describe("X-Nonce", () => {
   ])("that is %s is refused by register and borrow alike", async (_what, nonce) => {
     const site = await openAppliance();
     for (const act of [site.register, site.borrow]) {
-      const message = await expectUnchanged(site, 400, "invalid_parameter", () =>
+      const message = await expectRefusedUnchanged(site, 400, "invalid_parameter", () =>
         act(ADA, { "x-nonce": nonce }),
       );
       expect(message).toContain("X-Nonce must be 16 to 128");
     }
-    expect(await site.holders()).toEqual([]);
+    expect(await site.listHolders()).toEqual([]);
   });
 });
 
@@ -164,11 +172,11 @@ test("the chain holds with the vendor's public key alone: license, appliance, le
   const site = await openAppliance();
   const { lease } = expectOk(await site.borrow(ADA, { "x-nonce": NONCE }));
   const license = await document(site);
-  const vendor = await importJWK(publicPart(KEY), "EdDSA");
+  const vendor = await importJWK(publicPart(VENDOR_KEY), "EdDSA");
   const { payload } = await jwtVerify(license, vendor, {
     algorithms: ["EdDSA"],
     typ: "berth-license+jwt",
-    issuer: keyIdOf(KEY),
+    issuer: keyIdOf(VENDOR_KEY),
   });
   const { jwk } = payload["cnf"] as { jwk: { kty: "OKP"; crv: "Ed25519"; x: string } };
   expect(jwk).toEqual(publicPart(site.services.identity.key));
@@ -185,5 +193,5 @@ test("a lease never outlives its slot by a fraction of a second", async () => {
   const { lease } = expectOk(
     await site.borrow({ ...ADA, borrowed_until: "2026-03-02T19:00:00.999Z" }),
   );
-  expect(decodeJwt(lease ?? "").exp).toBe(hours(10) / 1_000);
+  expect(decodeJwt(lease ?? "").exp).toBe(hoursLater(10) / 1_000);
 });

@@ -1,9 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import { verifyLicenseRequest, type LicenseRequest } from "../../src/license/request.ts";
 import { keyIdOf } from "../../src/license/keys.ts";
-import { expectOk, expectUnchanged, openAppliance, type Appliance } from "../support/api.ts";
-import { granted } from "../support/licensed-store.ts";
-import { KEY, PRODUCTS, trustDocument } from "../support/vendor.ts";
+import {
+  expectOk,
+  expectRefusedUnchanged,
+  openAppliance,
+  type Appliance,
+} from "../support/appliance.ts";
+import { unwrap } from "../support/licensed-store.ts";
+import { VENDOR_KEY, VENDOR_PRODUCTS, makeTrustDocument } from "../support/vendor.ts";
 
 interface GeneratedRequest {
   readonly request_id: string;
@@ -23,7 +28,7 @@ const generate = (site: Appliance, fields: object, headers = {}) =>
 
 /** What a vendor's desk reads out of a payload. */
 const readBy = async (payload: string): Promise<LicenseRequest> =>
-  granted(await verifyLicenseRequest(payload));
+  unwrap(await verifyLicenseRequest(payload));
 
 test("a request is answered with all of it, and the payload says the same, signed", async () => {
   const site = await openAppliance();
@@ -51,7 +56,7 @@ test("a request is answered with all of it, and the payload says the same, signe
     hardware_id: made.hardware_id,
     hardware: identity.hashHardware().hardware,
     licenses: [{ license_id: 1, product: "cad", serial: 1, total_consumptions: 0 }],
-    trust: [{ vendor: keyIdOf(KEY), version: 1 }],
+    trust: [{ vendor: keyIdOf(VENDOR_KEY), version: 1 }],
   });
   expect(nonce).toMatch(/^[0-9a-f]{32}$/);
   expect(heads.at(-1)).toEqual({
@@ -85,7 +90,10 @@ test("a request for a product that no trusted vendor licenses is made, with a wa
 test("a warning names the first products of many", async () => {
   const site = await openAppliance();
   const products = Array.from({ length: 40 }, (_, index) => `p${index}`);
-  const license = await trustDocument({ products: [...PRODUCTS, ...products], version: 2 });
+  const license = await makeTrustDocument({
+    products: [...VENDOR_PRODUCTS, ...products],
+    version: 2,
+  });
   expectOk(await site.post("/api/admin/v1/trust/add", { license }));
   const { warnings } = expectOk(await generate(site, { product: "new" }));
   expect(warnings).toHaveLength(1);
@@ -94,7 +102,7 @@ test("a warning names the first products of many", async () => {
 
 test("a request made before a vendor is trusted says what is needed besides", async () => {
   const site = await openAppliance({ licenses: {} });
-  expectOk(await site.post("/api/admin/v1/trust/remove", { vendor: keyIdOf(KEY) }));
+  expectOk(await site.post("/api/admin/v1/trust/remove", { vendor: keyIdOf(VENDOR_KEY) }));
   for (const fields of [{}, { product: "cad" }]) {
     expect(expectOk(await generate(site, fields)).warnings).toEqual([
       "no vendor is trusted yet; add the vendor's trust document with berth trust add",
@@ -119,12 +127,12 @@ test("with Accept: text/plain the payload is the answer", async () => {
 
 test("every request is one of its own, on record before it is handed over", async () => {
   const site = await openAppliance();
-  const before = site.written();
+  const before = site.lastSeq();
   const first = expectOk(await generate(site, {}));
   const second = expectOk(await generate(site, {}));
   expect(first.request_id).not.toBe(second.request_id);
   expect((await readBy(first.payload)).nonce).not.toBe((await readBy(second.payload)).nonce);
-  expect(site.written()).toBe(before + 2);
+  expect(site.lastSeq()).toBe(before + 2);
   const heads = (await readBy(second.payload)).heads.map(({ request_id }) => request_id);
   expect(heads.slice(-2)).toEqual([first.request_id, second.request_id]);
 });
@@ -132,7 +140,7 @@ test("every request is one of its own, on record before it is handed over", asyn
 test("it tells what was counted and on what, up to this moment", async () => {
   const site = await openAppliance();
   expectOk(await site.addConsumption({ consumptions: "4" }));
-  const { licenses } = await readBy(await site.asked());
+  const { licenses } = await readBy(await site.makeRequestDocument());
   expect(licenses).toMatchObject([{ license_id: 1, total_consumptions: 4 }]);
 });
 
@@ -164,5 +172,5 @@ test.each([
   ["invalid_characters", { license_key: "K\u0000" }],
 ])("%s is the answer to a body like %j", async (code, fields) => {
   const site = await openAppliance();
-  await expectUnchanged(site, 400, code, () => generate(site, fields));
+  await expectRefusedUnchanged(site, 400, code, () => generate(site, fields));
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { expectOk, openAppliance, type Appliance, type License } from "../support/api.ts";
-import { answer } from "../support/vendor.ts";
+import { expectOk, openAppliance, type Appliance, type License } from "../support/appliance.ts";
+import { answerRequest } from "../support/vendor.ts";
 
 const ADA = { product: "cad", user: "ada" };
 const BOB = { product: "cad", user: "bob" };
@@ -26,7 +26,14 @@ const CHANGES: readonly (readonly [string, (site: Appliance) => Promise<unknown>
     "the license is renewed",
     async (site) =>
       expectOk(
-        await site.upload(await answer(await site.asked("cad"), 1, { slots: 9 }, { serial: 2 })),
+        await site.upload(
+          await answerRequest(
+            await site.makeRequestDocument("cad"),
+            1,
+            { slots: 9 },
+            { serial: 2 },
+          ),
+        ),
       ),
   ],
 ];

@@ -3,28 +3,29 @@ import { generateKey } from "../../src/license/keys.ts";
 import {
   expectOk,
   expectRefusal,
-  expectUnchanged,
+  expectRefusedUnchanged,
   openAppliance,
-  type Answer,
+  type ApiResponse,
   type Appliance,
   type License,
-} from "../support/api.ts";
+} from "../support/appliance.ts";
 import { DAY, instant, later } from "../../src/domain/time.ts";
-import { feature, hours, MONDAY } from "../support/scenario.ts";
-import { answer, trustDocument } from "../support/vendor.ts";
+import { featureTerms, hoursLater, MONDAY } from "../support/scenario.ts";
+import { answerRequest, makeTrustDocument } from "../support/vendor.ts";
 
 const PATH = "/api/v4/license/upload";
 
 /** The ways a file can be sent, all the same to us. */
-const WAYS: readonly [string, (site: Appliance, text: string) => Promise<Answer<License>>][] = [
-  ["a file of a form", (site, text) => sendForm(site, "license", new File([text], "a.jwt"))],
-  ["a file under any name", (site, text) => sendForm(site, "__proto__", new File([text], "x"))],
-  ["a field of a form", (site, text) => sendForm(site, "license", text)],
-  ["plain text", (site, text) => sendText(site, text)],
-  ["plain text with line breaks around it", (site, text) => sendText(site, `\r\n ${text}\r\n`)],
-  ["JSON", (site, license) => site.post<License>(PATH, { license })],
-  ["JSON in any case of the name", (site, text) => site.post<License>(PATH, { License: text })],
-];
+const WAYS: readonly [string, (site: Appliance, text: string) => Promise<ApiResponse<License>>][] =
+  [
+    ["a file of a form", (site, text) => sendForm(site, "license", new File([text], "a.jwt"))],
+    ["a file under any name", (site, text) => sendForm(site, "__proto__", new File([text], "x"))],
+    ["a field of a form", (site, text) => sendForm(site, "license", text)],
+    ["plain text", (site, text) => sendText(site, text)],
+    ["plain text with line breaks around it", (site, text) => sendText(site, `\r\n ${text}\r\n`)],
+    ["JSON", (site, license) => site.post<License>(PATH, { license })],
+    ["JSON in any case of the name", (site, text) => site.post<License>(PATH, { License: text })],
+  ];
 
 async function sendForm(site: Appliance, name: string, value: string | File) {
   const form = new FormData();
@@ -43,7 +44,7 @@ test.each([PATH, "/api/admin/v1/trust/add", "/api/admin/v1/clock/repair"])(
   async (path) => {
     const site = await openAppliance();
     const sent = { body: "x", headers: { "content-type": "application/octet-stream" } };
-    const said = await expectUnchanged(site, 415, "unsupported_media_type", () =>
+    const said = await expectRefusedUnchanged(site, 415, "unsupported_media_type", () =>
       site.send("POST", path, sent),
     );
     for (const way of ["multipart/form-data", "text/plain", "application/json"]) {
@@ -57,7 +58,10 @@ test.each([PATH, "/api/admin/v1/trust/add", "/api/admin/v1/clock/repair"])(
 describe("a license", () => {
   test.each(WAYS)("comes in as %s, and serves at once", async (_way, send) => {
     const site = await openAppliance({ licenses: {} });
-    const document = await answer(await site.asked(), 7, { slots: 3, customer: "Initech" });
+    const document = await answerRequest(await site.makeRequestDocument(), 7, {
+      slots: 3,
+      customer: "Initech",
+    });
     const license = expectOk(await send(site, document));
     expect(license).toMatchObject({ id: 7, floating_users: 3, customer: "Initech" });
     expect(license).toMatchObject(expectOk(await site.license()));
@@ -66,35 +70,40 @@ describe("a license", () => {
 
   test("again is answered the same, and nothing is written for it", async () => {
     const site = await openAppliance({ licenses: {} });
-    const document = await answer(await site.asked(), 7);
+    const document = await answerRequest(await site.makeRequestDocument(), 7);
     const first = expectOk(await site.upload(document));
-    const written = site.written();
+    const written = site.lastSeq();
     for (const [, send] of WAYS) expect(expectOk(await send(site, document))).toEqual(first);
-    expect(site.written()).toBe(written);
+    expect(site.lastSeq()).toBe(written);
   });
 
   test("renews the one of the same id; who holds a slot keeps it, totals stay", async () => {
     const site = await openAppliance();
     expectOk(await site.register({ user: "ada" }));
-    const renewed = await answer(await site.asked(), 1, { slots: 9 }, { serial: 2 });
+    const renewed = await answerRequest(
+      await site.makeRequestDocument(),
+      1,
+      { slots: 9 },
+      { serial: 2 },
+    );
     expect(expectOk(await site.upload(renewed))).toMatchObject({
       id: 1,
       floating_users: 9,
       floating_in_use_devices: 1,
     });
-    expect(await site.holders()).toEqual(["ada"]);
+    expect(await site.listHolders()).toEqual(["ada"]);
   });
 
   test("may be renewed by a file that answers nothing", async () => {
     const site = await openAppliance();
     const unasked = { serial: 2, request_id: null, nonce: null };
-    const renewed = await answer(await site.asked(), 1, { slots: 9 }, unasked);
+    const renewed = await answerRequest(await site.makeRequestDocument(), 1, { slots: 9 }, unasked);
     expect(expectOk(await site.upload(renewed)).floating_users).toBe(9);
   });
 
   test("survives a restart", async () => {
     const site = await openAppliance({ licenses: {} });
-    expectOk(await site.upload(await answer(await site.asked(), 7)));
+    expectOk(await site.upload(await answerRequest(await site.makeRequestDocument(), 7)));
     await site.stop();
     const next = await openAppliance({ folder: site.folder, licenses: {} });
     expect(expectOk(await next.license()).id).toBe(7);
@@ -104,7 +113,7 @@ describe("a license", () => {
 
 describe("an upload is refused", () => {
   const refuses = (site: Appliance, code: string, document: string): Promise<string> =>
-    expectUnchanged(site, 400, code, () => site.upload(document));
+    expectRefusedUnchanged(site, 400, code, () => site.upload(document));
 
   test.each([
     ["no license in it", {}],
@@ -113,7 +122,7 @@ describe("an upload is refused", () => {
     ["null", { license: null }],
   ])("as missing_parameters for a body with %s", async (_what, fields) => {
     const site = await openAppliance();
-    const message = await expectUnchanged(site, 400, "missing_parameters", () =>
+    const message = await expectRefusedUnchanged(site, 400, "missing_parameters", () =>
       site.post(PATH, fields),
     );
     expect(message).toBe("license must be given");
@@ -121,15 +130,15 @@ describe("an upload is refused", () => {
 
   test("as missing_parameters for an empty text and a form with nothing in it", async () => {
     const site = await openAppliance();
-    await expectUnchanged(site, 400, "missing_parameters", () => sendText(site, ""));
-    await expectUnchanged(site, 400, "missing_parameters", () =>
+    await expectRefusedUnchanged(site, 400, "missing_parameters", () => sendText(site, ""));
+    await expectRefusedUnchanged(site, 400, "missing_parameters", () =>
       sendForm(site, "license", new File([], "empty")),
     );
   });
 
   test("as invalid_license_file for what is no license, or not as it was signed", async () => {
     const site = await openAppliance();
-    const good = await answer(await site.asked(), 7);
+    const good = await answerRequest(await site.makeRequestDocument(), 7);
     const [header = "", payload = "", signature = ""] = good.split(".");
     const texts = [
       "nonsense",
@@ -138,11 +147,11 @@ describe("an upload is refused", () => {
       `${header}.${payload}.${"A".repeat(signature.length)}`,
       `${header}.${Buffer.from("{}").toString("base64url")}.${signature}`,
       "x".repeat(60_000),
-      await site.asked(),
-      await trustDocument(),
-      await answer(await site.asked(), 0),
-      await answer(await site.asked(), 7, {}, { serial: 0 }),
-      await answer(await site.asked(), 7, { timeoutMinutes: 0 }),
+      await site.makeRequestDocument(),
+      await makeTrustDocument(),
+      await answerRequest(await site.makeRequestDocument(), 0),
+      await answerRequest(await site.makeRequestDocument(), 7, {}, { serial: 0 }),
+      await answerRequest(await site.makeRequestDocument(), 7, { timeoutMinutes: 0 }),
     ];
     for (const text of texts) {
       expect(await refuses(site, "invalid_license_file", text)).toStartWith("the file ");
@@ -153,75 +162,96 @@ describe("an upload is refused", () => {
   test("as untrusted_vendor for a stranger, and for a product that is not the vendor's", async () => {
     const site = await openAppliance();
     const stranger = await generateKey();
-    const strange = await answer(await site.asked(), 7, {}, {}, stranger);
+    const strange = await answerRequest(await site.makeRequestDocument(), 7, {}, {}, stranger);
     await refuses(site, "untrusted_vendor", strange);
-    const foreign = await answer(await site.asked(), 7, { product: "theirs" });
+    const foreign = await answerRequest(await site.makeRequestDocument(), 7, { product: "theirs" });
     await refuses(site, "untrusted_vendor", foreign);
-    const theirs = await trustDocument({ products: ["theirs"] }, stranger);
+    const theirs = await makeTrustDocument({ products: ["theirs"] }, stranger);
     expectOk(await site.post("/api/admin/v1/trust/add", { license: theirs }));
     await refuses(site, "untrusted_vendor", strange);
     await refuses(site, "untrusted_vendor", foreign);
-    const own = await answer(await site.asked(), 7, { product: "theirs" }, {}, stranger);
+    const own = await answerRequest(
+      await site.makeRequestDocument(),
+      7,
+      { product: "theirs" },
+      {},
+      stranger,
+    );
     expectOk(await site.upload(own));
   });
 
   test("as untrusted_vendor for an id that is another vendor's license", async () => {
     const site = await openAppliance();
     const stranger = await generateKey();
-    const theirs = await trustDocument({ products: ["theirs"] }, stranger);
+    const theirs = await makeTrustDocument({ products: ["theirs"] }, stranger);
     expectOk(await site.post("/api/admin/v1/trust/add", { license: theirs }));
     const terms = { product: "theirs" };
-    const clash = await answer(await site.asked(), 1, terms, { serial: 9 }, stranger);
+    const clash = await answerRequest(
+      await site.makeRequestDocument(),
+      1,
+      terms,
+      { serial: 9 },
+      stranger,
+    );
     await refuses(site, "untrusted_vendor", clash);
   });
 
   test("as hardware_mismatch for another appliance, and for other hardware", async () => {
     const site = await openAppliance();
     const other = await openAppliance();
-    const elsewhere = await answer(await other.asked(), 7);
+    const elsewhere = await answerRequest(await other.makeRequestDocument(), 7);
     const { id } = other.services.identity;
     expect(await refuses(site, "hardware_mismatch", elsewhere)).toBe(
       `the license is for appliance ${id}; this one is ${site.services.identity.id}: install it there, or create a new request here`,
     );
     const hardware_id = "00".repeat(32);
-    const moved = await answer(await site.asked(), 7, {}, { hardware_id });
+    const moved = await answerRequest(await site.makeRequestDocument(), 7, {}, { hardware_id });
     expect(await refuses(site, "hardware_mismatch", moved)).toBe(
       "the license was signed for other hardware; create a new request on this machine",
     );
     await refuses(
       site,
       "hardware_mismatch",
-      await answer(await site.asked(), 7, {}, { appliance: id }),
+      await answerRequest(await site.makeRequestDocument(), 7, {}, { appliance: id }),
     );
   });
 
   test("as request_unknown for a request never made, another nonce, none at all, or too late", async () => {
     const site = await openAppliance();
-    const asked = await site.asked();
+    const asked = await site.makeRequestDocument();
     const never = { request_id: "0".repeat(32) };
-    await refuses(site, "request_unknown", await answer(asked, 7, {}, never));
+    await refuses(site, "request_unknown", await answerRequest(asked, 7, {}, never));
     const nonce = { nonce: "0".repeat(32) };
-    await refuses(site, "request_unknown", await answer(asked, 7, {}, nonce));
+    await refuses(site, "request_unknown", await answerRequest(asked, 7, {}, nonce));
     const none = { request_id: null, nonce: null };
-    await refuses(site, "request_unknown", await answer(asked, 7, {}, none));
+    await refuses(site, "request_unknown", await answerRequest(asked, 7, {}, none));
     site.clock.now = later(MONDAY, 400 * DAY);
-    await refuses(site, "request_unknown", await answer(asked, 7));
+    await refuses(site, "request_unknown", await answerRequest(asked, 7));
   });
 
   test("as request_used for a second license in answer to one request", async () => {
     const site = await openAppliance();
-    const asked = await site.asked();
-    expectOk(await site.upload(await answer(asked, 7)));
-    await refuses(site, "request_used", await answer(asked, 8));
-    await refuses(site, "request_used", await answer(asked, 7, {}, { serial: 2 }));
+    const asked = await site.makeRequestDocument();
+    expectOk(await site.upload(await answerRequest(asked, 7)));
+    await refuses(site, "request_used", await answerRequest(asked, 8));
+    await refuses(site, "request_used", await answerRequest(asked, 7, {}, { serial: 2 }));
   });
 
   test("as stale_license for an older serial, and for the same one with other content", async () => {
     const site = await openAppliance({ licenses: {} });
-    const first = await answer(await site.asked(), 7, {}, { serial: 4 });
-    expectOk(await site.upload(await answer(await site.asked(), 7, {}, { serial: 5 })));
+    const first = await answerRequest(await site.makeRequestDocument(), 7, {}, { serial: 4 });
+    expectOk(
+      await site.upload(
+        await answerRequest(await site.makeRequestDocument(), 7, {}, { serial: 5 }),
+      ),
+    );
     expect(await refuses(site, "stale_license", first)).toContain("serial 5");
-    const same = await answer(await site.asked(), 7, { slots: 99 }, { serial: 5 });
+    const same = await answerRequest(
+      await site.makeRequestDocument(),
+      7,
+      { slots: 99 },
+      { serial: 5 },
+    );
     await refuses(site, "stale_license", same);
   });
 });
@@ -232,11 +262,11 @@ test("a license for other hardware is shown with why it does not serve, and can 
   await site.stop();
   const components = [{ kind: "machine_id", value: "f".repeat(32) }] as const;
   const moved = await openAppliance({ folder: site.folder, licenses: {}, components });
-  moved.clock.now = hours(0);
+  moved.clock.now = hoursLater(0);
   expectRefusal(await moved.register({ user: "ada" }), 400, "hardware_mismatch");
   expect(expectOk(await moved.status()).licenses).toMatchObject([{ refusal: "hardware_mismatch" }]);
   expectOk(await moved.unregister({ user: "ada" }));
-  const rebound = await answer(await moved.asked(), 1, {}, { serial: 2 });
+  const rebound = await answerRequest(await moved.makeRequestDocument(), 1, {}, { serial: 2 });
   expectOk(await moved.upload(rebound));
   expectOk(await moved.register({ user: "ada" }));
 });
@@ -251,19 +281,25 @@ describe("the reply to an upload", () => {
   test("says what a renewal changed, and null for a new license and for the same one again", async () => {
     const site = await openAppliance({ licenses: {} });
     const ends = (year: number) => ({ validUntil: instant(Date.UTC(year, 0, 1)) });
-    const features = [feature("EXPORT"), feature("PRO")];
-    const first = await answer(await site.asked(), 7, { slots: 3, ...ends(2097), features });
+    const features = [featureTerms("EXPORT"), featureTerms("PRO")];
+    const first = await answerRequest(await site.makeRequestDocument(), 7, {
+      slots: 3,
+      ...ends(2097),
+      features,
+    });
     expect((await upload(site, first)).changes).toBeNull();
     expect((await upload(site, first)).changes).toBeNull();
     const changed = { slots: 8, ...ends(2099), features: features.slice(1) };
-    const renewal = await answer(await site.asked(), 7, changed, { serial: 2 });
+    const renewal = await answerRequest(await site.makeRequestDocument(), 7, changed, {
+      serial: 2,
+    });
     expect((await upload(site, renewal)).changes).toEqual([
       "slots 3 → 8",
       "ends 2099-01-01T00:00:00Z (was 2097-01-01T00:00:00Z)",
       "feature EXPORT removed",
     ]);
     expect((await upload(site, renewal)).changes).toBeNull();
-    const same = await answer(await site.asked(), 7, changed, { serial: 3 });
+    const same = await answerRequest(await site.makeRequestDocument(), 7, changed, { serial: 3 });
     expect((await upload(site, same)).changes).toEqual([]);
   });
 });

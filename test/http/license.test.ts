@@ -1,6 +1,12 @@
 import { expect, test } from "bun:test";
-import { expectOk, expectUnchanged, openAppliance } from "../support/api.ts";
-import { counting, feature, hours, minutes, utc } from "../support/scenario.ts";
+import { expectOk, expectRefusedUnchanged, openAppliance } from "../support/appliance.ts";
+import {
+  consumptionTerms,
+  featureTerms,
+  hoursLater,
+  minutesLater,
+  utc,
+} from "../support/scenario.ts";
 
 test("a license is shown with every field, as the vendor set it", async () => {
   const site = await openAppliance({
@@ -16,8 +22,13 @@ test("a license is shown with every field, as the vendor set it", async () => {
         validUntil: utc("2027-01-01T00:00:00Z"),
         maintenanceUntil: utc("2026-06-01T00:00:00Z"),
         graceHours: 48,
-        consumption: counting({ max: 10, overages: 2, negative: true, period: "weekly" }),
-        features: [feature("plot", { consumption: counting({ max: null }), expires: hours(1) })],
+        consumption: consumptionTerms({ max: 10, overages: 2, negative: true, period: "weekly" }),
+        features: [
+          featureTerms("plot", {
+            consumption: consumptionTerms({ max: null }),
+            expires: hoursLater(1),
+          }),
+        ],
       },
     },
   });
@@ -91,10 +102,10 @@ test("a license is shown with every field, as the vendor set it", async () => {
 
 test("looking takes no slot and writes nothing", async () => {
   const site = await openAppliance();
-  const written = site.written();
+  const written = site.lastSeq();
   expectOk(await site.license());
-  expect(await site.holders()).toEqual([]);
-  expect(site.written()).toBe(written);
+  expect(await site.listHolders()).toEqual([]);
+  expect(site.lastSeq()).toBe(written);
 });
 
 test("slots and totals are those of this very moment", async () => {
@@ -105,14 +116,14 @@ test("slots and totals are those of this very moment", async () => {
     floating_in_use_devices: 1,
     total_consumptions: 4,
   });
-  site.clock.now = minutes(30);
+  site.clock.now = minutesLater(30);
   expect(expectOk(await site.license()).floating_in_use_devices).toBe(0);
 });
 
 test.each([
-  ["before its start", { start: minutes(1) }, { license_active: false, is_expired: false }],
-  ["after its end", { validUntil: minutes(0) }, { license_active: true, is_expired: true }],
-  ["in its grace", { validUntil: minutes(0), graceHours: 1 }, { is_expired: false }],
+  ["before its start", { start: minutesLater(1) }, { license_active: false, is_expired: false }],
+  ["after its end", { validUntil: minutesLater(0) }, { license_active: true, is_expired: true }],
+  ["in its grace", { validUntil: minutesLater(0), graceHours: 1 }, { is_expired: false }],
   ["disabled", { enabled: false }, { license_enabled: false }],
 ])("a license %s is still shown, as what it is", async (_what, terms, shown) => {
   const site = await openAppliance({ licenses: { 1: terms } });
@@ -149,10 +160,10 @@ test.each([
   ["too_long", `?product=${"x".repeat(257)}`],
 ])("%s is the answer to %j", async (code, query) => {
   const site = await openAppliance({ licenses: { 1: {}, 3: { product: "cam" } } });
-  await expectUnchanged(site, 400, code, () => site.license(query));
+  await expectRefusedUnchanged(site, 400, code, () => site.license(query));
 });
 
 test("with nothing installed there is no license to be found", async () => {
   const site = await openAppliance({ licenses: {} });
-  await expectUnchanged(site, 400, "license_not_found", () => site.license());
+  await expectRefusedUnchanged(site, 400, "license_not_found", () => site.license());
 });

@@ -1,27 +1,33 @@
 // One good call of every operation by which licenses, trust and time come in or leave.
 import { keyIdOf, generateKey } from "../../src/license/keys.ts";
 import { decodeTimeCode, signTimeDocument } from "../../src/license/time-document.ts";
-import { expectOk, type Answer, type Appliance } from "../support/api.ts";
-import { answer, confirmedBody, KEY, trustDocument } from "../support/vendor.ts";
+import { expectOk, type ApiResponse, type Appliance } from "../support/appliance.ts";
+import {
+  answerRequest,
+  makeAirgapLicenseBody,
+  VENDOR_KEY,
+  makeTrustDocument,
+} from "../support/vendor.ts";
 
-export type ApiCall = (site: Appliance) => Promise<Answer<unknown>>;
+export type ApiCall = (site: Appliance) => Promise<ApiResponse<unknown>>;
 
 const ADMIN = "/api/admin/v1";
 const KEYED = { license_key: "K" };
 
 const trust = async (site: Appliance, act: "show" | "add" = "add") => {
-  const license = await trustDocument({ products: ["other"] }, await generateKey());
+  const license = await makeTrustDocument({ products: ["other"] }, await generateKey());
   return site.post<{ vendor: string }>(`${ADMIN}/trust/${act}`, { license });
 };
 
 export const LICENSING_CALLS: Readonly<Record<string, ApiCall>> = {
   "POST /api/v4/license/generate": (site) => site.post("license/generate", {}),
-  "POST /api/v4/license/upload": async (site) => site.upload(await answer(await site.asked(), 9)),
+  "POST /api/v4/license/upload": async (site) =>
+    site.upload(await answerRequest(await site.makeRequestDocument(), 9)),
   "POST /api/v4/airgap/generate": (site) => site.post("airgap/generate", KEYED),
   "POST /api/v4/airgap/license": async (site) => {
     const made = await site.post<{ activation_code: string }>("airgap/generate", KEYED);
     const { activation_code } = expectOk(made);
-    return site.post("airgap/license", await confirmedBody(activation_code, "K"));
+    return site.post("airgap/license", await makeAirgapLicenseBody(activation_code, "K"));
   },
   "GET /api/v4/setKeys": (site) => site.get("/api/v4/setKeys?apiKey=a&sharedKey=b"),
   "POST /api/v4/setKeys": (site) => site.post("setKeys", { apiKey: "a", sharedKey: "b" }),
@@ -46,7 +52,7 @@ export const LICENSING_CALLS: Readonly<Record<string, ApiCall>> = {
     const asked = decodeTimeCode(code);
     if (asked === null) throw new Error("not a clock code");
     const iat = Math.floor(site.clock.now / 1_000) - 60;
-    const license = await signTimeDocument({ iss: keyIdOf(KEY), iat, ...asked }, KEY);
+    const license = await signTimeDocument({ iss: keyIdOf(VENDOR_KEY), iat, ...asked }, VENDOR_KEY);
     return site.post(`${ADMIN}/clock/repair`, { license });
   },
 };

@@ -1,10 +1,15 @@
 import { describe, expect, test } from "bun:test";
 import { routes, type Method } from "../../src/http/planes.ts";
-import { openAppliance, type Appliance, type Refused } from "../support/api.ts";
-import { brokenRules, operationsIn, resolved, type Part } from "../support/openapi-rules.ts";
+import { openAppliance, type Appliance, type RefusalBody } from "../support/appliance.ts";
+import {
+  findBrokenRules,
+  listOperations,
+  dereference,
+  type JsonObject,
+} from "../support/openapi-rules.ts";
 
-const documentOf = async (site: Appliance): Promise<Part> =>
-  (await site.get<Part>("/api/v4/openapi.json"))[1];
+const documentOf = async (site: Appliance): Promise<JsonObject> =>
+  (await site.get<JsonObject>("/api/v4/openapi.json"))[1];
 
 interface OperationObject {
   readonly operationId: string;
@@ -15,7 +20,7 @@ interface OperationObject {
     readonly content: {
       readonly "application/json": {
         readonly schema: { readonly $ref: string };
-        readonly example?: Part;
+        readonly example?: JsonObject;
       };
     };
   };
@@ -24,16 +29,16 @@ interface OperationObject {
   >;
 }
 
-type Samples = Readonly<Record<string, { readonly value: Refused }>>;
+type Samples = Readonly<Record<string, { readonly value: RefusalBody }>>;
 
-const shownBy = (document: Part): [string, OperationObject][] =>
-  operationsIn(document).map(([route, operation]) => [
+const shownBy = (document: JsonObject): [string, OperationObject][] =>
+  listOperations(document).map(([route, operation]) => [
     route,
     operation as unknown as OperationObject,
   ]);
 
 test("the document breaks no rule", async () => {
-  expect(brokenRules(await documentOf(await openAppliance()))).toEqual([]);
+  expect(findBrokenRules(await documentOf(await openAppliance()))).toEqual([]);
 });
 
 describe("a broken rule is found:", () => {
@@ -70,15 +75,15 @@ describe("a broken rule is found:", () => {
   ])("%s", async (_, found, planted) => {
     const text = JSON.stringify(await documentOf(await openAppliance()));
     expect([found, text.includes(found)]).toEqual([found, true]);
-    expect(brokenRules(JSON.parse(text.replace(found, planted)) as Part)).not.toEqual([]);
+    expect(findBrokenRules(JSON.parse(text.replace(found, planted)) as JsonObject)).not.toEqual([]);
   });
 
   test("one shape under two names", async () => {
     const document = await documentOf(await openAppliance());
-    const { schemas } = document["components"] as { schemas: Record<string, Part> };
+    const { schemas } = document["components"] as { schemas: Record<string, JsonObject> };
     const [first, second] = Object.keys(schemas);
     schemas[first ?? ""] = schemas[second ?? ""] ?? {};
-    expect(brokenRules(document).join()).toContain("is the only name of what it describes");
+    expect(findBrokenRules(document).join()).toContain("is the only name of what it describes");
   });
 });
 
@@ -113,7 +118,7 @@ test("who may call is what the gate goes by", async () => {
     login: [{ basic: [] }],
     admin: [{ bearer: [] }],
   };
-  for (const [route, operation] of operationsIn(await documentOf(await openAppliance()))) {
+  for (const [route, operation] of listOperations(await documentOf(await openAppliance()))) {
     const [method = "", path = ""] = route.split(" ");
     const plane = routes.get(path)?.[method as Method] ?? "open";
     const { "x-plane": said, security } = operation;
@@ -128,11 +133,11 @@ test("what is marked as needed is what the server misses, and nothing else", asy
   for (const [route, { requestBody }] of shownBy(document)) {
     if (requestBody === undefined || route.endsWith("/unregister/all")) continue;
     const { schema } = requestBody.content["application/json"];
-    const { properties } = resolved(document, schema) as {
-      readonly properties: Readonly<Record<string, Part>>;
+    const { properties } = dereference(document, schema) as {
+      readonly properties: Readonly<Record<string, JsonObject>>;
     };
     const needed = Object.keys(properties).filter((name) => properties[name]?.["x-required"]);
-    const [, body] = await site.post<Partial<Refused>>(route.slice("POST ".length), {});
+    const [, body] = await site.post<Partial<RefusalBody>>(route.slice("POST ".length), {});
     const missed = body.code === "missing_parameters" ? (body.message ?? "") : "";
     const named = Object.keys(properties).filter((name) => missed.split(/\W+/).includes(name));
     expect([route, named.toSorted()]).toEqual([route, needed.toSorted()]);
@@ -163,7 +168,7 @@ test("every refusal that is documented has its sentence, with facts in it", asyn
 });
 
 test("what destroys says so, by whatever method", async () => {
-  const operations = operationsIn(await documentOf(await openAppliance()));
+  const operations = listOperations(await documentOf(await openAppliance()));
   const destroying = operations.filter(([, operation]) => "x-destructive-effect" in operation);
   const routesOf = destroying.map(([route]) => route);
   const named = operations
@@ -176,8 +181,8 @@ test("what destroys says so, by whatever method", async () => {
 test("one license object has one name, wherever it is returned", async () => {
   const document = await documentOf(await openAppliance());
   const text = (route: string): string => {
-    const [, operation] = operationsIn(document).find(([one]) => one === route) ?? [];
-    return JSON.stringify((operation as { responses: Part } | undefined)?.responses["200"]);
+    const [, operation] = listOperations(document).find(([one]) => one === route) ?? [];
+    return JSON.stringify((operation as { responses: JsonObject } | undefined)?.responses["200"]);
   };
   for (const route of [
     "GET /api/v4/license",

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { openAppliance, type Appliance, type Raw } from "../support/api.ts";
+import { openAppliance, type Appliance, type RawRequest } from "../support/appliance.ts";
 import { FaultyDisk } from "../support/faulty-disk.ts";
-import { operationsIn, resolved, type Part } from "../support/openapi-rules.ts";
-import { mismatches } from "../support/openapi-values.ts";
-import { served } from "../support/served.ts";
+import { listOperations, dereference, type JsonObject } from "../support/openapi-rules.ts";
+import { findMismatches } from "../support/openapi-values.ts";
+import { makeMaintenance } from "../support/maintenance.ts";
 
 const JSON_BODY = { "content-type": "application/json" };
 const STREAM = "/api/admin/v1/stream";
@@ -11,14 +11,14 @@ const STREAM = "/api/admin/v1/stream";
 interface OperationCall {
   readonly method: string;
   readonly path: string;
-  readonly operation: Part;
-  readonly document: Part;
+  readonly operation: JsonObject;
+  readonly document: JsonObject;
 }
 
 type Send = (site: Appliance, called: OperationCall) => Promise<readonly [Response, unknown]>;
 
 const send =
-  (raw: Raw): Send =>
+  (raw: RawRequest): Send =>
   (site, { method, path }) =>
     site.send(method, path, raw);
 
@@ -28,7 +28,7 @@ const call: Send = (site, { method, path, operation, document }) => {
     requestBody?: { content: Record<string, { schema: unknown }> };
     parameters: readonly { name: string; in: string }[];
   };
-  const schema = resolved(document, requestBody?.content["application/json"]?.schema);
+  const schema = dereference(document, requestBody?.content["application/json"]?.schema);
   const { properties = {} } = (schema ?? {}) as { properties?: object };
   const sent = Object.fromEntries(Object.keys(properties).map((name) => [name, valueOf(name)]));
   const query = new URLSearchParams(
@@ -56,10 +56,10 @@ const valueOf = (name: string): string => VALUES[name] ?? "";
 
 /** Sends it to every operation; which statuses came, by the operation's route. */
 async function answers(site: Appliance, sent: Send): Promise<Map<string, number>> {
-  const [, document] = await site.get<Part>("/api/v4/openapi.json");
+  const [, document] = await site.get<JsonObject>("/api/v4/openapi.json");
   const came = new Map<string, number>();
   const undocumented: string[] = [];
-  for (const [route, operation] of operationsIn(document)) {
+  for (const [route, operation] of listOperations(document)) {
     const [method = "", path = ""] = route.split(" ");
     // It has no end to wait for; the gate before it is the same as for the others.
     if (path === STREAM && sent === call) continue;
@@ -68,7 +68,7 @@ async function answers(site: Appliance, sent: Send): Promise<Map<string, number>
     const { responses } = operation as { responses: Readonly<Record<string, unknown>> };
     if (!(status in responses)) undocumented.push(`${route}: ${status}`);
     if (status === 200) continue;
-    expect(mismatches(document, { $ref: "#/components/schemas/Refusal" }, body)).toEqual([]);
+    expect(findMismatches(document, { $ref: "#/components/schemas/Refusal" }, body)).toEqual([]);
   }
   expect(undocumented).toEqual([]);
   return came;
@@ -82,7 +82,7 @@ const isPost = (route: string): boolean => route.startsWith("POST ");
 
 describe("every operation documents the status of", () => {
   test("a call that succeeds or is refused for what it asks", async () => {
-    const site = await openAppliance({ served });
+    const site = await openAppliance({ maintenance: makeMaintenance });
     const came = await answers(site, call);
     expect(withStatus(came, 200).length).toBeGreaterThan(25);
     expect(withStatus(came, 400).length).toBeGreaterThan(5);
@@ -114,30 +114,36 @@ describe("every operation documents the status of", () => {
 
   test("a body that is not JSON", async () => {
     const sent = { headers: JSON_BODY, body: "{" };
-    const came = await answers(await openAppliance({ served }), (site, called) =>
-      called.method === "POST" ? send(sent)(site, called) : send({})(site, called),
+    const came = await answers(
+      await openAppliance({ maintenance: makeMaintenance }),
+      (site, called) =>
+        called.method === "POST" ? send(sent)(site, called) : send({})(site, called),
     );
     expect(withStatus(came, 400).filter(isPost)).toEqual([...came.keys()].filter(isPost));
   });
 
   test("a body that says to be something else", async () => {
     const sent = { headers: { "content-type": "application/xml" }, body: "<a/>" };
-    const came = await answers(await openAppliance({ served }), (site, called) =>
-      called.method === "POST" ? send(sent)(site, called) : send({})(site, called),
+    const came = await answers(
+      await openAppliance({ maintenance: makeMaintenance }),
+      (site, called) =>
+        called.method === "POST" ? send(sent)(site, called) : send({})(site, called),
     );
     expect(withStatus(came, 415)).toEqual([...came.keys()].filter(isPost));
   });
 
   test("a body that is too large", async () => {
     const sent = { headers: JSON_BODY, body: `{}${" ".repeat(128 * 1024)}` };
-    const came = await answers(await openAppliance({ served }), (site, called) =>
-      called.method === "POST" ? send(sent)(site, called) : send({})(site, called),
+    const came = await answers(
+      await openAppliance({ maintenance: makeMaintenance }),
+      (site, called) =>
+        called.method === "POST" ? send(sent)(site, called) : send({})(site, called),
     );
     expect(withStatus(came, 413)).toEqual([...came.keys()].filter(isPost));
   });
 
   test("a call to an appliance that was moved away", async () => {
-    const site = await openAppliance({ served });
+    const site = await openAppliance({ maintenance: makeMaintenance });
     const [, status] = await site.status();
     const { id } = status.appliance;
     expect((await site.post("/api/admin/v1/move", { appliance: id }))[0].status).toBe(200);
@@ -147,8 +153,8 @@ describe("every operation documents the status of", () => {
 
   test("a call while the disk fails", async () => {
     const disk = new FaultyDisk();
-    const site = await openAppliance({ served, disk });
-    disk.rule = ({ name }) => {
+    const site = await openAppliance({ maintenance: makeMaintenance, disk });
+    disk.beforeCall = ({ name }) => {
       if (name === "syncData") throw new Error("the disk failed");
     };
     expect((await site.register({ user: "ada" }))[0].status).toBe(503);

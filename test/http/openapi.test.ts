@@ -6,13 +6,13 @@ import {
   expectOk,
   expectRefusal,
   openAppliance,
-  type Answer,
+  type ApiResponse,
   type Appliance,
-} from "../support/api.ts";
-import { resolved, type Part } from "../support/openapi-rules.ts";
-import { mismatches } from "../support/openapi-values.ts";
-import { counting, feature, hours } from "../support/scenario.ts";
-import { served } from "../support/served.ts";
+} from "../support/appliance.ts";
+import { dereference, type JsonObject } from "../support/openapi-rules.ts";
+import { findMismatches } from "../support/openapi-values.ts";
+import { consumptionTerms, featureTerms, hoursLater } from "../support/scenario.ts";
+import { makeMaintenance } from "../support/maintenance.ts";
 import { LICENSING_CALLS, type ApiCall } from "./licensing-calls.ts";
 
 const TAR = "application/x-tar";
@@ -49,7 +49,7 @@ interface Content {
   readonly example?: Readonly<Record<string, unknown>>;
 }
 
-interface Document extends Part {
+interface Document extends JsonObject {
   readonly openapi: string;
   readonly info: { readonly version: string };
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
@@ -146,7 +146,7 @@ const WITHOUT_FIELDS = new Set([
 ]);
 
 const bodyOf = (document: Document, body: Operation["requestBody"]): Schema | undefined =>
-  resolved(document, body?.content["application/json"]?.schema) as Schema | undefined;
+  dereference(document, body?.content["application/json"]?.schema) as Schema | undefined;
 
 test("every request field is an optional string", async () => {
   const document = await documentOf(await openAppliance());
@@ -169,7 +169,7 @@ test("every request field is an optional string", async () => {
 });
 
 test("a body is required where a call without one is refused for that, and nowhere else", async () => {
-  const site = await openAppliance({ served });
+  const site = await openAppliance({ maintenance: makeMaintenance });
   const posts = operationsOf(await documentOf(site)).filter(([route]) => route.startsWith("POST "));
   expect(posts.length).toBeGreaterThan(30);
   let optional = 0;
@@ -193,10 +193,10 @@ test("every example is answered as the document says", async () => {
       1: {
         product: "DEMO",
         borrowHours: 24 * 365 * 2,
-        consumption: counting({ overages: 10 }),
+        consumption: consumptionTerms({ overages: 10 }),
         features: [
-          feature("RENDER", { floating: { slots: 2, timeoutMinutes: 15 } }),
-          feature("EXPORT", { consumption: counting() }),
+          featureTerms("RENDER", { floating: { slots: 2, timeoutMinutes: 15 } }),
+          featureTerms("EXPORT", { consumption: consumptionTerms() }),
         ],
       },
     },
@@ -294,14 +294,17 @@ describe("the documented reply is the real one", () => {
 
   async function inUse(): Promise<Appliance> {
     const site = await openAppliance({
-      served,
+      maintenance: makeMaintenance,
       licenses: {
         1: {
-          consumption: counting({ max: null, period: "daily" }),
-          validUntil: hours(90),
+          consumption: consumptionTerms({ max: null, period: "daily" }),
+          validUntil: hoursLater(90),
           features: [
-            feature("view", { floating: { slots: 3, timeoutMinutes: 10 }, expires: hours(9) }),
-            feature("plot", { consumption: counting() }),
+            featureTerms("view", {
+              floating: { slots: 3, timeoutMinutes: 10 },
+              expires: hoursLater(9),
+            }),
+            featureTerms("plot", { consumption: consumptionTerms() }),
           ],
         },
         2: { product: "cam", consumption: null, borrowHours: null },
@@ -331,7 +334,7 @@ describe("the documented reply is the real one", () => {
     const site = await inUse();
     const reply = expectOk(await ask(site));
     const document = await documentOf(site);
-    expect(mismatches(document, replyOf(document, route), reply)).toEqual([]);
+    expect(findMismatches(document, replyOf(document, route), reply)).toEqual([]);
   });
 
   test("a reply that is not as documented is noticed", async () => {
@@ -339,11 +342,11 @@ describe("the documented reply is the real one", () => {
     const document = await documentOf(site);
     const schema = replyOf(document, "POST /api/v4/register");
     const reply = expectOk(await site.register(ada));
-    expect(mismatches(document, schema, reply)).toEqual([]);
+    expect(findMismatches(document, schema, reply)).toEqual([]);
     const { lease, ...less } = reply;
     const wrong = { ...less, license_id: "1", expires_at: "soon", user: null, more: 1 };
     expect(lease).toBeNull();
-    expect(mismatches(document, schema, wrong)).toEqual([
+    expect(findMismatches(document, schema, wrong)).toEqual([
       ".lease: is missing",
       ".user: null is not of type string",
       '.license_id: "1" is not of type integer',
@@ -371,13 +374,13 @@ describe("the documented reply is the real one", () => {
   test("GET /api/v4/license documents the bundle of a license that came by code", async () => {
     const site = await inUse();
     const added = await LICENSING_CALLS["POST /api/v4/airgap/license"]?.(site);
-    const { id } = expectOk(added as Answer<{ readonly id: number }>);
+    const { id } = expectOk(added as ApiResponse<{ readonly id: number }>);
     const bundle = expectOk(
       await site.get<object>(`/api/v4/license?product=cad&license_id=${id}`, JWT),
     );
     expect(bundle).toMatchObject({ license_key: "K" });
     const document = await documentOf(site);
-    expect(mismatches(document, replyOf(document, "GET /api/v4/license"), bundle)).toEqual([]);
+    expect(findMismatches(document, replyOf(document, "GET /api/v4/license"), bundle)).toEqual([]);
   });
 
   test("POST /api/v4/license/generate documents the payload as plain text", async () => {
@@ -404,7 +407,7 @@ describe("the documented reply is the real one", () => {
     const line: unknown = JSON.parse(expectOk(await site.get<string>(path)));
     const document = await documentOf(site);
     const schema = replyOf(document, route, "application/x-ndjson");
-    expect(mismatches(document, schema, line)).toEqual([]);
+    expect(findMismatches(document, schema, line)).toEqual([]);
   });
 
   test.each(FILES)("%s is a file", async (route) => {
@@ -446,7 +449,7 @@ function replyOf(document: Document, route: string, type = "application/json"): 
 test("borrowed_until of a request is an optional date-time, whose absence a typed client can send", async () => {
   const site = await openAppliance();
   const [, { components }] = await site.get<{
-    components: { schemas: Record<string, Part> };
+    components: { schemas: Record<string, JsonObject> };
   }>("/api/v4/openapi.json");
   const body = components.schemas["BorrowBody"];
   expect(body).not.toHaveProperty("required");
@@ -457,7 +460,7 @@ test("borrowed_until of a request is an optional date-time, whose absence a type
       "End of the borrow, RFC 3339 with any offset. Absent, null, empty or 0001-01-01T00:00:00Z: " +
       "the longest borrow allowed. Typed clients omit the field for that.",
   });
-  const latest = hours(24);
+  const latest = hoursLater(24);
   for (const [place, sent] of [{}, { borrowed_until: null }, { borrowed_until: "" }].entries()) {
     const { borrowed_until } = expectOk(await site.borrow({ user: `user-${place % 2}`, ...sent }));
     expect(Date.parse(borrowed_until ?? "")).toBe(latest);

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { expectOk, openAppliance } from "../support/api.ts";
+import { expectOk, openAppliance } from "../support/appliance.ts";
 
 test("the page answers whoever asks whether the server is online", async () => {
   const site = await openAppliance();

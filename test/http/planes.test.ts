@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { Elysia } from "elysia";
 import { routes, type Plane } from "../../src/http/planes.ts";
-import { expectRefusal, openAppliance, type Answer } from "../support/api.ts";
+import { expectRefusal, openAppliance, type ApiResponse } from "../support/appliance.ts";
 
 /** The table of security.md, said once more: a route that changes its plane has to change it here. */
 const EXPECTED: Readonly<Record<string, Plane>> = {
@@ -80,7 +80,7 @@ const table = [...routes].flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, plane]) => [`${method} ${path}`, plane] as const),
 );
 
-const codeOf = ([, body]: Answer<unknown>): unknown =>
+const codeOf = ([, body]: ApiResponse<unknown>): unknown =>
   typeof body === "object" && body !== null && "code" in body ? body.code : null;
 
 test("the table holds these routes on these planes and no others", () => {
@@ -128,7 +128,7 @@ describe.each([...routes])("%s", (path, methods) => {
   test("is on its plane: the site's network gets past the gate, or it does not", async () => {
     const site = await openAppliance();
     for (const [method, plane] of Object.entries(methods)) {
-      const at = (peer: string | null): Promise<Answer<unknown>> => {
+      const at = (peer: string | null): Promise<ApiResponse<unknown>> => {
         site.peer = peer;
         return site.send(method, path);
       };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { encodeCode } from "../../src/license/code.ts";
-import { expectOk, expectRefusal, openAppliance, type Appliance } from "../support/api.ts";
+import { expectOk, expectRefusal, openAppliance, type Appliance } from "../support/appliance.ts";
 
 const QR = "/api/admin/v1/qr";
 

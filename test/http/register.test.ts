@@ -2,11 +2,11 @@ import { describe, expect, test } from "bun:test";
 import {
   expectOk,
   expectRefusal,
-  expectUnchanged,
+  expectRefusedUnchanged,
   openAppliance,
   type License,
-} from "../support/api.ts";
-import { before, hours, minutes } from "../support/scenario.ts";
+} from "../support/appliance.ts";
+import { justBefore, hoursLater, minutesLater } from "../support/scenario.ts";
 
 const ADA = {
   product: "cad",
@@ -71,29 +71,29 @@ describe("registering again", () => {
   test("keeps the one slot and renews its end", async () => {
     const site = await openAppliance();
     expectOk(await site.register(ADA));
-    site.clock.now = minutes(20);
+    site.clock.now = minutesLater(20);
     const again = expectOk(await site.register(ADA));
     expect(again).toMatchObject({
       registered_at: "2026-03-02T09:00:00.000Z",
       expires_at: "2026-03-02T09:50:00.000Z",
       floating_slots_in_use: 1,
     });
-    expect(await site.holders()).toEqual(["ada"]);
+    expect(await site.listHolders()).toEqual(["ada"]);
   });
 
   test("does not fail because the pool is full, while a third user does", async () => {
     const site = await openAppliance();
     expectOk(await site.register({ user: "ada" }));
-    site.clock.now = minutes(1);
+    site.clock.now = minutesLater(1);
     expectOk(await site.register({ user: "bob" }));
-    const message = await expectUnchanged(site, 400, "floating_not_available", () =>
+    const message = await expectRefusedUnchanged(site, 400, "floating_not_available", () =>
       site.register({ user: "cleo" }),
     );
     expect(message).toBe(
       "all 2 slots are taken; the next one comes free by 2026-03-02T09:30:00.000Z",
     );
     expect(expectOk(await site.register({ user: "ada" })).floating_slots_in_use).toBe(2);
-    expect(await site.holders()).toEqual(["ada", "bob"]);
+    expect(await site.listHolders()).toEqual(["ada", "bob"]);
   });
 
   test("neither shortens nor cancels a borrow", async () => {
@@ -110,11 +110,11 @@ describe("registering again", () => {
 test("a slot is taken until its last millisecond and free for the next caller from its end", async () => {
   const site = await openAppliance({ licenses: { 1: { slots: 1 } } });
   expectOk(await site.register({ user: "ada" }));
-  site.clock.now = before(minutes(30));
+  site.clock.now = justBefore(minutesLater(30));
   expectRefusal(await site.register({ user: "bob" }), 400, "floating_not_available");
-  site.clock.now = minutes(30);
+  site.clock.now = minutesLater(30);
   expectOk(await site.register({ user: "bob" }));
-  expect(await site.holders()).toEqual(["bob"]);
+  expect(await site.listHolders()).toEqual(["bob"]);
 });
 
 describe("which license", () => {
@@ -134,7 +134,7 @@ describe("which license", () => {
 
   test("another product's license is not found", async () => {
     const site = await openAppliance({ licenses: { 1: {}, 2: { product: "cam" } } });
-    await expectUnchanged(site, 400, "license_not_found", () =>
+    await expectRefusedUnchanged(site, 400, "license_not_found", () =>
       site.register({ user: "ada", product: "cad", license_id: "2" }),
     );
   });
@@ -143,7 +143,9 @@ describe("which license", () => {
 describe("a registration is refused", () => {
   test("naming all that is missing at once", async () => {
     const site = await openAppliance({ licenses: { 1: {}, 2: { product: "cam" } } });
-    const message = await expectUnchanged(site, 400, "missing_parameters", () => site.register({}));
+    const message = await expectRefusedUnchanged(site, 400, "missing_parameters", () =>
+      site.register({}),
+    );
     expect(message).toBe("user and product must be given");
     expect(expectRefusal(await site.register({ user: "ada" }), 400, "missing_parameters")).toBe(
       "product must be given",
@@ -152,43 +154,45 @@ describe("a registration is refused", () => {
 
   test.each(["", null])("for an empty user (%p)", async (user) => {
     const site = await openAppliance();
-    await expectUnchanged(site, 400, "missing_parameters", () => site.register({ user }));
+    await expectRefusedUnchanged(site, 400, "missing_parameters", () => site.register({ user }));
   });
 
   test("where no license is installed", async () => {
     const site = await openAppliance({ licenses: {} });
-    await expectUnchanged(site, 400, "license_not_found", () => site.register({ user: "ada" }));
+    await expectRefusedUnchanged(site, 400, "license_not_found", () =>
+      site.register({ user: "ada" }),
+    );
   });
 
   test.each(["CAD", "cad ", "__proto__", "constructor", "toString"])(
     "for the unknown product %p",
     async (product) => {
       const site = await openAppliance();
-      await expectUnchanged(site, 400, "unknown_product", () =>
+      await expectRefusedUnchanged(site, 400, "unknown_product", () =>
         site.register({ user: "ada", product }),
       );
     },
   );
 
   test("before the license begins, telling when", async () => {
-    const site = await openAppliance({ licenses: { 1: { start: minutes(1) } } });
-    const message = await expectUnchanged(site, 400, "license_not_active", () =>
+    const site = await openAppliance({ licenses: { 1: { start: minutesLater(1) } } });
+    const message = await expectRefusedUnchanged(site, 400, "license_not_active", () =>
       site.register({ user: "ada" }),
     );
     expect(message).toContain("2026-03-02T09:01:00.000Z");
-    site.clock.now = minutes(1);
+    site.clock.now = minutesLater(1);
     expectOk(await site.register({ user: "ada" }));
   });
 
   test("from the end of validity and grace on, the heartbeat too", async () => {
     const site = await openAppliance({
-      licenses: { 1: { validUntil: hours(1), graceHours: 1, timeoutMinutes: 600 } },
+      licenses: { 1: { validUntil: hoursLater(1), graceHours: 1, timeoutMinutes: 600 } },
     });
     expectOk(await site.register({ user: "ada" }));
-    site.clock.now = before(hours(2));
+    site.clock.now = justBefore(hoursLater(2));
     expectOk(await site.register({ user: "ada" }));
-    site.clock.now = hours(2);
-    const message = await expectUnchanged(site, 400, "license_expired", () =>
+    site.clock.now = hoursLater(2);
+    const message = await expectRefusedUnchanged(site, 400, "license_expired", () =>
       site.register({ user: "ada" }),
     );
     expect(message).toContain("2026-03-02T11:00:00.000Z");
@@ -196,6 +200,8 @@ describe("a registration is refused", () => {
 
   test("where the license is disabled", async () => {
     const site = await openAppliance({ licenses: { 1: { enabled: false } } });
-    await expectUnchanged(site, 400, "license_not_enabled", () => site.register({ user: "ada" }));
+    await expectRefusedUnchanged(site, 400, "license_not_enabled", () =>
+      site.register({ user: "ada" }),
+    );
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { RegistrationSliceReply } from "../../src/http/routes/registrations-slice.ts";
-import { expectOk, expectRefusal, openAppliance, type Appliance } from "../support/api.ts";
-import { minutes } from "../support/scenario.ts";
+import { expectOk, expectRefusal, openAppliance, type Appliance } from "../support/appliance.ts";
+import { minutesLater } from "../support/scenario.ts";
 
 const slice = (site: Appliance, query: string) =>
   site.get<RegistrationSliceReply>(`/api/admin/v1/registrations/slice${query}`);
@@ -61,7 +61,7 @@ describe("slices", () => {
     expectOk(await site.register({ user: "ada", product: "cad" }));
     const rest = expectOk(await slice(site, `?after=${first.next}`));
     expect(rest.registrations.map(({ user }) => user)).toEqual(["dan", "eve", "fay", "gus", "ada"]);
-    site.clock.now = minutes(30);
+    site.clock.now = minutesLater(30);
     expect(await slices(site, 2)).toEqual([[]]);
   });
 

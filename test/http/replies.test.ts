@@ -15,9 +15,9 @@ import {
   expectOk,
   expectRefusal,
   openAppliance,
-  type Answer,
-  type Fields,
-} from "../support/api.ts";
+  type ApiResponse,
+  type RequestFields,
+} from "../support/appliance.ts";
 import { tellNoSlowSyncs } from "../support/slow-syncs.ts";
 import { instant } from "../../src/domain/time.ts";
 
@@ -26,7 +26,7 @@ tellNoSlowSyncs();
 const MARK = "s3cr3t-Input";
 
 /** What a caller sends that must not come back: the mark is in every value and every key. */
-const HOSTILE: readonly [string, (site: Appliance) => Promise<Answer<unknown>>][] = [
+const HOSTILE: readonly [string, (site: Appliance) => Promise<ApiResponse<unknown>>][] = [
   ["an unknown path", (site) => site.get(`/api/v4/${MARK}?${MARK}=${MARK}`)],
   ["a wrong method", (site) => site.send("PUT", "/api/v4/register", { body: MARK })],
   ["an unknown product", (site) => site.register({ user: MARK, product: MARK })],
@@ -74,7 +74,7 @@ test.each(HOSTILE)("%s is refused in three fields, none of which echoes it", asy
 });
 
 describe("every answer", () => {
-  const ANSWERS: readonly [string, (site: Appliance) => Promise<Answer<unknown>>][] = [
+  const ANSWERS: readonly [string, (site: Appliance) => Promise<ApiResponse<unknown>>][] = [
     ["a success", (site) => site.register({ user: "ada" })],
     ["a text reply", (site) => site.unregister({ user: "held" })],
     ["an empty reply", (site) => site.get("/api/v4/unregister/all")],
@@ -175,7 +175,7 @@ describe("HEAD", () => {
   test("of a GET that acts is 405 and acts on nothing", async () => {
     const site = await openAppliance();
     expectOk(await site.register({ user: "ada" }));
-    const written = site.written();
+    const written = site.lastSeq();
     for (const path of [
       "/api/v4/unregister/all",
       "/api/v4/check_license_feature?user=ada&feature=view",
@@ -184,8 +184,8 @@ describe("HEAD", () => {
       const [response] = await site.send("HEAD", path);
       expect([path, response.status]).toEqual([path, 405]);
     }
-    expect(site.written()).toBe(written);
-    expect(await site.holders()).toEqual(["ada"]);
+    expect(site.lastSeq()).toBe(written);
+    expect(await site.listHolders()).toEqual(["ada"]);
   });
 });
 
@@ -194,7 +194,7 @@ describe("a bug of ours", () => {
   const bug = (): never => {
     throw new Error(SECRET, { cause: new TypeError(SECRET) });
   };
-  const CALLS: readonly [string, (site: Appliance) => Promise<Answer<unknown>>][] = [
+  const CALLS: readonly [string, (site: Appliance) => Promise<ApiResponse<unknown>>][] = [
     ["register", (site) => site.register({ user: "ada" })],
     ["license", (site) => site.license()],
     ["health", (site) => site.get("/api/v4/health")],
@@ -235,7 +235,7 @@ describe("a bug of ours", () => {
       expect(said).not.toContain(leak);
     }
     expect(logged).toHaveLength(1);
-    const line = JSON.parse(logged[0] ?? "") as Fields;
+    const line = JSON.parse(logged[0] ?? "") as RequestFields;
     expect(line).toMatchObject({
       level: "error",
       request_id: response.headers.get("x-request-id"),

@@ -3,12 +3,12 @@ import { describe, expect, test } from "bun:test";
 import { routes } from "../../src/http/planes.ts";
 import {
   expectOk,
-  expectUnchanged,
+  expectRefusedUnchanged,
   openAppliance,
   type Appliance,
-  type Raw,
-  type Sent,
-} from "../support/api.ts";
+  type RawRequest,
+  type RequestHeaders,
+} from "../support/appliance.ts";
 
 const JSON_TYPE = { "content-type": "application/json" };
 const KIB = 1024;
@@ -24,7 +24,7 @@ const UPLOADS = [
 /** Take 128 KiB, for the document or the codes in them. */
 const LARGE = [...UPLOADS, "/api/v4/airgap/license", "/api/admin/v1/qr", "/api/admin/v1/qr/join"];
 
-const post = (site: Appliance, body: Raw["body"], headers: Sent = JSON_TYPE) =>
+const post = (site: Appliance, body: RawRequest["body"], headers: RequestHeaders = JSON_TYPE) =>
   site.send("POST", "/api/v4/register", { ...(body !== undefined && { body }), headers });
 
 const gzipped = Bun.gzipSync(Buffer.from('{"user":"ada"}'));
@@ -55,7 +55,7 @@ describe("a body is JSON", () => {
   ])("as %p", async (type) => {
     const site = await openAppliance();
     expectOk(await post(site, '{"user":"ada"}', { "content-type": type }));
-    expect(await site.holders()).toEqual(["ada"]);
+    expect(await site.listHolders()).toEqual(["ada"]);
   });
 
   test("without regard to Accept", async () => {
@@ -72,7 +72,7 @@ describe("a body is JSON", () => {
 });
 
 /** What is no JSON object, and what it is called. */
-const UNREADABLE: readonly [string, number, string, Raw][] = [
+const UNREADABLE: readonly [string, number, string, RawRequest][] = [
   [
     "a content type of thousands of spaces",
     415,
@@ -95,7 +95,7 @@ const UNREADABLE: readonly [string, number, string, Raw][] = [
     "text/json",
     "text/plain, application/json",
     "text/plain; application/json",
-  ].map((type): [string, number, string, Raw] => [
+  ].map((type): [string, number, string, RawRequest] => [
     `content type ${type}`,
     415,
     "unsupported_media_type",
@@ -103,7 +103,7 @@ const UNREADABLE: readonly [string, number, string, Raw][] = [
   ]),
   ["a form", 415, "unsupported_media_type", { body: new URLSearchParams({ user: "ada" }) }],
   ...["gzip", "br", "deflate", "GZIP", "identity, gzip"].map(
-    (encoding): [string, number, string, Raw] => [
+    (encoding): [string, number, string, RawRequest] => [
       `content encoding ${encoding}`,
       415,
       "unsupported_media_type",
@@ -121,7 +121,7 @@ const UNREADABLE: readonly [string, number, string, Raw][] = [
     ["a bare form", "user=ada"],
     ["only white space", "  \n"],
     ["30,000 levels that never end", '{"x":' + "[".repeat(30_000)],
-  ].map(([what = "", body = ""]): [string, number, string, Raw] => [
+  ].map(([what = "", body = ""]): [string, number, string, RawRequest] => [
     what,
     400,
     "invalid_json",
@@ -133,7 +133,7 @@ const UNREADABLE: readonly [string, number, string, Raw][] = [
     ["a surrogate", [0xed, 0xa0, 0x80]],
     ["half a character", [0xe2, 0x82]],
     ["Latin-1", [0xe9]],
-  ].map(([what, bytes]): [string, number, string, Raw] => [
+  ].map(([what, bytes]): [string, number, string, RawRequest] => [
     `invalid UTF-8: ${String(what)}`,
     400,
     "invalid_json",
@@ -147,7 +147,7 @@ const UNREADABLE: readonly [string, number, string, Raw][] = [
     },
   ]),
   ...["[]", '[{"user":"ada"}]', '"ada"', "null", "true", "5", '""'].map(
-    (body): [string, number, string, Raw] => [
+    (body): [string, number, string, RawRequest] => [
       `the JSON value ${body}`,
       400,
       "body_not_object",
@@ -189,7 +189,7 @@ const UNREADABLE: readonly [string, number, string, Raw][] = [
   ],
 ];
 
-const isDocument = ({ headers }: Raw): boolean =>
+const isDocument = ({ headers }: RawRequest): boolean =>
   /^(?:text\/plain|multipart\/form-data)/.test(headers?.["content-type"] ?? "");
 
 test.each(UNREADABLE)(
@@ -198,7 +198,7 @@ test.each(UNREADABLE)(
     const site = await openAppliance();
     const others = isDocument(raw) ? UPLOADS : code === "too_large" ? LARGE : [];
     for (const path of POSTS.filter((one) => !others.includes(one))) {
-      await expectUnchanged(site, status, code, () => site.send("POST", path, raw));
+      await expectRefusedUnchanged(site, status, code, () => site.send("POST", path, raw));
     }
   },
 );
@@ -208,7 +208,7 @@ test("an upload whose sender goes away is the sender's doing, not a bug of ours"
   const pull = (controller: ReadableStreamDefaultController): void => {
     controller.error(new Error("the connection was closed"));
   };
-  await expectUnchanged(site, 400, "invalid_json", () =>
+  await expectRefusedUnchanged(site, 400, "invalid_json", () =>
     site.send("POST", "/api/v4/register", {
       body: new ReadableStream({ pull }),
       headers: JSON_TYPE,
@@ -227,17 +227,17 @@ describe("an empty body", () => {
 
   test.each(errands)("is {} on %s, too", async (path) => {
     const site = await openAppliance();
-    await expectUnchanged(site, 409, "server_not_running", () => site.send("POST", path));
+    await expectRefusedUnchanged(site, 409, "server_not_running", () => site.send("POST", path));
   });
 
   const others = POSTS.filter((path) => !mayBeEmpty.has(path) && !errands.includes(path));
   test.each(others)("is no object on %s", async (path) => {
     const site = await openAppliance();
     for (const raw of [{}, { body: "" }]) {
-      await expectUnchanged(site, 415, "unsupported_media_type", () =>
+      await expectRefusedUnchanged(site, 415, "unsupported_media_type", () =>
         site.send("POST", path, raw),
       );
-      await expectUnchanged(site, 400, "invalid_json", () =>
+      await expectRefusedUnchanged(site, 400, "invalid_json", () =>
         site.send("POST", path, { ...raw, headers: JSON_TYPE }),
       );
     }
@@ -264,6 +264,6 @@ describe("the limits themselves are allowed", () => {
   ])("%s", async (_what, body) => {
     const site = await openAppliance();
     expectOk(await post(site, body));
-    expect(await site.holders()).toEqual(["ada"]);
+    expect(await site.listHolders()).toEqual(["ada"]);
   });
 });

@@ -5,11 +5,11 @@ import type { Gate } from "../../src/http/gate.ts";
 import {
   expectRefusal,
   openAppliance,
-  type Answer,
+  type ApiResponse,
   type Appliance,
-  type Sent,
-} from "../support/api.ts";
-import { hours } from "../support/scenario.ts";
+  type RequestHeaders,
+} from "../support/appliance.ts";
+import { hoursLater } from "../support/scenario.ts";
 
 const PASSWORD = "correct horse battery";
 
@@ -24,7 +24,7 @@ async function claimed(gate: Partial<Gate> = {}) {
   };
   const ended = await token("ended", 1);
   const valid = await token("valid", null);
-  site.clock.now = hours(25);
+  site.clock.now = hoursLater(25);
   return { site, ended, valid };
 }
 
@@ -38,7 +38,7 @@ async function withUser(gate: Partial<Gate> = {}) {
   return { ...appliance, user: login.value.token };
 }
 
-const bearer = (token: string): Sent => ({ authorization: `Bearer ${token}` });
+const bearer = (token: string): RequestHeaders => ({ authorization: `Bearer ${token}` });
 
 const table = [...routes].flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, plane]) => ({ path, method, plane })),
@@ -46,7 +46,10 @@ const table = [...routes].flatMap(([path, methods]) =>
 const on = (plane: string) => table.filter((route) => route.plane === plane);
 const label = ({ method, path }: { method: string; path: string }): string => `${method} ${path}`;
 
-type SendRequest = (headers?: Sent, peer?: string | null) => Promise<Answer<unknown>>;
+type SendRequest = (
+  headers?: RequestHeaders,
+  peer?: string | null,
+) => Promise<ApiResponse<unknown>>;
 
 const requestSender =
   (site: Appliance, { method, path }: { method: string; path: string }): SendRequest =>
@@ -63,7 +66,7 @@ describe("administration with a credential in force", () => {
     async (_at, route) => {
       const { site, valid, ended, user } = await withUser();
       const knock = requestSender(site, route);
-      const before = site.written();
+      const before = site.lastSeq();
       expectRefusal(await knock(), 401, "unauthorized");
       expectRefusal(await knock(bearer("berth_wrong")), 401, "unauthorized");
       expectRefusal(await knock(bearer(ended)), 401, "unauthorized");
@@ -86,7 +89,7 @@ describe("administration with a credential in force", () => {
         "cross_site",
       );
       expectRefusal(await knock({ host: "evil.example" }), 421, "wrong_host");
-      expect(site.written()).toBe(before);
+      expect(site.lastSeq()).toBe(before);
       expect(STOPPED).not.toContain((await knock(bearer(valid)))[0].status);
       expect(STOPPED).not.toContain(
         (await knock({ ...bearer(valid), host: "dns.alias" }))[0].status,
@@ -109,7 +112,7 @@ describe("administration with a credential in force", () => {
 });
 
 test("whoever asks who may get in is told whose credential they showed", async () => {
-  const signedInAs = async (site: Appliance, headers: Sent = {}): Promise<unknown> => {
+  const signedInAs = async (site: Appliance, headers: RequestHeaders = {}): Promise<unknown> => {
     const [, reply] = await site.get<{ readonly signed_in_as: unknown }>(
       "/api/admin/v1/access",
       headers,
@@ -158,10 +161,10 @@ describe("applications, where people log in", () => {
     expect(own[0].status).toBe(200);
     const unnamed = await site.register(cad, bearer(user));
     expect(unnamed[1]).toMatchObject({ user: "ada" });
-    const before = site.written();
+    const before = site.lastSeq();
     const other = await site.register({ ...cad, user: "bob" }, bearer(user));
     expect(expectRefusal(other, 403, "forbidden")).toContain("only for itself");
-    expect(site.written()).toBe(before);
+    expect(site.lastSeq()).toBe(before);
     expect((await site.register({ ...cad, user: "bob" }, bearer(valid)))[0].status).toBe(200);
   });
 
@@ -183,7 +186,7 @@ test.each(on("client").map((route) => [label(route), route] as const))(
 );
 
 describe("/auth", () => {
-  const basic = (name: string, password: string): Sent => ({
+  const basic = (name: string, password: string): RequestHeaders => ({
     authorization: `Basic ${Buffer.from(`${name}:${password}`).toString("base64")}`,
   });
 
@@ -201,7 +204,7 @@ describe("/auth", () => {
     expect(body).toEqual({ message: "Login successful", token: expect.stringMatching(/^berth_/) });
     const status = () => site.get("/api/admin/v1/status", bearer(body.token));
     expect((await status())[0].status).toBe(200);
-    site.clock.now = hours(26);
+    site.clock.now = hoursLater(26);
     expectRefusal(await status(), 401, "unauthorized");
   });
 
@@ -238,7 +241,7 @@ describe("/auth", () => {
     expectRefusal(await site.get("/auth", basic("ada", PASSWORD)), 429, "too_many_requests");
     await site.services.access.setUser("bob", "user", PASSWORD, "test");
     expect((await site.get("/auth", basic("bob", PASSWORD)))[0].status).toBe(200);
-    site.clock.now = hours(26);
+    site.clock.now = hoursLater(26);
     expect((await site.get("/auth", basic("ada", PASSWORD)))[0].status).toBe(200);
   });
 

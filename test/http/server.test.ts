@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { listen, listenOnSocket, type AccessPolicy } from "../../src/http/server.ts";
 import { createNetworkMatcher } from "../../src/platform/networks.ts";
 import { errorCode } from "../../src/platform/disk.ts";
-import { expectOk, openAppliance, type Appliance } from "../support/api.ts";
+import { expectOk, openAppliance, type Appliance } from "../support/appliance.ts";
 import { sendRaw } from "../support/raw-request.ts";
 
 const POLICY: AccessPolicy = {
@@ -181,7 +181,7 @@ test("stopping lets a request under way finish, and takes no other", async () =>
   stopping.resolve();
   expect((await asked).status).toBe(200);
   await stopped;
-  expect(await site.holders()).toEqual(["ada"]);
+  expect(await site.listHolders()).toEqual(["ada"]);
   const refused = await fetch(server.address).then(
     () => "answered",
     () => "refused",

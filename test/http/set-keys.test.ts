@@ -6,11 +6,11 @@ import { socketGate } from "../../src/http/gate.ts";
 import {
   expectOk,
   expectRefusal,
-  expectUnchanged,
+  expectRefusedUnchanged,
   openAppliance,
   type Appliance,
-  type Sent,
-} from "../support/api.ts";
+  type RequestHeaders,
+} from "../support/appliance.ts";
 import { contentsOf } from "../support/temp-folder.ts";
 
 const API = "canary-api-4f1e6b";
@@ -30,9 +30,9 @@ interface GeneratedRequest {
   readonly cloud_filename: string | null;
 }
 
-const byGet = (site: Appliance, keys: Record<string, string>, headers: Sent = {}) =>
+const byGet = (site: Appliance, keys: Record<string, string>, headers: RequestHeaders = {}) =>
   site.get<SetKeysReply>(`/api/v4/setKeys?${new URLSearchParams(keys).toString()}`, headers);
-const byPost = (site: Appliance, keys: Record<string, unknown>, headers: Sent = {}) =>
+const byPost = (site: Appliance, keys: Record<string, unknown>, headers: RequestHeaders = {}) =>
   site.post<SetKeysReply>("setKeys", keys, headers);
 const generate = async (site: Appliance, fields: object): Promise<GeneratedRequest> =>
   expectOk(await site.post<GeneratedRequest>("license/generate", { ...fields }));
@@ -44,11 +44,11 @@ describe.each([
 ] as const)("by %s", (_, set) => {
   test("both keys change in one step, and the answer names them without their values", async () => {
     const site = await openAppliance();
-    const before = site.written();
+    const before = site.lastSeq();
     const answer = await set(site, BOTH);
     expect(expectOk(answer)).toEqual({ status: 200, updated: ["apiKey", "sharedKey"] });
     expect(await keysIn(site)).toEqual(BOTH);
-    expect(site.written()).toBe(before + 1);
+    expect(site.lastSeq()).toBe(before + 1);
     expect(answer[0].headers.get("cache-control")).toBe("no-store");
     expect(JSON.stringify([...answer[0].headers])).not.toContain("canary");
   });
@@ -66,11 +66,11 @@ describe.each([
   test("the same again, or nothing at all, is 200 and writes nothing", async () => {
     const site = await openAppliance();
     expectOk(await set(site, BOTH));
-    const before = site.written();
+    const before = site.lastSeq();
     for (const keys of [BOTH, {}, { apiKey: "", sharedKey: "" }, { apiKey: API }]) {
       expect(expectOk(await set(site, keys))).toEqual({ status: 200, updated: [] });
     }
-    expect(site.written()).toBe(before);
+    expect(site.lastSeq()).toBe(before);
     expect(await keysIn(site)).toEqual(BOTH);
   });
 
@@ -95,7 +95,7 @@ describe.each([
     ["invalid_characters", { apiKey: API, sharedKey: `${SHARED}\n` }],
   ] as const)("%s changes neither, and the refusal does not quote", async (code, keys) => {
     const site = await openAppliance();
-    const message = await expectUnchanged(site, 400, code, () => set(site, keys));
+    const message = await expectRefusedUnchanged(site, 400, code, () => set(site, keys));
     expect(message).not.toContain("canary");
     expect(await keysIn(site)).toBeNull();
   });
@@ -103,16 +103,16 @@ describe.each([
   test("it is for an administrator on the machine itself", async () => {
     const site = await openAppliance();
     site.peer = "10.1.2.3";
-    await expectUnchanged(site, 401, "unauthorized", () => set(site, BOTH));
+    await expectRefusedUnchanged(site, 401, "unauthorized", () => set(site, BOTH));
     site.peer = "127.0.0.1";
     const proxied = { "x-forwarded-for": "10.1.2.3" };
-    await expectUnchanged(site, 401, "unauthorized", () => set(site, BOTH, proxied));
+    await expectRefusedUnchanged(site, 401, "unauthorized", () => set(site, BOTH, proxied));
     const named = { host: "rebound.example" };
-    await expectUnchanged(site, 421, "wrong_host", () => set(site, BOTH, named));
+    await expectRefusedUnchanged(site, 421, "wrong_host", () => set(site, BOTH, named));
     expect(await keysIn(site)).toBeNull();
   });
 
-  test.each<Sent>([
+  test.each<RequestHeaders>([
     { "sec-fetch-site": "cross-site" },
     { "sec-fetch-site": "same-site" },
     { "sec-fetch-site": "none", "sec-fetch-mode": "navigate" },
@@ -123,7 +123,7 @@ describe.each([
     { referer: "http://127.0.0.1:8080.evil.example/" },
   ])("a browser on its way from elsewhere is kept out: %j", async (headers) => {
     const site = await openAppliance();
-    await expectUnchanged(site, 403, "cross_site", () => set(site, BOTH, headers));
+    await expectRefusedUnchanged(site, 403, "cross_site", () => set(site, BOTH, headers));
     expect(await keysIn(site)).toBeNull();
   });
 
@@ -175,7 +175,7 @@ describe("the address", () => {
   ])("with a parameter twice is refused: %s", async (query) => {
     const site = await openAppliance();
     const ask = () => site.get(`${SIX}?${query}&other=1&other=2`);
-    const message = await expectUnchanged(site, 400, "invalid_parameter", ask);
+    const message = await expectRefusedUnchanged(site, 400, "invalid_parameter", ask);
     expect(message).toMatch(/^(apiKey|sharedKey) must be given once$/);
   });
 
@@ -189,13 +189,13 @@ describe("the address", () => {
 
   test("does nothing on HEAD, and answers no other method", async () => {
     const site = await openAppliance();
-    const before = site.written();
+    const before = site.lastSeq();
     for (const method of ["HEAD", "PUT", "DELETE", "OPTIONS"]) {
       const [response] = await site.send(method, `${SIX}?apiKey=${API}&sharedKey=${SHARED}`);
       expect([method, response.status]).toEqual([method, 405]);
       expect(response.headers.get("allow")).toBe("GET, POST");
     }
-    expect(site.written()).toBe(before);
+    expect(site.lastSeq()).toBe(before);
     expect(await keysIn(site)).toBeNull();
   });
 

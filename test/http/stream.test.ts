@@ -8,12 +8,12 @@ import { listen, listenOnSocket, type AccessPolicy } from "../../src/http/server
 import { MAX_STREAMS, StatusStreams } from "../../src/http/status-streams.ts";
 import { realDisk, type Disk } from "../../src/platform/disk.ts";
 import { createNetworkMatcher } from "../../src/platform/networks.ts";
-import { expectOk, expectRefusal, openAppliance, type Appliance } from "../support/api.ts";
-import { bearer, until } from "../support/guarded-site.ts";
+import { expectOk, expectRefusal, openAppliance, type Appliance } from "../support/appliance.ts";
+import { bearerHeader, waitUntil } from "../support/running-site.ts";
 import { PATIENCE } from "../support/patience.ts";
-import { hours, minutes, MONDAY } from "../support/scenario.ts";
+import { hoursLater, minutesLater, MONDAY } from "../support/scenario.ts";
 import { tellNoSlowSyncs } from "../support/slow-syncs.ts";
-import { STREAM, Watching } from "../support/watching.ts";
+import { STREAM_PATH, StatusStream } from "../support/status-stream.ts";
 
 tellNoSlowSyncs();
 
@@ -34,7 +34,7 @@ function served({ services }: Appliance) {
 }
 
 async function refusedAt(url: string, headers: Record<string, string> = {}) {
-  const response = await fetch(`${url}${STREAM}`, { headers });
+  const response = await fetch(`${url}${STREAM_PATH}`, { headers });
   // Not refused: what comes then has no end to wait for.
   if (response.ok) throw new Error("somebody was let in who should not be");
   return [response, await response.json()] as const;
@@ -49,24 +49,24 @@ const steady: Disk = { ...realDisk, freeBytes: () => 2 ** 34 };
 describe("what is told", () => {
   test("at once what status tells, and again when something changed", async () => {
     const site = await openAppliance({ disk: steady });
-    const watching = await Watching.open(served(site).url);
+    const watching = await StatusStream.open(served(site).url);
     expect(watching.response.headers.get("content-type")).toBe("application/x-ndjson");
     expect(watching.response.headers.get("cache-control")).toBe("no-store");
-    const first = await watching.sees(inUse(0));
+    const first = await watching.waitForStatus(inUse(0));
     const { storage, ...status } = expectOk(await site.status());
     expect(first).toEqual({ ...status, storage: { ...storage, free_bytes: expect.any(Number) } });
     expectOk(await site.register({ user: "ada" }));
-    await watching.sees(inUse(1));
+    await watching.waitForStatus(inUse(1));
     expectOk(await site.unregister({ user: "ada" }));
-    await watching.sees(inUse(0));
-    expect(watching.told).toHaveLength(3);
+    await watching.waitForStatus(inUse(0));
+    expect(watching.statuses).toHaveLength(3);
   });
 
   test("nothing for the time alone, or for a heartbeat; but that it lives", async () => {
     const site = await openAppliance({ disk: steady });
     expectOk(await site.register({ user: "ada" }));
-    const watching = await Watching.open(served(site).url);
-    await watching.sees(inUse(1));
+    const watching = await StatusStream.open(served(site).url);
+    await watching.waitForStatus(inUse(1));
     const looks = spyOn(site.operations, "status");
     for (let beat = 1; watching.lines.length < 2; beat += 1) {
       site.clock.now = later(MONDAY, beat * 10 * SECOND);
@@ -81,26 +81,26 @@ describe("what is told", () => {
   test("a slot that ends by itself", async () => {
     const site = await openAppliance({ disk: steady });
     expectOk(await site.register({ user: "ada" }));
-    const watching = await Watching.open(served(site).url);
-    await watching.sees(inUse(1));
-    site.clock.now = minutes(30);
-    await watching.sees(inUse(0));
+    const watching = await StatusStream.open(served(site).url);
+    await watching.waitForStatus(inUse(1));
+    site.clock.now = minutesLater(30);
+    await watching.waitForStatus(inUse(0));
   });
 
   test("everybody the same, of one look a second; nobody looks when nobody watches", async () => {
     const site = await openAppliance({ disk: steady });
     const { url } = served(site);
     const status = spyOn(site.operations, "status");
-    const all = await Promise.all(Array.from({ length: 8 }, () => Watching.open(url)));
-    await Promise.all(all.map((one) => one.sees(inUse(0))));
+    const all = await Promise.all(Array.from({ length: 8 }, () => StatusStream.open(url)));
+    await Promise.all(all.map((one) => one.waitForStatus(inUse(0))));
     expectOk(await site.register({ user: "ada" }));
-    await Promise.all(all.map((one) => one.sees(inUse(1))));
+    await Promise.all(all.map((one) => one.waitForStatus(inUse(1))));
     const looks = (): number => status.mock.calls.length;
     const [before, began] = [looks(), performance.now()];
-    await until(() => looks() - before >= 3, "three looks");
+    await waitUntil(() => looks() - before >= 3, "three looks");
     const seconds = Math.ceil((performance.now() - began) / 1_000);
     expect(looks() - before).toBeLessThanOrEqual(seconds + 1);
-    for (const one of all) one.leave();
+    for (const one of all) one.disconnect();
     // It takes a moment until the server knows that they have gone.
     const deadline = performance.now() + PATIENCE;
     for (let last = -1; looks() !== last;) {
@@ -117,9 +117,9 @@ describe("who may watch", () => {
     const { url } = served(site);
     const made = await site.services.access.createToken("ops", null, "test");
     expectRefusal(await refusedAt(url), 401, "unauthorized");
-    expectRefusal(await refusedAt(url, bearer("berth_wrong")), 401, "unauthorized");
+    expectRefusal(await refusedAt(url, bearerHeader("berth_wrong")), 401, "unauthorized");
     const token = made.ok ? made.value.token : "";
-    const watching = await Watching.open(url, { headers: bearer(token) });
+    const watching = await StatusStream.open(url, { headers: bearerHeader(token) });
     expect(watching.response.status).toBe(200);
   });
 
@@ -127,10 +127,10 @@ describe("who may watch", () => {
     const site = await openAppliance();
     const { url } = served(site);
     const { access } = site.services;
-    const watch = async (name: string, days: number | null): Promise<Watching> => {
+    const watch = async (name: string, days: number | null): Promise<StatusStream> => {
       const made = await access.createToken(name, days, "test");
       if (!made.ok) throw new Error(made.fault.code);
-      return Watching.open(url, { headers: bearer(made.value.token) });
+      return StatusStream.open(url, { headers: bearerHeader(made.value.token) });
     };
     const [kept, ending, revoked] = [
       await watch("kept", null),
@@ -139,16 +139,16 @@ describe("who may watch", () => {
     ];
     await access.revokeToken("revoked", "test");
     expect(await revoked.ended).toBe(true);
-    site.clock.now = hours(25);
+    site.clock.now = hoursLater(25);
     expect(await ending.ended).toBe(true);
-    expectOk(await site.register({ user: "ada" }, bearer("none")));
-    await kept.sees(inUse(1));
+    expectOk(await site.register({ user: "ada" }, bearerHeader("none")));
+    await kept.waitForStatus(inUse(1));
   });
 
   test("without a credential, until there is one", async () => {
     const site = await openAppliance();
-    const watching = await Watching.open(served(site).url);
-    await watching.sees(inUse(0));
+    const watching = await StatusStream.open(served(site).url);
+    await watching.waitForStatus(inUse(0));
     await site.services.access.createToken("ops", null, "test");
     expect(await watching.ended).toBe(true);
   });
@@ -161,18 +161,20 @@ describe("how many may watch", () => {
     const unix = join(site.folder, "berth.sock");
     const socket = listenOnSocket(site.services, unix, "default");
     onTestFinished(() => socket.stop());
-    const all: Watching[] = [];
+    const all: StatusStream[] = [];
     for (let n = 0; n < MAX_STREAMS; n += 1) {
-      all.push(await (n % 2 === 0 ? Watching.open(url) : Watching.open("http://berth", { unix })));
+      all.push(
+        await (n % 2 === 0 ? StatusStream.open(url) : StatusStream.open("http://berth", { unix })),
+      );
     }
     expect(all.map(({ response }) => response.status)).toEqual(all.map(() => 200));
     expect(MAX_STREAMS).toBe(32);
     const message = expectRefusal(await refusedAt(url), 429, "too_many_requests");
     expect(message).toBe("too many open status streams; close one of them");
-    all[1]?.leave();
+    all[1]?.disconnect();
     // It takes a moment until the server knows that it has gone.
     const deadline = performance.now() + PATIENCE;
-    while ((await Watching.open(url)).response.status !== 200) {
+    while ((await StatusStream.open(url)).response.status !== 200) {
       expect(performance.now()).toBeLessThan(deadline);
     }
     expectRefusal(await refusedAt(url), 429, "too_many_requests");
@@ -183,14 +185,17 @@ describe("a stop", () => {
   test("ends the listener's own streams, and leaves the others", async () => {
     const site = await openAppliance();
     const [one, other] = [served(site), served(site)];
-    const watching = [await Watching.open(one.url), await Watching.open(other.url)] as const;
-    await Promise.all(watching.map((each) => each.sees(inUse(0))));
+    const watching = [
+      await StatusStream.open(one.url),
+      await StatusStream.open(other.url),
+    ] as const;
+    await Promise.all(watching.map((each) => each.waitForStatus(inUse(0))));
     const stopping = one.stop();
     // A stream that a stop does not end is cut off by it later, which is no proper end.
     expect(await watching[0].ended).toBe(true);
     await stopping;
     expectOk(await site.register({ user: "ada" }));
-    await watching[1].sees(inUse(1));
+    await watching[1].waitForStatus(inUse(1));
   });
 });
 
@@ -210,7 +215,7 @@ describe("somebody who reads nothing", () => {
     });
     onTestFinished(() => server.stop(true));
     const watching = await silent(server.port ?? 0);
-    await until(() => looks >= 12, "twelve looks");
+    await waitUntil(() => looks >= 12, "twelve looks");
     const seen = await pidsIn(watching, looks + 1);
     // The first ones waited for it; those in between were never made.
     expect(seen.slice(0, 3)).toEqual([1, 2, 3]);
@@ -225,7 +230,7 @@ function silent(port: number): Promise<Socket> {
   return new Promise((resolve) => {
     const socket = connect({ host: "127.0.0.1", port }, () => {
       socket.pause();
-      socket.write(`GET ${STREAM} HTTP/1.1\r\nHost: localhost\r\n\r\n`, () => resolve(socket));
+      socket.write(`GET ${STREAM_PATH} HTTP/1.1\r\nHost: localhost\r\n\r\n`, () => resolve(socket));
     });
     onTestFinished(() => void socket.destroy());
   });

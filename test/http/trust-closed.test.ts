@@ -5,7 +5,7 @@ import { Licensing } from "../../src/operations/licensing.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { openSite } from "../support/licensed-store.ts";
-import { openAppliance } from "../support/api.ts";
+import { openAppliance } from "../support/appliance.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 test("a vendor's own build trusts that vendor, and nobody else, and never stops", async () => {

@@ -1,5 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import { expectOk, expectUnchanged, openAppliance, type Appliance } from "../support/api.ts";
+import {
+  expectOk,
+  expectRefusedUnchanged,
+  openAppliance,
+  type Appliance,
+} from "../support/appliance.ts";
 
 const PATH = "/api/v4/unregister/all";
 
@@ -22,7 +27,7 @@ describe("every slot is given back, with an empty reply", () => {
   ])("%s", async (_what, act) => {
     const site = await occupied();
     expect(expectOk(await act(site))).toBe("");
-    expect(await site.holders()).toEqual([]);
+    expect(await site.listHolders()).toEqual([]);
   });
 });
 
@@ -34,29 +39,31 @@ describe("one product's slots alone are given back", () => {
   ])("%s", async (_what, act) => {
     const site = await occupied();
     expectOk(await act(site));
-    expect(await site.holders()).toEqual(["cleo"]);
+    expect(await site.listHolders()).toEqual(["cleo"]);
   });
 });
 
 test("with nobody registered it is done all the same, and nothing is written", async () => {
   const site = await openAppliance();
-  const before = site.written();
+  const before = site.lastSeq();
   expectOk(await site.get(PATH));
-  expect(site.written()).toBe(before);
+  expect(site.lastSeq()).toBe(before);
 });
 
 test("an unknown product is refused and frees nobody", async () => {
   const site = await occupied();
-  await expectUnchanged(site, 400, "unknown_product", () => site.post(PATH, { product: "CAD" }));
-  await expectUnchanged(site, 400, "unknown_product", () => site.get(`${PATH}?product=CAD`));
+  await expectRefusedUnchanged(site, 400, "unknown_product", () =>
+    site.post(PATH, { product: "CAD" }),
+  );
+  await expectRefusedUnchanged(site, 400, "unknown_product", () => site.get(`${PATH}?product=CAD`));
 });
 
 test("a body that is there must still be JSON", async () => {
   const site = await occupied();
-  await expectUnchanged(site, 415, "unsupported_media_type", () =>
+  await expectRefusedUnchanged(site, 415, "unsupported_media_type", () =>
     site.send("POST", PATH, { body: "product=cad" }),
   );
-  await expectUnchanged(site, 400, "body_not_object", () =>
+  await expectRefusedUnchanged(site, 400, "body_not_object", () =>
     site.send("POST", PATH, { body: "[]", headers: { "content-type": "application/json" } }),
   );
 });

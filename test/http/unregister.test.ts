@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { expectOk, expectUnchanged, openAppliance } from "../support/api.ts";
-import { minutes } from "../support/scenario.ts";
+import { expectOk, expectRefusedUnchanged, openAppliance } from "../support/appliance.ts";
+import { minutesLater } from "../support/scenario.ts";
 
 test("a slot is given back, in a word of plain text, and is free at once", async () => {
   const site = await openAppliance({ licenses: { 1: { slots: 1 } } });
@@ -8,7 +8,7 @@ test("a slot is given back, in a word of plain text, and is free at once", async
   expect(expectOk(await site.unregister({ product: "cad", user: "ada" }))).toBe(
     "user_unregistered",
   );
-  expect(await site.holders()).toEqual([]);
+  expect(await site.listHolders()).toEqual([]);
   expectOk(await site.register({ user: "bob" }));
 });
 
@@ -16,7 +16,7 @@ test("a borrowed slot is returned early", async () => {
   const site = await openAppliance();
   expectOk(await site.borrow({ user: "ada" }));
   expectOk(await site.unregister({ user: "ada" }));
-  expect(await site.holders()).toEqual([]);
+  expect(await site.listHolders()).toEqual([]);
 });
 
 test("nobody else's slot goes with it", async () => {
@@ -24,7 +24,7 @@ test("nobody else's slot goes with it", async () => {
   expectOk(await site.register({ user: "ada" }));
   expectOk(await site.register({ user: "Ada" }));
   expectOk(await site.unregister({ user: "Ada" }));
-  expect(await site.holders()).toEqual(["ada"]);
+  expect(await site.listHolders()).toEqual(["ada"]);
 });
 
 test("the features held through the slot are given back with it", async () => {
@@ -56,14 +56,16 @@ describe("giving back is refused", () => {
   ])("with %s for %j", async (code, fields) => {
     const site = await openAppliance();
     expectOk(await site.register({ user: "ada" }));
-    await expectUnchanged(site, 400, code, () => site.unregister(fields));
-    expect(await site.holders()).toEqual(["ada"]);
+    await expectRefusedUnchanged(site, 400, code, () => site.unregister(fields));
+    expect(await site.listHolders()).toEqual(["ada"]);
   });
 
   test("once the slot has run out", async () => {
     const site = await openAppliance();
     expectOk(await site.register({ user: "ada" }));
-    site.clock.now = minutes(30);
-    await expectUnchanged(site, 400, "user_not_registered", () => site.unregister({ user: "ada" }));
+    site.clock.now = minutesLater(30);
+    await expectRefusedUnchanged(site, 400, "user_not_registered", () =>
+      site.unregister({ user: "ada" }),
+    );
   });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { HOUR, instant, MINUTE } from "../../src/domain/time.ts";
 import type { UsageReply } from "../../src/http/routes/usage.ts";
-import { expectOk, expectRefusal, openAppliance, type Appliance } from "../support/api.ts";
-import { hours, minutes } from "../support/scenario.ts";
+import { expectOk, expectRefusal, openAppliance, type Appliance } from "../support/appliance.ts";
+import { hoursLater, minutesLater } from "../support/scenario.ts";
 
 const USAGE = "/api/admin/v1/usage";
 
@@ -63,7 +63,7 @@ describe("the answer", () => {
     expectOk(await site.register({ user: "ada" }));
     await site.stop();
     const again = await openAppliance({ licenses: {}, folder: site.folder });
-    again.clock.now = minutes(20);
+    again.clock.now = minutesLater(20);
     const first = await asked(again, "");
     expect(first.complete).toBe(false);
     expect((await asked(again, "?wait=true")).complete).toBe(true);
@@ -75,9 +75,9 @@ describe("what was in use", () => {
   /** Three slots at most; ada all the time, bob for a while, and one that ran out by itself. */
   async function morning(site: Appliance): Promise<void> {
     expectOk(await site.borrow({ user: "ada", borrowed_until: "2026-03-02T20:00:00Z" }));
-    site.clock.now = minutes(10);
+    site.clock.now = minutesLater(10);
     expectOk(await site.register({ user: "bob" }));
-    site.clock.now = minutes(21);
+    site.clock.now = minutesLater(21);
     expectOk(await site.unregister({ user: "bob" }));
     expectOk(await site.register({ user: "eve" }));
     expectRefusal(await site.register({ user: "dan" }), 400, "floating_not_available");
@@ -89,14 +89,14 @@ describe("what was in use", () => {
     await morning(site);
     await site.stop();
     const again = await openAppliance({ licenses: {}, folder: site.folder });
-    again.clock.now = minutes(57);
+    again.clock.now = minutesLater(57);
     const reply = await asked(again, "?wait=true");
     expect(inUse(reply, 13)).toEqual(MORNING);
     expect(reply.refusals).toMatchObject([{ product: "cad", code: "floating_not_available" }]);
     expect(reply.refusals[0]?.counts.slice(-9)).toEqual([0, 1, 0, 0, 0, 0, 0, 0, 0]);
     expectOk(await again.register({ user: "dan" }));
     await asked(again, "");
-    again.clock.now = hours(2);
+    again.clock.now = hoursLater(2);
     expect(inUse(await asked(again, "?wait=true"), 26)).toEqual([
       ...MORNING.slice(0, 12),
       2,
@@ -119,25 +119,25 @@ describe("what was in use", () => {
   test("is told of those who come and go between two looks, in the first moment of a step too", async () => {
     const site = await openAppliance();
     await asked(site, "?wait=true");
-    for (const at of [minutes(1), minutes(5)]) {
+    for (const at of [minutesLater(1), minutesLater(5)]) {
       site.clock.now = at;
       expectOk(await site.register({ user: "ada" }));
       expectOk(await site.borrow({ user: "bob" }));
       expectOk(await site.unregister({ user: "ada" }));
       expectOk(await site.unregister({ user: "bob" }));
     }
-    site.clock.now = minutes(10);
+    site.clock.now = minutesLater(10);
     expect(inUse(await asked(site, ""), 3)).toEqual([2, 2, 0]);
   });
 
   test("is the same whether it was watched or read", async () => {
     const site = await openAppliance();
     await morning(site);
-    site.clock.now = minutes(57);
+    site.clock.now = minutesLater(57);
     const watched = await asked(site, "?wait=true");
     await site.stop();
     const again = await openAppliance({ licenses: {}, folder: site.folder });
-    again.clock.now = minutes(57);
+    again.clock.now = minutesLater(57);
     const read = await asked(again, "?wait=true");
     expect(read.licenses).toEqual(watched.licenses);
     expect(inUse(read, 13)).toEqual(MORNING);
@@ -148,14 +148,14 @@ describe("what was in use", () => {
     await morning(site);
     await site.stop();
     const again = await openAppliance({ licenses: {}, folder: site.folder });
-    again.clock.now = hours(24 * 29);
+    again.clock.now = hoursLater(24 * 29);
     const month = await asked(again, "?range=month&wait=true");
     const [license] = month.licenses;
     const began = instant(Date.parse(month.from));
     const busy = license?.in_use.flatMap((count, place) => (count ? [[place, count]] : []));
-    const first = Math.floor((hours(0) - began) / (120 * MINUTE));
+    const first = Math.floor((hoursLater(0) - began) / (120 * MINUTE));
     expect(busy).toEqual([0, 1, 2, 3, 4, 5].map((n) => [first + n, n < 1 ? 2 : 1]));
-    again.clock.now = hours(24 * 31);
+    again.clock.now = hoursLater(24 * 31);
     const later = await asked(again, "?range=month");
     expect(later.licenses[0]?.in_use).toEqual(Array<number>(360).fill(0));
   });

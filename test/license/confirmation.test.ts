@@ -14,7 +14,7 @@ import {
 } from "../../src/license/confirmation.ts";
 import { generateKey } from "../../src/license/keys.ts";
 import { sha256 } from "../../src/platform/hash.ts";
-import { confirmedByVersion1 } from "../support/old-codes.ts";
+import { makeConfirmationCodeV1 } from "../support/confirmation-code-v1.ts";
 
 const SYMBOLS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const KEY = await generateKey();
@@ -239,7 +239,7 @@ describe("the signed list covers", () => {
 });
 
 describe("a confirmation code of version 1", () => {
-  const code = confirmedByVersion1({ ...confirmed, initializationCode: "" }, 7, KEY);
+  const code = makeConfirmationCodeV1({ ...confirmed, initializationCode: "" }, 7, KEY);
   const plain = { ...confirmed, initializationCode: "" };
   const isGoodAs = (of: ConfirmationClaims, version: 1 | 2): Promise<boolean> =>
     verifyConfirmationCode(of, read(code), KEY, version);

@@ -3,17 +3,17 @@ import { signDocument } from "../../src/license/document.ts";
 import { keyIdOf, generateKey, publicPart } from "../../src/license/keys.ts";
 import { signPolicy, verifyPolicy, type Policy } from "../../src/license/policy.ts";
 import { terms } from "../support/scenario.ts";
-import { KEY, termsDocument, vendorWith } from "../support/vendor.ts";
+import { VENDOR_KEY, toTermsDocument, makeVendor } from "../support/vendor.ts";
 
 const OTHER_KEY = await generateKey();
-const VENDOR = vendorWith();
-const OTHER = vendorWith({ name: "Hooli" }, OTHER_KEY);
+const VENDOR = makeVendor();
+const OTHER = makeVendor({ name: "Hooli" }, OTHER_KEY);
 
 const policyWith = (differing: Partial<Policy> = {}): Policy => ({
-  iss: keyIdOf(KEY),
+  iss: keyIdOf(VENDOR_KEY),
   iat: 1_772_442_000,
   policy_id: "P-1",
-  terms: termsDocument(terms()),
+  terms: toTermsDocument(terms()),
   ...differing,
 });
 
@@ -22,20 +22,23 @@ const notPolicy = { ok: false, fault: "is not a policy" } as const;
 const edited = { ok: false, fault: "has an invalid signature" } as const;
 
 /** Signed by the vendor, whatever it says. */
-const signed = (payload: object): Promise<string> => signDocument("policy", payload, KEY);
+const signed = (payload: object): Promise<string> => signDocument("policy", payload, VENDOR_KEY);
 
 describe("a policy", () => {
   test("is verified by the vendor that signed it, wherever it stands in the list", async () => {
     const policy = policyWith();
-    const document = await signPolicy(policy, KEY);
-    const verified = { ok: true, value: { policy, vendor: VENDOR, key: publicPart(KEY) } } as const;
+    const document = await signPolicy(policy, VENDOR_KEY);
+    const verified = {
+      ok: true,
+      value: { policy, vendor: VENDOR, key: publicPart(VENDOR_KEY) },
+    } as const;
     expect(await verifyPolicy(document, [VENDOR])).toEqual(verified);
     expect(await verifyPolicy(document, [OTHER, VENDOR])).toEqual(verified);
   });
 
   test("names the key that signed it, of a vendor with several", async () => {
     const successor = await generateKey();
-    const vendor = vendorWith({ keys: [publicPart(KEY), publicPart(successor)] });
+    const vendor = makeVendor({ keys: [publicPart(VENDOR_KEY), publicPart(successor)] });
     const document = await signPolicy(policyWith(), successor);
     expect(await verifyPolicy(document, [vendor])).toMatchObject({
       ok: true,
@@ -44,7 +47,7 @@ describe("a policy", () => {
   });
 
   test("of a vendor that is not trusted is told apart from a broken one", async () => {
-    const document = await signPolicy(policyWith(), KEY);
+    const document = await signPolicy(policyWith(), VENDOR_KEY);
     expect(await verifyPolicy(document, [])).toEqual(nobody);
     expect(await verifyPolicy(document, [OTHER])).toEqual(nobody);
   });
@@ -54,13 +57,13 @@ describe("a policy", () => {
     expect(await verifyPolicy(document, [VENDOR])).toEqual(nobody);
     expect(await verifyPolicy(document, [VENDOR, OTHER])).toEqual(notPolicy);
     const [, payload, signature] = document.split(".");
-    const [header] = (await signPolicy(policyWith(), KEY)).split(".");
+    const [header] = (await signPolicy(policyWith(), VENDOR_KEY)).split(".");
     const spliced = [header, payload, signature].join(".");
     expect(await verifyPolicy(spliced, [VENDOR])).toEqual(edited);
   });
 
   test("with any one character changed is refused", async () => {
-    const document = await signPolicy(policyWith(), KEY);
+    const document = await signPolicy(policyWith(), VENDOR_KEY);
     for (let at = 0; at < document.length; at += 1) {
       const other = document.charAt(at) === "A" ? "B" : "A";
       const changed = document.slice(0, at) + other + document.slice(at + 1);
@@ -71,7 +74,7 @@ describe("a policy", () => {
   test.each(["license", "trust", "request", "lease", "receipt", "time"] as const)(
     "is not taken from a %s document",
     async (kind) => {
-      const document = await signDocument(kind, policyWith(), KEY);
+      const document = await signDocument(kind, policyWith(), VENDOR_KEY);
       const verified = await verifyPolicy(document, [VENDOR]);
       expect(verified).toEqual({ ok: false, fault: "is another kind of document" });
     },

@@ -10,10 +10,10 @@ import { signTrustDocument, type Vendor } from "../../src/license/trust.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { replay } from "../../src/store/replay.ts";
 import { openAirgapSite } from "../support/airgap-site.ts";
-import { expectOk, type Appliance } from "../support/api.ts";
-import { issued, openDesk, requestFrom } from "../support/desk.ts";
-import { granted } from "../support/licensed-store.ts";
-import { oldFolder } from "../support/old-formats.ts";
+import { expectOk, type Appliance } from "../support/appliance.ts";
+import { issueTestLicense, openDeskAndSite, makeRequestFrom } from "../support/desk-and-site.ts";
+import { unwrap } from "../support/licensed-store.ts";
+import { copyFixtureFolder } from "../support/old-formats.ts";
 import { MONDAY } from "../support/scenario.ts";
 
 /** What a start would find in a folder. */
@@ -48,10 +48,12 @@ const view = (slots: number) => ({
 
 /** A license by file, with a feature. */
 async function byFile() {
-  const { desk, site, folder } = await openDesk();
+  const { desk, site, folder } = await openDeskAndSite();
   const features = [view(2)];
-  const first = await issued(desk, await requestFrom(site), { terms: { slots: 1, features } });
-  granted(await site.licensing.installLicense(first.document, "test"));
+  const first = await issueTestLicense(desk, await makeRequestFrom(site), {
+    terms: { slots: 1, features },
+  });
+  unwrap(await site.licensing.installLicense(first.document, "test"));
   return { desk, site, folder, first };
 }
 
@@ -59,8 +61,8 @@ async function byFile() {
 async function byCode() {
   const air = await openAirgapSite();
   const validUntil = instant(Math.floor(MONDAY / DAY) * DAY + 10 * DAY);
-  const policy = await air.policy("P-1", { slots: 1, features: [view(2)] });
-  expectOk(await air.add(await air.body({ policy, validUntil })));
+  const policy = await air.makePolicy("P-1", { slots: 1, features: [view(2)] });
+  expectOk(await air.addLicense(await air.makeLicenseBody({ policy, validUntil })));
   return stateOf(air.site);
 }
 
@@ -174,7 +176,7 @@ describe("a license by code", () => {
   });
 
   test("of version 1, from an older folder, is proven by its document", async () => {
-    const state = await stateIn(oldFolder(4));
+    const state = await stateIn(copyFixtureFolder(4));
     expect(await createSignatureCheck(null)(state)).toBeNull();
     const license = [...state.licenses.values()].find(({ terms }) => terms.licenseKey === "K-1");
     if (license === undefined) throw new Error("the folder has no such license");
@@ -187,8 +189,11 @@ describe("a license by code", () => {
 test("a feature that a renewal left out stays, and grants nothing", async () => {
   const { desk, site, first } = await byFile();
   const renewal = { renew: first.license_id, terms: { features: [] } };
-  granted(
-    await site.licensing.installLicense((await issued(desk, null, renewal)).document, "test"),
+  unwrap(
+    await site.licensing.installLicense(
+      (await issueTestLicense(desk, null, renewal)).document,
+      "test",
+    ),
   );
   const state = await stateOf(site);
   const license = onlyOne(state);
@@ -202,7 +207,7 @@ test("a license signed with a vendor's earlier key is proven after a successor t
   const { desk, site, folder } = await byFile();
   const successor = await desk.rotateKey(realDisk, folder, null);
   const document = readFileSync(join(folder, "successor-2.jwt"), "utf8");
-  granted(await site.licensing.trustVendor(document, "test"));
+  unwrap(await site.licensing.trustVendor(document, "test"));
   const state = await stateOf(site);
   expect(state.vendors.get(desk.vendor.vendor)).toEqual(successor.vendor);
   expect(await proven(state, onlyOne(state))).toBeNull();

@@ -12,7 +12,7 @@ import {
   verifyTimeDocument,
   type TimeDocument,
 } from "../../src/license/time-document.ts";
-import { KEY, vendorWith } from "../support/vendor.ts";
+import { VENDOR_KEY, makeVendor } from "../support/vendor.ts";
 
 const APPLIANCE = "0123456789ABCDEF";
 const NONCE = "00ff10a5c3";
@@ -96,15 +96,15 @@ describe("a kind", () => {
 
 describe("a vendor's time", () => {
   const time: TimeDocument = {
-    iss: keyIdOf(KEY),
+    iss: keyIdOf(VENDOR_KEY),
     iat: 1_772_442_000,
     appliance: APPLIANCE,
     nonce: NONCE,
   };
-  const trusted = [vendorWith()];
+  const trusted = [makeVendor()];
 
   test("is what was signed", async () => {
-    expect(await verifyTimeDocument(await signTimeDocument(time, KEY), trusted)).toEqual({
+    expect(await verifyTimeDocument(await signTimeDocument(time, VENDOR_KEY), trusted)).toEqual({
       ok: true,
       value: time,
     });
@@ -113,13 +113,15 @@ describe("a vendor's time", () => {
   test("counts from any key of any vendor trusted here, in that vendor's own name", async () => {
     const [other, newer] = [await generateKey(), await generateKey()];
     const keys = [publicPart(other), publicPart(newer)];
-    const vendors = [...trusted, vendorWith({ keys }, other)];
+    const vendors = [...trusted, makeVendor({ keys }, other)];
     const said = { ...time, iss: keyIdOf(other) };
     for (const key of [other, newer]) {
       expect((await verifyTimeDocument(await signTimeDocument(said, key), vendors)).ok).toBe(true);
       expect((await verifyTimeDocument(await signTimeDocument(time, key), vendors)).ok).toBe(false);
     }
-    expect((await verifyTimeDocument(await signTimeDocument(time, KEY), vendors)).ok).toBe(true);
+    expect((await verifyTimeDocument(await signTimeDocument(time, VENDOR_KEY), vendors)).ok).toBe(
+      true,
+    );
   });
 
   test("from nobody trusted is refused", async () => {
@@ -127,18 +129,20 @@ describe("a vendor's time", () => {
     expect(
       await verifyTimeDocument(await signTimeDocument(time, await generateKey()), trusted),
     ).toEqual(err(fault));
-    expect(await verifyTimeDocument(await signTimeDocument(time, KEY), [])).toEqual(err(fault));
+    expect(await verifyTimeDocument(await signTimeDocument(time, VENDOR_KEY), [])).toEqual(
+      err(fault),
+    );
   });
 
   test("with another payload under its signature is refused", async () => {
-    const [header, , signature] = (await signTimeDocument(time, KEY)).split(".");
+    const [header, , signature] = (await signTimeDocument(time, VENDOR_KEY)).split(".");
     const forged = Buffer.from(JSON.stringify({ ...time, iat: 0 })).toString("base64url");
     const document = `${header}.${forged}.${signature}`;
     expect(await verifyTimeDocument(document, trusted)).toEqual(err("has an invalid signature"));
   });
 
   test("is not another kind of document with the same members", async () => {
-    const document = await signDocument("license", time, KEY);
+    const document = await signDocument("license", time, VENDOR_KEY);
     expect(await verifyTimeDocument(document, trusted)).toEqual(err("is another kind of document"));
   });
 
@@ -155,7 +159,7 @@ describe("a vendor's time", () => {
       [],
     ];
     for (const payload of wrong) {
-      const document = await signDocument("time", payload, KEY);
+      const document = await signDocument("time", payload, VENDOR_KEY);
       expect(await verifyTimeDocument(document, trusted)).toEqual(err("is not a time document"));
     }
   });

@@ -7,7 +7,7 @@ import { HOUR, instant, type Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
 import { viewLicense, viewRegistrations } from "../../src/domain/views.ts";
 import { terms } from "../support/scenario.ts";
-import { newSite } from "../support/new-site.ts";
+import { makeNewSite } from "../support/new-site.ts";
 import { writeExpiry } from "./clock-rules.ts";
 import { CommandGenerator, type GeneratedStep, type WrongClock } from "./generate.ts";
 import { applyToModel } from "./model.ts";
@@ -28,7 +28,7 @@ export type OutcomeCounts = Map<string, number>;
 
 /** The rules and the model side by side, at the same point of the same past. */
 class Comparison {
-  readonly state: State = newSite();
+  readonly state: State = makeNewSite();
   readonly site = new ModelSite();
   readonly clock: WrongClock = { ahead: 0 };
   readonly outcomeCounts: OutcomeCounts;

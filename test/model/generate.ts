@@ -14,12 +14,12 @@ import {
   type Period,
 } from "../../src/domain/time.ts";
 import { SeededRandom } from "../support/seeded-random.ts";
-import { answerTo, makeRequest } from "../support/new-site.ts";
+import { answerTo, makeRequestCommand } from "../support/new-site.ts";
 import {
   borrow,
   consume,
   consumeFeature,
-  feature,
+  featureTerms,
   MONDAY,
   register,
   registerFeature,
@@ -327,7 +327,7 @@ export class CommandGenerator {
     const open = openRequests.find(({ at }) => this.#now < at + REQUEST_LIFETIME)?.request;
     if (open === undefined) {
       this.#request += 1;
-      return makeRequest(`later request ${this.#request}`);
+      return makeRequestCommand(`later request ${this.#request}`);
     }
     const request = this.#dice.chance(0.05) ? (answeredRequests[0] ?? "unheard of") : open;
     return { ...this.#renewalOf(id), answers: answerTo(request) };
@@ -366,7 +366,7 @@ export class CommandGenerator {
       borrowHours: dice.pick([null, 0, 1, 24, 24, 240, 720]),
       earlyReturn: dice.chance(0.6),
       consumption: dice.chance(0.8) ? this.#consumption() : null,
-      features: codes.map((code) => feature(code, this.#featureTerms())),
+      features: codes.map((code) => featureTerms(code, this.#featureTerms())),
     };
   }
 

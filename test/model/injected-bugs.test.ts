@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "bun:test";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { root } from "../support/sources.ts";
+import { repositoryRoot } from "../support/sources.ts";
 
 interface InjectedBug {
   readonly name: string;
@@ -99,10 +99,10 @@ test.each(INJECTED_BUGS.map((mistake) => [mistake.name, mistake] as const))(
       "package.json",
       "tsconfig.json",
     ]) {
-      cpSync(join(root, name), join(copy, name), { recursive: true });
+      cpSync(join(repositoryRoot, name), join(copy, name), { recursive: true });
     }
-    symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
-    const source = readFileSync(join(root, file), "utf8");
+    symlinkSync(join(repositoryRoot, "node_modules"), join(copy, "node_modules"));
+    const source = readFileSync(join(repositoryRoot, file), "utf8");
     expect(source.split(find).length - 1).toBe(1);
     writeFileSync(
       join(copy, file),

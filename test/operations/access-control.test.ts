@@ -6,7 +6,7 @@ import { realDisk } from "../../src/platform/disk.ts";
 import { AccessFile } from "../../src/store/access-file.ts";
 import { FolderRefused } from "../../src/store/refusal.ts";
 import { FaultyDisk } from "../support/faulty-disk.ts";
-import { granted, journalOf, openSite } from "../support/licensed-store.ts";
+import { unwrap, readJournal, openSite } from "../support/licensed-store.ts";
 
 const PASSWORD = "correct horse battery";
 
@@ -21,20 +21,20 @@ async function opened() {
 test("nobody has claimed a new appliance, and the first credential does", async () => {
   const { access, again } = await opened();
   expect(access.isClaimed()).toBe(false);
-  granted(await access.createToken("ops", null, "test"));
+  unwrap(await access.createToken("ops", null, "test"));
   expect(access.isClaimed()).toBe(true);
   expect(again().isClaimed()).toBe(true);
 });
 
 test("a user without the role of an administrator claims nothing", async () => {
   const { access } = await opened();
-  granted(await access.setUser("ada", "user", PASSWORD, "test"));
+  unwrap(await access.setUser("ada", "user", PASSWORD, "test"));
   expect(access.isClaimed()).toBe(false);
 });
 
 test("neither time nor a slip of the hand opens the door again", async () => {
   const { access, clock } = await opened();
-  const { token } = granted(await access.createToken("ops", 1, "test"));
+  const { token } = unwrap(await access.createToken("ops", 1, "test"));
   clock.now += 2 * 24 * 60 * 60 * 1_000;
   expect(access.identify(token)).toBeNull();
   expect(access.isClaimed()).toBe(true);
@@ -42,15 +42,15 @@ test("neither time nor a slip of the hand opens the door again", async () => {
     ok: false,
     fault: { code: "last_credential" },
   });
-  granted(await access.setUser("root", "admin", PASSWORD, "test"));
-  granted(await access.revokeToken("ops", "test"));
+  unwrap(await access.setUser("root", "admin", PASSWORD, "test"));
+  unwrap(await access.revokeToken("ops", "test"));
   expect(await access.setUser("root", "user", PASSWORD, "test")).toMatchObject({ ok: false });
   expect(await access.removeUser("root", "test")).toMatchObject({ ok: false });
 });
 
 test("a name that nobody has costs as much work as a wrong password", async () => {
   const { access } = await opened();
-  granted(await access.setUser("ada", "user", PASSWORD, "test"));
+  unwrap(await access.setUser("ada", "user", PASSWORD, "test"));
   const verify = spyOn(Bun.password, "verify");
   onTestFinished(() => verify.mockRestore());
   for (const name of ["ada", "bob"]) {
@@ -70,7 +70,7 @@ describe("a clock that is set back", () => {
 
   test("does not revive a token that was refused because it had ended", async () => {
     const { access, clock, again } = await opened();
-    const { token } = granted(await access.createToken("ops", 1, "test"));
+    const { token } = unwrap(await access.createToken("ops", 1, "test"));
     clock.now += 2 * DAY;
     expect(access.identify(token)).toBeNull();
     await access.persistExpiredTokens();
@@ -82,7 +82,7 @@ describe("a clock that is set back", () => {
 
   test("does not revive a token that ended before a start", async () => {
     const { access, clock, again } = await opened();
-    const { token } = granted(await access.createToken("ops", 1, "test"));
+    const { token } = unwrap(await access.createToken("ops", 1, "test"));
     clock.now += 2 * DAY;
     await again().persistExpiredTokens();
     clock.now -= 2 * DAY;
@@ -91,7 +91,7 @@ describe("a clock that is set back", () => {
 
   test("leaves a token that has not ended as it was, also in the file", async () => {
     const { access, clock, again, path } = await opened();
-    const { token } = granted(await access.createToken("ops", 3, "test"));
+    const { token } = unwrap(await access.createToken("ops", 3, "test"));
     const before = readFileSync(path, "utf8");
     clock.now += 2 * DAY;
     expect(access.identify(token)).not.toBeNull();
@@ -103,8 +103,8 @@ describe("a clock that is set back", () => {
 
   test("ends a login that is later than the clock", async () => {
     const { access, clock } = await opened();
-    granted(await access.setUser("ada", "user", PASSWORD, "test"));
-    const { token } = granted(await access.login("ada", PASSWORD, "test"));
+    unwrap(await access.setUser("ada", "user", PASSWORD, "test"));
+    const { token } = unwrap(await access.login("ada", PASSWORD, "test"));
     expect(access.identify(token)).not.toBeNull();
     clock.now -= 2 * DAY;
     expect(access.identify(token)).toBeNull();
@@ -115,8 +115,8 @@ describe("a clock that is set back", () => {
 
 test("nothing that is kept opens anything, and only its owner may read it", async () => {
   const { access, path } = await opened();
-  const { token } = granted(await access.createToken("ops", null, "test"));
-  granted(await access.setUser("ada", "user", PASSWORD, "test"));
+  const { token } = unwrap(await access.createToken("ops", null, "test"));
+  unwrap(await access.setUser("ada", "user", PASSWORD, "test"));
   const text = readFileSync(path, "utf8");
   expect(text).not.toContain(token);
   expect(text).not.toContain(PASSWORD);
@@ -127,10 +127,10 @@ test("nothing that is kept opens anything, and only its owner may read it", asyn
 
 test("every change is on record with who made it, and with no secret", async () => {
   const { site, access } = await opened();
-  const { token } = granted(await access.createToken("ops", null, "root@10.0.0.5"));
-  granted(await access.setUser("ada", "user", PASSWORD, "socket"));
-  granted(await access.removeUser("ada", "socket"));
-  const events = journalOf(site.folder).flatMap(({ line }) => line.events);
+  const { token } = unwrap(await access.createToken("ops", null, "root@10.0.0.5"));
+  unwrap(await access.setUser("ada", "user", PASSWORD, "socket"));
+  unwrap(await access.removeUser("ada", "socket"));
+  const events = readJournal(site.folder).flatMap(({ line }) => line.events);
   expect(events.filter(({ type }) => type === "AccessChanged")).toMatchObject([
     { change: "token_made", name: "ops", peer: "root@10.0.0.5" },
     { change: "user_set", name: "ada", peer: "socket" },
@@ -141,7 +141,7 @@ test("every change is on record with who made it, and with no secret", async () 
 
 test("a name is taken once, and one that is not there cannot be revoked", async () => {
   const { access } = await opened();
-  granted(await access.createToken("ops", null, "test"));
+  unwrap(await access.createToken("ops", null, "test"));
   expect(await access.createToken("ops", null, "test")).toMatchObject({
     fault: { code: "name_taken" },
   });
@@ -152,7 +152,7 @@ test("a name is taken once, and one that is not there cannot be revoked", async 
 
 test("a list that cannot be read is refused: it does not mean that everybody may come in", async () => {
   const { access, again, path } = await opened();
-  granted(await access.createToken("ops", null, "test"));
+  unwrap(await access.createToken("ops", null, "test"));
   const text = readFileSync(path, "utf8");
   for (const damaged of ["", "{}", text.slice(0, -4), text.replace('"access": 1', '"access": 2')]) {
     writeFileSync(path, damaged);
@@ -171,9 +171,9 @@ describe("a disk that fails", () => {
     const open = () =>
       new AccessControl(site.store, new AccessFile(disk, site.folder), () => 1_000_000);
     const access = open();
-    granted(await access.createToken("ops", null, "test"));
+    unwrap(await access.createToken("ops", null, "test"));
     const recorded = () =>
-      journalOf(site.folder)
+      readJournal(site.folder)
         .flatMap(({ line }) => line.events)
         .filter(({ type }) => type === "AccessChanged").length;
     return { disk, access, open, recorded };
@@ -183,15 +183,15 @@ describe("a disk that fails", () => {
     "without room for %s nothing is changed or on record",
     async (name) => {
       const { disk, access, open, recorded } = await onFaultyDisk();
-      disk.rule = (call) => {
+      disk.beforeCall = (call) => {
         if (call.name === name) throw failing("ENOSPC");
       };
       const refused = await access.createToken("more", null, "test");
       expect(refused).toEqual({ ok: false, fault: { code: "storage_full" } });
-      disk.heal();
+      disk.clearFaults();
       expect([recorded(), access.list(), open().list()]).toEqual([1, access.list(), access.list()]);
       expect(access.list().tokens).toHaveLength(1);
-      granted(await access.createToken("more", null, "test"));
+      unwrap(await access.createToken("more", null, "test"));
       expect([recorded(), open().list().tokens.length]).toEqual([2, 2]);
     },
   );
@@ -200,12 +200,12 @@ describe("a disk that fails", () => {
     "when %s fails it goes by what the next start will find",
     async (name) => {
       const { disk, access, open } = await onFaultyDisk();
-      disk.rule = (call) => {
+      disk.beforeCall = (call) => {
         if (call.name === name) throw failing("EIO");
       };
       const refused = await access.createToken("more", null, "test");
       expect(refused).toEqual({ ok: false, fault: { code: "storage_failed" } });
-      disk.heal();
+      disk.clearFaults();
       expect(access.list()).toEqual(open().list());
       expect(access.isClaimed()).toBe(true);
     },
@@ -216,13 +216,13 @@ test("ten thousand logins are kept, the oldest go first, and all end with their 
   const { access } = await opened();
   const hash = spyOn(Bun.password, "verify").mockResolvedValue(true);
   try {
-    granted(await access.setUser("ada", "user", PASSWORD, "test"));
-    const login = async () => granted(await access.login("ada", PASSWORD, "test")).token;
+    unwrap(await access.setUser("ada", "user", PASSWORD, "test"));
+    const login = async () => unwrap(await access.login("ada", PASSWORD, "test")).token;
     const [first, second] = [await login(), await login()];
     for (let count = 2; count <= 10_000; count += 1) await login();
     expect(access.identify(first)).toBeNull();
     expect(access.identify(second)).toMatchObject({ name: "ada", role: "user" });
-    granted(await access.removeUser("ada", "test"));
+    unwrap(await access.removeUser("ada", "test"));
     expect(access.identify(second)).toBeNull();
   } finally {
     hash.mockRestore();

@@ -7,8 +7,8 @@ import {
   CONTACT,
   consume,
   consumeFeature,
-  hours,
-  minutes,
+  hoursLater,
+  minutesLater,
   MONDAY,
   register,
   registerFeature,
@@ -47,17 +47,17 @@ describe("a peer's budget for the audit log", () => {
     charge(one, "10.0.0.1", 1.5 * MIB, MONDAY);
     const refusal = refusalOf(one, "10.0.0.1", MONDAY);
     expect(refusal).toMatchObject({ retryAfter: 1_801 });
-    expect(refusalOf(one, "10.0.0.1", minutes(30))).not.toBeNull();
-    expect(refusalOf(one, "10.0.0.1", (minutes(30) + 1_000) as Instant)).toBeNull();
+    expect(refusalOf(one, "10.0.0.1", minutesLater(30))).not.toBeNull();
+    expect(refusalOf(one, "10.0.0.1", (minutesLater(30) + 1_000) as Instant)).toBeNull();
   });
 
   test("is refilled continuously, up to an hour's worth", () => {
     const one = budget();
     charge(one, "10.0.0.1", MIB, MONDAY);
-    charge(one, "10.0.0.1", MIB / 2 - 1, minutes(30));
-    expect(refusalOf(one, "10.0.0.1", minutes(30))).toBeNull();
-    charge(one, "10.0.0.1", MIB, hours(100));
-    expect(refusalOf(one, "10.0.0.1", hours(100))).not.toBeNull();
+    charge(one, "10.0.0.1", MIB / 2 - 1, minutesLater(30));
+    expect(refusalOf(one, "10.0.0.1", minutesLater(30))).toBeNull();
+    charge(one, "10.0.0.1", MIB, hoursLater(100));
+    expect(refusalOf(one, "10.0.0.1", hoursLater(100))).not.toBeNull();
   });
 
   test("is no other peer's", () => {
@@ -68,9 +68,9 @@ describe("a peer's budget for the audit log", () => {
 
   test("survives a clock that is set back", () => {
     const one = budget();
-    charge(one, "10.0.0.1", MIB, hours(48));
+    charge(one, "10.0.0.1", MIB, hoursLater(48));
     expect(refusalOf(one, "10.0.0.1", MONDAY)).not.toBeNull();
-    expect(refusalOf(one, "10.0.0.1", minutes(1))).toBeNull();
+    expect(refusalOf(one, "10.0.0.1", minutesLater(1))).toBeNull();
   });
 
   test("is not there where it is switched off, nor where nobody pays", () => {
@@ -117,11 +117,11 @@ describe("more peers than are told apart", () => {
   test("are told apart again when an older one has its whole budget back", () => {
     const two = budget(1, 2);
     charge(two, "10.0.0.1", MIB, MONDAY);
-    charge(two, "10.0.0.2", MIB, minutes(30));
-    charge(two, "10.0.0.3", MIB, hours(1));
-    expect(refusalOf(two, "10.0.0.2", hours(1))).toBeNull();
-    expect(refusalOf(two, "10.0.0.3", hours(1))).not.toBeNull();
-    expect(refusalOf(two, "10.0.0.4", hours(1))).toBeNull();
+    charge(two, "10.0.0.2", MIB, minutesLater(30));
+    charge(two, "10.0.0.3", MIB, hoursLater(1));
+    expect(refusalOf(two, "10.0.0.2", hoursLater(1))).toBeNull();
+    expect(refusalOf(two, "10.0.0.3", hoursLater(1))).not.toBeNull();
+    expect(refusalOf(two, "10.0.0.4", hoursLater(1))).toBeNull();
   });
 
   test("never take more memory", () => {

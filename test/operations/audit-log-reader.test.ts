@@ -18,25 +18,31 @@ import { listAuditFiles } from "../../src/store/audit/audit-log.ts";
 import type { Store } from "../../src/store/store.ts";
 
 import {
-  asked,
-  done,
-  doneTogether,
-  granted,
-  journalOf,
-  licensedSite,
-  linesIn,
+  transactCommand,
+  transactOrThrow,
+  transactInOneBatch,
+  unwrap,
+  readJournal,
+  openLicensedSite,
+  readLines,
   openSite,
-  type Site,
+  type OpenSite,
 } from "../support/licensed-store.ts";
-import { randomSteps, type Step } from "../support/random-commands.ts";
+import { randomCommandSteps, type CommandStep } from "../support/random-commands.ts";
 import { consume, MONDAY, register, unregisterAll, utc } from "../support/scenario.ts";
-import { backupOf, careSite, keeping, livedSite, restoreTo } from "../support/care.ts";
+import {
+  backUpFolder,
+  openSiteWithKey,
+  checkpointKeepingMonths,
+  openSiteWithHistory,
+  restoreTo,
+} from "../support/backup-site.ts";
 import { countTurns } from "../support/event-loop.ts";
-import { longRecord } from "../support/long-record.ts";
-import { live as liveThrough } from "../support/months.ts";
-import { nextOf } from "../support/new-site.ts";
-import { oldFolder } from "../support/old-formats.ts";
-import { copyOf, tempFolder } from "../support/temp-folder.ts";
+import { writeLongAuditLog } from "../support/long-audit-log.ts";
+import { writeMonths as liveThrough } from "../support/audit-months.ts";
+import { makeNextInstall } from "../support/new-site.ts";
+import { copyFixtureFolder } from "../support/old-formats.ts";
+import { copyFolder, tempFolder } from "../support/temp-folder.ts";
 
 type Plain = Pick<AuditEntry, "seq" | "part" | "event">;
 
@@ -59,7 +65,7 @@ function linesOn(folder: string): JournalLine[] {
     for (const line of goodLines(path)) lines.set(line.audit_seq ?? 0, line);
   }
   const oldest = lines.size === 0 ? 1 : Math.min(...lines.keys());
-  for (const { line } of journalOf(folder)) {
+  for (const { line } of readJournal(folder)) {
     if ((line.audit_seq ?? 0) >= oldest) lines.set(line.audit_seq ?? 0, line);
   }
   return [...lines.values()].toSorted((a, b) => (a.audit_seq ?? 0) - (b.audit_seq ?? 0));
@@ -85,7 +91,7 @@ const pageOf = async (
   limit: number,
   sought: AuditFilter = ANY,
 ): Promise<AuditPage<AuditEntry>> =>
-  granted(
+  unwrap(
     await new AuditLogReader(store).readPage<AuditEntry>({
       from: from === null ? null : parsePosition(from),
       limit,
@@ -113,12 +119,14 @@ async function paged(
   }
 }
 
-async function live({ store, clock }: Site, steps: readonly Step[]): Promise<void> {
+async function live({ store, clock }: OpenSite, steps: readonly CommandStep[]): Promise<void> {
   for (const { after, command } of steps) {
     clock.now = later(clock.now, after);
     const wanted =
-      command.type === "InstallLicense" ? store.peek((state) => nextOf(state, command)) : command;
-    await asked(store, wanted);
+      command.type === "InstallLicense"
+        ? store.peek((state) => makeNextInstall(state, command))
+        : command;
+    await transactCommand(store, wanted);
   }
 }
 
@@ -145,12 +153,12 @@ const ACTS = ["nothing", "checkpoint", "stop", "kill", "tear", "leftover", "chan
 type Act = (typeof ACTS)[number];
 
 /** What may befall a folder; a start is another store on the same files, or on a copy of them. */
-async function befall(site: Site, act: Act): Promise<Site> {
+async function befall(site: OpenSite, act: Act): Promise<OpenSite> {
   if (act === "checkpoint") await site.store.checkpoint();
-  if (act === "change") await asked(site.store, register("later"));
+  if (act === "change") await transactCommand(site.store, register("later"));
   if (act === "nothing" || act === "checkpoint" || act === "change") return site;
   if (act === "stop") await site.stop();
-  const folder = copyOf(site.folder);
+  const folder = copyFolder(site.folder);
   if (act === "tear") tear(folder);
   if (act === "leftover") leaveOver(folder);
   const next = await openSite({ folder });
@@ -164,7 +172,7 @@ function tear(folder: string): void {
   const newest = segment
     .toSorted((a, b) => Number(a.replace(/\D/g, "")) - Number(b.replace(/\D/g, "")))
     .at(-1);
-  const seq = (journalOf(folder).at(-1)?.line.seq ?? coversOf(folder)) + 1;
+  const seq = (readJournal(folder).at(-1)?.line.seq ?? coversOf(folder)) + 1;
   const half = `{"seq":${seq},"from":${seq},"at":1,"audit_seq":99`;
   appendFileSync(join(folder, newest ?? ""), half);
 }
@@ -177,7 +185,7 @@ function leaveOver(folder: string): void {
   const newest = listAuditFiles(realDisk, folder).at(-1);
   const last = newest && goodLines(newest.path).at(-1);
   if (newest === undefined || last === undefined) return;
-  const next = journalOf(folder).filter(
+  const next = readJournal(folder).filter(
     ({ line }) => (line.audit_seq ?? 0) > (last.audit_seq ?? 0),
   );
   const same = next.filter(({ line }) => monthOf(line.at) === newest.name.slice(0, 7));
@@ -191,7 +199,10 @@ const monthOf = (at: number): string => new Date(at).toISOString().slice(0, 7);
 test("any filter, in pages of any size, gives what a plain look at every line gives", async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.array(fc.tuple(randomSteps(30), fc.constantFrom(...ACTS)), { minLength: 2, maxLength: 6 }),
+      fc.array(fc.tuple(randomCommandSteps(30), fc.constantFrom(...ACTS)), {
+        minLength: 2,
+        maxLength: 6,
+      }),
       fc.infiniteStream(fc.constantFrom<Act>("nothing", "nothing", "checkpoint", "change")),
       fc.constantFrom(1, 2, 3, 7, 100),
       sought(utc("2026-09-01T00:00:00Z")),
@@ -207,7 +218,7 @@ test("any filter, in pages of any size, gives what a plain look at every line gi
             entry.product,
           ]),
         );
-        const all = entriesOn(copyOf(site.folder)).map((one) => ({
+        const all = entriesOn(copyFolder(site.folder)).map((one) => ({
           ...one,
           product: products.get(JSON.stringify(one)) ?? null,
         }));
@@ -224,9 +235,10 @@ test("any filter, in pages of any size, gives what a plain look at every line gi
 });
 
 test("a line of many events comes in parts, each once", async () => {
-  const site = await licensedSite();
-  for (let user = 0; user < 40; user += 1) await done(site.store, register(`user ${user}`));
-  await done(site.store, unregisterAll());
+  const site = await openLicensedSite();
+  for (let user = 0; user < 40; user += 1)
+    await transactOrThrow(site.store, register(`user ${user}`));
+  await transactOrThrow(site.store, unregisterAll());
   for (const act of ["nothing", "checkpoint"] as const) {
     await befall(site, act);
     for (const limit of [1, 3, 39, 40, 41, 500]) {
@@ -239,12 +251,12 @@ test("a line of many events comes in parts, each once", async () => {
 });
 
 test("a page begun in the journal goes on in the record's own files, and the other way round", async () => {
-  const site = await licensedSite();
-  for (let count = 1; count <= 30; count += 1) await done(site.store, consume(count));
+  const site = await openLicensedSite();
+  for (let count = 1; count <= 30; count += 1) await transactOrThrow(site.store, consume(count));
   const expected = entriesOn(site.folder);
   // Two of them, and the journal's file of the first page is gone.
   const found = await paged(site.store, 4, ANY, async () => {
-    await done(site.store, consume(1));
+    await transactOrThrow(site.store, consume(1));
     await site.store.checkpoint();
   });
   expect(found.map(plain)).toEqual(expected);
@@ -255,14 +267,14 @@ test("checkpoints that overtake a page that is being read take nothing out of it
   // On a busy machine a page may be read before the second checkpoint is made: then again.
   let checkpoints = 0;
   for (let attempt = 0; checkpoints < 2 && attempt < 20; attempt += 1) {
-    const site = await licensedSite();
+    const site = await openLicensedSite();
     const many = Array.from({ length: 6_000 }, (_, index) => consume(1 + (index % 7)));
-    await doneTogether(site.store, ...many);
+    await transactInOneBatch(site.store, ...many);
     // All of the journal is looked at for it, in many turns.
     const pages: AuditEntry[][] = [];
     void paged(site.store, 1, wanted).then((found) => pages.push(found));
     for (checkpoints = 0; pages.length === 0 && checkpoints < 1_000; checkpoints += 1) {
-      await done(site.store, register(`user ${checkpoints % 3}`));
+      await transactOrThrow(site.store, register(`user ${checkpoints % 3}`));
       await site.store.checkpoint();
     }
     expect(pages).toEqual([[expect.objectContaining({ seq: 2, part: 0, product: "cad" })]]);
@@ -271,7 +283,7 @@ test("checkpoints that overtake a page that is being read take nothing out of it
 });
 
 test("months that are let go of between two pages end the record there, and lose nothing before", async () => {
-  const site = await careSite({ checkpoint: keeping(1) });
+  const site = await openSiteWithKey({ checkpoint: checkpointKeepingMonths(1) });
   await liveThrough(site, "04", "05", "06");
   const before = entriesOn(site.folder);
   const first = await pageOf(site.store, null, 3);
@@ -285,8 +297,8 @@ test("months that are let go of between two pages end the record there, and lose
 });
 
 test("a place that was told before a backup was brought back is found where it is now", async () => {
-  const site = await licensedSite();
-  for (let count = 1; count <= 9; count += 1) await done(site.store, consume(count));
+  const site = await openLicensedSite();
+  for (let count = 1; count <= 9; count += 1) await transactOrThrow(site.store, consume(count));
   const all = (await pageOf(site.store, null, 99)).entries.map(plain);
   const line = all[0]?.seq ?? 0;
   // Journal lines with fewer heartbeats between them than there are now.
@@ -297,9 +309,9 @@ test("a place that was told before a backup was brought back is found where it i
 });
 
 test("a restored folder is read as what it is", async () => {
-  const site = await livedSite();
-  const backup = await backupOf(site.folder);
-  await done(site.store, register("lost"));
+  const site = await openSiteWithHistory();
+  const backup = await backUpFolder(site.folder);
+  await transactOrThrow(site.store, register("lost"));
   await site.stop();
   await restoreTo(site.folder, backup, { acceptLoss: true });
   const again = await openSite({ folder: site.folder });
@@ -310,8 +322,8 @@ test("a restored folder is read as what it is", async () => {
 });
 
 test("what is not on disk yet is not shown before it is", async () => {
-  const site = await licensedSite();
-  const adding = done(site.store, consume(5));
+  const site = await openLicensedSite();
+  const adding = transactOrThrow(site.store, consume(5));
   const { entries: found } = await pageOf(site.store, null, 1);
   expect(found[0]?.event).toMatchObject({ type: "ConsumptionAdded", count: 5 });
   const lines = linesOn(site.folder);
@@ -320,15 +332,15 @@ test("what is not on disk yet is not shown before it is", async () => {
 });
 
 test("a change of contact that an older version wrote with its renewal is shown", async () => {
-  const { store } = await openSite({ folder: oldFolder(4) });
+  const { store } = await openSite({ folder: copyFixtureFolder(4) });
   const all = await paged(store, 100);
   const renewal = all.find(({ event }) => event.type === "SlotRenewed");
   expect(renewal?.event).toMatchObject({ user: "ada", contact: { hostname: "pc-2" } });
 });
 
 describe("damage is told with the line it was found at, and what is newer is still shown", () => {
-  const lived = async (): Promise<Site> => {
-    const site = await licensedSite();
+  const lived = async (): Promise<OpenSite> => {
+    const site = await openLicensedSite();
     await liveThrough(site, "04", "05", "06");
     return site;
   };
@@ -345,7 +357,7 @@ describe("damage is told with the line it was found at, and what is newer is sti
   test("a line that was changed", async () => {
     const site = await lived();
     const path = inMonth(site.folder, "05");
-    const [first, second] = linesIn(path);
+    const [first, second] = readLines(path);
     writeFileSync(path, readFileSync(path, "utf8").replace('"count":1,', '"count":7,'));
     const { entries: found, nextPosition: next } = await pageOf(site.store, null, 500);
     expect(found.at(-1)?.seq).toBe(second?.line.audit_seq ?? 0);
@@ -361,7 +373,7 @@ describe("damage is told with the line it was found at, and what is newer is sti
 
   test.each(["04", "05"])("the file of month %s, which is gone", async (month) => {
     const site = await lived();
-    const last = linesIn(inMonth(site.folder, month)).at(-1)?.line.audit_seq ?? 0;
+    const last = readLines(inMonth(site.folder, month)).at(-1)?.line.audit_seq ?? 0;
     rmSync(inMonth(site.folder, month));
     const { entries: found, nextPosition: next } = await pageOf(site.store, null, 500);
     expect(found.at(-1)?.seq).toBe(last + 1);
@@ -375,7 +387,7 @@ describe("damage is told with the line it was found at, and what is newer is sti
 describe("a long record", () => {
   test("is read in bounded steps to its beginning, whatever is not found in it", async () => {
     const folder = join(tempFolder(), "data");
-    await longRecord(folder, 30_000, 200_000);
+    await writeLongAuditLog(folder, 30_000, 200_000);
     const read = reading(realDisk);
     const site = await openSite({ folder, disk: read.disk });
     const none: AuditFilter = { ...ANY, user: "nobody" };
@@ -411,7 +423,7 @@ describe("a long record", () => {
 
   test("lets others have their turn, however many read it at once", async () => {
     const folder = join(tempFolder(), "data");
-    await longRecord(folder, 9_000);
+    await writeLongAuditLog(folder, 9_000);
     const site = await openSite({ folder });
     const nobody = { ...ANY, user: "nobody" };
     const turns = await countTurns(() =>

@@ -8,12 +8,12 @@ import { AuditMaintenance } from "../../src/operations/audit-maintenance.ts";
 import { realDisk, type Disk } from "../../src/platform/disk.ts";
 import { checkpoint } from "../../src/store/checkpoint.ts";
 import { verify, type VerifyReport } from "../../src/store/verify.ts";
-import { careSite, flip, identity, verified } from "../support/care.ts";
-import { failAt, FaultyDisk } from "../support/faulty-disk.ts";
-import { linesIn, openSite, startIn } from "../support/licensed-store.ts";
-import { live } from "../support/months.ts";
+import { openSiteWithKey, flipBit, checkIdentity, verifyFolder } from "../support/backup-site.ts";
+import { failCallAt, FaultyDisk } from "../support/faulty-disk.ts";
+import { readLines, openSite, openAndCloseFolder } from "../support/licensed-store.ts";
+import { writeMonths } from "../support/audit-months.ts";
 import { utc } from "../support/scenario.ts";
-import { copyOf } from "../support/temp-folder.ts";
+import { copyFolder } from "../support/temp-folder.ts";
 
 const BY = { note: "", peer: "ops@socket" };
 
@@ -31,8 +31,8 @@ const history = (folder: string, month: string): string =>
 
 /** One bit of a line, by its place in the file. */
 function spoil(path: string, place: number): void {
-  const { offset = 0, raw = Buffer.alloc(0) } = linesIn(path)[place] ?? {};
-  flip(path, offset + raw.length - 9);
+  const { offset = 0, raw = Buffer.alloc(0) } = readLines(path)[place] ?? {};
+  flipBit(path, offset + raw.length - 9);
 }
 
 const cases: Readonly<Record<string, Interrupted>> = {
@@ -79,16 +79,16 @@ const LAST = 14;
 
 /** Two lines in each of four months, and four more in the last; the journal has the last two. */
 async function stopped(): Promise<string> {
-  const site = await careSite();
-  await live(site, "03", "04", "05", "06", "06", "06");
-  return copyOf(site.folder);
+  const site = await openSiteWithKey();
+  await writeMonths(site, "03", "04", "05", "06", "06", "06");
+  return copyFolder(site.folder);
 }
 
 /** The audit log in one word for each line: there, declared as gone, or missing. */
 async function linesOf(folder: string): Promise<string> {
   const found = new Map<number, string>();
   const { head, auditGaps, auditDamage }: VerifyReport = await verify(realDisk, folder, {
-    identity,
+    identity: checkIdentity,
     allowAuditDamage: true,
   });
   for (let line = 1; line <= head.auditSeq; line += 1) found.set(line, ".");
@@ -119,34 +119,34 @@ describe("at any call to the disk", () => {
       const before = await linesOf(template);
       let interrupted = 0;
       for (let place = 1; ; place += 1) {
-        const folder = copyOf(template);
+        const folder = copyFolder(template);
         const disk = new FaultyDisk();
-        disk.syncs = false;
+        disk.hasRealSync = false;
         const site = await open(folder, disk);
-        failAt(disk, place, "EIO");
+        failCallAt(disk, place, "EIO");
         const acted = await act(site.audit).then(
           ({ ok }) => ok,
           () => false,
         );
         const reached = disk.calls.length;
-        disk.heal();
+        disk.clearFaults();
         // What a kill would leave right then.
-        const left = copyOf(folder);
+        const left = copyFolder(folder);
         const found = await linesOf(left);
         expect([place, isBetween(before, found, gaps)]).toEqual([place, true]);
-        await startIn(copyOf(left));
+        await openAndCloseFolder(copyFolder(left));
         const again = await open(left, realDisk);
         const result = await act(again.audit);
         // Sealed is sealed: that it was done before is said.
         if (!result.ok) expect(result).toMatchObject({ fault: { code: "audit_month_sealed" } });
-        const { auditGaps } = await verified(copyOf(left));
+        const { auditGaps } = await verifyFolder(copyFolder(left));
         // The current month has new lines by then, which a second seal takes along.
         const declared = auditGaps
           .map(({ from, to }) => [from, to])
           .filter(([from = 0]) => from <= LAST);
         expect(declared).toEqual(gaps.map((gap) => [...gap]));
         await again.stop();
-        await verified(left);
+        await verifyFolder(left);
         await site.stop();
         if (acted && reached < place) break;
         if (!acted) interrupted += 1;

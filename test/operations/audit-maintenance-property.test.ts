@@ -11,10 +11,22 @@ import { AuditDamaged } from "../../src/store/refusal.ts";
 import { checkAuditExport } from "../../src/store/audit/export-check.ts";
 import { readForward } from "../../src/store/audit/read-forward.ts";
 import { StateFile } from "../../src/store/state-file.ts";
-import { backupOf, careSite, edit, flip, restoreTo, verified } from "../support/care.ts";
-import { asked, done, openSite, type Site } from "../support/licensed-store.ts";
+import {
+  backUpFolder,
+  openSiteWithKey,
+  editFile,
+  flipBit,
+  restoreTo,
+  verifyFolder,
+} from "../support/backup-site.ts";
+import {
+  transactCommand,
+  transactOrThrow,
+  openSite,
+  type OpenSite,
+} from "../support/licensed-store.ts";
 import { consume, utc } from "../support/scenario.ts";
-import { copyOf, tempFolder } from "../support/temp-folder.ts";
+import { copyFolder, tempFolder } from "../support/temp-folder.ts";
 
 const BY = { note: "a test", peer: "ops@socket" };
 
@@ -39,15 +51,15 @@ const harm = fc.record({
 type Harm = typeof harm extends fc.Arbitrary<infer T> ? T : never;
 type Chapter = typeof chapter extends fc.Arbitrary<infer T> ? T : never;
 
-async function live(site: Site, chapters: readonly Chapter[]): Promise<void> {
+async function live(site: OpenSite, chapters: readonly Chapter[]): Promise<void> {
   const { store, clock } = site;
   for (const { month, lines, folds, setsBack } of chapters) {
     const at = utc(`2027-${String(month).padStart(2, "0")}-01T00:00:00Z`);
     if (at < clock.now && setsBack) {
-      await asked(store, { type: "SetClockBack", to: at, nonce: null, peer: "test" });
+      await transactCommand(store, { type: "SetClockBack", to: at, nonce: null, peer: "test" });
     }
     clock.now = setsBack ? at : instant(Math.max(at, clock.now));
-    for (let line = 1; line <= lines; line += 1) await done(store, consume(line));
+    for (let line = 1; line <= lines; line += 1) await transactOrThrow(store, consume(line));
     if (folds) await store.checkpoint();
   }
   await store.checkpoint();
@@ -70,21 +82,21 @@ async function inflict(folder: string, audit: AuditMaintenance, { kind, file, pl
   const which = Math.floor(place * lines.length);
   switch (kind) {
     case "flip":
-      return size === 0 ? undefined : flip(path, at);
+      return size === 0 ? undefined : flipBit(path, at);
     case "cut":
-      return edit(path, (bytes) => bytes.subarray(0, at));
+      return editFile(path, (bytes) => bytes.subarray(0, at));
     case "remove":
       return rmSync(path);
     case "empty":
       return writeFileSync(path, "");
     case "double":
-      return edit(path, () => Buffer.from([...lines, lines[which] ?? ""].join(""), "latin1"));
+      return editFile(path, () => Buffer.from([...lines, lines[which] ?? ""].join(""), "latin1"));
     case "swap": {
       const [one = "", ...others] = lines;
-      return edit(path, () => Buffer.from([...others, one].join(""), "latin1"));
+      return editFile(path, () => Buffer.from([...others, one].join(""), "latin1"));
     }
     case "zeros":
-      return edit(path, (bytes) => bytes.fill(0, at, Math.min(size, at + 512)));
+      return editFile(path, (bytes) => bytes.fill(0, at, Math.min(size, at + 512)));
     case "seal":
       // Refused where the month is damaged; then it is left for the repair.
       await audit.seal(basename(path).slice(0, "2027-01".length), BY);
@@ -93,7 +105,7 @@ async function inflict(folder: string, audit: AuditMaintenance, { kind, file, pl
 
 const isWhole = async (folder: string): Promise<boolean> => {
   try {
-    await verified(folder);
+    await verifyFolder(folder);
     return true;
   } catch (error) {
     if (error instanceof AuditDamaged) return false;
@@ -103,7 +115,7 @@ const isWhole = async (folder: string): Promise<boolean> => {
 
 /** One byte at a time, in a copy that is put right again each time. */
 async function isGuarded(folder: string, bytes: number, dice: () => number): Promise<void> {
-  const copy = copyOf(folder);
+  const copy = copyFolder(folder);
   const audit = (await new StateFile(realDisk, copy).read())?.audit;
   // Behind its end the newest file is an unfinished fold's, which nobody counts on.
   const lengthOf = (path: string): number =>
@@ -113,7 +125,7 @@ async function isGuarded(folder: string, bytes: number, dice: () => number): Pro
     const path = files[Math.floor(dice() * files.length)] ?? "";
     const before = readFileSync(path);
     const at = Math.floor(dice() * lengthOf(path));
-    flip(path, at);
+    flipBit(path, at);
     expect([path, at, await isWhole(copy)]).toEqual([path, at, false]);
     writeFileSync(path, before);
   }
@@ -127,14 +139,14 @@ test("an audit log is mended, guarded and goes on, whatever was damaged or seale
       fc.array(harm, { minLength: 1, maxLength: 5 }),
       fc.integer(),
       async (chapters, harms, seed) => {
-        const site = await careSite();
+        const site = await openSiteWithKey();
         const { folder, store } = site;
         await live(site, chapters);
         const audit = new AuditMaintenance(store);
         for (const one of harms) await inflict(folder, audit, one);
         const repaired = await audit.repair(BY);
         expect(repaired).toMatchObject({ ok: true, value: { missing: [] } });
-        expect(await isWhole(copyOf(folder))).toBe(true);
+        expect(await isWhole(copyFolder(folder))).toBe(true);
         // Nothing is left to repair.
         expect(await audit.repair(null)).toMatchObject({
           value: { missing: [], written: [], kept: [], declared: [] },
@@ -145,15 +157,15 @@ test("an audit log is mended, guarded and goes on, whatever was damaged or seale
         writeFileSync(record, Buffer.concat(lines));
         expect(checkAuditExport(realDisk, record).lastSeq).toBe(store.health().auditSeq);
         const other = join(tempFolder(), "data");
-        await restoreTo(other, await backupOf(folder));
+        await restoreTo(other, await backUpFolder(folder));
         expect(await isWhole(other)).toBe(true);
         // And it goes on in both places.
         for (const going of [site, await openSite({ folder: other })]) {
           for (const count of [1, 2]) {
-            await done(going.store, consume(count));
+            await transactOrThrow(going.store, consume(count));
             await going.store.checkpoint();
             expect(going.store.health().checkpointError).toBeNull();
-            expect(await isWhole(copyOf(going.folder))).toBe(true);
+            expect(await isWhole(copyFolder(going.folder))).toBe(true);
           }
         }
       },

@@ -17,20 +17,26 @@ import { readLinesNewestFirst } from "../../src/store/audit/read-backward.ts";
 import { readForward } from "../../src/store/audit/read-forward.ts";
 import { StateFile } from "../../src/store/state-file.ts";
 import {
-  backupOf,
-  careSite,
-  edit,
-  flip,
-  keeping,
-  refusal,
+  backUpFolder,
+  openSiteWithKey,
+  editFile,
+  flipBit,
+  checkpointKeepingMonths,
+  catchRefusal,
   restoreTo,
-  verified,
-} from "../support/care.ts";
-import { done, granted, linesIn, openSite, type Site } from "../support/licensed-store.ts";
-import { filesIn, live } from "../support/months.ts";
+  verifyFolder,
+} from "../support/backup-site.ts";
+import {
+  transactOrThrow,
+  unwrap,
+  readLines,
+  openSite,
+  type OpenSite,
+} from "../support/licensed-store.ts";
+import { listAuditMonths, writeMonths } from "../support/audit-months.ts";
 import { consume, utc } from "../support/scenario.ts";
 import { tellNoSlowSyncs } from "../support/slow-syncs.ts";
-import { copyOf, tempFolder } from "../support/temp-folder.ts";
+import { copyFolder, tempFolder } from "../support/temp-folder.ts";
 
 tellNoSlowSyncs();
 
@@ -39,35 +45,35 @@ const MARCH = "history/2026-03.jsonl";
 const APRIL = "history/2026-04.jsonl";
 const JUNE = "history/2026-06.jsonl";
 
-interface Lived extends Site {
+interface Lived extends OpenSite {
   readonly audit: AuditMaintenance;
 }
 
 /** Two lines in each of four months, and two more in the first; the journal has the last two. */
 async function lived(): Promise<Lived> {
-  const site = await careSite();
-  await live(site, "03", "04", "05", "06");
+  const site = await openSiteWithKey();
+  await writeMonths(site, "03", "04", "05", "06");
   return { ...site, audit: new AuditMaintenance(site.store) };
 }
 
 /** The line at this place of a file, with one bit changed. */
 function spoil(path: string, place: number): void {
-  const { offset, raw } = linesIn(path)[place] ?? {};
-  flip(path, (offset ?? 0) + Math.floor((raw?.length ?? 0) / 2));
+  const { offset, raw } = readLines(path)[place] ?? {};
+  flipBit(path, (offset ?? 0) + Math.floor((raw?.length ?? 0) / 2));
 }
 
-async function goesOn({ store, folder, clock }: Site): Promise<void> {
+async function goesOn({ store, folder, clock }: OpenSite): Promise<void> {
   clock.now = utc("2026-06-20T00:00:00Z");
   for (const count of [1, 2]) {
-    await done(store, consume(count));
+    await transactOrThrow(store, consume(count));
     await store.checkpoint();
     expect(store.health().checkpointError).toBeNull();
-    await verified(copyOf(folder));
+    await verifyFolder(copyFolder(folder));
   }
 }
 
 /** All of the audit log as it would be taken away, checked by itself. */
-function exported({ store }: Site) {
+function exported({ store }: OpenSite) {
   const path = join(tempFolder(), "record.jsonl");
   writeFileSync(
     path,
@@ -80,7 +86,7 @@ describe("a repair that loses nothing", () => {
   test("finds nothing to do in an audit log that is whole, and changes nothing", async () => {
     const { audit, folder } = await lived();
     const before = readdirSync(join(folder, "history"));
-    expect(granted(await audit.repair(null))).toEqual({
+    expect(unwrap(await audit.repair(null))).toEqual({
       missing: [],
       recovered: 0,
       written: [],
@@ -92,7 +98,7 @@ describe("a repair that loses nothing", () => {
 
   for (const [what, damage] of Object.entries<(path: string) => void>({
     "a changed byte": (path) => spoil(path, 1),
-    "a changed first line": (path) => flip(path, 5),
+    "a changed first line": (path) => flipBit(path, 5),
     "a missing end": (path) => truncateSync(path, statSync(path).size - 9),
     "nothing in it": (path) => truncateSync(path),
   })) {
@@ -101,12 +107,12 @@ describe("a repair that loses nothing", () => {
       const path = join(site.folder, JUNE);
       const before = readFileSync(path);
       damage(path);
-      await refusal(verified(copyOf(site.folder)));
-      const { missing, recovered, written, declared } = granted(await site.audit.repair(null));
+      await catchRefusal(verifyFolder(copyFolder(site.folder)));
+      const { missing, recovered, written, declared } = unwrap(await site.audit.repair(null));
       expect([missing, declared, written]).toEqual([[], [], ["2026-06.jsonl"]]);
       expect(recovered).toBeGreaterThan(0);
       expect(readFileSync(path)).toEqual(before);
-      await verified(copyOf(site.folder));
+      await verifyFolder(copyFolder(site.folder));
       await goesOn(site);
     });
   }
@@ -116,7 +122,7 @@ describe("a repair that loses nothing", () => {
     const path = join(site.folder, JUNE);
     const before = readFileSync(path);
     rmSync(path);
-    expect(granted(await site.audit.repair(null))).toMatchObject({ missing: [], recovered: 2 });
+    expect(unwrap(await site.audit.repair(null))).toMatchObject({ missing: [], recovered: 2 });
     expect(readFileSync(path)).toEqual(before);
     await goesOn(site);
   });
@@ -125,25 +131,25 @@ describe("a repair that loses nothing", () => {
     const site = await lived();
     const path = join(site.folder, APRIL);
     const before = readFileSync(path);
-    const [first, second] = linesIn(path).map(({ raw }) => Buffer.from(raw));
-    edit(path, () => Buffer.concat([second ?? "", first ?? ""].map((raw) => Buffer.from(raw))));
+    const [first, second] = readLines(path).map(({ raw }) => Buffer.from(raw));
+    editFile(path, () => Buffer.concat([second ?? "", first ?? ""].map((raw) => Buffer.from(raw))));
     const swapped = readFileSync(path);
-    expect(granted(await site.audit.repair(null))).toMatchObject({
+    expect(unwrap(await site.audit.repair(null))).toMatchObject({
       missing: [],
       written: ["2026-04.jsonl"],
       kept: ["2026-04.jsonl.damaged"],
     });
     expect(readFileSync(path)).toEqual(before);
     expect(readFileSync(`${path}.damaged`)).toEqual(swapped);
-    await verified(copyOf(site.folder));
+    await verifyFolder(copyFolder(site.folder));
   });
 
   test("takes a line out that stands there twice", async () => {
     const site = await lived();
     const path = join(site.folder, APRIL);
     const before = readFileSync(path);
-    edit(path, (bytes) => Buffer.concat([bytes, linesIn(path)[0]?.raw ?? Buffer.alloc(0)]));
-    expect(granted(await site.audit.repair(null))).toMatchObject({ missing: [], recovered: 0 });
+    editFile(path, (bytes) => Buffer.concat([bytes, readLines(path)[0]?.raw ?? Buffer.alloc(0)]));
+    expect(unwrap(await site.audit.repair(null))).toMatchObject({ missing: [], recovered: 0 });
     expect(readFileSync(path)).toEqual(before);
   });
 });
@@ -153,8 +159,8 @@ describe("a repair of what is gone for good", () => {
     const { folder, audit } = await lived();
     spoil(join(folder, APRIL), 0);
     const before = readFileSync(join(folder, APRIL));
-    const lines = linesIn(join(folder, MARCH));
-    const { missing, written } = granted(await audit.repair(null));
+    const lines = readLines(join(folder, MARCH));
+    const { missing, written } = unwrap(await audit.repair(null));
     expect(written).toEqual([]);
     expect(missing).toEqual([
       {
@@ -168,7 +174,7 @@ describe("a repair of what is gone for good", () => {
       },
     ]);
     expect(readFileSync(join(folder, APRIL))).toEqual(before);
-    await refusal(verified(copyOf(folder)));
+    await catchRefusal(verifyFolder(copyFolder(folder)));
   });
 
   test("declares exactly the damaged line, and everything goes on", async () => {
@@ -178,7 +184,7 @@ describe("a repair of what is gone for good", () => {
     const whole = readFileSync(path);
     spoil(path, 0);
     const damaged = readFileSync(path);
-    const { declared, kept } = granted(await audit.repair(BY));
+    const { declared, kept } = unwrap(await audit.repair(BY));
     expect(kept).toEqual(["2026-04.jsonl.damaged"]);
     expect(readFileSync(`${path}.damaged`)).toEqual(damaged);
     const sha256 = new Bun.CryptoHasher("sha256").update(damaged).digest("hex");
@@ -190,7 +196,7 @@ describe("a repair of what is gone for good", () => {
         files: [{ name: "2026-04.jsonl", bytes: damaged.length, sha256 }],
       }),
     ]);
-    const found = await verified(copyOf(folder));
+    const found = await verifyFolder(copyFolder(folder));
     expect(found.auditLog).toMatchObject({ from: 1, lines: found.auditLog.to - 1 });
     expect(found.auditGaps).toEqual([...declared]);
     // The line that is left is the one that was written.
@@ -205,9 +211,9 @@ describe("a repair of what is gone for good", () => {
     const site = await lived();
     const { folder, store, audit } = site;
     rmSync(join(folder, APRIL));
-    const { declared } = granted(await audit.repair(BY));
+    const { declared } = unwrap(await audit.repair(BY));
     expect(declared).toMatchObject([{ from: 5, to: 6, files: [] }]);
-    expect((await verified(copyOf(folder))).auditLog.files).toBe(3);
+    expect((await verifyFolder(copyFolder(folder))).auditLog.files).toBe(3);
     // What was in use before a gap cannot be told from what is left.
     const read = await Array.fromAsync(readLinesNewestFirst(store.auditLogSource()));
     expect(read.at(-1)?.audit_seq).toBe(7);
@@ -220,48 +226,48 @@ describe("a repair of what is gone for good", () => {
     await goesOn(site);
     await goesOn(site);
     const path = join(site.folder, JUNE);
-    flip(path, 5);
-    const { declared } = granted(await site.audit.repair(BY));
+    flipBit(path, 5);
+    const { declared } = unwrap(await site.audit.repair(BY));
     expect(declared).toMatchObject([{ from: 9, to: 9, files: [{ name: "2026-06.jsonl" }] }]);
     const before = readFileSync(path);
     await goesOn(site);
     expect(readFileSync(path)).toEqual(before);
-    expect(filesIn(site.folder)).toContain("06-15");
+    expect(listAuditMonths(site.folder)).toContain("06-15");
   });
 
   test("is part of every backup and of what a restore makes of it", async () => {
     const site = await lived();
     spoil(join(site.folder, APRIL), 1);
-    const { declared } = granted(await site.audit.repair(BY));
+    const { declared } = unwrap(await site.audit.repair(BY));
     const folder = join(tempFolder(), "data");
-    await restoreTo(folder, await backupOf(site.folder));
-    expect((await verified(folder)).auditGaps).toEqual([...declared]);
+    await restoreTo(folder, await backUpFolder(site.folder));
+    expect((await verifyFolder(folder)).auditGaps).toEqual([...declared]);
   });
 
   test("is known to an older state that is gone back to", async () => {
     const site = await lived();
     spoil(join(site.folder, APRIL), 1);
-    granted(await site.audit.repair(BY));
-    const folder = copyOf(site.folder);
+    unwrap(await site.audit.repair(BY));
+    const folder = copyFolder(site.folder);
     truncateSync(join(folder, "state.json"));
-    const { hint } = await refusal(verified(folder));
+    const { hint } = await catchRefusal(verifyFolder(folder));
     expect(Bun.spawnSync(["sh", "-c", hint]).exitCode).toBe(0);
-    expect((await verified(folder)).auditGaps).toMatchObject([{ from: 6, to: 6 }]);
+    expect((await verifyFolder(folder)).auditGaps).toMatchObject([{ from: 6, to: 6 }]);
   });
 
   test("declares no more than 64 gaps when the damage is in very many places", async () => {
-    const site = await careSite();
+    const site = await openSiteWithKey();
     site.clock.now = utc("2026-04-15T00:00:00Z");
-    for (let count = 1; count <= 400; count += 1) await done(site.store, consume(count));
+    for (let count = 1; count <= 400; count += 1) await transactOrThrow(site.store, consume(count));
     await site.store.checkpoint();
-    await live(site, "05", "06", "07");
+    await writeMonths(site, "05", "06", "07");
     const path = join(site.folder, APRIL);
-    const lines = linesIn(path).filter((_line, place) => place % 2 === 1);
-    for (const { offset, raw } of lines) flip(path, offset + raw.length - 9);
+    const lines = readLines(path).filter((_line, place) => place % 2 === 1);
+    for (const { offset, raw } of lines) flipBit(path, offset + raw.length - 9);
     const audit = new AuditMaintenance(site.store);
-    const { declared } = granted(await audit.repair(BY));
+    const { declared } = unwrap(await audit.repair(BY));
     expect(declared.length).toBe(64);
-    expect((await verified(copyOf(site.folder))).auditGaps.length).toBe(64);
+    expect((await verifyFolder(copyFolder(site.folder))).auditGaps.length).toBe(64);
     await goesOn(site);
   });
 });
@@ -272,9 +278,9 @@ describe("sealing a month", () => {
     const { folder, store, audit } = site;
     const path = join(folder, APRIL);
     const bytes = readFileSync(path);
-    const lines = linesIn(path).map(({ line }) => line);
+    const lines = readLines(path).map(({ line }) => line);
     const sha256 = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
-    const { gaps, removed, freedBytes } = granted(await audit.seal("2026-04", BY));
+    const { gaps, removed, freedBytes } = unwrap(await audit.seal("2026-04", BY));
     expect([removed, freedBytes]).toEqual([["2026-04.jsonl"], bytes.length]);
     expect(gaps).toEqual([
       {
@@ -290,7 +296,7 @@ describe("sealing a month", () => {
       },
     ]);
     expect(existsSync(path)).toBe(false);
-    expect((await verified(copyOf(folder))).auditGaps).toEqual([...gaps]);
+    expect((await verifyFolder(copyFolder(folder))).auditGaps).toEqual([...gaps]);
     expect(exported(site).gaps).toEqual([...gaps]);
     await goesOn(site);
     const declaring = store.peek(({ auditGaps }) => auditGaps);
@@ -300,19 +306,21 @@ describe("sealing a month", () => {
   test("of the current month folds first, and new lines go to a new file", async () => {
     const site = await lived();
     const { folder, store, audit } = site;
-    await done(store, consume(3));
-    const { gaps } = granted(await audit.seal("2026-06", BY));
+    await transactOrThrow(store, consume(3));
+    const { gaps } = unwrap(await audit.seal("2026-06", BY));
     expect(gaps).toMatchObject([{ from: 9, to: 11 }]);
-    expect(filesIn(folder)).toEqual(["03", "04", "05", "06-12"]);
-    await verified(copyOf(folder));
+    expect(listAuditMonths(folder)).toEqual(["03", "04", "05", "06-12"]);
+    await verifyFolder(copyFolder(folder));
     await goesOn(site);
-    expect(filesIn(folder)).toEqual(["03", "04", "05", "06-12"]);
+    expect(listAuditMonths(folder)).toEqual(["03", "04", "05", "06-12"]);
   });
 
   test("of the first month leaves an audit log that begins later", async () => {
     const site = await lived();
-    granted(await site.audit.seal("2026-03", BY));
-    expect((await verified(copyOf(site.folder))).auditGaps).toMatchObject([{ from: 1, to: 4 }]);
+    unwrap(await site.audit.seal("2026-03", BY));
+    expect((await verifyFolder(copyFolder(site.folder))).auditGaps).toMatchObject([
+      { from: 1, to: 4 },
+    ]);
     expect(exported(site)).toMatchObject({ first: 5, gaps: [] });
     await goesOn(site);
   });
@@ -323,7 +331,7 @@ describe("sealing a month", () => {
       ok: false,
       fault: { code: "audit_month_empty" },
     });
-    granted(await audit.seal("2026-04", BY));
+    unwrap(await audit.seal("2026-04", BY));
     expect(await audit.seal("2026-04", BY)).toEqual({
       ok: false,
       fault: { code: "audit_month_sealed" },
@@ -333,12 +341,12 @@ describe("sealing a month", () => {
       ok: false,
       fault: { code: "audit_month_damaged", file: "2026-05.jsonl" },
     });
-    expect(filesIn(folder)).toContain("05");
+    expect(listAuditMonths(folder)).toContain("05");
   });
 
   test("is refused when what is beside the month does not continue it", async () => {
     const { folder, audit } = await lived();
-    flip(join(folder, "history/2026-05.jsonl"), 5);
+    flipBit(join(folder, "history/2026-05.jsonl"), 5);
     expect(await audit.seal("2026-04", BY)).toMatchObject({
       fault: { code: "audit_month_damaged", file: "2026-04.jsonl" },
     });
@@ -351,19 +359,19 @@ describe("sealing a month", () => {
   test("takes a gap that was declared in it along", async () => {
     const site = await lived();
     spoil(join(site.folder, APRIL), 0);
-    granted(await site.audit.repair(BY));
-    const { gaps } = granted(await site.audit.seal("2026-04", BY));
+    unwrap(await site.audit.repair(BY));
+    const { gaps } = unwrap(await site.audit.seal("2026-04", BY));
     expect(gaps).toMatchObject([{ reason: "sealed", from: 6, to: 6 }]);
-    await verified(copyOf(site.folder));
+    await verifyFolder(copyFolder(site.folder));
     await goesOn(site);
   });
 
   test("declares gaps again whose declaration goes with it, so that an export shows them", async () => {
     const site = await lived();
-    granted(await site.audit.seal("2026-04", BY));
+    unwrap(await site.audit.seal("2026-04", BY));
     // Said in June, which goes as well.
-    granted(await site.audit.seal("2026-06", BY));
-    await verified(copyOf(site.folder));
+    unwrap(await site.audit.seal("2026-06", BY));
+    await verifyFolder(copyFolder(site.folder));
     expect(exported(site).gaps).toMatchObject([
       { from: 5, to: 6 },
       { from: 9, to: 11 },
@@ -373,8 +381,8 @@ describe("sealing a month", () => {
   test("of every month in turn leaves a chain that verifies and goes on", async () => {
     const site = await lived();
     for (const month of ["05", "03", "06", "04"]) {
-      granted(await site.audit.seal(`2026-${month}`, BY));
-      await verified(copyOf(site.folder));
+      unwrap(await site.audit.seal(`2026-${month}`, BY));
+      await verifyFolder(copyFolder(site.folder));
       exported(site);
     }
     await goesOn(site);
@@ -382,22 +390,22 @@ describe("sealing a month", () => {
 
   test("is known to an older state that is gone back to, which goes on from there", async () => {
     const site = await lived();
-    granted(await site.audit.seal("2026-06", BY));
-    const folder = copyOf(site.folder);
+    unwrap(await site.audit.seal("2026-06", BY));
+    const folder = copyFolder(site.folder);
     truncateSync(join(folder, "state.json"));
-    const { hint } = await refusal(verified(folder));
+    const { hint } = await catchRefusal(verifyFolder(folder));
     expect(Bun.spawnSync(["sh", "-c", hint]).exitCode).toBe(0);
-    expect((await verified(folder)).auditGaps).toMatchObject([{ from: 9, to: 10 }]);
+    expect((await verifyFolder(folder)).auditGaps).toMatchObject([{ from: 9, to: 10 }]);
     await goesOn(await openSite({ folder }));
   });
 
   test("is forgotten when all before it is let go as well", async () => {
-    const site = await careSite({ checkpoint: keeping(1) });
-    await live(site, "03", "04");
+    const site = await openSiteWithKey({ checkpoint: checkpointKeepingMonths(1) });
+    await writeMonths(site, "03", "04");
     const audit = new AuditMaintenance(site.store);
-    granted(await audit.seal("2026-03", BY));
-    await live(site, "05", "06", "07");
-    expect((await verified(copyOf(site.folder))).auditGaps).toEqual([]);
+    unwrap(await audit.seal("2026-03", BY));
+    await writeMonths(site, "05", "06", "07");
+    expect((await verifyFolder(copyFolder(site.folder))).auditGaps).toEqual([]);
     expect((await new StateFile(realDisk, site.folder).read())?.auditGaps).toEqual([]);
   });
 });
@@ -406,16 +414,16 @@ describe("a checkpoint that cannot continue the audit log", () => {
   test("leaves the server serving, with a warning that names the file and the command", async () => {
     const site = await lived();
     const { folder, store, audit } = site;
-    await live(site, "06", "06");
+    await writeMonths(site, "06", "06");
     rmSync(join(folder, JUNE));
-    await done(store, consume(1));
+    await transactOrThrow(store, consume(1));
     await store.checkpoint();
     const { warnings: troubles } = store.condition();
     expect(troubles.map(({ code }) => code)).toEqual(["checkpoint_failing", "audit_damaged"]);
     expect(troubles[1]?.message).toContain(join(folder, JUNE));
     expect(troubles[1]?.message).toContain("berth audit repair");
-    await done(store, consume(2));
-    granted(await audit.repair(BY));
+    await transactOrThrow(store, consume(2));
+    unwrap(await audit.repair(BY));
     expect(store.condition().warnings).toEqual([]);
     await goesOn(site);
   });
@@ -423,10 +431,10 @@ describe("a checkpoint that cannot continue the audit log", () => {
   test("is over when the file is put back", async () => {
     const site = await lived();
     const { folder, store } = site;
-    await live(site, "06", "06");
+    await writeMonths(site, "06", "06");
     const bytes = readFileSync(join(folder, JUNE));
     rmSync(join(folder, JUNE));
-    await done(store, consume(1));
+    await transactOrThrow(store, consume(1));
     await store.checkpoint();
     expect(store.condition().warnings).toHaveLength(2);
     writeFileSync(join(folder, JUNE), bytes);

@@ -3,7 +3,7 @@ import { AccessControl } from "../../src/operations/access-control.ts";
 import { LoginRateLimiter } from "../../src/operations/login-rate-limiter.ts";
 import { realDisk } from "../../src/platform/disk.ts";
 import { AccessFile } from "../../src/store/access-file.ts";
-import { granted, openSite } from "../support/licensed-store.ts";
+import { unwrap, openSite } from "../support/licensed-store.ts";
 
 const MINUTE = 60_000;
 const [ATTACKER, OPERATOR] = ["10.1.0.66", "10.1.0.5"];
@@ -21,7 +21,7 @@ test("wrong passwords from one address never refuse the right one from another",
   const clock = { now: 0 };
   const file = new AccessFile(realDisk, site.folder);
   const access = new AccessControl(site.store, file, () => clock.now);
-  granted(await access.setUser("admin", "admin", PASSWORD, "test"));
+  unwrap(await access.setUser("admin", "admin", PASSWORD, "test"));
   for (let minute = 0; minute < 5; minute += 1, clock.now += MINUTE) {
     const guesses = Array.from({ length: 20 }, (_, index) =>
       access.login("admin", `wrong guess ${index}`, ATTACKER),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { RefusalCounter } from "../../src/operations/refusal-counter.ts";
-import { expectOk, expectRefusal, openAppliance } from "../support/api.ts";
-import { granted } from "../support/licensed-store.ts";
+import { expectOk, expectRefusal, openAppliance } from "../support/appliance.ts";
+import { unwrap } from "../support/licensed-store.ts";
 
 describe("a tally", () => {
   test("counts by product and code", () => {
@@ -99,19 +99,19 @@ describe("refusals of a running server", () => {
     );
     await next.stop();
     const last = await openAppliance({ folder: site.folder, licenses: {} });
-    expect(granted(await last.operations.status()).refusals).toMatchObject([
+    expect(unwrap(await last.operations.status()).refusals).toMatchObject([
       { product: "cad", code: "user_not_registered", count: 2 },
     ]);
   });
 
   test("are not written one by one, and requests that were never understood not at all", async () => {
     const site = await openAppliance();
-    const written = site.written();
+    const written = site.lastSeq();
     for (let times = 0; times < 50; times += 1) {
       expectRefusal(await site.unregister({ user: `user-${times}` }), 400, "user_not_registered");
       expectRefusal(await site.register({ user: 1 }), 400, "invalid_type");
     }
-    expect(site.written()).toBe(written);
+    expect(site.lastSeq()).toBe(written);
     await site.stop();
     const next = await openAppliance({ folder: site.folder, licenses: {} });
     expect(expectOk(await next.status()).refusals.map(({ code }) => code)).toEqual([

@@ -22,11 +22,11 @@ import { Identity } from "../../src/operations/identity.ts";
 import { Timekeeping } from "../../src/operations/timekeeping.ts";
 import { ApplianceClock } from "../../src/platform/clock.ts";
 import { realDisk } from "../../src/platform/disk.ts";
-import { asked, done, granted, openSite } from "../support/licensed-store.ts";
+import { transactCommand, transactOrThrow, unwrap, openSite } from "../support/licensed-store.ts";
 import { borrow, install, MONDAY, register } from "../support/scenario.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 import { VENDOR } from "../support/new-site.ts";
-import { KEY, vendorWith } from "../support/vendor.ts";
+import { VENDOR_KEY, makeVendor } from "../support/vendor.ts";
 
 const END = later(MONDAY, 999 * DAY);
 const PEER = "10.0.0.1";
@@ -52,12 +52,12 @@ async function openTimed(terms: Partial<Terms> = {}, folder = join(tempFolder(),
   const { now, jumps, behind } = clock;
   const { store, stop } = await openSite({ folder, clock: now, jumps, behind });
   if (isNew) {
-    await done(store, {
+    await transactOrThrow(store, {
       type: "TrustVendor",
-      vendor: { ...VENDOR, version: 2, keys: [publicPart(KEY), ...VENDOR.keys] },
+      vendor: { ...VENDOR, version: 2, keys: [publicPart(VENDOR_KEY), ...VENDOR.keys] },
       peer: PEER,
     });
-    await done(store, install(1, { slots: 9, ...terms }));
+    await transactOrThrow(store, install(1, { slots: 9, ...terms }));
   }
   const identity = new Identity(realDisk, join(folder, ".."), []);
   await identity.create();
@@ -73,7 +73,7 @@ type Timed = Awaited<ReturnType<typeof openTimed>>;
 /** A site that lent from a license with an end, so that its clock is no longer free. */
 async function openLent(): Promise<Timed> {
   const site = await openTimed({ validUntil: END });
-  await done(site.store, register("ada"));
+  await transactOrThrow(site.store, register("ada"));
   return site;
 }
 
@@ -81,9 +81,9 @@ async function answer(
   { time }: Timed,
   at: Instant,
   differing: Partial<TimeDocument> = {},
-  key: PrivateKey = KEY,
+  key: PrivateKey = VENDOR_KEY,
 ): Promise<string> {
-  const code = decodeTimeCode(granted(await time.requestTimeCode(PEER)));
+  const code = decodeTimeCode(unwrap(await time.requestTimeCode(PEER)));
   if (code === null) throw new Error("not a clock code");
   const iss = VENDOR.vendor;
   return signTimeDocument({ iss, iat: at / SECOND, ...code, ...differing }, key);
@@ -139,7 +139,7 @@ describe("a minute's tick", () => {
     const before = seq();
     wall(later(MONDAY, HOUR));
     // A reading, and nothing written: an hour is on the clock and not on record.
-    granted(await store.read(() => null));
+    unwrap(await store.read(() => null));
     wall(later(MONDAY, -DAY));
     await time.tick();
     // The jump by an hour, and the mark.
@@ -162,14 +162,14 @@ describe("a minute's tick", () => {
     await time.tick();
     expect(mark()).toBe(later(MONDAY, -30 * DAY));
     expect(time.view().state).toBe("ok");
-    const { end } = await done(store, register("ada"));
+    const { end } = await transactOrThrow(store, register("ada"));
     expect(end).toBe(later(MONDAY, 30 * MINUTE - 30 * DAY));
   });
 
   test("follows it back too when what it said was never written", async () => {
     const { store, time } = await openTimed();
     wall(later(MONDAY, HOUR));
-    expect(granted(await store.read((_state, at) => at))).toBe(later(MONDAY, HOUR));
+    expect(unwrap(await store.read((_state, at) => at))).toBe(later(MONDAY, HOUR));
     wall(later(MONDAY, 2 * MINUTE));
     await time.tick();
     expect(time.view().now).toBe(later(MONDAY, 2 * MINUTE));
@@ -208,11 +208,11 @@ describe("what is told of the clock", () => {
     const { store } = await openLent();
     wall(later(MONDAY, -DAY));
     const refused = { ok: false, fault: { code: "clock_suspect", behind: DAY } };
-    expect(await asked(store, register("bob"))).toMatchObject(refused);
-    expect(await asked(store, borrow("ada"))).toMatchObject(refused);
-    expect((await done(store, register("ada"))).registeredAt).toBe(MONDAY);
+    expect(await transactCommand(store, register("bob"))).toMatchObject(refused);
+    expect(await transactCommand(store, borrow("ada"))).toMatchObject(refused);
+    expect((await transactOrThrow(store, register("ada"))).registeredAt).toBe(MONDAY);
     wall(later(MONDAY, SECOND));
-    await done(store, register("bob"));
+    await transactOrThrow(store, register("bob"));
   });
 });
 
@@ -221,7 +221,7 @@ describe("an operator's word", () => {
     const site = await openLent();
     wall(later(MONDAY, 500 * DAY));
     expect(site.time.view().state).toBe("ahead");
-    expect(granted(await site.time.acceptSystemClock())).toMatchObject({ state: "ok" });
+    expect(unwrap(await site.time.acceptSystemClock())).toMatchObject({ state: "ok" });
     expect(site.mark()).toBe(later(MONDAY, 500 * DAY));
     await site.stop();
     wall(MONDAY);
@@ -232,9 +232,9 @@ describe("an operator's word", () => {
   test("does not take time back", async () => {
     const { store, time } = await openLent();
     wall(later(MONDAY, HOUR));
-    granted(await store.read(() => null));
+    unwrap(await store.read(() => null));
     wall(later(MONDAY, -DAY));
-    expect(granted(await time.acceptSystemClock()).now).toBe(later(MONDAY, HOUR));
+    expect(unwrap(await time.acceptSystemClock()).now).toBe(later(MONDAY, HOUR));
   });
 });
 
@@ -245,12 +245,12 @@ describe("a vendor's time", () => {
   test("sets the clock back, and slots with an end are lent again, after a restart too", async () => {
     const site = await openLent();
     wall(REAL);
-    const repaired = granted(
+    const repaired = unwrap(
       await site.time.applyTimeDocument(`${await answer(site, REAL)}\n`, PEER),
     );
     expect(repaired.state).toBe("ok");
     expect(repaired.now).toBe(REAL);
-    const { end, slotsInUse } = await done(site.store, register("bob"));
+    const { end, slotsInUse } = await transactOrThrow(site.store, register("bob"));
     expect(end).toBe(later(REAL, 30 * MINUTE));
     expect(slotsInUse).toBe(2);
     await site.stop();
@@ -261,13 +261,13 @@ describe("a vendor's time", () => {
     const site = await openLent();
     const document = await answer(site, REAL);
     wall(later(REAL, DAY));
-    expect(granted(await site.time.applyTimeDocument(document, PEER)).now).toBe(later(REAL, DAY));
+    expect(unwrap(await site.time.applyTimeDocument(document, PEER)).now).toBe(later(REAL, DAY));
   });
 
   test("takes nothing back while the system clock says the same as before", async () => {
     const site = await openLent();
     const document = await answer(site, REAL);
-    granted(await site.time.applyTimeDocument(document, PEER));
+    unwrap(await site.time.applyTimeDocument(document, PEER));
     expect(site.time.view().now).toBe(MONDAY);
   });
 
@@ -275,7 +275,7 @@ describe("a vendor's time", () => {
     const site = await openLent();
     wall(REAL);
     const document = await answer(site, REAL);
-    granted(await site.time.applyTimeDocument(document, PEER));
+    unwrap(await site.time.applyTimeDocument(document, PEER));
     await refuses(site, document, other);
   });
 
@@ -291,27 +291,27 @@ describe("a vendor's time", () => {
   test("answers the open code and no other, of this appliance and no other", async () => {
     const site = await openLent();
     await refuses(site, await answer(site, REAL, { nonce: "0000000000" }), other);
-    await refuses(site, await answer(site, REAL, { appliance: keyIdOf(KEY) }), other);
+    await refuses(site, await answer(site, REAL, { appliance: keyIdOf(VENDOR_KEY) }), other);
   });
 
   test("from a vendor whose licenses are not all that is lent is refused", async () => {
     const site = await openLent();
     const other = await generateKey();
-    const vendor = vendorWith({ products: ["DEMO"] }, other);
-    await done(site.store, { type: "TrustVendor", vendor, peer: PEER });
+    const vendor = makeVendor({ products: ["DEMO"] }, other);
+    await transactOrThrow(site.store, { type: "TrustVendor", vendor, peer: PEER });
     const theirs = await answer(site, REAL, { iss: vendor.vendor }, other);
     await refuses(site, theirs, "is not from the vendor of every license");
   });
 
   test("answers a code that can be looked at again, and not a week later", async () => {
     const site = await openLent();
-    const code = granted(await site.time.requestTimeCode(PEER));
-    expect(granted(await site.time.requestTimeCode(PEER))).toBe(code);
+    const code = unwrap(await site.time.requestTimeCode(PEER));
+    expect(unwrap(await site.time.requestTimeCode(PEER))).toBe(code);
     const kept = await answer(site, REAL);
     wall(later(site.time.view().now, 7 * DAY));
-    granted(await site.time.acceptSystemClock());
+    unwrap(await site.time.acceptSystemClock());
     await refuses(site, kept, other);
-    expect(granted(await site.time.requestTimeCode(PEER))).not.toBe(code);
+    expect(unwrap(await site.time.requestTimeCode(PEER))).not.toBe(code);
   });
 
   test("from nobody trusted is refused, and the code stays open", async () => {
@@ -325,7 +325,7 @@ describe("a vendor's time", () => {
     );
     const good = await answer(site, REAL);
     await refuses(site, `${good}x`, "is not a signed document");
-    granted(await site.time.applyTimeDocument(good, PEER));
+    unwrap(await site.time.applyTimeDocument(good, PEER));
   });
 
   async function refuses(site: Timed, document: string, reason: string): Promise<void> {

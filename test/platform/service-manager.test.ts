@@ -4,7 +4,7 @@ import { existsSync, lstatSync, mkdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { sendDatagram } from "../../src/platform/datagram.ts";
 import { ServiceManager } from "../../src/platform/service-manager.ts";
-import { done, start } from "../support/berth.ts";
+import { runOrThrow, startServer } from "../support/run-berth.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const AF_UNIX = 1;
@@ -106,7 +106,7 @@ describe.skipIf(process.platform !== "linux")("what is told to the service manag
     onTestFinished(() => clearInterval(reading));
     const data = join(tempFolder(), "data");
     const env = { NOTIFY_SOCKET: path, WATCHDOG_USEC: "2000000" };
-    const server = await start(["serve", "--data", data], { env });
+    const server = await startServer(["serve", "--data", data], { env });
     while (!heard().includes("WATCHDOG=1")) await Bun.sleep(10);
     expect((await server.stop()).code).toBe(0);
     const words = heard();
@@ -120,13 +120,15 @@ test("the socket is where the service manager wants it, and the data folder poin
   const folder = tempFolder();
   const [data, runtime] = [join(folder, "data"), join(folder, "run")];
   mkdirSync(runtime, { mode: 0o700 });
-  const server = await start(["serve", "--data", data], { env: { RUNTIME_DIRECTORY: runtime } });
+  const server = await startServer(["serve", "--data", data], {
+    env: { RUNTIME_DIRECTORY: runtime },
+  });
   const link = join(data, "berth.sock");
   expect(readlinkSync(link)).toBe(join(runtime, "berth.sock"));
   expect(lstatSync(join(runtime, "berth.sock")).mode & 0o777).toBe(0o600);
   // The command line has no such variable.
-  expect(await done(["status", "--data", data])).toContain(`served by process ${server.pid}`);
+  expect(await runOrThrow(["status", "--data", data])).toContain(`served by process ${server.pid}`);
   expect((await server.stop()).code).toBe(0);
   expect([existsSync(link), existsSync(join(runtime, "berth.sock"))]).toEqual([false, false]);
-  expect(await done(["status", "--data", data])).toContain("no server is running");
+  expect(await runOrThrow(["status", "--data", data])).toContain("no server is running");
 });

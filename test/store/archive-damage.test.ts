@@ -3,13 +3,13 @@ import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { realDisk } from "../../src/platform/disk.ts";
 import { Archive } from "../../src/store/archive.ts";
 import { BackupRefused } from "../../src/store/refusal.ts";
-import { BLOCK, written } from "../support/archives.ts";
-import { edit } from "../support/care.ts";
+import { BLOCK_SIZE, writeArchive } from "../support/archives.ts";
+import { editFile } from "../support/backup-site.ts";
 
 /** Where the entry with this name begins. */
 function headerAt(path: string, name: string): number {
   const place = readFileSync(path).indexOf(`${name}\u0000`);
-  expect(place % BLOCK).toBe(0);
+  expect(place % BLOCK_SIZE).toBe(0);
   return place;
 }
 
@@ -28,8 +28,8 @@ function damageIn(path: string): number {
 
 /** The same header with something else in it, and the checksum that belongs to it. */
 function reheaded(path: string, at: number, field: number, text: string): void {
-  edit(path, (bytes) => {
-    const header = bytes.subarray(at, at + BLOCK);
+  editFile(path, (bytes) => {
+    const header = bytes.subarray(at, at + BLOCK_SIZE);
     header.write(text, field, "latin1");
     header.fill(" ", 148, 156);
     const sum = header.reduce((total, byte) => total + byte, 0);
@@ -40,10 +40,10 @@ function reheaded(path: string, at: number, field: number, text: string): void {
 
 describe("a damaged archive is refused with the place", () => {
   test("whichever bit of a header is flipped", () => {
-    const path = written();
+    const path = writeArchive();
     const bytes = readFileSync(path);
     const at = headerAt(path, "journal-19.jsonl");
-    for (let bit = 0; bit < 8 * BLOCK; bit += 1) {
+    for (let bit = 0; bit < 8 * BLOCK_SIZE; bit += 1) {
       const other = Buffer.from(bytes);
       const place = at + (bit >> 3);
       other[place] = (other[place] ?? 0) ^ (1 << (bit & 7));
@@ -53,10 +53,10 @@ describe("a damaged archive is refused with the place", () => {
   });
 
   test("whichever byte of what fills up a block is not zero", () => {
-    const path = written();
+    const path = writeArchive();
     const bytes = readFileSync(path);
     const at = headerAt(path, "journal-19.jsonl");
-    for (let place = at + BLOCK + BLOCK + 1; place < at + 3 * BLOCK; place += 1) {
+    for (let place = at + BLOCK_SIZE + BLOCK_SIZE + 1; place < at + 3 * BLOCK_SIZE; place += 1) {
       const other = Buffer.from(bytes);
       other[place] = 1;
       writeFileSync(path, other);
@@ -65,7 +65,7 @@ describe("a damaged archive is refused with the place", () => {
   });
 
   test("cut off at any block, and anywhere in one", () => {
-    const path = written();
+    const path = writeArchive();
     const bytes = readFileSync(path);
     for (let length = 0; length < bytes.length; length += 128) {
       writeFileSync(path, bytes.subarray(0, length));
@@ -76,26 +76,29 @@ describe("a damaged archive is refused with the place", () => {
   for (const [what, tail] of Object.entries({
     "a byte": Buffer.from("x"),
     "a zero": Buffer.alloc(1),
-    "a block of zeros": Buffer.alloc(BLOCK),
+    "a block of zeros": Buffer.alloc(BLOCK_SIZE),
     "another archive": null,
   })) {
     test(`with ${what} behind its end`, () => {
-      const path = written();
+      const path = writeArchive();
       const { length } = readFileSync(path);
-      appendFileSync(path, tail ?? readFileSync(written({ "journal-1.jsonl": Buffer.from("x") })));
-      expect(damageIn(path)).toBe(length - 2 * BLOCK);
+      appendFileSync(
+        path,
+        tail ?? readFileSync(writeArchive({ "journal-1.jsonl": Buffer.from("x") })),
+      );
+      expect(damageIn(path)).toBe(length - 2 * BLOCK_SIZE);
     });
   }
 
   test("with zeros in the middle of it", () => {
-    const path = written();
+    const path = writeArchive();
     const at = headerAt(path, "journal-19.jsonl");
-    edit(path, (bytes) => bytes.fill(0, at, at + BLOCK));
+    editFile(path, (bytes) => bytes.fill(0, at, at + BLOCK_SIZE));
     expect(damageIn(path)).toBe(at);
   });
 
   test("with two entries of one name", () => {
-    const path = written();
+    const path = writeArchive();
     const at = headerAt(path, "journal-19.jsonl");
     reheaded(path, at, 0, "journal-18.jsonl");
     expect(damageIn(path)).toBe(at);
@@ -122,7 +125,7 @@ describe("a damaged archive is refused with the place", () => {
     "",
   ]) {
     test(`with an entry named ${JSON.stringify(name)}`, () => {
-      const path = written();
+      const path = writeArchive();
       const at = headerAt(path, "journal-19.jsonl");
       reheaded(path, at, 0, name.padEnd(100, "\u0000"));
       expect(damageIn(path)).toBe(at);
@@ -131,7 +134,7 @@ describe("a damaged archive is refused with the place", () => {
 
   for (const size of ["77777777777", "-0000000001", "-0000001000", "0000001001x", "           "]) {
     test(`with an entry of ${JSON.stringify(size)} bytes`, () => {
-      const path = written();
+      const path = writeArchive();
       const at = headerAt(path, "journal-19.jsonl");
       reheaded(path, at, 124, size);
       expect(damageIn(path)).toBe(at);
@@ -144,7 +147,7 @@ describe("a damaged archive is refused with the place", () => {
       [157, "/etc/passwd"],
       [345, "history"],
     ] as const) {
-      const path = written();
+      const path = writeArchive();
       const at = headerAt(path, "journal-19.jsonl");
       reheaded(path, at, field, text);
       expect([field, damageIn(path)]).toEqual([field, at]);

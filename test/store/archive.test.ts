@@ -5,21 +5,21 @@ import { realDisk } from "../../src/platform/disk.ts";
 import { Archive, ArchiveWriter } from "../../src/store/archive.ts";
 import { MANIFEST_FILE } from "../../src/store/backup.ts";
 import { BackupRefused } from "../../src/store/refusal.ts";
-import { BLOCK, FILES, written } from "../support/archives.ts";
-import { newFile } from "../support/care.ts";
+import { BLOCK_SIZE, SAMPLE_FILES, writeArchive } from "../support/archives.ts";
+import { newBackupPath } from "../support/backup-site.ts";
 import { FaultyDisk } from "../support/faulty-disk.ts";
 import { contentsOf, modeOf, tempFolder } from "../support/temp-folder.ts";
 
-const blocksOf = (path: string): number => readFileSync(path).length / BLOCK;
+const blocksOf = (path: string): number => readFileSync(path).length / BLOCK_SIZE;
 
 const opened = (path: string): Archive => new Archive(realDisk, path);
 
 describe("an archive", () => {
   test("is read as it was written", () => {
-    const path = written();
+    const path = writeArchive();
     const archive = opened(path);
-    expect(archive.names).toEqual(Object.keys(FILES));
-    for (const [name, bytes] of Object.entries(FILES)) {
+    expect(archive.names).toEqual(Object.keys(SAMPLE_FILES));
+    for (const [name, bytes] of Object.entries(SAMPLE_FILES)) {
       expect(archive.read(join(path, name))).toEqual(new Uint8Array(bytes));
       expect(archive.stat(join(path, name))).toEqual({
         mode: 0o600,
@@ -33,7 +33,7 @@ describe("an archive", () => {
   });
 
   test("is a disk with one folder on it", () => {
-    const path = written();
+    const path = writeArchive();
     const archive = opened(path);
     expect(archive.list(path)).toEqual([
       "identity.jwk",
@@ -52,7 +52,7 @@ describe("an archive", () => {
   });
 
   test("gives parts of an entry and never of the next one", () => {
-    const path = written();
+    const path = writeArchive();
     const archive = opened(path);
     const part = (offset: number, length: number): string =>
       Buffer.from(archive.readPart(join(path, "identity.jwk"), offset, length) ?? []).toString();
@@ -64,7 +64,7 @@ describe("an archive", () => {
   });
 
   test("cannot be changed", async () => {
-    const path = written();
+    const path = writeArchive();
     const before = readFileSync(path);
     const archive = opened(path);
     const inside = join(path, "state.json");
@@ -87,16 +87,16 @@ describe("an archive", () => {
   });
 
   test("that is not there is refused", () => {
-    const path = newFile();
+    const path = newBackupPath();
     expect(() => opened(path)).toThrow(
       new BackupRefused(`${path} does not exist`, "check the file name"),
     );
   });
 
   test("takes what comes in parts, also when the disk takes only a little at a time", () => {
-    const path = newFile();
+    const path = newBackupPath();
     const disk = new FaultyDisk();
-    disk.longestWrite = 100;
+    disk.maxWriteSize = 100;
     const file = disk.open(path);
     const writer = new ArchiveWriter(file);
     writer.add("state.json", 5, [Buffer.from("ab"), Buffer.from(""), Buffer.from("cde")]);
@@ -106,7 +106,7 @@ describe("an archive", () => {
   });
 
   test("does not take more or less than was announced, nor what it has no room for", () => {
-    const file = realDisk.open(newFile());
+    const file = realDisk.open(newBackupPath());
     const writer = new ArchiveWriter(file);
     const add = (name: string, size: number) => () => writer.add(name, size, [Buffer.from("abc")]);
     expect(add("state.json", 4)).toThrow("state.json had 3 bytes and should have 4");
@@ -120,7 +120,7 @@ describe("an archive", () => {
 
   test("reads a name that fills its field", () => {
     const name = "x".repeat(100);
-    expect(opened(written({ [name]: Buffer.from("abc") })).names).toEqual([name]);
+    expect(opened(writeArchive({ [name]: Buffer.from("abc") })).names).toEqual([name]);
   });
 });
 
@@ -134,23 +134,28 @@ const tar = (...words: readonly string[]): string => {
 
 describe.skipIf(Bun.which("tar") === null)("the system's tar", () => {
   test("lists the same entries, for their owner alone", () => {
-    const path = written();
-    expect(tar("tf", path).trim().split("\n")).toEqual(Object.keys(FILES));
+    const path = writeArchive();
+    expect(tar("tf", path).trim().split("\n")).toEqual(Object.keys(SAMPLE_FILES));
     const rows = tar("tvf", path, "--numeric-owner").trim().split("\n");
     expect(rows.map((row) => row.split(/ +/).toSpliced(3, 2))).toEqual(
-      Object.entries(FILES).map(([name, { length }]) => ["-rw-------", "0/0", `${length}`, name]),
+      Object.entries(SAMPLE_FILES).map(([name, { length }]) => [
+        "-rw-------",
+        "0/0",
+        `${length}`,
+        name,
+      ]),
     );
   });
 
   test("unpacks the same bytes", () => {
-    const path = written();
+    const path = writeArchive();
     const folder = tempFolder();
     tar("xf", path, "-C", folder);
-    for (const [name, bytes] of Object.entries(FILES)) {
+    for (const [name, bytes] of Object.entries(SAMPLE_FILES)) {
       expect(new Uint8Array(readFileSync(join(folder, name)))).toEqual(new Uint8Array(bytes));
       expect(modeOf(join(folder, name))).toBe("600");
     }
     const names = Object.keys(contentsOf(folder)).filter((name) => !/^(?:\.|history)$/.test(name));
-    expect(names.toSorted()).toEqual(Object.keys(FILES).toSorted());
+    expect(names.toSorted()).toEqual(Object.keys(SAMPLE_FILES).toSorted());
   });
 });

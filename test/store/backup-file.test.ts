@@ -4,25 +4,31 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
 import { MANIFEST_FILE, openBackup, type BackupManifest } from "../../src/store/backup.ts";
-import { written } from "../support/archives.ts";
-import { backupOf, identity, livedSite, refusal, type Refusal } from "../support/care.ts";
+import { writeArchive } from "../support/archives.ts";
+import {
+  backUpFolder,
+  checkIdentity,
+  openSiteWithHistory,
+  catchRefusal,
+  type Refusal,
+} from "../support/backup-site.ts";
 
 type Files = Readonly<Record<string, string>>;
 
 /** What a backup of a site holds, without the list. */
 async function filesOf(path: string): Promise<{ files: Files; manifest: BackupManifest }> {
-  const { archive, manifest } = await openBackup(realDisk, path, { identity });
+  const { archive, manifest } = await openBackup(realDisk, path, { identity: checkIdentity });
   const read = (name: string): string =>
     Buffer.from(archive.read(join(path, name)) ?? []).toString();
   const files = Object.fromEntries(manifest.files.map(({ name }) => [name, read(name)]));
   return { files, manifest };
 }
 
-const made = async () => filesOf(await backupOf((await livedSite()).folder));
+const made = async () => filesOf(await backUpFolder((await openSiteWithHistory()).folder));
 
 /** A backup as it would have been written with these files and this list. */
 const backup = (files: Files, list: string): string =>
-  written(
+  writeArchive(
     Object.fromEntries(
       Object.entries({ ...files, [MANIFEST_FILE]: list }).map(([name, text]) => [
         name,
@@ -39,7 +45,7 @@ const listed = (files: Files): BackupManifest["files"] =>
   }));
 
 const opening = (path: string): Promise<Refusal> =>
-  refusal(openBackup(realDisk, path, { identity }));
+  catchRefusal(openBackup(realDisk, path, { identity: checkIdentity }));
 
 const HINT = "use another backup file";
 
@@ -130,8 +136,8 @@ describe("a backup file that is not what was made is refused", () => {
   });
 
   test("at whichever byte it is flipped, but for what nothing else in it says", async () => {
-    const { folder } = await livedSite();
-    const out = await backupOf(folder);
+    const { folder } = await openSiteWithHistory();
+    const out = await backUpFolder(folder);
     const bytes = readFileSync(out);
     const free = ['"berth": "', '"made_at": "'].map((name) => {
       const from = bytes.lastIndexOf(name) + name.length;
@@ -150,8 +156,8 @@ describe("a backup file that is not what was made is refused", () => {
   });
 
   test("cut off anywhere", async () => {
-    const { folder } = await livedSite();
-    const out = await backupOf(folder);
+    const { folder } = await openSiteWithHistory();
+    const out = await backUpFolder(folder);
     const bytes = readFileSync(out);
     for (let length = 0; length < bytes.length; length += 256) {
       writeFileSync(out, bytes.subarray(0, length));

@@ -8,50 +8,57 @@ import { realDisk, type Disk } from "../../src/platform/disk.ts";
 import { makeBackup } from "../../src/store/backup.ts";
 import type { Store } from "../../src/store/store.ts";
 import {
-  careSite,
-  heldBy,
-  identity,
-  keeping,
-  livedSite,
-  newFile,
-  refusal,
-} from "../support/care.ts";
+  openSiteWithKey,
+  readBackupState,
+  checkIdentity,
+  checkpointKeepingMonths,
+  openSiteWithHistory,
+  newBackupPath,
+  catchRefusal,
+} from "../support/backup-site.ts";
 import { FaultyDisk } from "../support/faulty-disk.ts";
-import { asked, dumped, granted, type Dumped } from "../support/licensed-store.ts";
-import { movingDisk, stagesOf } from "../support/moving-disk.ts";
+import {
+  transactCommand,
+  dumpStateSorted,
+  unwrap,
+  type StateDump,
+} from "../support/licensed-store.ts";
+import { makeChangingDisk, captureStages } from "../support/changing-disk.ts";
 import { consume, MONDAY, register, unregister, utc } from "../support/scenario.ts";
 
 const make = (folder: string, out: string, disk = realDisk) =>
-  makeBackup(disk, folder, out, MONDAY, { identity });
+  makeBackup(disk, folder, out, MONDAY, { identity: checkIdentity });
 
 /** Commands of a line each, and the state after every one of them by its number. */
-async function live(store: Store, states: Map<number, Dumped>, user: string): Promise<void> {
+async function live(store: Store, states: Map<number, StateDump>, user: string): Promise<void> {
   for (const command of [register(user), consume(1), unregister(user)]) {
     const before = store.health().seq;
-    const answer = asked(store, command);
+    const answer = transactCommand(store, command);
     const { seq } = store.health();
     expect(seq).toBe(before + 1);
-    states.set(seq, store.peek(dumped));
-    granted(await answer);
+    states.set(seq, store.peek(dumpStateSorted));
+    unwrap(await answer);
   }
 }
 
 describe("backups beside commands and checkpoints in the same process", () => {
   test("each hold everything that was answered before they began", async () => {
-    const { folder, store, clock } = await careSite({ checkpoint: keeping(1) });
-    const states = new Map<number, Dumped>();
+    const { folder, store, clock } = await openSiteWithKey({
+      checkpoint: checkpointKeepingMonths(1),
+    });
+    const states = new Map<number, StateDump>();
     const making: Promise<void>[] = [];
     for (let round = 0; round < 40; round += 1) {
       clock.now = utc(`2026-0${3 + (round >> 3)}-01T00:00:00Z`);
       const answered = store.health().seq;
       await live(store, states, `user ${round}`);
-      const out = newFile();
+      const out = newBackupPath();
       const begun = async (): Promise<void> => {
         const { manifest } = await make(folder, out);
-        const held = await heldBy(out);
+        const held = await readBackupState(out);
         expect(held.seq).toBe(manifest.seq);
         expect(held.seq).toBeGreaterThanOrEqual(answered + 3);
-        expect(held.state).toEqual(states.get(held.seq) as Dumped);
+        expect(held.state).toEqual(states.get(held.seq) as StateDump);
       };
       making.push(begun());
       if (round % 3 === 0) void store.checkpoint();
@@ -64,13 +71,16 @@ describe("backups beside commands and checkpoints in the same process", () => {
 /** A life of five months in one folder, as it lay on disk before each change to it. */
 async function filmed() {
   const disk = new FaultyDisk();
-  disk.syncs = false;
+  disk.hasRealSync = false;
   // So short that a batch takes several writes, and a look can find half of one.
-  disk.longestWrite = 500;
-  const { folder, store, clock } = await careSite({ disk, checkpoint: keeping(1, disk) });
-  const states = new Map<number, Dumped>();
+  disk.maxWriteSize = 500;
+  const { folder, store, clock } = await openSiteWithKey({
+    disk,
+    checkpoint: checkpointKeepingMonths(1, disk),
+  });
+  const states = new Map<number, StateDump>();
   let answered = store.health().seq;
-  const { stages, keep } = stagesOf(disk, folder, () => answered);
+  const { stages, keep } = captureStages(disk, folder, () => answered);
   for (let round = 0; round < 5; round += 1) {
     clock.now = utc(`2026-0${3 + round}-01T00:00:00Z`);
     await live(store, states, `user ${round}`);
@@ -81,7 +91,7 @@ async function filmed() {
     answered = store.health().seq;
   }
   keep();
-  disk.heal();
+  disk.clearFaults();
   return { folder, stages, states };
 }
 
@@ -99,17 +109,17 @@ describe("a backup of a folder that moves on", () => {
         fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: last })),
         async (from, look, by) => {
           let now = from;
-          const disk = movingDisk(folder, (looks) => {
+          const disk = makeChangingDisk(folder, (looks) => {
             now = looks < look ? from : from + by;
             return stage(now);
           });
-          const out = newFile();
+          const out = newBackupPath();
           const { manifest } = await make(folder, out, disk);
           if (now !== from) moved += 1;
-          const held = await heldBy(out);
+          const held = await readBackupState(out);
           expect(held.seq).toBe(manifest.seq);
-          expect(held.seq).toBeGreaterThanOrEqual(stages[from]?.acknowledged ?? Infinity);
-          expect(held.state).toEqual(states.get(held.seq) as Dumped);
+          expect(held.seq).toBeGreaterThanOrEqual(stages[from]?.acknowledgedSeq ?? Infinity);
+          expect(held.state).toEqual(states.get(held.seq) as StateDump);
         },
       ),
       { numRuns: 200 },
@@ -122,23 +132,23 @@ describe("a backup of a folder that moves on", () => {
     const last = stages.length - 1;
     for (let from = 8; from < stages.length; from += 11) {
       for (const pace of [1, 2, 5]) {
-        const disk = movingDisk(
+        const disk = makeChangingDisk(
           folder,
           (looks) => stages.at(Math.min(from + Math.floor(looks / pace), last))?.folder ?? "",
         );
-        const out = newFile();
+        const out = newBackupPath();
         const made = await make(folder, out, disk).catch(() => null);
         if (made === null) expect(readdirSync(dirname(out))).toEqual([]);
         else {
-          const held = await heldBy(out);
-          expect([from, pace, held.state]).toEqual([from, pace, states.get(held.seq) as Dumped]);
+          const held = await readBackupState(out);
+          expect([from, pace, held.state]).toEqual([from, pace, states.get(held.seq) as StateDump]);
         }
       }
     }
   });
 
   test("all the time is given up after five attempts", async () => {
-    const { folder } = await livedSite();
+    const { folder } = await openSiteWithHistory();
     const path = join(folder, "state.json");
     let copied = 0;
     const readPart: Disk["readPart"] = (asked, offset, length) => {
@@ -146,8 +156,8 @@ describe("a backup of a folder that moves on", () => {
       copied += 1;
       return realDisk.readPart(asked, offset, length - 1);
     };
-    const out = newFile();
-    expect(await refusal(make(folder, out, { ...realDisk, readPart }))).toEqual({
+    const out = newBackupPath();
+    expect(await catchRefusal(make(folder, out, { ...realDisk, readPart }))).toEqual({
       name: "BackupRefused",
       message: `${path} changed while it was copied`,
       hint: "try again",

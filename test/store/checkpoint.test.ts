@@ -7,20 +7,20 @@ import { lockCheckpoint } from "../../src/store/lock.ts";
 import { StateFile } from "../../src/store/state-file.ts";
 import { FaultyDisk } from "../support/faulty-disk.ts";
 import {
-  done,
-  doneTogether,
+  transactOrThrow,
+  transactInOneBatch,
   INSTALL_CAD,
-  journalOf,
-  licensedSite,
-  linesIn,
+  readJournal,
+  openLicensedSite,
+  readLines,
   openSite,
-  refusalOf,
-  segmentNames,
-  startIn,
-  stateOf,
+  catchFolderRefusal,
+  listSegmentNames,
+  openAndCloseFolder,
+  readState,
 } from "../support/licensed-store.ts";
-import { consume, minutes, register, unregister, utc } from "../support/scenario.ts";
-import { copyOf } from "../support/temp-folder.ts";
+import { consume, minutesLater, register, unregister, utc } from "../support/scenario.ts";
+import { copyFolder } from "../support/temp-folder.ts";
 
 const coveredBy = async (folder: string, name?: string): Promise<number | undefined> =>
   (await new StateFile(realDisk, folder, name).read())?.covers.seq;
@@ -28,43 +28,43 @@ const coveredBy = async (folder: string, name?: string): Promise<number | undefi
 const historyOf = (folder: string) =>
   readdirSync(join(folder, "history"))
     .toSorted()
-    .map((name) => ({ name, lines: linesIn(join(folder, "history", name)) }));
+    .map((name) => ({ name, lines: readLines(join(folder, "history", name)) }));
 
 describe("a checkpoint", () => {
   test("holds the state that was serving, and what comes after it is replayed", async () => {
-    const { store, folder } = await licensedSite();
-    await doneTogether(store, register("ada"), register("constructor"), consume(3));
-    const state = await stateOf(store);
+    const { store, folder } = await openLicensedSite();
+    await transactInOneBatch(store, register("ada"), register("constructor"), consume(3));
+    const state = await readState(store);
     await store.checkpoint();
     expect(store.health()).toMatchObject({ checkpointError: null, journalBytes: 0, seq: 5 });
     expect(await coveredBy(folder)).toBe(5);
-    expect(await stateOf(store)).toEqual(state);
-    expect((await startIn(copyOf(folder))).state).toEqual(state);
-    await done(store, register("__proto__"));
-    expect((await startIn(copyOf(folder))).state).toEqual(await stateOf(store));
+    expect(await readState(store)).toEqual(state);
+    expect((await openAndCloseFolder(copyFolder(folder))).state).toEqual(state);
+    await transactOrThrow(store, register("__proto__"));
+    expect((await openAndCloseFolder(copyFolder(folder))).state).toEqual(await readState(store));
   });
 
   test("can follow on another any number of times", async () => {
-    const { store, folder } = await licensedSite();
+    const { store, folder } = await openLicensedSite();
     for (const user of ["ada", "bob", "cem", "dua", "eve"]) {
-      await done(store, register(user));
-      await done(store, register("ada"));
+      await transactOrThrow(store, register(user));
+      await transactOrThrow(store, register("ada"));
       await store.checkpoint();
       expect(store.health().checkpointError).toBeNull();
-      expect(await startIn(copyOf(folder))).toMatchObject({
-        state: await stateOf(store),
+      expect(await openAndCloseFolder(copyFolder(folder))).toMatchObject({
+        state: await readState(store),
         notes: [],
       });
     }
   });
 
   test("keeps the generation before it and the journal since, and no more", async () => {
-    const { store, folder } = await licensedSite();
+    const { store, folder } = await openLicensedSite();
     for (const user of ["ada", "bob", "cem"]) {
-      await done(store, register(user));
+      await transactOrThrow(store, register(user));
       await store.checkpoint();
     }
-    await done(store, register("dua"));
+    await transactOrThrow(store, register("dua"));
     expect(readdirSync(folder).toSorted()).toEqual([
       "checkpoint.lock",
       "history",
@@ -76,29 +76,29 @@ describe("a checkpoint", () => {
     ]);
     expect(await coveredBy(folder)).toBe(5);
     expect(await coveredBy(folder, "state-4.json")).toBe(4);
-    expect(journalOf(folder).map(({ line }) => line.seq)).toEqual([5, 6]);
+    expect(readJournal(folder).map(({ line }) => line.seq)).toEqual([5, 6]);
   });
 
   test("of nothing new leaves the way back there", async () => {
-    const { store, folder } = await licensedSite();
+    const { store, folder } = await openLicensedSite();
     await store.checkpoint();
-    await done(store, register("ada"));
+    await transactOrThrow(store, register("ada"));
     await store.checkpoint();
     await store.checkpoint();
     expect(await coveredBy(folder)).toBe(3);
     expect(await coveredBy(folder, "state-2.json")).toBe(2);
-    const copy = copyOf(folder);
+    const copy = copyFolder(folder);
     await Bun.write(join(copy, "state.json"), "");
-    expect((await refusalOf(copy)).hint).toStartWith("cp ");
+    expect((await catchFolderRefusal(copy)).hint).toStartWith("cp ");
   });
 
   test("takes the place of state.json only after the record and the new file are on disk", async () => {
     const disk = new FaultyDisk();
-    const { store, folder } = await licensedSite({
+    const { store, folder } = await openLicensedSite({
       checkpoint: (path, open) => checkpoint(disk, path, open),
     });
     await store.checkpoint();
-    const calls = disk.log("sync", "link", "rename", "remove", "syncFolder");
+    const calls = disk.listCalls("sync", "link", "rename", "remove", "syncFolder");
     expect(calls).toEqual([
       "sync 2026-03.jsonl",
       "syncFolder history",
@@ -108,22 +108,22 @@ describe("a checkpoint", () => {
       "syncFolder data",
       "syncFolder data",
     ]);
-    await done(store, register("ada"));
+    await transactOrThrow(store, register("ada"));
     await store.checkpoint();
-    expect(disk.log("rename", "remove", "syncFolder").slice(-5)).toEqual([
+    expect(disk.listCalls("rename", "remove", "syncFolder").slice(-5)).toEqual([
       "rename state.json",
       "syncFolder data",
       "remove state-0.json",
       "remove journal-1.jsonl",
       "syncFolder data",
     ]);
-    expect(segmentNames(folder)).toEqual(["journal-3.jsonl", "journal-4.jsonl"]);
+    expect(listSegmentNames(folder)).toEqual(["journal-3.jsonl", "journal-4.jsonl"]);
   });
 });
 
 describe("the record", () => {
   test("has every audited line, byte for byte, by month, in a chain of its own", async () => {
-    const { store, clock, folder } = await licensedSite();
+    const { store, clock, folder } = await openLicensedSite();
     const written = new Map<number, Buffer>();
     const moments = [
       "2026-03-30T08:00:00Z",
@@ -133,9 +133,9 @@ describe("the record", () => {
     ];
     for (const moment of moments) {
       clock.now = utc(moment);
-      await doneTogether(store, register("ada"), register("ada"), register("bob"));
-      await doneTogether(store, unregister("bob"), register("ada"), consume(1));
-      for (const { line, raw } of journalOf(folder)) {
+      await transactInOneBatch(store, register("ada"), register("ada"), register("bob"));
+      await transactInOneBatch(store, unregister("bob"), register("ada"), consume(1));
+      for (const { line, raw } of readJournal(folder)) {
         if (line.audit_seq !== undefined) written.set(line.audit_seq, raw);
       }
       if (moment !== "2026-03-31T23:59:59Z") await store.checkpoint();
@@ -162,15 +162,15 @@ describe("the record", () => {
   });
 
   test("takes nothing from segments full of renewals", async () => {
-    const { store, clock, folder } = await licensedSite();
-    await done(store, register("ada"));
+    const { store, clock, folder } = await openLicensedSite();
+    await transactOrThrow(store, register("ada"));
     await store.checkpoint();
     const before = historyOf(folder);
-    clock.now = minutes(5);
-    await done(store, register("ada"));
+    clock.now = minutesLater(5);
+    await transactOrThrow(store, register("ada"));
     await store.checkpoint();
     expect(historyOf(folder)).toEqual(before);
-    expect((await startIn(copyOf(folder))).state).toEqual(await stateOf(store));
+    expect((await openAndCloseFolder(copyFolder(folder))).state).toEqual(await readState(store));
   });
 });
 
@@ -182,14 +182,14 @@ const failing = (told: { fails: boolean }) => async (folder: string, open: numbe
 describe("a checkpoint that fails", () => {
   test("is told by health, costs nothing, and is made up for by the next", async () => {
     const told = { fails: true };
-    const { store, folder, fatal } = await openSite({ checkpoint: failing(told) });
-    await done(store, INSTALL_CAD);
+    const { store, folder, fatalErrors: fatal } = await openSite({ checkpoint: failing(told) });
+    await transactOrThrow(store, INSTALL_CAD);
     await store.checkpoint();
     expect(store.health()).toMatchObject({ checkpointError: "out of memory", fault: null });
-    await done(store, register("ada"));
-    expect((await startIn(copyOf(folder))).state).toEqual(await stateOf(store));
+    await transactOrThrow(store, register("ada"));
+    expect((await openAndCloseFolder(copyFolder(folder))).state).toEqual(await readState(store));
     await store.checkpoint();
-    await done(store, register("bob"));
+    await transactOrThrow(store, register("bob"));
     told.fails = false;
     await store.checkpoint();
     expect(store.health().checkpointError).toBeNull();
@@ -199,12 +199,12 @@ describe("a checkpoint that fails", () => {
         .flatMap(({ lines }) => lines)
         .map(({ line }) => line.seq),
     ).toEqual([1, 2, 3, 4]);
-    expect((await startIn(copyOf(folder))).state).toEqual(await stateOf(store));
+    expect((await openAndCloseFolder(copyFolder(folder))).state).toEqual(await readState(store));
     expect(fatal).toEqual([]);
   });
 
   test("because another one is under way touches nothing", async () => {
-    const { store, folder } = await licensedSite();
+    const { store, folder } = await openLicensedSite();
     const lock = lockCheckpoint(realDisk, folder);
     await store.checkpoint();
     expect(store.health().checkpointError).toContain("another checkpoint is running");

@@ -6,7 +6,12 @@ import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DAY, HOUR, later, MINUTE } from "../../src/domain/time.ts";
 import { FaultyDisk } from "../support/faulty-disk.ts";
-import { done, doneTogether, linesIn, openSite } from "../support/licensed-store.ts";
+import {
+  transactOrThrow,
+  transactInOneBatch,
+  readLines,
+  openSite,
+} from "../support/licensed-store.ts";
 import { install, MONDAY, register } from "../support/scenario.ts";
 
 const CLIENTS = 50;
@@ -35,22 +40,22 @@ const bytesIn = (folder: string, names: RegExp): number =>
 
 test("a day of heartbeats from two machines in turn leaves less than 50 MB for 10,000 clients", async () => {
   const disk = new FaultyDisk();
-  disk.syncs = false;
+  disk.hasRealSync = false;
   const { store, folder, clock, stop } = await openSite({ disk });
-  await done(store, install(1, { slots: CLIENTS }));
+  await transactOrThrow(store, install(1, { slots: CLIENTS }));
   for (let minute = 0; minute < DAY / MINUTE; minute += 1) {
     clock.now = later(MONDAY, minute * MINUTE);
     const clients = Array.from({ length: CLIENTS }, (_, client) =>
       register(userOf(client), { contact: contactOf(client, minute) }),
     );
-    await doneTogether(store, ...clients);
+    await transactInOneBatch(store, ...clients);
     if (minute % (HOUR / MINUTE) === 0) await store.checkpoint();
   }
   await stop();
   expect(store.health().checkpointError).toBeNull();
 
   const months = readdirSync(join(folder, "history"));
-  const lines = months.flatMap((name) => linesIn(join(folder, "history", name)));
+  const lines = months.flatMap((name) => readLines(join(folder, "history", name)));
   const types: Record<string, number> = {};
   for (const { type } of lines.flatMap(({ line }) => line.events)) {
     types[type] = (types[type] ?? 0) + 1;

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, linkSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DurableFile, FileDamaged } from "../../src/store/durable-file.ts";
-import { diskError, failAt, FaultyDisk, isWaiting } from "../support/faulty-disk.ts";
+import { makeDiskError, failCallAt, FaultyDisk, isPending } from "../support/faulty-disk.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
 
 const OLD = { name: "old", rows: [{ user: "__proto__" }, { user: "ä\n\u2028" }], empty: [] };
@@ -32,7 +32,7 @@ describe("a durable file", () => {
     const { disk, path, file, kept, folder } = await written();
     file.keepPreviousAs = kept;
     await file.write(NEW);
-    const calls = disk.log(...CHANGES);
+    const calls = disk.listCalls(...CHANGES);
     const writes = calls.filter((call) => call.startsWith("write "));
     expect(new Set(writes)).toEqual(new Set(["write state.json.new"]));
     expect(calls.slice(writes.length)).toEqual([
@@ -49,15 +49,15 @@ describe("a durable file", () => {
 
   test("is done only when both syncs returned", async () => {
     const { disk, file, path } = await written();
-    const syncs = disk.hold("sync");
-    const folders = disk.hold("syncFolder");
+    const syncs = disk.block("sync");
+    const folders = disk.block("syncFolder");
     const writing = file.write(NEW);
-    expect(await isWaiting(writing)).toBe(true);
+    expect(await isPending(writing)).toBe(true);
     expect(await contentOf(path)).toEqual(OLD);
-    expect(disk.log("rename")).toEqual([]);
-    await syncs.letOne();
-    expect(await isWaiting(writing)).toBe(true);
-    await folders.letOne();
+    expect(disk.listCalls("rename")).toEqual([]);
+    await syncs.releaseOne();
+    expect(await isPending(writing)).toBe(true);
+    await folders.releaseOne();
     await writing;
   });
 
@@ -74,7 +74,7 @@ describe("a durable file", () => {
     for (let place = 1; ; place += 1) {
       const { disk, path, file, kept } = await written();
       file.keepPreviousAs = kept;
-      failAt(disk, place, "EIO");
+      failCallAt(disk, place, "EIO");
       const whole = await file.write({ ...NEW, rows: [] }).then(
         () => true,
         () => false,
@@ -94,10 +94,10 @@ describe("a durable file", () => {
 
   test("is written whole though the disk takes little at a time, or not at all", async () => {
     const { disk, path, file } = await written();
-    disk.longestWrite = 11;
+    disk.maxWriteSize = 11;
     await file.write(NEW);
     expect(await contentOf(path)).toEqual(NEW);
-    disk.room = 50;
+    disk.bytesLeft = 50;
     expect(file.write(OLD)).rejects.toThrow("ENOSPC");
     expect(await contentOf(path)).toEqual(NEW);
   });
@@ -105,7 +105,7 @@ describe("a durable file", () => {
   test("leaves nothing of itself behind where there was no room for it", async () => {
     const { disk, path, file, folder } = await written();
     for (const room of [0, 1, 5_000]) {
-      disk.room = room;
+      disk.bytesLeft = room;
       expect(file.write(NEW)).rejects.toThrow("ENOSPC");
       await Bun.sleep(0);
       expect([room, readdirSync(folder)]).toEqual([room, ["state.json"]]);
@@ -115,9 +115,9 @@ describe("a durable file", () => {
 
   test("keeps the first error when what is left behind cannot be removed either", async () => {
     const { disk, file } = await written();
-    disk.rule = ({ name }) => {
-      if (name === "write") throw diskError("ENOSPC");
-      if (name === "remove") throw diskError("EIO");
+    disk.beforeCall = ({ name }) => {
+      if (name === "write") throw makeDiskError("ENOSPC");
+      if (name === "remove") throw makeDiskError("EIO");
     };
     expect(file.write(NEW)).rejects.toThrow("ENOSPC");
   });

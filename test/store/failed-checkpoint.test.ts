@@ -14,47 +14,47 @@ import { realDisk } from "../../src/platform/disk.ts";
 import { checkpoint } from "../../src/store/checkpoint.ts";
 import { computeJournalReserve } from "../../src/store/disk-space.ts";
 import { StateFile } from "../../src/store/state-file.ts";
-import { diskError, failAt, FaultyDisk, until } from "../support/faulty-disk.ts";
+import { makeDiskError, failCallAt, FaultyDisk, waitUntil } from "../support/faulty-disk.ts";
 import {
-  asked,
-  done,
-  doneTogether,
-  licensedSite,
-  linesIn,
+  transactCommand,
+  transactOrThrow,
+  transactInOneBatch,
+  openLicensedSite,
+  readLines,
   openSite,
-  startIn,
-  stateOf,
-  type Dumped,
+  openAndCloseFolder,
+  readState,
+  type StateDump,
 } from "../support/licensed-store.ts";
 import { consume, register, utc } from "../support/scenario.ts";
-import { contentsOf, copyOf } from "../support/temp-folder.ts";
+import { contentsOf, copyFolder } from "../support/temp-folder.ts";
 
 interface Unfolded {
   readonly folder: string;
   /** The segment that was being written; everything before it is there to be folded. */
   readonly open: number;
-  readonly state: Dumped;
+  readonly state: StateDump;
 }
 
 /** One checkpoint made; since then two segments closed, over a month's end, and a third begun. */
 async function unfolded(): Promise<Unfolded> {
   let fold = true;
-  const { store, folder, clock } = await licensedSite({
+  const { store, folder, clock } = await openLicensedSite({
     checkpoint: async (path, open) => {
       if (fold) await checkpoint(realDisk, path, open);
     },
   });
-  await done(store, register("ada"));
+  await transactOrThrow(store, register("ada"));
   await store.checkpoint();
   fold = false;
-  await doneTogether(store, register("bob"), register("ada"));
+  await transactInOneBatch(store, register("bob"), register("ada"));
   await store.checkpoint();
   clock.now = utc("2026-04-01T00:00:00Z");
-  await doneTogether(store, register("cem"), consume(2));
+  await transactInOneBatch(store, register("cem"), consume(2));
   await store.checkpoint();
   const open = store.health().seq + 1;
-  await done(store, register("dua"));
-  return { folder: copyOf(folder), open, state: await stateOf(store) };
+  await transactOrThrow(store, register("dua"));
+  return { folder: copyFolder(folder), open, state: await readState(store) };
 }
 
 /** All files but the locks, by name and content; a second name of the state is not another file. */
@@ -84,9 +84,9 @@ const coveredBy = async (folder: string): Promise<number | undefined> =>
 function killedAt(place: number): FaultyDisk {
   const disk = new FaultyDisk();
   let count = 0;
-  disk.rule = () => {
+  disk.beforeCall = () => {
     count += 1;
-    if (count >= place) throw diskError("EIO");
+    if (count >= place) throw makeDiskError("EIO");
   };
   return disk;
 }
@@ -98,15 +98,15 @@ describe("a checkpoint that fails", () => {
       const before = filesOf(folder);
       let failed = 0;
       for (let place = 1; ; place += 1) {
-        const copy = copyOf(folder);
+        const copy = copyFolder(folder);
         const disk = new FaultyDisk();
-        failAt(disk, place, code, "write");
+        failCallAt(disk, place, code, "write");
         const why = await failure(checkpoint(disk, copy, open));
         if (why === null) break;
         expect([place, filesOf(copy)]).toEqual([place, before]);
         await checkpoint(realDisk, copy, open);
         expect([place, await coveredBy(copy)]).toEqual([place, open - 1]);
-        expect((await startIn(copy)).state).toEqual(state);
+        expect((await openAndCloseFolder(copy)).state).toEqual(state);
         failed += 1;
       }
       expect(failed).toBeGreaterThan(8);
@@ -118,10 +118,10 @@ describe("a checkpoint that fails", () => {
     const before = filesOf(folder);
     let failed = 0;
     for (let room = 0; ; room += 97) {
-      const copy = copyOf(folder);
+      const copy = copyFolder(folder);
       const disk = new FaultyDisk();
-      disk.room = room;
-      disk.claims = Infinity;
+      disk.bytesLeft = room;
+      disk.reportedFreeBytes = Infinity;
       const why = await failure(checkpoint(disk, copy, open));
       if (why === null) break;
       expect(why).toContain("ENOSPC");
@@ -136,9 +136,9 @@ describe("a checkpoint that fails", () => {
     const before = sizesOf(folder);
     let failed = 0;
     for (let place = 1; ; place += 1) {
-      const copy = copyOf(folder);
+      const copy = copyFolder(folder);
       const disk = new FaultyDisk();
-      failAt(disk, place, "EIO");
+      failCallAt(disk, place, "EIO");
       const why = await failure(checkpoint(disk, copy, open));
       if (disk.calls.length < place) break;
       if (why !== null) failed += 1;
@@ -155,7 +155,7 @@ const inMiB = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(2)} Mi
 describe("a checkpoint that does not fit", () => {
   test("is not begun, says what it needs, and is made when there is room", async () => {
     const { folder, open, state } = await unfolded();
-    const clean = copyOf(folder);
+    const clean = copyFolder(folder);
     await checkpoint(realDisk, clean, open);
     const sizeOf = (name: string): number => realDisk.stat(join(clean, name))?.size ?? 0;
     const march = realDisk.stat(join(folder, "history", "2026-03.jsonl"))?.size ?? 0;
@@ -164,23 +164,23 @@ describe("a checkpoint that does not fit", () => {
     const needed = written + computeJournalReserve(written);
     const before = filesOf(folder);
     const disk = new FaultyDisk();
-    disk.room = needed - 1;
+    disk.bytesLeft = needed - 1;
     const why = await failure(checkpoint(disk, folder, open));
     expect(why).toContain(`the next checkpoint needs ${inMiB(needed)} on the disk of ${folder}`);
     expect(why).toContain(`but only ${inMiB(needed - 1)}`);
-    expect(disk.log("write", "truncate", "rename", "remove")).toEqual([]);
+    expect(disk.listCalls("write", "truncate", "rename", "remove")).toEqual([]);
     expect(filesOf(folder)).toEqual(before);
     // A little more than it takes: how long the new state's own line on the audit log is.
-    disk.room = needed + 200;
+    disk.bytesLeft = needed + 200;
     await checkpoint(disk, folder, open);
-    expect((await startIn(folder)).state).toEqual(state);
+    expect((await openAndCloseFolder(folder)).state).toEqual(state);
   });
 
   test("is begun on a disk that does not say how much room it has", async () => {
     const { folder, open } = await unfolded();
     const disk = new FaultyDisk();
-    disk.rule = ({ name }) => {
-      if (name === "freeBytes") throw diskError("ENOSYS");
+    disk.beforeCall = ({ name }) => {
+      if (name === "freeBytes") throw makeDiskError("ENOSYS");
     };
     await checkpoint(disk, folder, open);
     expect(await coveredBy(folder)).toBe(open - 1);
@@ -191,10 +191,10 @@ describe("a checkpoint that was killed", () => {
   test("takes no room once its server has noticed", async () => {
     const calls = new FaultyDisk();
     const whole = await unfolded();
-    await checkpoint(calls, copyOf(whole.folder), whole.open);
+    await checkpoint(calls, copyFolder(whole.folder), whole.open);
     let left = 0;
     for (let place = 1; place <= calls.calls.length; place += 1) {
-      const folder = copyOf(whole.folder);
+      const folder = copyFolder(whole.folder);
       const before = sizesOf(folder);
       const { store, stop } = await openSite({
         folder,
@@ -220,11 +220,11 @@ describe("a checkpoint that was killed", () => {
     const before = filesOf(whole.folder);
     let took = 0;
     for (let place = 1; ; place += 1) {
-      const folder = copyOf(whole.folder);
+      const folder = copyFolder(whole.folder);
       const why = await failure(checkpoint(killedAt(place), folder, whole.open));
       if (why === null || (await coveredBy(folder)) === whole.open - 1) break;
       if (sizesOf(folder) > sizesOf(whole.folder)) took += 1;
-      expect(await startIn(folder)).toMatchObject({ state: whole.state, notes: [] });
+      expect(await openAndCloseFolder(folder)).toMatchObject({ state: whole.state, notes: [] });
       // A file that was only begun holds nothing.
       const { "history/2026-04.jsonl": begun = "600 ", ...files } = filesOf(folder);
       expect([place, begun, files]).toEqual([place, "600 ", before]);
@@ -238,17 +238,17 @@ describe("what lies behind the end of the audit log", () => {
 
   test("is kept by a start when the journal does not have it", async () => {
     const { folder, open } = await unfolded();
-    const newer = copyOf(folder);
+    const newer = copyFolder(folder);
     await checkpoint(realDisk, newer, open);
     const path = join(folder, "history", "2026-03.jsonl");
     const march = readFileSync(join(newer, "history", "2026-03.jsonl"));
     // Of a journal that went on after this one was copied.
-    const [line] = linesIn(join(newer, "history", "2026-04.jsonl"));
+    const [line] = readLines(join(newer, "history", "2026-04.jsonl"));
     const foreign = (line?.raw.toString() ?? "").replace(/"audit_seq":\d+/, '"audit_seq":99');
     writeFileSync(path, Buffer.concat([march, Buffer.from(foreign)]));
     writeFileSync(join(folder, "history", "2026-05.jsonl"), foreign);
     const before = filesOf(folder);
-    await startIn(folder);
+    await openAndCloseFolder(folder);
     expect(filesOf(folder)).toEqual(before);
   });
 
@@ -258,7 +258,7 @@ describe("what lies behind the end of the audit log", () => {
     writeFileSync(join(folder, "history", "2026-05.jsonl"), "noise");
     writeFileSync(join(folder, "history", "notes.txt"), "somebody's own");
     const before = filesOf(folder);
-    await startIn(folder);
+    await openAndCloseFolder(folder);
     expect(filesOf(folder)).toEqual(before);
     expect(history(folder)).toContain("notes.txt");
   });
@@ -266,13 +266,13 @@ describe("what lies behind the end of the audit log", () => {
   test("is not cut where the state and the file do not agree on the last line", async () => {
     const { folder } = await unfolded();
     const path = join(folder, "history", "2026-03.jsonl");
-    const lines = linesIn(path);
+    const lines = readLines(path);
     const [first] = lines;
     if (first === undefined) throw new Error("no line");
     // A line too many in the middle: the end that the state tells is within another line.
     writeFileSync(path, Buffer.concat([first.raw, ...lines.map(({ raw }) => raw)]));
     const before = filesOf(folder);
-    await startIn(folder);
+    await openAndCloseFolder(folder);
     expect(filesOf(folder)).toEqual(before);
   });
 });
@@ -280,27 +280,29 @@ describe("what lies behind the end of the audit log", () => {
 describe("a checkpoint is tried again", () => {
   test("by itself once a full disk has room again", async () => {
     const disk = new FaultyDisk();
-    const { store, folder } = await licensedSite({
+    const { store, folder } = await openLicensedSite({
       disk,
       checkpoint: (path, open) => checkpoint(disk, path, open),
     });
-    disk.room = 2_000;
+    disk.bytesLeft = 2_000;
     await store.checkpoint();
     expect(store.health().checkpointError).toContain("MiB are free");
     const { seq } = store.health();
-    disk.room = 0;
-    expect(await asked(store, register("ada"))).toMatchObject({ fault: { code: "storage_full" } });
+    disk.bytesLeft = 0;
+    expect(await transactCommand(store, register("ada"))).toMatchObject({
+      fault: { code: "storage_full" },
+    });
     expect(await coveredBy(folder)).toBe(0);
-    disk.room = Infinity;
-    await until(async () => (await coveredBy(folder)) === seq);
-    await until(() => store.health().checkpointError === null);
-    await done(store, register("ada"));
+    disk.bytesLeft = Infinity;
+    await waitUntil(async () => (await coveredBy(folder)) === seq);
+    await waitUntil(() => store.health().checkpointError === null);
+    await transactOrThrow(store, register("ada"));
   });
 
   test("by itself a minute later, and only what is closed is folded", async () => {
     const told = { fails: true };
     const clock = spyOn(performance, "now");
-    const { store, folder } = await licensedSite({
+    const { store, folder } = await openLicensedSite({
       checkpoint: async (path, open) => {
         if (told.fails) throw new Error("out of memory");
         await checkpoint(realDisk, path, open);
@@ -309,11 +311,11 @@ describe("a checkpoint is tried again", () => {
     try {
       await store.checkpoint();
       expect(store.health().checkpointError).toBe("out of memory");
-      await done(store, register("ada"));
+      await transactOrThrow(store, register("ada"));
       told.fails = false;
       const since = performance.now();
       clock.mockImplementation(() => since + 61_000);
-      await until(() => store.health().checkpointError === null);
+      await waitUntil(() => store.health().checkpointError === null);
       expect(await coveredBy(folder)).toBe(2);
       expect(store.health().journalBytes).toBeGreaterThan(0);
     } finally {
@@ -328,7 +330,7 @@ test("a segment that is appended to while a checkpoint fails is left alone by wh
   const before = readFileSync(path);
   await failure(checkpoint(killedAt(30), folder, open));
   appendFileSync(path, '{"seq":');
-  const { state: found } = await startIn(folder);
+  const { state: found } = await openAndCloseFolder(folder);
   expect(found).toEqual(state);
   expect(readFileSync(path)).toEqual(before);
 });

@@ -16,33 +16,33 @@ import { realDisk } from "../../src/platform/disk.ts";
 import { FolderChanged } from "../../src/store/folder-changed.ts";
 import type { StorageFault } from "../../src/store/group-commit.ts";
 import { lockFolder } from "../../src/store/lock.ts";
-import { diskError, FaultyDisk, until } from "../support/faulty-disk.ts";
+import { makeDiskError, FaultyDisk, waitUntil } from "../support/faulty-disk.ts";
 import {
-  asked,
-  done,
-  licensedSite,
-  segmentNames,
-  startIn,
-  stateOf,
-  type Site,
+  transactCommand,
+  transactOrThrow,
+  openLicensedSite,
+  listSegmentNames,
+  openAndCloseFolder,
+  readState,
+  type OpenSite,
 } from "../support/licensed-store.ts";
 import { register } from "../support/scenario.ts";
 
 const FAILED = err<StorageFault>({ code: "storage_failed" });
 
 /** Waits for the store to give up, and says why it did. */
-async function givenUp({ store, fatal }: Site): Promise<FolderChanged> {
-  await until(() => fatal.length > 0);
+async function givenUp({ store, fatalErrors: fatal }: OpenSite): Promise<FolderChanged> {
+  await waitUntil(() => fatal.length > 0);
   const [error, ...more] = fatal;
   expect(more).toEqual([]);
   if (!(error instanceof FolderChanged)) throw new Error(`it ended with ${String(error)}`);
   expect(store.health()).toMatchObject({ fault: { code: "storage_failed" }, changed: error });
-  expect(await asked(store, register("zoe"))).toEqual(FAILED);
+  expect(await transactCommand(store, register("zoe"))).toEqual(FAILED);
   expect(await store.read((state) => state.nextSlot)).toEqual(FAILED);
   return error;
 }
 
-const segmentOf = (folder: string): string => join(folder, segmentNames(folder).at(-1) ?? "");
+const segmentOf = (folder: string): string => join(folder, listSegmentNames(folder).at(-1) ?? "");
 
 describe("a store whose folder is replaced", () => {
   const replace = (folder: string): string => {
@@ -52,9 +52,9 @@ describe("a store whose folder is replaced", () => {
   };
 
   test("notices it before it rotates the journal, and writes nothing there", async () => {
-    const site = await licensedSite();
-    await done(site.store, register("ada"));
-    const before = await stateOf(site.store);
+    const site = await openLicensedSite();
+    await transactOrThrow(site.store, register("ada"));
+    const before = await readState(site.store);
     const moved = replace(site.folder);
     await site.store.checkpoint();
     expect(readdirSync(site.folder)).toEqual([]);
@@ -65,27 +65,27 @@ describe("a store whose folder is replaced", () => {
     expect(hint).toContain("put it back, then start");
     await site.stop();
     expect(readdirSync(site.folder)).toEqual([]);
-    expect((await startIn(moved)).state).toEqual(before);
+    expect((await openAndCloseFolder(moved)).state).toEqual(before);
   });
 
   test("notices it by itself within a few seconds", async () => {
-    const site = await licensedSite();
+    const site = await openLicensedSite();
     replace(site.folder);
     expect((await givenUp(site)).message).toContain("was replaced by another folder");
   });
 
   test("notices it before it reads back what is on disk", async () => {
     const disk = new FaultyDisk();
-    const site = await licensedSite({ disk });
+    const site = await openLicensedSite({ disk });
     replace(site.folder);
-    disk.room = 0;
-    expect(await asked(site.store, register("ada"))).toMatchObject({ ok: false });
+    disk.bytesLeft = 0;
+    expect(await transactCommand(site.store, register("ada"))).toMatchObject({ ok: false });
     expect((await givenUp(site)).message).toContain("was replaced by another folder");
     expect(readdirSync(site.folder)).toEqual([]);
   });
 
   test("by one that is gone says so", async () => {
-    const site = await licensedSite();
+    const site = await openLicensedSite();
     renameSync(site.folder, `${site.folder}-moved`);
     expect((await givenUp(site)).message).toBe(
       `${site.folder} was removed or renamed while the server was running`,
@@ -97,10 +97,10 @@ describe("a store whose folder is replaced", () => {
 
 describe("a store whose journal is removed", () => {
   test("writes it again: the next start has all that was answered", async () => {
-    const site = await licensedSite();
+    const site = await openLicensedSite();
     await site.store.checkpoint();
-    await done(site.store, register("ada"));
-    const before = await stateOf(site.store);
+    await transactOrThrow(site.store, register("ada"));
+    const before = await readState(site.store);
     const path = segmentOf(site.folder);
     const bytes = readFileSync(path);
     rmSync(path);
@@ -109,37 +109,37 @@ describe("a store whose journal is removed", () => {
     expect(hint).toStartWith("start the server again: no acknowledged change is lost; ");
     expect(readFileSync(path)).toEqual(bytes);
     await site.stop();
-    expect((await startIn(site.folder)).state).toEqual(before);
+    expect((await openAndCloseFolder(site.folder)).state).toEqual(before);
   });
 
   test("answers those whose line is not in it with storage_failed", async () => {
     const disk = new FaultyDisk();
-    const site = await licensedSite({ disk });
-    await done(site.store, register("ada"));
+    const site = await openLicensedSite({ disk });
+    await transactOrThrow(site.store, register("ada"));
     rmSync(segmentOf(site.folder));
-    const syncs = disk.hold("syncData");
-    const first = asked(site.store, register("bob"));
-    await until(() => syncs.waiting === 1);
-    const second = asked(site.store, register("cem"));
-    await until(() => site.store.health().fault !== null);
-    syncs.end();
+    const syncs = disk.block("syncData");
+    const first = transactCommand(site.store, register("bob"));
+    await waitUntil(() => syncs.count === 1);
+    const second = transactCommand(site.store, register("cem"));
+    await waitUntil(() => site.store.health().fault !== null);
+    syncs.releaseAll();
     expect((await first).ok).toBe(true);
     expect(await second).toEqual(FAILED);
     await givenUp(site);
     await site.stop();
-    const users = [...(await startIn(site.folder)).state.licenses].map(([, one]) => one);
+    const users = [...(await openAndCloseFolder(site.folder)).state.licenses].map(([, one]) => one);
     expect(JSON.stringify(users)).toContain("bob");
     expect(JSON.stringify(users)).not.toContain("cem");
   });
 
   test("and cannot be written again says what is lost", async () => {
     const disk = new FaultyDisk();
-    const site = await licensedSite({ disk });
+    const site = await openLicensedSite({ disk });
     await site.store.checkpoint();
-    await done(site.store, register("ada"));
+    await transactOrThrow(site.store, register("ada"));
     const path = segmentOf(site.folder);
     rmSync(path);
-    disk.room = 10;
+    disk.bytesLeft = 10;
     const { message, hint } = await givenUp(site);
     expect(message).toBe(
       `${path} was removed while the server was running and cannot be written again (ENOSPC: told to): changes acknowledged after line 2 are lost`,
@@ -150,42 +150,42 @@ describe("a store whose journal is removed", () => {
 
   test("says so on a full disk as well, and does not make an empty one instead", async () => {
     const disk = new FaultyDisk();
-    const site = await licensedSite({ disk });
+    const site = await openLicensedSite({ disk });
     const path = segmentOf(site.folder);
     rmSync(path);
-    disk.room = 0;
-    expect(await asked(site.store, register("ada"))).toMatchObject({ ok: false });
+    disk.bytesLeft = 0;
+    expect(await transactCommand(site.store, register("ada"))).toMatchObject({ ok: false });
     expect((await givenUp(site)).message).toContain("are lost");
     expect(existsSync(path)).toBe(false);
   });
 
   test("beside segments that no checkpoint covers does not say that nothing is lost", async () => {
-    const site = await licensedSite({
+    const site = await openLicensedSite({
       checkpoint: () => Promise.reject(new Error("no checkpoint today")),
     });
     await site.store.checkpoint();
-    await done(site.store, register("ada"));
-    for (const name of segmentNames(site.folder)) rmSync(join(site.folder, name));
+    await transactOrThrow(site.store, register("ada"));
+    for (const name of listSegmentNames(site.folder)) rmSync(join(site.folder, name));
     expect((await givenUp(site)).hint).toStartWith(
       "start the server again: check the rest of the journal with berth verify; ",
     );
   });
 
   test("at the very end is noticed by the stop", async () => {
-    const site = await licensedSite();
-    await done(site.store, register("ada"));
-    const before = await stateOf(site.store);
+    const site = await openLicensedSite();
+    await transactOrThrow(site.store, register("ada"));
+    const before = await readState(site.store);
     rmSync(segmentOf(site.folder));
     await site.stop();
     expect((await givenUp(site)).message).toContain("was removed while the server was running");
-    expect((await startIn(site.folder)).state).toEqual(before);
+    expect((await openAndCloseFolder(site.folder)).state).toEqual(before);
   });
 });
 
 test("a store whose journal is replaced keeps the other file and puts its own back", async () => {
-  const site = await licensedSite();
-  await done(site.store, register("ada"));
-  const before = await stateOf(site.store);
+  const site = await openLicensedSite();
+  await transactOrThrow(site.store, register("ada"));
+  const before = await readState(site.store);
   const path = segmentOf(site.folder);
   copyFileSync(path, `${path}~`);
   writeFileSync(`${path}~`, "edited\n");
@@ -196,27 +196,27 @@ test("a store whose journal is replaced keeps the other file and puts its own ba
   );
   expect(readFileSync(`${path}.replaced`, "utf8")).toBe("edited\n");
   await site.stop();
-  expect((await startIn(site.folder)).state).toEqual(before);
+  expect((await openAndCloseFolder(site.folder)).state).toEqual(before);
 });
 
 describe("a store whose lock file is removed", () => {
   test("keeps its folder, makes the file again and says so", async () => {
-    const { store, folder, fatal } = await licensedSite();
+    const { store, folder, fatalErrors: fatal } = await openLicensedSite();
     const path = join(folder, "lock");
     rmSync(path);
     expect(realDisk.lockFolder(folder)).toBeNull();
-    await until(() => store.health().notes.length > 0);
+    await waitUntil(() => store.health().notes.length > 0);
     expect(store.health().notes).toEqual([
       `${path} was removed or replaced, and was created again`,
     ]);
     expect(readFileSync(path, "utf8")).toBe(String(process.pid));
     expect(lockFolder(realDisk, folder)).rejects.toThrow(`is in use by process ${process.pid} (`);
-    await done(store, register("ada"));
+    await transactOrThrow(store, register("ada"));
     expect(fatal).toEqual([]);
   });
 
   test("makes it again before a checkpoint, which looks for its server there", async () => {
-    const { store, folder } = await licensedSite();
+    const { store, folder } = await openLicensedSite();
     rmSync(join(folder, "lock"));
     await store.checkpoint();
     expect(store.health().checkpointError).toBeNull();
@@ -224,7 +224,7 @@ describe("a store whose lock file is removed", () => {
   });
 
   test("gives up when another process has taken the new one", async () => {
-    const site = await licensedSite();
+    const site = await openLicensedSite();
     const path = join(site.folder, "lock");
     rmSync(path);
     // As a version does that locks the file alone.
@@ -239,14 +239,14 @@ describe("a store whose lock file is removed", () => {
 
 test("a disk that does not say what it holds is not taken for one that was changed", async () => {
   const disk = new FaultyDisk();
-  const { store, fatal } = await licensedSite({ disk });
+  const { store, fatalErrors: fatal } = await openLicensedSite({ disk });
   let looked = 0;
-  disk.rule = ({ name }) => {
+  disk.beforeCall = ({ name }) => {
     if (name !== "stat") return;
     looked += 1;
-    throw diskError("EIO");
+    throw makeDiskError("EIO");
   };
-  await until(() => looked > 1);
-  expect((await asked(store, register("ada"))).ok).toBe(true);
+  await waitUntil(() => looked > 1);
+  expect((await transactCommand(store, register("ada"))).ok).toBe(true);
   expect(fatal).toEqual([]);
 });

@@ -5,16 +5,22 @@ import { join } from "node:path";
 import { errorCode, realDisk } from "../../src/platform/disk.ts";
 import { FolderRefused } from "../../src/store/refusal.ts";
 import { verify } from "../../src/store/verify.ts";
-import { careSite, identity } from "../support/care.ts";
-import { done, refusalOf, segmentNames, startIn, stateOf } from "../support/licensed-store.ts";
+import { openSiteWithKey, checkIdentity } from "../support/backup-site.ts";
+import {
+  transactOrThrow,
+  catchFolderRefusal,
+  listSegmentNames,
+  openAndCloseFolder,
+  readState,
+} from "../support/licensed-store.ts";
 import { register } from "../support/scenario.ts";
-import { contentsOf, copyOf, tempFolder } from "../support/temp-folder.ts";
+import { contentsOf, copyFolder, tempFolder } from "../support/temp-folder.ts";
 
 async function killed() {
-  const { store, folder } = await careSite();
+  const { store, folder } = await openSiteWithKey();
   await store.checkpoint();
-  await done(store, register("ada"));
-  return { folder: copyOf(folder), state: await stateOf(store) };
+  await transactOrThrow(store, register("ada"));
+  return { folder: copyFolder(folder), state: await readState(store) };
 }
 
 function asFolder(path: string): void {
@@ -24,7 +30,7 @@ function asFolder(path: string): void {
 }
 
 const verifying = (folder: string): Promise<unknown> =>
-  verify(realDisk, folder, { identity }).then(
+  verify(realDisk, folder, { identity: checkIdentity }).then(
     () => null,
     (error: unknown) => error,
   );
@@ -35,14 +41,14 @@ describe("a folder in the place of", () => {
     const path = join(folder, "state.json");
     asFolder(path);
     const before = contentsOf(folder);
-    const { message, hint } = await refusalOf(folder);
+    const { message, hint } = await catchFolderRefusal(folder);
     expect(message).toBe(`${path} is a folder instead of a file`);
     expect(await verifying(folder)).toMatchObject({ name: "FolderRefused", message });
     const { lock: _lock, "checkpoint.lock": _other, ...after } = contentsOf(folder);
     const { lock: _before, "checkpoint.lock": _same, ...was } = before;
     expect(after).toEqual(was);
     expect(Bun.spawnSync(["sh", "-c", hint]).exitCode).toBe(0);
-    expect((await startIn(folder)).state).toEqual(state);
+    expect((await openAndCloseFolder(folder)).state).toEqual(state);
     expect(existsSync(join(`${path}.folder`, "file"))).toBe(true);
   });
 
@@ -50,7 +56,7 @@ describe("a folder in the place of", () => {
     const { folder } = await killed();
     asFolder(join(folder, "state.json"));
     rmSync(join(folder, "state-0.json"));
-    const { message, hint } = await refusalOf(folder);
+    const { message, hint } = await catchFolderRefusal(folder);
     expect(message).toContain("state.json is a folder instead of a file");
     expect(hint).toStartWith("this folder has no usable older state");
   });
@@ -58,7 +64,7 @@ describe("a folder in the place of", () => {
   test("any segment of the journal is refused with its path", async () => {
     for (const place of [0, 1]) {
       const { folder } = await killed();
-      const path = join(folder, segmentNames(folder)[place] ?? "");
+      const path = join(folder, listSegmentNames(folder)[place] ?? "");
       // The first one is read from the generation before.
       if (place === 0) rmSync(join(folder, "state.json"));
       if (place === 0)
@@ -68,7 +74,7 @@ describe("a folder in the place of", () => {
           { mode: 0o600 },
         );
       asFolder(path);
-      const { message, hint } = await refusalOf(folder);
+      const { message, hint } = await catchFolderRefusal(folder);
       expect(message).toBe(`${path} is a folder instead of a file`);
       expect(hint).toContain("backup");
       expect(await verifying(folder)).toMatchObject({ name: "FolderRefused", message });
@@ -77,10 +83,10 @@ describe("a folder in the place of", () => {
 
   test("a first segment without any state is no first start", async () => {
     const folder = join(tempFolder(), "data");
-    await startIn(folder);
+    await openAndCloseFolder(folder);
     for (const name of ["state.json", "state-0.json"]) rmSync(join(folder, name));
     asFolder(join(folder, "journal-1.jsonl"));
-    const { message } = await refusalOf(folder);
+    const { message } = await catchFolderRefusal(folder);
     expect(message).toContain("state.json is missing, but its journal exists");
   });
 
@@ -89,7 +95,7 @@ describe("a folder in the place of", () => {
     asFolder(join(folder, "state-0.json"));
     expect(String(await verifying(folder))).toContain(`${join(folder, "state-0.json")} `);
     expect(await verifying(folder)).toBeInstanceOf(FolderRefused);
-    expect((await startIn(folder)).state).toEqual(state);
+    expect((await openAndCloseFolder(folder)).state).toEqual(state);
   });
 });
 

@@ -12,17 +12,17 @@ import { basename, dirname, join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
 import { encodeLine, genesisHead } from "../../src/store/journal.ts";
 import { FolderBusy, isLockedBy, lockFolder } from "../../src/store/lock.ts";
-import { diskError, failAt, FaultyDisk, isWaiting } from "../support/faulty-disk.ts";
+import { makeDiskError, failCallAt, FaultyDisk, isPending } from "../support/faulty-disk.ts";
 import {
-  done,
-  licensedSite,
+  transactOrThrow,
+  openLicensedSite,
   openSite,
-  refusalOf,
-  startIn,
-  stateOf,
+  catchFolderRefusal,
+  openAndCloseFolder,
+  readState,
 } from "../support/licensed-store.ts";
 import { MONDAY, register } from "../support/scenario.ts";
-import { contentsOf, copyOf, modeOf, tempFolder } from "../support/temp-folder.ts";
+import { contentsOf, copyFolder, modeOf, tempFolder } from "../support/temp-folder.ts";
 
 const newFolder = (): string => join(tempFolder(), "data");
 
@@ -42,13 +42,13 @@ async function heldByOther(which: "folder" | "command" | "checkpoint", folder: s
 describe("a first start", () => {
   test("makes a folder that starts again as the same", async () => {
     const folder = newFolder();
-    const first = await startIn(folder, { kind: "demo" });
+    const first = await openAndCloseFolder(folder, { kind: "demo" });
     expect(first).toMatchObject({ seq: 1, notes: [], state: { kind: "demo", createdAt: MONDAY } });
-    expect(await startIn(folder, { kind: "demo" })).toEqual(first);
+    expect(await openAndCloseFolder(folder, { kind: "demo" })).toEqual(first);
   });
 
   test("makes everything for its owner alone", async () => {
-    const { store, folder } = await licensedSite();
+    const { store, folder } = await openLicensedSite();
     await store.checkpoint();
     const modes = Object.entries(contentsOf(folder)).map(([name]) => [
       name,
@@ -63,14 +63,14 @@ describe("a first start", () => {
   test("has its journal on disk before there is a state to say so", async () => {
     const disk = new FaultyDisk();
     const folder = newFolder();
-    await startIn(folder, { disk });
-    expect(disk.log("write", "sync", "syncFolder", "link", "rename").slice(0, 4)).toEqual([
+    await openAndCloseFolder(folder, { disk });
+    expect(disk.listCalls("write", "sync", "syncFolder", "link", "rename").slice(0, 4)).toEqual([
       `syncFolder ${basename(dirname(folder))}`,
       "write journal-1.jsonl",
       "sync journal-1.jsonl",
       "syncFolder data",
     ]);
-    expect(disk.log("rename", "syncFolder").slice(2, 4)).toEqual([
+    expect(disk.listCalls("rename", "syncFolder").slice(2, 4)).toEqual([
       "rename state.json",
       "syncFolder data",
     ]);
@@ -81,12 +81,12 @@ describe("a first start", () => {
     for (let place = 1; ; place += 1) {
       const folder = newFolder();
       const disk = new FaultyDisk();
-      failAt(disk, place, "EIO");
-      const failed = await startIn(folder, { disk }).then(
+      failCallAt(disk, place, "EIO");
+      const failed = await openAndCloseFolder(folder, { disk }).then(
         () => false,
         () => true,
       );
-      const { state, seq } = await startIn(folder);
+      const { state, seq } = await openAndCloseFolder(folder);
       expect({ kind: state.kind, createdAt: state.createdAt, seq }).toEqual({
         kind: "site",
         createdAt: MONDAY,
@@ -114,7 +114,7 @@ describe("a first start", () => {
       const folder = newFolder();
       mkdirSync(folder, { mode: 0o700 });
       for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, file), text);
-      const { seq, notes } = await startIn(folder);
+      const { seq, notes } = await openAndCloseFolder(folder);
       expect({ seq, notes }).toEqual({ seq: 1, notes: [] });
       const { store } = await openSite({ folder });
       await store.checkpoint();
@@ -126,7 +126,7 @@ describe("a first start", () => {
 describe("without leave to create", () => {
   test("a missing folder is refused and not made", async () => {
     const folder = newFolder();
-    expect((await refusalOf(folder, { create: false })).message).toBe(
+    expect((await catchFolderRefusal(folder, { create: false })).message).toBe(
       `${folder} is not a data folder`,
     );
     expect(existsSync(folder)).toBe(false);
@@ -135,7 +135,7 @@ describe("without leave to create", () => {
   test("an empty folder is refused and stays as it is", async () => {
     const folder = tempFolder();
     chmodSync(folder, 0o755);
-    expect((await refusalOf(folder, { create: false })).message).toBe(
+    expect((await catchFolderRefusal(folder, { create: false })).message).toBe(
       `${folder} is not a data folder`,
     );
     expect(readdirSync(folder)).toEqual([]);
@@ -144,8 +144,8 @@ describe("without leave to create", () => {
 
   test("a folder that is one is opened", async () => {
     const folder = newFolder();
-    const made = await startIn(folder);
-    expect(await startIn(folder, { create: false })).toEqual(made);
+    const made = await openAndCloseFolder(folder);
+    expect(await openAndCloseFolder(folder, { create: false })).toEqual(made);
   });
 });
 
@@ -155,7 +155,7 @@ describe("a folder that somebody else uses", () => {
     chmodSync(folder, 0o755);
     writeFileSync(join(folder, "notes.txt"), "mine");
     const before = contentsOf(folder);
-    const { message, hint } = await refusalOf(folder);
+    const { message, hint } = await catchFolderRefusal(folder);
     expect(message).toBe(`${folder} contains other files and is not a data folder`);
     expect(hint).toContain("--data DIR");
     expect(contentsOf(folder)).toEqual(before);
@@ -165,14 +165,14 @@ describe("a folder that somebody else uses", () => {
     const folder = tempFolder();
     writeFileSync(join(folder, ".gitkeep"), "");
     mkdirSync(join(folder, "lost+found"));
-    expect((await startIn(folder)).notes).toEqual([]);
+    expect((await openAndCloseFolder(folder)).notes).toEqual([]);
   });
 
   test("may hold what a machine keeps when its site is taken away", async () => {
     const folder = tempFolder();
     writeFileSync(join(folder, "access.json"), "");
     mkdirSync(join(folder, "tls"));
-    expect((await startIn(folder)).notes).toEqual([]);
+    expect((await openAndCloseFolder(folder)).notes).toEqual([]);
   });
 });
 
@@ -183,16 +183,16 @@ describe("the kind of a folder", () => {
   ] as const) {
     test(`${name} is refused`, async () => {
       const folder = newFolder();
-      await startIn(folder, { kind: made });
+      await openAndCloseFolder(folder, { kind: made });
       const before = contentsOf(folder);
-      const { message, hint } = await refusalOf(folder, { kind: wanted });
+      const { message, hint } = await catchFolderRefusal(folder, { kind: wanted });
       const [maker, asker] = made === "demo" ? ["demo", "serve"] : ["serve", "demo"];
       expect(message).toBe(
         `${folder} was created by berth ${maker} and cannot be used by berth ${asker}`,
       );
       expect(hint).toContain("--data");
       expect(contentsOf(folder)).toEqual(before);
-      expect((await startIn(folder, { kind: null })).state.kind).toBe(made);
+      expect((await openAndCloseFolder(folder, { kind: null })).state.kind).toBe(made);
     });
   }
 });
@@ -200,54 +200,56 @@ describe("the kind of a folder", () => {
 describe("another process", () => {
   test("that holds the folder is named, and keeps it", async () => {
     const folder = newFolder();
-    await startIn(folder);
+    await openAndCloseFolder(folder);
     const child = await heldByOther("folder", folder);
     const before = contentsOf(folder);
-    const busy = await startIn(folder).catch((error: unknown) => error);
+    const busy = await openAndCloseFolder(folder).catch((error: unknown) => error);
     expect(busy).toBeInstanceOf(FolderBusy);
     expect(String(busy)).toContain(`${folder} is in use by process ${child.pid} (`);
     expect(String(busy)).toContain("hold-lock.ts");
     expect(contentsOf(folder)).toEqual(before);
     child.kill("SIGKILL");
     await child.exited;
-    expect((await startIn(folder)).seq).toBe(1);
+    expect((await openAndCloseFolder(folder)).seq).toBe(1);
   });
 
   test("is not needed to be busy: a store holds its folder until it is closed", async () => {
     const site = await openSite();
-    expect(startIn(site.folder)).rejects.toThrow(`is in use by process ${process.pid} (`);
+    expect(openAndCloseFolder(site.folder)).rejects.toThrow(
+      `is in use by process ${process.pid} (`,
+    );
     await site.stop();
-    expect((await startIn(site.folder)).seq).toBe(1);
+    expect((await openAndCloseFolder(site.folder)).seq).toBe(1);
   });
 
   test("that still makes a checkpoint for a server long gone is ended", async () => {
     const folder = newFolder();
-    await startIn(folder);
+    await openAndCloseFolder(folder);
     const child = await heldByOther("checkpoint", folder);
-    expect((await startIn(folder)).seq).toBe(1);
+    expect((await openAndCloseFolder(folder)).seq).toBe(1);
     await child.exited;
     expect(child.signalCode).toBe("SIGKILL");
   });
 
   test("is left alone when all that is left of it is a number in the lock file", async () => {
     const folder = newFolder();
-    await startIn(folder);
+    await openAndCloseFolder(folder);
     const bystander = Bun.spawn(["cat"], { stdin: "pipe" });
     onTestFinished(() => bystander.kill("SIGKILL"));
     writeFileSync(join(folder, "checkpoint.lock"), String(bystander.pid));
-    await startIn(folder);
-    expect(await isWaiting(bystander.exited)).toBe(true);
+    await openAndCloseFolder(folder);
+    expect(await isPending(bystander.exited)).toBe(true);
   });
 
   test("is not kept out by a start that failed", async () => {
     const folder = newFolder();
-    await startIn(folder);
+    await openAndCloseFolder(folder);
     const disk = new FaultyDisk();
-    disk.rule = ({ name, path }) => {
-      if (name === "read" && path.endsWith("state.json")) throw diskError("EIO");
+    disk.beforeCall = ({ name, path }) => {
+      if (name === "read" && path.endsWith("state.json")) throw makeDiskError("EIO");
     };
-    expect(startIn(folder, { disk })).rejects.toThrow("EIO");
-    expect((await startIn(folder)).seq).toBe(1);
+    expect(openAndCloseFolder(folder, { disk })).rejects.toThrow("EIO");
+    expect((await openAndCloseFolder(folder)).seq).toBe(1);
   });
 });
 
@@ -255,10 +257,10 @@ describe("a command on a stopped folder", () => {
   for (const holder of ["server", "command"] as const) {
     test(`is waited for by a ${holder}, which then has the folder`, async () => {
       const folder = newFolder();
-      await startIn(folder);
+      await openAndCloseFolder(folder);
       const child = await heldByOther("command", folder);
-      const started = startIn(folder, { holder });
-      expect(await isWaiting(started)).toBe(true);
+      const started = openAndCloseFolder(folder, { holder });
+      expect(await isPending(started)).toBe(true);
       child.kill("SIGKILL");
       expect((await started).seq).toBe(1);
     });
@@ -266,7 +268,7 @@ describe("a command on a stopped folder", () => {
 
   test("that does not end is named when nobody waits any longer", async () => {
     const folder = newFolder();
-    await startIn(folder);
+    await openAndCloseFolder(folder);
     const child = await heldByOther("command", folder);
     const busy = await lockFolder(realDisk, folder, "server", 50).catch((error: unknown) => error);
     expect(busy).toBeInstanceOf(FolderBusy);
@@ -277,10 +279,10 @@ describe("a command on a stopped folder", () => {
 
   test("of an older version, which left its pid alone, is not waited for", async () => {
     const folder = newFolder();
-    await startIn(folder);
+    await openAndCloseFolder(folder);
     const child = await heldByOther("command", folder);
     writeFileSync(join(folder, "lock"), String(child.pid));
-    const { message, hint } = (await startIn(folder).catch(
+    const { message, hint } = (await openAndCloseFolder(folder).catch(
       (error: unknown) => error,
     )) as FolderBusy;
     expect(message).toContain(`is in use by process ${child.pid} (`);
@@ -289,7 +291,7 @@ describe("a command on a stopped folder", () => {
 
   test("is told from a server by its note, and a server is known by its pid alone", async () => {
     const folder = newFolder();
-    await startIn(folder);
+    await openAndCloseFolder(folder);
     const path = join(folder, "lock");
     const command = await lockFolder(realDisk, folder, "command");
     expect(readFileSync(path, "utf8")).toBe(`${process.pid} command`);
@@ -307,27 +309,27 @@ describe("a command on a stopped folder", () => {
 
 describe("a folder readable by others", () => {
   test("is closed to them when it is ours, and that is said", async () => {
-    const { store, folder } = await licensedSite();
-    await done(store, register("ada"));
-    const copy = copyOf(folder);
+    const { store, folder } = await openLicensedSite();
+    await transactOrThrow(store, register("ada"));
+    const copy = copyFolder(folder);
     chmodSync(copy, 0o755);
-    const { state, notes } = await startIn(copy);
+    const { state, notes } = await openAndCloseFolder(copy);
     expect(notes).toEqual([
       `${copy} could be read by other users (mode 0755); its mode is now 0700`,
     ]);
     expect(modeOf(copy)).toBe("700");
-    expect(state).toEqual(await stateOf(store));
-    expect((await startIn(copy)).notes).toEqual([]);
+    expect(state).toEqual(await readState(store));
+    expect((await openAndCloseFolder(copy)).notes).toEqual([]);
   });
 
   test("is refused when it is another user's", async () => {
     const folder = newFolder();
-    await startIn(folder);
+    await openAndCloseFolder(folder);
     chmodSync(folder, 0o750);
     const disk = new FaultyDisk();
-    disk.seen = (path, stat) => (path === folder ? { ...stat, uid: 4711 } : stat);
+    disk.mapStat = (path, stat) => (path === folder ? { ...stat, uid: 4711 } : stat);
     const before = contentsOf(folder);
-    const { message, hint } = await refusalOf(folder, { disk, uid: 4712 });
+    const { message, hint } = await catchFolderRefusal(folder, { disk, uid: 4712 });
     expect(message).toContain("mode 0750");
     expect(message).toContain("uid 4711");
     expect(hint).toContain("chmod 700");
@@ -336,9 +338,9 @@ describe("a folder readable by others", () => {
 
   test("is not one that is closed, whoever owns it", async () => {
     const folder = newFolder();
-    await startIn(folder);
+    await openAndCloseFolder(folder);
     const disk = new FaultyDisk();
-    disk.seen = (_path, stat) => ({ ...stat, uid: 4711 });
-    expect((await startIn(folder, { disk, uid: 4712 })).notes).toEqual([]);
+    disk.mapStat = (_path, stat) => ({ ...stat, uid: 4711 });
+    expect((await openAndCloseFolder(folder, { disk, uid: 4712 })).notes).toEqual([]);
   });
 });

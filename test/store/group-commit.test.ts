@@ -3,7 +3,13 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { SyncTimes } from "../../src/store/store-health.ts";
 import { GroupCommit, type StorageError } from "../../src/store/group-commit.ts";
-import { diskError, failAt, FaultyDisk, isWaiting, until } from "../support/faulty-disk.ts";
+import {
+  makeDiskError,
+  failCallAt,
+  FaultyDisk,
+  isPending,
+  waitUntil,
+} from "../support/faulty-disk.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 function started() {
@@ -31,46 +37,46 @@ describe("a batch", () => {
     for (const seq of [1, 2, 3]) commit.append(seq, `${seq}\n`);
     await commit.whenDurable();
     expect(text()).toBe("1\n2\n3\n");
-    expect(disk.log("write", "syncData")).toEqual(["write one", "syncData one"]);
+    expect(disk.listCalls("write", "syncData")).toEqual(["write one", "syncData one"]);
     expect(commit.durableBytes).toBe(6);
     expect(commit.whenDurable()).toBeNull();
   });
 
   test("is settled only when its sync returned", async () => {
     const { disk, commit } = started();
-    const syncs = disk.hold("syncData");
+    const syncs = disk.block("syncData");
     commit.append(1, "1\n");
     const waiting = settled(commit);
-    await until(() => syncs.waiting === 1);
-    expect(await isWaiting(waiting)).toBe(true);
+    await waitUntil(() => syncs.count === 1);
+    expect(await isPending(waiting)).toBe(true);
     expect(commit.durableBytes).toBe(0);
-    await syncs.letOne();
+    await syncs.releaseOne();
     await waiting;
     expect(commit.durableBytes).toBe(2);
   });
 
   test("is written only after the sync of the one before returned", async () => {
     const { disk, commit, text } = started();
-    const syncs = disk.hold("syncData");
+    const syncs = disk.block("syncData");
     commit.append(1, "1\n");
     expect(commit.pendingBatchSeq).toBe(1);
     const first = settled(commit);
-    await until(() => syncs.waiting === 1);
+    await waitUntil(() => syncs.count === 1);
     expect(commit.pendingBatchSeq).toBeNull();
     commit.append(2, "2\n");
     commit.append(3, "3\n");
     expect(commit.pendingBatchSeq).toBe(2);
     const second = settled(commit);
-    expect(await isWaiting(second)).toBe(true);
+    expect(await isPending(second)).toBe(true);
     expect(text()).toBe("1\n");
-    await syncs.letOne();
+    await syncs.releaseOne();
     await first;
-    await until(() => syncs.waiting === 1);
-    expect(await isWaiting(second)).toBe(true);
+    await waitUntil(() => syncs.count === 1);
+    expect(await isPending(second)).toBe(true);
     expect(text()).toBe("1\n2\n3\n");
-    await syncs.letOne();
+    await syncs.releaseOne();
     await second;
-    expect(disk.log("write", "syncData")).toEqual([
+    expect(disk.listCalls("write", "syncData")).toEqual([
       "write one",
       "syncData one",
       "write one",
@@ -80,7 +86,7 @@ describe("a batch", () => {
 
   test("is written whole, however little the disk takes at a time", async () => {
     const { disk, commit, text } = started();
-    disk.longestWrite = 3;
+    disk.maxWriteSize = 3;
     const line = `${"ä".repeat(50)}\n`;
     commit.append(1, line);
     await commit.whenDurable();
@@ -92,29 +98,31 @@ describe("a batch", () => {
 describe("another file", () => {
   test("is taken up between batches, and only the later ones go there", async () => {
     const { disk, path, commit, text } = started();
-    const syncs = disk.hold("syncData");
+    const syncs = disk.block("syncData");
     commit.append(1, "1\n");
-    await until(() => syncs.waiting === 1);
+    await waitUntil(() => syncs.count === 1);
     commit.append(2, "2\n");
     let opened = false;
     const switched = commit.switchFile(async () => {
       opened = true;
       return disk.open(`${path}-more`);
     });
-    expect(await isWaiting(switched)).toBe(true);
+    expect(await isPending(switched)).toBe(true);
     expect(opened).toBe(false);
-    syncs.end();
+    syncs.releaseAll();
     await switched;
     await commit.whenDurable();
     expect(text()).toBe("1\n");
     expect(readFileSync(`${path}-more`, "utf8")).toBe("2\n");
     expect(commit.durableBytes).toBe(2);
-    expect(disk.log("close")).toEqual(["close one"]);
+    expect(disk.listCalls("close")).toEqual(["close one"]);
   });
 
   test("that cannot be opened leaves the one in use as good as before", async () => {
     const { commit, text, failures } = started();
-    expect(commit.switchFile(() => Promise.reject(diskError("ENOSPC")))).rejects.toThrow("ENOSPC");
+    expect(commit.switchFile(() => Promise.reject(makeDiskError("ENOSPC")))).rejects.toThrow(
+      "ENOSPC",
+    );
     commit.append(1, "1\n");
     await commit.whenDurable();
     expect(text()).toBe("1\n");
@@ -135,20 +143,20 @@ describe("a failure", () => {
   for (const [name, call, code, fault] of kinds) {
     test(`${name} is ${fault} for all who wait, told once and never tried again`, async () => {
       const { disk, path, commit, failures } = started();
-      const syncs = disk.hold("syncData");
+      const syncs = disk.block("syncData");
       commit.append(1, "1\n");
-      await until(() => syncs.waiting === 1);
-      await syncs.letOne();
+      await waitUntil(() => syncs.count === 1);
+      await syncs.releaseOne();
       await commit.whenDurable();
       // Once only: a second try would find nothing wrong.
-      failAt(disk, 1, code, call);
+      failCallAt(disk, 1, code, call);
       commit.append(2, "2\n");
       commit.append(3, "3\n");
       const all = [settled(commit), settled(commit)];
       expect(await Promise.all(all.map(codeOf))).toEqual([fault, fault]);
       expect(failures.map((error) => error.fault.code)).toEqual([fault]);
       expect(String(failures[0]?.cause)).toContain(code);
-      disk.heal();
+      disk.clearFaults();
       const before = disk.calls.length;
       expect(await codeOf(settled(commit))).toBe(fault);
       expect(await codeOf(commit.switchFile(async () => disk.open(`${path}-more`)))).toBe(fault);
@@ -161,14 +169,14 @@ describe("a failure", () => {
 
   test("reaches those who gathered behind the batch that failed", async () => {
     const { disk, path, commit, failures, text } = started();
-    const syncs = disk.hold("syncData");
+    const syncs = disk.block("syncData");
     commit.append(1, "1\n");
     const first = codeOf(settled(commit));
-    await until(() => syncs.waiting === 1);
+    await waitUntil(() => syncs.count === 1);
     commit.append(2, "2\n");
     const second = codeOf(settled(commit));
     const third = codeOf(commit.switchFile(async () => disk.open(`${path}-more`)));
-    await syncs.letOne(diskError("EIO"));
+    await syncs.releaseOne(makeDiskError("EIO"));
     expect(await Promise.all([first, second, third])).toEqual([
       "storage_failed",
       "storage_failed",
@@ -180,10 +188,10 @@ describe("a failure", () => {
 
   test("of a batch that nobody waits for does not end the process", async () => {
     const { disk, commit, failures } = started();
-    disk.rule = ({ name }) => {
-      if (name === "syncData") throw diskError("EIO");
+    disk.beforeCall = ({ name }) => {
+      if (name === "syncData") throw makeDiskError("EIO");
     };
     commit.append(1, "1\n");
-    await until(() => failures.length === 1);
+    await waitUntil(() => failures.length === 1);
   });
 });

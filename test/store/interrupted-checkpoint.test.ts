@@ -3,46 +3,46 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
 import { checkpoint } from "../../src/store/checkpoint.ts";
-import { failAt, FaultyDisk } from "../support/faulty-disk.ts";
+import { failCallAt, FaultyDisk } from "../support/faulty-disk.ts";
 import {
-  done,
-  doneTogether,
-  linesIn,
-  licensedSite,
-  refusalOf,
-  startIn,
-  stateOf,
-  type Dumped,
+  transactOrThrow,
+  transactInOneBatch,
+  readLines,
+  openLicensedSite,
+  catchFolderRefusal,
+  openAndCloseFolder,
+  readState,
+  type StateDump,
 } from "../support/licensed-store.ts";
 import { consume, register, utc } from "../support/scenario.ts";
-import { contentsOf, copyOf } from "../support/temp-folder.ts";
+import { contentsOf, copyFolder } from "../support/temp-folder.ts";
 
 interface Killed {
   readonly folder: string;
   /** The segment that was being written; everything before it is there to be folded. */
   readonly open: number;
-  readonly state: Dumped;
+  readonly state: StateDump;
 }
 
 /** One checkpoint made; since then two segments closed, over a month's end, and a third begun. */
 async function killed(): Promise<Killed> {
   let fold = true;
-  const { store, folder, clock } = await licensedSite({
+  const { store, folder, clock } = await openLicensedSite({
     checkpoint: async (path, open) => {
       if (fold) await checkpoint(realDisk, path, open);
     },
   });
-  await done(store, register("ada"));
+  await transactOrThrow(store, register("ada"));
   await store.checkpoint();
   fold = false;
-  await doneTogether(store, register("bob"), register("ada"));
+  await transactInOneBatch(store, register("bob"), register("ada"));
   await store.checkpoint();
   clock.now = utc("2026-04-01T00:00:00Z");
-  await doneTogether(store, register("cem"), consume(2));
+  await transactInOneBatch(store, register("cem"), consume(2));
   await store.checkpoint();
   const open = store.health().seq + 1;
-  await done(store, register("dua"));
-  return { folder: copyOf(folder), open, state: await stateOf(store) };
+  await transactOrThrow(store, register("dua"));
+  return { folder: copyFolder(folder), open, state: await readState(store) };
 }
 
 const history = (folder: string): Record<string, string> =>
@@ -52,7 +52,7 @@ const history = (folder: string): Record<string, string> =>
 
 /** What a folder should be like when the checkpoint was made at last. */
 async function isFolded(folder: string, { open, state }: Killed, expected: Record<string, string>) {
-  expect(await startIn(folder)).toMatchObject({ state, notes: [] });
+  expect(await openAndCloseFolder(folder)).toMatchObject({ state, notes: [] });
   expect(history(folder)).toEqual(expected);
   expect(readFileSync(join(folder, "state.json"), "utf8")).toContain(
     `"covers":{"seq":${open - 1},`,
@@ -61,12 +61,12 @@ async function isFolded(folder: string, { open, state }: Killed, expected: Recor
 }
 
 async function uninterrupted(site: Killed): Promise<Record<string, string>> {
-  const folder = copyOf(site.folder);
+  const folder = copyFolder(site.folder);
   await checkpoint(realDisk, folder, site.open);
   const files = history(folder);
   expect(Object.keys(files)).toEqual(["history", "history/2026-03.jsonl", "history/2026-04.jsonl"]);
   const names = readdirSync(join(folder, "history")).toSorted();
-  const lines = names.flatMap((name) => linesIn(join(folder, "history", name)));
+  const lines = names.flatMap((name) => readLines(join(folder, "history", name)));
   expect(lines.map(({ line }) => line.audit_seq)).toEqual(lines.map((_line, place) => place + 1));
   return files;
 }
@@ -77,14 +77,17 @@ describe("an interrupted checkpoint", () => {
     const expected = await uninterrupted(site);
     let interrupted = 0;
     for (let place = 1; ; place += 1) {
-      const folder = copyOf(site.folder);
+      const folder = copyFolder(site.folder);
       const disk = new FaultyDisk();
-      failAt(disk, place, "EIO");
+      failCallAt(disk, place, "EIO");
       const made = await checkpoint(disk, folder, site.open).then(
         () => true,
         () => false,
       );
-      expect(await startIn(copyOf(folder))).toMatchObject({ state: site.state, notes: [] });
+      expect(await openAndCloseFolder(copyFolder(folder))).toMatchObject({
+        state: site.state,
+        notes: [],
+      });
       await checkpoint(realDisk, folder, site.open);
       await isFolded(folder, site, expected);
       if (made && disk.calls.length < place) break;
@@ -98,16 +101,19 @@ describe("an interrupted checkpoint", () => {
     const expected = await uninterrupted(site);
     let interrupted = 0;
     for (let room = 0; ; room += 53) {
-      const folder = copyOf(site.folder);
+      const folder = copyFolder(site.folder);
       const disk = new FaultyDisk();
-      disk.room = room;
+      disk.bytesLeft = room;
       // It would not be begun: this is about room that is gone when it is under way.
-      disk.claims = Infinity;
+      disk.reportedFreeBytes = Infinity;
       const made = await checkpoint(disk, folder, site.open).then(
         () => true,
         () => false,
       );
-      expect(await startIn(copyOf(folder))).toMatchObject({ state: site.state, notes: [] });
+      expect(await openAndCloseFolder(copyFolder(folder))).toMatchObject({
+        state: site.state,
+        notes: [],
+      });
       await checkpoint(realDisk, folder, site.open);
       await isFolded(folder, site, expected);
       if (made) break;
@@ -119,16 +125,16 @@ describe("an interrupted checkpoint", () => {
   test("at any call leaves a way back, also when it is only made again", async () => {
     const site = await killed();
     for (let place = 1; ; place += 1) {
-      const folder = copyOf(site.folder);
+      const folder = copyFolder(site.folder);
       const disk = new FaultyDisk();
-      failAt(disk, place, "EIO");
+      failCallAt(disk, place, "EIO");
       const made = await checkpoint(disk, folder, site.open).then(
         () => true,
         () => false,
       );
       await checkpoint(realDisk, folder, site.open);
       writeFileSync(join(folder, "state.json"), "");
-      const { hint } = await refusalOf(folder);
+      const { hint } = await catchFolderRefusal(folder);
       expect([place, hint.slice(0, 3), hint.includes("nothing is lost")]).toEqual([
         place,
         "cp ",
@@ -142,10 +148,10 @@ describe("an interrupted checkpoint", () => {
     const site = await killed();
     const expected = await uninterrupted(site);
     for (let place = 1; place < 45; place += 3) {
-      const folder = copyOf(site.folder);
+      const folder = copyFolder(site.folder);
       for (const next of [place, place + 4]) {
         const disk = new FaultyDisk();
-        failAt(disk, next, "EIO");
+        failCallAt(disk, next, "EIO");
         await checkpoint(disk, folder, site.open).catch(() => {});
       }
       await checkpoint(realDisk, folder, site.open);
@@ -169,7 +175,7 @@ describe("a checkpoint refuses to fold", () => {
   test("a segment that ends before it should, and leaves the state alone", async () => {
     const site = await killed();
     const path = join(site.folder, "journal-6.jsonl");
-    const [first] = linesIn(path);
+    const [first] = readLines(path);
     writeFileSync(path, first?.raw ?? "");
     const before = readFileSync(join(site.folder, "state.json"));
     expect(checkpoint(realDisk, site.folder, site.open)).rejects.toThrow("the journal ends at");
@@ -179,21 +185,21 @@ describe("a checkpoint refuses to fold", () => {
 
 test("a month whose only line has another number is not taken for the rest of a checkpoint", async () => {
   let fold = true;
-  const { store, folder, clock } = await licensedSite({
+  const { store, folder, clock } = await openLicensedSite({
     checkpoint: async (path, open) => {
       if (fold) await checkpoint(realDisk, path, open);
     },
   });
   for (const month of ["04", "05"]) {
     clock.now = utc(`2026-${month}-15T00:00:00Z`);
-    await done(store, consume(1));
+    await transactOrThrow(store, consume(1));
     await store.checkpoint();
   }
   fold = false;
-  for (const amount of [1, 2, 3]) await done(store, consume(amount));
-  const copy = copyOf(folder);
+  for (const amount of [1, 2, 3]) await transactOrThrow(store, consume(amount));
+  const copy = copyFolder(folder);
   const path = join(copy, "history", "2026-04.jsonl");
-  const [only, ...more] = linesIn(path);
+  const [only, ...more] = readLines(path);
   expect(more).toEqual([]);
   const seq = only?.line.audit_seq ?? 0;
   // Behind the end that the state knows, and not newer than the journal: April, May, one of three.
@@ -201,6 +207,6 @@ test("a month whose only line has another number is not taken for the rest of a 
   const changed = text.replace(`"audit_seq":${seq},`, `"audit_seq":${seq + 2},`);
   expect(changed).not.toBe(text);
   writeFileSync(path, changed);
-  await startIn(copy).catch(() => {});
+  await openAndCloseFolder(copy).catch(() => {});
   expect(readFileSync(path, "utf8")).toBe(changed);
 });

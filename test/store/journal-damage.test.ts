@@ -9,24 +9,24 @@ import { emptyAuditLogEnd } from "../../src/store/snapshot.ts";
 import { decodeSnapshot, encodeSnapshot } from "../../src/store/state-rows.ts";
 import { StateFile } from "../../src/store/state-file.ts";
 import {
-  done,
-  doneTogether,
+  transactOrThrow,
+  transactInOneBatch,
   INSTALL_CAD,
-  licensedSite,
-  linesIn,
+  openLicensedSite,
+  readLines,
   openSite,
-  refusalOf,
-  segmentNames,
-  startIn,
+  catchFolderRefusal,
+  listSegmentNames,
+  openAndCloseFolder,
   type RawLine,
 } from "../support/licensed-store.ts";
-import { MONDAY, register, taken } from "../support/scenario.ts";
-import { contentsOf, copyOf } from "../support/temp-folder.ts";
+import { MONDAY, register, slotTaken } from "../support/scenario.ts";
+import { contentsOf, copyFolder } from "../support/temp-folder.ts";
 
 /** Refused, with everything these words say, and not a byte in the folder touched. */
 async function refuses(folder: string, ...words: readonly string[]): Promise<void> {
   const before = contentsOf(folder);
-  const { message, hint } = await refusalOf(folder);
+  const { message, hint } = await catchFolderRefusal(folder);
   for (const word of words) expect(message).toContain(word);
   expect(hint).toContain("backup");
   expect(contentsOf(folder)).toEqual(before);
@@ -40,13 +40,13 @@ interface Killed {
 
 /** One segment of five batches: Created, the license, ada and bob together, cem, dua. */
 async function killed(): Promise<Killed> {
-  const { store, folder } = await licensedSite();
-  await doneTogether(store, register("ada"), register("bob"));
-  await done(store, register("cem"));
-  await done(store, register("dua"));
-  const copy = copyOf(folder);
+  const { store, folder } = await openLicensedSite();
+  await transactInOneBatch(store, register("ada"), register("bob"));
+  await transactOrThrow(store, register("cem"));
+  await transactOrThrow(store, register("dua"));
+  const copy = copyFolder(folder);
   const path = join(copy, "journal-1.jsonl");
-  return { folder: copy, path, lines: linesIn(path) };
+  return { folder: copy, path, lines: readLines(path) };
 }
 
 const rewritten = (path: string, lines: readonly RawLine[], ...order: readonly number[]): void =>
@@ -55,19 +55,19 @@ const rewritten = (path: string, lines: readonly RawLine[], ...order: readonly n
 /** Four segments, none folded, the newest with two lines: 1-2, 3-4, 5-6, 7-8. */
 async function segmented(): Promise<string> {
   const { store, folder } = await openSite({ checkpoint: async () => {} });
-  await done(store, INSTALL_CAD);
+  await transactOrThrow(store, INSTALL_CAD);
   for (const [first, second] of [
     ["ada", "bob"],
     ["cem", "dua"],
     ["eve", "fay"],
   ] as const) {
     await store.checkpoint();
-    await done(store, register(first));
-    await done(store, register(second));
+    await transactOrThrow(store, register(first));
+    await transactOrThrow(store, register(second));
   }
-  const copy = copyOf(folder);
-  expect(segmentNames(copy)).toEqual([1, 3, 5, 7].map((first) => `journal-${first}.jsonl`));
-  expect((await startIn(copy)).seq).toBe(8);
+  const copy = copyFolder(folder);
+  expect(listSegmentNames(copy)).toEqual([1, 3, 5, 7].map((first) => `journal-${first}.jsonl`));
+  expect((await openAndCloseFolder(copy)).seq).toBe(8);
   return copy;
 }
 
@@ -153,9 +153,11 @@ describe("damage in an earlier batch is refused with file, offset and line", () 
   test("a line that chains and cannot have happened", async () => {
     const { folder, path } = await killed();
     const { head } = scanSegment(new Uint8Array(readFileSync(path)), genesisHead, () => {});
-    appendFileSync(path, encodeLine(head, null, MONDAY, [taken("ada", { slot: 9 })]).text);
+    appendFileSync(path, encodeLine(head, null, MONDAY, [slotTaken("ada", { slot: 9 })]).text);
     const before = contentsOf(folder);
-    expect((await refusalOf(folder)).message).toContain(`${path}: line 7 cannot be applied`);
+    expect((await catchFolderRefusal(folder)).message).toContain(
+      `${path}: line 7 cannot be applied`,
+    );
     expect(contentsOf(folder)).toEqual(before);
   });
 });
@@ -164,7 +166,7 @@ describe("damage in an earlier segment is refused, even at its end", () => {
   test("a torn tail", async () => {
     const folder = await segmented();
     const path = join(folder, "journal-5.jsonl");
-    const [, last] = linesIn(path);
+    const [, last] = readLines(path);
     writeFileSync(path, readFileSync(path).subarray(0, -1));
     await refuses(folder, `${path} is damaged at byte ${last?.offset}`, "line 6 ");
   });
@@ -172,7 +174,7 @@ describe("damage in an earlier segment is refused, even at its end", () => {
   test("a torn tail before a segment that is still empty", async () => {
     const folder = await segmented();
     writeFileSync(join(folder, "journal-9.jsonl"), "");
-    expect((await startIn(folder)).seq).toBe(8);
+    expect((await openAndCloseFolder(folder)).seq).toBe(8);
     const path = join(folder, "journal-7.jsonl");
     writeFileSync(path, readFileSync(path).subarray(0, -1));
     await refuses(folder, path, "line 8 ");
@@ -181,7 +183,7 @@ describe("damage in an earlier segment is refused, even at its end", () => {
   test("a last line gone, so that the next segment does not follow", async () => {
     const folder = await segmented();
     const path = join(folder, "journal-5.jsonl");
-    writeFileSync(path, linesIn(path)[0]?.raw ?? "");
+    writeFileSync(path, readLines(path)[0]?.raw ?? "");
     await refuses(folder, folder, "lines 6 to 6");
   });
 });
@@ -214,17 +216,17 @@ describe("a segment or state that does not chain is refused with the lines it is
   });
 
   test("a state ahead of its journal", async () => {
-    const { store, folder } = await licensedSite();
-    await done(store, register("ada"));
+    const { store, folder } = await openLicensedSite();
+    await transactOrThrow(store, register("ada"));
     await store.checkpoint();
-    const copy = copyOf(folder);
+    const copy = copyFolder(folder);
     rmSync(join(copy, "journal-4.jsonl"));
     await refuses(copy, "line 4 on", join(copy, "journal-4.jsonl"));
   });
 
   test("a state without any journal", async () => {
-    const { folder } = await licensedSite();
-    const copy = copyOf(folder);
+    const { folder } = await openLicensedSite();
+    const copy = copyFolder(folder);
     rmSync(join(copy, "journal-1.jsonl"));
     await refuses(copy, "line 1 on", join(copy, "journal-1.jsonl"));
   });
@@ -235,7 +237,7 @@ describe("a segment or state that does not chain is refused with the lines it is
     const first = await file.read();
     if (first === null) throw new Error("no state");
     const state = decodeSnapshot(first);
-    const [one] = linesIn(join(folder, "journal-1.jsonl"));
+    const [one] = readLines(join(folder, "journal-1.jsonl"));
     if (one === undefined) throw new Error("no line");
     for (const event of one.line.events) evolve(state, event);
     const { head } = scanSegment(new Uint8Array(one.raw), genesisHead, () => {});

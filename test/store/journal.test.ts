@@ -10,14 +10,14 @@ import {
   type ChainHead,
   type JournalLine,
 } from "../../src/store/journal.ts";
-import { installed, minutes, MONDAY, taken } from "../support/scenario.ts";
+import { licenseInstalled, minutesLater, MONDAY, slotTaken } from "../support/scenario.ts";
 
 const renewed: Event = {
   type: "SlotRenewed",
   at: MONDAY,
   license: 1,
   user: "ada",
-  end: minutes(60),
+  end: minutesLater(60),
 };
 
 /** Segments are made of batches, batches of lines, lines of events. */
@@ -54,11 +54,13 @@ const decoded = (text: string): JournalLine => {
 };
 
 describe("a line", () => {
-  const { texts, heads } = written([[installed(1), taken("ä 本 🙂 \n \u2028 constructor")]]);
+  const { texts, heads } = written([
+    [licenseInstalled(1), slotTaken("ä 本 🙂 \n \u2028 constructor")],
+  ]);
   const [text = ""] = texts;
 
   test("reads back as what was written, on one line", () => {
-    const events = [installed(1), taken("ä 本 🙂 \n \u2028 constructor")];
+    const events = [licenseInstalled(1), slotTaken("ä 本 🙂 \n \u2028 constructor")];
     expect(text.indexOf("\n")).toBe(text.length - 1);
     expect(decoded(text)).toEqual({
       seq: 1,
@@ -95,8 +97,8 @@ describe("a line", () => {
 
 describe("the chain", () => {
   const { texts, heads, bytes } = written(
-    [[installed(1)]],
-    [[taken("ada")], [renewed]],
+    [[licenseInstalled(1)]],
+    [[slotTaken("ada")], [renewed]],
     [[renewed]],
   );
 
@@ -120,7 +122,7 @@ describe("the chain", () => {
       auditSum: lines[1]?.sum ?? "",
     });
     const after = encodeLine(heads.at(-1) ?? genesisHead, null, MONDAY, [
-      taken("bob", { slot: 2 }),
+      slotTaken("bob", { slot: 2 }),
     ]);
     expect(decoded(after.text)).toMatchObject({ audit_seq: 3, audit_prev: lines[1]?.sum ?? "" });
   });
@@ -150,14 +152,14 @@ describe("the chain", () => {
 });
 
 describe("damage", () => {
-  const batches = [[[installed(1)]], [[taken("ada")], [renewed]]] as const;
+  const batches = [[[licenseInstalled(1)]], [[slotTaken("ada")], [renewed]]] as const;
 
   test.each([
     ["a gap", [0, 2, 3]],
     ["a repeat", [0, 1, 1, 2]],
     ["a swapped pair", [0, 2, 1, 3]],
   ])("%s is inside, for whole lines that do not chain are no torn tail", (_name, order) => {
-    const { texts, heads } = written(...batches, [[taken("bob", { slot: 2 })]]);
+    const { texts, heads } = written(...batches, [[slotTaken("bob", { slot: 2 })]]);
     const damage = scanned(bytesOf(...order.map((place) => texts[place] ?? ""))).damage;
     expect(damage).toMatchObject({ inside: true });
     const good = order.findIndex((place, at) => place !== at);
@@ -171,8 +173,8 @@ describe("damage", () => {
   });
 
   for (const [last, tail] of [
-    ["one line", [[taken("bob", { slot: 2 })]]],
-    ["two lines", [[taken("bob", { slot: 2 })], [renewed]]],
+    ["one line", [[slotTaken("bob", { slot: 2 })]]],
+    ["two lines", [[slotTaken("bob", { slot: 2 })], [renewed]]],
   ] as const) {
     test(`to any byte of a batch before the last, which has ${last}, is inside`, () => {
       const { texts, bytes } = written(...batches, tail);

@@ -3,27 +3,39 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
 import { openBackup } from "../../src/store/backup.ts";
-import { backupOf, careSite, heldBy, identity, restoreTo, verified } from "../support/care.ts";
-import { done, doneTogether, startIn, stateOf } from "../support/licensed-store.ts";
+import {
+  backUpFolder,
+  openSiteWithKey,
+  readBackupState,
+  checkIdentity,
+  restoreTo,
+  verifyFolder,
+} from "../support/backup-site.ts";
+import {
+  transactOrThrow,
+  transactInOneBatch,
+  openAndCloseFolder,
+  readState,
+} from "../support/licensed-store.ts";
 import { register, unregister } from "../support/scenario.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 test("what is larger than what is read at once goes in and comes out as it is", async () => {
-  const { folder, store } = await careSite();
+  const { folder, store } = await openSiteWithKey();
   const info = "x".repeat(60_001);
   const contact = { hostname: "desk", ip: "10.0.0.7", info, peer: "10.0.0.7" };
   const users = Array.from({ length: 40 }, (_, user) => `user ${user}`);
   const arriving = users.map((user) => register(user, { contact }));
-  await doneTogether(store, ...arriving);
+  await transactInOneBatch(store, ...arriving);
   await store.checkpoint();
-  await doneTogether(store, ...users.map((user) => unregister(user)));
-  for (const command of arriving) await done(store, command);
-  const state = await stateOf(store);
+  await transactInOneBatch(store, ...users.map((user) => unregister(user)));
+  for (const command of arriving) await transactOrThrow(store, command);
+  const state = await readState(store);
   const { seq } = store.health();
 
-  const out = await backupOf(folder);
-  expect(await heldBy(out)).toEqual({ state, seq });
-  const { manifest } = await openBackup(realDisk, out, { identity });
+  const out = await backUpFolder(folder);
+  expect(await readBackupState(out)).toEqual({ state, seq });
+  const { manifest } = await openBackup(realDisk, out, { identity: checkIdentity });
   for (const { name, size, sha256 } of manifest.files) {
     const bytes = readFileSync(join(folder, name));
     expect([name, size]).toEqual([name, bytes.length]);
@@ -36,8 +48,8 @@ test("what is larger than what is read at once goes in and comes out as it is", 
 
   const fresh = join(tempFolder(), "data");
   await restoreTo(fresh, out);
-  expect((await startIn(fresh)).seq).toBe(seq + 1);
-  const found = await verified(fresh);
+  expect((await openAndCloseFolder(fresh)).seq).toBe(seq + 1);
+  const found = await verifyFolder(fresh);
   expect(found.generations).toEqual([found.coveredSeq]);
   for (const { name, size } of manifest.files) {
     if (!name.startsWith("journal")) expect(statSync(join(fresh, name)).size).toBe(size);

@@ -8,18 +8,22 @@ import { realDisk } from "../../src/platform/disk.ts";
 import { MigrationFailed } from "../../src/store/refusal.ts";
 import { STATE_FORMAT } from "../../src/store/snapshot.ts";
 import { verify, type VerifyOptions } from "../../src/store/verify.ts";
-import { standsAt } from "../support/care.ts";
-import { diskError, FaultyDisk } from "../support/faulty-disk.ts";
+import { readFolderState } from "../support/backup-site.ts";
+import { makeDiskError, FaultyDisk } from "../support/faulty-disk.ts";
 import {
-  asked,
-  done,
-  doneTogether,
+  transactCommand,
+  transactOrThrow,
+  transactInOneBatch,
   openSite,
-  startIn,
-  stateOf,
+  openAndCloseFolder,
+  readState,
 } from "../support/licensed-store.ts";
-import { expectedOf, keptFormats, oldFolder } from "../support/old-formats.ts";
-import { contentsOf, copyOf } from "../support/temp-folder.ts";
+import {
+  readExpectedContents,
+  listFixtureFormats,
+  copyFixtureFolder,
+} from "../support/old-formats.ts";
+import { contentsOf, copyFolder } from "../support/temp-folder.ts";
 
 /** The real check: the key in the folder was made by the version that wrote it. */
 const identity: VerifyOptions["identity"] = (disk, folder, appliance) =>
@@ -46,68 +50,68 @@ const changed = (before: Record<string, string>, after: Record<string, string>):
 /** A change that can be made to any folder. */
 const ASK_CLOCK = { type: "AskClock", nonce: "0123456789", peer: "test" } as const;
 
-for (const format of keptFormats()) {
+for (const format of listFixtureFormats()) {
   describe(`a folder of format ${format}`, () => {
-    const { seq } = expectedOf(format);
+    const { seq } = readExpectedContents(format);
 
     test("is in today's format before the first change is in its journal", async () => {
-      const folder = oldFolder(format);
+      const folder = copyFixtureFolder(format);
       const { store } = await openSite({ folder });
       expect(formatOf(folder)).toBe(format);
-      await doneTogether(store, ASK_CLOCK, { ...ASK_CLOCK, nonce: "other" });
-      const copy = copyOf(folder);
+      await transactInOneBatch(store, ASK_CLOCK, { ...ASK_CLOCK, nonce: "other" });
+      const copy = copyFolder(folder);
       expect(formatOf(copy)).toBe(STATE_FORMAT);
-      expect(await standsAt(copy)).toEqual({ seq: seq + 2, state: await stateOf(store) });
+      expect(await readFolderState(copy)).toEqual({ seq: seq + 2, state: await readState(store) });
       expect((await verify(realDisk, copy, { identity })).head.seq).toBe(seq + 2);
     });
 
     test("is not changed by a store that only reads it, not even at its end", async () => {
-      const folder = oldFolder(format);
+      const folder = copyFixtureFolder(format);
       const before = filesOf(folder);
       const { store, stop } = await openSite({ folder });
-      await stateOf(store);
+      await readState(store);
       await stop();
       expect(filesOf(folder)).toEqual(before);
     });
 
     test("gets no change into its journal while today's format cannot be written", async () => {
       for (const call of ["write", "sync", "rename"] as const) {
-        const folder = oldFolder(format);
+        const folder = copyFixtureFolder(format);
         const disk = new FaultyDisk();
-        const { store, fatal } = await openSite({ folder, disk });
+        const { store, fatalErrors: fatal } = await openSite({ folder, disk });
         const before = filesOf(folder);
         const kept = `state-${coveredIn(folder)}.json`;
-        disk.rule = ({ name, path }) => {
-          if (name === call && path.includes("state.json")) throw diskError("ENOSPC");
+        disk.beforeCall = ({ name, path }) => {
+          if (name === call && path.includes("state.json")) throw makeDiskError("ENOSPC");
         };
-        const state = await stateOf(store);
-        const answer = await asked(store, ASK_CLOCK);
+        const state = await readState(store);
+        const answer = await transactCommand(store, ASK_CLOCK);
         expect(answer).toEqual({ ok: false, fault: { code: "storage_full" } });
-        expect(await stateOf(store)).toEqual(state);
+        expect(await readState(store)).toEqual(state);
         expect(changed(before, filesOf(folder))).toEqual(call === "rename" ? [kept] : []);
-        disk.heal();
-        await done(store, ASK_CLOCK);
-        expect(formatOf(copyOf(folder))).toBe(STATE_FORMAT);
+        disk.clearFaults();
+        await transactOrThrow(store, ASK_CLOCK);
+        expect(formatOf(copyFolder(folder))).toBe(STATE_FORMAT);
         expect(fatal).toEqual([]);
       }
     });
 
     test("is in today's format when a server has opened it", async () => {
-      const folder = oldFolder(format);
+      const folder = copyFixtureFolder(format);
       const covers = coveredIn(folder);
       const { store } = await openSite({ folder, migrateOnOpen: true });
-      const copy = copyOf(folder);
+      const copy = copyFolder(folder);
       expect(formatOf(copy)).toBe(STATE_FORMAT);
-      expect(await standsAt(copy)).toEqual({ seq, state: await stateOf(store) });
+      expect(await readFolderState(copy)).toEqual({ seq, state: await readState(store) });
       expect((await verify(realDisk, copy, { identity })).generations).toContain(covers);
       expect(formatOf(copy, `state-${covers}.json`)).toBe(format);
     });
 
     test("refuses a server that cannot write today's format, and stays as it was", async () => {
-      const folder = oldFolder(format);
+      const folder = copyFixtureFolder(format);
       const before = filesOf(folder);
       const disk = new FaultyDisk();
-      disk.room = 100;
+      disk.bytesLeft = 100;
       const opening = openSite({ folder, disk, migrateOnOpen: true });
       const refused = await opening.then(
         () => null,
@@ -119,7 +123,7 @@ for (const format of keptFormats()) {
       );
       expect(filesOf(folder)).toEqual(before);
       // It let go of the folder.
-      expect((await startIn(folder, { create: false })).seq).toBe(seq);
+      expect((await openAndCloseFolder(folder, { create: false })).seq).toBe(seq);
     });
   });
 }

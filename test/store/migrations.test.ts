@@ -11,11 +11,22 @@ import { restoreBackup } from "../../src/store/restore.ts";
 import { STATE_FORMAT } from "../../src/store/snapshot.ts";
 import { StateFile } from "../../src/store/state-file.ts";
 import { verify, type VerifyOptions } from "../../src/store/verify.ts";
-import { newFile, refusal, standsAt } from "../support/care.ts";
-import { failAt, FaultyDisk } from "../support/faulty-disk.ts";
-import { openSite, refusalOf, segmentNames, startIn, stateOf } from "../support/licensed-store.ts";
-import { expectedOf, keptFormats, oldFolder, type Expected } from "../support/old-formats.ts";
-import { contentsOf, copyOf, tempFolder } from "../support/temp-folder.ts";
+import { newBackupPath, catchRefusal, readFolderState } from "../support/backup-site.ts";
+import { failCallAt, FaultyDisk } from "../support/faulty-disk.ts";
+import {
+  openSite,
+  catchFolderRefusal,
+  listSegmentNames,
+  openAndCloseFolder,
+  readState,
+} from "../support/licensed-store.ts";
+import {
+  readExpectedContents,
+  listFixtureFormats,
+  copyFixtureFolder,
+  type ExpectedContents,
+} from "../support/old-formats.ts";
+import { contentsOf, copyFolder, tempFolder } from "../support/temp-folder.ts";
 
 /** The oldest format with signed licenses; what is older is not read. */
 const OLDEST = 2;
@@ -27,7 +38,7 @@ const identity: VerifyOptions["identity"] = (disk, folder, appliance) =>
 const formatOf = (folder: string, name = "state.json"): number =>
   Number(/^\{\n"format":(\d+),/.exec(readFileSync(join(folder, name), "utf8"))?.[1]);
 
-type Old = Expected["state"];
+type Old = ExpectedContents["state"];
 
 /** What a state of each format had no word for, and the one after it has. */
 const SINCE: Readonly<Record<number, (old: Old) => object>> = {
@@ -65,7 +76,7 @@ const comparable = (state: object): object =>
   ) as object;
 
 function expectedToday(format: number): object {
-  const { state } = expectedOf(format);
+  const { state } = readExpectedContents(format);
   for (const [of, more] of Object.entries(SINCE)) {
     if (Number(of) >= format) Object.assign(state, more(state));
   }
@@ -75,23 +86,26 @@ function expectedToday(format: number): object {
 test("every format before this one is kept as a folder of its time, and can be read", () => {
   // Whoever raises the format keeps a folder that the version before wrote, with `expected.json`.
   const formats = Array.from({ length: STATE_FORMAT - OLDEST }, (_, place) => OLDEST + place);
-  expect(keptFormats()).toEqual(formats);
+  expect(listFixtureFormats()).toEqual(formats);
   for (const format of formats) {
-    const folder = oldFolder(format);
+    const folder = copyFixtureFolder(format);
     expect([format, formatOf(folder)]).toEqual([format, format]);
     expect(() => migrate({ format })).not.toThrow();
   }
   expect(() => migrate({ format: OLDEST - 1 })).toThrow();
 });
 
-for (const format of keptFormats()) {
+for (const format of listFixtureFormats()) {
   describe(`a folder of format ${format}`, () => {
-    const { seq, audit_seq } = expectedOf(format);
+    const { seq, audit_seq } = readExpectedContents(format);
 
     test("holds what it held, and is not changed by being looked at", async () => {
-      const folder = oldFolder(format);
+      const folder = copyFixtureFolder(format);
       const before = contentsOf(folder);
-      expect(comparable(await standsAt(folder))).toEqual({ seq, state: expectedToday(format) });
+      expect(comparable(await readFolderState(folder))).toEqual({
+        seq,
+        state: expectedToday(format),
+      });
       const found = await verify(realDisk, folder, { identity });
       expect(found.head).toMatchObject({ seq, auditSeq: audit_seq });
       expect(found.auditLog.from).toBe(1);
@@ -100,24 +114,24 @@ for (const format of keptFormats()) {
     });
 
     test("starts as it did, and a checkpoint writes it as it is written today", async () => {
-      const folder = oldFolder(format);
-      expect(comparable(await startIn(folder, { create: false }))).toEqual({
+      const folder = copyFixtureFolder(format);
+      expect(comparable(await openAndCloseFolder(folder, { create: false }))).toEqual({
         state: expectedToday(format),
         seq,
         notes: [],
       });
       expect(formatOf(folder)).toBe(format);
       const { store, stop } = await openSite({ folder, migrateOnOpen: true });
-      const state = await stateOf(store);
+      const state = await readState(store);
       await stop();
       expect(store.health().checkpointError).toBeNull();
       expect(formatOf(folder)).toBe(STATE_FORMAT);
       // The one before stays as it was written: that version could still go back to it.
       const kept = /"covers":\{"seq":(\d+)/.exec(
-        readFileSync(join(oldFolder(format), "state.json"), "utf8"),
+        readFileSync(join(copyFixtureFolder(format), "state.json"), "utf8"),
       );
       expect(formatOf(folder, `state-${kept?.[1]}.json`)).toBe(format);
-      expect((await standsAt(folder)).state).toEqual(state);
+      expect((await readFolderState(folder)).state).toEqual(state);
       const found = await verify(realDisk, folder, { identity });
       expect(found).toMatchObject({
         covers: seq,
@@ -127,25 +141,25 @@ for (const format of keptFormats()) {
     });
 
     test("stays readable whatever call its first checkpoint fails at", async () => {
-      const before = oldFolder(format);
+      const before = copyFixtureFolder(format);
       const open = seq + 1;
       writeFileSync(join(before, `journal-${open}.jsonl`), "", { mode: 0o600 });
-      const { state } = await standsAt(before);
+      const { state } = await readFolderState(before);
       let failed = 0;
       for (let place = 1; ; place += 1) {
-        const folder = copyOf(before);
+        const folder = copyFolder(before);
         const disk = new FaultyDisk();
-        disk.syncs = false;
-        failAt(disk, place, "EIO");
+        disk.hasRealSync = false;
+        failCallAt(disk, place, "EIO");
         const made = await checkpoint(disk, folder, open).then(
           () => true,
           () => false,
         );
-        expect([place, await standsAt(folder)]).toEqual([place, { state, seq }]);
+        expect([place, await readFolderState(folder)]).toEqual([place, { state, seq }]);
         expect([format, STATE_FORMAT]).toContain(formatOf(folder));
         await verify(realDisk, folder, { identity });
         await checkpoint(realDisk, folder, open);
-        expect([place, formatOf(folder), (await standsAt(folder)).state]).toEqual([
+        expect([place, formatOf(folder), (await readFolderState(folder)).state]).toEqual([
           place,
           STATE_FORMAT,
           state,
@@ -157,20 +171,20 @@ for (const format of keptFormats()) {
     });
 
     test("can be gone back to", async () => {
-      const folder = oldFolder(format);
+      const folder = copyFixtureFolder(format);
       await (await openSite({ folder, migrateOnOpen: true })).stop();
-      const { state } = await standsAt(folder);
+      const { state } = await readFolderState(folder);
       writeFileSync(join(folder, "state.json"), "");
-      const { hint } = await refusal(standsAt(folder));
+      const { hint } = await catchRefusal(readFolderState(folder));
       expect(Bun.spawnSync(["sh", "-c", hint]).exitCode).toBe(0);
       expect(formatOf(folder)).toBe(format);
-      expect((await standsAt(folder)).state).toEqual(state);
+      expect((await readFolderState(folder)).state).toEqual(state);
     });
 
     test("goes into a backup and comes out of it", async () => {
-      const folder = oldFolder(format);
-      const { state } = await standsAt(folder);
-      const out = newFile();
+      const folder = copyFixtureFolder(format);
+      const { state } = await readFolderState(folder);
+      const out = newBackupPath();
       await makeBackup(realDisk, folder, out, state.latestEventAt, { identity });
       const fresh = join(tempFolder(), "data");
       const { lineage } = await restoreBackup({
@@ -183,11 +197,11 @@ for (const format of keptFormats()) {
         identity,
       });
       const restore = { lineage, at: state.latestEventAt, seq, replaced: null };
-      expect((await startIn(fresh)).state).toEqual({
+      expect((await openAndCloseFolder(fresh)).state).toEqual({
         ...state,
         restores: [...state.restores, restore],
       });
-      expect(segmentNames(fresh)).toEqual(segmentNames(folder).slice(-1));
+      expect(listSegmentNames(fresh)).toEqual(listSegmentNames(folder).slice(-1));
     });
   });
 }
@@ -213,22 +227,22 @@ describe("a format nobody here knows is refused in one line, and nothing is chan
   };
   for (const [format, [message, hint]] of Object.entries(unknown)) {
     test(`format ${format}`, async () => {
-      const folder = oldFolder(OLDEST);
+      const folder = copyFixtureFolder(OLDEST);
       reformatted(folder, format);
       const before = contentsOf(folder);
       const path = join(folder, "state.json");
-      for (const attempt of [standsAt(folder), verify(realDisk, folder, { identity })]) {
-        expect(await refusal(attempt)).toEqual({
+      for (const attempt of [readFolderState(folder), verify(realDisk, folder, { identity })]) {
+        expect(await catchRefusal(attempt)).toEqual({
           name: "FolderRefused",
           message: `${path} ${message}`,
           hint,
         });
       }
-      const out = newFile();
+      const out = newBackupPath();
       const making = makeBackup(realDisk, folder, out, 0 as never, { identity });
-      expect((await refusal(making)).message).toBe(`${path} ${message}`);
+      expect((await catchRefusal(making)).message).toBe(`${path} ${message}`);
       expect(contentsOf(folder)).toEqual(before);
-      expect((await refusalOf(folder)).message).toBe(`${path} ${message}`);
+      expect((await catchFolderRefusal(folder)).message).toBe(`${path} ${message}`);
       for (const [name, content] of Object.entries(before)) {
         expect(contentsOf(folder)[name]).toBe(content);
       }
@@ -237,10 +251,10 @@ describe("a format nobody here knows is refused in one line, and nothing is chan
 
   for (const format of ["null", '"3"', "2.5", "[3]", "{}", "true", "1e400"]) {
     test(`format ${format}, which is none`, async () => {
-      const folder = oldFolder(OLDEST);
+      const folder = copyFixtureFolder(OLDEST);
       reformatted(folder, format);
       const before = contentsOf(folder);
-      const { message, hint } = await refusal(standsAt(folder));
+      const { message, hint } = await catchRefusal(readFolderState(folder));
       expect(message).toBe(`${join(folder, "state.json")} does not have the shape of a state`);
       expect(hint).toStartWith("cp -p ");
       expect(contentsOf(folder)).toEqual(before);
@@ -248,13 +262,13 @@ describe("a format nobody here knows is refused in one line, and nothing is chan
   }
 
   test("a kept generation of such a format is not offered to go back to", async () => {
-    const folder = oldFolder(OLDEST);
+    const folder = copyFixtureFolder(OLDEST);
     copyFileSync(join(folder, "state.json"), join(folder, "state-17.json"));
     reformatted(folder, `${STATE_FORMAT + 1}`);
     copyFileSync(join(folder, "state.json"), join(folder, "state-0.json"));
     rmSync(join(folder, "state-17.json"));
     writeFileSync(join(folder, "state.json"), "");
-    expect((await refusal(standsAt(folder))).hint).toStartWith(
+    expect((await catchRefusal(readFolderState(folder))).hint).toStartWith(
       "this folder has no usable older state",
     );
   });

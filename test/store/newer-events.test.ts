@@ -12,10 +12,15 @@ import { replay } from "../../src/store/replay.ts";
 import { decodeSnapshot, encodeSnapshot } from "../../src/store/state-rows.ts";
 import { StateFile } from "../../src/store/state-file.ts";
 import { verify } from "../../src/store/verify.ts";
-import { careSite, identity } from "../support/care.ts";
-import { done, journalOf, refusalOf, segmentNames } from "../support/licensed-store.ts";
+import { openSiteWithKey, checkIdentity } from "../support/backup-site.ts";
+import {
+  transactOrThrow,
+  readJournal,
+  catchFolderRefusal,
+  listSegmentNames,
+} from "../support/licensed-store.ts";
 import { MONDAY, register } from "../support/scenario.ts";
-import { contentsOf, copyOf } from "../support/temp-folder.ts";
+import { contentsOf, copyFolder } from "../support/temp-folder.ts";
 
 /** As a newer version may write one. */
 const NEWER = JSON.parse(`{"type":"SlotLent","at":${MONDAY},"license":1,"user":"ada"}`) as Event;
@@ -29,10 +34,10 @@ interface Killed {
 
 /** A site that a newer version ran on for one line; its server was killed then. */
 async function killed(): Promise<Killed> {
-  const { store, folder } = await careSite();
-  await done(store, register("ada"));
-  const copy = copyOf(folder);
-  const path = join(copy, segmentNames(copy).at(-1) ?? "");
+  const { store, folder } = await openSiteWithKey();
+  await transactOrThrow(store, register("ada"));
+  const copy = copyFolder(folder);
+  const path = join(copy, listSegmentNames(copy).at(-1) ?? "");
   const { head } = scanSegment(new Uint8Array(readFileSync(path)), genesisHead, () => {});
   const added = encodeLine(head, null, MONDAY, [NEWER]);
   appendFileSync(path, added.text);
@@ -46,7 +51,7 @@ describe("an event of a newer version in the journal", () => {
   test("is refused by a start with its file, line and type, and nothing is changed", async () => {
     const { folder, path, head } = await killed();
     const before = contentsOf(folder);
-    const refusal = await refusalOf(folder);
+    const refusal = await catchFolderRefusal(folder);
     expect(refusal).toBeInstanceOf(FormatRefused);
     expect(refusal.message).toBe(
       `${path}: line ${head.seq} holds an event that this berth does not know: SlotLent`,
@@ -57,7 +62,7 @@ describe("an event of a newer version in the journal", () => {
 
   test("is refused by berth verify in the same words", async () => {
     const { folder, head } = await killed();
-    const verifying = verify(realDisk, folder, { identity });
+    const verifying = verify(realDisk, folder, { identity: checkIdentity });
     expect(verifying).rejects.toThrow(`line ${head.seq} holds an event that this berth does not`);
     expect(verifying).rejects.toBeInstanceOf(FormatRefused);
   });
@@ -82,7 +87,7 @@ async function stopped(): Promise<Killed> {
   if (before === null) throw new Error("no state");
   const state = decodeSnapshot(before);
   const audited: Buffer[] = [];
-  for (const { line, raw } of journalOf(folder)) {
+  for (const { line, raw } of readJournal(folder)) {
     // What the event means is in the state, where this version has no word for it.
     if (line.seq < head.seq) for (const event of line.events) evolve(state, event);
     if (line.audit_seq !== undefined) audited.push(raw);
@@ -99,7 +104,7 @@ describe("an event of a newer version that is in the state already", () => {
   test("does not keep the folder from being read, or from being verified", async () => {
     const { folder, head } = await stopped();
     expect(await replay(realDisk, folder)).toMatchObject({ head: { seq: head.seq } });
-    const found = await verify(realDisk, folder, { identity });
+    const found = await verify(realDisk, folder, { identity: checkIdentity });
     expect(found.auditLog.lines).toBe(head.auditSeq);
     // From the checkpoint before, only the version that knows the event can go on.
     expect(found.generations).toEqual([]);

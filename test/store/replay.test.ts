@@ -12,18 +12,24 @@ import { genesisHead, type ChainHead } from "../../src/store/journal.ts";
 import { Snapshot, emptyAuditLogEnd } from "../../src/store/snapshot.ts";
 import { decodeSnapshot, encodeSnapshot, headOf } from "../../src/store/state-rows.ts";
 import { StateFile } from "../../src/store/state-file.ts";
-import { asked, dumped, openSite, startIn, stateOf } from "../support/licensed-store.ts";
-import { newSite, nextOf } from "../support/new-site.ts";
-import { randomSteps, type Step } from "../support/random-commands.ts";
+import {
+  transactCommand,
+  dumpStateSorted,
+  openSite,
+  openAndCloseFolder,
+  readState,
+} from "../support/licensed-store.ts";
+import { makeNewSite, makeNextInstall } from "../support/new-site.ts";
+import { randomCommandSteps, type CommandStep } from "../support/random-commands.ts";
 import { MONDAY } from "../support/scenario.ts";
-import { copyOf, tempFolder } from "../support/temp-folder.ts";
+import { copyFolder, tempFolder } from "../support/temp-folder.ts";
 
 /** Licenses come in one after the other, as a vendor would number them. */
 const wantedOf = (state: State, command: Command): Command =>
-  command.type === "InstallLicense" ? nextOf(state, command) : command;
+  command.type === "InstallLicense" ? makeNextInstall(state, command) : command;
 
-function lived(steps: readonly Step[]) {
-  const state = newSite();
+function lived(steps: readonly CommandStep[]) {
+  const state = makeNewSite();
   let now = MONDAY;
   for (const { after, command } of steps) {
     now = later(now, after);
@@ -37,7 +43,7 @@ const HEAD: ChainHead = { seq: 7, sum: "ab".repeat(32), auditSeq: 5, auditSum: "
 describe("a snapshot", () => {
   test("is the state, whatever happened to it", () => {
     fc.assert(
-      fc.property(randomSteps(60), (steps) => {
+      fc.property(randomCommandSteps(60), (steps) => {
         const state = lived(steps);
         const snapshot = encodeSnapshot(state, HEAD, {
           ...emptyAuditLogEnd,
@@ -46,7 +52,7 @@ describe("a snapshot", () => {
         });
         const read: unknown = JSON.parse(JSON.stringify(snapshot));
         if (!Value.Check(Snapshot, read)) throw new Error("not the shape of a state");
-        expect(dumped(decodeSnapshot(read))).toEqual(dumped(state));
+        expect(dumpStateSorted(decodeSnapshot(read))).toEqual(dumpStateSorted(state));
         expect(headOf(read)).toEqual(HEAD);
         expect(read.audit).toMatchObject({ file: "2026-03.jsonl", length: 9 });
       }),
@@ -55,7 +61,7 @@ describe("a snapshot", () => {
   });
 
   test("comes back from its file, with more rows than are written at once", async () => {
-    const steps = fc.sample(randomSteps(40), { numRuns: 1, seed: 7 })[0] ?? [];
+    const steps = fc.sample(randomCommandSteps(40), { numRuns: 1, seed: 7 })[0] ?? [];
     const state = lived(steps);
     for (let place = 0; place < 2_500; place += 1) {
       const done = { at: MONDAY, fingerprint: "f", outcome: { place }, peer: null };
@@ -65,23 +71,26 @@ describe("a snapshot", () => {
     await file.write(encodeSnapshot(state, genesisHead, emptyAuditLogEnd), null);
     const read = await file.read();
     if (read === null) throw new Error("no state");
-    expect(dumped(decodeSnapshot(read))).toEqual(dumped(state));
+    expect(dumpStateSorted(decodeSnapshot(read))).toEqual(dumpStateSorted(state));
   });
 
   test("shares nothing with the state it was made of that the state changes", () => {
-    const state = lived(fc.sample(randomSteps(40), { numRuns: 1, seed: 8 })[0] ?? []);
+    const state = lived(fc.sample(randomCommandSteps(40), { numRuns: 1, seed: 8 })[0] ?? []);
     const snapshot = encodeSnapshot(state, HEAD, emptyAuditLogEnd);
-    const copy = dumped(decodeSnapshot(snapshot));
+    const copy = dumpStateSorted(decodeSnapshot(snapshot));
     const other = decodeSnapshot(snapshot);
     for (const { counter } of other.licenses.values()) counter.total += 1;
-    expect(dumped(state)).toEqual(copy);
+    expect(dumpStateSorted(state)).toEqual(copy);
   });
 });
 
 describe("a replay", () => {
   test("is the state that was serving, with and without checkpoints in between", async () => {
     const life = fc.array(
-      fc.record({ steps: randomSteps(12), ending: fc.constantFrom("kill", "checkpoint", "stop") }),
+      fc.record({
+        steps: randomCommandSteps(12),
+        ending: fc.constantFrom("kill", "checkpoint", "stop"),
+      }),
       { minLength: 1, maxLength: 3 },
     );
     await fc.assert(
@@ -93,22 +102,24 @@ describe("a replay", () => {
             now = later(now, after);
             site.clock.now = now;
             const wanted = site.store.peek((state) => wantedOf(state, command));
-            const answer = asked(site.store, wanted);
+            const answer = transactCommand(site.store, wanted);
             if (after > 0) await answer;
           }
-          const state = await stateOf(site.store);
-          const copy = copyOf(site.folder);
-          expect(await startIn(copy)).toMatchObject({ state, notes: [] });
+          const state = await readState(site.store);
+          const copy = copyFolder(site.folder);
+          expect(await openAndCloseFolder(copy)).toMatchObject({ state, notes: [] });
           if (ending === "checkpoint") await site.store.checkpoint();
           else {
             if (ending === "stop") await site.stop();
             site = await openSite({ folder: ending === "stop" ? site.folder : copy });
             site.clock.now = now;
           }
-          expect(await stateOf(site.store)).toEqual(state);
+          expect(await readState(site.store)).toEqual(state);
           expect(site.store.health().checkpointError).toBeNull();
         }
-        expect((await startIn(copyOf(site.folder))).state).toEqual(await stateOf(site.store));
+        expect((await openAndCloseFolder(copyFolder(site.folder))).state).toEqual(
+          await readState(site.store),
+        );
       }),
       { numRuns: 40 },
     );

@@ -1,16 +1,16 @@
 import { describe, expect, test } from "bun:test";
-import { backupOf, livedSite, restoreTo } from "../support/care.ts";
-import { diskError, FaultyDisk } from "../support/faulty-disk.ts";
-import { done, startIn } from "../support/licensed-store.ts";
+import { backUpFolder, openSiteWithHistory, restoreTo } from "../support/backup-site.ts";
+import { makeDiskError, FaultyDisk } from "../support/faulty-disk.ts";
+import { transactOrThrow, openAndCloseFolder } from "../support/licensed-store.ts";
 import { register } from "../support/scenario.ts";
-import { copyOf } from "../support/temp-folder.ts";
+import { copyFolder } from "../support/temp-folder.ts";
 
 /** A backup, and what has gone on since. */
 async function older() {
-  const { folder, store } = await livedSite();
-  const file = await backupOf(folder);
-  await done(store, register("dua"));
-  return { folder: copyOf(folder), file };
+  const { folder, store } = await openSiteWithHistory();
+  const file = await backUpFolder(folder);
+  await transactOrThrow(store, register("dua"));
+  return { folder: copyFolder(folder), file };
 }
 
 describe("a restore makes everything durable before it counts on it", () => {
@@ -20,7 +20,7 @@ describe("a restore makes everything durable before it counts on it", () => {
     await restoreTo(folder, file, { disk, acceptLoss: true });
     const stamp = /-\d{8}T\d{6}Z-[0-9a-f]{8}/;
     const calls = disk
-      .log("sync", "rename", "syncFolder", "removeFolder")
+      .listCalls("sync", "rename", "syncFolder", "removeFolder")
       .map((call) => call.replace(stamp, "-STAMP"));
     const staged = calls.slice(0, calls.indexOf("rename restoring-STAMP"));
     expect(staged.filter((call) => !call.startsWith("sync "))).toEqual([
@@ -63,13 +63,13 @@ describe("a restore makes everything durable before it counts on it", () => {
   test("also when the sync of what was moved away is what failed", async () => {
     const { folder, file } = await older();
     const disk = new FaultyDisk();
-    disk.rule = ({ name, path }) => {
-      if (name === "syncFolder" && path.includes("replaced-")) throw diskError("EIO");
+    disk.beforeCall = ({ name, path }) => {
+      if (name === "syncFolder" && path.includes("replaced-")) throw makeDiskError("EIO");
     };
     expect(restoreTo(folder, file, { disk, acceptLoss: true })).rejects.toThrow("EIO");
     const next = new FaultyDisk();
-    await startIn(folder, { disk: next });
-    const calls = next.log("rename", "syncFolder").map((call) => call.replace(/-\d.*$/, ""));
+    await openAndCloseFolder(folder, { disk: next });
+    const calls = next.listCalls("rename", "syncFolder").map((call) => call.replace(/-\d.*$/, ""));
     expect(calls.slice(0, 3)).toEqual([
       "syncFolder replaced",
       "syncFolder data",

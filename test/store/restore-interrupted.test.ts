@@ -8,27 +8,27 @@ import { makeBackup } from "../../src/store/backup.ts";
 import { checkpoint } from "../../src/store/checkpoint.ts";
 import { RestoreUnfinished } from "../../src/store/refusal.ts";
 import {
-  backupOf,
-  heldBy,
-  identity,
-  livedSite,
-  newFile,
-  replacedIn,
+  backUpFolder,
+  readBackupState,
+  checkIdentity,
+  openSiteWithHistory,
+  newBackupPath,
+  findReplacedFolder,
   restoreTo,
-  storeFiles,
-  unfinished,
-  verified,
-} from "../support/care.ts";
-import { diskError, failAt, FaultyDisk } from "../support/faulty-disk.ts";
-import { done, startIn, type Dumped } from "../support/licensed-store.ts";
+  readStoreFiles,
+  listRestoreLeftovers,
+  verifyFolder,
+} from "../support/backup-site.ts";
+import { makeDiskError, failCallAt, FaultyDisk } from "../support/faulty-disk.ts";
+import { transactOrThrow, openAndCloseFolder, type StateDump } from "../support/licensed-store.ts";
 import { register } from "../support/scenario.ts";
-import { contentsOf, copyOf, tempFolder } from "../support/temp-folder.ts";
+import { contentsOf, copyFolder, tempFolder } from "../support/temp-folder.ts";
 
 interface Prepared {
   readonly folder: string;
   readonly file: string;
-  readonly old: { readonly state: Dumped; readonly seq: number };
-  readonly held: { readonly state: Dumped; readonly seq: number };
+  readonly old: { readonly state: StateDump; readonly seq: number };
+  readonly held: { readonly state: StateDump; readonly seq: number };
   /** The old files, byte for byte. */
   readonly files: Record<string, string>;
 }
@@ -36,31 +36,31 @@ interface Prepared {
 /** A backup with two segments, and the folder it is to replace, which has more, and credentials. */
 async function prepared(): Promise<Prepared> {
   let fold = true;
-  const { folder, store } = await livedSite({
+  const { folder, store } = await openSiteWithHistory({
     checkpoint: async (path, open) => {
       if (fold) await checkpoint(realDisk, path, open);
     },
   });
   fold = false;
   await store.checkpoint();
-  await done(store, register("dua"));
-  const file = await backupOf(folder);
-  const held = await heldBy(file);
-  await done(store, register("eve"));
-  await done(store, register("fay"));
-  const copy = copyOf(folder);
-  const { state, seq } = await startIn(copy);
+  await transactOrThrow(store, register("dua"));
+  const file = await backUpFolder(folder);
+  const held = await readBackupState(file);
+  await transactOrThrow(store, register("eve"));
+  await transactOrThrow(store, register("fay"));
+  const copy = copyFolder(folder);
+  const { state, seq } = await openAndCloseFolder(copy);
   await Bun.write(join(copy, "credentials.sealed"), "sealed");
   await Bun.write(join(copy, "sealing.key"), "key");
-  return { folder: copy, file, held, old: { state, seq }, files: storeFiles(copy) };
+  return { folder: copy, file, held, old: { state, seq }, files: readStoreFiles(copy) };
 }
 
 /** From this call on nothing reaches the disk any more. */
 function dieAt(disk: FaultyDisk, place: number): void {
   let count = 0;
-  disk.rule = () => {
+  disk.beforeCall = () => {
     count += 1;
-    if (count >= place) throw diskError("EIO");
+    if (count >= place) throw makeDiskError("EIO");
   };
 }
 
@@ -71,27 +71,27 @@ const restoring = (site: Prepared, folder: string, disk: FaultyDisk): Promise<bo
   );
 
 /** A state without the restores that led to it. */
-const beforeIt = (state: Dumped): Dumped => ({ ...state, restores: [] });
+const beforeIt = (state: StateDump): StateDump => ({ ...state, restores: [] });
 
 /** What the next start finds is all of the old or all of the new, with the old kept beside it. */
 async function isOneOrTheOther(site: Prepared, folder: string): Promise<"old" | "new"> {
-  const { state, seq, notes } = await startIn(folder);
-  await verified(folder);
+  const { state, seq, notes } = await openAndCloseFolder(folder);
+  await verifyFolder(folder);
   for (const name of ["credentials.sealed", "sealing.key"]) {
     expect(existsSync(join(folder, name))).toBe(true);
   }
-  const kept = replacedIn(folder);
+  const kept = findReplacedFolder(folder);
   if (kept === null) {
     expect({ state, seq, notes }).toEqual({ ...site.old, notes: [] });
-    expect(storeFiles(folder)).toEqual(site.files);
-    expect(unfinished(folder).filter((name) => name !== "restore.new")).toEqual([]);
+    expect(readStoreFiles(folder)).toEqual(site.files);
+    expect(listRestoreLeftovers(folder).filter((name) => name !== "restore.new")).toEqual([]);
     return "old";
   }
   expect(beforeIt(state)).toEqual(site.held.state);
   expect(state.restores).toMatchObject([{ seq: site.held.seq, replaced: site.old.seq }]);
   expect(seq).toBe(site.held.seq + 1);
-  expect(storeFiles(kept)).toEqual(site.files);
-  expect(unfinished(folder)).toEqual([]);
+  expect(readStoreFiles(kept)).toEqual(site.files);
+  expect(listRestoreLeftovers(folder)).toEqual([]);
   if (notes.length > 0) {
     expect(notes).toEqual([
       `an interrupted restore was finished; the previous contents are in ${kept}`,
@@ -106,9 +106,9 @@ async function everyPlace(
   each: (folder: string, place: number) => Promise<void>,
 ): Promise<number> {
   for (let place = 1; ; place += 1) {
-    const folder = copyOf(site.folder);
+    const folder = copyFolder(site.folder);
     const disk = new FaultyDisk();
-    disk.syncs = false;
+    disk.hasRealSync = false;
     harm(disk, place);
     const made = await restoring(site, folder, disk);
     await each(folder, place);
@@ -119,7 +119,7 @@ async function everyPlace(
 describe("a restore that is interrupted", () => {
   for (const [what, harm] of [
     ["by a kill", dieAt],
-    ["by one bad call", (disk: FaultyDisk, place: number) => failAt(disk, place, "EIO")],
+    ["by one bad call", (disk: FaultyDisk, place: number) => failCallAt(disk, place, "EIO")],
   ] as const) {
     test(`${what} at any call at all leaves the old folder or the new one`, async () => {
       const site = await prepared();
@@ -140,9 +140,9 @@ describe("a restore that is interrupted", () => {
   test("for want of room leaves the old folder", async () => {
     const site = await prepared();
     for (let room = 0; room < 20_000; room += 997) {
-      const folder = copyOf(site.folder);
+      const folder = copyFolder(site.folder);
       const disk = new FaultyDisk();
-      disk.room = room;
+      disk.bytesLeft = room;
       expect([room, await restoring(site, folder, disk)]).toEqual([room, false]);
       expect([room, await isOneOrTheOther(site, folder)]).toEqual([room, "old"]);
     }
@@ -152,13 +152,13 @@ describe("a restore that is interrupted", () => {
     const site = await prepared();
     let twice = 0;
     await everyPlace(site, dieAt, async (folder, place) => {
-      if (!unfinished(folder).some((name) => name !== "restore.new")) return;
+      if (!listRestoreLeftovers(folder).some((name) => name !== "restore.new")) return;
       for (let next = 1 + (place % 3); ; next += 3) {
-        const copy = copyOf(folder);
+        const copy = copyFolder(folder);
         const disk = new FaultyDisk();
-        disk.syncs = false;
+        disk.hasRealSync = false;
         dieAt(disk, next);
-        const started = await startIn(copy, { disk }).then(
+        const started = await openAndCloseFolder(copy, { disk }).then(
           () => true,
           () => false,
         );
@@ -173,10 +173,10 @@ describe("a restore that is interrupted", () => {
   test("is made up for by the next one", async () => {
     const site = await prepared();
     await everyPlace(site, dieAt, async (folder, place) => {
-      const kept = unfinished(folder).some((name) => name !== "restore.new");
+      const kept = listRestoreLeftovers(folder).some((name) => name !== "restore.new");
       if (kept || place % 5 > 0) return;
       expect(await restoring(site, folder, new FaultyDisk())).toBe(true);
-      expect([place, unfinished(folder)]).toEqual([place, []]);
+      expect([place, listRestoreLeftovers(folder)]).toEqual([place, []]);
     });
   });
 
@@ -184,20 +184,20 @@ describe("a restore that is interrupted", () => {
     const site = await prepared();
     const seen = { old: 0, refused: 0, new: 0 };
     await everyPlace(site, dieAt, async (folder, place) => {
-      const out = newFile();
+      const out = newBackupPath();
       const before = contentsOf(folder);
       const made = await makeBackup(realDisk, folder, out, site.old.state.latestEventAt, {
-        identity,
+        identity: checkIdentity,
       }).catch(() => null);
       expect([place, contentsOf(folder)]).toEqual([place, before]);
-      const decided = unfinished(folder).some((name) => name !== "restore.new");
+      const decided = listRestoreLeftovers(folder).some((name) => name !== "restore.new");
       if (made === null) {
         expect([place, decided]).toEqual([place, true]);
         seen.refused += 1;
         return;
       }
       expect([place, decided]).toEqual([place, false]);
-      const { state, seq } = await heldBy(out);
+      const { state, seq } = await readBackupState(out);
       if (seq === site.old.seq) {
         expect(state).toEqual(site.old.state);
         seen.old += 1;
@@ -213,15 +213,15 @@ describe("a restore that is interrupted", () => {
 describe("a restore that fails", () => {
   for (const [what, harm] of [
     ["from some call on", dieAt],
-    ["at one call", (disk: FaultyDisk, place: number) => failAt(disk, place, "EIO")],
+    ["at one call", (disk: FaultyDisk, place: number) => failCallAt(disk, place, "EIO")],
   ] as const) {
     test(`${what} says that it counts exactly when the next start finds the backup`, async () => {
       const site = await prepared();
       const found = { old: 0, new: 0 };
       for (let place = 1; ; place += 1) {
-        const folder = copyOf(site.folder);
+        const folder = copyFolder(site.folder);
         const disk = new FaultyDisk();
-        disk.syncs = false;
+        disk.hasRealSync = false;
         harm(disk, place);
         const error = await restoreTo(folder, site.file, { disk, acceptLoss: true }).then(
           () => null,
@@ -243,12 +243,12 @@ describe("a restore that fails", () => {
   }
 
   test("as a move says besides not to call the move off on the old host", async () => {
-    const { folder: old, store } = await livedSite();
-    await done(store, { type: "MoveAway", move: "m1", peer: "cli" });
-    const file = await backupOf(old);
+    const { folder: old, store } = await openSiteWithHistory();
+    await transactOrThrow(store, { type: "MoveAway", move: "m1", peer: "cli" });
+    const file = await backUpFolder(old);
     const disk = new FaultyDisk();
-    disk.rule = ({ name, path }) => {
-      if (name === "rename" && path.endsWith("identity.jwk")) throw diskError("EIO");
+    disk.beforeCall = ({ name, path }) => {
+      if (name === "rename" && path.endsWith("identity.jwk")) throw makeDiskError("EIO");
     };
     const folder = join(tempFolder(), "data");
     const error: unknown = await restoreTo(folder, file, { disk, isMove: true }).catch(
@@ -261,7 +261,7 @@ describe("a restore that fails", () => {
         /^start the server here: it finishes the move; do not cancel the move on the old host/,
       ),
     });
-    const { notes, state } = await startIn(folder);
+    const { notes, state } = await openAndCloseFolder(folder);
     expect(notes).toEqual(["an interrupted restore was finished"]);
     expect(state.restores).toMatchObject([{ moved: true }]);
   });
@@ -269,16 +269,16 @@ describe("a restore that fails", () => {
   test("again while a start finishes it says that it still counts", async () => {
     const site = await prepared();
     const disk = new FaultyDisk();
-    disk.rule = ({ name, path }) => {
-      if (name === "rename" && path.endsWith("identity.jwk")) throw diskError("EIO");
+    disk.beforeCall = ({ name, path }) => {
+      if (name === "rename" && path.endsWith("identity.jwk")) throw makeDiskError("EIO");
     };
     expect(await restoring(site, site.folder, disk)).toBe(false);
-    const error: unknown = await startIn(site.folder, { disk }).catch(
+    const error: unknown = await openAndCloseFolder(site.folder, { disk }).catch(
       (failure: unknown) => failure,
     );
     expect(error).toBeInstanceOf(RestoreUnfinished);
     expect(error).toMatchObject({ message: expect.stringContaining("EIO: told to") });
-    disk.heal();
+    disk.clearFaults();
     expect(await isOneOrTheOther(site, site.folder)).toBe("new");
   });
 });
@@ -290,22 +290,22 @@ describe("a restore into a new folder that is interrupted", () => {
     for (let place = 1; ; place += 1) {
       const folder = join(tempFolder(), "data");
       const disk = new FaultyDisk();
-      disk.syncs = false;
+      disk.hasRealSync = false;
       dieAt(disk, place);
       const made = await restoreTo(folder, file, { disk }).then(
         () => true,
         () => false,
       );
-      const { seq, state, notes } = await startIn(folder);
+      const { seq, state, notes } = await openAndCloseFolder(folder);
       if (seq === 1) found.nothing += 1;
       else {
         expect({ seq, state: beforeIt(state) }).toEqual({
           seq: held.seq + 1,
           state: held.state,
         });
-        expect(replacedIn(folder)).toBeNull();
+        expect(findReplacedFolder(folder)).toBeNull();
         if (notes.length > 0) expect(notes).toEqual(["an interrupted restore was finished"]);
-        await verified(folder);
+        await verifyFolder(folder);
         found.backup += 1;
       }
       if (made) break;

@@ -7,7 +7,7 @@ import {
   SEALING_KEY_FILE,
   type Credentials,
 } from "../../src/store/sealed-file.ts";
-import { diskError, failAt, FaultyDisk, isWaiting } from "../support/faulty-disk.ts";
+import { makeDiskError, failCallAt, FaultyDisk, isPending } from "../support/faulty-disk.ts";
 import { contentsOf, modeOf, tempFolder } from "../support/temp-folder.ts";
 
 const OLD: Credentials = { apiKey: "canary-old-api", sharedKey: "canary-old-shared-ä\u2028" };
@@ -88,12 +88,12 @@ describe("a change", () => {
     const before = contentsOf(folder);
     expect(await file.change({})).toEqual([]);
     expect(await file.change(OLD)).toEqual([]);
-    expect(disk.log("open", "write", "rename", "remove")).toEqual([]);
+    expect(disk.listCalls("open", "write", "rename", "remove")).toEqual([]);
     expect(contentsOf(folder)).toEqual(before);
-    const folders = disk.hold("syncFolder");
+    const folders = disk.block("syncFolder");
     const changing = file.change(OLD);
-    expect(await isWaiting(changing)).toBe(true);
-    await folders.letOne();
+    expect(await isPending(changing)).toBe(true);
+    await folders.releaseOne();
     expect(await changing).toEqual([]);
   });
 
@@ -103,22 +103,25 @@ describe("a change", () => {
     const replaced = (name: string): string[] =>
       steps.map((step) => step.replace("*", name).replace(/ $/, ` ${basename(folder)}`));
     await file.change(OLD);
-    expect(disk.log(...CHANGES)).toEqual([...replaced(SEALING_KEY_FILE), ...replaced(SEALED_FILE)]);
+    expect(disk.listCalls(...CHANGES)).toEqual([
+      ...replaced(SEALING_KEY_FILE),
+      ...replaced(SEALED_FILE),
+    ]);
     disk.calls.length = 0;
     await file.change(NEW);
-    expect(disk.log(...CHANGES)).toEqual(replaced(SEALED_FILE));
+    expect(disk.listCalls(...CHANGES)).toEqual(replaced(SEALED_FILE));
   });
 
   test("is done, and shown, only when both syncs returned", async () => {
     const { file, disk, folder } = await sealed();
-    const [syncs, folders] = [disk.hold("sync"), disk.hold("syncFolder")];
+    const [syncs, folders] = [disk.block("sync"), disk.block("syncFolder")];
     const changing = file.change(NEW);
     const reading = file.read();
-    expect(await isWaiting(changing)).toBe(true);
+    expect(await isPending(changing)).toBe(true);
     expect(await pairIn(folder)).toEqual(OLD);
-    await syncs.letOne();
-    expect(await isWaiting(Promise.race([changing, reading]))).toBe(true);
-    await folders.letOne();
+    await syncs.releaseOne();
+    expect(await isPending(Promise.race([changing, reading]))).toBe(true);
+    await folders.releaseOne();
     await changing;
     expect(await reading).toMatchObject(NEW);
   });
@@ -144,10 +147,10 @@ describe("when the disk fails", () => {
     let failed = 0;
     for (let place = 1, finished = false; !finished; place += 1) {
       const { file, disk, folder } = await row.start();
-      failAt(disk, place, "EIO");
+      failCallAt(disk, place, "EIO");
       const error = await failureOf(file.change(update));
       finished = disk.calls.length < place;
-      disk.heal();
+      disk.clearFaults();
       expect([old, { ...old, ...update }]).toContainEqual(await pairIn(folder));
       if (error === null) expect(await pairIn(folder)).toEqual({ ...old, ...update });
       expectNoCanary(Bun.inspect(error) + JSON.stringify(contentsOf(folder)));
@@ -155,7 +158,7 @@ describe("when the disk fails", () => {
       // Nobody was told of the one that failed, wherever it got to.
       expect(again).toHaveLength(error === null ? 0 : Object.keys(update).length);
       expect(await pairIn(folder)).toEqual({ ...old, ...update });
-      expect(disk.misused).toEqual([]);
+      expect(disk.misuses).toEqual([]);
       if (error !== null) failed += 1;
     }
     expect(failed).toBeGreaterThanOrEqual(row.least);
@@ -163,11 +166,11 @@ describe("when the disk fails", () => {
 
   test("and is full, the old pair stays; with little at a time, all is written", async () => {
     const { file, disk, folder } = await sealed();
-    disk.room = 20;
+    disk.bytesLeft = 20;
     expect(String(await failureOf(file.change(NEW)))).toContain("ENOSPC");
     expect(await file.read()).toMatchObject(OLD);
-    disk.heal();
-    disk.longestWrite = 7;
+    disk.clearFaults();
+    disk.maxWriteSize = 7;
     await file.change(NEW);
     expect(await pairIn(folder)).toEqual(NEW);
   });
@@ -176,15 +179,15 @@ describe("when the disk fails", () => {
     "to read %s, nothing is set and that is said",
     async (name) => {
       const { file, disk, folder } = await sealed();
-      disk.rule = (call) => {
-        if (call.name === "read" && call.path.endsWith(name)) throw diskError("EACCES");
+      disk.beforeCall = (call) => {
+        if (call.name === "read" && call.path.endsWith(name)) throw makeDiskError("EACCES");
       };
       const note = "credentials.sealed cannot be read (EACCES)";
       expect(await file.read()).toEqual({ ...NONE, status: "unusable", problem: note });
       expect(String(await failureOf(file.change({ apiKey: "canary" })))).toContain("EACCES");
       // Both at once need nothing from the old file, but a key that may still be good is kept.
       await failureOf(file.change(NEW));
-      disk.heal();
+      disk.clearFaults();
       expect(await pairIn(folder)).toEqual(name === SEALED_FILE ? NEW : OLD);
     },
   );

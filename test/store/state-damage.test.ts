@@ -8,35 +8,41 @@ import { MANIFEST_FILE } from "../../src/store/backup.ts";
 import { STATE_FORMAT } from "../../src/store/snapshot.ts";
 import { StateFile } from "../../src/store/state-file.ts";
 import {
-  done,
-  licensedSite,
-  refusalOf,
-  startIn,
-  stateOf,
-  type Dumped,
+  transactOrThrow,
+  openLicensedSite,
+  catchFolderRefusal,
+  openAndCloseFolder,
+  readState,
+  type StateDump,
 } from "../support/licensed-store.ts";
-import { readArchive, written } from "../support/archives.ts";
-import { backupOf, livedSite, newFile, refusal, restoreTo } from "../support/care.ts";
+import { readArchive, writeArchive } from "../support/archives.ts";
+import {
+  backUpFolder,
+  openSiteWithHistory,
+  newBackupPath,
+  catchRefusal,
+  restoreTo,
+} from "../support/backup-site.ts";
 import { register } from "../support/scenario.ts";
-import { contentsOf, copyOf, tempFolder } from "../support/temp-folder.ts";
+import { contentsOf, copyFolder, tempFolder } from "../support/temp-folder.ts";
 
 interface Killed {
   readonly folder: string;
   readonly path: string;
   readonly bytes: Buffer<ArrayBuffer>;
-  readonly state: Dumped;
+  readonly state: StateDump;
 }
 
 /** Two checkpoints made, and more in the journal since. */
 async function killed(): Promise<Killed> {
-  const { store, folder } = await licensedSite();
-  await done(store, register("ada"));
+  const { store, folder } = await openLicensedSite();
+  await transactOrThrow(store, register("ada"));
   await store.checkpoint();
-  await done(store, register("bob"));
+  await transactOrThrow(store, register("bob"));
   await store.checkpoint();
-  await done(store, register("cem"));
-  const state = await stateOf(store);
-  const copy = copyOf(folder);
+  await transactOrThrow(store, register("cem"));
+  const state = await readState(store);
+  const copy = copyFolder(folder);
   const path = join(copy, "state.json");
   return { folder: copy, path, bytes: readFileSync(path), state };
 }
@@ -60,15 +66,15 @@ const flipped = (bytes: Buffer, place: number): Buffer => {
 };
 
 /** Refused with a command that, when it is run, brings everything back. */
-async function comesBack(folder: string, path: string, state: Dumped): Promise<void> {
+async function comesBack(folder: string, path: string, state: StateDump): Promise<void> {
   const before = contentsOf(folder);
-  const { message, hint } = await refusalOf(folder);
+  const { message, hint } = await catchFolderRefusal(folder);
   expect(message).toStartWith(`${path} `);
   expect(contentsOf(folder)).toEqual(before);
   expect(hint).toStartWith("cp ");
   expect(hint).toContain("nothing is lost");
   expect(shell(hint.replace(/ [#(] ?nothing is lost.*$/, ""))).toBe("");
-  expect((await startIn(folder)).state).toEqual(state);
+  expect((await openAndCloseFolder(folder)).state).toEqual(state);
 }
 
 /** What a shell complains about, if it does. */
@@ -120,7 +126,7 @@ describe("a state file that is not what was written is refused with the way back
 describe("the way back", () => {
   test("is there before the first checkpoint too", async () => {
     const folder = join(tempFolder(), "data");
-    const { state } = await startIn(folder);
+    const { state } = await openAndCloseFolder(folder);
     const path = join(folder, "state.json");
     // In place, as a bad disk or a slip of the shell does it.
     writeFileSync(path, "");
@@ -130,15 +136,15 @@ describe("the way back", () => {
   test("can be typed as it is printed, with what it says about itself", async () => {
     const { folder, path, state } = await killed();
     writeFileSync(path, "");
-    expect(shell((await refusalOf(folder)).hint)).toBe("");
-    expect((await startIn(folder)).state).toEqual(state);
+    expect(shell((await catchFolderRefusal(folder)).hint)).toBe("");
+    expect((await openAndCloseFolder(folder)).state).toEqual(state);
   });
 
   test("leads past a kept generation that is damaged itself", async () => {
     const { folder, path } = await killed();
     writeFileSync(path, "");
     writeFileSync(join(folder, "state-3.json"), "");
-    const { hint } = await refusalOf(folder);
+    const { hint } = await catchFolderRefusal(folder);
     expect(hint).not.toStartWith("cp ");
     expect(hint).toContain("backup");
   });
@@ -147,14 +153,16 @@ describe("the way back", () => {
     const { folder, path, bytes } = await killed();
     writeFileSync(path, "");
     writeFileSync(join(folder, "state-3.json"), bytes);
-    expect((await refusalOf(folder)).hint).not.toStartWith("cp ");
+    expect((await catchFolderRefusal(folder)).hint).not.toStartWith("cp ");
   });
 
   test("offers nothing that would not start when the journal since is gone", async () => {
     const { folder, path } = await killed();
     writeFileSync(path, "");
     rmSync(join(folder, "journal-4.jsonl"));
-    expect((await refusalOf(folder)).hint).toContain("restore a backup with berth restore FILE");
+    expect((await catchFolderRefusal(folder)).hint).toContain(
+      "restore a backup with berth restore FILE",
+    );
   });
 
   test("works in a folder whose name a shell would take apart", async () => {
@@ -179,19 +187,21 @@ describe("a state that is missing, but its journal exists", () => {
     rmSync(path);
     rmSync(join(folder, "state-3.json"));
     const before = contentsOf(folder);
-    const { message, hint } = await refusalOf(folder);
+    const { message, hint } = await catchFolderRefusal(folder);
     expect(message).toBe(`${path} is missing, but its journal exists`);
     expect(hint).toContain("backup");
     expect(contentsOf(folder)).toEqual(before);
   });
 
   test("is refused when there is more than Created in the first segment", async () => {
-    const { folder } = await licensedSite();
-    const copy = copyOf(folder);
+    const { folder } = await openLicensedSite();
+    const copy = copyFolder(folder);
     rmSync(join(copy, "state.json"));
     rmSync(join(copy, "state-0.json"));
     const before = contentsOf(copy);
-    expect((await refusalOf(copy)).message).toContain("is missing, but its journal exists");
+    expect((await catchFolderRefusal(copy)).message).toContain(
+      "is missing, but its journal exists",
+    );
     expect(contentsOf(copy)).toEqual(before);
   });
 });
@@ -208,7 +218,7 @@ describe("a newer format", () => {
     );
     writeFileSync(path, newer);
     const before = contentsOf(folder);
-    const { message, hint } = await refusalOf(folder);
+    const { message, hint } = await catchFolderRefusal(folder);
     expect(message).toBe(
       `${path} has format ${newerFormat}; this version of berth reads formats 2 to ${STATE_FORMAT}`,
     );
@@ -218,8 +228,8 @@ describe("a newer format", () => {
   });
 
   test("in a backup is no damage either", async () => {
-    const { folder } = await livedSite();
-    const files = readArchive(await backupOf(folder));
+    const { folder } = await openSiteWithHistory();
+    const files = readArchive(await backUpFolder(folder));
     const { files: listed, ...rest } = JSON.parse(files.get(MANIFEST_FILE) ?? "") as {
       readonly files: readonly { readonly name: string }[];
     };
@@ -233,8 +243,8 @@ describe("a newer format", () => {
     });
     files.set(MANIFEST_FILE, JSON.stringify({ ...rest, files: relisted }));
     const entries = [...files].map(([name, text]) => [name, Buffer.from(text)]);
-    const file = written(Object.fromEntries(entries));
-    expect(await refusal(restoreTo(newFile(), file))).toEqual({
+    const file = writeArchive(Object.fromEntries(entries));
+    expect(await catchRefusal(restoreTo(newBackupPath(), file))).toEqual({
       name: "BackupRefused",
       message: `${file}/state.json has format ${newerFormat}; this version of berth reads formats 2 to ${STATE_FORMAT}`,
       hint: "start the version of berth that wrote it, or a newer one",

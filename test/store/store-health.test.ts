@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
 import { assessStoreHealth, SyncTimes } from "../../src/store/store-health.ts";
 import { FaultyDisk } from "../support/faulty-disk.ts";
-import { done, openSite } from "../support/licensed-store.ts";
+import { transactOrThrow, openSite } from "../support/licensed-store.ts";
 import { install } from "../support/scenario.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
@@ -49,7 +49,7 @@ test("a damaged audit log is told with what is wrong and what helps", () => {
 
 test("a disk that does not say how much room it has is not called full", () => {
   const disk = new FaultyDisk();
-  disk.rule = ({ name }) => {
+  disk.beforeCall = ({ name }) => {
     if (name === "freeBytes") throw new Error("told to");
   };
   const { warnings: troubles, freeBytes } = assessStoreHealth(disk, tempFolder(), WELL);
@@ -73,9 +73,9 @@ test("room is little when it is less than the state and all of the journal since
     [4, 2 + 16 + 2 + 3],
     [8, 2 + 16 + 3],
   ] as const) {
-    disk.room = wanted * MIB;
+    disk.bytesLeft = wanted * MIB;
     expect(assessStoreHealth(disk, folder, { ...WELL, coveredSeq: covers }).warnings).toEqual([]);
-    disk.room -= 1;
+    disk.bytesLeft -= 1;
     expect(assessStoreHealth(disk, folder, { ...WELL, coveredSeq: covers }).warnings).toEqual([
       {
         code: "disk_low",
@@ -94,8 +94,8 @@ test("room is little while closed segments wait for a checkpoint that failed", a
     disk,
     checkpoint: () => Promise.reject(new Error("out of memory")),
   });
-  await done(store, install(1, { metadata: "x".repeat(5 * MIB) }));
-  disk.claims = 20 * MIB;
+  await transactOrThrow(store, install(1, { metadata: "x".repeat(5 * MIB) }));
+  disk.reportedFreeBytes = 20 * MIB;
   expect(store.condition().warnings.map(({ code }) => code)).toEqual(["disk_low"]);
   await store.checkpoint();
   expect(store.condition().warnings.map(({ code }) => code)).toEqual([

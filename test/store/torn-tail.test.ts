@@ -5,20 +5,20 @@ import { join } from "node:path";
 import { realDisk } from "../../src/platform/disk.ts";
 import { FaultyDisk } from "../support/faulty-disk.ts";
 import {
-  done,
-  doneTogether,
-  dumped,
-  granted,
-  licensedSite,
-  linesIn,
+  transactOrThrow,
+  transactInOneBatch,
+  dumpStateSorted,
+  unwrap,
+  openLicensedSite,
+  readLines,
   openSite,
-  segmentNames,
-  startIn,
-  stateOf,
-  type Dumped,
+  listSegmentNames,
+  openAndCloseFolder,
+  readState,
+  type StateDump,
 } from "../support/licensed-store.ts";
 import { register } from "../support/scenario.ts";
-import { contentsOf, copyOf, modeOf } from "../support/temp-folder.ts";
+import { contentsOf, copyFolder, modeOf } from "../support/temp-folder.ts";
 
 interface Killed {
   readonly folder: string;
@@ -27,21 +27,21 @@ interface Killed {
   /** Where the lines of the last batch begin, and where it ends. */
   readonly offsets: readonly number[];
   /** The state before the last batch, and after each of its lines. */
-  readonly states: readonly Dumped[];
+  readonly states: readonly StateDump[];
 }
 
 /** Killed after a last batch of three lines, in the newer of two segments. */
 async function killed(): Promise<Killed> {
-  const { store, folder } = await licensedSite();
-  await done(store, register("ada"));
+  const { store, folder } = await openLicensedSite();
+  await transactOrThrow(store, register("ada"));
   await store.checkpoint();
-  await done(store, register("bob"));
-  const states = [await stateOf(store)];
-  const last = ["cem", "dua", "eve"].map((user) => store.transact(register(user), dumped));
-  for (const answer of last) states.push(granted(await answer));
-  const copy = copyOf(folder);
-  const path = join(copy, segmentNames(copy).at(-1) ?? "");
-  const lines = linesIn(path);
+  await transactOrThrow(store, register("bob"));
+  const states = [await readState(store)];
+  const last = ["cem", "dua", "eve"].map((user) => store.transact(register(user), dumpStateSorted));
+  for (const answer of last) states.push(unwrap(await answer));
+  const copy = copyFolder(folder);
+  const path = join(copy, listSegmentNames(copy).at(-1) ?? "");
+  const lines = readLines(path);
   expect(lines.map(({ line }) => line.seq - line.from)).toEqual([0, 0, 1, 2]);
   const bytes = readFileSync(path);
   const offsets = [...lines.slice(1).map(({ offset }) => offset), bytes.length];
@@ -59,13 +59,13 @@ describe("a torn tail in the last batch", () => {
     const site = await killed();
     const { folder, path, bytes, offsets, states } = site;
     const disk = new FaultyDisk();
-    disk.syncs = false;
+    disk.hasRealSync = false;
     for (let at = offsets[0] ?? 0; at <= bytes.length; at += 1) {
       writeFileSync(path, bytes.subarray(0, at));
-      const { state, notes } = await startIn(folder, { disk });
+      const { state, notes } = await openAndCloseFolder(folder, { disk });
       const whole = wholeLines(site, at);
       const end = offsets[whole] ?? 0;
-      expect(state).toEqual(states[whole] as Dumped);
+      expect(state).toEqual(states[whole] as StateDump);
       expect(readFileSync(path)).toEqual(bytes.subarray(0, end));
       if (end === at) expect(notes).toEqual([]);
       else {
@@ -78,7 +78,7 @@ describe("a torn tail in the last batch", () => {
   test("is told once: the next start is clean", async () => {
     const { folder, path, bytes, offsets } = await killed();
     writeFileSync(path, bytes.subarray(0, bytes.length - 1));
-    const first = await startIn(folder);
+    const first = await openAndCloseFolder(folder);
     const cut = bytes.length - 1 - (offsets[2] ?? 0);
     const torn = tornCopy(path, offsets[2] ?? 0);
     expect(first.notes).toEqual([
@@ -86,7 +86,7 @@ describe("a torn tail in the last batch", () => {
     ]);
     expect(modeOf(torn)).toBe("600");
     const before = contentsOf(folder);
-    const second = await startIn(folder);
+    const second = await openAndCloseFolder(folder);
     expect(second).toEqual({ ...first, notes: [] });
     expect(contentsOf(folder)).toEqual(before);
   });
@@ -102,10 +102,10 @@ describe("a torn tail in the last batch", () => {
     const { folder, path, bytes, offsets } = await killed();
     writeFileSync(path, bytes.subarray(0, bytes.length - 1));
     const disk = new FaultyDisk();
-    await startIn(folder, { disk });
-    const segment = segmentNames(folder).at(-1) ?? "";
+    await openAndCloseFolder(folder, { disk });
+    const segment = listSegmentNames(folder).at(-1) ?? "";
     const torn = `${segment}.${offsets[2]}.torn`;
-    const calls = disk.log("write", "truncate", "sync", "syncFolder");
+    const calls = disk.listCalls("write", "truncate", "sync", "syncFolder");
     expect(calls.slice(calls.indexOf(`write ${torn}`)).slice(0, 5)).toEqual([
       `write ${torn}`,
       `sync ${torn}`,
@@ -120,8 +120,8 @@ describe("a torn tail in the last batch", () => {
     for (const bad of [0, 1, 2]) {
       const [from = 0, to = 0] = offsets.slice(bad);
       writeFileSync(path, Buffer.from(bytes).fill(0, from, to));
-      const { state, notes } = await startIn(folder);
-      expect(state).toEqual(states[bad] as Dumped);
+      const { state, notes } = await openAndCloseFolder(folder);
+      expect(state).toEqual(states[bad] as StateDump);
       expect(notes).toHaveLength(1);
       expect(readFileSync(path)).toEqual(bytes.subarray(0, from));
     }
@@ -131,36 +131,36 @@ describe("a torn tail in the last batch", () => {
     const { folder, path, bytes, states } = await killed();
     for (const tail of [Buffer.alloc(4096), Buffer.from("\n"), Buffer.from("{}\n{}\n")]) {
       writeFileSync(path, Buffer.concat([bytes, tail]));
-      expect((await startIn(folder)).state).toEqual(states.at(-1) as Dumped);
+      expect((await openAndCloseFolder(folder)).state).toEqual(states.at(-1) as StateDump);
       expect(readFileSync(path)).toEqual(bytes);
       expect(readFileSync(tornCopy(path, bytes.length))).toEqual(tail);
     }
   });
 
   test("may be all of a segment just begun", async () => {
-    const { store, folder } = await licensedSite();
+    const { store, folder } = await openLicensedSite();
     await store.checkpoint();
-    const before = await stateOf(store);
-    await doneTogether(store, register("ada"), register("bob"));
-    const copy = copyOf(folder);
-    const path = join(copy, segmentNames(copy).at(-1) ?? "");
+    const before = await readState(store);
+    await transactInOneBatch(store, register("ada"), register("bob"));
+    const copy = copyFolder(folder);
+    const path = join(copy, listSegmentNames(copy).at(-1) ?? "");
     writeFileSync(path, readFileSync(path).subarray(0, 9));
-    expect((await startIn(copy)).state).toEqual(before);
+    expect((await openAndCloseFolder(copy)).state).toEqual(before);
     expect(readFileSync(path)).toHaveLength(0);
   });
 
   test("may be all lines of a last batch that fills its segment, each of them damaged", async () => {
-    const { store, folder } = await licensedSite();
+    const { store, folder } = await openLicensedSite();
     await store.checkpoint();
-    const before = await stateOf(store);
-    await doneTogether(store, register("ada"), register("bob"), register("cem"));
-    const copy = copyOf(folder);
-    const path = join(copy, segmentNames(copy).at(-1) ?? "");
-    const lines = linesIn(path);
+    const before = await readState(store);
+    await transactInOneBatch(store, register("ada"), register("bob"), register("cem"));
+    const copy = copyFolder(folder);
+    const path = join(copy, listSegmentNames(copy).at(-1) ?? "");
+    const lines = readLines(path);
     const bytes = readFileSync(path);
     for (const { offset, raw } of lines) bytes.fill(0, offset + 150, offset + raw.length);
     writeFileSync(path, bytes);
-    expect(await startIn(copy)).toMatchObject({
+    expect(await openAndCloseFolder(copy)).toMatchObject({
       state: before,
       notes: [expect.stringContaining(path)],
     });
@@ -171,9 +171,9 @@ describe("a torn tail in the last batch", () => {
     const { folder, path, bytes, offsets } = await killed();
     writeFileSync(path, bytes.subarray(0, (offsets[1] ?? 0) + 9));
     const site = await openSite({ folder });
-    await done(site.store, register("zoe"));
-    const state = await stateOf(site.store);
-    expect((await startIn(copyOf(folder))).state).toEqual(state);
+    await transactOrThrow(site.store, register("zoe"));
+    const state = await readState(site.store);
+    expect((await openAndCloseFolder(copyFolder(folder))).state).toEqual(state);
     expect(realDisk.read(path)?.subarray(0, offsets[1])).toEqual(
       new Uint8Array(bytes.subarray(0, offsets[1])),
     );
@@ -184,10 +184,10 @@ describe("a torn tail in the last batch", () => {
     const torn = bytes.subarray(0, bytes.length - 1);
     writeFileSync(path, torn);
     const disk = new FaultyDisk();
-    disk.room = 5;
-    expect(startIn(folder, { disk })).rejects.toThrow("ENOSPC");
+    disk.bytesLeft = 5;
+    expect(openAndCloseFolder(folder, { disk })).rejects.toThrow("ENOSPC");
     expect(readFileSync(path)).toEqual(torn);
-    const { notes } = await startIn(folder);
+    const { notes } = await openAndCloseFolder(folder);
     expect(notes).toHaveLength(1);
     expect(existsSync(tornCopy(path, offsets[2] ?? 0))).toBe(true);
   });

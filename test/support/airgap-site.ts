@@ -8,12 +8,12 @@ import { Desk } from "../../src/desk/desk.ts";
 import {
   expectOk,
   openAppliance,
-  type Answer,
+  type ApiResponse,
   type Appliance,
   type ApplianceOptions,
   type License,
-} from "./api.ts";
-import { granted } from "./licensed-store.ts";
+} from "./appliance.ts";
+import { unwrap } from "./licensed-store.ts";
 import { MONDAY } from "./scenario.ts";
 import { tempFolder } from "./temp-folder.ts";
 
@@ -27,17 +27,17 @@ export const makeDesk = (products: string[] = [PRODUCT]): Promise<Desk> =>
 export async function openAirgapSite(options: ApplianceOptions = {}): Promise<AirgapSite> {
   const site = await openAppliance({ licenses: {}, ...options });
   const desk = await makeDesk();
-  granted(await site.licensing.trustVendor(await signTrustDocument(desk.vendor, desk.key), "test"));
+  unwrap(await site.licensing.trustVendor(await signTrustDocument(desk.vendor, desk.key), "test"));
   return new AirgapSite(site, desk);
 }
 
-export interface Activated {
+export interface ActivationReply {
   readonly activation_code: string;
   readonly hardware_id: string;
   readonly expires_at: string;
 }
 
-export interface Body {
+export interface AirgapLicenseBody {
   readonly license_policy?: string;
   readonly license_key?: string;
   readonly policy_id?: string | number;
@@ -53,35 +53,35 @@ export class AirgapSite {
     this.desk = desk;
   }
 
-  policy(id = "P-1", terms: Partial<TermsDocument> = {}): Promise<string> {
+  makePolicy(id = "P-1", terms: Partial<TermsDocument> = {}): Promise<string> {
     return createPolicy(this.desk, id, { product: PRODUCT, slots: 3, ...terms }, MONDAY);
   }
 
   /** Another one under the same id: the earlier is not confirmed any more. */
-  otherPolicy(id: string, terms: Partial<TermsDocument>): Promise<string> {
+  replacePolicy(id: string, terms: Partial<TermsDocument>): Promise<string> {
     const changes = { product: PRODUCT, slots: 3, ...terms };
     return createPolicy(this.desk, id, changes, MONDAY, { isReplacing: true });
   }
 
-  generate(fields: object): Promise<Answer<Activated>> {
-    return this.site.post<Activated>("airgap/generate", { ...fields });
+  generateActivation(fields: object): Promise<ApiResponse<ActivationReply>> {
+    return this.site.post<ActivationReply>("airgap/generate", { ...fields });
   }
 
-  async activationCode(licenseKey = LICENSE_KEY, signingKey = ""): Promise<string> {
+  async requestActivationCode(licenseKey = LICENSE_KEY, signingKey = ""): Promise<string> {
     const fields = { license_key: licenseKey, signing_key: signingKey };
-    return expectOk(await this.generate(fields)).activation_code;
+    return expectOk(await this.generateActivation(fields)).activation_code;
   }
 
   /** What the desk says to an activation code; the differing is said to the desk. */
-  async confirm(
-    policy: string,
-    activationCode: string,
+  async confirmAtDesk(
+    makePolicy: string,
+    requestActivationCode: string,
     differing: Partial<ConfirmOptions> = {},
   ): Promise<string> {
     const confirmed = await confirmActivation(this.desk, {
-      policy,
+      policy: makePolicy,
       licenseKey: LICENSE_KEY,
-      activationCode,
+      activationCode: requestActivationCode,
       initializationCode: "",
       validUntil: null,
       serial: null,
@@ -93,19 +93,21 @@ export class AirgapSite {
   }
 
   /** A body that would be accepted, from a fresh activation. */
-  async body(differing: Partial<ConfirmOptions> = {}): Promise<Required<Body>> {
-    const policy = differing.policy ?? (await this.policy());
+  async makeLicenseBody(
+    differing: Partial<ConfirmOptions> = {},
+  ): Promise<Required<AirgapLicenseBody>> {
+    const policy = differing.policy ?? (await this.makePolicy());
     const license_key = differing.licenseKey ?? LICENSE_KEY;
-    const code = await this.activationCode(license_key, differing.initializationCode);
+    const code = await this.requestActivationCode(license_key, differing.initializationCode);
     return {
       license_policy: policy,
       license_key,
       policy_id: policyIdOf(policy),
-      confirmation_code: await this.confirm(policy, code, differing),
+      confirmation_code: await this.confirmAtDesk(policy, code, differing),
     };
   }
 
-  add(body: Body): Promise<Answer<License>> {
+  addLicense(body: AirgapLicenseBody): Promise<ApiResponse<License>> {
     return this.site.post<License>("airgap/license", { ...body });
   }
 }

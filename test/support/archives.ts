@@ -3,24 +3,24 @@ import { readFileSync } from "node:fs";
 import { realDisk } from "../../src/platform/disk.ts";
 import { ArchiveWriter } from "../../src/store/archive.ts";
 import { MANIFEST_FILE } from "../../src/store/backup.ts";
-import { newFile } from "./care.ts";
+import { newBackupPath } from "./backup-site.ts";
 
-export const BLOCK = 512;
+export const BLOCK_SIZE = 512;
 
 /** Sizes around the edge of a block, nothing at all, and bytes of every kind. */
-export const FILES: Readonly<Record<string, Uint8Array>> = {
+export const SAMPLE_FILES: Readonly<Record<string, Uint8Array>> = {
   "identity.jwk": Buffer.from("a key\n"),
-  "state.json": Uint8Array.from({ length: BLOCK }, (_, place) => place),
+  "state.json": Uint8Array.from({ length: BLOCK_SIZE }, (_, place) => place),
   "journal-18.jsonl": new Uint8Array(),
-  "journal-19.jsonl": Buffer.alloc(BLOCK + 1, "x"),
-  "history/2026-03.jsonl": Buffer.alloc(BLOCK - 1, "y"),
+  "journal-19.jsonl": Buffer.alloc(BLOCK_SIZE + 1, "x"),
+  "history/2026-03.jsonl": Buffer.alloc(BLOCK_SIZE - 1, "y"),
   "history/2026-03-7.jsonl": Buffer.from("ü\u0000\n"),
   [MANIFEST_FILE]: Buffer.from("{}\n"),
 };
 
 /** An archive of these files, in this order. */
-export function written(files: Readonly<Record<string, Uint8Array>> = FILES): string {
-  const path = newFile();
+export function writeArchive(files: Readonly<Record<string, Uint8Array>> = SAMPLE_FILES): string {
+  const path = newBackupPath();
   const file = realDisk.open(path);
   const writer = new ArchiveWriter(file);
   for (const [name, bytes] of Object.entries(files)) writer.add(name, bytes.length, [bytes]);
@@ -37,8 +37,8 @@ export function readArchive(path: string): Map<string, string> {
     bytes.toString("utf8", at, at + length).replace(/\0.*$/s, "");
   for (let at = 0; field(at, 100) !== "";) {
     const size = Number.parseInt(field(at + 124, 12), 8);
-    files.set(field(at, 100), bytes.toString("utf8", at + BLOCK, at + BLOCK + size));
-    at += BLOCK + Math.ceil(size / BLOCK) * BLOCK;
+    files.set(field(at, 100), bytes.toString("utf8", at + BLOCK_SIZE, at + BLOCK_SIZE + size));
+    at += BLOCK_SIZE + Math.ceil(size / BLOCK_SIZE) * BLOCK_SIZE;
   }
   return files;
 }

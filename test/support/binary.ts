@@ -31,7 +31,7 @@ function newestSource(): number {
   return Math.max(...sources.map((path) => statSync(path).mtimeMs));
 }
 
-export interface Running {
+export interface ServerProcess {
   readonly url: string;
   readonly pid: number;
   readonly output: string;
@@ -47,14 +47,17 @@ export interface Running {
 }
 
 /** Starts it and waits for `ready`; anything else is an error that shows what it said. */
-export const startBinary = (...words: string[]): Promise<Running> =>
+export const startBinary = (...words: string[]): Promise<ServerProcess> =>
   startProgram([buildBinary(), ...words]);
 
 /**
  * The same on a machine of the folder's own, as far as servers look for a copy of their folder:
  * copies can be served at once.
  */
-export const startCopy = (folder: string, ...words: string[]): Promise<Running> =>
+export const serveAsSeparateMachine = (
+  folder: string,
+  ...words: string[]
+): Promise<ServerProcess> =>
   startProgram([
     "env",
     `BERTH_TEST_MACHINE=${folder}`,
@@ -66,7 +69,7 @@ export const startCopy = (folder: string, ...words: string[]): Promise<Running> 
   ]);
 
 /** The same for any program that says where it listens, and `ready`. */
-export async function startProgram(words: readonly string[]): Promise<Running> {
+export async function startProgram(words: readonly string[]): Promise<ServerProcess> {
   const child = Bun.spawn([...words], {
     stdin: "ignore",
     stdout: "pipe",
@@ -79,7 +82,7 @@ export async function startProgram(words: readonly string[]): Promise<Running> {
     const decoder = new TextDecoder();
     for await (const part of child.stderr) complaint += decoder.decode(part, { stream: true });
   })();
-  const output = await untilReady(child.stdout);
+  const output = await readUntilReady(child.stdout);
   const url = /https?:\/\/[^\s,]+/.exec(output)?.[0];
   if (url === undefined) {
     child.kill("SIGKILL");
@@ -105,14 +108,14 @@ export async function startProgram(words: readonly string[]): Promise<Running> {
   };
 }
 
-export interface Said {
+export interface CommandResult {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
 /** Runs one command to its end, with something on its standard input or nothing. */
-export async function runBinary(words: readonly string[], input = ""): Promise<Said> {
+export async function runBinary(words: readonly string[], input = ""): Promise<CommandResult> {
   const child = Bun.spawn([buildBinary(), ...words], {
     stdin: Buffer.from(input),
     stdout: "pipe",
@@ -128,7 +131,7 @@ export async function runBinary(words: readonly string[], input = ""): Promise<S
   return { code, stdout, stderr };
 }
 
-async function untilReady(stdout: ReadableStream<Uint8Array>): Promise<string> {
+async function readUntilReady(stdout: ReadableStream<Uint8Array>): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";
   const reader = stdout.getReader();

@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { buildBinary } from "./binary.ts";
 
 /** Words that occur nowhere by chance, with signs that every encoding writes in another way. */
-export const canary = (name: string): string => `canary+${name}/${crypto.randomUUID()}=&"`;
+export const makeCanary = (name: string): string => `canary+${name}/${crypto.randomUUID()}=&"`;
 
 /** How a secret may look where it has no business; a part of it is as bad as the whole. */
-export function spellings(secret: string): string[] {
+export function listEncodings(secret: string): string[] {
   const core = secret.slice(7, -3);
   const bytes = Buffer.from(secret);
   const base64 = [0, 1, 2].map((offset) => {
@@ -30,22 +30,22 @@ export function spellings(secret: string): string[] {
   ];
 }
 
-export const found = (where: string, bytes: string, secrets: readonly string[]): string[] =>
+export const findSecrets = (where: string, bytes: string, secrets: readonly string[]): string[] =>
   secrets
-    .flatMap(spellings)
+    .flatMap(listEncodings)
     .filter((text) => bytes.includes(text))
     .map((text) => `${where}: ${text}`);
 
-const filesIn = (folder: string): string[] =>
+const listFiles = (folder: string): string[] =>
   readdirSync(folder, { recursive: true })
     .map((name) => join(folder, String(name)))
     .filter((path) => statSync(path).isFile());
 
-export const leaksIn = (folder: string, secrets: readonly string[]): string[] =>
-  filesIn(folder).flatMap((path) => found(path, readFileSync(path, "latin1"), secrets));
+export const findLeaks = (folder: string, secrets: readonly string[]): string[] =>
+  listFiles(folder).flatMap((path) => findSecrets(path, readFileSync(path, "latin1"), secrets));
 
 /** The command lines of all that run this binary: what anybody on the machine can read. */
-export function commandLines(binary: string): string[] {
+export function readCommandLines(binary: string): string[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .flatMap((pid) => {
@@ -59,7 +59,7 @@ export function commandLines(binary: string): string[] {
 }
 
 /** A server whose whole output is kept in two files. */
-export async function serveAloud(folder: string, said: string, ...more: string[]) {
+export async function serveWithCapturedOutput(folder: string, said: string, ...more: string[]) {
   const [out, err] = [join(said, "stdout"), join(said, "stderr")];
   const words = ["serve", "--data", folder, "--listen", "127.0.0.1:0", ...more];
   const child = Bun.spawn([buildBinary(), ...words], {

@@ -28,7 +28,7 @@ export const canMount =
   Bun.which("unshare") !== null &&
   Bun.spawnSync([...OWN_MOUNTS, "mount -t tmpfs none /etc"]).success;
 
-export interface Said {
+export interface CommandResult {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -39,20 +39,20 @@ export interface InstalledMachine {
   readonly etc: string;
   /** What is /var/lib/berth there. */
   readonly data: string;
-  readonly run: (...words: string[]) => Promise<Said>;
+  readonly run: (...words: string[]) => Promise<CommandResult>;
   /** The same with an executable of another place. */
-  readonly runProgram: (...words: string[]) => Promise<Said>;
+  readonly runProgram: (...words: string[]) => Promise<CommandResult>;
 }
 
 /** The settings are those of /etc/berth/berth.toml; null: there is no such file. */
-export function installedMachine(settings: string | null): InstalledMachine {
+export function makeInstalledMachine(settings: string | null): InstalledMachine {
   const folder = tempFolder();
   const [etc, data] = [join(folder, "etc"), join(folder, "data")];
   mkdirSync(etc);
   mkdirSync(data, { mode: 0o700 });
   chmodSync(folder, 0o755);
   if (settings !== null) writeFileSync(join(etc, "berth.toml"), settings);
-  const runProgram = async (...words: string[]): Promise<Said> => {
+  const runProgram = async (...words: string[]): Promise<CommandResult> => {
     const child = Bun.spawn([...OWN_MOUNTS, SCRIPT, "sh", folder, ...words], {
       stdin: "ignore",
       stdout: "pipe",

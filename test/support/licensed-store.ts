@@ -22,21 +22,21 @@ import { StateFile } from "../../src/store/state-file.ts";
 import type { StoreOptions } from "../../src/store/store-options.ts";
 import { Store } from "../../src/store/store.ts";
 import { FaultyDisk } from "./faulty-disk.ts";
-import { newSite } from "./new-site.ts";
-import { counting, dump, feature, install, MONDAY } from "./scenario.ts";
+import { makeNewSite } from "./new-site.ts";
+import { consumptionTerms, dumpState, featureTerms, install, MONDAY } from "./scenario.ts";
 import { tempFolder } from "./temp-folder.ts";
 
-export interface Site {
+export interface OpenSite {
   readonly folder: string;
   readonly store: Store;
   readonly clock: { now: Instant };
   /** What the store said before it gave up. */
-  readonly fatal: readonly Error[];
+  readonly fatalErrors: readonly Error[];
   /** A clean stop; it comes with the end of the test at the latest. */
   readonly stop: () => Promise<void>;
 }
 
-export async function openSite(differing: Partial<StoreOptions> = {}): Promise<Site> {
+export async function openSite(differing: Partial<StoreOptions> = {}): Promise<OpenSite> {
   const clock = { now: MONDAY };
   const fatal: Error[] = [];
   const options: StoreOptions = {
@@ -50,25 +50,25 @@ export async function openSite(differing: Partial<StoreOptions> = {}): Promise<S
     ...differing,
   };
   const isNew = realDisk.stat(options.folder) === null;
-  if (isNew) await prepare(options.folder);
+  if (isNew) await prepareFolder(options.folder);
   const store = await Store.open(options);
   let stopping: Promise<void> | null = null;
   const stop = (): Promise<void> => (stopping ??= store.close());
   onTestFinished(async () => {
-    if (options.disk instanceof FaultyDisk) options.disk.heal();
+    if (options.disk instanceof FaultyDisk) options.disk.clearFaults();
     await stop();
-    if (options.disk instanceof FaultyDisk) expect(options.disk.misused).toEqual([]);
+    if (options.disk instanceof FaultyDisk) expect(options.disk.misuses).toEqual([]);
   });
-  return { folder: options.folder, store, clock, fatal, stop };
+  return { folder: options.folder, store, clock, fatalErrors: fatal, stop };
 }
 
 /**
  * A folder in which a vendor is trusted and requests are open before its first line is written, so
  * that a test counts only the lines that are its own.
  */
-async function prepare(folder: string): Promise<void> {
-  await startIn(folder);
-  const snapshot = encodeSnapshot(newSite(), genesisHead, emptyAuditLogEnd);
+async function prepareFolder(folder: string): Promise<void> {
+  await openAndCloseFolder(folder);
+  const snapshot = encodeSnapshot(makeNewSite(), genesisHead, emptyAuditLogEnd);
   await new StateFile(realDisk, folder).write(snapshot, null);
   await new StateFile(realDisk, folder, generationName(0)).write(snapshot, null);
 }
@@ -78,62 +78,69 @@ export const INSTALL_CAD = install(1, {
   // So that a test may set the clock back without a vendor.
   borrowHours: null,
   slots: 50,
-  consumption: counting({ max: null }),
+  consumption: consumptionTerms({ max: null }),
   features: [
-    feature("view", { floating: { slots: 9, timeoutMinutes: 30 } }),
-    feature("plot", { consumption: counting({ max: null }) }),
+    featureTerms("view", { floating: { slots: 9, timeoutMinutes: 30 } }),
+    featureTerms("plot", { consumption: consumptionTerms({ max: null }) }),
   ],
 });
 
-export async function licensedSite(differing: Partial<StoreOptions> = {}): Promise<Site> {
+export async function openLicensedSite(differing: Partial<StoreOptions> = {}): Promise<OpenSite> {
   const site = await openSite(differing);
-  await done(site.store, INSTALL_CAD);
+  await transactOrThrow(site.store, INSTALL_CAD);
   return site;
 }
 
 /** What came of a command, as the caller hears it. */
-export const asked = <C extends Command>(
+export const transactCommand = <C extends Command>(
   store: Store,
   command: C,
 ): Promise<Result<OutcomeOf<C>, Fault | StorageFault>> =>
   store.transact(command, (_state, outcome) => outcome);
 
 /** A command that is meant to be granted. */
-export async function done<C extends Command>(store: Store, command: C): Promise<OutcomeOf<C>> {
-  return granted(await asked(store, command));
+export async function transactOrThrow<C extends Command>(
+  store: Store,
+  command: C,
+): Promise<OutcomeOf<C>> {
+  return unwrap(await transactCommand(store, command));
 }
 
 /** Commands of one turn of the event loop: one batch, a line each. */
-export async function doneTogether(store: Store, ...commands: readonly Command[]): Promise<void> {
-  await Promise.all(commands.map((command) => done(store, command)));
+export async function transactInOneBatch(
+  store: Store,
+  ...commands: readonly Command[]
+): Promise<void> {
+  await Promise.all(commands.map((command) => transactOrThrow(store, command)));
 }
 
-export function granted<T>(result: Result<T, unknown>): T {
+export function unwrap<T>(result: Result<T, unknown>): T {
   if (!result.ok) throw new Error(`refused: ${JSON.stringify(result.fault)}`);
   return result.value;
 }
 
-export type Dumped = ReturnType<typeof dumped>;
+export type StateDump = ReturnType<typeof dumpStateSorted>;
 
 /** The whole state as plain data; licenses by id, since nothing depends on how they are kept. */
-export const dumped = (state: State) => {
-  const { licenses, ...rest } = dump(state);
+export const dumpStateSorted = (state: State) => {
+  const { licenses, ...rest } = dumpState(state);
   return { ...rest, licenses: licenses.toSorted(([a], [b]) => Number(a) - Number(b)) };
 };
 
-export const stateOf = async (store: Store): Promise<Dumped> => granted(await store.read(dumped));
+export const readState = async (store: Store): Promise<StateDump> =>
+  unwrap(await store.read(dumpStateSorted));
 
-export interface Found {
-  readonly state: Dumped;
+export interface FolderContents {
+  readonly state: StateDump;
   readonly seq: number;
   readonly notes: readonly string[];
 }
 
 /** Opens a folder as a starting server does, looks at what it holds, and lets go of it. */
-export async function startIn(
+export async function openAndCloseFolder(
   folder: string,
   differing: Partial<FolderOptions> = {},
-): Promise<Found> {
+): Promise<FolderContents> {
   const { state, head, notes, lock } = await openFolder({
     disk: realDisk,
     folder,
@@ -145,15 +152,15 @@ export async function startIn(
     ...differing,
   });
   lock.release();
-  return { state: dumped(state), seq: head.seq, notes };
+  return { state: dumpStateSorted(state), seq: head.seq, notes };
 }
 
-export async function refusalOf(
+export async function catchFolderRefusal(
   folder: string,
   differing: Partial<FolderOptions> = {},
 ): Promise<FolderRefused> {
   try {
-    await startIn(folder, differing);
+    await openAndCloseFolder(folder, differing);
   } catch (error) {
     if (error instanceof FolderRefused) return error;
     throw error;
@@ -168,7 +175,7 @@ export interface RawLine {
 }
 
 /** The lines of a journal or history file, each with its line feed. */
-export function linesIn(path: string): RawLine[] {
+export function readLines(path: string): RawLine[] {
   const bytes = readFileSync(path);
   const found: RawLine[] = [];
   for (let offset = 0; offset < bytes.length;) {
@@ -183,9 +190,9 @@ export function linesIn(path: string): RawLine[] {
 }
 
 /** The journal files of a folder by name, oldest first. */
-export const segmentNames = (folder: string): string[] =>
+export const listSegmentNames = (folder: string): string[] =>
   listSegments(realDisk, folder).map(({ path }) => basename(path));
 
 /** Every line of the journal that is still there. */
-export const journalOf = (folder: string): RawLine[] =>
-  listSegments(realDisk, folder).flatMap(({ path }) => linesIn(path));
+export const readJournal = (folder: string): RawLine[] =>
+  listSegments(realDisk, folder).flatMap(({ path }) => readLines(path));

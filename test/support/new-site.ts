@@ -23,13 +23,13 @@ export const HARDWARE = [
   { kind: "mac", digest: "b2".repeat(32) },
 ];
 export const HARDWARE_ID = "c3".repeat(32);
-export const HEAD = { auditSeq: 7, auditSum: "d4".repeat(32) };
+export const AUDIT_HEAD = { auditSeq: 7, auditSum: "d4".repeat(32) };
 
 /** Nine in the morning, UTC, of 2 March 2026. */
 const MADE_AT = instant(1_772_442_000_000);
-const OPEN = 24;
+const OPEN_REQUESTS = 24;
 
-export const requestOf = (request: string): OpenRequest => ({
+export const makeOpenRequest = (request: string): OpenRequest => ({
   request,
   nonce: `nonce of ${request}`,
   at: MADE_AT,
@@ -39,32 +39,32 @@ export const requestOf = (request: string): OpenRequest => ({
   hardware: HARDWARE,
 });
 
-export function makeRequest(request: string): MakeRequest {
-  const { at: _at, ...made } = requestOf(request);
-  return { type: "MakeRequest", request: made, head: HEAD, peer: "10.0.0.1" };
+export function makeRequestCommand(request: string): MakeRequest {
+  const { at: _at, ...made } = makeOpenRequest(request);
+  return { type: "MakeRequest", request: made, head: AUDIT_HEAD, peer: "10.0.0.1" };
 }
 
 /** The one open request that is kept for each license. */
-export const requestFor = (license: number): string => `request ${license}`;
+export const requestIdFor = (license: number): string => `request ${license}`;
 
 export const answerTo = (request: string): InstallLicense["answers"] => ({
   request,
-  nonce: requestOf(request).nonce,
+  nonce: makeOpenRequest(request).nonce,
 });
 
 /** Begins every history: what it takes for `install` to be granted, and nothing else. */
-export function newSite(): State {
+export function makeNewSite(): State {
   const state = emptyState("site");
   state.vendors.set(VENDOR.vendor, VENDOR);
-  for (let license = 1; license <= OPEN; license += 1) {
-    const open = requestOf(requestFor(license));
+  for (let license = 1; license <= OPEN_REQUESTS; license += 1) {
+    const open = makeOpenRequest(requestIdFor(license));
     state.requests.set(open.request, open);
   }
   return state;
 }
 
 /** Other terms or another serial are another document, as they would be with a signature. */
-export function grantOf(license: number, terms: Terms, serial = 1): Grant {
+export function makeGrant(license: number, terms: Terms, serial = 1): Grant {
   const document = `license ${license}.${serial}.${Bun.hash(JSON.stringify(terms))}`;
   const lic = new Bun.CryptoHasher("sha256").update(document).digest("hex");
   const bound = { hardwareId: HARDWARE_ID, hardware: HARDWARE };
@@ -72,11 +72,11 @@ export function grantOf(license: number, terms: Terms, serial = 1): Grant {
 }
 
 /** What the vendor sends next: a newer serial of what is installed, else an answer to a request. */
-export function nextOf(state: State, command: InstallLicense): InstallLicense {
+export function makeNextInstall(state: State, command: InstallLicense): InstallLicense {
   const { license, terms, grant } = command;
   const installed = state.licenses.get(license);
   const before = installed?.grant.serial ?? state.tombstones.get(license)?.serial ?? 0;
-  const { hardware: _hardware, ...next } = grantOf(license, terms, before + 1);
+  const { hardware: _hardware, ...next } = makeGrant(license, terms, before + 1);
   const [open] = state.requests.keys();
   const answers = installed !== undefined || open === undefined ? null : answerTo(open);
   return { ...command, grant: { ...grant, ...next }, answers };

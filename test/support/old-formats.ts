@@ -9,28 +9,28 @@ import {
   rmSync,
 } from "node:fs";
 import { join } from "node:path";
-import type { Dumped } from "./licensed-store.ts";
+import type { StateDump } from "./licensed-store.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 const FIXTURES = join(import.meta.dir, "../store/fixtures");
 
 /** The formats of which a folder is kept. */
-export const keptFormats = (): number[] =>
+export const listFixtureFormats = (): number[] =>
   readdirSync(FIXTURES)
     .map((name) => Number(/^format-(\d+)$/.exec(name)?.[1]))
     .filter((format) => existsSync(join(FIXTURES, `format-${format}`, "state.json.raw")))
     .toSorted((a, b) => a - b);
 
 /** What the version that wrote the folder said it held. */
-export interface Expected {
+export interface ExpectedContents {
   readonly seq: number;
   readonly audit_seq: number;
-  readonly state: Partial<Dumped>;
+  readonly state: Partial<StateDump>;
 }
 
-export function expectedOf(format: number): Expected {
+export function readExpectedContents(format: number): ExpectedContents {
   const path = join(FIXTURES, `format-${format}`, "expected.json");
-  const { state, ...rest } = JSON.parse(readFileSync(path, "utf8")) as Expected;
+  const { state, ...rest } = JSON.parse(readFileSync(path, "utf8")) as ExpectedContents;
   // Nothing depends on how they are kept.
   const licenses = state.licenses?.toSorted(([a], [b]) => Number(a) - Number(b)) ?? [];
   // Of the machine, not of the folder.
@@ -42,7 +42,7 @@ export function expectedOf(format: number): Expected {
  * A copy to work on. A state lies there as `.raw`, because a formatter would take a `.json` for one
  * of ours, and then its checksum would not fit any more.
  */
-export function oldFolder(format: number): string {
+export function copyFixtureFolder(format: number): string {
   const folder = join(tempFolder(), "data");
   cpSync(join(FIXTURES, `format-${format}`), folder, { recursive: true });
   for (const name of readdirSync(folder)) {

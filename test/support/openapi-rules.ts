@@ -2,7 +2,7 @@
 // need besides. Each broken rule is listed with its place.
 import { isDeepStrictEqual } from "node:util";
 
-export type Part = Readonly<Record<string, unknown>>;
+export type JsonObject = Readonly<Record<string, unknown>>;
 
 const TYPES = new Set(["string", "integer", "number", "boolean", "object", "array"]);
 const KEYWORDS = new Set([
@@ -21,7 +21,7 @@ const KEYWORDS = new Set([
   "$ref",
 ]);
 
-export function brokenRules(document: Part): string[] {
+export function findBrokenRules(document: JsonObject): string[] {
   const broken: string[] = [];
   const must = (holds: boolean, place: string, rule: string): void => {
     if (!holds) broken.push(`${place}: ${rule}`);
@@ -29,22 +29,22 @@ export function brokenRules(document: Part): string[] {
   must(/^3\.0\.\d+$/.test(String(document["openapi"])), "openapi", "is a version 3.0");
   const servers = JSON.stringify(document["servers"]);
   must(servers === '[{"url":"/"}]', "servers", "are the one that the document came from");
-  const info = part(document["info"]);
+  const info = asObject(document["info"]);
   must(isText(info["title"]) && isText(info["version"]), "info", "has a title and a version");
-  const license = part(info["license"]);
+  const license = asObject(info["license"]);
   must(isText(license["name"]), "info.license", "has a name");
   must(!("identifier" in license), "info.license", "has no identifier, which came with 3.1");
-  const components = part(document["components"]);
-  const schemes = part(components["securitySchemes"]);
+  const components = asObject(document["components"]);
+  const schemes = asObject(components["securitySchemes"]);
   for (const [name, scheme] of Object.entries(schemes)) {
-    const { type, scheme: kind } = part(scheme) as { type?: unknown; scheme?: unknown };
+    const { type, scheme: kind } = asObject(scheme) as { type?: unknown; scheme?: unknown };
     must(type === "http" && isText(kind), `securitySchemes.${name}`, "is an http scheme");
   }
-  const tags = (document["tags"] as readonly Part[]).map(({ name }) => name);
+  const tags = (document["tags"] as readonly JsonObject[]).map(({ name }) => name);
   must(new Set(tags).size === tags.length, "tags", "each is there once");
 
   const ids = new Set<string>();
-  for (const [route, operation] of operationsIn(document)) {
+  for (const [route, operation] of listOperations(document)) {
     must(/^(?:GET|POST) \/[^{}?#]*$/.test(route), route, "is a method and a path without a query");
     const { operationId, summary } = operation;
     const id = typeof operationId === "string" ? operationId : "";
@@ -53,141 +53,145 @@ export function brokenRules(document: Part): string[] {
       route,
       "has a short verb as its id",
     );
-    must(!ids.has(folded(id)), route, "has an id of its own, whatever the case and underscores");
-    ids.add(folded(id));
+    must(!ids.has(foldName(id)), route, "has an id of its own, whatever the case and underscores");
+    ids.add(foldName(id));
     must(isText(summary), route, "has a summary");
-    for (const tag of list(operation["tags"])) must(tags.includes(tag), route, "uses known tags");
-    for (const need of list(operation["security"])) {
-      const known = Object.keys(part(need)).every((name) => name in schemes);
+    for (const tag of asArray(operation["tags"]))
+      must(tags.includes(tag), route, "uses known tags");
+    for (const need of asArray(operation["security"])) {
+      const known = Object.keys(asObject(need)).every((name) => name in schemes);
       must(known, route, "uses known security schemes");
     }
-    checkParameters(route, list(operation["parameters"]), must);
+    checkParameters(route, asArray(operation["parameters"]), must);
     if ("requestBody" in operation) {
       must(route.startsWith("POST "), route, "has a body only where a body means something");
-      checkContents(`${route} body`, part(operation["requestBody"]), must);
-      checkBody(document, `${route} body`, part(operation["requestBody"]), must);
+      checkContents(`${route} body`, asObject(operation["requestBody"]), must);
+      checkBody(document, `${route} body`, asObject(operation["requestBody"]), must);
     }
-    const responses = Object.entries(part(operation["responses"]));
+    const responses = Object.entries(asObject(operation["responses"]));
     must(responses.length > 0, route, "has responses");
     for (const [status, response] of responses) {
       must(/^(?:[1-5]\d\d|default)$/.test(status), route, "names responses by status");
       const place = `${route} ${status}`;
-      const followed = part(resolved(document, response));
+      const followed = asObject(dereference(document, response));
       checkResponse(place, followed, must);
       if (status === "200") checkReply(place, followed, must);
       else must(isRefusal(followed), place, "has Refusal as its body, and nothing else");
     }
   }
-  for (const [name, response] of Object.entries(part(components["responses"]))) {
-    checkResponse(`responses.${name}`, part(response), must);
+  for (const [name, response] of Object.entries(asObject(components["responses"]))) {
+    checkResponse(`responses.${name}`, asObject(response), must);
   }
   checkNames(document, ids, must);
   return broken;
 }
 
 /** Generators write both into one set of names, in the case of their language. */
-const folded = (name: string): string => name.replaceAll("_", "").toLowerCase();
+const foldName = (name: string): string => name.replaceAll("_", "").toLowerCase();
 
 /** What generators for Go and Python make of an operation's id. */
-const DERIVED = ["", "params", "response", "request", "jsonbody", "jsonrequestbody"];
+const GENERATED_SUFFIXES = ["", "params", "response", "request", "jsonbody", "jsonrequestbody"];
 
-function checkNames(document: Part, ids: ReadonlySet<string>, must: Must): void {
-  const components = part(document["components"]);
-  const derived = new Set([...ids].flatMap((id) => DERIVED.map((end) => id + end)));
+function checkNames(document: JsonObject, ids: ReadonlySet<string>, must: RequireRule): void {
+  const components = asObject(document["components"]);
+  const derived = new Set([...ids].flatMap((id) => GENERATED_SUFFIXES.map((end) => id + end)));
   const seen = new Set<string>();
-  const names = ["schemas", "responses"].flatMap((kind) => Object.keys(part(components[kind])));
+  const names = ["schemas", "responses"].flatMap((kind) => Object.keys(asObject(components[kind])));
   for (const name of names) {
     must(/^(?:[A-Z][a-z]*)+$/.test(name), name, "is a name in capitals");
-    must(!seen.has(folded(name)), name, "names one thing, whatever the case");
-    must(!derived.has(folded(name)), name, "is no name that is made of an operation's id");
-    seen.add(folded(name));
+    must(!seen.has(foldName(name)), name, "names one thing, whatever the case");
+    must(!derived.has(foldName(name)), name, "is no name that is made of an operation's id");
+    seen.add(foldName(name));
   }
-  const references = referencesIn(document);
+  const references = listReferences(document);
   for (const reference of references) {
-    must(resolve(document, reference) !== undefined, reference, "leads somewhere");
+    must(resolveReference(document, reference) !== undefined, reference, "leads somewhere");
   }
-  const schemas = Object.entries(part(components["schemas"]));
+  const schemas = Object.entries(asObject(components["schemas"]));
   for (const [name, schema] of schemas) {
     checkSchema(`schemas.${name}`, schema, must);
     must(references.includes(`#/components/schemas/${name}`), name, "is used");
     const same = schemas.filter(([, other]) => isDeepStrictEqual(other, schema));
     must(same.length === 1, name, "is the only name of what it describes");
   }
-  const inline = objectsIn({ ...document, components: { ...components, schemas: {} } }).concat(
-    schemas.flatMap(([, schema]) => Object.values(part(schema)).flatMap(objectsIn)),
+  const inline = listObjectSchemas({
+    ...document,
+    components: { ...components, schemas: {} },
+  }).concat(
+    schemas.flatMap(([, schema]) => Object.values(asObject(schema)).flatMap(listObjectSchemas)),
   );
   for (const [index, one] of inline.entries()) {
     const isTwice = inline.some((other, at) => at > index && isDeepStrictEqual(other, one));
-    const what = Object.keys(part(one["properties"])).join(", ");
+    const what = Object.keys(asObject(one["properties"])).join(", ");
     must(!isTwice, `{${what}}`, "has a name where it stands in two places");
   }
 }
 
 /** Every schema of an object with fields, those within others too. */
-function objectsIn(value: unknown): Part[] {
+function listObjectSchemas(value: unknown): JsonObject[] {
   if (typeof value !== "object" || value === null) return [];
-  const inner = Object.values(value).flatMap(objectsIn);
-  const { type, properties } = part(value);
-  return type === "object" && properties !== undefined ? [part(value), ...inner] : inner;
+  const inner = Object.values(value).flatMap(listObjectSchemas);
+  const { type, properties } = asObject(value);
+  return type === "object" && properties !== undefined ? [asObject(value), ...inner] : inner;
 }
 
 /** What is sent as JSON has a name, and its fields are explained. */
-function checkBody(document: Part, place: string, body: Part, must: Must): void {
-  const { schema, example } = part(part(body["content"])["application/json"]);
-  must("$ref" in part(schema), place, "is named");
-  const { properties } = part(resolved(document, schema));
-  for (const [name, field] of Object.entries(part(properties))) {
-    must(isText(part(field)["description"]), `${place} ${name}`, "says what it means");
+function checkBody(document: JsonObject, place: string, body: JsonObject, must: RequireRule): void {
+  const { schema, example } = asObject(asObject(body["content"])["application/json"]);
+  must("$ref" in asObject(schema), place, "is named");
+  const { properties } = asObject(dereference(document, schema));
+  for (const [name, field] of Object.entries(asObject(properties))) {
+    must(isText(asObject(field)["description"]), `${place} ${name}`, "says what it means");
   }
-  for (const name of Object.keys(part(example))) {
-    must(name in part(properties), `${place} ${name}`, "an example uses known fields");
+  for (const name of Object.keys(asObject(example))) {
+    must(name in asObject(properties), `${place} ${name}`, "an example uses known fields");
   }
 }
 
 /** What is returned as JSON has a name, or is a list or a choice of what has one. */
-function checkReply(place: string, response: Part, must: Must): void {
+function checkReply(place: string, response: JsonObject, must: RequireRule): void {
   for (const type of ["application/json", "application/x-ndjson"]) {
-    const schema = part(part(part(response["content"])[type])["schema"]);
+    const schema = asObject(asObject(asObject(response["content"])[type])["schema"]);
     if (Object.keys(schema).length === 0 || schema["format"] === "binary") continue;
-    const parts = "anyOf" in schema ? list(schema["anyOf"]) : [schema["items"] ?? schema];
-    const isNamed = parts.every((one) => "$ref" in part(one));
+    const parts = "anyOf" in schema ? asArray(schema["anyOf"]) : [schema["items"] ?? schema];
+    const isNamed = parts.every((one) => "$ref" in asObject(one));
     must(isNamed, place, "is named");
   }
 }
 
 const REFUSED = { $ref: "#/components/schemas/Refusal" };
 
-function isRefusal(response: Part): boolean {
-  const contents = Object.entries(part(response["content"]));
+function isRefusal(response: JsonObject): boolean {
+  const contents = Object.entries(asObject(response["content"]));
   return (
     contents.length === 1 &&
     contents.every(
       ([type, content]) =>
-        type === "application/json" && isDeepStrictEqual(part(content)["schema"], REFUSED),
+        type === "application/json" && isDeepStrictEqual(asObject(content)["schema"], REFUSED),
     )
   );
 }
 
 /** What a reference leads to; anything else as it is. */
-export const resolved = (document: Part, value: unknown): unknown => {
-  const { $ref } = part(value);
-  return typeof $ref === "string" ? resolve(document, $ref) : value;
+export const dereference = (document: JsonObject, value: unknown): unknown => {
+  const { $ref } = asObject(value);
+  return typeof $ref === "string" ? resolveReference(document, $ref) : value;
 };
 
-type Must = (holds: boolean, place: string, rule: string) => void;
+type RequireRule = (holds: boolean, place: string, rule: string) => void;
 
 /** Every operation under its method and path, in the order of the document. */
-export const operationsIn = (document: Part): [route: string, operation: Part][] =>
-  Object.entries(part(document["paths"])).flatMap(([path, methods]) =>
-    Object.entries(part(methods)).map(([method, operation]): [string, Part] => [
+export const listOperations = (document: JsonObject): [route: string, operation: JsonObject][] =>
+  Object.entries(asObject(document["paths"])).flatMap(([path, methods]) =>
+    Object.entries(asObject(methods)).map(([method, operation]): [string, JsonObject] => [
       `${method.toUpperCase()} ${path}`,
-      part(operation),
+      asObject(operation),
     ]),
   );
 
-function checkParameters(route: string, parameters: readonly unknown[], must: Must): void {
+function checkParameters(route: string, parameters: readonly unknown[], must: RequireRule): void {
   const seen = new Set<string>();
-  for (const parameter of parameters.map(part)) {
+  for (const parameter of parameters.map(asObject)) {
     const place = `${route} ${String(parameter["name"])}`;
     must(isText(parameter["name"]), place, "has a name");
     must(["query", "header"].includes(String(parameter["in"])), place, "has a place");
@@ -199,24 +203,24 @@ function checkParameters(route: string, parameters: readonly unknown[], must: Mu
   }
 }
 
-function checkResponse(place: string, response: Part, must: Must): void {
+function checkResponse(place: string, response: JsonObject, must: RequireRule): void {
   must(isText(response["description"]), place, "has a description");
   checkContents(place, response, must);
 }
 
-function checkContents(place: string, holder: Part, must: Must): void {
-  for (const [type, content] of Object.entries(part(holder["content"]))) {
-    const { schema, example, examples } = part(content);
+function checkContents(place: string, holder: JsonObject, must: RequireRule): void {
+  for (const [type, content] of Object.entries(asObject(holder["content"]))) {
+    const { schema, example, examples } = asObject(content);
     must(/^[a-z]+\/[a-z-]+$/.test(type), place, "has contents by media type");
     must(!(example !== undefined && examples !== undefined), place, "has an example or examples");
     checkSchema(`${place} ${type}`, schema, must);
   }
 }
 
-function checkSchema(place: string, schema: unknown, must: Must): void {
+function checkSchema(place: string, schema: unknown, must: RequireRule): void {
   must(typeof schema === "object" && schema !== null, place, "has a schema");
-  const { $ref, type, format, nullable, enum: values, properties } = part(schema);
-  const keywords = Object.keys(part(schema));
+  const { $ref, type, format, nullable, enum: values, properties } = asObject(schema);
+  const keywords = Object.keys(asObject(schema));
   if ($ref !== undefined) must(keywords.length === 1, place, "has nothing beside a reference");
   if (type !== undefined) must(TYPES.has(type as string), place, "has a type of OpenAPI 3.0");
   must(type !== "integer" || format === "int64", place, "has integers of 64 bits");
@@ -225,20 +229,20 @@ function checkSchema(place: string, schema: unknown, must: Must): void {
   const hasKind = type !== undefined || keywords.includes("allOf") || keywords.includes("anyOf");
   must(nullable === undefined || hasKind, place, "says nullable beside a type");
   if (values !== undefined) {
-    const isWords = list(values).length > 0 && list(values).every(isText);
+    const isWords = asArray(values).length > 0 && asArray(values).every(isText);
     must(type === "string" && isWords, place, "has words as the values of an enum");
-    must(new Set(list(values)).size === list(values).length, place, "has each value once");
+    must(new Set(asArray(values)).size === asArray(values).length, place, "has each value once");
   }
-  for (const [keyword, value] of Object.entries(part(schema))) {
+  for (const [keyword, value] of Object.entries(asObject(schema))) {
     const known = KEYWORDS.has(keyword) || keyword.startsWith("x-");
     must(known, `${place} ${keyword}`, "is a keyword of OpenAPI 3.0 that generators know");
     if (keyword === "required") {
-      for (const name of list(value)) {
-        must(String(name) in part(properties), place, "requires what it describes");
+      for (const name of asArray(value)) {
+        must(String(name) in asObject(properties), place, "requires what it describes");
       }
     }
     if (keyword === "properties") {
-      for (const [name, inner] of Object.entries(part(value))) {
+      for (const [name, inner] of Object.entries(asObject(value))) {
         checkSchema(`${place}.${name}`, inner, must);
       }
     }
@@ -246,33 +250,33 @@ function checkSchema(place: string, schema: unknown, must: Must): void {
       checkSchema(`${place}[]`, value, must);
     }
     if (keyword === "anyOf") {
-      must(list(value).length > 1, place, "chooses between several");
-      const isEnum = list(value).every((one) => "enum" in part(one));
+      must(asArray(value).length > 1, place, "chooses between several");
+      const isEnum = asArray(value).every((one) => "enum" in asObject(one));
       must(!isEnum, place, "has one enum instead of a choice of words");
     }
-    if (keyword === "allOf") must(list(value).length === 1, place, "wraps one reference");
+    if (keyword === "allOf") must(asArray(value).length === 1, place, "wraps one reference");
     if (keyword === "anyOf" || keyword === "allOf") {
-      for (const inner of list(value)) checkSchema(place, inner, must);
+      for (const inner of asArray(value)) checkSchema(place, inner, must);
     }
   }
 }
 
-function referencesIn(value: unknown): string[] {
+function listReferences(value: unknown): string[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) =>
-    key === "$ref" ? [String(inner)] : referencesIn(inner),
+    key === "$ref" ? [String(inner)] : listReferences(inner),
   );
 }
 
-const resolve = (document: Part, reference: string): unknown =>
+const resolveReference = (document: JsonObject, reference: string): unknown =>
   reference
     .replace(/^#\//, "")
     .split("/")
-    .reduce<unknown>((at, name) => part(at)[name], document);
+    .reduce<unknown>((at, name) => asObject(at)[name], document);
 
-const part = (value: unknown): Part =>
-  typeof value === "object" && value !== null ? (value as Part) : {};
+const asObject = (value: unknown): JsonObject =>
+  typeof value === "object" && value !== null ? (value as JsonObject) : {};
 
-const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+const asArray = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 const isText = (value: unknown): boolean => typeof value === "string" && value !== "";

@@ -1,6 +1,6 @@
 // Holds a value against a schema of the OpenAPI document, as a strict client would: every required
 // field is there, every field is described, and each has the type that the document promises.
-import { resolved, type Part } from "./openapi-rules.ts";
+import { dereference, type JsonObject } from "./openapi-rules.ts";
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
@@ -18,27 +18,37 @@ interface Schema {
 }
 
 /** Each place where the value is not as the schema says; none: it is. */
-export function mismatches(document: Part, schema: unknown, value: unknown, place = ""): string[] {
-  const found = resolved(document, schema) as Schema;
+export function findMismatches(
+  document: JsonObject,
+  schema: unknown,
+  value: unknown,
+  place = "",
+): string[] {
+  const found = dereference(document, schema) as Schema;
   const { type, nullable, anyOf, allOf } = found;
   if (value === null && nullable === true) return [];
-  if (allOf !== undefined) return mismatches(document, allOf[0], value, place);
+  if (allOf !== undefined) return findMismatches(document, allOf[0], value, place);
   if (anyOf !== undefined) {
-    const tried = anyOf.map((one) => mismatches(document, one, value, place));
+    const tried = anyOf.map((one) => findMismatches(document, one, value, place));
     return tried.some((list) => list.length === 0) ? [] : tried.flat();
   }
   if (type === undefined) return [];
   if (!hasType(type, value)) return [`${place}: ${JSON.stringify(value)} is not of type ${type}`];
   if (Array.isArray(value)) {
     return value.flatMap((one: unknown, index) =>
-      mismatches(document, found.items, one, `${place}[${index}]`),
+      findMismatches(document, found.items, one, `${place}[${index}]`),
     );
   }
-  if (type === "object") return fieldMismatches(document, found, value as Part, place);
-  return textMismatches(found, value, place);
+  if (type === "object") return findFieldMismatches(document, found, value as JsonObject, place);
+  return findTextMismatches(found, value, place);
 }
 
-function fieldMismatches(document: Part, schema: Schema, value: Part, place: string): string[] {
+function findFieldMismatches(
+  document: JsonObject,
+  schema: Schema,
+  value: JsonObject,
+  place: string,
+): string[] {
   const { required = [], properties = {}, additionalProperties } = schema;
   const absent = required.filter((name) => !(name in value));
   return [
@@ -46,12 +56,12 @@ function fieldMismatches(document: Part, schema: Schema, value: Part, place: str
     ...Object.entries(value).flatMap(([name, inner]) => {
       const described = properties[name] ?? additionalProperties;
       if (described === undefined) return [`${place}.${name}: is not described`];
-      return mismatches(document, described, inner, `${place}.${name}`);
+      return findMismatches(document, described, inner, `${place}.${name}`);
     }),
   ];
 }
 
-function textMismatches(schema: Schema, value: unknown, place: string): string[] {
+function findTextMismatches(schema: Schema, value: unknown, place: string): string[] {
   const { enum: words, format } = schema;
   const said = `${place}: ${JSON.stringify(value)}`;
   return [

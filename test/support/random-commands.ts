@@ -1,13 +1,13 @@
 import * as fc from "fast-check";
 import type { Command } from "../../src/domain/command.ts";
 import { DAY, MINUTE } from "../../src/domain/time.ts";
-import { makeRequest, VENDOR } from "./new-site.ts";
+import { makeRequestCommand, VENDOR } from "./new-site.ts";
 import {
   borrow,
   consume,
   consumeFeature,
-  counting,
-  feature,
+  consumptionTerms,
+  featureTerms,
   install,
   register,
   registerFeature,
@@ -18,7 +18,7 @@ import {
 } from "./scenario.ts";
 
 /** Something somebody wants, some time after the one before. */
-export interface Step {
+export interface CommandStep {
   readonly after: number;
   readonly command: Command;
 }
@@ -47,30 +47,34 @@ const installing = fc
     install(1 + 10 * ["cad", "constructor", "__proto__"].indexOf(named) + id, {
       product: named,
       slots,
-      consumption: counting({ max: null, negative: true, period: id === 0 ? "daily" : null }),
+      consumption: consumptionTerms({
+        max: null,
+        negative: true,
+        period: id === 0 ? "daily" : null,
+      }),
       features: codes.map((named_) =>
-        feature(named_, {
+        featureTerms(named_, {
           floating: { slots: 2, timeoutMinutes: 20 },
-          consumption: counting({ max: 9, period: "weekly" }),
+          consumption: consumptionTerms({ max: 9, period: "weekly" }),
         }),
       ),
     }),
   );
 
 const LICENSES = [1, 2, 11, 12, 21, 22];
-const OTHER = { ...VENDOR, vendor: "VENDOR0000000002", products: ["other"] };
+const OTHER_VENDOR = { ...VENDOR, vendor: "VENDOR0000000002", products: ["other"] };
 
 const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 3, arbitrary: installing },
   fc.tuple(fc.constantFrom(...LICENSES), fc.boolean()).map(([id, all]) => remove(id, all)),
-  fc.uuid().map((id) => makeRequest(`request ${id}`)),
+  fc.uuid().map((id) => makeRequestCommand(`request ${id}`)),
   fc.integer({ min: 1, max: 3 }).map((version): Command => ({
     type: "TrustVendor",
-    vendor: { ...OTHER, version },
+    vendor: { ...OTHER_VENDOR, version },
     peer: "10.0.0.9",
   })),
   fc
-    .constantFrom(OTHER.vendor, VENDOR.vendor)
+    .constantFrom(OTHER_VENDOR.vendor, VENDOR.vendor)
     .map((vendor): Command => ({ type: "DistrustVendor", vendor, peer: "10.0.0.9" })),
   {
     weight: 6,
@@ -126,7 +130,7 @@ const after = fc.oneof(
 );
 
 /** A life of a site; its first step puts a license there. */
-export const randomSteps = (maxLength: number): fc.Arbitrary<Step[]> =>
+export const randomCommandSteps = (maxLength: number): fc.Arbitrary<CommandStep[]> =>
   fc
     .tuple(
       fc.record({ after, command: installing }),

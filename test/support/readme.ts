@@ -5,7 +5,7 @@ import { tempFolder } from "./temp-folder.ts";
 
 const root = join(import.meta.dir, "..", "..");
 
-export const readme = readFileSync(join(root, "README.md"), "utf8");
+export const readmeText = readFileSync(join(root, "README.md"), "utf8");
 
 export type LeaseCheck = (given: object) => Promise<{ readonly sub: string; readonly exp: number }>;
 
@@ -13,8 +13,8 @@ export type LeaseCheck = (given: object) => Promise<{ readonly sub: string; read
 const EXAMPLES = { checkLease: "check-lease.mjs", checkLeaseByCode: "check-lease-by-code.mjs" };
 
 /** The very lines an application developer would paste, beside the library they import. */
-export async function leaseCheck(name: keyof typeof EXAMPLES): Promise<LeaseCheck> {
-  const blocks = [...readme.matchAll(/```js\n([\s\S]*?)```/g)].map(([, lines = ""]) => lines);
+export async function loadLeaseCheck(name: keyof typeof EXAMPLES): Promise<LeaseCheck> {
+  const blocks = [...readmeText.matchAll(/```js\n([\s\S]*?)```/g)].map(([, lines = ""]) => lines);
   const folder = tempFolder();
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
   for (const [example, file] of Object.entries(EXAMPLES)) {

@@ -13,30 +13,30 @@ import type { SlotHolder, SlotPool } from "../../src/domain/pool.ts";
 import type { ConsumptionTerms, FeatureTerms, Terms } from "../../src/domain/terms.ts";
 import { HOUR, instant, later, MINUTE, type Instant } from "../../src/domain/time.ts";
 import { transact } from "../../src/domain/transact.ts";
-import { answerTo, grantOf, newSite, requestFor } from "./new-site.ts";
+import { answerTo, makeGrant, makeNewSite, requestIdFor } from "./new-site.ts";
 
 /** An event of which a test names only what it is about; undefined: it does not say so. */
-export type EventLike = {
+export type ExpectedEvent = {
   [E in Event as E["type"]]: Pick<E, "type"> & { readonly [F in keyof E]?: E[F] | undefined };
 }[Event["type"]];
 
 export interface History {
   readonly events: readonly Event[];
-  at(moment: Instant | string): Moment;
+  at(moment: Instant | string): ScenarioInstant;
 }
 
-export interface Moment {
-  when<C extends Command>(command: C): Told<C>;
+export interface ScenarioInstant {
+  when<C extends Command>(command: C): CommandExpectation<C>;
   /** The history goes on with what these commands recorded, all at this moment. */
-  did(...commands: readonly Command[]): History;
+  execute(...commands: readonly Command[]): History;
 }
 
-export interface Told<C extends Command> {
+export interface CommandExpectation<C extends Command> {
   /** The command's own line, event by event; with none, that nothing was written. */
-  records(...events: readonly EventLike[]): Told<C>;
+  records(...events: readonly ExpectedEvent[]): CommandExpectation<C>;
   /** The lines before the command's own: what ran out meanwhile. */
-  expires(...events: readonly EventLike[]): Told<C>;
-  answers(outcome: Partial<OutcomeOf<C>>): Told<C>;
+  expires(...events: readonly ExpectedEvent[]): CommandExpectation<C>;
+  answers(outcome: Partial<OutcomeOf<C>>): CommandExpectation<C>;
   refuses(fault: Fault): void;
 }
 
@@ -46,25 +46,31 @@ export function given(...events: readonly Event[]): History {
     at: (moment) => {
       const at = typeof moment === "string" ? utc(moment) : moment;
       return {
-        when: (command) => tell(events, command, at),
-        did: (...steps) => given(...steps.reduce((past, step) => grown(past, step, at), events)),
+        when: (command) => runCommand(events, command, at),
+        execute: (...steps) =>
+          given(...steps.reduce((past, step) => appendCommandEvents(past, step, at), events)),
       };
     },
   };
 }
 
-function tell<C extends Command>(events: readonly Event[], command: C, at: Instant): Told<C> {
-  const state = replayed(events);
-  const before = dump(state);
+function runCommand<C extends Command>(
+  events: readonly Event[],
+  command: C,
+  at: Instant,
+): CommandExpectation<C> {
+  const state = replayEvents(events);
+  const before = dumpState(state);
   const result = transact(state, command, at);
   const lines = result.ok ? result.value.journalLines : [];
-  if (result.ok) expect(dump(replayed([...events, ...lines.flat()]))).toEqual(dump(state));
-  else expect(dump(state)).toEqual(before);
+  if (result.ok)
+    expect(dumpState(replayEvents([...events, ...lines.flat()]))).toEqual(dumpState(state));
+  else expect(dumpState(state)).toEqual(before);
   const granted = () => {
     if (!result.ok) throw new Error(`refused: ${JSON.stringify(result.fault)}`);
     return result.value;
   };
-  const told: Told<C> = {
+  const told: CommandExpectation<C> = {
     records: (...wanted) => {
       const { journalLines: lines } = granted();
       if (wanted.length === 0) expect(lines).toEqual([]);
@@ -87,26 +93,30 @@ function tell<C extends Command>(events: readonly Event[], command: C, at: Insta
   return told;
 }
 
-function expectEvents(got: readonly Event[], wanted: readonly EventLike[]): void {
+function expectEvents(got: readonly Event[], wanted: readonly ExpectedEvent[]): void {
   // A named field has to be there as named; the rest of the event is its own affair.
   expect(got).toEqual(got.map((event, place) => Object.assign({}, event, wanted[place])));
   expect(got.map(({ type }) => type)).toEqual(wanted.map(({ type }) => type));
 }
 
-function grown(past: readonly Event[], command: Command, at: Instant): readonly Event[] {
-  const result = transact(replayed(past), command, at);
+function appendCommandEvents(
+  past: readonly Event[],
+  command: Command,
+  at: Instant,
+): readonly Event[] {
+  const result = transact(replayEvents(past), command, at);
   if (!result.ok) throw new Error(`history was refused: ${JSON.stringify(result.fault)}`);
   return [...past, ...result.value.journalLines.flat()];
 }
 
-export function replayed(events: readonly Event[]): State {
-  const state = newSite();
+export function replayEvents(events: readonly Event[]): State {
+  const state = makeNewSite();
   for (const event of events) evolve(state, event);
   return state;
 }
 
 /** All there is in a state, as plain data that can be compared, in the order it is kept. */
-export const dump = ({
+export const dumpState = ({
   isSignedForThisMachine: _isBound,
   slotCaps: _caps,
   registrationsByPeer: _byPeer,
@@ -147,9 +157,9 @@ export const utc = (iso: string): Instant => instant(Temporal.Instant.from(iso).
 /** When every story begins: nine in the morning, UTC, of 2 March 2026. */
 export const MONDAY = utc("2026-03-02T09:00:00Z");
 
-export const minutes = (count: number): Instant => later(MONDAY, count * MINUTE);
-export const hours = (count: number): Instant => later(MONDAY, count * HOUR);
-export const before = (moment: Instant): Instant => later(moment, -1);
+export const minutesLater = (count: number): Instant => later(MONDAY, count * MINUTE);
+export const hoursLater = (count: number): Instant => later(MONDAY, count * HOUR);
+export const justBefore = (moment: Instant): Instant => later(moment, -1);
 
 export const CONTACT = { hostname: "desk", ip: "10.0.0.7", info: "", peer: "10.0.0.7" };
 
@@ -177,7 +187,7 @@ export const terms = (differing: Partial<Terms> = {}): Terms => ({
   ...differing,
 });
 
-export const counting = (differing: Partial<ConsumptionTerms> = {}): ConsumptionTerms => ({
+export const consumptionTerms = (differing: Partial<ConsumptionTerms> = {}): ConsumptionTerms => ({
   max: 10,
   overages: 0,
   negative: false,
@@ -185,7 +195,10 @@ export const counting = (differing: Partial<ConsumptionTerms> = {}): Consumption
   ...differing,
 });
 
-export const feature = (code: string, differing: Partial<FeatureTerms> = {}): FeatureTerms => ({
+export const featureTerms = (
+  code: string,
+  differing: Partial<FeatureTerms> = {},
+): FeatureTerms => ({
   code,
   name: code,
   metadata: null,
@@ -195,32 +208,32 @@ export const feature = (code: string, differing: Partial<FeatureTerms> = {}): Fe
   ...differing,
 });
 
-export const installed = (
+export const licenseInstalled = (
   license: number,
   differing: Partial<Terms> = {},
   at: Instant = MONDAY,
 ): LicenseInstalled => {
   const granted = terms(differing);
-  const grant = grantOf(license, granted);
+  const grant = makeGrant(license, granted);
   const unasked = { request: null, activation: null, peer: "10.0.0.1" };
   return { type: "LicenseInstalled", at, license, terms: granted, grant, ...unasked };
 };
 
-export const taken = (user: string, differing: Partial<SlotTaken> = {}): SlotTaken => {
+export const slotTaken = (user: string, differing: Partial<SlotTaken> = {}): SlotTaken => {
   const at = differing.at ?? MONDAY;
   const end = later(at, 30 * MINUTE);
   return { type: "SlotTaken", at, license: 1, user, slot: 1, end, contact: CONTACT, ...differing };
 };
 
-export const borrowed = (user: string, until: Instant, slot = 1): SlotBorrowed => {
+export const slotBorrowed = (user: string, until: Instant, slot = 1): SlotBorrowed => {
   const named = { at: MONDAY, license: 1, user, slot };
   return { type: "SlotBorrowed", ...named, until, end: until, contact: CONTACT, early: false };
 };
 
-const AIM = { product: "cad", licenseId: null };
+const TARGET = { product: "cad", licenseId: null };
 
 /** A command that differs from the plain one in what a test is about. */
-type Differing<C extends Command> = Partial<Omit<C, "type">>;
+type CommandOverrides<C extends Command> = Partial<Omit<C, "type">>;
 
 /** A newer serial that nobody asked for. */
 export const renew = (
@@ -229,7 +242,7 @@ export const renew = (
   differing: Partial<Terms> = {},
 ): commands.InstallLicense => {
   const granted = terms(differing);
-  const { hardware: _hardware, ...grant } = grantOf(license, granted, serial);
+  const { hardware: _hardware, ...grant } = makeGrant(license, granted, serial);
   const unasked = { answers: null, peer: "10.0.0.1" };
   return { type: "InstallLicense", license, terms: granted, grant, ...unasked };
 };
@@ -239,7 +252,7 @@ export const install = (
   license: number,
   differing: Partial<Terms> = {},
 ): commands.InstallLicense => {
-  return { ...renew(license, 2, differing), answers: answerTo(requestFor(license)) };
+  return { ...renew(license, 2, differing), answers: answerTo(requestIdFor(license)) };
 };
 
 export const remove = (license: number, withBorrows = false): commands.RemoveLicense => ({
@@ -251,26 +264,26 @@ export const remove = (license: number, withBorrows = false): commands.RemoveLic
 
 export const register = (
   user: string | null,
-  differing: Differing<commands.Register> = {},
+  differing: CommandOverrides<commands.Register> = {},
 ): commands.Register => {
-  const plain = { ...AIM, user, contact: CONTACT, nonceDigest: null };
+  const plain = { ...TARGET, user, contact: CONTACT, nonceDigest: null };
   return { type: "Register", ...plain, ...differing };
 };
 
 export const borrow = (
   user: string | null,
   until: Instant | null = null,
-  differing: Differing<commands.Borrow> = {},
+  differing: CommandOverrides<commands.Borrow> = {},
 ): commands.Borrow => {
-  const plain = { ...AIM, user, until, contact: CONTACT, nonceDigest: null, once: null };
+  const plain = { ...TARGET, user, until, contact: CONTACT, nonceDigest: null, once: null };
   return { type: "Borrow", ...plain, ...differing };
 };
 
 export const unregister = (
   user: string | null,
-  differing: Differing<commands.Unregister> = {},
+  differing: CommandOverrides<commands.Unregister> = {},
 ): commands.Unregister => {
-  return { type: "Unregister", ...AIM, user, by: "user", peer: "10.0.0.7", ...differing };
+  return { type: "Unregister", ...TARGET, user, by: "user", peer: "10.0.0.7", ...differing };
 };
 
 export const unregisterAll = (product: string | null = null): commands.UnregisterAll => ({
@@ -282,30 +295,63 @@ export const unregisterAll = (product: string | null = null): commands.Unregiste
 export const registerFeature = (
   user: string | null,
   code: string | null,
-  differing: Differing<commands.RegisterFeature> = {},
+  differing: CommandOverrides<commands.RegisterFeature> = {},
 ): commands.RegisterFeature => {
-  return { type: "RegisterFeature", peer: CONTACT.peer, ...AIM, user, feature: code, ...differing };
+  return {
+    type: "RegisterFeature",
+    peer: CONTACT.peer,
+    ...TARGET,
+    user,
+    feature: code,
+    ...differing,
+  };
 };
 
 export const releaseFeature = (
   user: string | null,
   code: string | null,
-  differing: Differing<commands.ReleaseFeature> = {},
+  differing: CommandOverrides<commands.ReleaseFeature> = {},
 ): commands.ReleaseFeature => {
-  return { type: "ReleaseFeature", peer: CONTACT.peer, ...AIM, user, feature: code, ...differing };
+  return {
+    type: "ReleaseFeature",
+    peer: CONTACT.peer,
+    ...TARGET,
+    user,
+    feature: code,
+    ...differing,
+  };
 };
 
-const COUNT = { user: null, peer: "10.0.0.7", allowOverages: null, maxOverages: null, once: null };
+const CONSUMPTION_DEFAULTS = {
+  user: null,
+  peer: "10.0.0.7",
+  allowOverages: null,
+  maxOverages: null,
+  once: null,
+};
 
 export const consume = (
   count: number,
-  differing: Differing<commands.AddConsumption> = {},
-): commands.AddConsumption => ({ type: "AddConsumption", ...AIM, ...COUNT, count, ...differing });
+  differing: CommandOverrides<commands.AddConsumption> = {},
+): commands.AddConsumption => ({
+  type: "AddConsumption",
+  ...TARGET,
+  ...CONSUMPTION_DEFAULTS,
+  count,
+  ...differing,
+});
 
 export const consumeFeature = (
   code: string | null,
   count: number,
-  differing: Differing<commands.AddFeatureConsumption> = {},
+  differing: CommandOverrides<commands.AddFeatureConsumption> = {},
 ): commands.AddFeatureConsumption => {
-  return { type: "AddFeatureConsumption", ...AIM, ...COUNT, feature: code, count, ...differing };
+  return {
+    type: "AddFeatureConsumption",
+    ...TARGET,
+    ...CONSUMPTION_DEFAULTS,
+    feature: code,
+    count,
+    ...differing,
+  };
 };

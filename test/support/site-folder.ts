@@ -18,15 +18,15 @@ import { SealedFile } from "../../src/store/sealed-file.ts";
 import { Store } from "../../src/store/store.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { issueLicense } from "../../src/desk/issue.ts";
-import { granted } from "./licensed-store.ts";
+import { unwrap } from "./licensed-store.ts";
 import { terms } from "./scenario.ts";
-import { termsDocument } from "./vendor.ts";
+import { toTermsDocument } from "./vendor.ts";
 
 /** The id of the license is the desk's to choose, and is given back. */
-export async function makeSite(folder: string, differing: Partial<Terms>): Promise<number> {
+export async function makeLicensedSite(folder: string, differing: Partial<Terms>): Promise<number> {
   const { store, licensing } = await openSiteFolder(folder, wallClock);
   try {
-    return await license(licensing, terms(differing));
+    return await installNewLicense(licensing, terms(differing));
   } finally {
     await store.close();
   }
@@ -54,16 +54,16 @@ export async function openSiteFolder(folder: string, clock: () => Instant) {
 }
 
 /** A vendor of its own is trusted, asked and answers. */
-export async function license(licensing: Licensing, granting: Terms): Promise<number> {
+export async function installNewLicense(licensing: Licensing, granting: Terms): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), "berth-desk-"));
   try {
     const named = { name: "Initrode", products: [granting.product], passphrase: null };
     const desk = await Desk.create(realDisk, folder, named);
-    granted(await licensing.trustVendor(await signTrustDocument(desk.vendor, desk.key), "test"));
-    const { document, at } = granted(await licensing.request(granting.product, null, "test"));
-    const { license_key: _key, ...given } = termsDocument(granting);
+    unwrap(await licensing.trustVendor(await signTrustDocument(desk.vendor, desk.key), "test"));
+    const { document, at } = unwrap(await licensing.request(granting.product, null, "test"));
+    const { license_key: _key, ...given } = toTermsDocument(granting);
     const issued = await issueLicense(desk, {
-      request: granted(await verifyLicenseRequest(document)),
+      request: unwrap(await verifyLicenseRequest(document)),
       renewLicenseId: null,
       licenseId: null,
       isNew: true,
@@ -73,7 +73,7 @@ export async function license(licensing: Licensing, granting: Terms): Promise<nu
       acceptForkReason: null,
       now: at,
     });
-    return granted(await licensing.installLicense(issued.document, "test")).id;
+    return unwrap(await licensing.installLicense(issued.document, "test")).id;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -1,11 +1,11 @@
 import { join } from "node:path";
 
-export const root = join(import.meta.dir, "..", "..");
+export const repositoryRoot = join(import.meta.dir, "..", "..");
 
 /** What a copy of the sources needs to be compiled, besides its packages. */
-export const compiledFrom: readonly string[] = [
+export const compileInputs: readonly string[] = [
   "src",
-  ...new Bun.Glob("build/*.ts").scanSync(root),
+  ...new Bun.Glob("build/*.ts").scanSync(repositoryRoot),
   "package.json",
   "tsconfig.json",
   "bun.lock",

@@ -22,7 +22,7 @@ export function tempFolder(): string {
 }
 
 /** What a kill would leave behind: the files as they are now, in a folder nobody has locked. */
-export function copyOf(folder: string): string {
+export function copyFolder(folder: string): string {
   const copy = join(tempFolder(), "data");
   cpSync(folder, copy, { recursive: true, preserveTimestamps: true });
   return copy;

@@ -2,9 +2,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TermsDocument } from "../../src/license/terms.ts";
-import { openAppliance, type Appliance } from "./api.ts";
-import { berth, done, type Said } from "./berth.ts";
-import { granted } from "./licensed-store.ts";
+import { openAppliance, type Appliance } from "./appliance.ts";
+import { runBerth, runOrThrow, type CommandResult } from "./run-berth.ts";
+import { unwrap } from "./licensed-store.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 /** What a signed document says. */
@@ -20,7 +20,7 @@ export class VendorDesk {
 
   static async open(): Promise<VendorDesk> {
     const desk = new VendorDesk();
-    await done([
+    await runOrThrow([
       "vendor",
       "init",
       ...desk.#dir,
@@ -38,46 +38,49 @@ export class VendorDesk {
   }
 
   /** A file with this text; its path. */
-  file(name: string, text: string): string {
+  writeFile(name: string, text: string): string {
     writeFileSync(this.path(name), text);
     return this.path(name);
   }
 
-  ledger(): string {
+  readLedger(): string {
     return readFileSync(this.path("desk/ledger.jsonl"), "utf8");
   }
 
-  run(command: string, ...flags: string[]): Promise<Said> {
-    return berth(["vendor", command, ...this.#dir, ...flags]);
+  run(command: string, ...flags: string[]): Promise<CommandResult> {
+    return runBerth(["vendor", command, ...this.#dir, ...flags]);
   }
 
-  policy(...flags: string[]): Promise<Said> {
+  makePolicy(...flags: string[]): Promise<CommandResult> {
     return this.run("policy", "--policy-id", "p", "--product", "CAD", ...flags);
   }
 
   /** The terms of a policy that is signed with these flags. */
-  async termsOf(...flags: string[]): Promise<TermsDocument> {
-    const said = await this.policy("--json", "--replace", ...flags);
+  async readPolicyTerms(...flags: string[]): Promise<TermsDocument> {
+    const said = await this.makePolicy("--json", "--replace", ...flags);
     if (said.code !== 0) throw new Error(said.stderr);
-    return payloadOf((JSON.parse(said.stdout) as { policy: string }).policy).terms;
+    return payloadOf((JSON.parse(said.stdout) as { makePolicy: string }).makePolicy).terms;
   }
 
   /** The site's next request; its path. */
-  async request(): Promise<string> {
+  async makeRequest(): Promise<string> {
     this.#site ??= await openAppliance({ licenses: {} });
-    const { document } = granted(await this.#site.licensing.request("CAD", null, "test"));
-    return this.file("request.jwt", document);
+    const { document } = unwrap(await this.#site.licensing.request("CAD", null, "test"));
+    return this.writeFile("request.jwt", document);
   }
 
   /** A license with these terms for a site of its own; its id. */
-  async sell(...flags: string[]): Promise<string> {
-    const said = await this.run("issue", "--request", await this.request(), ...flags, "--json");
+  async issueLicense(...flags: string[]): Promise<string> {
+    const said = await this.run("issue", "--request", await this.makeRequest(), ...flags, "--json");
     if (said.code !== 0) throw new Error(said.stderr);
     return String((JSON.parse(said.stdout) as { license_id: number }).license_id);
   }
 
   /** A renewal; what it said, and the terms that it signed. */
-  async renew(id: string, ...flags: string[]): Promise<{ said: Said; terms: TermsDocument }> {
+  async renewLicense(
+    id: string,
+    ...flags: string[]
+  ): Promise<{ said: CommandResult; terms: TermsDocument }> {
     const said = await this.run("issue", "--renew", id, ...flags, "--json");
     if (said.code !== 0) throw new Error(said.stderr);
     const { document } = JSON.parse(said.stdout) as { document: string };

@@ -3,27 +3,27 @@ import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "nod
 import { join } from "node:path";
 import manifest from "../../package.json";
 import { STATE_FORMAT } from "../../src/store/snapshot.ts";
-import { compiledFrom, root } from "../support/sources.ts";
+import { compileInputs, repositoryRoot } from "../support/sources.ts";
 
-interface Edit {
+interface SourceEdit {
   readonly file: string;
   readonly find: string;
   readonly replace: string;
 }
 
-const numbered = (version: string): Edit => ({
+const withVersion = (version: string): SourceEdit => ({
   file: "package.json",
   find: `"version": "${manifest.version}"`,
   replace: `"version": "${version}"`,
 });
 
-const neverReady: Edit = {
+const neverReady: SourceEdit = {
   file: "src/cli/serving.ts",
   find: "    manager.ready(",
   replace: '    throw new Failure("this build never gets ready", "");\n    manager.ready(',
 };
 
-const newFormat: readonly Edit[] = [
+const newFormat: readonly SourceEdit[] = [
   {
     file: "src/store/snapshot.ts",
     find: `FORMAT = ${STATE_FORMAT}`,
@@ -37,12 +37,12 @@ const newFormat: readonly Edit[] = [
 ];
 
 /** By name: what each build of the future does. */
-const BUILDS: Readonly<Record<string, readonly Edit[]>> = {
-  "berth-next": [numbered("9.0.0")],
-  "berth-never-ready": [numbered("9.1.0"), neverReady],
-  "berth-new-format-never-ready": [numbered("9.2.0"), ...newFormat, neverReady],
-  "berth-later": [numbered("9.4.0")],
-  "berth-new-format": [numbered("9.3.0"), ...newFormat],
+const BUILDS: Readonly<Record<string, readonly SourceEdit[]>> = {
+  "berth-next": [withVersion("9.0.0")],
+  "berth-never-ready": [withVersion("9.1.0"), neverReady],
+  "berth-new-format-never-ready": [withVersion("9.2.0"), ...newFormat, neverReady],
+  "berth-later": [withVersion("9.4.0")],
+  "berth-new-format": [withVersion("9.3.0"), ...newFormat],
 };
 
 /** Puts every build into a folder. */
@@ -50,10 +50,10 @@ export function buildAll(out: string, work: string): void {
   for (const [name, edits] of Object.entries(BUILDS)) {
     const copy = join(work, name);
     mkdirSync(copy, { recursive: true });
-    for (const part of compiledFrom) {
-      cpSync(join(root, part), join(copy, part), { recursive: true });
+    for (const part of compileInputs) {
+      cpSync(join(repositoryRoot, part), join(copy, part), { recursive: true });
     }
-    symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
+    symlinkSync(join(repositoryRoot, "node_modules"), join(copy, "node_modules"));
     for (const { file, find, replace } of edits) {
       const text = readFileSync(join(copy, file), "utf8");
       if (text.split(find).length !== 2) throw new Error(`${file} has no single place: ${find}`);

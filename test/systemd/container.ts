@@ -7,10 +7,10 @@ import { PATIENCE } from "../support/patience.ts";
 
 const SUITE = "bookworm";
 const PACKAGES = "systemd,systemd-sysv,dbus";
-const TRIES = 3;
+const MAX_ATTEMPTS = 3;
 
 /** A root file system kept from an earlier run saves its making. */
-const KEPT = process.env["BERTH_TEST_ROOTFS"];
+const KEPT_ROOT = process.env["BERTH_TEST_ROOTFS"];
 
 export class Container {
   readonly #leader: number;
@@ -39,7 +39,7 @@ export class Container {
       { stdin: "ignore", stdout: "pipe", stderr: "pipe" },
     );
     atEnd(() => child.kill("SIGKILL"));
-    const leader = await leaderOf(child.pid);
+    const leader = await waitForLeader(child.pid);
     // With its first process everything inside ends; without it, all of it would go on.
     if (leader !== null) atEnd(() => process.kill(leader, "SIGKILL"));
     if (leader === null) {
@@ -49,13 +49,13 @@ export class Container {
       finish();
     }
     const container = new Container(leader);
-    await container.#booted();
+    await container.#waitForBoot();
     return container;
   }
 
   /** Runs a program inside, with what it says shown as it comes; its exit code. */
   async run(words: readonly string[]): Promise<number> {
-    const child = Bun.spawn(this.#inside(words), {
+    const child = Bun.spawn(this.#enterCommand(words), {
       stdin: "ignore",
       stdout: "inherit",
       stderr: "inherit",
@@ -63,16 +63,16 @@ export class Container {
     return child.exited;
   }
 
-  #inside(words: readonly string[]): string[] {
+  #enterCommand(words: readonly string[]): string[] {
     const PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
     const enter = ["nsenter", "-t", String(this.#leader), "-m", "-u", "-i", "-n", "-p", "-C"];
     return [...enter, "env", "-i", `PATH=${PATH}`, "LC_ALL=C", ...words];
   }
 
-  async #booted(): Promise<void> {
+  async #waitForBoot(): Promise<void> {
     const until = Date.now() + PATIENCE;
     while (Date.now() < until) {
-      const asked = Bun.spawnSync(this.#inside(["systemctl", "is-system-running"]));
+      const asked = Bun.spawnSync(this.#enterCommand(["systemctl", "is-system-running"]));
       if (/^(?:running|degraded)/.test(asked.stdout.toString())) return;
       await Bun.sleep(100);
     }
@@ -81,14 +81,14 @@ export class Container {
 }
 
 function rootFileSystem(): string {
-  if (KEPT !== undefined && existsSync(join(KEPT, "etc"))) return KEPT;
-  const root = KEPT ?? join(mkdtempSync("/var/tmp/berth-systemd-"), "root");
-  if (KEPT === undefined) atEnd(() => rmSync(dirname(root), { recursive: true, force: true }));
+  if (KEPT_ROOT !== undefined && existsSync(join(KEPT_ROOT, "etc"))) return KEPT_ROOT;
+  const root = KEPT_ROOT ?? join(mkdtempSync("/var/tmp/berth-systemd-"), "root");
+  if (KEPT_ROOT === undefined) atEnd(() => rmSync(dirname(root), { recursive: true, force: true }));
   for (let tries = 1; ; tries += 1) {
     mkdirSync(root, { recursive: true });
     const said = bootstrap(root);
     if (said === null) break;
-    if (tries === TRIES) throw new Error(`debootstrap failed ${tries} times: ${said}`);
+    if (tries === MAX_ATTEMPTS) throw new Error(`debootstrap failed ${tries} times: ${said}`);
     console.log(`debootstrap failed, and is tried again: ${said}`);
     // What is half there is taken for done.
     rmSync(root, { recursive: true, force: true });
@@ -106,7 +106,7 @@ function bootstrap(root: string): string | null {
 }
 
 /** The first process inside, as seen from here. */
-async function leaderOf(pid: number): Promise<number | null> {
+async function waitForLeader(pid: number): Promise<number | null> {
   const until = Date.now() + PATIENCE;
   while (Date.now() < until && existsSync(`/proc/${pid}`)) {
     const leader = childrenOf(pid).find((child) => INIT.test(commandOf(child)));

@@ -4,60 +4,60 @@ import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { check, finish } from "../support/suite-harness.ts";
 import {
-  answers,
+  waitForAnswer,
   answersNow,
-  call,
-  DATA,
-  holders,
-  license,
-  load,
-  mainPid,
-  missing,
-  must,
+  callApi,
+  DATA_FOLDER,
+  listHolders,
+  installLicense,
+  startLoad,
+  readMainPid,
+  findMissingUsers,
+  runOrThrow,
   run,
-  runBeside,
+  runAsync,
   SERVICE,
-  shown,
+  readUnitProperty,
   until,
 } from "./machine.ts";
-import { upgrades } from "./upgrades.ts";
+import { checkUpgrades } from "./upgrades.ts";
 
 const [shared = ""] = process.argv.slice(2);
 const build = (name: string): string => join(shared, name);
-const install = (name: string) => runBeside(build(name), "service", "install");
+const install = (name: string) => runAsync(build(name), "service", "install");
 
 try {
-  await firstInstallation();
-  await closedDoors();
-  await renewedToken();
-  await keysFromOutside();
-  await lookedAfter();
-  await lookedAfterFromAfar();
-  await killed();
-  await hanging();
-  await stoppedUnderLoad();
-  await needsAnOperator();
-  await newCertificate();
-  await upgrades(build);
+  await checkFirstInstallation();
+  await checkAccessControl();
+  await checkTokenRenewal();
+  await checkExternalCloudKeys();
+  await checkDoctorAndSupportBundle();
+  await checkMaintenanceOverHttp();
+  await checkRestartAfterKill();
+  await checkWatchdog();
+  await checkStopUnderLoad();
+  await checkDamagedDataFolder();
+  await checkCertificateReload();
+  await checkUpgrades(build);
 } catch (error) {
-  check("everything could be tried", false, `${Bun.inspect(error)}\n${journal()}`);
+  check("everything could be tried", false, `${Bun.inspect(error)}\n${readServiceLog()}`);
 }
 finish();
 
 /** What the service last said. */
-function journal(): string {
-  return run("journalctl", "-u", SERVICE, "-n", "40", "--no-pager").text;
+function readServiceLog(): string {
+  return run("journalctl", "-u", SERVICE, "-n", "40", "--no-pager").output;
 }
 
-async function firstInstallation(): Promise<void> {
+async function checkFirstInstallation(): Promise<void> {
   const rehearsed = run(build("berth"), "service", "install", "--dry-run");
   check(
     "a rehearsal says what it would do, and does nothing",
     rehearsed.code === 0 &&
-      rehearsed.text.includes("would  the unit: ") &&
+      rehearsed.output.includes("would  the unit: ") &&
       !existsSync("/usr/local/bin/berth") &&
       !existsSync("/etc/berth"),
-    rehearsed.text,
+    rehearsed.output,
   );
   const installed = await install("berth");
   check(
@@ -66,16 +66,16 @@ async function firstInstallation(): Promise<void> {
       (await answersNow()) &&
       existsSync("/usr/local/share/man/man1/berth.1") &&
       existsSync("/usr/local/share/bash-completion/completions/berth"),
-    installed.text,
+    installed.output,
   );
   check(
     "it is started by notification, enabled, and runs as a user of its own",
-    shown("Type") === "notify" &&
+    readUnitProperty("Type") === "notify" &&
       run("systemctl", "is-enabled", SERVICE).code === 0 &&
-      statSync(`/proc/${mainPid()}`).uid === statSync(DATA).uid &&
-      statSync(DATA).uid !== 0 &&
-      (statSync(DATA).mode & 0o777) === 0o700,
-    { type: shown("Type"), uid: statSync(`/proc/${mainPid()}`).uid },
+      statSync(`/proc/${readMainPid()}`).uid === statSync(DATA_FOLDER).uid &&
+      statSync(DATA_FOLDER).uid !== 0 &&
+      (statSync(DATA_FOLDER).mode & 0o777) === 0o700,
+    { type: readUnitProperty("Type"), uid: statSync(`/proc/${readMainPid()}`).uid },
   );
   const key = statSync("/etc/berth/ca/ca.key");
   check(
@@ -83,41 +83,41 @@ async function firstInstallation(): Promise<void> {
     key.uid === 0 &&
       (key.mode & 0o777) === 0o600 &&
       (statSync("/etc/berth/ca").mode & 0o777) === 0o700 &&
-      !existsSync(`${DATA}/tls/ca.key`),
+      !existsSync(`${DATA_FOLDER}/tls/ca.key`),
     { uid: key.uid, mode: key.mode.toString(8) },
   );
   const exposure = /exposure level for berth\.service: ([\d.]+)/.exec(
-    run("systemd-analyze", "security", SERVICE, "--no-pager").text,
+    run("systemd-analyze", "security", SERVICE, "--no-pager").output,
   )?.[1];
   check(
     `systemd's own judgement of its exposure is at most 1.5 (${exposure})`,
     Number(exposure) <= 1.5,
   );
-  license(100_000);
-  const registered = await call("/api/v4/register", { product: "CAD", user: "ada" });
+  installLicense(100_000);
+  const registered = await callApi("/api/v4/register", { product: "CAD", user: "ada" });
   check("a license comes in, and a user registers", registered.status === 200, registered);
-  const pid = mainPid();
+  const pid = readMainPid();
   const token = readFileSync("/etc/berth/admin-token", "utf8");
   const again = await install("berth");
   check(
     "installed again, nothing is changed, and it is not restarted",
     again.code === 0 &&
-      mainPid() === pid &&
+      readMainPid() === pid &&
       readFileSync("/etc/berth/admin-token", "utf8") === token &&
-      !again.text.includes("done "),
-    again.text,
+      !again.output.includes("done "),
+    again.output,
   );
 }
 
-async function closedDoors(): Promise<void> {
+async function checkAccessControl(): Promise<void> {
   const token = readFileSync("/etc/berth/admin-token", "utf8").trim();
   const bearer = { headers: { authorization: `Bearer ${token}` } };
-  const tls = { ca: readFileSync(`${DATA}/tls/ca.pem`, "utf8") };
+  const tls = { ca: readFileSync(`${DATA_FOLDER}/tls/ca.pem`, "utf8") };
   const path = "/api/admin/v1/status";
   const [without, withToken, overTls] = await Promise.all([
-    call(path),
-    call(path, null, bearer),
-    call(path, null, { ...bearer, base: "https://localhost:8443", tls }),
+    callApi(path),
+    callApi(path, null, bearer),
+    callApi(path, null, { ...bearer, base: "https://localhost:8443", tls }),
   ]);
   check(
     "administration asks for the token that was made, here and over TLS",
@@ -134,34 +134,34 @@ async function closedDoors(): Promise<void> {
   check(
     "cloud credentials are sealed with a key that is not in the data folder",
     set.code === 0 &&
-      existsSync(`${DATA}/credentials.sealed`) &&
-      !existsSync(`${DATA}/sealing.key`),
-    set.text,
+      existsSync(`${DATA_FOLDER}/credentials.sealed`) &&
+      !existsSync(`${DATA_FOLDER}/sealing.key`),
+    set.output,
   );
 }
 
 /** As it is eleven months after the installation. */
-async function renewedToken(): Promise<void> {
+async function checkTokenRenewal(): Promise<void> {
   const path = "/etc/berth/admin-token";
   const before = readFileSync(path, "utf8").trim();
-  must("systemctl", "stop", SERVICE);
-  const list = JSON.parse(readFileSync(`${DATA}/access.json`, "utf8")) as {
+  runOrThrow("systemctl", "stop", SERVICE);
+  const list = JSON.parse(readFileSync(`${DATA_FOLDER}/access.json`, "utf8")) as {
     readonly tokens: readonly { readonly name: string; readonly endsAt: number | null }[];
   };
   const isForAYear = list.tokens.every(({ endsAt }) => endsAt !== null);
   const day = 24 * 60 * 60 * 1_000;
   const [madeAt, endsAt] = [Date.now() - 355 * day, Date.now() + 10 * day];
   const tokens = list.tokens.map((token) => ({ ...token, madeAt, endsAt }));
-  writeFileSync(`${DATA}/access.json`, JSON.stringify({ ...list, tokens }));
-  must("systemctl", "start", SERVICE);
-  const warned = run("berth", "doctor").text;
+  writeFileSync(`${DATA_FOLDER}/access.json`, JSON.stringify({ ...list, tokens }));
+  runOrThrow("systemctl", "start", SERVICE);
+  const warned = run("berth", "doctor").output;
   const again = await install("berth");
   const after = readFileSync(path, "utf8").trim();
   const statusWith = async (token: string): Promise<number> =>
-    (await call("/api/admin/v1/status", null, { headers: { authorization: `Bearer ${token}` } }))
+    (await callApi("/api/admin/v1/status", null, { headers: { authorization: `Bearer ${token}` } }))
       .status;
   const statuses = [await statusWith(before), await statusWith(after)];
-  const later = run("berth", "doctor").text;
+  const later = run("berth", "doctor").output;
   check(
     "the installer's token ends, doctor warns before it does, and installing again renews it",
     isForAYear &&
@@ -170,13 +170,13 @@ async function renewedToken(): Promise<void> {
       after !== before &&
       statuses.every((status) => status === 200) &&
       !later.includes("the token "),
-    { list, warned, again: again.text, statuses, later },
+    { list, warned, again: again.output, statuses, later },
   );
 }
 
 /** What the operator's page asks for is done inside the unit's sandbox. */
-async function lookedAfterFromAfar(): Promise<void> {
-  const unix = join(DATA, "berth.sock");
+async function checkMaintenanceOverHttp(): Promise<void> {
+  const unix = join(DATA_FOLDER, "berth.sock");
   const at = (path: string) => `http://berth/api/admin/v1/${path}`;
   const examined = (await (await fetch(at("doctor"), { unix })).json()) as {
     readonly findings: readonly { check: string; level: string }[];
@@ -195,21 +195,23 @@ async function lookedAfterFromAfar(): Promise<void> {
   );
 }
 
-async function killed(): Promise<void> {
-  const { granted, wrong, goesOn, stop } = load("killed");
+async function checkRestartAfterKill(): Promise<void> {
+  const { registeredUsers: granted, unexpectedReplies: wrong, goesOn, stop } = startLoad("killed");
   const rounds = 5;
   const restarted: boolean[] = [];
   for (let round = 0; round < rounds; round += 1) {
     await goesOn();
     // Long enough for a load to be under way, and for another moment of it in each round.
     await Bun.sleep(500);
-    const pid = mainPid();
+    const pid = readMainPid();
     process.kill(pid, "SIGKILL");
-    restarted.push((await until(() => ![0, pid].includes(mainPid()))) && (await answers()));
+    restarted.push(
+      (await until(() => ![0, pid].includes(readMainPid()))) && (await waitForAnswer()),
+    );
     run("systemctl", "reset-failed", SERVICE);
   }
   await stop();
-  const lost = missing(granted);
+  const lost = findMissingUsers(granted);
   check(
     `killed ${rounds} times under load, it comes back by itself, with all of ${granted.size} answered registrations`,
     restarted.every(Boolean) && granted.size > 0 && lost.length === 0 && wrong.length === 0,
@@ -218,31 +220,31 @@ async function killed(): Promise<void> {
 }
 
 /** With the unit's own half minute: on a busy machine less may pass without a fault. */
-async function hanging(): Promise<void> {
-  const fedAt = (): number => Number(shown("WatchdogTimestampMonotonic"));
-  const pid = mainPid();
+async function checkWatchdog(): Promise<void> {
+  const fedAt = (): number => Number(readUnitProperty("WatchdogTimestampMonotonic"));
+  const pid = readMainPid();
   const before = fedAt();
-  const fed = (await until(() => fedAt() > before)) && mainPid() === pid;
+  const fed = (await until(() => fedAt() > before)) && readMainPid() === pid;
   process.kill(pid, "SIGSTOP");
-  const restarted = await until(() => ![0, pid].includes(mainPid()));
+  const restarted = await until(() => ![0, pid].includes(readMainPid()));
   check(
     "one that runs keeps its watchdog fed; one that hangs is started anew",
-    fed && restarted && (await answers()) && holders().has("ada"),
-    { fed, pid, now: mainPid() },
+    fed && restarted && (await waitForAnswer()) && listHolders().has("ada"),
+    { fed, pid, now: readMainPid() },
   );
   run("systemctl", "reset-failed", SERVICE);
 }
 
-async function stoppedUnderLoad(): Promise<void> {
-  const { granted, wrong, goesOn, stop } = load("stopped");
+async function checkStopUnderLoad(): Promise<void> {
+  const { registeredUsers: granted, unexpectedReplies: wrong, goesOn, stop } = startLoad("stopped");
   await goesOn();
   await Bun.sleep(500);
-  const stopped = await runBeside("systemctl", "stop", SERVICE);
-  const result = shown("Result");
+  const stopped = await runAsync("systemctl", "stop", SERVICE);
+  const result = readUnitProperty("Result");
   await stop();
-  must("systemctl", "start", SERVICE);
-  await answers();
-  const lost = missing(granted);
+  runOrThrow("systemctl", "start", SERVICE);
+  await waitForAnswer();
+  const lost = findMissingUsers(granted);
   check(
     `told to stop under load, it ends well, and none of ${granted.size} answered registrations is lost`,
     stopped.code === 0 &&
@@ -254,36 +256,50 @@ async function stoppedUnderLoad(): Promise<void> {
   );
 }
 
-async function needsAnOperator(): Promise<void> {
-  must("systemctl", "stop", SERVICE);
-  const state = readFileSync(`${DATA}/state.json`);
+async function checkDamagedDataFolder(): Promise<void> {
+  runOrThrow("systemctl", "stop", SERVICE);
+  const state = readFileSync(`${DATA_FOLDER}/state.json`);
   const damaged = Buffer.from(state);
   damaged[damaged.length >> 1] = (damaged[damaged.length >> 1] ?? 0) ^ 1;
-  writeFileSync(`${DATA}/state.json`, damaged);
+  writeFileSync(`${DATA_FOLDER}/state.json`, damaged);
   const started = run("systemctl", "start", SERVICE);
   await Bun.sleep(3_000);
   check(
     "a data folder that needs an operator is not tried again and again",
-    started.code !== 0 && shown("ExecMainStatus") === "78" && shown("NRestarts") === "0",
-    { code: started.code, status: shown("ExecMainStatus"), restarts: shown("NRestarts") },
+    started.code !== 0 &&
+      readUnitProperty("ExecMainStatus") === "78" &&
+      readUnitProperty("NRestarts") === "0",
+    {
+      code: started.code,
+      status: readUnitProperty("ExecMainStatus"),
+      restarts: readUnitProperty("NRestarts"),
+    },
   );
-  writeFileSync(`${DATA}/state.json`, state);
+  writeFileSync(`${DATA_FOLDER}/state.json`, state);
   run("systemctl", "reset-failed", SERVICE);
-  must("systemctl", "start", SERVICE);
-  await answers();
+  runOrThrow("systemctl", "start", SERVICE);
+  await waitForAnswer();
 }
 
-async function newCertificate(): Promise<void> {
-  const { granted, wrong, goesOn, stop } = load("reloaded");
+async function checkCertificateReload(): Promise<void> {
+  const {
+    registeredUsers: granted,
+    unexpectedReplies: wrong,
+    goesOn,
+    stop,
+  } = startLoad("reloaded");
   await goesOn();
-  const pid = mainPid();
-  must("berth", "tls", "init", "--new-ca", "--names", "berth.plant7.lan");
-  const reloaded = await runBeside("systemctl", "reload", SERVICE);
-  const tls = { ca: readFileSync(`${DATA}/tls/ca.pem`, "utf8"), serverName: "berth.plant7.lan" };
+  const pid = readMainPid();
+  runOrThrow("berth", "tls", "init", "--new-ca", "--names", "berth.plant7.lan");
+  const reloaded = await runAsync("systemctl", "reload", SERVICE);
+  const tls = {
+    ca: readFileSync(`${DATA_FOLDER}/tls/ca.pem`, "utf8"),
+    serverName: "berth.plant7.lan",
+  };
   let answer: { readonly status: number | string } = { status: 0 };
   // The command is over once the server was told; it reads the files a little later.
   await until(async () => {
-    answer = await call("/api/v4/health", null, { base: "https://127.0.0.1:8443", tls }).catch(
+    answer = await callApi("/api/v4/health", null, { base: "https://127.0.0.1:8443", tls }).catch(
       (error: unknown) => ({ status: String(error) }),
     );
     return answer.status === 200;
@@ -293,7 +309,7 @@ async function newCertificate(): Promise<void> {
   check(
     "a new certificate is taken with a reload, while it serves",
     reloaded.code === 0 &&
-      mainPid() === pid &&
+      readMainPid() === pid &&
       answer.status === 200 &&
       granted.size > 0 &&
       wrong.length === 0,
@@ -302,43 +318,43 @@ async function newCertificate(): Promise<void> {
 }
 
 /** Cloud keys that only root may read are handed over like the key that seals them. */
-async function keysFromOutside(): Promise<void> {
+async function checkExternalCloudKeys(): Promise<void> {
   writeFileSync("/etc/berth/api-key", "api-key-from-outside\n", { mode: 0o600 });
   writeFileSync("/etc/berth/shared-key", "shared-key-from-outside\n", { mode: 0o600 });
   const again = await install("berth");
   const apiKey = (): unknown => {
     const words = ["license", "request", "--product", "CAD", "--license-key", "K-1", "--json"];
-    const { cloud_payload = "" } = JSON.parse(must("berth", ...words)) as {
+    const { cloud_payload = "" } = JSON.parse(runOrThrow("berth", ...words)) as {
       readonly cloud_payload?: string;
     };
     const payload = Buffer.from(cloud_payload, "base64").toString() || "{}";
     return (JSON.parse(payload) as { readonly api_key?: string }).api_key;
   };
   const first = apiKey();
-  must("systemctl", "restart", SERVICE);
+  runOrThrow("systemctl", "restart", SERVICE);
   check(
     "cloud keys in /etc/berth are taken once the unit is written again, and after a restart",
     again.code === 0 && first === "api-key-from-outside" && apiKey() === first,
-    { again: again.text, first, later: apiKey() },
+    { again: again.output, first, later: apiKey() },
   );
-  must("sh", "-c", "berth keys set < /root/keys");
+  runOrThrow("sh", "-c", "berth keys set < /root/keys");
   const set = apiKey();
-  must("systemctl", "stop", SERVICE);
+  runOrThrow("systemctl", "stop", SERVICE);
   const stopped = run("sh", "-c", "berth keys set < /root/keys");
-  must("systemctl", "start", SERVICE);
+  runOrThrow("systemctl", "start", SERVICE);
   check(
     "keys that the stopped service could not open are not set; what it is handed goes before them",
     set === "api-key-from-outside" &&
       stopped.code === 1 &&
-      stopped.text.includes("systemctl start berth") &&
+      stopped.output.includes("systemctl start berth") &&
       apiKey() === "api-key-from-outside",
     { set, stopped, later: apiKey() },
   );
 }
 
-async function lookedAfter(): Promise<void> {
+async function checkDoctorAndSupportBundle(): Promise<void> {
   const well = run("berth", "doctor", "--json");
-  const { findings } = JSON.parse(well.text) as {
+  const { findings } = JSON.parse(well.output) as {
     readonly findings: readonly { check: string; level: string; finding: string }[];
   };
   const worse = findings.filter(({ level }) => level === "warning" || level === "error");
@@ -351,14 +367,14 @@ async function lookedAfter(): Promise<void> {
       findings.some(({ check: what, level }) => what === "port 8443" && level === "ok"),
     { code: well.code, findings },
   );
-  await call("/api/admin/v1/status");
+  await callApi("/api/admin/v1/status");
   const inLog = '"path":"/api/admin/v1/status"';
   // The answer may be there before the line that tells of it.
-  await until(() => run("journalctl", "-u", SERVICE, "--no-pager").text.includes(inLog));
+  await until(() => run("journalctl", "-u", SERVICE, "--no-pager").output.includes(inLog));
   const bundled = run("berth", "support-bundle", "/root/support.tar", "--yes");
-  const names = run("tar", "-tf", "/root/support.tar").text.trim().split("\n");
-  const log = run("tar", "-xOf", "/root/support.tar", "log.txt").text;
-  const all = run("tar", "-xOf", "/root/support.tar").text;
+  const names = run("tar", "-tf", "/root/support.tar").output.trim().split("\n");
+  const log = run("tar", "-xOf", "/root/support.tar", "log.txt").output;
+  const all = run("tar", "-xOf", "/root/support.tar").output;
   check(
     "the support bundle carries the service's log, and nobody's name",
     bundled.code === 0 &&
@@ -366,14 +382,14 @@ async function lookedAfter(): Promise<void> {
       log.includes(inLog) &&
       !/\bada\b/.test(all) &&
       (statSync("/root/support.tar").mode & 0o777) === 0o600,
-    { bundled: bundled.text, names, log: log.slice(-500) },
+    { bundled: bundled.output, names, log: log.slice(-500) },
   );
-  must("systemctl", "stop", SERVICE);
+  runOrThrow("systemctl", "stop", SERVICE);
   const stopped = run("berth", "doctor");
-  must("systemctl", "start", SERVICE);
+  runOrThrow("systemctl", "start", SERVICE);
   check(
     "doctor says 78 of a service that should run and does not",
-    stopped.code === 78 && stopped.text.includes("not running"),
+    stopped.code === 78 && stopped.output.includes("not running"),
     stopped,
   );
 }

@@ -2,43 +2,43 @@
 import { PATIENCE } from "../support/patience.ts";
 
 export const SERVICE = "berth.service";
-export const DATA = "/var/lib/berth";
-export const UNIT = `/etc/systemd/system/${SERVICE}`;
+export const DATA_FOLDER = "/var/lib/berth";
+export const UNIT_PATH = `/etc/systemd/system/${SERVICE}`;
 const URL = "http://127.0.0.1:8080";
 
-export interface Said {
+export interface CommandResult {
   readonly code: number;
-  readonly text: string;
+  readonly output: string;
 }
 
-export function run(...words: readonly string[]): Said {
+export function run(...words: readonly string[]): CommandResult {
   const { exitCode, stdout, stderr } = Bun.spawnSync([...words], { stdin: "ignore" });
-  return { code: exitCode, text: `${stdout.toString()}${stderr.toString()}` };
+  return { code: exitCode, output: `${stdout.toString()}${stderr.toString()}` };
 }
 
 /** Like `run`, while this process goes on with something else. */
-export async function runBeside(...words: readonly string[]): Promise<Said> {
+export async function runAsync(...words: readonly string[]): Promise<CommandResult> {
   const child = Bun.spawn([...words], { stdin: "ignore", stdout: "pipe", stderr: "pipe" });
   const [out, err, code] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),
     child.exited,
   ]);
-  return { code, text: `${out}${err}` };
+  return { code, output: `${out}${err}` };
 }
 
-export function must(...words: readonly string[]): string {
-  const { code, text } = run(...words);
+export function runOrThrow(...words: readonly string[]): string {
+  const { code, output: text } = run(...words);
   if (code !== 0) throw new Error(`${words.join(" ")} ended with ${code}: ${text}`);
   return text;
 }
 
-export const shown = (property: string): string =>
-  run("systemctl", "show", "-P", property, SERVICE).text.trim();
+export const readUnitProperty = (property: string): string =>
+  run("systemctl", "show", "-P", property, SERVICE).output.trim();
 
-export const mainPid = (): number => Number(shown("MainPID"));
+export const readMainPid = (): number => Number(readUnitProperty("MainPID"));
 
-export async function call(
+export async function callApi(
   path: string,
   body: object | null = null,
   init: RequestInit & { readonly base?: string; readonly tls?: Bun.TLSOptions } = {},
@@ -67,35 +67,35 @@ export async function until(holds: () => boolean | Promise<boolean>): Promise<bo
 /** True when it answers at the first call. */
 export async function answersNow(): Promise<boolean> {
   try {
-    return (await call("/api/v4/health")).status === 200;
+    return (await callApi("/api/v4/health")).status === 200;
   } catch {
     return false;
   }
 }
 
 /** True once it answers. */
-export const answers = (): Promise<boolean> => until(answersNow);
+export const waitForAnswer = (): Promise<boolean> => until(answersNow);
 
 /** Who holds a slot, as the operator's own command tells it. */
-export function holders(): Set<string> {
-  const slots = JSON.parse(must("berth", "slots", "--json")) as readonly { user: string }[];
+export function listHolders(): Set<string> {
+  const slots = JSON.parse(runOrThrow("berth", "slots", "--json")) as readonly { user: string }[];
   return new Set(slots.map(({ user }) => user));
 }
 
 /** Who of these holds no slot. */
-export function missing(wanted: Iterable<string>): string[] {
-  const held = holders();
+export function findMissingUsers(wanted: Iterable<string>): string[] {
+  const held = listHolders();
   return [...wanted].filter((user) => !held.has(user));
 }
 
 /** Of the server that runs, not of the command. */
-export const servedVersion = (): unknown =>
-  (JSON.parse(must("berth", "status", "--json")) as { readonly version: unknown }).version;
+export const readServerVersion = (): unknown =>
+  (JSON.parse(runOrThrow("berth", "status", "--json")) as { readonly version: unknown }).version;
 
 /** Trusts a vendor of its own and installs a license from it, by the offline loop. */
-export function license(slots: number): void {
+export function installLicense(slots: number): void {
   const desk = "/root/desk";
-  must(
+  runOrThrow(
     "berth",
     "vendor",
     "init",
@@ -107,26 +107,26 @@ export function license(slots: number): void {
     "--product",
     "CAD",
   );
-  must("berth", "trust", "add", `${desk}/trust.jwt`, "--yes");
-  must("berth", "license", "request", "--product", "CAD", "--out", "/root/request.jwt");
+  runOrThrow("berth", "trust", "add", `${desk}/trust.jwt`, "--yes");
+  runOrThrow("berth", "license", "request", "--product", "CAD", "--out", "/root/request.jwt");
   const terms = ["--slots", String(slots), "--timeout-minutes", "600"];
   const files = ["--request", "/root/request.jwt", "--out", "/root/license.jwt"];
-  must("berth", "vendor", "issue", "--dir", desk, ...files, "--allow-weak-binding", ...terms);
-  must("berth", "license", "add", "/root/license.jwt");
+  runOrThrow("berth", "vendor", "issue", "--dir", desk, ...files, "--allow-weak-binding", ...terms);
+  runOrThrow("berth", "license", "add", "/root/license.jwt");
 }
 
-export interface Load {
+export interface RegistrationLoad {
   /** Users whose registration was answered with 200. */
-  readonly granted: Set<string>;
+  readonly registeredUsers: Set<string>;
   /** What else came back that no server of ours may say. */
-  readonly wrong: string[];
+  readonly unexpectedReplies: string[];
   /** True once another registration was answered with 200. */
   readonly goesOn: () => Promise<boolean>;
   readonly stop: () => Promise<void>;
 }
 
 /** Applications that register one user after the other, whatever happens to the server. */
-export function load(name: string, atOnce = 16): Load {
+export function startLoad(name: string, atOnce = 16): RegistrationLoad {
   const granted = new Set<string>();
   const wrong: string[] = [];
   const over = new AbortController();
@@ -135,7 +135,7 @@ export function load(name: string, atOnce = 16): Load {
     while (!over.signal.aborted) {
       const user = `${name}-${(next += 1)}`;
       try {
-        const { status, body } = await call("/api/v4/register", { product: "CAD", user });
+        const { status, body } = await callApi("/api/v4/register", { product: "CAD", user });
         if (status === 200) granted.add(user);
         else wrong.push(`${status} ${String(body["code"])}`);
       } catch {
@@ -146,8 +146,8 @@ export function load(name: string, atOnce = 16): Load {
   };
   const all = Array.from({ length: atOnce }, one);
   return {
-    granted,
-    wrong,
+    registeredUsers: granted,
+    unexpectedReplies: wrong,
     goesOn: () => {
       const before = granted.size;
       return until(() => granted.size > before);

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { commonRefusals, operationsIn, type OpenApiDocument } from "../../src/web/docs/document.ts";
 import { searchOperations } from "../../src/web/docs/search.ts";
-import { openAppliance } from "../support/api.ts";
+import { openAppliance } from "../support/appliance.ts";
 
 const documentOf = async (): Promise<OpenApiDocument> =>
   (await (await openAppliance()).get<OpenApiDocument>("/api/v4/openapi.json"))[1];

@@ -8,8 +8,8 @@ import {
 } from "../../src/web/licenses/documents.ts";
 import { featureTextOf, termsOf } from "../../src/web/licenses/terms.ts";
 import { quoteForShell } from "../../src/web/shell-quote.ts";
-import { expectOk, openAppliance } from "../support/api.ts";
-import { trustDocument } from "../support/vendor.ts";
+import { expectOk, openAppliance } from "../support/appliance.ts";
+import { makeTrustDocument } from "../support/vendor.ts";
 import { openAirgapSite } from "../support/airgap-site.ts";
 
 /** As the server says it, so that no field is missing. */
@@ -143,21 +143,21 @@ test("a feature says what it may do", async () => {
 
 describe("a text from outside", () => {
   test("is told by what it says it is, and nothing else is", async () => {
-    expect(documentKindOf(`  ${await trustDocument()}\n`)).toBe("trust");
-    expect(documentKindOf(await (await openAirgapSite()).policy())).toBe("policy");
+    expect(documentKindOf(`  ${await makeTrustDocument()}\n`)).toBe("trust");
+    expect(documentKindOf(await (await openAirgapSite()).makePolicy())).toBe("policy");
     for (const text of ["", "..", "a.b.c", "eyJ0eXAiOjF9.a.b", "bnVsbA.a.b", "[].a.b"]) {
       expect(documentKindOf(text)).toBeNull();
     }
   });
 
   test("a policy shows what it is for, in any spelling of it", async () => {
-    const policy = await (await openAirgapSite()).policy("P-ü");
+    const policy = await (await openAirgapSite()).makePolicy("P-ü");
     expect(parsePolicy(policy)).toEqual({ id: "P-ü", product: "mesh" });
     const wrapped = Buffer.from(policy).toString("base64").replaceAll(/.{60}/g, "$&\n");
     expect(normalizeDocument(wrapped)).toBe(policy);
     expect(normalizeDocument(` ${policy.slice(0, 50)}\n${policy.slice(50)}`)).toBe(policy);
     expect(normalizeDocument("no policy")).toBe("nopolicy");
-    expect(parsePolicy(await trustDocument())).toBeNull();
+    expect(parsePolicy(await makeTrustDocument())).toBeNull();
     expect(parsePolicy("a.b.c")).toBeNull();
   });
 });

@@ -2,7 +2,7 @@
 // after its own seeded plan, and a ledger of what was asked and answered, and when. In between they
 // send heartbeats, long ones, so that the journal grows and checkpoints come.
 import { HOUR, MINUTE } from "../../../src/domain/time.ts";
-import { feature, counting } from "../../support/scenario.ts";
+import { featureTerms, consumptionTerms } from "../../support/scenario.ts";
 import { createRandom } from "../../support/suite-harness.ts";
 
 const PRODUCT = "cad";
@@ -18,11 +18,11 @@ export const TERMS = {
   product: PRODUCT,
   ...lasting,
   borrowHours: 1_000,
-  consumption: counting({ max: null }),
+  consumption: consumptionTerms({ max: null }),
   features: [
-    feature(MODULE_FEATURE, { floating: lasting }),
-    feature(METER_FEATURE, { consumption: counting({ max: null }) }),
-    feature(LONG, { floating: lasting }),
+    featureTerms(MODULE_FEATURE, { floating: lasting }),
+    featureTerms(METER_FEATURE, { consumption: consumptionTerms({ max: null }) }),
+    featureTerms(LONG, { floating: lasting }),
   ],
 };
 

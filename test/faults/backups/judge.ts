@@ -4,7 +4,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { GENESIS, sha256 } from "../../../src/platform/hash.ts";
-import { buildBinary, startCopy } from "../../support/binary.ts";
+import { buildBinary, serveAsSeparateMachine } from "../../support/binary.ts";
 import {
   countAnsweredBefore,
   countSentBefore,
@@ -199,9 +199,11 @@ interface LicenseReply {
 /** What a server on the folder says: who holds what, by client, and what was counted. */
 async function serve(folder: string) {
   // What it was made of is served meanwhile.
-  const server = await startCopy(folder, "--listen", "127.0.0.1:0").catch((error: unknown) => {
-    throw new BackupViolation("restored", String(error));
-  });
+  const server = await serveAsSeparateMachine(folder, "--listen", "127.0.0.1:0").catch(
+    (error: unknown) => {
+      throw new BackupViolation("restored", String(error));
+    },
+  );
   atEnd(() => void server.kill());
   const get = async (path: string): Promise<unknown> =>
     (await fetch(`${server.url}/api/admin/v1/${path}`)).json();

@@ -4,7 +4,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { startBinary } from "../../support/binary.ts";
-import { makeSite } from "../../support/site-folder.ts";
+import { makeLicensedSite } from "../../support/site-folder.ts";
 import { findLeaks, setCanaryKeys, type Secrets } from "./canary-keys.ts";
 import { BackupViolation, withContext, type BackupPromise } from "./request-cut.ts";
 import { readFacts, judgeBackup, spawnBerth, type Backup } from "./judge.ts";
@@ -85,7 +85,7 @@ async function play(roundSeed: number): Promise<void> {
   const root = makeTempFolder();
   const [site, out] = [join(root, "site"), join(root, "out")];
   mkdirSync(out);
-  await makeSite(site, TERMS);
+  await makeLicensedSite(site, TERMS);
   const words = ["--listen", "127.0.0.1:0", "--audit-budget", "0"];
   const server = await startBinary("serve", "--data", site, ...words);
   atEnd(() => void server.kill());

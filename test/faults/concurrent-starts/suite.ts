@@ -5,7 +5,7 @@ import type { RegistrationReply } from "../../../src/http/routes/admin.ts";
 import type { StatusReply } from "../../../src/http/status.ts";
 import { realDisk } from "../../../src/platform/disk.ts";
 import { FOLDER_LOCK_FILE } from "../../../src/store/files.ts";
-import { makeSite } from "../../support/site-folder.ts";
+import { makeLicensedSite } from "../../support/site-folder.ts";
 import {
   check,
   finish,
@@ -115,7 +115,7 @@ async function namesLateHolder(left: string): Promise<string[]> {
 for (let n = 1; n <= ROUNDS && broken.one.length === 0; n += 1) {
   await round(`new folder ${n}`, join(root, `new-${n}`), isNew);
 }
-await makeSite(site, { product: "cad", slots: 2 * ROUNDS, timeoutMinutes: 24 * 60 });
+await makeLicensedSite(site, { product: "cad", slots: 2 * ROUNDS, timeoutMinutes: 24 * 60 });
 for (let n = 1; n <= ROUNDS && broken.one.length === 0; n += 1) {
   await round(`site ${n}`, site, isTheSame);
 }

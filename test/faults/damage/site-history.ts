@@ -17,22 +17,22 @@ import { checkpoint } from "../../../src/store/checkpoint.ts";
 import { decodeLine, type JournalLine } from "../../../src/store/journal.ts";
 import { SealedFile } from "../../../src/store/sealed-file.ts";
 import { Store } from "../../../src/store/store.ts";
-import { diskError } from "../../support/faulty-disk.ts";
-import { doneTogether, dumped } from "../../support/licensed-store.ts";
-import { makeRequest, requestFor, VENDOR } from "../../support/new-site.ts";
+import { makeDiskError } from "../../support/faulty-disk.ts";
+import { transactInOneBatch, dumpStateSorted } from "../../support/licensed-store.ts";
+import { makeRequestCommand, requestIdFor, VENDOR } from "../../support/new-site.ts";
 import {
   borrow,
   consume,
   consumeFeature,
-  counting,
-  feature,
+  consumptionTerms,
+  featureTerms,
   install,
   MONDAY,
   register,
   registerFeature,
   unregister,
 } from "../../support/scenario.ts";
-import { termsDocument } from "../../support/vendor.ts";
+import { toTermsDocument } from "../../support/vendor.ts";
 import { fileBytes, readTree, type Bytes, type FileTree } from "../shared/memory-disk.ts";
 
 export interface FolderSnapshot {
@@ -66,10 +66,10 @@ export const CREDENTIALS = { apiKey: "an api key", sharedKey: "a shared key" };
 
 const CAD = {
   slots: 50,
-  consumption: counting({ max: null }),
+  consumption: consumptionTerms({ max: null }),
   features: [
-    feature("view", { floating: { slots: 9, timeoutMinutes: 30 } }),
-    feature("plot", { consumption: counting({ max: null }) }),
+    featureTerms("view", { floating: { slots: 9, timeoutMinutes: 30 } }),
+    featureTerms("plot", { consumption: consumptionTerms({ max: null }) }),
   ],
 };
 
@@ -94,7 +94,8 @@ export async function recordSiteHistory(folder: string, named: string): Promise<
   const store = await openStore(folder, clock, fold);
   look("fresh");
   const who = (user: string): string => `${user} of ${named}`;
-  const together = (...commands: Command[]): Promise<void> => doneTogether(store, ...commands);
+  const together = (...commands: Command[]): Promise<void> =>
+    transactInOneBatch(store, ...commands);
   const oneByOne = async (...commands: Command[]): Promise<void> => {
     for (const command of commands) await together(command);
   };
@@ -102,7 +103,7 @@ export async function recordSiteHistory(folder: string, named: string): Promise<
   const vendor = { ...VENDOR, vendor: keyIdOf(VENDOR_KEY), keys: [publicPart(VENDOR_KEY)] };
   const trust: Command = { type: "TrustVendor", vendor, peer: "10.0.0.9" };
   const installing = await signedFor(key, install(1, CAD));
-  await oneByOne(trust, makeRequest(requestFor(1)), installing, register(who("ada")));
+  await oneByOne(trust, makeRequestCommand(requestIdFor(1)), installing, register(who("ada")));
   await together(register(who("bob")), register(who("cem")), consume(2));
   look("young");
   await checkpointed();
@@ -164,7 +165,7 @@ async function signedFor(key: PrivateKey, command: InstallLicense): Promise<Inst
       appliance: keyIdOf(key),
       cnf: { jwk: publicPart(key) },
       hardware_id: grant.hardwareId,
-      terms: termsDocument(terms),
+      terms: toTermsDocument(terms),
     },
     VENDOR_KEY,
   );
@@ -201,20 +202,24 @@ async function batches(
   prefix: string,
 ): Promise<void> {
   const users = [1, 2, 3, 4].map((count) => who(`${prefix}${count}`));
-  await doneTogether(store, register(users[0] ?? ""));
+  await transactInOneBatch(store, register(users[0] ?? ""));
   clock.now = later(clock.now, MINUTE);
   // The first of these is a heartbeat: on no record.
-  await doneTogether(store, ...users.slice(0, 3).map((user) => register(user)));
+  await transactInOneBatch(store, ...users.slice(0, 3).map((user) => register(user)));
   clock.now = later(clock.now, HOUR);
-  await doneTogether(store, consume(1));
-  await doneTogether(store, ...users.map((user) => register(user)), consumeFeature("plot", 1));
+  await transactInOneBatch(store, consume(1));
+  await transactInOneBatch(
+    store,
+    ...users.map((user) => register(user)),
+    consumeFeature("plot", 1),
+  );
 }
 
 /** The disk of a checkpoint that is killed when its state is written and not yet in place. */
 const refusingToRename: Disk = {
   ...realDisk,
   rename() {
-    throw diskError("EIO");
+    throw makeDiskError("EIO");
   },
 };
 
@@ -227,7 +232,7 @@ async function makePendingCheckpoint(
   const copy = `${folder}-${at}`;
   if (!Bun.spawnSync(["cp", "-a", folder, copy]).success) throw new Error(`cp to ${copy} failed`);
   const store = await openStore(copy, { now: at }, { with: refusingToRename });
-  await doneTogether(store, register(`zoe of ${named}`), consume(5));
+  await transactInOneBatch(store, register(`zoe of ${named}`), consume(5));
   const before = readTree(copy);
   await store.checkpoint();
   const open = store.health().seq + 1;
@@ -253,8 +258,8 @@ function linesIn(tree: FileTree): WrittenLine[] {
   return found;
 }
 
-export const serializeState = (state: Parameters<typeof dumped>[0]): string =>
-  JSON.stringify(dumped(state));
+export const serializeState = (state: Parameters<typeof dumpStateSorted>[0]): string =>
+  JSON.stringify(dumpStateSorted(state));
 
 function statesOf(lines: readonly WrittenLine[]): Map<string, string> {
   const state = emptyState("site");

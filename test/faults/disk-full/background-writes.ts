@@ -3,7 +3,7 @@
 import { errorCode } from "../../../src/platform/disk.ts";
 import { checkpoint } from "../../../src/store/checkpoint.ts";
 import { SealedFile } from "../../../src/store/sealed-file.ts";
-import { asked } from "../../support/licensed-store.ts";
+import { transactCommand } from "../../support/licensed-store.ts";
 import { consume } from "../../support/scenario.ts";
 import { startFromTree, startOnDisk } from "../damage/judge.ts";
 import { CREDENTIALS, type PendingCheckpoint } from "../damage/site-history.ts";
@@ -126,7 +126,7 @@ export async function tryRotationWithoutNewFiles(tree: FileTree): Promise<string
   disk.canCreateFiles = false;
   await store.checkpoint();
   const complaint = store.health().checkpointError;
-  const went = await asked(store, consume(1));
+  const went = await transactCommand(store, consume(1));
   const state = await readStateText(store);
   const restarted = await startFromTree(disk.toTree());
   disk.canCreateFiles = true;
@@ -142,7 +142,7 @@ export async function tryRotationWithoutNewFiles(tree: FileTree): Promise<string
 /** A stop with this much room: what could not be folded is found by the next start. */
 export async function tryStop(tree: FileTree, room: number): Promise<string | null> {
   const { store, disk } = await openStore(tree);
-  const went = await asked(store, consume(1));
+  const went = await transactCommand(store, consume(1));
   const state = await readStateText(store);
   disk.capacity = disk.usedBytes + room;
   disk.claimedFreeBytes = Infinity;

@@ -2,8 +2,8 @@
 import { appendFileSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { PATIENCE } from "../../support/patience.ts";
-import { counting } from "../../support/scenario.ts";
-import { makeSite } from "../../support/site-folder.ts";
+import { consumptionTerms } from "../../support/scenario.ts";
+import { makeLicensedSite } from "../../support/site-folder.ts";
 import { CheckedClients } from "./checked-clients.ts";
 import type { SmallDisk } from "./small-disk.ts";
 import { waitWithin } from "./journal-writes.ts";
@@ -42,8 +42,8 @@ export class FullSite {
 
   static async start(disk: SmallDisk, port: number): Promise<FullSite> {
     const site = new FullSite(disk, port);
-    const terms = { slots: 1_000_000, consumption: counting({ max: null }) };
-    await makeSite(site.#folder, terms);
+    const terms = { slots: 1_000_000, consumption: consumptionTerms({ max: null }) };
+    await makeLicensedSite(site.#folder, terms);
     await site.#start();
     return site;
   }

@@ -3,7 +3,7 @@
 import type { Command } from "../../../src/domain/command.ts";
 import { checkpoint } from "../../../src/store/checkpoint.ts";
 import { Store } from "../../../src/store/store.ts";
-import { asked } from "../../support/licensed-store.ts";
+import { transactCommand } from "../../support/licensed-store.ts";
 import { consume, consumeFeature, register } from "../../support/scenario.ts";
 import { startFromTree } from "../damage/judge.ts";
 import { serializeState } from "../damage/site-history.ts";
@@ -41,7 +41,7 @@ export async function makeReferenceRun(tree: FileTree, segment: string): Promise
   const ends = [fileBytes(disk.toTree(), segment).length];
   const states = [await readStateText(store)];
   for (const batch of BATCHES) {
-    const answers = await Promise.all(batch.map((command) => asked(store, command)));
+    const answers = await Promise.all(batch.map((command) => transactCommand(store, command)));
     if (answers.some(({ ok }) => !ok)) throw new Error(JSON.stringify(answers));
     ends.push(fileBytes(disk.toTree(), segment).length);
     states.push(await readStateText(store));
@@ -169,7 +169,7 @@ async function playInto(
 ): Promise<number | string> {
   const fits = ends.slice(1).filter((end) => end - (ends[0] ?? 0) <= room).length;
   for (const [place, batch] of BATCHES.entries()) {
-    const waiting = batch.map((command) => asked(store, command));
+    const waiting = batch.map((command) => transactCommand(store, command));
     const reading = store.read(serializeState);
     const answers = await Promise.all(waiting);
     const read = await reading;
@@ -216,7 +216,7 @@ async function goOn(
     return `there is room, and after one look in ${every} ms it is still full`;
   }
   for (const batch of BATCHES.slice(whole)) {
-    const answers = await Promise.all(batch.map((command) => asked(store, command)));
+    const answers = await Promise.all(batch.map((command) => transactCommand(store, command)));
     if (answers.some(({ ok }) => !ok)) return `with room it says ${JSON.stringify(answers)}`;
   }
   const tree = disk.toTree();
@@ -232,7 +232,7 @@ export async function tryProbe(reference: ReferenceRun, room: number): Promise<s
   const { store, disk, runProbe: look } = await openStore(reference.tree);
   try {
     disk.capacity = disk.usedBytes;
-    await asked(store, register("ida"));
+    await transactCommand(store, register("ida"));
     const before = disk.toTree();
     disk.capacity = disk.usedBytes + room;
     for (let looks = 0; looks < 3; looks += 1) await look();

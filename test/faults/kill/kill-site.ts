@@ -2,9 +2,9 @@
 // killed, again and again, with all that is known of it kept here.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { counting, feature } from "../../support/scenario.ts";
+import { consumptionTerms, featureTerms } from "../../support/scenario.ts";
 import { PATIENCE } from "../../support/patience.ts";
-import { makeSite } from "../../support/site-folder.ts";
+import { makeLicensedSite } from "../../support/site-folder.ts";
 import { COUNTING_FEATURE, FLOATING_FEATURE, PRODUCT, type ServerRun } from "./calls.ts";
 import { KillClient } from "./client.ts";
 import { checkState } from "./state-check.ts";
@@ -59,15 +59,17 @@ export class KillSite {
 
   /** With a license for everything that is tried, and nothing in it that runs out meanwhile. */
   async create(): Promise<void> {
-    await makeSite(this.path, {
+    await makeLicensedSite(this.path, {
       product: PRODUCT,
       slots: SLOTS,
       timeoutMinutes: 24 * 60,
       borrowHours: 1_000,
-      consumption: counting({ max: null }),
+      consumption: consumptionTerms({ max: null }),
       features: [
-        feature(FLOATING_FEATURE, { floating: { slots: FEATURE_SLOTS, timeoutMinutes: 24 * 60 } }),
-        feature(COUNTING_FEATURE, { consumption: counting({ max: null }) }),
+        featureTerms(FLOATING_FEATURE, {
+          floating: { slots: FEATURE_SLOTS, timeoutMinutes: 24 * 60 },
+        }),
+        featureTerms(COUNTING_FEATURE, { consumption: consumptionTerms({ max: null }) }),
       ],
     });
   }

@@ -7,7 +7,7 @@ import { realDisk } from "../../../src/platform/disk.ts";
 import { CHECKPOINT_LOCK_FILE } from "../../../src/store/files.ts";
 import type { Snapshot } from "../../../src/store/snapshot.ts";
 import { PATIENCE } from "../../support/patience.ts";
-import { makeSite } from "../../support/site-folder.ts";
+import { makeLicensedSite } from "../../support/site-folder.ts";
 import type { KillResults } from "./results.ts";
 import { startServer, type ServerProcess } from "../shared/server-process.ts";
 
@@ -18,7 +18,7 @@ export async function checkLateCheckpoints(
   figures: KillResults,
 ): Promise<void> {
   const folder = join(root, "late");
-  await makeSite(folder, { product: "cad", slots: 1_000, timeoutMinutes: 24 * 60 });
+  await makeLicensedSite(folder, { product: "cad", slots: 1_000, timeoutMinutes: 24 * 60 });
   const deadline = performance.now() + times * PATIENCE;
   while (
     figures.killsByPoint.late < times &&

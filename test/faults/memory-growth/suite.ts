@@ -2,9 +2,9 @@
 // refusals, requests that make no sense, connections that come and go. Its memory must level off.
 // Made for a soak; a short run only tells whether it still works.
 import { startBinary } from "../../support/binary.ts";
-import { KeepAlive } from "../../support/keep-alive.ts";
-import { MemoryCurve } from "../../support/resident.ts";
-import { makeSite } from "../../support/site-folder.ts";
+import { KeepAliveClient } from "../../support/keep-alive-client.ts";
+import { MemoryCurve } from "../../support/resident-memory.ts";
+import { makeLicensedSite } from "../../support/site-folder.ts";
 import { atEnd, check, finish, makeTempFolder, chooseSize } from "../../support/suite-harness.ts";
 
 const CLIENTS = 32;
@@ -18,7 +18,7 @@ const MOST_MIB = 32;
 const ROUNDS = 25;
 
 const folder = makeTempFolder();
-await makeSite(folder, { product: PRODUCT, slots: 2 * CLIENTS });
+await makeLicensedSite(folder, { product: PRODUCT, slots: 2 * CLIENTS });
 const words = ["--listen", "127.0.0.1:0", "--audit-budget", "0"];
 const server = await startBinary("serve", "--data", folder, ...words);
 let running = true;
@@ -29,7 +29,7 @@ let calls = 0;
 const wrong = new Map<string, number>();
 
 /** Somebody's few minutes: what is granted, what is refused, and what is not even understood. */
-async function round(to: KeepAlive, client: number): Promise<void> {
+async function round(to: KeepAliveClient, client: number): Promise<void> {
   const call = async (what: string, wanted: number, answer: Promise<number>): Promise<void> => {
     const key = `${what}: ${await answer}, not ${wanted}`;
     if ((await answer) !== wanted) wrong.set(key, (wrong.get(key) ?? 0) + 1);
@@ -56,7 +56,7 @@ async function round(to: KeepAlive, client: number): Promise<void> {
 
 async function client(index: number, until: number): Promise<void> {
   while (calls < until) {
-    const to = await KeepAlive.open(server.url);
+    const to = await KeepAliveClient.open(server.url);
     for (let turn = 0; turn < ROUNDS && calls < until; turn += 1) await round(to, index);
     to.close();
   }
@@ -67,16 +67,16 @@ const callUntil = async (until: number): Promise<unknown> =>
 
 await callUntil(WARM_UP);
 const memory = new MemoryCurve(server.pid);
-await memory.look();
+await memory.sample();
 for (let stage = 1; stage <= STAGES; stage += 1) {
   await callUntil(WARM_UP + (stage * REQUESTS) / STAGES);
-  await memory.look();
+  await memory.sample();
 }
 check(`all ${calls} calls were answered as they should be`, wrong.size === 0, [...wrong]);
 check(
-  `${REQUESTS} requests after ${WARM_UP} to warm up: ${memory.grown.toFixed(1)} MiB more resident ` +
-    `memory, less than ${MOST_MIB} (${memory.shown})`,
-  memory.grown < MOST_MIB,
+  `${REQUESTS} requests after ${WARM_UP} to warm up: ${memory.growthMiB.toFixed(1)} MiB more resident ` +
+    `memory, less than ${MOST_MIB} (${memory.summary})`,
+  memory.growthMiB < MOST_MIB,
 );
 const code = await server.stop();
 running = false;

@@ -17,8 +17,8 @@ import { wallClock } from "../../../src/platform/clock.ts";
 import { confirmActivation, createPolicy } from "../../../src/desk/airgap.ts";
 import { Desk } from "../../../src/desk/desk.ts";
 import { issueLicense } from "../../../src/desk/issue.ts";
-import { granted } from "../../support/licensed-store.ts";
-import { mutated } from "../../support/mutated.ts";
+import { unwrap } from "../../support/licensed-store.ts";
+import { mutateDocument } from "../../support/mutate-document.ts";
 import { check, finish, createRandom, makeTempFolder, seed } from "../../support/suite-harness.ts";
 
 const EACH = 50_000;
@@ -37,14 +37,14 @@ const desk = await Desk.create(realDisk, join(root, "desk"), {
   products: ["DEMO"],
   passphrase: null,
 });
-granted(
+unwrap(
   await site.licensing.trustVendor(readFileSync(join(root, "desk", "trust.jwt"), "utf8"), "rig"),
 );
-const asked = granted(await site.licensing.request("DEMO", null, "rig"));
-const request = granted(await verifyLicenseRequest(asked.document));
+const asked = unwrap(await site.licensing.request("DEMO", null, "rig"));
+const request = unwrap(await verifyLicenseRequest(asked.document));
 const { document } = await issueLicense(desk, demoIssueOptions(request, wallClock()));
 const policy = await createPolicy(desk, "p", { product: "DEMO" }, wallClock());
-const activation = granted(await site.airgap.createActivationCode("K", "", "rig"));
+const activation = unwrap(await site.airgap.createActivationCode("K", "", "rig"));
 const { confirmation_code: code } = await confirmActivation(desk, {
   policy,
   licenseKey: "K",
@@ -57,7 +57,7 @@ const { confirmation_code: code } = await confirmActivation(desk, {
 });
 const before = site.operations.health().seq;
 const confirmed = {
-  activation: granted(decodeActivationCode(activation.code)),
+  activation: unwrap(decodeActivationCode(activation.code)),
   licenseKey: "K",
   policyHash: sha256(policy),
   initializationCode: "",
@@ -68,7 +68,7 @@ const confirms = async (typed: string): Promise<boolean> => {
 };
 
 await count("documents", async () => {
-  const changed = mutated(document, random);
+  const changed = mutateDocument(document, random);
   return changed === document || !(await site.licensing.installLicense(changed, "rig")).ok;
 });
 // Wrong codes are refused past 60 a minute, so the check itself is asked, not the route.

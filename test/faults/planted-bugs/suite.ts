@@ -5,19 +5,20 @@ import { cpSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:f
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { bugs, type PlantedBug, type FaultSuiteName } from "./bugs.ts";
-import { compiledFrom, root } from "../../support/sources.ts";
+import { compileInputs, repositoryRoot } from "../../support/sources.ts";
 import { check, finish, isSoak, makeTempFolder } from "../../support/suite-harness.ts";
 
-const COPIED = [...compiledFrom, "test"];
+const COPIED = [...compileInputs, "test"];
 
 /** Long enough for any rig to fail, short enough to notice one that cannot. */
 const PATIENCE = 30 * 60_000;
 
 function plant({ file, find, replace }: PlantedBug): string {
   const copy = makeTempFolder();
-  for (const name of COPIED) cpSync(join(root, name), join(copy, name), { recursive: true });
-  symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
-  const source = readFileSync(join(root, file), "utf8");
+  for (const name of COPIED)
+    cpSync(join(repositoryRoot, name), join(copy, name), { recursive: true });
+  symlinkSync(join(repositoryRoot, "node_modules"), join(copy, "node_modules"));
+  const source = readFileSync(join(repositoryRoot, file), "utf8");
   const places = source.split(find).length - 1;
   if (places !== 1) throw new Error(`${file} has ${places} places to plant it, not one: ${find}`);
   writeFileSync(

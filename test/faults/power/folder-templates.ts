@@ -3,8 +3,8 @@ import { cpSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk } from "../../../src/platform/disk.ts";
 import { listSegments } from "../../../src/store/files.ts";
-import { counting } from "../../support/scenario.ts";
-import { makeSite } from "../../support/site-folder.ts";
+import { consumptionTerms } from "../../support/scenario.ts";
+import { makeLicensedSite } from "../../support/site-folder.ts";
 import { PRODUCT } from "./clients.ts";
 import { PowerServer } from "./power-server.ts";
 import { USERS } from "./power-site.ts";
@@ -26,9 +26,9 @@ export interface FolderTemplates {
 
 export async function makeFolderTemplates(folder: string): Promise<FolderTemplates> {
   const [small, large] = [join(folder, "small"), join(folder, "large")];
-  const terms = { product: PRODUCT, slots: USERS, consumption: counting({ max: null }) };
+  const terms = { product: PRODUCT, slots: USERS, consumption: consumptionTerms({ max: null }) };
   // Nothing may run out while the rig runs.
-  await makeSite(join(small, "data"), { ...terms, timeoutMinutes: 24 * 60 });
+  await makeLicensedSite(join(small, "data"), { ...terms, timeoutMinutes: 24 * 60 });
   mkdirSync(large);
   cpSync(join(small, "data"), join(large, "data"), { recursive: true });
   await fill(join(large, "data"));

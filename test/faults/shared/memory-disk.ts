@@ -9,7 +9,7 @@ import type {
   OpenFile,
   FileStat,
 } from "../../../src/platform/disk.ts";
-import { diskError } from "../../support/faulty-disk.ts";
+import { makeDiskError } from "../../support/faulty-disk.ts";
 
 export type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -160,12 +160,12 @@ export class MemoryDisk implements Disk {
   }
 
   open(path: string, how?: "new"): OpenFile {
-    if (how === "new" && this.#files.has(nameOf(path))) throw diskError("EEXIST");
+    if (how === "new" && this.#files.has(nameOf(path))) throw makeDiskError("EEXIST");
     const held = this.#findOrCreate(path);
     return {
       write: (bytes) => {
         const room = this.capacity - this.usedBytes;
-        if (room <= 0 && bytes.length > 0) throw diskError("ENOSPC");
+        if (room <= 0 && bytes.length > 0) throw makeDiskError("ENOSPC");
         const taken = Math.min(room, bytes.length);
         this.writtenBytes += taken;
         held.bytes = concatBytes(held.bytes, bytes.subarray(0, taken));
@@ -189,7 +189,7 @@ export class MemoryDisk implements Disk {
   }
 
   link(from: string, to: string): void {
-    if (this.#files.has(nameOf(to))) throw diskError("EEXIST");
+    if (this.#files.has(nameOf(to))) throw makeDiskError("EEXIST");
     this.#files.set(nameOf(to), this.#find(from));
   }
 
@@ -224,14 +224,14 @@ export class MemoryDisk implements Disk {
   #findOrCreate(path: string): MemoryFile {
     const name = nameOf(path);
     const held = this.#files.get(name) ?? { bytes: new Uint8Array() };
-    if (!this.#files.has(name) && !this.canCreateFiles) throw diskError("ENOSPC");
+    if (!this.#files.has(name) && !this.canCreateFiles) throw makeDiskError("ENOSPC");
     this.#files.set(name, held);
     return held;
   }
 
   #find(path: string): MemoryFile {
     const held = this.#files.get(nameOf(path));
-    if (held === undefined) throw diskError("ENOENT");
+    if (held === undefined) throw makeDiskError("ENOENT");
     return held;
   }
 }

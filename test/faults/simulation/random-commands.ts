@@ -4,13 +4,13 @@ import type { Contact } from "../../../src/domain/registration.ts";
 import type { State, TrustedVendor } from "../../../src/domain/state.ts";
 import { DAY, HOUR, later, latest, MINUTE, type Instant } from "../../../src/domain/time.ts";
 import type { ChainHead } from "../../../src/store/journal.ts";
-import { grantOf, HARDWARE, HARDWARE_ID, VENDOR } from "../../support/new-site.ts";
+import { makeGrant, HARDWARE, HARDWARE_ID, VENDOR } from "../../support/new-site.ts";
 import {
   borrow,
   consume,
   consumeFeature,
-  counting,
-  feature,
+  consumptionTerms,
+  featureTerms,
   register,
   registerFeature,
   releaseFeature,
@@ -252,7 +252,7 @@ function randomLicense({ random: dice, state, at }: CommandContext): InstallLice
     earlyReturn: dice.chance(0.7),
     validUntil: dice.chance(0.2) ? later(at, dice.intBetween(1, 90) * DAY) : null,
     consumption: dice.chance(0.7)
-      ? counting({
+      ? consumptionTerms({
           max: dice.pick([null, 50, 5_000]),
           overages: dice.intBelow(3),
           negative: dice.chance(0.5),
@@ -260,17 +260,17 @@ function randomLicense({ random: dice, state, at }: CommandContext): InstallLice
         })
       : null,
     features: FEATURES.filter(() => dice.chance(0.8)).map((code) =>
-      feature(code, {
+      featureTerms(code, {
         floating: dice.chance(0.8) ? { slots: dice.intBetween(0, 6), timeoutMinutes: 20 } : null,
         consumption: dice.chance(0.6)
-          ? counting({ max: dice.pick([9, 1_000]), period: "daily" })
+          ? consumptionTerms({ max: dice.pick([9, 1_000]), period: "daily" })
           : null,
       }),
     ),
   });
   const newest = known?.grant.serial ?? state.tombstones.get(license)?.serial ?? 0;
   const serial = newest + (dice.chance(0.9) ? 1 : 0);
-  const { hardware: _hardware, ...grant } = grantOf(license, granted, serial);
+  const { hardware: _hardware, ...grant } = makeGrant(license, granted, serial);
   const [request] = [...state.requests.values()].toReversed();
   const [activation] = state.activations.keys();
   const answers = dice.pick([

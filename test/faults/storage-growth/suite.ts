@@ -7,8 +7,8 @@ import type { RefusalsCounted } from "../../../src/domain/event.ts";
 import { DAY, HOUR, MINUTE } from "../../../src/domain/time.ts";
 import { realDisk } from "../../../src/platform/disk.ts";
 import { listGenerations, AUDIT_FOLDER, listSegments } from "../../../src/store/files.ts";
-import { linesIn, type RawLine } from "../../support/licensed-store.ts";
-import { makeSite } from "../../support/site-folder.ts";
+import { readLines, type RawLine } from "../../support/licensed-store.ts";
+import { makeLicensedSite } from "../../support/site-folder.ts";
 import { check, finish, makeTempFolder, chooseSize } from "../../support/suite-harness.ts";
 import { measureFolder, DaySite } from "./day-site.ts";
 import { ManualTime } from "./manual-time.ts";
@@ -26,7 +26,7 @@ const site = await siteFor(CLIENTS);
 
 async function siteFor(slots: number): Promise<DaySite> {
   const folder = makeTempFolder();
-  await makeSite(folder, { product: PRODUCT, slots, timeoutMinutes: 120 });
+  await makeLicensedSite(folder, { product: PRODUCT, slots, timeoutMinutes: 120 });
   return new DaySite(folder, time);
 }
 
@@ -210,7 +210,7 @@ function leftover(folder: string): string {
 /** All of the record, in order. */
 function recorded(folder: string): RawLine[] {
   const lines = readdirSync(join(folder, AUDIT_FOLDER)).flatMap((name) =>
-    linesIn(join(folder, AUDIT_FOLDER, name)),
+    readLines(join(folder, AUDIT_FOLDER, name)),
   );
   return lines.toSorted((a, b) => (a.line.audit_seq ?? 0) - (b.line.audit_seq ?? 0));
 }

@@ -21,17 +21,17 @@ import {
 import { SealedFile } from "../../../src/store/sealed-file.ts";
 import { StateFile } from "../../../src/store/state-file.ts";
 import { Store } from "../../../src/store/store.ts";
-import { done, granted } from "../../support/licensed-store.ts";
+import { transactOrThrow, unwrap } from "../../support/licensed-store.ts";
 import {
   consume,
   CONTACT,
-  counting,
-  feature,
+  consumptionTerms,
+  featureTerms,
   register,
   registerFeature,
 } from "../../support/scenario.ts";
 import { readFacts, LICENSE, type SiteFacts } from "./site-facts.ts";
-import { answer, confirmedBody, trustDocument } from "../../support/vendor.ts";
+import { answerRequest, makeAirgapLicenseBody, makeTrustDocument } from "../../support/vendor.ts";
 
 /** A folder to copy, and what it holds. */
 export interface PreparedSite {
@@ -65,10 +65,10 @@ const terms: Partial<Terms> = {
   slots: 4,
   timeoutMinutes: 24 * 60,
   borrowHours: 100,
-  consumption: counting({ max: null }),
+  consumption: consumptionTerms({ max: null }),
   features: [
-    feature("view", { floating: { slots: 9, timeoutMinutes: 24 * 60 } }),
-    feature("plot", { consumption: counting({ max: null }) }),
+    featureTerms("view", { floating: { slots: 9, timeoutMinutes: 24 * 60 } }),
+    featureTerms("plot", { consumption: consumptionTerms({ max: null }) }),
   ],
 };
 
@@ -88,27 +88,29 @@ export const LONG_HEARTBEAT_BYTES = 4 * 1024;
 export async function prepareSites(root: string): Promise<PreparedSites> {
   const folder = join(root, "made");
   const { store, licensing, airgap } = await open(folder);
-  granted(await licensing.trustVendor(await trustDocument({ products: ["cad"] }), "test"));
-  const first = granted(await licensing.request("cad", null, "test"));
+  unwrap(await licensing.trustVendor(await makeTrustDocument({ products: ["cad"] }), "test"));
+  const first = unwrap(await licensing.request("cad", null, "test"));
   const dated = { ...terms, validUntil: later(ahead(), 1_000 * HOUR) };
-  granted(await licensing.installLicense(await answer(first.document, LICENSE, dated), "test"));
-  await done(store, register("ann"));
+  unwrap(
+    await licensing.installLicense(await answerRequest(first.document, LICENSE, dated), "test"),
+  );
+  await transactOrThrow(store, register("ann"));
   await store.checkpoint();
   const { checkpointError } = store.health();
   if (checkpointError !== null) throw new Error(`the checkpoint failed: ${checkpointError}`);
-  for (const user of ["bob", "cid"]) await done(store, register(user));
-  await done(store, registerFeature("bob", "view"));
-  await done(store, consume(5));
-  const second = granted(await licensing.request("cad", null, "test"));
+  for (const user of ["bob", "cid"]) await transactOrThrow(store, register(user));
+  await transactOrThrow(store, registerFeature("bob", "view"));
+  await transactOrThrow(store, consume(5));
+  const second = unwrap(await licensing.request("cad", null, "test"));
   const renewed = { ...dated, slots: 6 };
-  const renewal = await answer(second.document, LICENSE, renewed, { serial: 2 });
-  const { code } = granted(await airgap.createActivationCode(LICENSE_KEY, "", "test"));
-  const confirmation = await confirmedBody(code, LICENSE_KEY);
+  const renewal = await answerRequest(second.document, LICENSE, renewed, { serial: 2 });
+  const { code } = unwrap(await airgap.createActivationCode(LICENSE_KEY, "", "test"));
+  const confirmation = await makeAirgapLicenseBody(code, LICENSE_KEY);
   await settled(store);
   const site = copy(folder, join(root, "site"));
   // One long line, and a short one that takes it back: the state stays small.
   for (const info of ["x".repeat(DUE - store.health().journalBytes - 4_000), ""]) {
-    await done(store, register("ann", { contact: { ...CONTACT, info } }));
+    await transactOrThrow(store, register("ann", { contact: { ...CONTACT, info } }));
   }
   await settled(store);
   const left = DUE - store.health().journalBytes;
@@ -128,7 +130,7 @@ export async function prepareSites(root: string): Promise<PreparedSites> {
     withTornTail: await readPreparedSite(torn),
     withDueJournal: await readPreparedSite(long),
     renewal,
-    trust: await trustDocument({ products: ["cam"] }, await generateKey()),
+    trust: await makeTrustDocument({ products: ["cam"] }, await generateKey()),
     confirmation,
   };
 }

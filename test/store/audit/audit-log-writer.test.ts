@@ -5,8 +5,8 @@ import type { Instant } from "../../../src/domain/time.ts";
 import { AuditLogWriter } from "../../../src/store/audit/audit-log-writer.ts";
 import { encodeLine, genesisHead, type ChainHead } from "../../../src/store/journal.ts";
 import { emptyAuditLogEnd, type AuditLogEnd } from "../../../src/store/snapshot.ts";
-import { FaultyDisk, isWaiting } from "../../support/faulty-disk.ts";
-import { taken, utc } from "../../support/scenario.ts";
+import { FaultyDisk, isPending } from "../../support/faulty-disk.ts";
+import { slotTaken, utc } from "../../support/scenario.ts";
 import { modeOf, tempFolder } from "../../support/temp-folder.ts";
 
 const MARCH = utc("2026-03-31T23:59:59.999Z");
@@ -23,7 +23,7 @@ interface Audited {
 function chain(...instants: readonly Instant[]): Audited[] {
   let head: ChainHead = genesisHead;
   return instants.map((at) => {
-    const { text, head: after } = encodeLine(head, null, at, [taken("ada", { at })]);
+    const { text, head: after } = encodeLine(head, null, at, [slotTaken("ada", { at })]);
     head = after;
     return { at, seq: after.auditSeq, text };
   });
@@ -95,17 +95,17 @@ describe("the record", () => {
     for (const { at, seq, text } of chain(MARCH, APRIL)) {
       await history.append(at, seq, Buffer.from(text));
     }
-    const folders = disk.hold("syncFolder");
+    const folders = disk.block("syncFolder");
     const closing = history.close();
-    expect(await isWaiting(closing)).toBe(true);
-    expect(disk.log("write", "sync", "syncFolder")).toEqual([
+    expect(await isPending(closing)).toBe(true);
+    expect(disk.listCalls("write", "sync", "syncFolder")).toEqual([
       "write 2026-03.jsonl",
       "sync 2026-03.jsonl",
       "write 2026-04.jsonl",
       "sync 2026-04.jsonl",
       "syncFolder history",
     ]);
-    folders.end();
+    folders.releaseAll();
     await closing;
   });
 

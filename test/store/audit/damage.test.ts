@@ -10,23 +10,28 @@ import {
   openBackup,
   type BackupManifest,
 } from "../../../src/store/backup.ts";
-import { written } from "../../support/archives.ts";
+import { writeArchive } from "../../support/archives.ts";
 import {
-  backupOf,
-  careSite,
-  edit,
-  flip,
-  identity,
-  newFile,
-  refusal,
+  backUpFolder,
+  openSiteWithKey,
+  editFile,
+  flipBit,
+  checkIdentity,
+  newBackupPath,
+  catchRefusal,
   restoreTo,
-  standsAt,
-  verified as walk,
-} from "../../support/care.ts";
-import { done, granted, openSite, segmentNames } from "../../support/licensed-store.ts";
-import { live } from "../../support/months.ts";
+  readFolderState,
+  verifyFolder as walk,
+} from "../../support/backup-site.ts";
+import {
+  transactOrThrow,
+  unwrap,
+  openSite,
+  listSegmentNames,
+} from "../../support/licensed-store.ts";
+import { writeMonths } from "../../support/audit-months.ts";
 import { consume, MONDAY } from "../../support/scenario.ts";
-import { copyOf, tempFolder } from "../../support/temp-folder.ts";
+import { copyFolder, tempFolder } from "../../support/temp-folder.ts";
 
 const APRIL = "history/2026-04.jsonl";
 const MAY = "history/2026-05.jsonl";
@@ -38,7 +43,7 @@ interface Damage {
 
 const damages: Readonly<Record<string, Damage>> = {
   "a changed byte in an old month": {
-    damage: (folder) => flip(join(folder, APRIL), 99),
+    damage: (folder) => flipBit(join(folder, APRIL), 99),
     listed: { missing: [{ from: 5, to: 5 }], files: ["2026-04.jsonl"] },
   },
   "an old month gone": {
@@ -46,11 +51,11 @@ const damages: Readonly<Record<string, Damage>> = {
     listed: { missing: [{ from: 5, to: 6 }], files: [] },
   },
   "nothing but zeros in an old month": {
-    damage: (folder) => edit(join(folder, APRIL), (bytes) => bytes.fill(0)),
+    damage: (folder) => editFile(join(folder, APRIL), (bytes) => bytes.fill(0)),
     listed: { missing: [{ from: 5, to: 6 }], files: ["2026-04.jsonl"] },
   },
   "a line twice in an old month": {
-    damage: (folder) => edit(join(folder, APRIL), (bytes) => Buffer.concat([bytes, bytes])),
+    damage: (folder) => editFile(join(folder, APRIL), (bytes) => Buffer.concat([bytes, bytes])),
     listed: { missing: [], files: ["2026-04.jsonl"] },
   },
   "the end of the newest file cut off": {
@@ -66,37 +71,39 @@ const damages: Readonly<Record<string, Damage>> = {
 describe("a backup of a folder with a damaged audit log", () => {
   for (const [what, { damage, listed }] of Object.entries(damages)) {
     test(`is made with ${what}, says so, and comes back as it was`, async () => {
-      const site = await careSite();
-      await live(site, "03", "04", "05");
-      const folder = copyOf(site.folder);
+      const site = await openSiteWithKey();
+      await writeMonths(site, "03", "04", "05");
+      const folder = copyFolder(site.folder);
       damage(folder);
-      const out = newFile();
+      const out = newBackupPath();
       const { manifest, verifyReport: verified } = await makeBackup(realDisk, folder, out, MONDAY, {
-        identity,
+        identity: checkIdentity,
       });
       expect(manifest.audit_damage).toEqual(listed);
       expect(verified.auditDamage).toMatchObject(listed ?? {});
-      const opened = await openBackup(realDisk, out, { identity });
+      const opened = await openBackup(realDisk, out, { identity: checkIdentity });
       expect(opened.manifest.audit_damage).toEqual(listed);
       const other = join(tempFolder(), "data");
       const restored = await restoreTo(other, out);
       expect(restored.verifyReport.auditDamage).toMatchObject(listed ?? {});
-      const { state } = await standsAt(folder);
-      expect((await standsAt(other)).state).toMatchObject({ licenses: state.licenses });
-      await refusal(walk(other));
+      const { state } = await readFolderState(folder);
+      expect((await readFolderState(other)).state).toMatchObject({ licenses: state.licenses });
+      await catchRefusal(walk(other));
       // There it can be mended, too.
       const again = await openSite({ folder: other });
-      granted(await new AuditMaintenance(again.store).repair({ note: "x", peer: "x" }));
-      await walk(copyOf(other));
+      unwrap(await new AuditMaintenance(again.store).repair({ note: "x", peer: "x" }));
+      await walk(copyFolder(other));
     });
   }
 
   test("is refused when the audit log in the backup is not damaged as it says", async () => {
-    const site = await careSite();
-    await live(site, "03", "04", "05");
-    const folder = copyOf(site.folder);
-    flip(join(folder, APRIL), 99);
-    const { archive } = await openBackup(realDisk, await backupOf(folder), { identity });
+    const site = await openSiteWithKey();
+    await writeMonths(site, "03", "04", "05");
+    const folder = copyFolder(site.folder);
+    flipBit(join(folder, APRIL), 99);
+    const { archive } = await openBackup(realDisk, await backUpFolder(folder), {
+      identity: checkIdentity,
+    });
     const bytesOf = (name: string): Uint8Array =>
       archive.read(join(archive.path, name)) ?? new Uint8Array();
     const files = Object.fromEntries(archive.names.map((name) => [name, bytesOf(name)]));
@@ -108,25 +115,26 @@ describe("a backup of a folder with a damaged audit log", () => {
       { ...manifest, audit_damage: { missing: [{ from: 4, to: 5 }], files: ["2026-04.jsonl"] } },
     ];
     for (const list of lists) {
-      const path = written({ ...files, [MANIFEST_FILE]: Buffer.from(JSON.stringify(list)) });
-      const { name } = await refusal(openBackup(realDisk, path, { identity }));
+      const path = writeArchive({ ...files, [MANIFEST_FILE]: Buffer.from(JSON.stringify(list)) });
+      const { name } = await catchRefusal(openBackup(realDisk, path, { identity: checkIdentity }));
       expect(name).toBe("BackupRefused");
     }
   });
 
   test("is refused when its journal is damaged as well", async () => {
-    const site = await careSite();
-    await live(site, "03", "04", "05");
+    const site = await openSiteWithKey();
+    await writeMonths(site, "03", "04", "05");
     // Two batches: the second one says that the first was safe on disk.
-    await done(site.store, consume(1));
-    await done(site.store, consume(2));
-    const folder = copyOf(site.folder);
-    flip(join(folder, APRIL), 99);
-    flip(join(folder, segmentNames(folder).at(-1) ?? ""), 99);
-    const out = newFile();
-    expect((await refusal(makeBackup(realDisk, folder, out, MONDAY, { identity }))).name).toBe(
-      "FolderRefused",
-    );
+    await transactOrThrow(site.store, consume(1));
+    await transactOrThrow(site.store, consume(2));
+    const folder = copyFolder(site.folder);
+    flipBit(join(folder, APRIL), 99);
+    flipBit(join(folder, listSegmentNames(folder).at(-1) ?? ""), 99);
+    const out = newBackupPath();
+    expect(
+      (await catchRefusal(makeBackup(realDisk, folder, out, MONDAY, { identity: checkIdentity })))
+        .name,
+    ).toBe("FolderRefused");
     expect(existsSync(out)).toBe(false);
   });
 });
@@ -141,16 +149,16 @@ describe("a checkpoint that finds the newest audit file too short", () => {
     gone: (path) => rmSync(path),
   })) {
     test(`writes again what the kept journal has, when it is ${what}`, async () => {
-      const site = await careSite();
-      await live(site, "03", "05");
+      const site = await openSiteWithKey();
+      await writeMonths(site, "03", "05");
       const before = readFileSync(join(site.folder, MAY));
       damage(join(site.folder, MAY));
-      await done(site.store, consume(3));
+      await transactOrThrow(site.store, consume(3));
       await site.store.checkpoint();
       expect(site.store.health().checkpointError).toBeNull();
       const after = readFileSync(join(site.folder, MAY));
       expect(after.subarray(0, before.length)).toEqual(before);
-      await walk(copyOf(site.folder));
+      await walk(copyFolder(site.folder));
     });
   }
 });

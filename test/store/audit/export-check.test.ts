@@ -9,15 +9,15 @@ import {
 } from "../../../src/store/audit/export-check.ts";
 import { readForward } from "../../../src/store/audit/read-forward.ts";
 import { AuditExportRefused } from "../../../src/store/refusal.ts";
-import { keeping, careSite } from "../../support/care.ts";
-import { longRecord } from "../../support/long-record.ts";
-import { licensedSite, openSite, type Site } from "../../support/licensed-store.ts";
-import { live } from "../../support/months.ts";
+import { checkpointKeepingMonths, openSiteWithKey } from "../../support/backup-site.ts";
+import { writeLongAuditLog } from "../../support/long-audit-log.ts";
+import { openLicensedSite, openSite, type OpenSite } from "../../support/licensed-store.ts";
+import { writeMonths } from "../../support/audit-months.ts";
 import { tempFolder } from "../../support/temp-folder.ts";
 
 const ALL = { since: null, until: null };
 
-const exported = ({ store }: Site): string =>
+const exported = ({ store }: OpenSite): string =>
   Buffer.concat([...readForward(store.auditLogSource(), ALL)]).toString();
 
 function checked(text: string | Uint8Array): CheckedAuditExport {
@@ -38,14 +38,14 @@ function refusalOf(text: string | Uint8Array): string {
 
 describe("an exported record", () => {
   test("is a chain from the beginning, over months and into the journal", async () => {
-    const site = await licensedSite();
-    await live(site, "04", "05");
+    const site = await openLicensedSite();
+    await writeMonths(site, "04", "05");
     expect(checked(exported(site))).toMatchObject({ lines: 6, first: 1, last: 6, anchor: null });
   });
 
   test("says what it begins behind when months were let go of", async () => {
-    const site = await careSite({ checkpoint: keeping(1) });
-    await live(site, "04", "05", "07", "08", "09");
+    const site = await openSiteWithKey({ checkpoint: checkpointKeepingMonths(1) });
+    await writeMonths(site, "04", "05", "07", "08", "09");
     const { lines, firstSeq: first, lastSeq: last, anchor } = checked(exported(site));
     expect([first > 1, last, lines]).toEqual([true, 12, 12 - first + 1]);
     expect(anchor).toMatch(/^[0-9a-f]{64}$/);
@@ -53,7 +53,7 @@ describe("an exported record", () => {
 
   test("that is long comes whole, in parts", async () => {
     const folder = join(tempFolder(), "data");
-    await longRecord(folder, 20_000, 9);
+    await writeLongAuditLog(folder, 20_000, 9);
     const { store } = await openSite({ folder });
     const parts = [...readForward(store.auditLogSource(), ALL)];
     expect(parts.length).toBeGreaterThan(20);
@@ -62,8 +62,8 @@ describe("an exported record", () => {
   });
 
   test("in which any line is missing, or stands elsewhere, is refused at that line", async () => {
-    const site = await licensedSite();
-    await live(site, "04", "05");
+    const site = await openLicensedSite();
+    await writeMonths(site, "04", "05");
     const lines = exported(site).split(/(?<=\n)/);
     for (let index = 1; index < lines.length - 1; index += 1) {
       const without = lines.toSpliced(index, 1);
@@ -76,8 +76,8 @@ describe("an exported record", () => {
   });
 
   test("with a declared gap is accepted with exactly the lines of the gap missing", async () => {
-    const site = await careSite();
-    await live(site, "03", "04", "05", "06");
+    const site = await openSiteWithKey();
+    await writeMonths(site, "03", "04", "05", "06");
     const before = exported(site).split(/(?<=\n)/);
     const sealed = await new AuditMaintenance(site.store).seal("2026-04", { note: "", peer: "" });
     expect(sealed.ok).toBe(true);
@@ -101,7 +101,7 @@ describe("an exported record", () => {
   });
 
   test("in which any byte was changed is refused at its line", async () => {
-    const site = await licensedSite();
+    const site = await openLicensedSite();
     const text = Buffer.from(exported(site));
     const end = text.indexOf(10);
     for (let place = 0; place < text.length; place += 7) {
@@ -112,8 +112,8 @@ describe("an exported record", () => {
   });
 
   test("that was written anew with a sum of its own does not continue the one before", async () => {
-    const site = await licensedSite();
-    await live(site, "04");
+    const site = await openLicensedSite();
+    await writeMonths(site, "04");
     const lines = exported(site).split(/(?<=\n)/);
     const forged = forge(lines[2] ?? "");
     expect(refusalOf(lines.with(2, forged).join(""))).toStartWith(
@@ -122,7 +122,7 @@ describe("an exported record", () => {
   });
 
   test("that was cut short, is empty, or is something else is refused", async () => {
-    const text = exported(await licensedSite());
+    const text = exported(await openLicensedSite());
     expect(refusalOf(text.slice(0, -1))).toBe("line 2 is incomplete");
     expect(refusalOf("")).toEndWith("contains no line of an audit log");
     expect(refusalOf(`${text}\n`)).toBe("line 3 is not a line of an audit log");

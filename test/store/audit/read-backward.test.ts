@@ -7,8 +7,13 @@ import { realDisk } from "../../../src/platform/disk.ts";
 import type { JournalLine } from "../../../src/store/journal.ts";
 import { readLinesNewestFirst, SLICE_BYTES } from "../../../src/store/audit/read-backward.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { done, licensedSite, openSite, type Site } from "../../support/licensed-store.ts";
-import { hours, register, unregister } from "../../support/scenario.ts";
+import {
+  transactOrThrow,
+  openLicensedSite,
+  openSite,
+  type OpenSite,
+} from "../../support/licensed-store.ts";
+import { hoursLater, register, unregister } from "../../support/scenario.ts";
 
 const linesOf = (store: Store): Promise<JournalLine[]> =>
   Array.fromAsync(readLinesNewestFirst(store.auditLogSource()));
@@ -24,19 +29,19 @@ const actsIn = (lines: readonly JournalLine[]): string[] =>
 const MOST = 40;
 
 /** Renewals between them, which are on nobody's record. */
-async function comings({ store }: Site, from = 0): Promise<string[]> {
+async function comings({ store }: OpenSite, from = 0): Promise<string[]> {
   const acts: string[] = [];
   for (let n = from; n < from + MOST; n += 1) {
-    await done(store, register(`u${n}`));
-    await done(store, register(`u${n}`));
-    await done(store, unregister(`u${n}`));
+    await transactOrThrow(store, register(`u${n}`));
+    await transactOrThrow(store, register(`u${n}`));
+    await transactOrThrow(store, unregister(`u${n}`));
     acts.unshift(`SlotReleased u${n}`, `SlotTaken u${n}`);
   }
   return acts;
 }
 
 test("gives every audited line once, the newest first, from the journal alone", async () => {
-  const site = await licensedSite();
+  const site = await openLicensedSite();
   const acts = await comings(site);
   const lines = await linesOf(site.store);
   expect(actsIn(lines)).toEqual(acts);
@@ -47,10 +52,10 @@ test("gives every audited line once, the newest first, from the journal alone", 
 });
 
 test("goes on into the record, over checkpoints and months", async () => {
-  const site = await licensedSite();
+  const site = await openLicensedSite();
   const acts: string[] = [];
   for (let month = 0; month < 4; month += 1) {
-    site.clock.now = hours(month * 24 * 31);
+    site.clock.now = hoursLater(month * 24 * 31);
     acts.unshift(...(await comings(site, month * MOST)));
     if (month < 3) await site.store.checkpoint();
   }
@@ -58,12 +63,12 @@ test("goes on into the record, over checkpoints and months", async () => {
   expect(actsIn(await linesOf(site.store))).toEqual(acts);
   await site.stop();
   const again = await openSite({ folder: site.folder });
-  again.clock.now = hours(4 * 24 * 31);
+  again.clock.now = hoursLater(4 * 24 * 31);
   expect(actsIn(await linesOf(again.store))).toEqual(acts);
 });
 
 test("is not confused by a checkpoint meanwhile", async () => {
-  const site = await licensedSite();
+  const site = await openLicensedSite();
   const acts = await comings(site);
   await site.store.checkpoint();
   const more = await comings(site, MOST);
@@ -82,10 +87,10 @@ test("is not confused by a checkpoint meanwhile", async () => {
 });
 
 test("ends where the record is damaged, or not kept", async () => {
-  const site = await licensedSite();
+  const site = await openLicensedSite();
   const acts = await comings(site);
   await site.store.checkpoint();
-  site.clock.now = hours(24 * 40);
+  site.clock.now = hoursLater(24 * 40);
   const more = await comings(site, MOST);
   await site.store.checkpoint();
   await comings(site, 2 * MOST);
@@ -107,7 +112,7 @@ test("ends where the record is damaged, or not kept", async () => {
 });
 
 test("lets others answer in between", async () => {
-  const site = await licensedSite({
+  const site = await openLicensedSite({
     checkpoint: (folder, open) => checkpoint(realDisk, folder, open),
   });
   for (let n = 0; n < 20; n += 1) await comings(site, n * MOST);

@@ -7,37 +7,55 @@ import { realDisk } from "../../../src/platform/disk.ts";
 import { GENESIS } from "../../../src/platform/hash.ts";
 import { checkpoint } from "../../../src/store/checkpoint.ts";
 import { listGenerations } from "../../../src/store/files.ts";
-import { careSite, keeping, standsAt, verified } from "../../support/care.ts";
-import { anchorOf, endOf, filesIn, live } from "../../support/months.ts";
-import { failAt, FaultyDisk } from "../../support/faulty-disk.ts";
-import { done, openSite, startIn, stateOf } from "../../support/licensed-store.ts";
+import {
+  openSiteWithKey,
+  checkpointKeepingMonths,
+  readFolderState,
+  verifyFolder,
+} from "../../support/backup-site.ts";
+import {
+  readAuditAnchor,
+  readMonthEnd,
+  listAuditMonths,
+  writeMonths,
+} from "../../support/audit-months.ts";
+import { failCallAt, FaultyDisk } from "../../support/faulty-disk.ts";
+import {
+  transactOrThrow,
+  openSite,
+  openAndCloseFolder,
+  readState,
+} from "../../support/licensed-store.ts";
 import { consume, utc } from "../../support/scenario.ts";
-import { contentsOf, copyOf } from "../../support/temp-folder.ts";
+import { contentsOf, copyFolder } from "../../support/temp-folder.ts";
 
 describe("months of the record that need not be kept", () => {
   test("are all kept unless somebody says otherwise", async () => {
-    const site = await careSite({ checkpoint: keeping(0) });
-    await live(site, "04", "06", "12");
-    expect(filesIn(site.folder)).toEqual(["03", "04", "06", "12"]);
-    expect(await anchorOf(site.folder)).toEqual({ seq: 0, sum: GENESIS });
+    const site = await openSiteWithKey({ checkpoint: checkpointKeepingMonths(0) });
+    await writeMonths(site, "04", "06", "12");
+    expect(listAuditMonths(site.folder)).toEqual(["03", "04", "06", "12"]);
+    expect(await readAuditAnchor(site.folder)).toEqual({ seq: 0, sum: GENESIS });
   });
 
   test("get an anchor with one checkpoint, and go with the next", async () => {
-    const site = await careSite({ checkpoint: keeping(1) });
-    await live(site, "03", "04");
-    expect([filesIn(site.folder), (await anchorOf(site.folder))?.seq]).toEqual([["03", "04"], 0]);
-    const march = endOf(site.folder, "03");
-    await live(site, "05");
-    expect(filesIn(site.folder)).toEqual(["03", "04", "05"]);
-    expect(await anchorOf(site.folder)).toEqual(march);
-    const april = endOf(site.folder, "04");
-    await live(site, "06");
-    expect(filesIn(site.folder)).toEqual(["04", "05", "06"]);
-    expect(await anchorOf(site.folder)).toEqual(april);
-    await live(site, "06");
-    expect(filesIn(site.folder)).toEqual(["05", "06"]);
-    expect(await anchorOf(site.folder)).toEqual(april);
-    expect((await verified(site.folder)).auditLog).toEqual({
+    const site = await openSiteWithKey({ checkpoint: checkpointKeepingMonths(1) });
+    await writeMonths(site, "03", "04");
+    expect([listAuditMonths(site.folder), (await readAuditAnchor(site.folder))?.seq]).toEqual([
+      ["03", "04"],
+      0,
+    ]);
+    const march = readMonthEnd(site.folder, "03");
+    await writeMonths(site, "05");
+    expect(listAuditMonths(site.folder)).toEqual(["03", "04", "05"]);
+    expect(await readAuditAnchor(site.folder)).toEqual(march);
+    const april = readMonthEnd(site.folder, "04");
+    await writeMonths(site, "06");
+    expect(listAuditMonths(site.folder)).toEqual(["04", "05", "06"]);
+    expect(await readAuditAnchor(site.folder)).toEqual(april);
+    await writeMonths(site, "06");
+    expect(listAuditMonths(site.folder)).toEqual(["05", "06"]);
+    expect(await readAuditAnchor(site.folder)).toEqual(april);
+    expect((await verifyFolder(site.folder)).auditLog).toEqual({
       from: april.seq + 1,
       to: april.seq + 6,
       files: 2,
@@ -52,73 +70,75 @@ describe("months of the record that need not be kept", () => {
       [2, ["2026-11", "2026-12", "2027-01"]],
       [12, ["2026-03", "2026-10", "2026-11", "2026-12", "2027-01"]],
     ] as const) {
-      const site = await careSite({ checkpoint: keeping(keep) });
-      await live(site, "10", "11", "12");
+      const site = await openSiteWithKey({ checkpoint: checkpointKeepingMonths(keep) });
+      await writeMonths(site, "10", "11", "12");
       site.clock.now = utc("2027-01-01T00:00:00Z");
       for (let times = 0; times < 2; times += 1) {
-        await done(site.store, consume(1));
+        await transactOrThrow(site.store, consume(1));
         await site.store.checkpoint();
       }
       const names = readdirSync(join(site.folder, "history")).toSorted();
       expect([keep, names]).toEqual([keep, left.map((month) => `${month}.jsonl`)]);
-      await verified(site.folder);
+      await verifyFolder(site.folder);
     }
   });
 
   test("are never the month that is being written, however long ago it was", async () => {
-    const site = await careSite({ checkpoint: keeping(1) });
-    await live(site, "04");
+    const site = await openSiteWithKey({ checkpoint: checkpointKeepingMonths(1) });
+    await writeMonths(site, "04");
     site.clock.now = utc("2026-12-31T23:59:59Z");
     for (let times = 0; times < 3; times += 1) {
       // A line that is in no record: the last file stays the one of April.
-      await done(site.store, { type: "MarkClock" });
+      await transactOrThrow(site.store, { type: "MarkClock" });
       await site.store.checkpoint();
     }
-    expect(filesIn(site.folder)).toEqual(["04"]);
-    expect((await verified(site.folder)).auditLog).toMatchObject({ files: 1, lines: 2 });
+    expect(listAuditMonths(site.folder)).toEqual(["04"]);
+    expect((await verifyFolder(site.folder)).auditLog).toMatchObject({ files: 1, lines: 2 });
     site.clock.now = utc("2026-12-31T23:59:59Z");
-    await done(site.store, consume(1));
+    await transactOrThrow(site.store, consume(1));
     await site.store.checkpoint();
-    await done(site.store, consume(1));
+    await transactOrThrow(site.store, consume(1));
     await site.store.checkpoint();
-    expect(filesIn(site.folder)).toEqual(["12"]);
-    await verified(site.folder);
+    expect(listAuditMonths(site.folder)).toEqual(["12"]);
+    await verifyFolder(site.folder);
   });
 
   test("stay let go of when the setting is taken back", async () => {
-    const site = await careSite({ checkpoint: keeping(1) });
-    await live(site, "04", "05", "06", "07");
-    const anchor = await anchorOf(site.folder);
-    const before = filesIn(site.folder);
+    const site = await openSiteWithKey({ checkpoint: checkpointKeepingMonths(1) });
+    await writeMonths(site, "04", "05", "06", "07");
+    const anchor = await readAuditAnchor(site.folder);
+    const before = listAuditMonths(site.folder);
     await site.stop();
     await checkpointed(site.folder, 0);
-    expect(await anchorOf(site.folder)).toEqual(anchor);
-    expect(filesIn(site.folder)).toEqual(before.slice(1));
+    expect(await readAuditAnchor(site.folder)).toEqual(anchor);
+    expect(listAuditMonths(site.folder)).toEqual(before.slice(1));
     await checkpointed(site.folder, 9);
-    expect(await anchorOf(site.folder)).toEqual(anchor);
-    await verified(site.folder);
+    expect(await readAuditAnchor(site.folder)).toEqual(anchor);
+    await verifyFolder(site.folder);
   });
 
   test("stay let go of when more is kept from now on, though they are still there", async () => {
-    const site = await careSite({ checkpoint: keeping(1) });
-    await live(site, "04", "07");
-    const anchor = await anchorOf(site.folder);
-    expect(anchor).toEqual(endOf(site.folder, "04"));
-    expect(filesIn(site.folder)).toEqual(["03", "04", "07"]);
-    const copy = copyOf(site.folder);
+    const site = await openSiteWithKey({ checkpoint: checkpointKeepingMonths(1) });
+    await writeMonths(site, "04", "07");
+    const anchor = await readAuditAnchor(site.folder);
+    expect(anchor).toEqual(readMonthEnd(site.folder, "04"));
+    expect(listAuditMonths(site.folder)).toEqual(["03", "04", "07"]);
+    const copy = copyFolder(site.folder);
     await checkpointed(copy, 3);
-    expect(await anchorOf(copy)).toEqual(anchor);
-    expect(filesIn(copy)).toEqual(["07"]);
-    await verified(copy);
+    expect(await readAuditAnchor(copy)).toEqual(anchor);
+    expect(listAuditMonths(copy)).toEqual(["07"]);
+    await verifyFolder(copy);
   });
 
   test("lead to the same state, whether they are kept or not", async () => {
     const states = [];
     for (const keep of [0, 1, 3]) {
-      const site = await careSite({ checkpoint: keeping(keep) });
-      await live(site, "04", "05", "06", "07");
-      states.push(await stateOf(site.store));
-      expect((await startIn(copyOf(site.folder))).state).toEqual(await stateOf(site.store));
+      const site = await openSiteWithKey({ checkpoint: checkpointKeepingMonths(keep) });
+      await writeMonths(site, "04", "05", "06", "07");
+      states.push(await readState(site.store));
+      expect((await openAndCloseFolder(copyFolder(site.folder))).state).toEqual(
+        await readState(site.store),
+      );
     }
     expect(states[1]).toEqual(states[0] as (typeof states)[0]);
     expect(states[2]).toEqual(states[0] as (typeof states)[0]);
@@ -127,26 +147,29 @@ describe("months of the record that need not be kept", () => {
 
 /** One more line, and a checkpoint that keeps so many months. */
 async function checkpointed(folder: string, keep: number): Promise<void> {
-  const { store, stop, clock } = await openSite({ folder, checkpoint: keeping(keep) });
+  const { store, stop, clock } = await openSite({
+    folder,
+    checkpoint: checkpointKeepingMonths(keep),
+  });
   clock.now = utc("2026-07-20T00:00:00Z");
-  await done(store, consume(1));
+  await transactOrThrow(store, consume(1));
   await stop();
 }
 
 /** The folder just before a checkpoint that both moves the anchor and removes a file. */
 async function ready() {
   let fold = true;
-  const site = await careSite({
+  const site = await openSiteWithKey({
     checkpoint: async (path, open) => {
       if (fold) await checkpoint(realDisk, path, open, { keepMonths: 1 });
     },
   });
-  await live(site, "04", "05");
+  await writeMonths(site, "04", "05");
   fold = false;
-  await live(site, "06");
+  await writeMonths(site, "06");
   const open = site.store.health().seq + 1;
-  await done(site.store, consume(3));
-  return { folder: copyOf(site.folder), open, state: await stateOf(site.store) };
+  await transactOrThrow(site.store, consume(3));
+  return { folder: copyFolder(site.folder), open, state: await readState(site.store) };
 }
 
 const recordOf = (folder: string): Record<string, string> =>
@@ -157,29 +180,29 @@ const recordOf = (folder: string): Record<string, string> =>
 describe("a checkpoint that lets go of something and is interrupted", () => {
   test("at any call leaves what starts, verifies and leads back, and the next makes up for it", async () => {
     const { folder: before, open, state } = await ready();
-    const whole = copyOf(before);
+    const whole = copyFolder(before);
     await checkpoint(realDisk, whole, open, { keepMonths: 1 });
-    expect(filesIn(before)).toEqual(["03", "04", "05"]);
-    expect(filesIn(whole)).toEqual(["04", "05", "06"]);
+    expect(listAuditMonths(before)).toEqual(["03", "04", "05"]);
+    expect(listAuditMonths(whole)).toEqual(["04", "05", "06"]);
     let interrupted = 0;
     for (let place = 1; ; place += 1) {
-      const folder = copyOf(before);
+      const folder = copyFolder(before);
       const disk = new FaultyDisk();
-      disk.syncs = false;
-      failAt(disk, place, "EIO");
+      disk.hasRealSync = false;
+      failCallAt(disk, place, "EIO");
       const made = await checkpoint(disk, folder, open, { keepMonths: 1 }).then(
         () => true,
         () => false,
       );
-      expect((await standsAt(folder)).state).toEqual(state);
-      await verified(folder);
+      expect((await readFolderState(folder)).state).toEqual(state);
+      await verifyFolder(folder);
       await leadsBack(folder);
       await checkpoint(realDisk, folder, open, { keepMonths: 1 });
-      expect(await anchorOf(folder)).toEqual(await anchorOf(whole));
+      expect(await readAuditAnchor(folder)).toEqual(await readAuditAnchor(whole));
       // A file whose removal failed stays for the next one that has something to do.
       const { ["history/2026-03.jsonl"]: _march, ...record } = recordOf(folder);
       expect([place, record]).toEqual([place, recordOf(whole)]);
-      await verified(folder);
+      await verifyFolder(folder);
       await leadsBack(folder);
       if (made && disk.calls.length < place) break;
       interrupted += 1;
@@ -190,42 +213,42 @@ describe("a checkpoint that lets go of something and is interrupted", () => {
   test("removes what is left over with the one after", async () => {
     const { folder, open } = await ready();
     const disk = new FaultyDisk();
-    disk.rule = ({ name, path }) => {
+    disk.beforeCall = ({ name, path }) => {
       if (name === "remove" && path.includes("history")) throw new Error("told to");
     };
     expect(checkpoint(disk, folder, open, { keepMonths: 1 })).rejects.toThrow("told to");
-    expect(filesIn(folder)).toEqual(["03", "04", "05", "06"]);
+    expect(listAuditMonths(folder)).toEqual(["03", "04", "05", "06"]);
     await checkpointed(folder, 1);
-    expect(filesIn(folder)).not.toContain("03");
-    await verified(folder);
+    expect(listAuditMonths(folder)).not.toContain("03");
+    await verifyFolder(folder);
   });
 });
 
 /** Each kept generation, put in the place of the state, starts with nothing missing. */
 async function leadsBack(folder: string): Promise<void> {
-  const { state } = await standsAt(folder);
+  const { state } = await readFolderState(folder);
   const kept = listGenerations(realDisk, folder);
   expect(kept.length).toBeGreaterThan(0);
   for (const { path } of kept) {
-    const copy = copyOf(folder);
+    const copy = copyFolder(folder);
     copyFileSync(path, join(copy, "state.json"));
-    expect((await standsAt(copy)).state).toEqual(state);
-    await verified(copy);
+    expect((await readFolderState(copy)).state).toEqual(state);
+    await verifyFolder(copy);
   }
 }
 
 describe("going back to the kept generation", () => {
   test("finds no gap in the record, after any checkpoint, and goes on from there", async () => {
-    const site = await careSite({ checkpoint: keeping(1) });
+    const site = await openSiteWithKey({ checkpoint: checkpointKeepingMonths(1) });
     for (const month of ["04", "05", "06", "07", "08"]) {
-      await live(site, month);
+      await writeMonths(site, month);
       await leadsBack(site.folder);
-      const copy = copyOf(site.folder);
+      const copy = copyFolder(site.folder);
       const [generation] = listGenerations(realDisk, copy);
       copyFileSync(generation?.path ?? "", join(copy, "state.json"));
-      const { seq } = await standsAt(copy);
+      const { seq } = await readFolderState(copy);
       await checkpoint(realDisk, copy, seq + 1, { keepMonths: 1 });
-      expect(await verified(copy)).toMatchObject({ head: { seq }, covers: seq });
+      expect(await verifyFolder(copy)).toMatchObject({ head: { seq }, covers: seq });
       expect(readFileSync(join(copy, "state.json"))).toEqual(
         readFileSync(join(site.folder, "state.json")),
       );
@@ -237,7 +260,7 @@ test("the record is durable, names too, before a file of it is missed", async ()
   const { folder, open } = await ready();
   const disk = new FaultyDisk();
   await checkpoint(disk, folder, open, { keepMonths: 1 });
-  expect(disk.log("rename", "remove", "syncFolder").slice(-7)).toEqual([
+  expect(disk.listCalls("rename", "remove", "syncFolder").slice(-7)).toEqual([
     "rename state.json",
     "syncFolder data",
     expect.stringMatching(/^remove state-\d+\.json$/),

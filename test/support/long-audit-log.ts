@@ -9,15 +9,15 @@ import { emptyAuditLogEnd } from "../../src/store/snapshot.ts";
 import { encodeSnapshot } from "../../src/store/state-rows.ts";
 import { StateFile } from "../../src/store/state-file.ts";
 import { MONDAY } from "./scenario.ts";
-import { newSite } from "./new-site.ts";
+import { makeNewSite } from "./new-site.ts";
 
-const WRITTEN_AT_ONCE = 20_000;
+const LINES_PER_WRITE = 20_000;
 
 /**
  * So many lines on record, a minute apart, by month; then, not folded yet, one more and so many
  * renewals.
  */
-export async function longRecord(
+export async function writeLongAuditLog(
   folder: string,
   lines: number,
   renewals = 0,
@@ -30,17 +30,17 @@ export async function longRecord(
   for (let texts: string[] = [], line = 1; line <= lines; line += 1) {
     const at = instant(MONDAY + line * MINUTE);
     const name = `${new Date(at).toISOString().slice(0, 7)}.jsonl`;
-    if (name !== file || texts.length === WRITTEN_AT_ONCE) {
+    if (name !== file || texts.length === LINES_PER_WRITE) {
       append(folder, file, texts, files);
       texts = [];
     }
     file = name;
-    const next = encodeLine(head, null, at, [eventOf(line, at)]);
+    const next = encodeLine(head, null, at, [makeEvent(line, at)]);
     texts.push(next.text);
     head = next.head;
     if (line === lines) append(folder, file, texts, files);
   }
-  const state = newSite();
+  const state = makeNewSite();
   state.appliance = appliance;
   state.latestEventAt = instant(MONDAY + lines * MINUTE);
   const end = { ...emptyAuditLogEnd, file, length: files.get(file) ?? 0 };
@@ -81,7 +81,7 @@ function append(
 }
 
 /** By turns what a day at a site is made of. */
-function eventOf(line: number, at: Instant): Event {
+function makeEvent(line: number, at: Instant): Event {
   const user = `user ${line % 997}`;
   const contact = { hostname: `desk-${line % 997}`, ip: "10.0.0.7", info: "", peer: "10.0.0.7" };
   const held = { license: 1, user, slot: line, at };

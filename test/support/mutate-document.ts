@@ -3,7 +3,7 @@
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.= \u0000é";
 
 /** One of: a character changed, a piece cut, doubled or moved, a bit of a decoded part flipped. */
-export function mutated(text: string, random: () => number): string {
+export function mutateDocument(text: string, random: () => number): string {
   const at = Math.floor(random() * text.length);
   const length = 1 + Math.floor(random() * 8);
   const piece = text.slice(at, at + length);

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildBinary } from "./binary.ts";
 
-export interface Said {
+export interface CommandResult {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -13,7 +13,7 @@ export interface Said {
 
 const MAIN = join(import.meta.dir, "..", "..", "src", "main.ts");
 
-export interface Around {
+export interface ProcessOptions {
   /** Not the executable, which starts in a seventh of the time, but what it is made of. */
   readonly fromSources?: boolean;
   readonly env?: Readonly<Record<string, string>>;
@@ -24,7 +24,7 @@ export interface Around {
 
 const spawn = (
   words: readonly string[],
-  { env = {}, cwd = tmpdir(), fromSources = false, stdin }: Around,
+  { env = {}, cwd = tmpdir(), fromSources = false, stdin }: ProcessOptions,
 ) =>
   Bun.spawn([...(fromSources ? [process.execPath, MAIN] : [buildBinary()]), ...words], {
     stdin: stdin === undefined ? "ignore" : Buffer.from(stdin),
@@ -35,7 +35,10 @@ const spawn = (
   });
 
 /** Runs one command to its end. */
-export async function berth(words: readonly string[], around: Around = {}): Promise<Said> {
+export async function runBerth(
+  words: readonly string[],
+  around: ProcessOptions = {},
+): Promise<CommandResult> {
   const child = spawn(words, around);
   const [code, stdout, stderr] = await Promise.all([
     child.exited,
@@ -46,23 +49,26 @@ export async function berth(words: readonly string[], around: Around = {}): Prom
 }
 
 /** A command that is meant to be done; what it printed. */
-export async function done(words: readonly string[], around: Around = {}): Promise<string> {
-  const said = await berth(words, around);
+export async function runOrThrow(
+  words: readonly string[],
+  around: ProcessOptions = {},
+): Promise<string> {
+  const said = await runBerth(words, around);
   if (said.code !== 0) throw new Error(`exit ${said.code}: ${said.stderr}${said.stdout}`);
   return said.stdout;
 }
 
 /** What stood on the screen at the end, and how it ended. */
-export interface Shown {
+export interface TerminalResult {
   readonly code: number;
   readonly text: string;
 }
 
 /** Runs one command on a terminal of its own. */
-export async function onTerminal(
+export async function runOnTerminal(
   words: readonly string[],
   read: (text: string, terminal: Bun.Terminal) => void = () => {},
-): Promise<Shown> {
+): Promise<TerminalResult> {
   let text = "";
   const decoder = new TextDecoder();
   let closed = (): void => {};
@@ -84,16 +90,18 @@ export async function onTerminal(
 }
 
 /** The same with an answer to its question; null closes the terminal instead. */
-export const answering = (words: readonly string[], answer: string | null): Promise<Shown> =>
-  answeringAll(words, [["[y/N]", answer]]);
+export const runWithAnswer = (
+  words: readonly string[],
+  answer: string | null,
+): Promise<TerminalResult> => runWithAnswers(words, [["[y/N]", answer]]);
 
 /** The same with several questions, each answered with an Enter as soon as it is on the screen. */
-export function answeringAll(
+export function runWithAnswers(
   words: readonly string[],
   answers: readonly (readonly [question: string, answer: string | null])[],
-): Promise<Shown> {
+): Promise<TerminalResult> {
   let [answered, readUpTo] = [0, 0];
-  return onTerminal(words, (text, terminal) => {
+  return runOnTerminal(words, (text, terminal) => {
     const next = answers[answered];
     if (next === undefined) return;
     const [question, answer] = next;
@@ -106,10 +114,12 @@ export function answeringAll(
   });
 }
 
-export const doneJson = async <T>(words: readonly string[], around: Around = {}): Promise<T> =>
-  JSON.parse(await done([...words, "--json"], around)) as T;
+export const runJsonOrThrow = async <T>(
+  words: readonly string[],
+  around: ProcessOptions = {},
+): Promise<T> => JSON.parse(await runOrThrow([...words, "--json"], around)) as T;
 
-export interface Running {
+export interface RunningServer {
   readonly url: string;
   readonly pid: number;
   /** All it printed until it was ready. */
@@ -120,7 +130,10 @@ export interface Running {
 }
 
 /** Starts a server and waits until it is `ready`; it is gone with the end of the test at the latest. */
-export async function start(words: readonly string[], around: Around = {}): Promise<Running> {
+export async function startServer(
+  words: readonly string[],
+  around: ProcessOptions = {},
+): Promise<RunningServer> {
   // A demo that is killed leaves its temporary folder behind: it goes with this one.
   const scratch = mkdtempSync(join(tmpdir(), "berth-scratch-"));
   const env = { TMPDIR: scratch, ...around.env };

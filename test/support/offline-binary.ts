@@ -19,46 +19,51 @@ const OFFLINE = ["unshare", "-rn"];
 /** Whether commands run without any network; else they run plainly. */
 export const isOffline = works(...OFFLINE, "true");
 /** Whether a command can be shown other hardware than there is. */
-export const canDisguise = works("unshare", "-rnm", "mount", "--bind", "/etc", "/sys");
+export const canFakeHardware = works("unshare", "-rnm", "mount", "--bind", "/etc", "/sys");
 
-export interface Said {
+export interface CommandResult {
   readonly code: number;
-  readonly out: string;
-  readonly err: string;
+  readonly stdout: string;
+  readonly stderr: string;
 }
 
 const around = { cwd: "/", env: {} } as const;
 const start = isOffline ? [...OFFLINE, "--"] : [];
 
-function say(words: readonly string[]): Said {
+function spawnToEnd(words: readonly string[]): CommandResult {
   const done = Bun.spawnSync([...words], { ...around, stdin: "ignore" });
-  return { code: done.exitCode, out: done.stdout.toString(), err: done.stderr.toString() };
+  return { code: done.exitCode, stdout: done.stdout.toString(), stderr: done.stderr.toString() };
 }
 
 /** One command, to its end. */
-export const berth = (...words: string[]): Said => say([...start, buildBinary(), ...words]);
+export const runBerth = (...words: string[]): CommandResult =>
+  spawnToEnd([...start, buildBinary(), ...words]);
 
 /** One command that is meant to be done; what it printed. */
-export function done(...words: string[]): string {
-  return printed(berth(...words), words);
+export function runOrThrow(...words: string[]): string {
+  return printed(runBerth(...words), words);
 }
 
-export const doneJson = (...words: string[]): unknown => JSON.parse(done(...words, "--json"));
+export const runJsonOrThrow = (...words: string[]): unknown =>
+  JSON.parse(runOrThrow(...words, "--json"));
 
-function printed({ code, out, err }: Said, words: readonly string[]): string {
+function printed(
+  { code, stdout: out, stderr: err }: CommandResult,
+  words: readonly string[],
+): string {
   if (code !== 0) throw new Error(`berth ${words.join(" ")}: exit ${code}: ${err}${out}`);
   return out;
 }
 
 /** A machine with another name and no hardware that shows: commands run as if they ran there. */
-export function anotherMachine(): (...words: string[]) => string {
+export function makeOtherMachineRunner(): (...words: string[]) => string {
   const folder = tempFolder();
   const [id, sys] = [join(folder, "machine-id"), join(folder, "sys")];
   writeFileSync(id, `${crypto.randomUUID().replaceAll("-", "")}\n`);
   mkdirSync(sys);
   const disguise = `mount --bind ${id} /etc/machine-id && mount --bind ${sys} /sys && exec "$@"`;
   const prefix = ["unshare", "-rnm", "sh", "-c", disguise, "sh"];
-  return (...words) => printed(say([...prefix, buildBinary(), ...words]), words);
+  return (...words) => printed(spawnToEnd([...prefix, buildBinary(), ...words]), words);
 }
 
 /** A server that nobody calls but through its socket; gone with the end of the test at the latest. */

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "
 import { join } from "node:path";
 import { routes } from "../../src/http/planes.ts";
 import { runBinary, startBinary } from "../support/binary.ts";
-import { basic, bearer, GuardedSite, PASSWORD } from "../support/guarded-site.ts";
+import { basicAuthHeader, bearerHeader, RunningSite, PASSWORD } from "../support/running-site.ts";
 import { modeOf, tempFolder } from "../support/temp-folder.ts";
 
 const STATUS = "/api/admin/v1/status";
@@ -16,7 +16,7 @@ const adminRoutes = [...routes].flatMap(([path, methods]) =>
 );
 
 /** What is on record about who may get in; of a folder that is in use, what is in its journal. */
-const recorded = (folder: string): unknown[] =>
+const readAccessEvents = (folder: string): unknown[] =>
   readdirSync(folder)
     .filter((name) => name.startsWith("journal-"))
     .toSorted()
@@ -25,10 +25,10 @@ const recorded = (folder: string): unknown[] =>
     .flatMap((line) => (JSON.parse(line) as { events: { type: string }[] }).events)
     .filter(({ type }) => type === "AccessChanged");
 test("the first token closes administration on the machine itself, for good", async () => {
-  const site = await GuardedSite.open();
-  await site.said("administration is open");
+  const site = await RunningSite.open();
+  await site.waitForStderr("administration is open");
   expect((await site.get(STATUS)).status).toBe(200);
-  const token = await site.token("--name", "ops");
+  const token = await site.createToken("--name", "ops");
   const shut = async (): Promise<void> => {
     for (const { path, method } of adminRoutes) {
       const response = await fetch(`http://127.0.0.1:${site.port}${path}`, { method });
@@ -36,20 +36,20 @@ test("the first token closes administration on the machine itself, for good", as
       expect(response.headers.get("www-authenticate")).toBe("Bearer");
       expect(await response.json()).toMatchObject({ status: 401, code: "unauthorized" });
     }
-    expect((await site.get(STATUS, bearer(token))).status).toBe(200);
-    expect((await site.tell(["status"])).code).toBe(0);
+    expect((await site.get(STATUS, bearerHeader(token))).status).toBe(200);
+    expect((await site.runCommand(["status"])).code).toBe(0);
   };
   await shut();
   await site.restart();
-  expect(site.running.stderr()).not.toContain("administration is open");
+  expect(site.server.stderr()).not.toContain("administration is open");
   await shut();
   expect(modeOf(join(site.folder, "access.json"))).toBe("600");
   expect(modeOf(join(site.folder, "berth.sock"))).toBe("600");
 });
 
 test("nothing but the token itself is a token", async () => {
-  const site = await GuardedSite.open();
-  const token = await site.token();
+  const site = await RunningSite.open();
+  const token = await site.createToken();
   const wrong = [
     "",
     "Bearer",
@@ -71,71 +71,76 @@ test("nothing but the token itself is a token", async () => {
       401,
     ]);
   }
-  const twice = new Headers(bearer(token));
+  const twice = new Headers(bearerHeader(token));
   twice.append("authorization", `Bearer ${token}`);
   expect(
-    (await fetch(`${site.running.url.replace(/\/$/, "")}${STATUS}`, { headers: twice })).status,
+    (await fetch(`${site.server.url.replace(/\/$/, "")}${STATUS}`, { headers: twice })).status,
   ).toBe(401);
   expect((await site.get(STATUS, { authorization: `bearer ${token}` })).status).toBe(200);
 });
 
 test("tokens and people come and go, but for the last way in", async () => {
-  const site = await GuardedSite.open();
-  const first = await site.token("--name", "first");
-  const second = await site.token("--name", "second", "--days", "1");
-  expect((await site.tell(["admin", "token", "--name", "second"])).stderr).toContain("name_taken");
-  expect((await site.tell(["admin", "token", "--revoke", "second"])).code).toBe(0);
-  expect((await site.get(STATUS, bearer(second))).status).toBe(401);
-  const last = await site.tell(["admin", "token", "--revoke", "first"]);
+  const site = await RunningSite.open();
+  const first = await site.createToken("--name", "first");
+  const second = await site.createToken("--name", "second", "--days", "1");
+  expect((await site.runCommand(["admin", "token", "--name", "second"])).stderr).toContain(
+    "name_taken",
+  );
+  expect((await site.runCommand(["admin", "token", "--revoke", "second"])).code).toBe(0);
+  expect((await site.get(STATUS, bearerHeader(second))).status).toBe(401);
+  const last = await site.runCommand(["admin", "token", "--revoke", "first"]);
   expect([last.code, last.stderr]).toEqual([1, expect.stringContaining("last_credential")]);
-  expect((await site.get(STATUS, bearer(first))).status).toBe(200);
+  expect((await site.get(STATUS, bearerHeader(first))).status).toBe(200);
 
-  expect((await site.tell(["admin", "password"], `${PASSWORD}\n`)).code).toBe(0);
-  expect((await site.tell(["admin", "token", "--revoke", "first"])).code).toBe(0);
-  const demoted = await site.tell(["admin", "user", "add", "admin"], PASSWORD);
+  expect((await site.runCommand(["admin", "password"], `${PASSWORD}\n`)).code).toBe(0);
+  expect((await site.runCommand(["admin", "token", "--revoke", "first"])).code).toBe(0);
+  const demoted = await site.runCommand(["admin", "user", "add", "admin"], PASSWORD);
   expect(demoted.stderr).toContain("last_credential");
-  expect((await site.tell(["admin", "user", "add", "ada"], PASSWORD)).code).toBe(0);
-  expect((await site.tell(["admin", "user", "remove", "admin"])).code).toBe(1);
+  expect((await site.runCommand(["admin", "user", "add", "ada"], PASSWORD)).code).toBe(0);
+  expect((await site.runCommand(["admin", "user", "remove", "admin"])).code).toBe(1);
   await site.restart();
-  const list = (await site.tell(["admin", "user", "list"])).stdout;
+  const list = (await site.runCommand(["admin", "user", "list"])).stdout;
   expect(list).toMatch(/user\s+admin\s+admin/);
   expect(list).toMatch(/user\s+ada\s+user/);
-  expect((await site.get("/auth", basic("admin", PASSWORD))).status).toBe(200);
+  expect((await site.get("/auth", basicAuthHeader("admin", PASSWORD))).status).toBe(200);
 });
 
 test("a token that ended closes the door behind it", async () => {
-  const site = await GuardedSite.open();
-  const token = await site.token("--days", "1");
-  expect((await site.get(STATUS, bearer(token))).status).toBe(200);
-  await site.running.stop();
+  const site = await RunningSite.open();
+  const token = await site.createToken("--days", "1");
+  expect((await site.get(STATUS, bearerHeader(token))).status).toBe(200);
+  await site.server.stop();
   const path = join(site.folder, "access.json");
   const list = JSON.parse(readFileSync(path, "utf8")) as { tokens: { endsAt: number }[] };
   for (const one of list.tokens) one.endsAt = Date.now() - 1_000;
   writeFileSync(path, JSON.stringify(list));
   await site.restart();
-  expect((await site.get(STATUS, bearer(token))).status).toBe(401);
+  expect((await site.get(STATUS, bearerHeader(token))).status).toBe(401);
   expect((await site.get(STATUS)).status).toBe(401);
 });
 
 test("short passwords are refused, and none is in a file, a log or a command line", async () => {
-  const site = await GuardedSite.open(["--log", "requests"]);
-  const short = await site.tell(["admin", "user", "add", "ada"], "eleven char\n");
+  const site = await RunningSite.open(["--log", "requests"]);
+  const short = await site.runCommand(["admin", "user", "add", "ada"], "eleven char\n");
   expect([short.code, short.stderr]).toEqual([1, expect.stringContaining("12 characters")]);
-  const none = await site.tell(["admin", "password"], "");
+  const none = await site.runCommand(["admin", "password"], "");
   expect([none.code, none.stderr]).toEqual([
     2,
     expect.stringContaining("standard input contains no password"),
   ]);
-  const given = await site.tell(["admin", "password", "--password", PASSWORD]);
+  const given = await site.runCommand(["admin", "password", "--password", PASSWORD]);
   expect(given.code).toBe(2);
 
-  const token = await site.token();
-  await site.tell(["admin", "password"], PASSWORD);
-  await site.get("/auth", basic("admin", PASSWORD));
-  await site.post(`${ACCESS}/users`, { name: "bob", password: PASSWORD }, bearer(token));
-  await site.get(`/auth?password=${encodeURIComponent(PASSWORD)}`, basic("admin", `${PASSWORD}!`));
-  const said = site.running.stderr();
-  await site.running.stop();
+  const token = await site.createToken();
+  await site.runCommand(["admin", "password"], PASSWORD);
+  await site.get("/auth", basicAuthHeader("admin", PASSWORD));
+  await site.post(`${ACCESS}/users`, { name: "bob", password: PASSWORD }, bearerHeader(token));
+  await site.get(
+    `/auth?password=${encodeURIComponent(PASSWORD)}`,
+    basicAuthHeader("admin", `${PASSWORD}!`),
+  );
+  const said = site.server.stderr();
+  await site.server.stop();
   const kept = readdirSync(site.folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => readFileSync(join(entry.parentPath, entry.name), "latin1"));
@@ -146,21 +151,21 @@ test("short passwords are refused, and none is in a file, a log or a command lin
 });
 
 test("who changed it, and from where, is on record and in the log", async () => {
-  const site = await GuardedSite.open();
-  const token = await site.token("--name", "ops");
-  await site.post(`${ACCESS}/users`, { name: "ada", password: PASSWORD }, bearer(token));
-  expect(recorded(site.folder)).toMatchObject([
+  const site = await RunningSite.open();
+  const token = await site.createToken("--name", "ops");
+  await site.post(`${ACCESS}/users`, { name: "ada", password: PASSWORD }, bearerHeader(token));
+  expect(readAccessEvents(site.folder)).toMatchObject([
     { change: "token_made", name: "ops", peer: "socket" },
     { change: "user_set", name: "ada", peer: "ops@127.0.0.1" },
   ]);
-  expect(await site.log(2)).toMatchObject([
+  expect(await site.waitForLogLines(2)).toMatchObject([
     { message: "admin action", path: `${ACCESS}/tokens`, peer: "socket" },
     { message: "admin action", path: `${ACCESS}/users`, peer: "127.0.0.1", actor: "ops" },
   ]);
 });
 
 test("names cannot break a line, turn it round or pass for another", async () => {
-  const site = await GuardedSite.open();
+  const site = await RunningSite.open();
   const names = [
     "a\nb",
     "a\u2028b",
@@ -178,26 +183,28 @@ test("names cannot break a line, turn it round or pass for another", async () =>
     }
   }
   expect((await site.post(`${ACCESS}/tokens`, { name: "root@10.0.0.1" })).status).toBe(400);
-  expect(recorded(site.folder)).toEqual([]);
+  expect(readAccessEvents(site.folder)).toEqual([]);
 });
 
 test("thirty changes at once are made one after the other", async () => {
-  const site = await GuardedSite.open();
-  const token = await site.token();
+  const site = await RunningSite.open();
+  const token = await site.createToken();
   const names = Array.from({ length: 30 }, (_, index) => `job-${index % 15}`);
   const made = await Promise.all(
-    names.map((name) => site.post(`${ACCESS}/tokens`, { name }, bearer(token))),
+    names.map((name) => site.post(`${ACCESS}/tokens`, { name }, bearerHeader(token))),
   );
   expect(made.filter(({ status }) => status === 200)).toHaveLength(15);
   const revoked = await Promise.all(
     ["admin", ...new Set(names)].map((name) =>
-      site.post(`${ACCESS}/tokens/revoke`, { name }, bearer(token)),
+      site.post(`${ACCESS}/tokens/revoke`, { name }, bearerHeader(token)),
     ),
   );
   // All of them would leave nobody: one at least is refused, whichever order they came in.
   expect(revoked.filter(({ status }) => status === 200).length).toBeLessThan(16);
   await site.restart();
-  const { tokens } = JSON.parse((await site.tell(["admin", "user", "list", "--json"])).stdout) as {
+  const { tokens } = JSON.parse(
+    (await site.runCommand(["admin", "user", "list", "--json"])).stdout,
+  ) as {
     tokens: unknown[];
   };
   expect(tokens.length).toBeGreaterThanOrEqual(1);
@@ -205,7 +212,7 @@ test("thirty changes at once are made one after the other", async () => {
 });
 
 test("a change that cannot be written is refused, and leaves the door and the record as they were", async () => {
-  const site = await GuardedSite.open();
+  const site = await RunningSite.open();
   const inTheWay = join(site.folder, "access.json.new");
   mkdirSync(inTheWay);
   const refused = await site.post(`${ACCESS}/tokens`, { name: "ops" });
@@ -214,22 +221,24 @@ test("a change that cannot be written is refused, and leaves the door and the re
     expect.objectContaining({ code: "storage_failed" }),
   ]);
   expect((await site.get(STATUS)).status).toBe(200);
-  expect(recorded(site.folder)).toEqual([]);
+  expect(readAccessEvents(site.folder)).toEqual([]);
   rmdirSync(inTheWay);
-  const token = await site.token("--name", "ops");
-  expect(recorded(site.folder)).toHaveLength(1);
+  const token = await site.createToken("--name", "ops");
+  expect(readAccessEvents(site.folder)).toHaveLength(1);
   mkdirSync(inTheWay);
-  expect((await site.post(`${ACCESS}/tokens`, { name: "more" }, bearer(token))).status).toBe(503);
+  expect((await site.post(`${ACCESS}/tokens`, { name: "more" }, bearerHeader(token))).status).toBe(
+    503,
+  );
   rmdirSync(inTheWay);
   await site.restart();
-  expect(recorded(site.folder)).toHaveLength(1);
-  expect((await site.get(STATUS, bearer(token))).status).toBe(200);
+  expect(readAccessEvents(site.folder)).toHaveLength(1);
+  expect((await site.get(STATUS, bearerHeader(token))).status).toBe(200);
 });
 
 test("a list that is damaged stops the start with a line that helps", async () => {
-  const site = await GuardedSite.open();
-  await site.token();
-  await site.running.stop();
+  const site = await RunningSite.open();
+  await site.createToken();
+  await site.server.stop();
   const path = join(site.folder, "access.json");
   writeFileSync(path, readFileSync(path, "utf8").slice(0, -20));
   expect(startBinary("serve", "--data", site.folder, "--listen", "127.0.0.1:0")).rejects.toThrow(
@@ -239,14 +248,14 @@ test("a list that is damaged stops the start with a line that helps", async () =
 });
 
 test("bringing back a backup from before the first credential does not open the door", async () => {
-  const site = await GuardedSite.open();
+  const site = await RunningSite.open();
   const backup = join(tempFolder(), "site.berth");
-  expect((await site.tell(["backup", backup])).code).toBe(0);
-  const token = await site.token();
-  await site.running.stop();
-  const restored = await site.tell(["restore", backup, "--accept-loss"]);
+  expect((await site.runCommand(["backup", backup])).code).toBe(0);
+  const token = await site.createToken();
+  await site.server.stop();
+  const restored = await site.runCommand(["restore", backup, "--accept-loss"]);
   expect([restored.code, restored.stderr]).toEqual([0, expect.stringContaining("1 change lost")]);
   await site.restart();
   expect((await site.get(STATUS)).status).toBe(401);
-  expect((await site.get(STATUS, bearer(token))).status).toBe(200);
+  expect((await site.get(STATUS, bearerHeader(token))).status).toBe(200);
 });

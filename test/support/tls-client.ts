@@ -1,7 +1,7 @@
 // Clients of a TLS listener that look closely, or that show what they should not.
 import { connect, type ConnectionOptions, type TLSSocket } from "node:tls";
 
-export interface Seen {
+export interface TlsReply {
   readonly status: number;
   readonly protocol: string | null;
   /** SHA-256 of the certificate that was shown. */
@@ -9,16 +9,16 @@ export interface Seen {
 }
 
 /** One request on a connection of its own; rejects when the two do not agree to talk. */
-export function askOnce(options: ConnectionOptions, host = "localhost"): Promise<Seen> {
+export function requestOnce(options: ConnectionOptions, host = "localhost"): Promise<TlsReply> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: "127.0.0.1", servername: "localhost", ...options }, () => {
       socket.write(`GET /api/v4/health HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
     });
     socket.once("data", (part) => {
       resolve({
-        status: statusIn(part),
+        status: parseStatus(part),
         protocol: socket.getProtocol(),
-        certificate: shown(socket),
+        certificate: readFingerprint(socket),
       });
       socket.destroy();
     });
@@ -28,7 +28,7 @@ export function askOnce(options: ConnectionOptions, host = "localhost"): Promise
 }
 
 /** Asks again and again on a connection it keeps until it is told to end; counts the answers. */
-export function askOnAndOn(
+export function requestRepeatedly(
   options: ConnectionOptions,
   pause: number,
   until: () => boolean,
@@ -59,6 +59,6 @@ export function askOnAndOn(
   });
 }
 
-const statusIn = (part: string | Buffer): number => Number(String(part).slice(9, 12));
+const parseStatus = (part: string | Buffer): number => Number(String(part).slice(9, 12));
 
-const shown = (socket: TLSSocket): string => socket.getPeerCertificate().fingerprint256;
+const readFingerprint = (socket: TLSSocket): string => socket.getPeerCertificate().fingerprint256;

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { buildBinary, startBinary } from "./binary.ts";
 
-export interface Renewal {
+export interface PreparedRenewal {
   /** A stopped site's folder with a license in it. */
   readonly site: string;
   /** The vendor's answer to its newest request. */
@@ -18,7 +18,7 @@ function run(...words: string[]): string {
   return done.stdout.toString();
 }
 
-async function preparedRenewal(root: string): Promise<Renewal> {
+async function prepareRenewal(root: string): Promise<PreparedRenewal> {
   const [desk, site] = [join(root, "desk"), join(root, "site")];
   const [request, license] = [join(root, "request.jwt"), join(root, "license.jwt")];
   const data = ["--data", site];
@@ -35,4 +35,4 @@ async function preparedRenewal(root: string): Promise<Renewal> {
   return { site, renewal: readFileSync(license, "utf8"), oldSlots: 3, newSlots: 5 };
 }
 
-export const BERTH = { run, preparedRenewal };
+export const BERTH_COMMANDS = { run, preparedRenewal: prepareRenewal };

@@ -2,11 +2,11 @@
 // to run; flags are handed on: `--soak` means larger numbers, the same code.
 import { join } from "node:path";
 
-interface Rigs {
+interface SuiteOptions {
   /** Where their scripts are. */
   readonly folder: string;
-  readonly always: readonly string[];
-  readonly onlySoaked?: readonly string[];
+  readonly everyRun: readonly string[];
+  readonly soakOnly?: readonly string[];
 }
 
 interface Tally {
@@ -20,7 +20,11 @@ const LINES = 30;
 /** For the last of it to arrive after the end. */
 const GRACE = 5_000;
 
-export async function runRigs({ folder, always, onlySoaked = [] }: Rigs): Promise<never> {
+export async function runSuites({
+  folder,
+  everyRun: always,
+  soakOnly: onlySoaked = [],
+}: SuiteOptions): Promise<never> {
   const words = process.argv.slice(2);
   const flags = words.filter((word) => word.startsWith("--"));
   const named = words.filter((word) => !word.startsWith("--"));
@@ -29,7 +33,7 @@ export async function runRigs({ folder, always, onlySoaked = [] }: Rigs): Promis
   for (const rig of named.length === 0 ? all : named) {
     console.log(`\n-- ${rig}`);
     const started = performance.now();
-    const said = await run(join(folder, `${rig}.ts`), rig, flags);
+    const said = await runSuite(join(folder, `${rig}.ts`), rig, flags);
     const seconds = ((performance.now() - started) / 1_000).toFixed(1);
     console.log(`   ${rig} took ${seconds} s`);
     for (const name of ["passed", "failed", "skipped"] as const) total[name] += said[name];
@@ -38,7 +42,7 @@ export async function runRigs({ folder, always, onlySoaked = [] }: Rigs): Promis
   process.exit(total.failed === 0 ? 0 : 1);
 }
 
-async function run(script: string, rig: string, flags: readonly string[]): Promise<Tally> {
+async function runSuite(script: string, rig: string, flags: readonly string[]): Promise<Tally> {
   const child = Bun.spawn([process.execPath, script, ...flags], {
     stdin: "ignore",
     stdout: "pipe",

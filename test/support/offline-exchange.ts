@@ -2,34 +2,34 @@
 // between them lying in one temporary folder.
 import { join } from "node:path";
 import { wallClock } from "../../src/platform/clock.ts";
-import { done, doneJson } from "./berth.ts";
+import { runOrThrow, runJsonOrThrow } from "./run-berth.ts";
 import { openSiteFolder } from "./site-folder.ts";
 import { tempFolder } from "./temp-folder.ts";
 
-export interface LoopVendor {
+export interface VendorSummary {
   readonly vendor: string;
   readonly fingerprint: string;
   readonly version: number;
 }
 
-export class DeskLoop {
+export class OfflineExchange {
   readonly #root = tempFolder();
-  readonly desk = ["--dir", this.path("desk")];
-  readonly data = ["--data", this.path("site")];
+  readonly deskFlags = ["--dir", this.path("desk")];
+  readonly dataFlags = ["--data", this.path("site")];
 
   path(...names: string[]): string {
     return join(this.#root, ...names);
   }
 
-  makeDesk(...products: string[]): Promise<LoopVendor> {
+  makeDesk(...products: string[]): Promise<VendorSummary> {
     const named = products.flatMap((product) => ["--product", product]);
-    return doneJson([
+    return runJsonOrThrow([
       "vendor",
       "init",
       "--name",
       "Acme",
       "--no-passphrase",
-      ...this.desk,
+      ...this.deskFlags,
       ...named,
     ]);
   }
@@ -40,27 +40,35 @@ export class DeskLoop {
     await store.close();
   }
 
-  trust(file: string): string[] {
-    return ["trust", "add", this.path("desk", file), ...this.data];
+  trustCommand(file: string): string[] {
+    return ["trust", "add", this.path("desk", file), ...this.dataFlags];
   }
 
   /** Both, and the site trusts the desk. */
   async open(...products: string[]): Promise<void> {
     await this.makeDesk(...products);
     await this.makeSite();
-    await done([...this.trust("trust.jwt"), "--yes"]);
+    await runOrThrow([...this.trustCommand("trust.jwt"), "--yes"]);
   }
 
   /** Makes a request and has the desk answer it with these terms; the path of the license. */
-  async answer(product: string, ...terms: string[]): Promise<string> {
+  async requestAndIssue(product: string, ...terms: string[]): Promise<string> {
     const [request, license] = [this.path("request.jwt"), this.path("license.jwt")];
-    await done(["license", "request", "--product", product, ...this.data, "--out", request]);
+    await runOrThrow([
+      "license",
+      "request",
+      "--product",
+      product,
+      ...this.dataFlags,
+      "--out",
+      request,
+    ]);
     const named = ["--request", request, "--allow-weak-binding", "--out", license];
-    await done(["vendor", "issue", ...this.desk, ...named, ...terms]);
+    await runOrThrow(["vendor", "issue", ...this.deskFlags, ...named, ...terms]);
     return license;
   }
 
-  add(license: string): string[] {
-    return ["license", "add", license, ...this.data];
+  addLicenseCommand(license: string): string[] {
+    return ["license", "add", license, ...this.dataFlags];
   }
 }

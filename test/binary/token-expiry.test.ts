@@ -1,32 +1,32 @@
 import { expect, test } from "bun:test";
 import { instant } from "../../src/domain/time.ts";
-import { bearer, GuardedSite } from "../support/guarded-site.ts";
-import { done, openSite } from "../support/licensed-store.ts";
+import { bearerHeader, RunningSite } from "../support/running-site.ts";
+import { transactOrThrow, openSite } from "../support/licensed-store.ts";
 
 const DAY = 24 * 60 * 60 * 1_000;
 
 /** The record of a stopped site goes on to a later time than the machine's clock tells. */
-async function recordGoesOnTo(folder: string, now: number): Promise<void> {
+async function advanceAuditLogTime(folder: string, now: number): Promise<void> {
   const { store, stop } = await openSite({ folder, create: false, clock: () => instant(now) });
-  await done(store, { type: "MarkClock" });
+  await transactOrThrow(store, { type: "MarkClock" });
   await stop();
 }
 
 test("a token that ended by the record's time is refused when the machine's clock is behind", async () => {
-  const site = await GuardedSite.open();
+  const site = await RunningSite.open();
   const [short, long] = [
-    await site.token("--name", "short", "--days", "1"),
-    await site.token("--name", "long", "--days", "30"),
+    await site.createToken("--name", "short", "--days", "1"),
+    await site.createToken("--name", "long", "--days", "30"),
   ];
   const status = async (token: string): Promise<number> =>
-    (await site.get("/api/admin/v1/status", bearer(token))).status;
+    (await site.get("/api/admin/v1/status", bearerHeader(token))).status;
   expect([await status(short), await status(long)]).toEqual([200, 200]);
-  await site.running.stop();
-  await recordGoesOnTo(site.folder, Date.now() + 3 * DAY);
+  await site.server.stop();
+  await advanceAuditLogTime(site.folder, Date.now() + 3 * DAY);
   await site.restart();
   expect([await status(short), await status(long)]).toEqual([401, 200]);
   // By now the appliance follows the machine's clock again, which nothing dated keeps it from.
   await site.restart();
   expect([await status(short), await status(long)]).toEqual([401, 200]);
-  expect((await site.tell(["admin", "user", "list"])).stdout).toMatch(/short .*, expired$/m);
+  expect((await site.runCommand(["admin", "user", "list"])).stdout).toMatch(/short .*, expired$/m);
 });

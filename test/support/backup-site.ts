@@ -17,91 +17,93 @@ import { StateFile } from "../../src/store/state-file.ts";
 import type { StoreOptions } from "../../src/store/store-options.ts";
 import { verify, type VerifyReport, type VerifyOptions } from "../../src/store/verify.ts";
 import {
-  done,
-  doneTogether,
-  dumped,
+  transactOrThrow,
+  transactInOneBatch,
+  dumpStateSorted,
   INSTALL_CAD,
   openSite,
-  startIn,
-  type Dumped,
-  type Site,
+  openAndCloseFolder,
+  type StateDump,
+  type OpenSite,
 } from "./licensed-store.ts";
-import { newSite } from "./new-site.ts";
+import { makeNewSite } from "./new-site.ts";
 import { MONDAY, register, utc } from "./scenario.ts";
 import { contentsOf, tempFolder } from "./temp-folder.ts";
 
-export const APPLIANCE = "APPLIANCE0000001";
+export const APPLIANCE_ID = "APPLIANCE0000001";
 
 const keyOf = (appliance: string): string => `the key of ${appliance}\n`;
 
 /** Stands for the real check: the key in a folder must be the appliance's. */
-export const identity: VerifyOptions["identity"] = (disk, folder, appliance) => {
+export const checkIdentity: VerifyOptions["identity"] = (disk, folder, appliance) => {
   const path = join(folder, "identity.jwk");
   if (new TextDecoder().decode(disk.read(path) ?? new Uint8Array()) === keyOf(appliance)) return;
   throw new FolderRefused(`${path} is another appliance's key`, "restore it from a backup");
 };
 
 /** A new folder with requests open, a key and, after its first command, the license for `cad`. */
-export async function careSite(
+export async function openSiteWithKey(
   differing: Partial<StoreOptions> = {},
-  appliance = APPLIANCE,
-): Promise<Site> {
+  appliance = APPLIANCE_ID,
+): Promise<OpenSite> {
   const folder = join(tempFolder(), "data");
-  await startIn(folder, { identify: async () => appliance });
-  const snapshot = encodeSnapshot(newSite(), genesisHead, emptyAuditLogEnd);
+  await openAndCloseFolder(folder, { identify: async () => appliance });
+  const snapshot = encodeSnapshot(makeNewSite(), genesisHead, emptyAuditLogEnd);
   await new StateFile(realDisk, folder).write(snapshot, null);
   await new StateFile(realDisk, folder, generationName(0)).write(snapshot, null);
   writeFileSync(join(folder, "identity.jwk"), keyOf(appliance), { mode: 0o600 });
   const site = await openSite({ folder, ...differing });
-  await done(site.store, INSTALL_CAD);
+  await transactOrThrow(site.store, INSTALL_CAD);
   return site;
 }
 
 /** Two checkpoints made over a month's end, and a batch of two lines in the journal since. */
-export async function livedSite(differing: Partial<StoreOptions> = {}): Promise<Site> {
-  const site = await careSite(differing);
-  await done(site.store, register("ada"));
+export async function openSiteWithHistory(
+  differing: Partial<StoreOptions> = {},
+): Promise<OpenSite> {
+  const site = await openSiteWithKey(differing);
+  await transactOrThrow(site.store, register("ada"));
   await site.store.checkpoint();
   site.clock.now = utc("2026-04-01T00:00:00Z");
-  await done(site.store, register("bob"));
+  await transactOrThrow(site.store, register("bob"));
   await site.store.checkpoint();
-  await doneTogether(site.store, register("cem"), register("bob"));
+  await transactInOneBatch(site.store, register("cem"), register("bob"));
   return site;
 }
 
 /** Checkpoints that keep so many months of the record. */
-export const keeping =
+export const checkpointKeepingMonths =
   (months: number, disk: Disk = realDisk): StoreOptions["checkpoint"] =>
   (folder, open) =>
     checkpoint(disk, folder, open, { keepMonths: months });
 
-export const newFile = (): string => join(tempFolder(), "site.berth");
+export const newBackupPath = (): string => join(tempFolder(), "site.berth");
 
 /** Makes a backup and says where it is. */
-export async function backupOf(folder: string, out = newFile()): Promise<string> {
-  await makeBackup(realDisk, folder, out, MONDAY, { identity });
+export async function backUpFolder(folder: string, out = newBackupPath()): Promise<string> {
+  await makeBackup(realDisk, folder, out, MONDAY, { identity: checkIdentity });
   return out;
 }
 
-export const verified = (folder: string, disk: Disk = realDisk): Promise<VerifyReport> =>
-  verify(disk, folder, { identity });
+export const verifyFolder = (folder: string, disk: Disk = realDisk): Promise<VerifyReport> =>
+  verify(disk, folder, { identity: checkIdentity });
 
 /** What a backup holds, as a start would find it. */
-export async function heldBy(
+export async function readBackupState(
   file: string,
-): Promise<{ readonly state: Dumped; readonly seq: number }> {
-  const { archive } = await openBackup(realDisk, file, { identity });
-  return standsAt(file, archive);
+): Promise<{ readonly state: StateDump; readonly seq: number }> {
+  const { archive } = await openBackup(realDisk, file, { identity: checkIdentity });
+  return readFolderState(file, archive);
 }
 
 /** What a folder holds, looked at without touching it. */
-export async function standsAt(
+export async function readFolderState(
   folder: string,
   disk: Disk = realDisk,
-): Promise<{ readonly state: Dumped; readonly seq: number }> {
+): Promise<{ readonly state: StateDump; readonly seq: number }> {
   const replayed = await replay(disk, folder);
   if (replayed === null) throw new Error(`${folder} holds nothing`);
-  return { state: dumped(replayed.state), seq: replayed.head.seq };
+  return { state: dumpStateSorted(replayed.state), seq: replayed.head.seq };
 }
 
 export const restoreTo = (
@@ -116,7 +118,7 @@ export const restoreTo = (
     acceptLoss: false,
     now: MONDAY,
     uid: process.getuid?.() ?? 0,
-    identity,
+    identity: checkIdentity,
     ...differing,
   });
 
@@ -127,7 +129,7 @@ export interface Refusal {
 }
 
 /** How something was refused; anything else that is thrown is a bug. */
-export async function refusal(attempt: Promise<unknown>): Promise<Refusal> {
+export async function catchRefusal(attempt: Promise<unknown>): Promise<Refusal> {
   try {
     await attempt;
   } catch (error) {
@@ -140,31 +142,31 @@ export async function refusal(attempt: Promise<unknown>): Promise<Refusal> {
 }
 
 /** The same file with other bytes in one place. */
-export function edit(path: string, change: (bytes: Buffer) => Uint8Array | string): void {
+export function editFile(path: string, change: (bytes: Buffer) => Uint8Array | string): void {
   writeFileSync(path, change(readFileSync(path)));
 }
 
-export const flip = (path: string, place: number): void =>
-  edit(path, (bytes) => {
+export const flipBit = (path: string, place: number): void =>
+  editFile(path, (bytes) => {
     bytes[place] = (bytes[place] ?? 0) ^ 1;
     return bytes;
   });
 
 /** The files of the line of events a folder holds, with their bytes. */
-export const storeFiles = (folder: string): Record<string, string> =>
+export const readStoreFiles = (folder: string): Record<string, string> =>
   Object.fromEntries(
     Object.entries(contentsOf(folder)).filter(([name]) => isStoreFile(name.split("/")[0] ?? "")),
   );
 
 /** Where a restore put what it replaced; null when it did not replace anything. */
-export function replacedIn(folder: string): string | null {
+export function findReplacedFolder(folder: string): string | null {
   const [found, ...more] = readdirSync(folder).filter((name) => name.startsWith("replaced-"));
   expect(more).toEqual([]);
   return found === undefined ? null : join(folder, found);
 }
 
 /** What a restore leaves while it is under way. */
-export const unfinished = (folder: string): string[] =>
+export const listRestoreLeftovers = (folder: string): string[] =>
   existsSync(folder)
     ? readdirSync(folder).filter((name) => /^(?:restore\.new|restoring-|arriving-)/.test(name))
     : [];

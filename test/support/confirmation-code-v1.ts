@@ -8,7 +8,7 @@ import type { PrivateKey } from "../../src/license/keys.ts";
 const CONFIRMATION_BITS = 544;
 
 /** For no end of its own, and this serial. */
-export function confirmedByVersion1(
+export function makeConfirmationCodeV1(
   confirmed: ConfirmationClaims,
   serial: number,
   key: PrivateKey,

@@ -36,34 +36,34 @@ import { checkpoint } from "../../src/store/checkpoint.ts";
 import { AccessFile } from "../../src/store/access-file.ts";
 import { SealedFile } from "../../src/store/sealed-file.ts";
 import { Store } from "../../src/store/store.ts";
-import { granted } from "./licensed-store.ts";
-import { counting, feature, MONDAY } from "./scenario.ts";
+import { unwrap } from "./licensed-store.ts";
+import { consumptionTerms, featureTerms, MONDAY } from "./scenario.ts";
 import { tempFolder } from "./temp-folder.ts";
-import { answer, PRODUCTS, trustDocument } from "./vendor.ts";
-import { textOf } from "./watching.ts";
+import { answerRequest, VENDOR_PRODUCTS, makeTrustDocument } from "./vendor.ts";
+import { readText } from "./status-stream.ts";
 
-export type Answer<T> = readonly [response: Response, body: T];
-export type Fields = Readonly<Record<string, unknown>>;
-export type Sent = Readonly<Record<string, string>>;
+export type ApiResponse<T> = readonly [response: Response, body: T];
+export type RequestFields = Readonly<Record<string, unknown>>;
+export type RequestHeaders = Readonly<Record<string, string>>;
 export type Slot = Static<typeof SlotReply>;
-export type Borrowed = Slot & { readonly max_borrow_time: number | null };
+export type BorrowedSlot = Slot & { readonly max_borrow_time: number | null };
 export type License = Static<typeof LicenseObject>;
 export type Feature = Static<typeof FeatureObject>;
-export type Counted = Static<typeof ConsumptionReply>;
-export type FeatureCounted = Static<typeof FeatureConsumptionReply>;
+export type ConsumptionResult = Static<typeof ConsumptionReply>;
+export type FeatureConsumptionResult = Static<typeof FeatureConsumptionReply>;
 
-export interface Raw {
-  readonly headers?: Sent;
+export interface RawRequest {
+  readonly headers?: RequestHeaders;
   readonly body?: RequestInit["body"];
 }
 
 /** Two slots for half an hour, lent for a day; ten uses and two over; a feature of each kind. */
 const CAD: Partial<Terms> = {
-  consumption: counting({ max: 10, overages: 2 }),
+  consumption: consumptionTerms({ max: 10, overages: 2 }),
   features: [
-    feature("view", { floating: { slots: 1, timeoutMinutes: 10 } }),
-    feature("plot", { consumption: counting({ max: 5 }) }),
-    feature("skin"),
+    featureTerms("view", { floating: { slots: 1, timeoutMinutes: 10 } }),
+    featureTerms("plot", { consumption: consumptionTerms({ max: 5 }) }),
+    featureTerms("skin"),
   ],
 };
 
@@ -74,7 +74,7 @@ export interface ApplianceOptions {
   readonly disk?: Disk;
   readonly folder?: string;
   /** What a running server has besides; nothing unless told otherwise. */
-  readonly served?: (folder: string) => RunningServer;
+  readonly maintenance?: (folder: string) => RunningServer;
   /** What the machine is made of. */
   readonly components?: readonly HardwareComponent[];
   /** MiB an hour that one address may add to the audit log; no limit unless told otherwise. */
@@ -126,19 +126,23 @@ export async function openAppliance(options: ApplianceOptions = {}): Promise<App
     auditMaintenance: new AuditMaintenance(store),
     exposures: () => [],
     certificate: () => null,
-    runningServer: options.served?.(folder) ?? null,
+    runningServer: options.maintenance?.(folder) ?? null,
   };
   const appliance = new Appliance(services, clock, folder, gate);
   onTestFinished(() => appliance.stop());
   const licensed = Object.entries(licenses);
   const products = licensed.flatMap(([, { product }]) => product ?? []);
-  const trusted = { products: [...new Set([...PRODUCTS, ...products])] };
-  if (granted(await licensing.vendors()).length === 0) {
-    granted(await licensing.trustVendor(await trustDocument(trusted), "test"));
+  const trusted = { products: [...new Set([...VENDOR_PRODUCTS, ...products])] };
+  if (unwrap(await licensing.vendors()).length === 0) {
+    unwrap(await licensing.trustVendor(await makeTrustDocument(trusted), "test"));
   }
   for (const [id, differing] of licensed) {
-    const document = await answer(await appliance.asked(), Number(id), differing);
-    granted(await licensing.installLicense(document, "test"));
+    const document = await answerRequest(
+      await appliance.makeRequestDocument(),
+      Number(id),
+      differing,
+    );
+    unwrap(await licensing.installLicense(document, "test"));
   }
   return appliance;
 }
@@ -181,15 +185,17 @@ export class Appliance {
     });
   }
 
-  register = (fields: Fields, headers?: Sent) => this.post<Slot>("register", fields, headers);
-  borrow = (fields: Fields, headers?: Sent) => this.post<Borrowed>("borrow", fields, headers);
-  unregister = (fields: Fields) => this.post<string>("unregister", fields);
-  addConsumption = (fields: Fields, headers?: Sent) =>
-    this.post<Counted>("add_consumption", fields, headers);
-  addFeatureConsumption = (fields: Fields, headers?: Sent) =>
-    this.post<FeatureCounted>("add_feature_consumption", fields, headers);
-  featureRegister = (fields: Fields) => this.post<Feature>("featureRegister", fields);
-  featureRelease = (fields: Fields) => this.post<string>("featureRelease", fields);
+  register = (fields: RequestFields, headers?: RequestHeaders) =>
+    this.post<Slot>("register", fields, headers);
+  borrow = (fields: RequestFields, headers?: RequestHeaders) =>
+    this.post<BorrowedSlot>("borrow", fields, headers);
+  unregister = (fields: RequestFields) => this.post<string>("unregister", fields);
+  addConsumption = (fields: RequestFields, headers?: RequestHeaders) =>
+    this.post<ConsumptionResult>("add_consumption", fields, headers);
+  addFeatureConsumption = (fields: RequestFields, headers?: RequestHeaders) =>
+    this.post<FeatureConsumptionResult>("add_feature_consumption", fields, headers);
+  featureRegister = (fields: RequestFields) => this.post<Feature>("featureRegister", fields);
+  featureRelease = (fields: RequestFields) => this.post<string>("featureRelease", fields);
   license = (query = "") => this.get<License>(`/api/v4/license${query}`);
   upload = (document: string) => this.post<License>("license/upload", { license: document });
   status = () => this.get<StatusReply>("/api/admin/v1/status");
@@ -197,11 +203,15 @@ export class Appliance {
   registrations = (query = "") =>
     this.get<RegistrationReply[]>(`/api/admin/v1/registrations${query}`);
 
-  get<T = unknown>(path: string, headers: Sent = {}): Promise<Answer<T>> {
+  get<T = unknown>(path: string, headers: RequestHeaders = {}): Promise<ApiResponse<T>> {
     return this.send<T>("GET", path, { headers });
   }
 
-  post<T = unknown>(operation: string, fields: Fields, headers: Sent = {}): Promise<Answer<T>> {
+  post<T = unknown>(
+    operation: string,
+    fields: RequestFields,
+    headers: RequestHeaders = {},
+  ): Promise<ApiResponse<T>> {
     const path = operation.startsWith("/") ? operation : `/api/v4/${operation}`;
     return this.send<T>("POST", path, {
       body: JSON.stringify(fields),
@@ -210,30 +220,34 @@ export class Appliance {
   }
 
   /** As it would be on the wire; only a Host of our own is put there when none is given. */
-  async send<T = unknown>(method: string, path: string, raw: Raw = {}): Promise<Answer<T>> {
+  async send<T = unknown>(
+    method: string,
+    path: string,
+    raw: RawRequest = {},
+  ): Promise<ApiResponse<T>> {
     const request = new Request(`http://appliance${path}`, {
       method,
       headers: { host: "127.0.0.1:8080", ...raw.headers },
       ...(raw.body !== undefined && { body: raw.body }),
     });
     const response = await this.app.handle(request);
-    const text = await textOf(response);
+    const text = await readText(response);
     const isJson = response.headers.get("content-type")?.startsWith("application/json") === true;
     return [response, (isJson && text !== "" ? JSON.parse(text) : text) as T];
   }
 
   /** A request that went out, for a vendor to answer. */
-  async asked(product: string | null = null): Promise<string> {
-    return granted(await this.licensing.request(product, null, "test")).document;
+  async makeRequestDocument(product: string | null = null): Promise<string> {
+    return unwrap(await this.licensing.request(product, null, "test")).document;
   }
 
   /** Who holds a slot, asked behind the gate's back. */
-  async holders(): Promise<string[]> {
-    return granted(await this.operations.listRegistrations(null)).map(({ user }) => user);
+  async listHolders(): Promise<string[]> {
+    return unwrap(await this.operations.listRegistrations(null)).map(({ user }) => user);
   }
 
   /** How often anything was written: a refusal leaves it as it is. */
-  written(): number {
+  lastSeq(): number {
     return this.operations.health().seq;
   }
 
@@ -244,20 +258,24 @@ export class Appliance {
 }
 
 /** The reply, once it is certain that there is one; else the refusal is in the failure's message. */
-export function expectOk<T>([response, body]: Answer<T>): T {
+export function expectOk<T>([response, body]: ApiResponse<T>): T {
   expect([response.status, body]).toEqual([200, body]);
   return body;
 }
 
-export interface Refused {
+export interface RefusalBody {
   readonly status: number;
   readonly code: string;
   readonly message: string;
 }
 
 /** Three fields and no more, the same status twice; gives the message. */
-export function expectRefusal([response, body]: Answer<unknown>, status: number, code: string) {
-  const { message } = body as Refused;
+export function expectRefusal(
+  [response, body]: ApiResponse<unknown>,
+  status: number,
+  code: string,
+) {
+  const { message } = body as RefusalBody;
   expect(body).toEqual({ status, code, message });
   expect(message).toBeString();
   expect(message).not.toBe("");
@@ -267,14 +285,14 @@ export function expectRefusal([response, body]: Answer<unknown>, status: number,
 }
 
 /** Refused, and nothing was written for it. */
-export async function expectUnchanged(
+export async function expectRefusedUnchanged(
   appliance: Appliance,
   status: number,
   code: string,
-  act: () => Promise<Answer<unknown>>,
+  act: () => Promise<ApiResponse<unknown>>,
 ): Promise<string> {
-  const before = appliance.written();
+  const before = appliance.lastSeq();
   const message = expectRefusal(await act(), status, code);
-  expect(appliance.written()).toBe(before);
+  expect(appliance.lastSeq()).toBe(before);
   return message;
 }

@@ -2,7 +2,7 @@
 import { createRunningServer } from "../../src/cli/maintenance/running-server.ts";
 import type { RunningServer } from "../../src/http/running-server.ts";
 
-export const served = (folder: string): RunningServer =>
+export const makeMaintenance = (folder: string): RunningServer =>
   createRunningServer(
     { values: new Map(), positionals: [], environment: process.env, platform: process.platform },
     folder,

@@ -3,10 +3,10 @@
 import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { realDisk, type Disk } from "../../src/platform/disk.ts";
-import type { CallName, FaultyDisk } from "./faulty-disk.ts";
+import type { DiskCallName, FaultyDisk } from "./faulty-disk.ts";
 import { tempFolder } from "./temp-folder.ts";
 
-const CHANGING: ReadonlySet<CallName> = new Set([
+const CHANGING_CALLS: ReadonlySet<DiskCallName> = new Set([
   "open",
   "write",
   "truncate",
@@ -17,29 +17,29 @@ const CHANGING: ReadonlySet<CallName> = new Set([
   "makeFolder",
 ]);
 
-export interface Stage {
+export interface FolderStage {
   readonly folder: string;
   /** Everything up to this line had been answered by then. */
-  readonly acknowledged: number;
+  readonly acknowledgedSeq: number;
 }
 
 /** Keeps what a folder holds before each change that is made to it through this disk. */
-export function stagesOf(disk: FaultyDisk, folder: string, acknowledged: () => number) {
+export function captureStages(disk: FaultyDisk, folder: string, acknowledged: () => number) {
   const root = tempFolder();
-  const stages: Stage[] = [];
+  const stages: FolderStage[] = [];
   const keep = (): void => {
     const copy = join(root, String(stages.length));
     cpSync(folder, copy, { recursive: true });
-    stages.push({ folder: copy, acknowledged: acknowledged() });
+    stages.push({ folder: copy, acknowledgedSeq: acknowledged() });
   };
-  disk.rule = ({ name }) => {
-    if (CHANGING.has(name)) keep();
+  disk.beforeCall = ({ name }) => {
+    if (CHANGING_CALLS.has(name)) keep();
   };
   return { stages, keep };
 }
 
 /** The real disk, on which `folder` is at the stage that `at` says before each look at it. */
-export function movingDisk(folder: string, at: (look: number) => string): Disk {
+export function makeChangingDisk(folder: string, at: (look: number) => string): Disk {
   let looks = 0;
   const placed = (path: string): string => {
     if (!path.startsWith(folder)) return path;

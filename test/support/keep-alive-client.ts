@@ -2,20 +2,20 @@
 // can be sent. One request at a time, the next one after the answer.
 import { connect, type Socket } from "node:net";
 
-export class KeepAlive {
+export class KeepAliveClient {
   readonly #socket: Socket;
   readonly #host: string;
   #waiting = Promise.withResolvers<number>();
   #text = "";
 
-  static async open(url: string): Promise<KeepAlive> {
+  static async open(url: string): Promise<KeepAliveClient> {
     const { hostname, port, host } = new URL(url);
     const socket = connect({ host: hostname, port: Number(port), noDelay: true });
     await new Promise<void>((resolve, reject) => {
       socket.once("connect", () => resolve());
       socket.once("error", reject);
     });
-    return new KeepAlive(socket, host);
+    return new KeepAliveClient(socket, host);
   }
 
   private constructor(socket: Socket, host: string) {

@@ -12,7 +12,7 @@ import { buildBinary } from "../support/binary.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 /** A folder that was begun half a year ago and has a file of the record from then. */
-async function oldSite(): Promise<{ readonly folder: string; readonly first: string }> {
+async function makeOldSite(): Promise<{ readonly folder: string; readonly first: string }> {
   const folder = join(tempFolder(), "data");
   const identity = new Identity(realDisk, folder, readMachineComponents());
   const then = later(wallClock(), -200 * DAY);
@@ -34,11 +34,11 @@ async function oldSite(): Promise<{ readonly folder: string; readonly first: str
   return { folder, first };
 }
 
-const berth = (...words: string[]) =>
+const runBerth = (...words: string[]) =>
   Bun.spawnSync([buildBinary(), ...words], { cwd: "/", env: {} });
 
 /** One life of a server in which something happens that is kept on record. */
-async function live(folder: string, words: readonly string[], env: Record<string, string>) {
+async function serveOnce(folder: string, words: readonly string[], env: Record<string, string>) {
   const listen = ["--data", folder, "--listen", "127.0.0.1:0"];
   const child = Bun.spawn([buildBinary(), "serve", ...listen, ...words], {
     stdin: "ignore",
@@ -55,14 +55,14 @@ async function live(folder: string, words: readonly string[], env: Record<string
     text += decoder.decode(chunk, { stream: true });
     if (/^ready$/m.test(text)) break;
   }
-  expect(berth("license", "request", "--data", folder, "--json").exitCode).toBe(0);
+  expect(runBerth("license", "request", "--data", folder, "--json").exitCode).toBe(0);
   child.kill("SIGTERM");
   expect(await child.exited).toBe(0);
   expect(await child.stderr.text()).not.toContain("months");
 }
 
 test("--audit-keep-months lets go of old months, by flag, by environment and by file", async () => {
-  const { folder, first } = await oldSite();
+  const { folder, first } = await makeOldSite();
   const toml = (text: string): string => {
     const path = join(tempFolder(), "berth.toml");
     writeFileSync(path, `${text}\n`);
@@ -79,13 +79,13 @@ test("--audit-keep-months lets go of old months, by flag, by environment and by 
     said.map(async ([words, env, kept]) => {
       const copy = join(tempFolder(), "data");
       cpSync(folder, copy, { recursive: true });
-      await live(copy, words, env);
+      await serveOnce(copy, words, env);
       // Let go of with one checkpoint, gone with the next: the way back must not miss it.
       expect(readdirSync(join(copy, "history"))).toContain(first);
-      await live(copy, words, env);
+      await serveOnce(copy, words, env);
       const left = readdirSync(join(copy, "history"));
       expect([words, env, left.includes(first)]).toEqual([words, env, kept]);
-      const verified = berth("verify", "--data", copy, "--json");
+      const verified = runBerth("verify", "--data", copy, "--json");
       expect(verified.exitCode).toBe(0);
       const { audit_from, audit_lines, audit_seq } = JSON.parse(verified.stdout.toString()) as {
         audit_from: number;

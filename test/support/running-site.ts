@@ -3,65 +3,65 @@
 import { onTestFinished } from "bun:test";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
-import { runBinary, startBinary, type Running, type Said } from "./binary.ts";
+import { runBinary, startBinary, type ServerProcess, type CommandResult } from "./binary.ts";
 import { PATIENCE } from "./patience.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 export const PASSWORD = "correct horse battery";
 
 /** The machine's own address on a network: whoever calls from there is not loopback. */
-export const REMOTE =
+export const NETWORK_ADDRESS =
   Object.values(networkInterfaces())
     .flat()
     .find((one) => one?.family === "IPv4" && !one.internal)?.address ?? null;
 
-export const bearer = (token: string): Record<string, string> => ({
+export const bearerHeader = (token: string): Record<string, string> => ({
   authorization: `Bearer ${token}`,
 });
 
-export const basic = (name: string, password: string): Record<string, string> => ({
+export const basicAuthHeader = (name: string, password: string): Record<string, string> => ({
   authorization: `Basic ${Buffer.from(`${name}:${password}`).toString("base64")}`,
 });
 
-export class GuardedSite {
+export class RunningSite {
   readonly folder: string;
-  #running: Running;
-  #words: readonly string[];
+  #server: ServerProcess;
+  #flags: readonly string[];
 
   /** `folder`: one that is there already. */
   static async open(words: readonly string[] = [], folder = join(tempFolder(), "data")) {
-    return new GuardedSite(folder, words, await serve(folder, words));
+    return new RunningSite(folder, words, await serve(folder, words));
   }
 
-  private constructor(folder: string, words: readonly string[], running: Running) {
+  private constructor(folder: string, words: readonly string[], running: ServerProcess) {
     this.folder = folder;
-    this.#words = words;
-    this.#running = running;
-    onTestFinished(() => this.#running.kill());
+    this.#flags = words;
+    this.#server = running;
+    onTestFinished(() => this.#server.kill());
   }
 
-  get running(): Running {
-    return this.#running;
+  get server(): ServerProcess {
+    return this.#server;
   }
 
   get port(): string {
-    return new URL(this.#running.url).port;
+    return new URL(this.#server.url).port;
   }
 
-  async restart(words = this.#words): Promise<void> {
-    await this.#running.stop();
-    this.#words = words;
-    this.#running = await serve(this.folder, words);
+  async restart(words = this.#flags): Promise<void> {
+    await this.#server.stop();
+    this.#flags = words;
+    this.#server = await serve(this.folder, words);
   }
 
   /** The command line beside it. */
-  tell(words: readonly string[], input = ""): Promise<Said> {
+  runCommand(words: readonly string[], input = ""): Promise<CommandResult> {
     return runBinary([...words, "--data", this.folder], input);
   }
 
-  async token(...words: string[]): Promise<string> {
-    const { stdout } = await this.tell(["admin", "token", "--json", ...words]);
-    return (JSON.parse(stdout) as { token: string }).token;
+  async createToken(...words: string[]): Promise<string> {
+    const { stdout } = await this.runCommand(["admin", "token", "--json", ...words]);
+    return (JSON.parse(stdout) as { createToken: string }).createToken;
   }
 
   get(path: string, headers: Record<string, string> = {}, host = "127.0.0.1"): Promise<Response> {
@@ -82,24 +82,24 @@ export class GuardedSite {
   }
 
   /** Waits until it has said something. */
-  async said(text: string): Promise<void> {
-    await until(() => this.#running.stderr().includes(text), text);
+  async waitForStderr(text: string): Promise<void> {
+    await waitUntil(() => this.#server.stderr().includes(text), text);
   }
 
   /** The log, once it has so many lines; warnings to a person are none of it. */
-  async log(lines: number): Promise<Record<string, unknown>[]> {
+  async waitForLogLines(lines: number): Promise<Record<string, unknown>[]> {
     const parsed = () =>
-      this.#running
+      this.#server
         .stderr()
         .split("\n")
         .filter((line) => line.startsWith("{") && line.endsWith("}"))
         .map((line) => JSON.parse(line) as Record<string, unknown>);
-    await until(() => parsed().length >= lines, `${lines} lines`);
+    await waitUntil(() => parsed().length >= lines, `${lines} lines`);
     return parsed();
   }
 }
 
-export async function until(done: () => boolean, what: string): Promise<void> {
+export async function waitUntil(done: () => boolean, what: string): Promise<void> {
   const deadline = performance.now() + PATIENCE;
   while (!done()) {
     if (performance.now() > deadline) throw new Error(`it never came: ${what}`);
@@ -107,7 +107,7 @@ export async function until(done: () => boolean, what: string): Promise<void> {
   }
 }
 
-const serve = (folder: string, words: readonly string[]): Promise<Running> =>
+const serve = (folder: string, words: readonly string[]): Promise<ServerProcess> =>
   startBinary(
     "serve",
     "--data",

@@ -13,15 +13,18 @@ import { join } from "node:path";
 import { buildBinary } from "../support/binary.ts";
 import { contentsOf, tempFolder } from "../support/temp-folder.ts";
 
-interface Around {
+interface SpawnOptions {
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
   /** Words before the binary's own: what starts it. */
-  readonly by?: readonly string[];
+  readonly launcher?: readonly string[];
   readonly binary?: string;
 }
 
-function spawn(words: readonly string[], { cwd = "/", env = {}, by = [], binary }: Around) {
+function spawn(
+  words: readonly string[],
+  { cwd = "/", env = {}, launcher: by = [], binary }: SpawnOptions,
+) {
   const child = Bun.spawn([...by, binary ?? buildBinary(), ...words], {
     stdin: "ignore",
     stdout: "pipe",
@@ -36,14 +39,14 @@ function spawn(words: readonly string[], { cwd = "/", env = {}, by = [], binary 
   return child;
 }
 
-async function ran(words: readonly string[], around: Around = {}) {
+async function runToEnd(words: readonly string[], around: SpawnOptions = {}) {
   const child = spawn(words, around);
   const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()]);
   return { code: await child.exited, stdout, stderr };
 }
 
 /** Starts it and waits until it is ready. */
-async function started(words: readonly string[], around: Around = {}) {
+async function startServer(words: readonly string[], around: SpawnOptions = {}) {
   const child = spawn(words, around);
   const complaint = child.stderr.text();
   const decoder = new TextDecoder();
@@ -94,20 +97,20 @@ describe("what lies where it is started does not matter", () => {
     const { folder, proof } = hostileFolder();
     const before = contentsOf(folder);
     const data = join(tempFolder(), "data");
-    const server = await started(["serve", "--data", data, ...LISTEN], { cwd: folder });
+    const server = await startServer(["serve", "--data", data, ...LISTEN], { cwd: folder });
     expect((await fetch(`${server.url}/api/v4/health`)).status).toBe(200);
-    expect((await ran(["status", "--data", data], { cwd: folder })).code).toBe(0);
+    expect((await runToEnd(["status", "--data", data], { cwd: folder })).code).toBe(0);
     // Its checkpoint is a process of its own, started from the same folder.
     expect((await server.stop()).code).toBe(0);
     expect(existsSync(proof)).toBe(false);
     expect(contentsOf(folder)).toEqual(before);
-    const { stdout } = await ran(["config", "--json"], { cwd: folder });
+    const { stdout } = await runToEnd(["config", "--json"], { cwd: folder });
     expect(stdout).not.toContain("elsewhere");
   });
 
   test("a folder it may not write to", async () => {
     const cwd = existsSync("/proc/self/fdinfo") ? "/proc/self/fdinfo" : "/";
-    const server = await started(["demo", ...LISTEN], { cwd });
+    const server = await startServer(["demo", ...LISTEN], { cwd });
     const { host } = new URL(server.url);
     expect((await fetch(`http://${host}/api/v4/health`)).status).toBe(200);
     expect((await server.stop()).code).toBe(0);
@@ -133,14 +136,14 @@ describe("the environment", () => {
     const { folder, proof, code } = hostileFolder();
     const env = { [name]: value(code, folder) };
     const data = join(tempFolder(), "data");
-    const server = await started(["serve", "--data", data, ...LISTEN], { cwd: folder, env });
+    const server = await startServer(["serve", "--data", data, ...LISTEN], { cwd: folder, env });
     expect((await fetch(`${server.url}/api/v4/health`)).status).toBe(200);
     expect((await server.stop()).code).toBe(0);
     expect(existsSync(proof)).toBe(false);
   });
 
   test("without any variable, HOME and PATH included, it is served", async () => {
-    const server = await started(["demo", ...LISTEN], { env: {} });
+    const server = await startServer(["demo", ...LISTEN], { env: {} });
     expect((await server.stop()).code).toBe(0);
   });
 
@@ -150,7 +153,7 @@ describe("the environment", () => {
     ["demo", "BUN_INSPECT", "ws://127.0.0.1:0/debug"],
   ])("berth %s does not serve with %s, which lets a debugger in", async (command, name, value) => {
     const data = join(tempFolder(), "data");
-    const said = await ran([command, "--data", data, ...LISTEN], { env: { [name]: value } });
+    const said = await runToEnd([command, "--data", data, ...LISTEN], { env: { [name]: value } });
     expect([said.code, said.stdout]).toEqual([1, ""]);
     expect(said.stderr).toContain(`berth: error: ${name} is set`);
     expect(said.stderr).toContain(`berth: hint: unset ${name}`);
@@ -161,10 +164,10 @@ describe("the environment", () => {
   // sets them for a process could as well start another one. The unit unsets both.
   test("BUN_OPTIONS and BUN_BE_BUN are still what SECURITY.md says of them", async () => {
     const { folder, proof, code } = hostileFolder();
-    await ran(["version"], { env: { BUN_OPTIONS: `--preload=${code}` }, cwd: folder });
-    const other = await ran(["--version"], { env: { BUN_BE_BUN: "1" }, cwd: "/" });
+    await runToEnd(["version"], { env: { BUN_OPTIONS: `--preload=${code}` }, cwd: folder });
+    const other = await runToEnd(["--version"], { env: { BUN_BE_BUN: "1" }, cwd: "/" });
     expect([existsSync(proof), other.stdout]).toEqual([true, `${Bun.version}\n`]);
-    const { stdout: unit } = await ran(["service", "print"]);
+    const { stdout: unit } = await runToEnd(["service", "print"]);
     expect(unit).toMatch(/^UnsetEnvironment=.*\bBUN_OPTIONS\b.*\bBUN_BE_BUN\b/m);
   });
 });
@@ -193,19 +196,19 @@ describe.skipIf(!canUnshare)("apart from everything", () => {
   test("no network at all, not even loopback: the command line reaches it all the same", async () => {
     const data = join(tempFolder(), "data");
     const words = ["demo", "--data", data, "--listen", "0.0.0.0:0"];
-    const server = await started(words, { by: apart("true") });
-    const { code, stdout } = await ran(["status", "--data", data]);
+    const server = await startServer(words, { launcher: apart("true") });
+    const { code, stdout } = await runToEnd(["status", "--data", data]);
     expect([code, stdout]).toEqual([0, expect.stringContaining("served by process ")]);
-    expect((await ran(["license", "list", "--data", data])).stdout).toContain("DEMO");
+    expect((await runToEnd(["license", "list", "--data", data])).stdout).toContain("DEMO");
     expect((await server.stop()).code).toBe(0);
   });
 
   test("no /etc: no resolv.conf, no hosts, no passwd, no machine-id", async () => {
     const data = join(tempFolder(), "data");
-    const server = await started(["demo", "--data", data, ...LISTEN], {
-      by: apart("mount -t tmpfs none /etc"),
+    const server = await startServer(["demo", "--data", data, ...LISTEN], {
+      launcher: apart("mount -t tmpfs none /etc"),
     });
-    expect((await ran(["slots", "--data", data])).code).toBe(0);
+    expect((await runToEnd(["slots", "--data", data])).code).toBe(0);
     expect((await server.stop()).code).toBe(0);
   });
 });
@@ -226,13 +229,13 @@ test.skipIf(!isRoot || Bun.which("setpriv") === null)(
     const by = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs"];
     const around = { by, binary, cwd: parent, env: { PATH: "/usr/bin:/bin" } };
     // No --data: beside the executable is where it belongs.
-    const server = await started(["serve", ...LISTEN], around);
+    const server = await startServer(["serve", ...LISTEN], around);
     expect(server.said).toContain(data);
     expect((await fetch(`${server.url}/api/v4/health`)).status).toBe(200);
     expect((await server.stop()).code).toBe(0);
     expect(readdirSync(parent).toSorted()).toEqual(["berth", "data"]);
     chownSync(data, 0, 0);
-    const refused = await ran(["serve", ...LISTEN], around);
+    const refused = await runToEnd(["serve", ...LISTEN], around);
     expect(refused.code).toBe(1);
     expect(refused.stderr).toContain("berth: hint: run the command with sudo\n");
   },
@@ -241,8 +244,8 @@ test.skipIf(!isRoot || Bun.which("setpriv") === null)(
 describe("two copies", () => {
   test("on one folder: the second says which process holds it", async () => {
     const data = join(tempFolder(), "data");
-    const first = await started(["serve", "--data", data, ...LISTEN]);
-    const second = await ran(["serve", "--data", data, ...LISTEN]);
+    const first = await startServer(["serve", "--data", data, ...LISTEN]);
+    const second = await runToEnd(["serve", "--data", data, ...LISTEN]);
     expect([second.code, second.stdout]).toEqual([1, ""]);
     expect(second.stderr).toContain(`${data} is in use by process ${first.pid} (`);
     expect((await fetch(`${first.url}/api/v4/health`)).status).toBe(200);
@@ -250,10 +253,16 @@ describe("two copies", () => {
 
   test.each(["127.0.0.1", "0.0.0.0", "[::]"])("on one port, %s: the same", async (host) => {
     const parent = tempFolder();
-    const first = await started(["serve", "--data", join(parent, "a"), "--listen", "0.0.0.0:0"]);
+    const first = await startServer([
+      "serve",
+      "--data",
+      join(parent, "a"),
+      "--listen",
+      "0.0.0.0:0",
+    ]);
     const { port } = new URL(/http:\S+:\d+/.exec(first.said)?.[0] ?? "");
     const words = ["serve", "--data", join(parent, "b"), "--listen", `${host}:${port}`];
-    const second = await ran(words);
+    const second = await runToEnd(words);
     expect([second.code, second.stdout]).toEqual([1, ""]);
     expect(second.stderr).toContain(`is in use by process ${first.pid} (`);
     expect(existsSync(join(parent, "b"))).toBe(false);
@@ -265,12 +274,12 @@ describe("two copies", () => {
     const [one, two] = [join(parent, "a"), join(parent, "b")];
     for (const data of [one, two]) {
       mkdirSync(data, { mode: 0o700 });
-      expect((await ran(["tls", "init", "--data", data])).code).toBe(0);
+      expect((await runToEnd(["tls", "init", "--data", data])).code).toBe(0);
     }
     const tls = (port: string): string[] => [...LISTEN, "--listen-tls", `127.0.0.1:${port}`];
-    const first = await started(["serve", "--data", one, ...tls("0")]);
+    const first = await startServer(["serve", "--data", one, ...tls("0")]);
     const { port } = new URL(/https:\S+:\d+/.exec(first.said)?.[0] ?? "");
-    const second = await ran(["serve", "--data", two, ...tls(port)]);
+    const second = await runToEnd(["serve", "--data", two, ...tls(port)]);
     expect([second.code, second.stdout]).toEqual([1, ""]);
     expect(second.stderr).toContain(`port ${port} on 127.0.0.1 is in use by process ${first.pid}`);
   });

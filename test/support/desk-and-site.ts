@@ -6,38 +6,38 @@ import { realDisk } from "../../src/platform/disk.ts";
 import { Desk } from "../../src/desk/desk.ts";
 import { issueLicense, type IssueOptions } from "../../src/desk/issue.ts";
 import type { IssuedEntry } from "../../src/desk/ledger.ts";
-import { openAppliance, type Appliance, type ApplianceOptions } from "./api.ts";
-import { granted } from "./licensed-store.ts";
+import { openAppliance, type Appliance, type ApplianceOptions } from "./appliance.ts";
+import { unwrap } from "./licensed-store.ts";
 import { MONDAY } from "./scenario.ts";
 import { tempFolder } from "./temp-folder.ts";
 
-export interface Dealing {
+export interface DeskAndSite {
   readonly desk: Desk;
   readonly folder: string;
   readonly site: Appliance;
 }
 
 /** The desk may license `sim` and `ray`. */
-export async function openDesk(options: ApplianceOptions = {}): Promise<Dealing> {
+export async function openDeskAndSite(options: ApplianceOptions = {}): Promise<DeskAndSite> {
   const folder = join(tempFolder(), "desk");
   const named = { name: "Penetrode", products: ["sim", "ray"], passphrase: null };
   const desk = await Desk.create(realDisk, folder, named);
   const site = await openAppliance({ licenses: {}, ...options });
-  granted(await site.licensing.trustVendor(await signTrustDocument(desk.vendor, desk.key), "test"));
+  unwrap(await site.licensing.trustVendor(await signTrustDocument(desk.vendor, desk.key), "test"));
   return { desk, folder, site };
 }
 
-export const requestFrom = async (
+export const makeRequestFrom = async (
   site: Appliance,
   product: string | null = "sim",
   licenseKey: string | null = null,
 ): Promise<LicenseRequest> => {
-  const { document } = granted(await site.licensing.request(product, licenseKey, "test"));
-  return granted(await verifyLicenseRequest(document));
+  const { document } = unwrap(await site.licensing.request(product, licenseKey, "test"));
+  return unwrap(await verifyLicenseRequest(document));
 };
 
 /** Answers a request, or renews; nothing else is said unless a test says it. */
-export const issued = (
+export const issueTestLicense = (
   desk: Desk,
   request: LicenseRequest | null,
   differing: Partial<IssueOptions> = {},

@@ -4,18 +4,18 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { AuditPageReply } from "../../src/http/routes/audit-log.ts";
 import { runBinary, startBinary } from "../support/binary.ts";
-import { makeSite } from "../support/site-folder.ts";
+import { makeLicensedSite } from "../support/site-folder.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 const USERS = ["ada", "bob", "cem", "dan", "eve"];
 
 /** Kept checkpoints, by what they cover. */
-const generations = (folder: string): string[] =>
+const listCheckpoints = (folder: string): string[] =>
   readdirSync(folder).filter((name) => /^state-\d+\.json$/.test(name));
 
 test("pages are exact and the export is whole while it works and checkpoints run", async () => {
   const folder = join(tempFolder(), "data");
-  await makeSite(folder, { product: "cad", slots: 10 });
+  await makeLicensedSite(folder, { product: "cad", slots: 10 });
   // One address writes more here than it usually may.
   const unlimited = ["--audit-budget", "0"];
   const listen = ["--listen", "127.0.0.1:0"];
@@ -55,14 +55,14 @@ test("pages are exact and the export is whole while it works and checkpoints run
     return found;
   };
 
-  const seen = new Set(generations(folder));
+  const seen = new Set(listCheckpoints(folder));
   let walks = 0;
   for (; seen.size < 3 || walks < 3; walks += 1) {
     const lines = [...new Set(await walk())];
     const newest = lines[0] ?? 0;
     expect(newest).toBeGreaterThan(USERS.length);
     expect(lines).toEqual(Array.from({ length: newest }, (_, index) => newest - index));
-    for (const name of generations(folder)) seen.add(name);
+    for (const name of listCheckpoints(folder)) seen.add(name);
   }
 
   const out = join(tempFolder(), "record.jsonl");

@@ -5,7 +5,7 @@ import { buildBinary } from "../support/binary.ts";
 import { tempFolder } from "../support/temp-folder.ts";
 
 /** What a request for the cloud says of its sender; null: none could be made. */
-function cloudKey(folder: string, env: Record<string, string>): unknown {
+function readCloudApiKey(folder: string, env: Record<string, string>): unknown {
   const words = ["license", "request", "--license-key", "K", "--json", "--data", folder];
   const { stdout } = Bun.spawnSync([buildBinary(), ...words], { cwd: "/", env });
   const { cloud_payload } = JSON.parse(stdout.toString()) as { cloud_payload: string | null };
@@ -21,19 +21,19 @@ test("cloud credentials that the service manager hands over are used, before tho
   mkdirSync(handed);
   const begun = ["admin", "token", "--data", folder];
   expect(Bun.spawnSync([buildBinary(), ...begun], { cwd: "/", env: {} }).exitCode).toBe(0);
-  expect(cloudKey(folder, {})).toBeNull();
+  expect(readCloudApiKey(folder, {})).toBeNull();
 
   writeFileSync(join(handed, "berth-api-key"), "handed-api-key\n");
   writeFileSync(join(handed, "berth-shared-key"), "handed-shared-key\n");
   const env = { CREDENTIALS_DIRECTORY: handed };
-  expect(cloudKey(folder, env)).toBe("handed-api-key");
-  expect(cloudKey(folder, {})).toBeNull();
+  expect(readCloudApiKey(folder, env)).toBe("handed-api-key");
+  expect(readCloudApiKey(folder, {})).toBeNull();
 
   Bun.spawnSync([buildBinary(), "keys", "set", "--data", folder], {
     cwd: "/",
     env: {},
     stdin: Buffer.from("apiKey=set-api-key\nsharedKey=set-shared-key\n"),
   });
-  expect(cloudKey(folder, {})).toBe("set-api-key");
-  expect(cloudKey(folder, env)).toBe("handed-api-key");
+  expect(readCloudApiKey(folder, {})).toBe("set-api-key");
+  expect(readCloudApiKey(folder, env)).toBe("handed-api-key");
 });
